@@ -1,0 +1,110 @@
+"""Shows where the Explorer spends its time on the five rules: the stack is looked at every few milliseconds.
+
+A sample counts for the innermost function on the stack that is named below, so what Hypothesis, ``copy`` or the C++
+core do counts for the part that asked for it. A profiler that traces calls makes each Python call dearer and leaves the
+work in C++ as it is: here it would mostly measure itself.
+"""
+
+import signal
+import time
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from types import FrameType
+
+from harness.report import table
+
+from five_rules.rules import TALLY
+from five_rules.run_ordeal import make
+
+INTERVAL_S = 0.001
+
+BODIES = "rule bodies and the program under test"
+INVARIANTS = "invariants, with the loop over them"
+PRECONDITIONS = "gates and preconditions"
+DRAWING = "drawing arguments, with the core's choices"
+BUNDLES = "results into bundles"
+SESSION = "session: the next step, what it brought"
+STEPPING = "the driver's own loop"
+MACHINE = "making fresh machines"
+CONTEXT = "Hypothesis' context of a run"
+RANDOMS = "reseeding random generators"
+RESTORING = "restoring checkpoints"
+TAKING = "taking checkpoints"
+RUN = "the rest of a run"
+
+PARTS = {
+    ("rules", "FiveRules.place"): BODIES,
+    ("rules", "FiveRules.reload"): BODIES,
+    ("rules", "FiveRules.look"): BODIES,
+    ("rules", "FiveRules.take"): BODIES,
+    ("rules", "FiveRules.clear"): BODIES,
+    ("driver", "Driver._check_invariants"): INVARIANTS,
+    ("_hypothesis", "may_run"): PRECONDITIONS,
+    ("driver", "Driver.draw_arguments"): DRAWING,
+    ("_hypothesis", "resolve"): DRAWING,
+    ("_hypothesis", "add_to_bundles"): BUNDLES,
+    ("driver", "Driver.next_step"): SESSION,
+    ("exploration", "Exploration.step_done"): SESSION,
+    ("driver", "Driver._step"): STEPPING,
+    ("driver", "Driver._steps"): STEPPING,
+    ("rules", "FiveRules.__init__"): MACHINE,
+    ("_hypothesis", "RunContext.__init__"): CONTEXT,
+    ("_hypothesis", "RunContext.__enter__"): CONTEXT,
+    ("_hypothesis", "RunContext.__exit__"): CONTEXT,
+    ("_hypothesis", "GlobalRandoms.reseed"): RANDOMS,
+    ("snapshot", "Snapshots.restore"): RESTORING,
+    ("snapshot", "Snapshots.take"): TAKING,
+    ("exploration", "Exploration._one_run"): RUN,
+}
+
+
+class Sampler:
+    """Counts the parts that are running when the timer of the processor's time rings."""
+
+    def __init__(self) -> None:
+        self.samples: Counter[str] = Counter()
+
+    def __call__(self, _signum: int, frame: FrameType | None) -> None:
+        """Count the part of this moment."""
+        self.samples[part_of(frame)] += 1
+
+    def watch(self, run: Callable[[], int]) -> float:
+        """Run ``run()``; the seconds of processor time that it took."""
+        signal.signal(signal.SIGPROF, self)
+        started = time.process_time()
+        signal.setitimer(signal.ITIMER_PROF, INTERVAL_S, INTERVAL_S)
+        try:
+            run()
+        finally:
+            signal.setitimer(signal.ITIMER_PROF, 0)
+        return time.process_time() - started
+
+
+def part_of(frame: FrameType | None) -> str:
+    """The part that the innermost known function on the stack belongs to."""
+    while frame is not None:
+        code = frame.f_code
+        part = PARTS.get((Path(code.co_filename).stem, code.co_qualname))
+        if part is not None:
+            return part
+        frame = frame.f_back
+    return "between runs"
+
+
+def main() -> None:
+    """Explore, and print the table."""
+    explore, _ = make()
+    sampler = Sampler()
+    cpu_s = sampler.watch(explore)
+    taken = sampler.samples.total()
+    rows = [
+        [part, f"{100 * count / taken:.1f} %", f"{1e6 * cpu_s / TALLY.steps * count / taken:.2f}"]
+        for part, count in sampler.samples.most_common()
+    ]
+    print(table(["part", "share", "CPU us per step"], rows))
+    print(f"\n{taken:,} samples, {TALLY.steps:,} steps, {1e6 * cpu_s / TALLY.steps:.2f} us each")
+
+
+if __name__ == "__main__":
+    main()

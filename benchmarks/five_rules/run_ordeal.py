@@ -1,0 +1,37 @@
+"""Explores the five rules with the ``ordeal`` of this interpreter, ours or the public one: both have this interface."""
+
+import argparse
+from collections.abc import Callable
+
+import ordeal
+from five_rules.measured import measure
+from five_rules.rules import FiveRules
+from ordeal.chaos import ChaosTest
+from ordeal.explore import Explorer
+
+
+class FiveRulesChaos(FiveRules, ChaosTest):
+    """The five rules as a machine of ordeal. It has no faults."""
+
+
+def make() -> tuple[Callable[[], int], str]:
+    """From the command line: a function that explores and returns the number of runs, and the name of the engine."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--runs", type=int, required=True)
+    parser.add_argument("--steps", type=int, required=True)
+    parser.add_argument("--seed", type=int, required=True)
+    parser.add_argument("--coverage", action="store_true")
+    options = parser.parse_args()
+    targets = ["five_rules.shelf"] if options.coverage else None
+    explorer = Explorer(FiveRulesChaos, target_modules=targets, seed=options.seed)
+
+    def explore() -> int:
+        result = explorer.run(max_time=60, max_runs=options.runs, steps_per_run=options.steps, shrink=False)
+        assert not result.failures, result.failures
+        return int(result.total_runs)
+
+    return explore, f"ordeal {ordeal.__version__}"
+
+
+if __name__ == "__main__":
+    measure(*make())

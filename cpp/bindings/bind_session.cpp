@@ -1,0 +1,113 @@
+// Binds Session and Replay, the two scripts that a driver of runs can follow.
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "bindings/bindings.h"
+#include "core/replay.h"
+#include "core/session.h"
+
+namespace ordeal::bindings {
+namespace {
+
+// One small int a step instead of an object: kind in the low three bits, target above.
+std::uint32_t packed(NextStep step) noexcept { return (step.target << 3U) | static_cast<std::uint32_t>(step.kind); }
+
+std::unique_ptr<Session> make_session(const std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>& shape,
+                                      std::shared_ptr<CoverageMap> coverage, std::uint64_t seed,
+                                      std::size_t max_checkpoints, double checkpoint_prob,
+                                      const std::string& checkpoint_strategy, double fault_toggle_prob,
+                                      std::uint32_t steps_per_run, bool rule_swarm, bool fault_swarm,
+                                      bool pair_features) {
+  const auto [rules, initializers, faults] = shape;
+  return std::make_unique<Session>(MachineShape{.rules = rules, .initializers = initializers, .faults = faults},
+                                   SessionOptions{.seed = seed,
+                                                  .max_checkpoints = max_checkpoints,
+                                                  .checkpoint_prob = checkpoint_prob,
+                                                  .checkpoint_strategy = parse_strategy(checkpoint_strategy),
+                                                  .fault_toggle_prob = fault_toggle_prob,
+                                                  .steps_per_run = steps_per_run,
+                                                  .rule_swarm = rule_swarm,
+                                                  .fault_swarm = fault_swarm,
+                                                  .pair_features = pair_features},
+                                   std::move(coverage));
+}
+
+// Null when the run has no configuration of its own.
+py::object configuration(const Session& session) {
+  if (session.plan().swarm == RunPlan::kNoSwarm) {
+    return py::none();
+  }
+  const SwarmConfiguration& drawn = session.swarm().configuration(session.plan().swarm);
+  return py::make_tuple(drawn.rules, drawn.faults);
+}
+
+py::dict swarm_counts(const Session& session) {
+  const SwarmCounts counts = session.swarm().counts();
+  const auto of = [&](SwarmSource source) { return counts.draws.at(static_cast<std::size_t>(source)); };
+  py::dict result;
+  result["runs"] = counts.total;
+  result["warm_up"] = of(SwarmSource::kWarmUp);
+  result["full"] = of(SwarmSource::kFull);
+  result["coin_flip"] = of(SwarmSource::kCoinFlip);
+  result["directed"] = of(SwarmSource::kDirected);
+  result["energy"] = of(SwarmSource::kEnergy);
+  result["configurations"] = counts.configurations;
+  result["productive"] = counts.productive;
+  return result;
+}
+
+}  // namespace
+
+void bind_session(py::module_& m) {
+  py::class_<RunPlan>(m, "RunPlan")
+      .def_readonly("run_id", &RunPlan::run_id)
+      .def_readonly("checkpoint", &RunPlan::checkpoint)
+      .def_readonly("prefix_steps", &RunPlan::prefix_steps)
+      .def_readonly("steps", &RunPlan::steps);
+
+  py::class_<Session>(m, "Session")
+      .def(py::init(&make_session), py::arg("shape"), py::arg("coverage"), py::kw_only(), py::arg("seed"),
+           py::arg("max_checkpoints"), py::arg("checkpoint_prob"), py::arg("checkpoint_strategy"),
+           py::arg("fault_toggle_prob"), py::arg("steps_per_run"), py::arg("rule_swarm"), py::arg("fault_swarm"),
+           py::arg("pair_features"))
+      .def("begin_run", &Session::begin_run)
+      .def("restored", &Session::restored)
+      .def("next", [](Session& self) { return packed(self.next()); })
+      .def("reject", &Session::reject)
+      // Edges and other features of the step, packed as edges * 2^32 + features: 0 is the usual answer.
+      .def("done",
+           [](Session& self, std::uint64_t state_hash) {
+             const StepNews news = self.done(state_hash);
+             return (static_cast<std::uint64_t>(news.edges) << 32U) | news.features;
+           },
+           py::arg("state_hash") = 0)
+      .def("keep",
+           [](Session& self) {
+             const Kept kept = self.keep();
+             return py::make_tuple(kept.id, kept.evicted);
+           })
+      .def("end_run", &Session::end_run)
+      .def("direct_swarm", &Session::direct_swarm, py::arg("rules"))
+      .def("configuration", &configuration)
+      .def("swarm_counts", &swarm_counts)
+      .def_property_readonly("source", &Session::source, py::return_value_policy::reference_internal)
+      .def_property_readonly("tape", &Session::tape, py::return_value_policy::copy)
+      .def_property_readonly("faults_on", &Session::faults_on)
+      .def_property_readonly("edges_in_run", &Session::edges_in_run)
+      .def_property_readonly("checkpoints_saved", &Session::checkpoints_saved)
+      .def_property_readonly("checkpoints", [](const Session& self) { return self.corpus().size(); })
+      .def_property_readonly("replaying_prefix", &Session::replaying_prefix);
+
+  py::class_<Replay>(m, "Replay")
+      .def(py::init<Tape>(), py::arg("tape"))
+      .def("next", [](Replay& self) { return packed(self.next()); })
+      .def("reject", &Replay::reject)
+      .def_property_readonly("source", &Replay::source, py::return_value_policy::reference_internal)
+      .def_property_readonly("tape", &Replay::realized, py::return_value_policy::copy)
+      .def_property_readonly("position", &Replay::position)
+      .def_property_readonly("rejected", &Replay::rejected);
+}
+
+}  // namespace ordeal::bindings

@@ -1,0 +1,18 @@
+// Binds Shrinker, asked and told from Python.
+#include "bindings/bindings.h"
+#include "core/shrinker.h"
+
+namespace ordeal::bindings {
+
+void bind_shrinker(py::module_& m) {
+  py::class_<Shrinker>(m, "Shrinker")
+      .def(py::init<Tape>(), py::arg("failing"))
+      .def("candidate", &Shrinker::candidate)
+      .def("accept", &Shrinker::accept, py::arg("realized"))
+      .def("refuse", &Shrinker::refuse)
+      .def_property_readonly("current", &Shrinker::current, py::return_value_policy::copy)
+      .def_property_readonly("phase", &Shrinker::phase)
+      .def_property_readonly("candidates", &Shrinker::candidates);
+}
+
+}  // namespace ordeal::bindings

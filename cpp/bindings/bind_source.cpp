@@ -1,0 +1,63 @@
+// Binds ChoiceSource: the draws that strategies are made of.
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "bindings/bindings.h"
+#include "bindings/choice_cast.h"
+#include "core/distributions.h"
+#include "core/source.h"
+
+namespace ordeal::bindings {
+namespace {
+
+py::object recorded(ChoiceSource& source, int kind) {
+  const std::optional<Choice> choice = source.recorded(static_cast<ChoiceKind>(kind));
+  return choice ? choice_to_python(*choice) : py::none();
+}
+
+py::object draw_unbounded(ChoiceSource& source, std::optional<std::int64_t> low, std::optional<std::int64_t> high,
+                          std::int64_t toward) {
+  return choice_to_python(draw_unbounded_integer(source.rng(), low, high, toward));
+}
+
+}  // namespace
+
+void bind_source(py::module_& m) {
+  py::class_<ChoiceSource>(m, "ChoiceSource")
+      .def("begin_argument", &ChoiceSource::begin_argument, py::arg("name"))
+      .def_property_readonly("producer", &ChoiceSource::producer)
+      .def("set_producer", &ChoiceSource::set_producer, py::arg("producer"))
+      .def_property_readonly("origin", &ChoiceSource::origin)
+      .def_property_readonly("live", &ChoiceSource::is_live)
+      .def_property_readonly("misaligned", &ChoiceSource::misaligned)
+      .def("boolean", &ChoiceSource::boolean, py::arg("p"))
+      .def("integer", &ChoiceSource::integer, py::arg("low"), py::arg("high"), py::arg("toward"))
+      .def("position", &ChoiceSource::position, py::arg("size"))
+      .def("real", &ChoiceSource::real, py::arg("low"), py::arg("high"), py::arg("allow_nan"),
+           py::arg("smallest_nonzero"))
+      .def("recorded", &recorded, py::arg("kind"))
+      .def("misalign", &ChoiceSource::misalign)
+      .def("put", [](ChoiceSource& self, py::handle value) { self.put(choice_from_python(value)); }, py::arg("value"))
+      // Values that are not choices by themselves: parts of one, which the caller records with put().
+      .def("raw_unit", [](ChoiceSource& self) { return self.rng().unit(); })
+      .def("raw_bits", [](ChoiceSource& self) { return self.rng().next(); })
+      .def("raw_below", [](ChoiceSource& self, std::uint64_t bound) { return self.rng().below(bound); },
+           py::arg("bound"))
+      .def("raw_size",
+           [](ChoiceSource& self, std::size_t low, std::size_t high, double average) {
+             return draw_size(self.rng(), low, high, average);
+           },
+           py::arg("low"), py::arg("high"), py::arg("average"))
+      .def("raw_alphabet_index",
+           [](ChoiceSource& self, std::uint32_t size) { return draw_alphabet_index(self.rng(), size); },
+           py::arg("size"))
+      .def("raw_bytes",
+           [](ChoiceSource& self, std::size_t low, std::size_t high) {
+             return py::bytes(draw_bytes(self.rng(), low, high));
+           },
+           py::arg("low"), py::arg("high"))
+      .def("raw_unbounded_integer", &draw_unbounded, py::arg("low"), py::arg("high"), py::arg("toward"));
+}
+
+}  // namespace ordeal::bindings

@@ -1,0 +1,20 @@
+// The one place that includes pybind11: every unit of the extension must see the same type casters.
+#pragma once
+
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+
+namespace ordeal::bindings {
+
+namespace py = pybind11;
+
+void bind_codec(py::module_& m);
+void bind_coverage_map(py::module_& m);
+void bind_fault_ablation(py::module_& m);
+void bind_monitor(py::module_& m);
+void bind_session(py::module_& m);
+void bind_shrinker(py::module_& m);
+void bind_source(py::module_& m);
+void bind_tape(py::module_& m);
+
+}  // namespace ordeal::bindings

@@ -1,0 +1,81 @@
+#include "bindings/choice_cast.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <string>
+
+namespace ordeal::bindings {
+namespace {
+
+py::object int_from_blob(const std::string& blob) {
+  const py::object int_type = py::reinterpret_borrow<py::object>(reinterpret_cast<PyObject*>(&PyLong_Type));
+  return int_type.attr("from_bytes")(py::bytes(blob), "little", py::arg("signed") = true);
+}
+
+py::object text_to_python(const std::string& blob) {
+  PyObject* text = PyUnicode_DecodeUTF8(blob.data(), static_cast<Py_ssize_t>(blob.size()), "surrogatepass");
+  if (text == nullptr) {
+    throw py::error_already_set();
+  }
+  return py::reinterpret_steal<py::object>(text);
+}
+
+std::string text_from_python(py::handle value) {
+  const auto encoded = py::reinterpret_steal<py::bytes>(PyUnicode_AsEncodedString(value.ptr(), "utf-8", "surrogatepass"));
+  if (!encoded) {
+    throw py::error_already_set();
+  }
+  return std::string(encoded);
+}
+
+}  // namespace
+
+py::object choice_to_python(const Choice& choice) {
+  switch (choice.kind) {
+    case ChoiceKind::kBoolean:
+      return py::bool_(choice.number != 0);
+    case ChoiceKind::kInteger:
+      return choice.is_big() ? int_from_blob(choice.blob) : py::object(py::int_(choice.number));
+    case ChoiceKind::kFloat:
+      return py::float_(choice.as_real());
+    case ChoiceKind::kString:
+      return text_to_python(choice.blob);
+    case ChoiceKind::kBytes:
+      return py::bytes(choice.blob);
+  }
+  return py::none();
+}
+
+Choice big_integer_from_python(py::handle value) {
+  const auto bits = value.attr("bit_length")().cast<std::size_t>();
+  const std::size_t size = std::max<std::size_t>(9, bits / 8 + 1);
+  return Choice::big_integer(value.attr("to_bytes")(size, "little", py::arg("signed") = true).cast<std::string>());
+}
+
+Choice choice_from_python(py::handle value) {
+  PyObject* object = value.ptr();
+  if (PyBool_Check(object)) {
+    return Choice::boolean(object == Py_True);
+  }
+  if (PyLong_Check(object)) {
+    int overflow = 0;
+    const long long number = PyLong_AsLongLongAndOverflow(object, &overflow);
+    if (overflow != 0) {
+      return big_integer_from_python(value);
+    }
+    return Choice::integer(number);
+  }
+  if (PyFloat_Check(object)) {
+    return Choice::real(PyFloat_AS_DOUBLE(object));
+  }
+  if (PyUnicode_Check(object)) {
+    return Choice::text(text_from_python(value));
+  }
+  if (PyBytes_Check(object)) {
+    return Choice::bytes(value.cast<std::string>());
+  }
+  throw py::type_error("a choice is a bool, int, float, str or bytes, got " +
+                       std::string(py::str(py::type::of(value).attr("__name__"))));
+}
+
+}  // namespace ordeal::bindings

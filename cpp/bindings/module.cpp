@@ -1,0 +1,24 @@
+// The extension module `ordeal._native`: the list of what is bound, and how errors of the core reach Python.
+#include "bindings/bindings.h"
+#include "core/check.h"
+#include "core/error.h"
+
+#ifndef ORDEAL_VERSION
+#define ORDEAL_VERSION "0.0.0"
+#endif
+
+PYBIND11_MODULE(_native, m) {
+  namespace py = pybind11;
+  m.doc() = "The compiled engine of ordeal. Its typed contract is `_native.pyi`.";
+  m.attr("__version__") = ORDEAL_VERSION;
+  py::register_exception<ordeal::Error>(m, "CoreError", PyExc_ValueError);
+  py::register_exception<ordeal::CheckFailure>(m, "CheckError", PyExc_AssertionError);
+  ordeal::bindings::bind_codec(m);
+  ordeal::bindings::bind_tape(m);
+  ordeal::bindings::bind_source(m);
+  ordeal::bindings::bind_coverage_map(m);
+  ordeal::bindings::bind_session(m);
+  ordeal::bindings::bind_shrinker(m);
+  ordeal::bindings::bind_fault_ablation(m);
+  ordeal::bindings::bind_monitor(m);
+}

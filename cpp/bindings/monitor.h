@@ -1,0 +1,145 @@
+// The edge tracer: raw sys.monitoring callbacks that tell the coverage map which code of the targets runs.
+#pragma once
+
+#include <tsl/robin_map.h>
+#include <tsl/robin_set.h>
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "bindings/bindings.h"
+#include "core/code_registry.h"
+#include "core/coverage_map.h"
+#include "core/traced_targets.h"
+
+namespace ordeal::bindings {
+
+// How much a location tells. Novelty: that it ran, once; afterwards the interpreter runs it at full speed.
+// Counts: how often function entries and branches ran, each time.
+enum class TraceLevel : std::uint8_t { kNovelty, kCounts };
+
+// Traces the code objects of the targets and no others, on every thread of the interpreter.
+//
+// A global event at function entry decides once for each code object, by its file; the code objects of a target then
+// get local events. So code that is imported later, nested functions, comprehensions, generators, coroutines and class
+// bodies are all found, and code outside the targets costs one event each.
+// Guarded by the GIL. Whoever starts a monitor stops it; the destructor does it otherwise.
+class Monitor {
+ public:
+  Monitor(std::shared_ptr<CoverageMap> coverage, const std::vector<TracedTarget>& targets, TraceLevel level);
+  Monitor(const Monitor&) = delete;
+  Monitor& operator=(const Monitor&) = delete;
+  ~Monitor();
+
+  // Takes a tool id of sys.monitoring and begins to trace. Throws Error when both ids are taken.
+  void start();
+  // Gives back the tool id and takes every event off every code object. Does nothing when not started.
+  void stop();
+
+  // Starts the hit counts of a run at zero. `full` re-arms what is silent, so that every location reports once more:
+  // the sides of a branch that was silenced with only one side seen, and the files that a run touches.
+  void begin_run(bool full);
+
+  // Changes the level from here on. At the counts level what was silent is armed again.
+  void set_level(TraceLevel level);
+
+  // Executed lines by file, in ascending order.
+  [[nodiscard]] py::dict lines() const;
+  // The files of targets that have run so far; a file's id is its place here.
+  [[nodiscard]] py::list files() const;
+  // The ids of files that reported an event since the last call, in the order of their first event.
+  [[nodiscard]] std::vector<std::uint32_t> take_files();
+
+  // Events of target code since the monitor was made: a measure of tracing cost that does not depend on time.
+  [[nodiscard]] std::uint64_t events() const noexcept { return events_; }
+  [[nodiscard]] std::optional<int> tool_id() const noexcept { return tool_id_; }
+  [[nodiscard]] TraceLevel level() const noexcept { return level_; }
+  // The first error inside a callback, which the program under test must not see. Tracing goes on without that
+  // location.
+  [[nodiscard]] const std::optional<std::string>& error() const noexcept { return error_; }
+
+  // What a callback returns to silence a location; borrowed.
+  [[nodiscard]] PyObject* disable() const noexcept { return references_.disable.ptr(); }
+  // The callbacks. Each returns whether the location has more to tell; false silences it.
+  bool on_entry(PyCodeObject* code) noexcept;
+  bool on_resume(PyCodeObject* code) noexcept;
+  bool on_line(PyCodeObject* code, std::int64_t line) noexcept;
+  bool on_branch(PyCodeObject* code, std::int64_t from, std::int64_t to) noexcept;
+
+ private:
+  static constexpr std::uint32_t kUnknown = UINT32_MAX;
+  // A branch that went one way this often is silenced: its other side is most often a line that is still armed.
+  static constexpr std::uint32_t kOneSidedHitsMax = 256;
+
+  struct Side {
+    std::int64_t to = -1;
+    std::uint32_t edge = kUnknown;
+  };
+  struct BranchSite {
+    std::array<Side, 2> sides;
+    std::uint32_t one_sided_hits = 0;  // since the last full run
+  };
+  // What is known of a traced code object. Two code objects of one key (a reloaded module) share it.
+  struct TracedCode {
+    std::uint64_t key = 0;
+    std::int64_t first_line = 0;
+    std::uint32_t file = 0;
+    std::uint32_t entry_edge = kUnknown;
+    std::vector<std::uint32_t> site_at;  // by instruction: place in sites, or kUnknown
+    std::vector<BranchSite> sites;
+  };
+  struct TracedFile {
+    TracedSource source;
+    tsl::robin_set<std::int64_t> lines;
+    bool touched = false;
+  };
+  // Every reference to an object of CPython that the monitor holds.
+  struct References {
+    py::object name;  // identifies our tool id: only the one who took it has this very object
+    py::object self;  // what the callbacks are given to find the monitor by
+    py::object disable;
+    py::object monitoring;
+    py::object set_local_events;
+    std::vector<std::pair<py::object, py::object>> callbacks;  // event, callable
+    std::vector<py::object> code_objects;  // traced ones: keeps their addresses from being given out again
+  };
+
+  int take_tool_id();
+  void arm();
+  void restart_events();
+  void disarm(int tool_id) noexcept;
+
+  TracedCode* traced(PyCodeObject* code) noexcept;
+  TracedCode* adopt(PyCodeObject* code) noexcept;
+  TracedCode* adopt_or_throw(PyCodeObject* code);
+  std::optional<std::uint32_t> file_of(PyCodeObject* code);
+  BranchSite& site_of(TracedCode& code, std::int64_t from);
+  std::uint32_t edge_of(const TracedCode& code, BranchSite& site, std::int64_t from, std::int64_t to);
+  [[nodiscard]] bool has_more_to_tell(BranchSite& site) const noexcept;
+  void count_event(const TracedCode& code) noexcept;
+  void keep_error() noexcept;
+
+  std::shared_ptr<CoverageMap> coverage_;
+  TracedTargets targets_;
+  TraceLevel level_;
+  std::optional<int> tool_id_;
+  int global_events_ = 0;
+  int local_events_ = 0;
+  bool sides_apart_ = false;  // since Python 3.14 each side of a branch is an event of its own
+  CodeRegistry registry_;
+  std::vector<TracedCode> codes_;  // by number of the registry
+  std::vector<TracedFile> files_;
+  tsl::robin_map<std::string, std::uint32_t>
+      file_by_name_;  // as code objects spell it; kUnknown when outside the targets
+  std::vector<std::uint32_t> touched_;
+  std::uint64_t events_ = 0;
+  std::optional<std::string> error_;
+  References references_;
+};
+
+}  // namespace ordeal::bindings

@@ -1,0 +1,48 @@
+// The code objects that are traced: from the identity of a code object to a small dense number.
+#pragma once
+
+#include <tsl/robin_map.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+namespace ordeal {
+
+// Only traced code objects are registered, and the registrar keeps them alive: an identity whose owner is freed can be
+// given to another code object, so a remembered "ignored" would one day hide a traced one.
+// Thread-compatible: the owner's lock (in Python, the GIL) guards every call.
+class CodeRegistry {
+ public:
+  // Past this many code objects (a target reloaded over and over) further ones are not registered.
+  static constexpr std::size_t kCodeObjectsMax = std::size_t{1} << 20U;
+
+  // The dense number of a registered code object. Remembers the last answer: a loop asks for the same one again.
+  [[nodiscard]] std::optional<std::uint32_t> find(std::uintptr_t identity) noexcept {
+    if (identity == last_identity_) {
+      return last_number_;
+    }
+    const auto found = numbers_.find(identity);
+    if (found == numbers_.end()) {
+      return std::nullopt;
+    }
+    last_identity_ = identity;
+    last_number_ = found->second;
+    return last_number_;
+  }
+
+  // Registers a code object under its stable key. A second code object of the same key (a reloaded module) shares the
+  // number of the first. Nothing when the registry is full.
+  std::optional<std::uint32_t> add(std::uintptr_t identity, std::uint64_t key);
+
+  // How many numbers were given out: they are 0 to size() - 1.
+  [[nodiscard]] std::size_t size() const noexcept { return numbers_by_key_.size(); }
+
+ private:
+  tsl::robin_map<std::uintptr_t, std::uint32_t> numbers_;
+  tsl::robin_map<std::uint64_t, std::uint32_t> numbers_by_key_;
+  std::uintptr_t last_identity_ = 0;  // no code object has the null address
+  std::uint32_t last_number_ = 0;
+};
+
+}  // namespace ordeal

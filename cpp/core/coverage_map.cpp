@@ -1,0 +1,72 @@
+// The slower half of the coverage map: growth, runs, and reading it out.
+#include "core/coverage_map.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "core/error.h"
+
+namespace ordeal {
+
+CoverageMap::CoverageMap(std::size_t capacity) {
+  if (capacity == 0 || capacity > kEdgesMax) {
+    throw ConfigError("coverage map capacity is " + std::to_string(capacity) + "; it must be between 1 and " +
+                      std::to_string(kEdgesMax));
+  }
+  ids_.reserve(capacity);
+  keys_.reserve(capacity);
+  cells_.reserve(capacity);
+  touched_.reserve(capacity);
+}
+
+std::uint32_t CoverageMap::add_edge(std::uint64_t key) {
+  if (const auto known = ids_.find(key); known != ids_.end()) {
+    return known->second;
+  }
+  ORDEAL_CHECK(cells_.size() < kEdgesMax, "edges=" << cells_.size());
+  const auto id = static_cast<std::uint32_t>(cells_.size());
+  keys_.push_back(key);
+  cells_.emplace_back();
+  touched_.reserve(cells_.capacity());
+  ids_.emplace(key, id);
+  ORDEAL_CHECK(touched_.capacity() >= cells_.size(), "capacity=" << touched_.capacity());
+  return id;
+}
+
+void CoverageMap::begin_run() noexcept {
+  for (const std::uint32_t id : touched_) {
+    cells_[id].hits = 0;
+  }
+  touched_.clear();
+}
+
+Fresh CoverageMap::take_fresh() noexcept { return std::exchange(fresh_, Fresh{}); }
+
+bool CoverageMap::add_feature(std::uint64_t key) {
+  if (features_.contains(key)) {
+    return false;
+  }
+  ORDEAL_CHECK(features_.size() < kFeaturesMax, "features=" << features_.size());
+  return features_.insert(key).second;
+}
+
+std::uint32_t CoverageMap::hits(std::uint32_t id) const {
+  ORDEAL_CHECK(id < cells_.size(), "id=" << id << " edges=" << cells_.size());
+  return cells_[id].hits;
+}
+
+std::vector<std::uint64_t> CoverageMap::keys() const {
+  std::vector<std::uint64_t> seen;
+  seen.reserve(edges_seen_);
+  for (std::size_t id = 0; id < cells_.size(); ++id) {
+    if (cells_[id].buckets != 0) {
+      seen.push_back(keys_[id]);
+    }
+  }
+  ORDEAL_CHECK(seen.size() == edges_seen_, "seen=" << seen.size() << " counted=" << edges_seen_);
+  std::sort(seen.begin(), seen.end());
+  return seen;
+}
+
+}  // namespace ordeal

@@ -1,0 +1,40 @@
+// Reads a run back from a tape, step by step, and records what really happened.
+#pragma once
+
+#include <cstddef>
+
+#include "core/script.h"
+#include "core/source.h"
+#include "core/tape.h"
+
+namespace ordeal {
+
+// Thread-compatible. The driver asks next(), then either runs the step or calls reject() when its rule is not
+// available; a rejected step is left out of the realized tape. Choices are read through source().
+class Replay {
+ public:
+  explicit Replay(Tape tape);
+  Replay(const Replay&) = delete;
+  Replay& operator=(const Replay&) = delete;
+
+  NextStep next();
+  // The step that next() returned cannot run. Once for a step, and before it draws anything that matters.
+  void reject();
+
+  [[nodiscard]] ChoiceSource& source() noexcept { return source_; }
+  // Steps that ran, with the choices that they used.
+  [[nodiscard]] const Tape& realized() const noexcept { return realized_; }
+  [[nodiscard]] std::size_t rejected() const noexcept { return rejected_; }
+  // Position in the recorded tape of the step returned last, 0 before the first.
+  [[nodiscard]] std::size_t position() const noexcept { return position_ == 0 ? 0 : position_ - 1; }
+
+ private:
+  Tape tape_;
+  Tape realized_;
+  ChoiceSource source_;
+  std::size_t position_ = 0;
+  bool proposed_ = false;  // a step that may still be rejected
+  std::size_t rejected_ = 0;
+};
+
+}  // namespace ordeal

@@ -1,0 +1,292 @@
+#include "core/session.h"
+
+#include <algorithm>
+#include <numeric>
+#include <sstream>
+#include <string>
+#include <utility>
+
+#include "core/check.h"
+#include "core/error.h"
+
+namespace ordeal {
+namespace {
+
+constexpr std::uint64_t kStateFeature = 0x5354'4154'4500'0001ULL;
+constexpr std::uint64_t kPairFeature = 0x5041'4952'0000'0002ULL;
+
+void check_probability(const char* name, double value) {
+  if (!(value >= 0.0 && value <= 1.0)) {  // a NaN is neither
+    std::ostringstream text;
+    text << name << " is " << value << "; it must be between 0 and 1";
+    throw ConfigError(text.str());
+  }
+}
+
+SessionOptions checked(const SessionOptions& options) {
+  check_probability("checkpoint_prob", options.checkpoint_prob);
+  check_probability("fault_toggle_prob", options.fault_toggle_prob);
+  if (options.steps_per_run == 0) {
+    throw ConfigError("steps_per_run is 0; it must be at least 1");
+  }
+  return options;
+}
+
+void check_count(const char* what, std::uint32_t count) {
+  if (count > MachineShape::kTargetsMax) {
+    throw ConfigError("the machine has " + std::to_string(count) + " " + what + "; at most " +
+                      std::to_string(MachineShape::kTargetsMax) + " are possible");
+  }
+}
+
+MachineShape checked(const MachineShape& shape) {
+  check_count("rules", shape.rules);
+  check_count("initialize rules", shape.initializers);
+  check_count("faults", shape.faults);
+  if (shape.rules == 0) {
+    throw ConfigError("the machine has no rules; it must have at least one");
+  }
+  return shape;
+}
+
+std::uint32_t step_code(const TapeStep& step) noexcept {
+  return (step.target << 3U) | (static_cast<std::uint32_t>(step.kind) + 1U);
+}
+
+}  // namespace
+
+Session::Session(MachineShape shape, SessionOptions options, std::shared_ptr<CoverageMap> coverage)
+    : shape_(checked(shape)),
+      options_(checked(options)),
+      coverage_(std::move(coverage)),
+      schedule_(Rng::stream(options.seed, "schedule")),
+      corpus_(options.max_checkpoints, options.checkpoint_strategy),
+      swarm_(shape.rules, shape.faults),
+      source_(tape_),
+      faults_on_(shape.faults, false) {
+  ORDEAL_CHECK(coverage_ != nullptr, "a session needs a coverage map");
+}
+
+// A stream of its own for every run, here and below: what one run draws shifts nothing in the next.
+Rng Session::values() const noexcept { return Rng::stream(options_.seed, "values", plan_.run_id); }
+
+RunPlan Session::begin_run() {
+  ORDEAL_CHECK(stage_ == Stage::kIdle, "run " << plan_.run_id << " has not ended");
+  stage_ = Stage::kReady;
+  plan_ = RunPlan{.run_id = plan_.run_id + 1};
+  run_ = Rng::stream(options_.seed, "run", plan_.run_id);
+  plan_.steps = static_cast<std::uint32_t>(1 + run_.below(options_.steps_per_run));
+  steps_left_ = plan_.steps;
+  tape_.clear();
+  source_.live(values());
+  source_.reset_misaligned();
+  initializers_left_.resize(shape_.initializers);
+  std::iota(initializers_left_.begin(), initializers_left_.end(), 0U);
+  faults_on_.assign(shape_.faults, false);
+  previous_code_ = 0;
+  run_edges_ = 0;
+  rejected_ = false;
+  coverage_->begin_run();
+  // What ran between two runs (a replay to confirm a failure) is seen, but no run's merit.
+  static_cast<void>(coverage_->take_fresh());
+  choose_start();
+  choose_configuration();
+  return plan_;
+}
+
+void Session::choose_start() {
+  prefix_.clear();
+  prefix_position_ = 0;
+  step_of_prefix_ = false;
+  if (!schedule_.chance(options_.checkpoint_prob) || corpus_.empty()) {
+    return;
+  }
+  const Checkpoint* checkpoint = corpus_.pick(schedule_);
+  prefix_ = checkpoint->prefix;
+  plan_.checkpoint = checkpoint->id;
+  plan_.prefix_steps = prefix_.size();
+}
+
+void Session::choose_configuration() {
+  rules_.resize(shape_.rules);
+  std::iota(rules_.begin(), rules_.end(), 0U);
+  rules_active_ = rules_.size();
+  std::vector<bool> faults(shape_.faults, true);
+  if (options_.rule_swarm && shape_.rules + shape_.faults > 1) {
+    plan_.swarm = swarm_.draw(schedule_);
+    const SwarmConfiguration& configuration = swarm_.configuration(plan_.swarm);
+    const auto is_active = [&](std::uint32_t rule) { return static_cast<bool>(configuration.rules[rule]); };
+    const auto inactive = std::ranges::stable_partition(rules_, is_active);
+    rules_active_ = rules_.size() - inactive.size();
+    faults = configuration.faults;
+  } else if (options_.fault_swarm && shape_.faults > 1) {
+    faults = draw_faults();
+  }
+  faults_.clear();
+  for (std::uint32_t i = 0; i < shape_.faults; ++i) {
+    if (faults[i]) {
+      faults_.push_back(i);
+    }
+  }
+}
+
+std::vector<bool> Session::draw_faults() {
+  std::vector<bool> faults(shape_.faults, false);
+  for (std::vector<bool>::reference fault : faults) {
+    fault = schedule_.chance(0.5);
+  }
+  if (std::ranges::find(faults, true) == faults.end()) {
+    faults[schedule_.below(faults.size())] = true;
+  }
+  return faults;
+}
+
+void Session::restored() {
+  ORDEAL_CHECK(stage_ == Stage::kReady, "run " << plan_.run_id << " waits for no step");
+  ORDEAL_CHECK(plan_.checkpoint != 0 && prefix_position_ == 0, "nothing to restore in run " << plan_.run_id);
+  tape_ = prefix_;
+  for (const TapeStep& step : tape_.steps()) {
+    note_step(step);
+  }
+  prefix_position_ = prefix_.size();
+}
+
+void Session::note_step(const TapeStep& step) {
+  if (is_fault(step.kind)) {
+    faults_on_[step.target] = step.kind == StepKind::kFaultOn;
+  } else if (step.kind == StepKind::kInitialize) {
+    std::erase(initializers_left_, step.target);
+  }
+  previous_code_ = step_code(step);
+}
+
+NextStep Session::next() {
+  ORDEAL_CHECK(stage_ == Stage::kReady, "run " << plan_.run_id << " waits for no step");
+  step_of_prefix_ = prefix_position_ < prefix_.size();
+  const NextStep step = step_of_prefix_ ? next_of_prefix() : next_step();
+  if (step.kind != NextKind::kEnd && step.kind != NextKind::kStuck) {
+    stage_ = Stage::kProposed;
+  }
+  return step;
+}
+
+NextStep Session::next_of_prefix() {
+  const TapeStep& step = prefix_.step(prefix_position_++);
+  tape_.begin_step(step.kind, step.target, step.origin);
+  source_.replay(prefix_, step);
+  return {next_kind(step.kind), step.target};
+}
+
+NextStep Session::next_step() {
+  if (!source_.is_live()) {
+    source_.live(values());
+  }
+  if (std::exchange(rejected_, false)) {
+    return next_rule();
+  }
+  if (steps_left_ == 0 || tape_.size() >= kTapeStepsMax) {
+    return {NextKind::kEnd, 0};
+  }
+  --steps_left_;
+  if (!initializers_left_.empty()) {
+    return propose(NextKind::kInitialize, initializers_left_[run_.below(initializers_left_.size())]);
+  }
+  if (auto fault = next_fault()) {
+    return *fault;
+  }
+  rules_offered_ = 0;
+  return next_rule();
+}
+
+NextStep Session::propose(NextKind kind, std::uint32_t target) {
+  // Not the size: a step of the prefix may have been rejected, and an origin must stay unique.
+  const std::uint32_t origin = tape_.empty() ? 0 : tape_.last_step().origin + 1;
+  tape_.begin_step(step_kind(kind), target, origin);
+  return {kind, target};
+}
+
+std::optional<NextStep> Session::next_fault() {
+  if (faults_.empty() || !run_.chance(options_.fault_toggle_prob)) {
+    return std::nullopt;
+  }
+  const std::uint32_t fault = faults_[run_.below(faults_.size())];
+  return propose(faults_on_[fault] ? NextKind::kFaultOff : NextKind::kFaultOn, fault);
+}
+
+// Draws without replacement: first among the active rules, then, when none of them can run, among the others.
+NextStep Session::next_rule() {
+  if (rules_offered_ == rules_.size()) {
+    return {NextKind::kStuck, 0};
+  }
+  const std::size_t end = rules_offered_ < rules_active_ ? rules_active_ : rules_.size();
+  const std::size_t pick = rules_offered_ + run_.below(end - rules_offered_);
+  std::swap(rules_[rules_offered_], rules_[pick]);
+  return propose(NextKind::kRule, rules_[rules_offered_++]);
+}
+
+void Session::reject() {
+  ORDEAL_CHECK(stage_ == Stage::kProposed, "run " << plan_.run_id << " proposed no step");
+  ORDEAL_CHECK(step_of_prefix_ || tape_.last_step().kind == StepKind::kRule, "only a rule can be rejected");
+  stage_ = Stage::kReady;
+  tape_.drop_step();
+  rejected_ = !step_of_prefix_;
+}
+
+StepNews Session::done(std::uint64_t state_hash) {
+  ORDEAL_CHECK(stage_ == Stage::kProposed, "run " << plan_.run_id << " proposed no step");
+  stage_ = Stage::kReady;
+  const std::uint32_t before = previous_code_;
+  note_step(tape_.last_step());
+  const Fresh fresh = coverage_->take_fresh();
+  StepNews news{fresh.edges, fresh.buckets};
+  if (state_hash != 0) {
+    news.features += note_feature(kStateFeature ^ mix64(state_hash));
+  }
+  if (options_.pair_features) {
+    const std::uint64_t pair = (static_cast<std::uint64_t>(before) << 32U) | previous_code_;
+    news.features += note_feature(kPairFeature ^ mix64(pair));
+  }
+  run_edges_ += news.edges;
+  return news;
+}
+
+// How much is new: 1 or 0.
+std::uint32_t Session::note_feature(std::uint64_t key) {
+  if (coverage_->features_seen() >= kFeaturesMax) {
+    return 0;
+  }
+  return coverage_->add_feature(mix64(key)) ? 1 : 0;
+}
+
+Kept Session::keep() {
+  ORDEAL_CHECK(stage_ == Stage::kReady && !tape_.empty(), "run " << plan_.run_id << " has no step that is done");
+  if (options_.max_checkpoints == 0 || options_.checkpoint_prob <= 0 || tape_.size() >= kTapeStepsMax) {
+    return {};
+  }
+  Checkpoint checkpoint;
+  checkpoint.id = next_checkpoint_++;
+  checkpoint.prefix = tape_;
+  checkpoint.new_edges = run_edges_;
+  checkpoint.step = static_cast<std::uint32_t>(tape_.size());
+  checkpoint.run_id = plan_.run_id;
+  ++checkpoints_saved_;
+  Kept kept{checkpoint.id, std::nullopt};
+  kept.evicted = corpus_.add(std::move(checkpoint), schedule_);
+  return kept;
+}
+
+void Session::end_run() {
+  ORDEAL_CHECK(stage_ != Stage::kIdle, "no run to end");
+  stage_ = Stage::kIdle;
+  run_edges_ += coverage_->take_fresh().edges;  // of a last step that did not end
+  if (plan_.checkpoint != 0 && run_edges_ > 0) {
+    corpus_.reward(plan_.checkpoint, run_edges_);
+  } else if (plan_.checkpoint != 0) {
+    corpus_.decay(plan_.checkpoint);
+  }
+  if (plan_.swarm != RunPlan::kNoSwarm) {
+    swarm_.report(plan_.swarm, run_edges_);
+  }
+}
+
+}  // namespace ordeal

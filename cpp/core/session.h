@@ -1,0 +1,143 @@
+// One exploration: decides what every run does and learns from what it showed. Asked and told; it never calls back.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "core/corpus.h"
+#include "core/coverage_map.h"
+#include "core/rng.h"
+#include "core/script.h"
+#include "core/source.h"
+#include "core/swarm.h"
+#include "core/tape.h"
+
+namespace ordeal {
+
+struct SessionOptions {
+  std::uint64_t seed = 42;
+  std::size_t max_checkpoints = 256;
+  double checkpoint_prob = 0.4;
+  CheckpointStrategy checkpoint_strategy = CheckpointStrategy::kEnergy;
+  double fault_toggle_prob = 0.3;
+  std::uint32_t steps_per_run = 50;  // a run draws its length from 1 to this; initialize rules count
+  bool rule_swarm = false;           // swarm configurations over rules and faults
+  bool fault_swarm = false;          // a random non-empty subset of the faults in each run; rule_swarm goes before it
+  bool pair_features = false;        // pairs of adjacent steps count as novelty: for sessions without coverage
+};
+
+struct RunPlan {
+  std::uint64_t run_id = 0;      // from 1
+  std::uint64_t checkpoint = 0;  // 0: fresh machine
+  std::size_t prefix_steps = 0;  // of the checkpoint
+  std::uint32_t steps = 0;       // budget after the prefix
+  std::size_t swarm = kNoSwarm;  // index of the swarm configuration
+
+  static constexpr std::size_t kNoSwarm = static_cast<std::size_t>(-1);
+};
+
+// Novelty that one step brought.
+struct StepNews {
+  std::uint32_t edges = 0;
+  std::uint32_t features = 0;  // hit-count buckets, state hashes, pairs
+
+  [[nodiscard]] bool any() const noexcept { return edges > 0 || features > 0; }
+};
+
+struct Kept {
+  std::uint64_t id = 0;  // 0: not kept
+  std::optional<std::uint64_t> evicted;
+};
+
+// Thread-compatible. The order of calls is: begin_run, [restored], then for every step next() (and reject() while the
+// proposed rule cannot run) and done(), [keep], at last end_run. A run that fails or is rejected in the middle of a
+// step goes straight to end_run: what it found counts all the same. Another order breaks a check.
+class Session {
+ public:
+  // A run ends when its tape is this long, and no branch starts there: replaying prefixes must stay cheap.
+  static constexpr std::size_t kTapeStepsMax = 10'000;
+  // State hashes and pairs are no news any more above this; a hash of something that always changes must not eat the
+  // memory.
+  static constexpr std::size_t kFeaturesMax = std::size_t{1} << 22U;
+
+  // `coverage` is fed by whoever watches the program under test. ConfigError for an option or a shape out of range.
+  Session(MachineShape shape, SessionOptions options, std::shared_ptr<CoverageMap> coverage);
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
+  RunPlan begin_run();
+  // The checkpoint's machine was restored from a snapshot: its prefix need not run again. The draws of the new steps
+  // are the same either way.
+  void restored();
+  NextStep next();
+  // The rule that next() proposed cannot run now. What comes next takes the place of its step.
+  void reject();
+  // The step ran to its end. `state_hash` 0 means none.
+  StepNews done(std::uint64_t state_hash = 0);
+  // Remembers the state after the last step as a checkpoint, unless the tape is full or no run would start from it.
+  Kept keep();
+  void end_run();
+
+  // Rules that touch files with uncovered branches, for the third layer of the swarm.
+  void direct_swarm(const std::vector<bool>& rules) { swarm_.set_directed(rules); }
+
+  [[nodiscard]] ChoiceSource& source() noexcept { return source_; }
+  [[nodiscard]] const Tape& tape() const noexcept { return tape_; }
+  [[nodiscard]] const RunPlan& plan() const noexcept { return plan_; }
+  [[nodiscard]] const Corpus& corpus() const noexcept { return corpus_; }
+  [[nodiscard]] const Swarm& swarm() const noexcept { return swarm_; }
+  [[nodiscard]] std::uint32_t edges_in_run() const noexcept { return run_edges_; }
+  [[nodiscard]] std::uint64_t checkpoints_saved() const noexcept { return checkpoints_saved_; }
+  // Which faults are on after the last step that was done.
+  [[nodiscard]] const std::vector<bool>& faults_on() const noexcept { return faults_on_; }
+  // Whether the latest step came from the checkpoint's prefix.
+  [[nodiscard]] bool replaying_prefix() const noexcept { return step_of_prefix_; }
+
+ private:
+  enum class Stage : std::uint8_t { kIdle, kReady, kProposed };
+
+  void choose_start();
+  void choose_configuration();
+  [[nodiscard]] std::vector<bool> draw_faults();
+  [[nodiscard]] Rng values() const noexcept;
+  NextStep propose(NextKind kind, std::uint32_t target);
+  NextStep next_of_prefix();
+  NextStep next_rule();
+  std::optional<NextStep> next_fault();
+  NextStep next_step();
+  void note_step(const TapeStep& step);
+  std::uint32_t note_feature(std::uint64_t key);
+
+  MachineShape shape_;
+  SessionOptions options_;
+  std::shared_ptr<CoverageMap> coverage_;
+  Rng schedule_;  // between runs: starts, swarm, eviction
+  Rng run_{0};    // inside a run: its length, step kinds, rules, faults
+  Corpus corpus_;
+  Swarm swarm_;
+
+  Stage stage_ = Stage::kIdle;
+  RunPlan plan_;
+  Tape tape_;
+  ChoiceSource source_;
+  Tape prefix_;
+  std::size_t prefix_position_ = 0;
+  bool step_of_prefix_ = false;
+  std::uint32_t steps_left_ = 0;
+  std::vector<std::uint32_t> initializers_left_;
+  std::vector<std::uint32_t> rules_;  // the active ones, then those that the swarm left out
+  std::size_t rules_active_ = 0;
+  std::size_t rules_offered_ = 0;      // for this step; they stand at the front
+  bool rejected_ = false;              // the next proposal is for the same step
+  std::vector<std::uint32_t> faults_;  // eligible in this run
+  std::vector<bool> faults_on_;
+  std::uint32_t previous_code_ = 0;
+  std::uint32_t run_edges_ = 0;
+  std::uint64_t next_checkpoint_ = 1;
+  std::uint64_t checkpoints_saved_ = 0;
+};
+
+}  // namespace ordeal

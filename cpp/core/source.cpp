@@ -1,0 +1,161 @@
+#include "core/source.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "core/check.h"
+#include "core/distributions.h"
+
+namespace ordeal {
+namespace {
+
+struct RealBounds {
+  double low;
+  double high;
+  bool allow_nan;
+  double smallest_nonzero;
+
+  [[nodiscard]] bool permits(double value) const noexcept {
+    if (std::isnan(value)) {
+      return allow_nan;
+    }
+    if (is_below(value, low) || is_below(high, value)) {
+      return false;
+    }
+    return value == 0 || std::abs(value) >= smallest_nonzero;
+  }
+
+  // Zero, else what is nearest to it.
+  [[nodiscard]] double simplest() const {
+    for (const double value : {0.0, -0.0, std::max(low, smallest_nonzero), std::min(high, -smallest_nonzero)}) {
+      if (permits(value)) {
+        return value;
+      }
+    }
+    ORDEAL_CHECK(false, "no real number in [" << low << ", " << high << "], smallest_nonzero=" << smallest_nonzero);
+    return low;
+  }
+
+ private:
+  static bool is_below(double left, double right) noexcept {
+    return left < right || (left == right && std::signbit(left) && !std::signbit(right));
+  }
+};
+
+}  // namespace
+
+void ChoiceSource::live(Rng rng) noexcept {
+  rng_ = rng;
+  recorded_ = nullptr;
+  pending_ = {};
+  producer_ = TapeArgument::kNoProducer;
+}
+
+void ChoiceSource::replay(const Tape& recorded, const TapeStep& step) noexcept {
+  recorded_ = &recorded;
+  step_ = step;
+  pending_ = {};
+  producer_ = TapeArgument::kNoProducer;
+}
+
+void ChoiceSource::begin_argument(std::uint32_t name) {
+  out_->begin_argument(name);
+  if (is_live()) {
+    return;
+  }
+  pending_ = {};
+  producer_ = TapeArgument::kNoProducer;
+  for (const TapeArgument& argument : recorded_->arguments(step_)) {
+    if (argument.name == name) {
+      producer_ = argument.producer;
+      pending_ = recorded_->choices(argument);
+      return;
+    }
+  }
+}
+
+const Choice* ChoiceSource::take(ChoiceKind kind) noexcept {
+  if (pending_.empty() || pending_.front().kind != kind) {
+    ++misaligned_;
+    return nullptr;
+  }
+  const Choice* choice = &pending_.front();
+  pending_ = pending_.subspan(1);
+  return choice;
+}
+
+void ChoiceSource::put(Choice choice) { out_->add(std::move(choice)); }
+
+std::optional<Choice> ChoiceSource::recorded(ChoiceKind kind) {
+  if (is_live()) {
+    return std::nullopt;
+  }
+  const Choice* choice = take(kind);
+  return choice == nullptr ? std::nullopt : std::optional<Choice>(*choice);
+}
+
+bool ChoiceSource::boolean(double p) {
+  // Impossible and certain outcomes are choices too: the record keeps its shape when p changes.
+  bool value = false;
+  if (is_live()) {
+    value = rng_.chance(p);
+  } else if (const Choice* choice = take(ChoiceKind::kBoolean)) {
+    value = choice->number != 0;
+    if ((value && p <= 0) || (!value && p >= 1)) {
+      ++misaligned_;
+      value = !value;
+    }
+  } else {
+    value = p >= 1;
+  }
+  put(Choice::boolean(value));
+  return value;
+}
+
+std::int64_t ChoiceSource::take_integer(std::int64_t low, std::int64_t high, std::int64_t simplest) noexcept {
+  const Choice* choice = take(ChoiceKind::kInteger);
+  if (choice == nullptr) {
+    return simplest;
+  }
+  if (choice->is_big() || choice->number < low || choice->number > high) {
+    ++misaligned_;
+    return simplest;
+  }
+  return choice->number;
+}
+
+std::int64_t ChoiceSource::integer(std::int64_t low, std::int64_t high, std::int64_t toward) {
+  ORDEAL_CHECK(low <= high, "low=" << low << " high=" << high);
+  const std::int64_t simplest = std::clamp(toward, low, high);
+  const std::int64_t value = is_live() ? draw_integer(rng_, low, high, simplest) : take_integer(low, high, simplest);
+  put(Choice::integer(value));
+  return value;
+}
+
+std::int64_t ChoiceSource::position(std::int64_t size) {
+  ORDEAL_CHECK(size > 0, "size=" << size);
+  const std::int64_t value = is_live() ? rng_.between(0, size - 1) : take_integer(0, size - 1, 0);
+  put(Choice::integer(value));
+  return value;
+}
+
+double ChoiceSource::real(double low, double high, bool allow_nan, double smallest_nonzero) {
+  ORDEAL_CHECK(low <= high, "low=" << low << " high=" << high);
+  const RealBounds bounds{low, high, allow_nan, smallest_nonzero};
+  double value = 0;
+  if (is_live()) {
+    value = draw_real(rng_, low, high, allow_nan, smallest_nonzero);
+  } else if (const Choice* choice = take(ChoiceKind::kFloat); choice == nullptr) {
+    value = bounds.simplest();
+  } else if (bounds.permits(choice->as_real())) {
+    value = choice->as_real();
+  } else {
+    ++misaligned_;
+    value = bounds.simplest();
+  }
+  put(Choice::real(value));
+  return value;
+}
+
+}  // namespace ordeal

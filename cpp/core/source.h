@@ -1,0 +1,68 @@
+// Where the values of a step come from: drawn by chance or read from a tape. Either way they are recorded.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "core/choice.h"
+#include "core/rng.h"
+#include "core/tape.h"
+
+namespace ordeal {
+
+// Writes to the last step of a tape that its owner (a Session or a Replay) keeps. Thread-compatible.
+//
+// Live, a draw takes a value from the generator. Replaying, it takes the next recorded choice of the argument; where
+// the recording has none that fits (the code changed, or steps before it were removed), it takes the simplest value
+// that the constraints allow and counts a misalignment, so that a run always goes on and the caller can tell.
+class ChoiceSource {
+ public:
+  explicit ChoiceSource(Tape& out) noexcept : out_(&out) {}
+
+  // Where the choices of the next steps come from. `recorded` must outlive the steps.
+  void live(Rng rng) noexcept;
+  void replay(const Tape& recorded, const TapeStep& step) noexcept;
+
+  void begin_argument(std::uint32_t name);
+  // Replaying: which step made the value that the current argument was, or TapeArgument::kNoProducer.
+  [[nodiscard]] std::int64_t producer() const noexcept { return producer_; }
+  void set_producer(std::int64_t producer) { out_->set_producer(producer); }
+  // The origin of the current step.
+  [[nodiscard]] std::uint32_t origin() const { return out_->last_step().origin; }
+
+  [[nodiscard]] bool is_live() const noexcept { return recorded_ == nullptr; }
+  [[nodiscard]] std::uint64_t misaligned() const noexcept { return misaligned_; }
+  void reset_misaligned() noexcept { misaligned_ = 0; }
+  [[nodiscard]] Rng& rng() noexcept { return rng_; }
+
+  // Recorded draws. `low <= high`, where -0.0 is below 0.0; `toward` is the simplest value and is clamped into the
+  // bounds.
+  bool boolean(double p);
+  std::int64_t integer(std::int64_t low, std::int64_t high, std::int64_t toward);
+  // A position in a collection that lives in the run (0 is the newest); `size > 0`.
+  std::int64_t position(std::int64_t size);
+  double real(double low, double high, bool allow_nan, double smallest_nonzero);
+
+  // For kinds whose constraints the core does not know (strings over an alphabet, huge integers): the next recorded
+  // choice of that kind, or nothing when live or when the recording has another. The caller checks it, then records
+  // what it used with `put`, after `misalign` if it could not use it.
+  std::optional<Choice> recorded(ChoiceKind kind);
+  void put(Choice choice);
+  void misalign() noexcept { ++misaligned_; }
+
+ private:
+  const Choice* take(ChoiceKind kind) noexcept;
+  std::int64_t take_integer(std::int64_t low, std::int64_t high, std::int64_t simplest) noexcept;
+
+  Tape* out_;
+  Rng rng_{0};
+  const Tape* recorded_ = nullptr;
+  TapeStep step_{};
+  std::span<const Choice> pending_;
+  std::int64_t producer_ = TapeArgument::kNoProducer;
+  std::uint64_t misaligned_ = 0;
+};
+
+}  // namespace ordeal

@@ -1,0 +1,102 @@
+// The tape: every choice of a run in order, held step by step and keyed by the names of rules, faults and arguments.
+//
+// Replay feeds a tape back, a checkpoint is a prefix of one, shrinking removes its steps. There is no second record.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "core/choice.h"
+
+namespace ordeal {
+
+enum class StepKind : std::uint8_t {
+  kRule,
+  kInitialize,
+  kFaultOn,
+  kFaultOff,
+};
+
+constexpr bool is_fault(StepKind kind) noexcept { return kind == StepKind::kFaultOn || kind == StepKind::kFaultOff; }
+
+// `name` is an index into the alphabet's table of argument names. Draws made inside the body of a rule follow the
+// arguments under names of their own.
+//
+// Where the argument is a value that an earlier step made, `producer` says which: its step's origin and its place among
+// the results. The choice itself is a position among the values at that time, which moves when other steps are removed.
+struct TapeArgument {
+  static constexpr std::int64_t kNoProducer = -1;
+
+  std::uint32_t name = 0;
+  std::uint32_t choices_begin = 0;
+  std::uint32_t choices_end = 0;
+  std::int64_t producer = kNoProducer;
+
+  friend bool operator==(const TapeArgument&, const TapeArgument&) = default;
+};
+
+// `target` is the index of the rule, initialize rule or fault in the alphabet's table of its kind. `origin` numbers the
+// step in the run it was first drawn in and survives shrinking, so that a bundle value can be followed when steps
+// before it go.
+struct TapeStep {
+  StepKind kind = StepKind::kRule;
+  std::uint32_t target = 0;
+  std::uint32_t origin = 0;
+  std::uint32_t arguments_begin = 0;
+  std::uint32_t arguments_end = 0;
+
+  friend bool operator==(const TapeStep&, const TapeStep&) = default;
+};
+
+// A value type. Thread-compatible.
+class Tape {
+ public:
+  // Far above any run; it keeps the 32-bit offsets from wrapping around.
+  static constexpr std::size_t kChoicesMax = std::size_t{1} << 30U;
+
+  // Writing.
+  void begin_step(StepKind kind, std::uint32_t target, std::uint32_t origin);
+  void begin_argument(std::uint32_t name);
+  void add(Choice choice);
+  // Of the last argument of the last step.
+  void set_producer(std::int64_t producer);
+  // Forgets the last step with all its choices. There must be one.
+  void drop_step();
+  // Keeps the first `count` steps.
+  void truncate(std::size_t count);
+  void clear() noexcept;
+
+  // Reading.
+  [[nodiscard]] std::size_t size() const noexcept { return steps_.size(); }
+  [[nodiscard]] bool empty() const noexcept { return steps_.empty(); }
+  [[nodiscard]] const TapeStep& step(std::size_t index) const;
+  // There must be one.
+  [[nodiscard]] const TapeStep& last_step() const;
+  [[nodiscard]] std::span<const TapeStep> steps() const& noexcept { return steps_; }
+  std::span<const TapeStep> steps() && = delete;  // would dangle
+  // The step and the argument must be of this tape.
+  [[nodiscard]] std::span<const TapeArgument> arguments(const TapeStep& step) const noexcept;
+  [[nodiscard]] std::span<const Choice> choices(const TapeArgument& argument) const noexcept;
+  [[nodiscard]] std::size_t choice_count() const noexcept { return choices_.size(); }
+
+  // A new tape of the steps whose flag is set; keep.size() == size().
+  [[nodiscard]] Tape subset(const std::vector<bool>& keep) const;
+  // Appends a copy of one step of another tape (which may be this one).
+  void append(const Tape& from, const TapeStep& step);
+  // A 64-bit hash of what happens when the tape is replayed: kinds, targets, names and choices, and origins only where
+  // a producer refers to them. The same in every process.
+  [[nodiscard]] std::uint64_t hash() const noexcept;
+
+  friend bool operator==(const Tape&, const Tape&) = default;
+
+ private:
+  [[nodiscard]] bool has_open_argument() const noexcept;
+
+  std::vector<TapeStep> steps_;
+  std::vector<TapeArgument> arguments_;
+  std::vector<Choice> choices_;
+};
+
+}  // namespace ordeal

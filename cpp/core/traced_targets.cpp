@@ -1,0 +1,83 @@
+// Compares paths with the targets, component by component.
+#include "core/traced_targets.h"
+
+#include <algorithm>
+#include <cctype>
+#include <string_view>
+#include <system_error>
+
+#include "core/error.h"
+
+namespace ordeal {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Whether Python could import a module of this name. Bytes of letters outside ASCII pass.
+bool is_identifier(std::string_view text) noexcept {
+  constexpr auto is_word = [](unsigned char c) { return c == '_' || c >= 0x80 || std::isalnum(c) != 0; };
+  return !text.empty() && std::isdigit(static_cast<unsigned char>(text.front())) == 0 &&
+         std::all_of(text.begin(), text.end(), is_word);
+}
+
+// The name of the module at `file` below the package directory `root`, or nothing when it cannot be imported from
+// there.
+std::optional<std::string> module_below(const fs::path& root, const std::string& package, const fs::path& file) {
+  const auto [root_rest, file_rest] = std::mismatch(root.begin(), root.end(), file.begin(), file.end());
+  if (root_rest != root.end() || file_rest == file.end() || file.extension() != ".py") {
+    return std::nullopt;
+  }
+  std::string name = package;
+  for (auto part = file_rest; part != file.end(); ++part) {
+    const bool is_last = std::next(part) == file.end();
+    const std::string word = is_last ? part->stem().string() : part->string();
+    if (!is_identifier(word)) {
+      return std::nullopt;
+    }
+    if (!is_last || word != "__init__") {
+      name += "." + word;
+    }
+  }
+  return name;
+}
+
+}  // namespace
+
+TracedTargets::TracedTargets(const std::vector<TracedTarget>& targets) {
+  for (const TracedTarget& target : targets) {
+    std::error_code failed;
+    const fs::path resolved = fs::canonical(target.path, failed);
+    if (failed) {
+      throw ConfigError("target '" + target.module_name + "' is at '" + target.path +
+                        "', which cannot be resolved: " + failed.message());
+    }
+    roots_.push_back({target.module_name, resolved, fs::absolute(target.path).lexically_normal(), target.is_package});
+  }
+}
+
+std::optional<TracedSource> TracedTargets::source_of(const std::string& filename) const {
+  std::error_code failed;
+  const fs::path resolved = filename.starts_with('<') ? fs::path() : fs::canonical(filename, failed);
+  if (failed || resolved.empty()) {
+    return std::nullopt;
+  }
+  const fs::path as_written = fs::absolute(filename).lexically_normal();
+  for (const Root& root : roots_) {
+    if (!root.is_package) {
+      if (resolved == root.resolved) {
+        return TracedSource{resolved.string(), root.module_name};
+      }
+      continue;
+    }
+    auto module_name = module_below(root.resolved, root.module_name, resolved);
+    if (!module_name) {
+      module_name = module_below(root.as_written, root.module_name, as_written);
+    }
+    if (module_name) {
+      return TracedSource{resolved.string(), *module_name};
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace ordeal

@@ -1,0 +1,1 @@
+"""A mail-order shop: orders, card payments, stock, returns and the books."""

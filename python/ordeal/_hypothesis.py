@@ -1,0 +1,659 @@
+"""The one place that touches Hypothesis' internals: what a machine is, how arguments are drawn, what a run needs."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import hypothesis.core
+from hypothesis.control import BuildContext
+from hypothesis.errors import InvalidDefinition, StopTest, UnsatisfiedAssumption
+from hypothesis.internal.conjecture.data import ConjectureData
+from hypothesis.internal.conjecture.engine import BUFFER_SIZE
+from hypothesis.internal.conjecture.providers import PrimitiveProvider
+from hypothesis.internal.entropy import RANDOMS_TO_MANAGE, deterministic_PRNG
+from hypothesis.stateful import Bundle, MultipleResults, RuleBasedStateMachine, VarReference
+from hypothesis.strategies import SearchStrategy, fixed_dictionaries
+from hypothesis.strategies._internal.lazy import unwrap_strategies
+from hypothesis.strategies._internal.misc import BooleansStrategy, JustStrategy
+from hypothesis.strategies._internal.numbers import IntegersStrategy
+from hypothesis.strategies._internal.strategies import SampledFromStrategy
+
+if TYPE_CHECKING:
+    from ordeal._native import ChoiceSource
+
+RULE_MARKER = "hypothesis_stateful_rule"
+INITIALIZE_MARKER = "hypothesis_stateful_initialize_rule"
+
+#: A run ends early once its choices take this much of Hypothesis' buffer: better a shorter run than an overrun.
+LENGTH_MAX = int(0.8 * BUFFER_SIZE)
+
+#: What ends a run without being a failure: a failed ``assume`` and a draw that cannot be satisfied.
+REJECTED = (StopTest, UnsatisfiedAssumption)
+
+#: A step adds fewer values to bundles than this many bits can number; more are not told apart.
+PLACE_BITS = 20
+
+INT64_MIN, INT64_MAX = -(2**63), 2**63 - 1
+KIND_INTEGER, KIND_STRING, KIND_BYTES = 1, 3, 4
+
+
+def rewrap_rules(cls: type, wrap: Callable[[Callable[..., Any]], Callable[..., Any]]) -> None:
+    """Replace the function of every rule and initialize rule defined in the body of ``cls`` by ``wrap(function)``.
+
+    ``wrap`` gets the user's function. The wrapper must carry the original as ``__wrapped__``.
+    """
+    for name, member in list(vars(cls).items()):
+        for marker in (RULE_MARKER, INITIALIZE_MARKER):
+            rule = getattr(member, marker, None)
+            if rule is not None:
+                wrapped = wrap(rule.function)
+                setattr(member, marker, dataclasses.replace(rule, function=wrapped))
+                setattr(cls, name, member)
+
+
+def failure_types() -> tuple[type[BaseException], ...]:
+    """Exceptions that mean that the code under test failed."""
+    return tuple(hypothesis.core.failure_exceptions_to_catch())
+
+
+def skip_types() -> tuple[type[BaseException], ...]:
+    """Exceptions by which a test asks to be skipped: they end the exploration."""
+    return tuple(hypothesis.core.skip_exceptions_to_reraise())  # type: ignore[no-untyped-call]
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Drawing
+
+
+class TapeProvider(PrimitiveProvider):
+    """Gives Hypothesis' strategies their choices from the tape; forced draws never come here and need no record."""
+
+    lifetime = "test_case"
+
+    def __init__(self, source: ChoiceSource) -> None:
+        super().__init__(None)
+        self._source = source
+
+    def draw_boolean(self, p: float = 0.5) -> bool:
+        return self._source.boolean(p)
+
+    def draw_integer(
+        self,
+        min_value: int | None = None,
+        max_value: int | None = None,
+        *,
+        weights: dict[int, float] | None = None,
+        shrink_towards: int = 0,
+    ) -> int:
+        source = self._source
+        if min_value is not None and max_value is not None and min_value >= INT64_MIN and max_value <= INT64_MAX:
+            if weights is None or not source.live:
+                return source.integer(min_value, max_value, shrink_towards)
+            return self._weighted(weights, min_value, max_value, shrink_towards)
+        return self._huge_integer(min_value, max_value, shrink_towards)
+
+    def _weighted(self, weights: dict[int, float], low: int, high: int, toward: int) -> int:
+        source = self._source
+        if max(weights) - min(weights) == high - low and len(weights) == 4:
+            # The end points that integers(low, high) raises: the distribution of the core has them already.
+            return source.integer(low, high, toward)
+        point = source.raw_unit()
+        for value, weight in weights.items():
+            point -= weight
+            if point < 0:
+                source.put(value)
+                return value
+        return source.integer(low, high, toward)
+
+    def _huge_integer(self, low: int | None, high: int | None, toward: int) -> int:
+        source = self._source
+        if source.live:
+            value = self._draw_huge(low, high, toward)
+        else:
+            recorded = source.recorded(KIND_INTEGER)
+            if isinstance(recorded, int) and _inside(recorded, low, high):
+                value = recorded
+            else:
+                if recorded is not None:
+                    source.misalign()
+                value = _nearest(toward, low, high)
+        source.put(value)
+        return value
+
+    def _draw_huge(self, low: int | None, high: int | None, toward: int) -> int:
+        source = self._source
+        if (low is None or _is_int64(low)) and (high is None or _is_int64(high)) and _is_int64(toward):
+            return int(source.raw_unbounded_integer(low, high, toward))
+        # Bounds beyond 64 bits: a random magnitude above the nearer bound, else uniform bits of the range.
+        if low is not None and high is not None:
+            span = high - low
+            words = span.bit_length() // 64 + 2
+            bits = 0
+            for _ in range(words):
+                bits = (bits << 64) | source.raw_bits()
+            size = source.raw_below(span.bit_length() + 1)
+            value = bits % (min(span, (1 << size) - 1) + 1)
+            return low + value if source.raw_below(2) else high - value
+        magnitude = source.raw_bits() >> source.raw_below(64)
+        return low + magnitude if low is not None else (high or 0) - magnitude
+
+    def draw_float(
+        self,
+        *,
+        min_value: float = -math.inf,
+        max_value: float = math.inf,
+        allow_nan: bool = True,
+        smallest_nonzero_magnitude: float,
+    ) -> float:
+        return self._source.real(min_value, max_value, allow_nan, smallest_nonzero_magnitude)
+
+    def draw_string(self, intervals: Any, *, min_size: int = 0, max_size: int = 10**10) -> str:
+        source = self._source
+        recorded = source.recorded(KIND_STRING)
+        if isinstance(recorded, str):
+            if min_size <= len(recorded) <= max_size and all(ord(c) in intervals for c in recorded):
+                source.put(recorded)
+                return recorded
+            source.misalign()
+        alphabet = len(intervals)
+        if not source.live or alphabet == 0:
+            value = intervals.char_in_shrink_order(0) * min_size if alphabet else ""
+        else:
+            size = source.raw_size(min_size, max_size, _average_size(min_size, max_size))
+            value = "".join([intervals.char_in_shrink_order(source.raw_alphabet_index(alphabet)) for _ in range(size)])
+        source.put(value)
+        return value
+
+    def draw_bytes(self, min_size: int = 0, max_size: int = 10**10) -> bytes:
+        source = self._source
+        recorded = source.recorded(KIND_BYTES)
+        if isinstance(recorded, bytes):
+            if min_size <= len(recorded) <= max_size:
+                source.put(recorded)
+                return recorded
+            source.misalign()
+        value = source.raw_bytes(min_size, max_size) if source.live else bytes(min_size)
+        source.put(value)
+        return value
+
+
+def _is_int64(value: int) -> bool:
+    return INT64_MIN <= value <= INT64_MAX
+
+
+def _inside(value: int, low: int | None, high: int | None) -> bool:
+    return (low is None or low <= value) and (high is None or value <= high)
+
+
+def _nearest(value: int, low: int | None, high: int | None) -> int:
+    if low is not None and value < low:
+        return low
+    return high if high is not None and value > high else value
+
+
+def _average_size(low: int, high: int) -> float:
+    return min(max(low * 2, low + 5), 0.5 * (low + high))
+
+
+Draw = Callable[["RunContext"], Any]
+
+
+def compile_draw(strategy: SearchStrategy[Any]) -> tuple[Draw, bool]:
+    """A function that draws a value of ``strategy`` in a run, and whether it goes through Hypothesis.
+
+    Only the exact types below are drawn without Hypothesis; they write the same choices to the tape as it would.
+    """
+    plain: Any = unwrap_strategies(strategy)  # type: ignore[no-untyped-call]
+    kind = type(plain)
+    if kind is IntegersStrategy and plain.start is not None and plain.end is not None:
+        if _is_int64(plain.start) and _is_int64(plain.end):
+            return _draw_integers(plain.start, plain.end), False
+    elif kind is BooleansStrategy:
+        return _draw_boolean, False
+    elif kind is JustStrategy and not plain._transformations:
+        return _draw_constant(plain.elements[0]), False
+    elif kind is SampledFromStrategy and not plain._transformations:
+        return _draw_sampled(tuple(plain.elements)), False
+    elif kind is Bundle and not getattr(plain, "_transformations", ()):
+        return _draw_bundle(plain.name, plain.consume), False
+    return _draw_generic(strategy), True
+
+
+def _draw_integers(low: int, high: int) -> Draw:
+    return lambda run: run.source.integer(low, high, 0)
+
+
+def _draw_boolean(run: RunContext) -> bool:
+    return run.source.boolean(0.5)
+
+
+def _draw_constant(value: Any) -> Draw:
+    return lambda _run: value
+
+
+def _draw_sampled(elements: tuple[Any, ...]) -> Draw:
+    size = len(elements)
+    return lambda run: elements[run.source.position(size)]
+
+
+def _draw_bundle(name: str, consume: bool) -> Draw:
+    def draw(run: RunContext) -> Any:
+        references = run.machine.bundles.get(name)
+        if not references:
+            run.data.mark_invalid(f"Cannot draw from empty bundle {name!r}")
+        newest = len(references) - 1
+        at = newest - (run.source.position(newest + 1) if run.source.live else run.follow(references))
+        return references.pop(at) if consume else references[at]
+
+    return draw
+
+
+def _draw_generic(strategy: SearchStrategy[Any]) -> Draw:
+    return lambda run: run.data.draw(strategy)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Machines
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Argument:
+    """An argument of a rule; ``number`` is its place in the definition's table of argument names."""
+
+    name: str
+    number: int
+    draw: Draw
+    strategy: SearchStrategy[Any]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Rule:
+    """A rule or initialize rule. ``index`` is its position in Hypothesis' own order."""
+
+    name: str
+    index: int
+    function: Callable[..., Any]
+    arguments: tuple[Argument, ...]
+    gates: tuple[str, ...]
+    preconditions: tuple[Callable[[Any], bool], ...]
+    targets: tuple[str, ...]
+    draws_in_body: bool
+    is_coroutine: bool
+    original: Any  # Hypothesis' own rule
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Invariant:
+    """A check after every step."""
+
+    name: str
+    function: Callable[[Any], None]
+    preconditions: tuple[Callable[[Any], bool], ...]
+    check_during_init: bool
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class MachineDefinition:
+    """What Hypothesis knows of a rule machine class, in its order. Argument name 0 stands for draws in a body."""
+
+    cls: type[RuleBasedStateMachine]
+    rules: tuple[Rule, ...]
+    initializers: tuple[Rule, ...]
+    invariants: tuple[Invariant, ...]
+    argument_names: tuple[str, ...]
+    order: tuple[str, ...]  # all rules in Hypothesis' own order, with those that ordeal added
+    swarm_initializer: bool  # whether ordeal added one
+
+
+def define_machine(cls: type[RuleBasedStateMachine]) -> MachineDefinition:
+    """Read the rules, initialize rules and invariants of ``cls``; rules that ordeal added itself are left out.
+
+    Raises:
+        hypothesis.errors.InvalidDefinition: the class is not a valid rule machine.
+    """
+    state = cls.setup_state()
+    _check_names(cls, (*state.rules, *state.initializers, *state.invariants))
+    ordered = sorted(state.rules, key=lambda r: (sorted(r.targets), len(r.arguments), r.function.__name__))
+    names: dict[str, int] = {"(body)": 0}
+    return MachineDefinition(
+        cls=cls,
+        rules=tuple(
+            _read_rule(rule, index, rule.arguments_strategies, names)
+            for index, rule in enumerate(ordered)
+            if not _is_automatic(rule.function)
+        ),
+        initializers=tuple(
+            _read_rule(rule, index, rule.arguments, names)
+            for index, rule in enumerate(state.initializers)
+            if not _is_automatic(rule.function)
+        ),
+        invariants=tuple(
+            Invariant(i.function.__name__, i.function, tuple(i.preconditions), i.check_during_init)
+            for i in state.invariants
+        ),
+        argument_names=tuple(names),
+        order=tuple(rule.function.__name__ for rule in ordered),
+        swarm_initializer=any(_is_automatic(rule.function) for rule in state.initializers),
+    )
+
+
+def is_initializing(machine: RuleBasedStateMachine) -> bool:
+    """Whether initialize rules are left to run."""
+    return bool(machine._initialize_rules_to_run)
+
+
+def may_initialize(machine: RuleBasedStateMachine, rule: Rule) -> bool:
+    """Whether the initialize rule ``rule`` is left to run."""
+    return any(left is rule.original for left in machine._initialize_rules_to_run)
+
+
+def may_run(machine: RuleBasedStateMachine, rule: Rule) -> bool:
+    """Whether the rule ``rule`` can run: its bundles hold values, and its preconditions are true.
+
+    While initialize rules are left it cannot. Only a replay of an edited tape asks then: in a run they come first.
+    """
+    if machine._initialize_rules_to_run:
+        return False
+    for gate in rule.gates:
+        if not machine.bundles.get(gate):
+            return False
+    return holds(rule.preconditions, machine)
+
+
+def holds(preconditions: tuple[Callable[[Any], bool], ...], machine: RuleBasedStateMachine) -> bool:
+    """Whether all ``preconditions`` are true, asked in their order until one is not."""
+    # A loop, where all() would make a generator: this is asked for every step that is proposed.
+    for precondition in preconditions:  # noqa: SIM110
+        if not precondition(machine):
+            return False
+    return True
+
+
+def initialized(machine: RuleBasedStateMachine, rule: Rule) -> None:
+    """Take the initialize rule ``rule`` off the list: it runs now."""
+    machine._initialize_rules_to_run = [left for left in machine._initialize_rules_to_run if left is not rule.original]
+
+
+def position_among_initializers(machine: RuleBasedStateMachine, rule: Rule) -> tuple[int, int]:
+    """The place of ``rule`` among the initialize rules left, and how many these are."""
+    left = machine._initialize_rules_to_run
+    return next(i for i, item in enumerate(left) if item is rule.original), len(left)
+
+
+def resolve(values: dict[str, Any], machine: RuleBasedStateMachine) -> None:
+    """Put the values of bundles in the place of references to them."""
+    for name, value in values.items():
+        if type(value) is VarReference:
+            values[name] = machine.names_to_values[value.name]
+        elif type(value) is list and value and all(type(item) is VarReference for item in value):
+            values[name] = [machine.names_to_values[item.name] for item in value]
+
+
+def add_to_bundles(machine: RuleBasedStateMachine, rule: Rule, result: Any) -> list[list[str]]:
+    """Put what ``rule`` returned into its target bundles; the new names, by target."""
+    # Not isinstance(): MultipleResults is an abstract base's child, which makes the question ten times as slow.
+    results = result.values if type(result) is MultipleResults else (result,)
+    counters = machine.names_counters
+    names = []
+    for target in rule.targets:
+        bundle = machine.bundle(target)
+        number = counters[target]
+        added = [f"{target}_{number + place}" for place in range(len(results))]
+        counters[target] = number + len(added)
+        machine.names_list += added
+        machine.names_to_values.update(zip(added, results, strict=True))
+        bundle += map(VarReference, added)
+        names.append(added)
+    return names
+
+
+#: Attributes of a machine that hold no state of the run: shared by reference between copies, never copied.
+ENGINE_ATTRIBUTES = frozenset(
+    {
+        "_RuleBasedStateMachine__printer",
+        "_RuleBasedStateMachine__stream",
+        "_observability_predicates",
+        "_rules_strategy",
+        "invariants",
+        "rules",
+    }
+)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class BundleState:
+    """Which values are in which bundle, and which initialize rules are left: Hypothesis' part of a run's state.
+
+    References never change, so copies of the lists that hold them are enough. The values are the machine's.
+    """
+
+    bundles: dict[str, list[Any]]
+    names_counters: Counter[str]
+    names_list: list[str]
+    _initialize_rules_to_run: list[Any]
+
+    @classmethod
+    def of(cls, machine: RuleBasedStateMachine) -> BundleState:
+        """The state of ``machine``."""
+        return cls(
+            {name: list(references) for name, references in machine.bundles.items()},
+            Counter(machine.names_counters),
+            list(machine.names_list),
+            list(machine._initialize_rules_to_run),
+        )
+
+    def give(self, machine: RuleBasedStateMachine) -> None:
+        """Set a copy of the state on ``machine``."""
+        machine.bundles = {name: list(references) for name, references in self.bundles.items()}
+        machine.names_counters = Counter(self.names_counters)
+        machine.names_list = list(self.names_list)
+        machine._initialize_rules_to_run = list(self._initialize_rules_to_run)
+
+
+def _is_automatic(function: Callable[..., Any]) -> bool:
+    return bool(getattr(inspect.unwrap(function), "ordeal_automatic", False))
+
+
+def _read_rule(rule: Any, index: int, strategies: dict[str, SearchStrategy[Any]], names: dict[str, int]) -> Rule:
+    arguments = []
+    generic = False
+    for name, strategy in strategies.items():
+        _check_strategy(rule.function.__name__, name, strategy)
+        draw, goes_through_hypothesis = compile_draw(strategy)
+        generic = generic or goes_through_hypothesis
+        arguments.append(Argument(name, names.setdefault(name, len(names)), draw, strategy))
+    return Rule(
+        name=rule.function.__name__,
+        index=index,
+        function=_untimed(rule.function),
+        arguments=tuple(arguments),
+        gates=tuple(bundle.name for bundle in rule.bundles),
+        preconditions=tuple(rule.preconditions),
+        targets=tuple(rule.targets),
+        draws_in_body=generic,
+        is_coroutine=inspect.iscoroutinefunction(inspect.unwrap(rule.function)),
+        original=rule,
+    )
+
+
+def _check_strategy(rule: str, argument: str, strategy: SearchStrategy[Any]) -> None:
+    strategy.validate()
+    if strategy.is_empty:
+        raise InvalidDefinition(
+            f"argument {argument!r} of rule {rule!r} can have no value: its strategy is {strategy!r}"
+        )
+
+
+def _check_names(cls: type[RuleBasedStateMachine], members: Iterable[Any]) -> None:
+    for member in members:
+        name = member.function.__name__
+        if hasattr(RuleBasedStateMachine, name):
+            raise InvalidDefinition(
+                f"{cls.__name__}.{name} has the name of a method that every rule machine has; give it another name"
+            )
+
+
+def _untimed(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The user's function below the timer that ChaosTest puts around it: the Explorer times rules itself."""
+    original = getattr(function, "__wrapped__", None)
+    if original is None or not getattr(function, "ordeal_timed", False):
+        return function
+    return original  # type: ignore[no-any-return]
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Runs
+
+
+class RunContext:
+    """What Hypothesis wants to be there during one run: its data object and build context. Use as a context manager.
+
+    Attributes:
+        source: where choices come from.
+        machine: the machine of this run, set by the driver once it exists.
+        data: Hypothesis' record of the run, through which strategies without a plan draw.
+    """
+
+    __slots__ = ("_context", "_producers", "data", "machine", "source")
+
+    def __init__(self, source: ChoiceSource) -> None:
+        self.source = source
+        self.machine: Any = None
+        self._producers: dict[str, int] = {}
+        self.data = ConjectureData(random=None, provider=TapeProvider(source))
+        self._context = BuildContext(self.data, is_final=False, wrapped_test=_no_test)
+
+    def __enter__(self) -> RunContext:
+        self._context.__enter__()
+        return self
+
+    def __exit__(self, *exc_info: Any) -> None:
+        self._context.__exit__(*exc_info)
+
+    def adopt(self, machine: RuleBasedStateMachine) -> None:
+        """Make ``machine`` the runner of this run, as ``st.runner()`` and bundles see it."""
+        self.machine = machine
+        self.data.hypothesis_runner = machine
+        machine._observability_predicates = self.data._observability_predicates
+
+    def begin(self, machine: RuleBasedStateMachine, definition: MachineDefinition) -> None:
+        """Adopt a fresh machine: initialize rules that ordeal added itself are not for the Explorer to run."""
+        self.adopt(machine)
+        machine._initialize_rules_to_run = [rule.original for rule in definition.initializers]
+
+    def made(self, names: list[list[str]]) -> None:
+        """Remember which step of the tape made the values ``names``; a replay follows them when other steps go."""
+        origin = self.source.origin
+        for place, name in enumerate(name for added in names for name in added):
+            self._producers[name] = origin << PLACE_BITS | place
+
+    def follow(self, references: list[VarReference]) -> int:
+        """The position, 0 for the newest, of the value that the recorded argument was."""
+        source = self.source
+        wanted = source.producer
+        if wanted < 0:
+            position = source.position(len(references))
+        else:
+            # Where the step that made it is gone, the newest value takes its place: the run may fail all the same.
+            made_by = [self._producers.get(reference.name) for reference in reversed(references)]
+            position = made_by.index(wanted) if wanted in made_by else 0
+            source.put(position)
+        source.set_producer(self._producers.get(references[-1 - position].name, -1))
+        return position
+
+    @property
+    def choices(self) -> tuple[Any, ...]:
+        """All choices that went through Hypothesis in this run, forced ones as well: its own flat sequence."""
+        return tuple(self.data.choices)
+
+    def write_boolean(self, value: bool, p: float = 0.5) -> None:
+        """Write a choice that Hypothesis' own loop would make."""
+        self.data.draw_boolean(p, forced=value)
+
+    def write_integer(self, value: int, low: int, high: int) -> None:
+        """Write a choice that Hypothesis' own loop would make."""
+        self.data.draw_integer(low, high, forced=value)
+
+    def draw_as_hypothesis(self, rule: Rule, *, initialize: bool) -> dict[str, Any]:
+        """The arguments of ``rule``, each drawn through its strategy, in the layout of Hypothesis' own loop."""
+        keyed = {argument.name: _Keyed(argument, self) for argument in rule.arguments}
+        if initialize:
+            return dict(self.data.draw(fixed_dictionaries(keyed)))
+        return {name: self.data.draw(strategy) for name, strategy in keyed.items()}
+
+    @property
+    def shared(self) -> dict[Any, tuple[Any, SearchStrategy[Any]]]:
+        """What was drawn from ``st.shared`` in this run, with the strategy, by key: part of a run's state."""
+        return self.data._shared_strategy_draws
+
+
+class _Keyed(SearchStrategy[Any]):
+    """An argument's strategy that tells the source which argument is drawn; it adds no choice."""
+
+    def __init__(self, argument: Argument, run: RunContext) -> None:
+        super().__init__()
+        self._argument = argument
+        self._run = run
+
+    def do_draw(self, data: ConjectureData) -> Any:
+        self._run.source.begin_argument(self._argument.number)
+        return data.draw(self._argument.strategy)
+
+
+def _no_test() -> None:
+    """Stands for the test function in a run that has none."""
+
+
+class GlobalRandoms:
+    """Seeds every random generator that Hypothesis manages (``random``, numpy's, registered ones) before each run."""
+
+    def __init__(self) -> None:
+        self._seeded: dict[int, Any] = {}
+
+    def reseed(self) -> None:
+        """Put all generators into the state that every run starts from."""
+        for generator in self._managed():
+            generator.seed(0)
+
+    def changed(self) -> list[tuple[Any, Any]]:
+        """The generators that were used since ``reseed``, each with its state now."""
+        return [
+            (generator, state)
+            for generator in self._managed()
+            if not _same_state(state := generator.getstate(), self._seeded_state(generator))
+        ]
+
+    @contextmanager
+    def managed(self) -> Iterator[GlobalRandoms]:
+        """Save the generators' states now and restore them at the end."""
+        with deterministic_PRNG():
+            yield self
+
+    @staticmethod
+    def _managed() -> list[Any]:
+        own = hypothesis.core.threadlocal._hypothesis_global_random
+        return [generator for generator in RANDOMS_TO_MANAGE.values() if generator is not own]
+
+    def _seeded_state(self, generator: Any) -> Any:
+        known = self._seeded.get(id(generator))
+        if known is None:
+            now = generator.getstate()
+            generator.seed(0)
+            known = self._seeded[id(generator)] = generator.getstate()
+            generator.setstate(now)
+        return known
+
+
+def _same_state(a: Any, b: Any) -> bool:
+    # numpy's states hold arrays, whose == is not a truth value; their text is exact enough to see a draw.
+    return repr(a) == repr(b) if type(a) is not tuple or not _plain(a) else bool(a == b)
+
+
+def _plain(state: tuple[Any, ...]) -> bool:
+    return all(item is None or isinstance(item, int | float | str | tuple) for item in state)

@@ -1,0 +1,75 @@
+"""Which failures are the same one: the type of the exception and the innermost place in the code under test."""
+
+from __future__ import annotations
+
+import linecache
+import traceback
+from collections.abc import Sequence
+from pathlib import Path
+from types import CodeType, FrameType, TracebackType
+
+#: Frames of these packages are machinery, never the place where a test or its target failed.
+_MACHINERY = ("ordeal", "hypothesis", "_pytest", "pluggy")
+
+
+class Bucketer:
+    """Names the bucket of an exception. ``target_roots`` are the files and folders of the target modules."""
+
+    def __init__(self, target_roots: Sequence[str]) -> None:
+        self._files = frozenset(str(Path(root).resolve()) for root in target_roots)
+        self._folders = tuple(f"{root}/" for root in self._files)
+        self._is_target: dict[str, bool] = {}
+        self._machinery = tuple(f"/{name}/" for name in _MACHINERY)
+
+    def bucket(self, error: BaseException) -> str:
+        """A text that is equal for failures of one cause: no message, no line number, no address in it."""
+        return _bucket_at(error, self._place(error.__traceback__))
+
+    def _place(self, tb: TracebackType | None) -> tuple[CodeType, int] | None:
+        """The innermost frame in a target; else the innermost one outside the machinery and libraries."""
+        in_target: tuple[CodeType, int] | None = None
+        in_test: tuple[CodeType, int] | None = None
+        while tb is not None:
+            frame: FrameType = tb.tb_frame
+            path = frame.f_code.co_filename
+            if self._target(path):
+                in_target = (frame.f_code, tb.tb_lineno)
+            elif not any(part in path for part in self._machinery) and not path.startswith("<frozen"):
+                in_test = (frame.f_code, tb.tb_lineno)
+            tb = tb.tb_next
+        return in_target or in_test
+
+    def _target(self, path: str) -> bool:
+        known = self._is_target.get(path)
+        if known is None:
+            real = str(Path(path).resolve())
+            known = self._is_target[path] = real in self._files or real.startswith(self._folders)
+        return known
+
+
+def is_in_bucket(error: BaseException, bucket: str) -> bool:
+    """Whether ``bucket`` is what some Bucketer names for ``error``: for when its targets are no longer known."""
+    tb = error.__traceback__
+    while tb is not None:
+        if _bucket_at(error, (tb.tb_frame.f_code, tb.tb_lineno)) == bucket:
+            return True
+        tb = tb.tb_next
+    return _bucket_at(error, None) == bucket
+
+
+def _bucket_at(error: BaseException, place: tuple[CodeType, int] | None) -> str:
+    kind = type(error)
+    name = kind.__name__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
+    if place is None:
+        return name
+    code, line = place
+    source = linecache.getline(code.co_filename, line).strip()
+    return f"{name} in {code.co_qualname}: {source}" if source else f"{name} in {code.co_qualname}"
+
+
+def traceback_text(error: BaseException) -> str:
+    """The traceback without the frames of the machinery above the user's code."""
+    tb = error.__traceback__
+    while tb is not None and any(f"/{name}/" in tb.tb_frame.f_code.co_filename for name in _MACHINERY):
+        tb = tb.tb_next
+    return "".join(traceback.format_exception(type(error), error, tb))

@@ -1,0 +1,311 @@
+"""ChaosTest: a Hypothesis rule machine whose faults are switched on and off while its rules run."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import types
+from collections.abc import Callable, Iterable
+from typing import Any, ClassVar, overload
+
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
+
+from ordeal._hypothesis import INITIALIZE_MARKER, RULE_MARKER, rewrap_rules
+from ordeal.errors import MachineError
+from ordeal.faults import Fault, release
+from ordeal.rule_timeout import RuleLoop, RuleTimeoutError, call_with_timeout
+
+__all__ = ["ChaosTest", "RuleTimeoutError", "chaos_test", "overrides"]
+
+TestCaseClass = type[Any]
+
+_DEFAULT_MARKER = "ordeal_default"
+_AUTOMATIC_MARKER = "ordeal_automatic"
+_TIMED_MARKER = "ordeal_timed"
+_GUARDED_MARKER = "ordeal_guarded"
+
+
+def _default[Hook: Callable[..., Any]](hook: Hook) -> Hook:
+    """Mark a hook of ChaosTest that does nothing of its own, so that ``overrides`` can tell."""
+    setattr(hook, _DEFAULT_MARKER, True)
+    return hook
+
+
+def overrides(machine: object, hook: str) -> bool:
+    """Whether the machine (or machine class) has an implementation of ``hook`` other than the default."""
+    cls = machine if isinstance(machine, type) else type(machine)
+    found = getattr(cls, hook, None)
+    return found is not None and not getattr(found, _DEFAULT_MARKER, False)
+
+
+class ChaosTest(RuleBasedStateMachine):
+    """A rule machine with faults.
+
+    Subclass it, list ``faults`` in the class body, and write rules and invariants as for Hypothesis. An automatic
+    rule, the nemesis, switches one fault at a time. Run it with pytest through ``TestX = X.TestCase``, or with the
+    Explorer. The fault objects are shared by all instances of the class, so one machine runs at a time.
+
+    A rule may be ``async def``: all of a machine's run on one event loop, which its teardown closes.
+    """
+
+    faults: ClassVar[list[Fault]] = []
+    """The faults that the nemesis may switch."""
+
+    swarm: ClassVar[bool] = False
+    """Whether each run draws which of the faults it may use at all (when there are two or more)."""
+
+    rule_timeout: float = 30.0
+    """Seconds after which a rule is ended with RuleTimeoutError; 0 or less for no limit.
+
+    It needs the main thread and SIGALRM, so it has no effect in other threads or on Windows.
+    """
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        """Check the faults of the class, give it its automatic rules, and time its rules.
+
+        Raises MachineError when ``faults`` is not a list of faults with different names.
+        """
+        super().__init_subclass__(**kwargs)
+        _check_faults(cls)
+        _set_automatic_rules(cls)
+        _adopt_rules_of_plain_machines(cls)
+        rewrap_rules(cls, _timed)
+        _guard_teardown(cls)
+
+    def __init__(self) -> None:
+        """Raises MachineError when ``faults`` was set only after the class was made."""
+        super().__init__()
+        self._faults: list[Fault] = list(self.faults)
+        self._rule_loop = RuleLoop()
+        if self._faults and not self._has_nemesis:
+            raise MachineError(
+                f"{type(self).__name__}.faults was set after the class was made, so no rule switches them",
+                hint="set `faults` in the class body, or use @chaos_test(faults=[...])",
+            )
+        release(self._faults)
+
+    _has_nemesis: ClassVar[bool] = False
+
+    @property
+    def active_faults(self) -> list[Fault]:
+        """The faults of this run that are on, in the order of ``faults``."""
+        return [fault for fault in self._faults if fault.active]
+
+    @_default
+    def state_hash(self) -> int:
+        """A number that stands for the state of the program under test; new numbers count as new coverage.
+
+        Override it to make the Explorer aware of states. 0, the default, means that there is no such number.
+        """
+        return 0
+
+    @_default
+    def checkpoint_snapshot_filter(self, name: str, value: Any) -> bool:
+        """Whether a snapshot holds the attribute ``name``. By default, what ``snapshot_filter`` says."""
+        return self.snapshot_filter(name, value)
+
+    @_default
+    def clone_checkpoint_state(self) -> dict[str, Any]:
+        """The state of this machine, copied, for a checkpoint.
+
+        Override it together with ``restore_checkpoint_state`` where a deep copy is slow or impossible. There is no
+        default: the Explorer copies machines that do not override both by itself.
+        """
+        raise NotImplementedError(f"{type(self).__name__} does not override clone_checkpoint_state()")
+
+    @_default
+    def restore_checkpoint_state(self, state: dict[str, Any]) -> None:
+        """Take over ``state``, made by ``clone_checkpoint_state``; it may be used again, so copy what is changed."""
+        raise NotImplementedError(f"{type(self).__name__} does not override restore_checkpoint_state()")
+
+    @_default
+    def snapshot_filter(self, name: str, value: Any) -> bool:
+        """Older name of ``checkpoint_snapshot_filter``; by default a snapshot holds everything."""
+        del name, value
+        return True
+
+    @_default
+    def restore_snapshot(self, state: dict[str, Any]) -> None:
+        """Called with the attributes of a snapshot after they have been set on this machine."""
+
+    def run_coroutine(self, coroutine: Any) -> Any:
+        """The result of ``coroutine``, run on the event loop of this machine."""
+        return self._rule_loop.run(coroutine)
+
+    def teardown(self) -> None:
+        """End the run: close the event loop and take back all faults. It happens also when an override forgets it.
+
+        Raises FaultError, naming the fault, when something of a fault is left in the program.
+        """
+        _end_run(self)
+        super().teardown()
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Automatic rules
+
+
+def _nemesis(self: ChaosTest, data: st.DataObject) -> None:
+    names = [fault.name for fault in self._faults]
+    name = data.draw(st.sampled_from(names), label="switch fault")
+    fault = self._faults[names.index(name)]
+    if fault.active:
+        fault.deactivate()
+    else:
+        fault.activate()
+
+
+def _swarm_init(self: ChaosTest, data: st.DataObject) -> None:
+    mask = data.draw(st.integers(1, 2 ** len(self._faults) - 1), label="faults of this run, as bits")
+    self._faults = [fault for index, fault in enumerate(self._faults) if mask >> index & 1]
+
+
+for _function in (_nemesis, _swarm_init):
+    setattr(_function, _AUTOMATIC_MARKER, True)
+
+_NEMESIS_RULE = precondition(lambda self: bool(self._faults))(rule(data=st.data())(_nemesis))
+_SWARM_RULE = initialize(data=st.data())(_swarm_init)
+
+
+def _set_automatic_rules(cls: type[ChaosTest]) -> None:
+    """Give the class the rules it needs only: each costs steps and lines in a report, and "no rules" must be seen."""
+    cls._has_nemesis = bool(cls.faults)
+    _offer(cls, "_nemesis", _NEMESIS_RULE, needed=bool(cls.faults))
+    _offer(cls, "_swarm_init", _SWARM_RULE, needed=cls.swarm and len(cls.faults) > 1)
+
+
+def _offer(cls: type[ChaosTest], name: str, member: Any, *, needed: bool) -> None:
+    inherited = getattr(cls, name, None)
+    if inherited is None or inherited is member:
+        setattr(cls, name, member if needed else None)
+
+
+def _check_faults(cls: type[ChaosTest]) -> None:
+    faults: object = cls.faults
+    if not isinstance(faults, list | tuple) or not all(isinstance(fault, Fault) for fault in faults):
+        raise MachineError(
+            f"{cls.__name__}.faults must be a list of faults, got {faults!r}",
+            hint='write for example `faults = [timing.timeout("shop.api.charge")]`',
+        )
+    names = [fault.name for fault in faults]
+    for name in names:
+        if names.count(name) > 1:
+            raise MachineError(
+                f"{cls.__name__}.faults has two faults named {name!r}, and traces know faults by name",
+                hint="remove one of them, or give it another name",
+            )
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Timing and teardown
+
+
+def _timed(function: Callable[..., Any]) -> Callable[..., Any]:
+    if getattr(function, _TIMED_MARKER, False) or getattr(function, _AUTOMATIC_MARKER, False):
+        return function
+    is_coroutine = inspect.iscoroutinefunction(function)
+
+    @functools.wraps(function)
+    def timed_rule(self: ChaosTest, **arguments: Any) -> Any:
+        def call() -> Any:
+            result = function(self, **arguments)
+            return self.run_coroutine(result) if is_coroutine else result
+
+        return call_with_timeout(function.__name__, self.rule_timeout, call)
+
+    setattr(timed_rule, _TIMED_MARKER, True)
+    return timed_rule
+
+
+def _adopt_rules_of_plain_machines(cls: type[ChaosTest]) -> None:
+    """Copy rules inherited from machines that are no ChaosTest, so that they are timed here and untouched there."""
+    plain = (base for base in cls.__mro__ if not issubclass(base, ChaosTest))
+    members = [(name, member) for base in plain for name, member in vars(base).items()]
+    for name, member in members:
+        if _is_rule(member) and inspect.getattr_static(cls, name) is member:
+            setattr(cls, name, _copy_function(member))
+
+
+def _is_rule(member: Any) -> bool:
+    return inspect.isfunction(member) and (hasattr(member, RULE_MARKER) or hasattr(member, INITIALIZE_MARKER))
+
+
+def _copy_function(function: types.FunctionType) -> types.FunctionType:
+    copy = types.FunctionType(
+        function.__code__, function.__globals__, function.__name__, function.__defaults__, function.__closure__
+    )
+    copy.__kwdefaults__ = function.__kwdefaults__
+    functools.update_wrapper(copy, function)
+    return copy
+
+
+def _guard_teardown(cls: type[ChaosTest]) -> None:
+    """Have the run ended after any override of teardown: a forgotten ``super()`` would leave the program patched."""
+    teardown = cls.teardown
+    if teardown is ChaosTest.teardown or getattr(teardown, _GUARDED_MARKER, False):
+        return
+
+    @functools.wraps(teardown)
+    def guarded_teardown(self: ChaosTest) -> None:
+        try:
+            teardown(self)
+        finally:
+            _end_run(self)
+
+    setattr(guarded_teardown, _GUARDED_MARKER, True)
+    cls.teardown = guarded_teardown  # type: ignore[method-assign]
+
+
+def _end_run(machine: ChaosTest) -> None:
+    try:
+        machine._rule_loop.close()
+    finally:
+        # Not only the faults that the swarm left: a rule may have switched any fault of the class.
+        release(machine.faults)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Decorator
+
+
+@overload
+def chaos_test(cls: type[RuleBasedStateMachine], /) -> TestCaseClass: ...
+
+
+@overload
+def chaos_test(
+    cls: None = None, /, *, faults: Iterable[Fault] = ()
+) -> Callable[[type[RuleBasedStateMachine]], TestCaseClass]: ...
+
+
+def chaos_test(cls: type[RuleBasedStateMachine] | None = None, /, *, faults: Iterable[Fault] = ()) -> Any:
+    """Turn a rule machine into its ``TestCase``, which pytest and unittest collect.
+
+    Use it as ``@chaos_test`` or as ``@chaos_test(faults=[...])``; the faults are added to those of the class. A rule
+    machine that is no ChaosTest becomes one. Raises MachineError when the class is not a rule machine.
+    """
+    more = list(faults)
+
+    def decorate(cls: type[RuleBasedStateMachine]) -> TestCaseClass:
+        return _with_faults(cls, more).TestCase
+
+    return decorate if cls is None else decorate(cls)
+
+
+def _with_faults(cls: object, more: list[Fault]) -> type[ChaosTest]:
+    if not (isinstance(cls, type) and issubclass(cls, RuleBasedStateMachine)):
+        raise MachineError(
+            f"@chaos_test needs a rule machine, got {cls!r}",
+            hint="write `class MyTest(ChaosTest):` with at least one @rule",
+        )
+    if issubclass(cls, ChaosTest) and not more:
+        return cls
+    bases = (cls,) if issubclass(cls, ChaosTest) else (cls, ChaosTest)
+    body = {
+        "__module__": cls.__module__,
+        "__qualname__": cls.__qualname__,
+        "__doc__": cls.__doc__,
+        "faults": [*getattr(cls, "faults", []), *more],
+    }
+    return type(cls.__name__, bases, body)

@@ -1,0 +1,313 @@
+"""``ordeal explore``: explores every class of the configuration, saves what it finds, and prints the report."""
+
+from __future__ import annotations
+
+import dataclasses
+import signal
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager, nullcontext, redirect_stdout
+from dataclasses import dataclass
+from itertools import chain, count
+from pathlib import Path
+from typing import Any
+
+import click
+
+from ordeal import __version__, report
+from ordeal.class_path import load_class
+from ordeal.cli import INTERRUPTED, terminal
+from ordeal.cli.progress import ProgressLine
+from ordeal.config import DEFAULT_PATH, ExplorerConfig, OrdealConfig, TestConfig, load_config, override
+from ordeal.errors import WRONG_USE, ConfigError, OrdealError
+from ordeal.explore import Explorer
+from ordeal.result import ExplorationResult, Failure
+from ordeal.trace import generate_tests
+from ordeal.trace_file import Trace
+
+FOUND = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Flags:
+    """The command line as it was given. Numbers are text still; the configuration checks them like its own values."""
+
+    config: str
+    seed: str | None
+    max_time: str | None
+    max_runs: str | None
+    workers: str | None
+    verbose: bool
+    no_shrink: bool
+    no_seeds: bool
+    prune_fixed_seeds: bool
+    generate_tests: str | None
+    save_state: str | None
+    resume: str | None
+    json: bool
+
+
+_EPILOG = (
+    "Exit code: 0 without findings, 1 with a finding, 2 for wrong use or when an entry could not be explored, "
+    "130 when interrupted."
+)
+
+
+@click.command(name="explore", epilog=_EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
+@click.option("-c", "--config", default=DEFAULT_PATH, metavar="PATH", help="Settings file (default: ordeal.toml)")
+@click.option("--seed", metavar="N", help="Number that decides all chance (default: 42)")
+@click.option("--max-time", metavar="S", help="Seconds to start new runs for (default: 60)")
+@click.option("--max-runs", metavar="N", help="Runs to stop after (default: no limit)")
+@click.option("-w", "--workers", metavar="N", help="Processes, 0 for all cores (default: 0)")
+@click.option("-v", "--verbose", is_flag=True, help="Show live progress (default: off)")
+@click.option("--no-shrink", is_flag=True, help="Do not shrink failures (default: shrink)")
+@click.option("--no-seeds", is_flag=True, help="Do not use saved seeds (default: use)")
+@click.option("--prune-fixed-seeds", is_flag=True, help="Delete seeds that pass now (default: keep)")
+@click.option("--generate-tests", metavar="PATH", help="Write pytest functions (default: none)")
+@click.option("--save-state", metavar="PATH", help="Not in this version (default: do not)")
+@click.option("--resume", metavar="PATH", help="Not in this version (default: afresh)")
+@click.option("--json", is_flag=True, help="Print the report as JSON (default: as text)")
+def command(**flags: Any) -> int:
+    """Search the classes named in the settings file for failures.
+
+    An option outweighs what the settings file says.
+    """
+    return _explore(_Flags(**flags))
+
+
+def _explore(flags: _Flags) -> int:
+    config = _effective(load_config(flags.config), flags)
+    _refuse_flags(flags, config)
+    terminal.say(report.session_header(__version__, config.explorer.seed, _options(flags, config)))
+    session = _Session(flags, config)
+    with _termination_interrupts():
+        session.explore_all()
+    session.finish()
+    return session.exit_code()
+
+
+@contextmanager
+def _termination_interrupts() -> Iterator[None]:
+    """Treat SIGTERM like Ctrl-C: a job that its scheduler ends still reports what it found."""
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _effective(config: OrdealConfig, flags: _Flags) -> OrdealConfig:
+    given = {"seed": flags.seed, "max_time": flags.max_time, "max_runs": flags.max_runs, "workers": flags.workers}
+    explorer = override(config.explorer, {key: _as_number(text) for key, text in given.items()})
+    verbose = flags.verbose or explorer.verbose or config.report.verbose
+    return dataclasses.replace(config, explorer=dataclasses.replace(explorer, verbose=verbose))
+
+
+def _as_number(text: str | None) -> int | float | str | None:
+    """Return the number that an option's text spells, else the text, for the configuration to refuse."""
+    for kind in (int, float):
+        try:
+            return None if text is None else kind(text)
+        except ValueError:
+            continue
+    return text
+
+
+def _refuse_flags(flags: _Flags, config: OrdealConfig) -> None:
+    if flags.no_seeds and flags.prune_fixed_seeds:
+        message = "`--no-seeds` and `--prune-fixed-seeds` contradict each other"
+        raise ConfigError(message, hint="drop one of them: seeds that are not replayed cannot be pruned")
+    for option, path in (("--save-state", flags.save_state), ("--resume", flags.resume)):
+        if path is not None:
+            hint = "drop the option; `--seed` with `--max-runs` repeats an exploration exactly"
+            raise ConfigError(
+                f"`{option}` does not work yet: this version keeps no state between explorations", hint=hint
+            )
+    if flags.prune_fixed_seeds:
+        _refuse_to_prune(Path(config.report.corpus_dir))
+
+
+def _refuse_to_prune(folder: Path) -> None:
+    # Nothing in this version writes or replays seeds; those that lie there come from another one and stay untouched.
+    seeds = len(list(folder.rglob("seed-*.json*")))
+    if seeds:
+        message = f"`--prune-fixed-seeds` cannot replay the {report.counted(seeds, 'seed')} in {folder}"
+        raise ConfigError(message, hint="this version does not replay seeds; drop the option")
+    terminal.say(f"no seeds in {folder}, nothing to prune")
+
+
+def _options(flags: _Flags, config: OrdealConfig) -> dict[str, object]:
+    """Return every option of the session, whether given or by default, in the order of the reference."""
+    explorer = {
+        f.name: getattr(config.explorer, f.name) for f in dataclasses.fields(ExplorerConfig) if f.name != "seed"
+    }
+    return {"config": flags.config, **explorer, "shrink": not flags.no_shrink}
+
+
+class _Session:
+    """One call of the command: explores the entries one after the other and keeps what became of them."""
+
+    def __init__(self, flags: _Flags, config: OrdealConfig) -> None:
+        self._flags = flags
+        self._config = config
+        self._results: list[ExplorationResult] = []
+        self._saved: set[Path] = set()
+        self._unexplored = 0
+        self._unwritten = 0
+        self._interrupted = False
+
+    def explore_all(self) -> None:
+        """Explore every entry. One that cannot be explored is reported, and the others still have their turn."""
+        for test in self._config.tests:
+            terminal.say(f"Exploring {test.class_path}...")
+            self._explore(test)
+            if self._interrupted:
+                return
+
+    def finish(self) -> None:
+        """Write the files that were asked for, and print the report."""
+        if self._interrupted:
+            terminal.say("interrupted: the report tells what was found until then")
+        if self._flags.generate_tests is not None:
+            self._write_tests(Path(self._flags.generate_tests))
+        in_file = self._config.report.format != "text" and self._write_report(Path(self._config.report.output))
+        if self._flags.json:
+            terminal.write(report.json_report(self._results))
+        elif self._results and (self._config.report.format != "json" or not in_file):
+            terminal.write(report.exploration_report(self._results))
+        self._say_how_to_replay()
+
+    def exit_code(self) -> int:
+        """Return what the session comes to: a finding outweighs a file that could not be written, nothing an entry."""
+        if self._interrupted:
+            return INTERRUPTED
+        if self._unexplored:
+            return WRONG_USE
+        if any(result.failures for result in self._results):
+            return FOUND
+        return WRONG_USE if self._unwritten else 0
+
+    def _explore(self, test: TestConfig) -> None:
+        try:
+            result = self._run(test)
+        except OrdealError as error:
+            terminal.show_error(error)
+            self._unexplored += 1
+        except KeyboardInterrupt:
+            self._interrupted = True
+        else:
+            self._results.append(self._save_traces(result))
+            self._interrupted = result.stopped_reason == "interrupted"
+
+    def _run(self, test: TestConfig) -> ExplorationResult:
+        flags, settings = self._flags, self._config.explorer
+        ticker = ProgressLine() if settings.verbose else None
+        # What the program under test prints is talk as well; on stdout it would end up inside the report.
+        with redirect_stdout(sys.stderr), closing(ticker) if ticker else nullcontext():
+            keep = flags.generate_tests is not None or self._config.report.traces
+            return _explorer(test, self._config, use_seeds=not flags.no_seeds, record_traces=keep).run(
+                max_time=settings.max_time,
+                max_runs=settings.max_runs,
+                steps_per_run=settings.steps_per_run if test.steps_per_run is None else test.steps_per_run,
+                shrink=not flags.no_shrink,
+                progress=ticker,
+            )
+
+    def _save_traces(self, result: ExplorationResult) -> ExplorationResult:
+        folder = Path(self._config.report.traces_dir)
+        if len(self._config.tests) > 1:
+            # Run numbers start again in every class.
+            folder /= result.test_class.replace(":", ".")
+        if self._config.report.traces:
+            for trace in result.traces:
+                if trace.failure is None:
+                    self._save_trace(trace, folder / f"path-run-{trace.run_id}.json")
+        failures = [self._save_failure(failure, folder) for failure in result.failures]
+        return dataclasses.replace(result, failures=failures)
+
+    def _save_failure(self, failure: Failure, folder: Path) -> Failure:
+        """Save the trace of a failure, whatever the settings say: a failure must not be lost."""
+        if failure.trace is None:
+            return failure
+        path = self._save_trace(failure.trace, folder / f"fail-run-{failure.run_id}.json")
+        return dataclasses.replace(failure, trace_path=path)
+
+    def _save_trace(self, trace: Trace, wanted: Path) -> str | None:
+        """Return where the trace was saved, or ``None`` after telling why it could not be."""
+        path = self._unused(wanted)
+        try:
+            trace.save(path)
+        except OrdealError as error:
+            terminal.show_error(error)
+            self._unwritten += 1
+            return None
+        self._saved.add(path)
+        return str(path)
+
+    def _unused(self, path: Path) -> Path:
+        """Number a path that this session has written already, as two entries for one class would."""
+        candidates = (path.with_stem(f"{path.stem}-{number}") for number in count(2))
+        return next(candidate for candidate in chain([path], candidates) if candidate not in self._saved)
+
+    def _write_tests(self, path: Path) -> None:
+        source = generate_tests([trace for result in self._results for trace in result.traces])
+        if not source:
+            terminal.say("No tests generated: no trace was recorded")
+        elif self._written(path, "generated tests", lambda: _replace_text(path, source)):
+            terminal.say(f"Generated tests: {path}")
+
+    def _write_report(self, path: Path) -> bool:
+        text = report.json_report(self._results)
+        written = self._written(path, "report", lambda: _replace_text(path, text))
+        if written:
+            terminal.say(f"Report saved: {path}")
+        return written
+
+    def _written(self, path: Path, what: str, write: Callable[[], object]) -> bool:
+        """Write a file. One that cannot be written is reported, and the other results still come out."""
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write()
+        except OSError as error:
+            self._unwritten += 1
+            reason = error.strerror or str(error)
+            message = f"cannot write the {what} to `{path}`: {reason}"
+            terminal.say_error(message, "name another path, or change the rights of this one")
+            return False
+        return True
+
+    def _say_how_to_replay(self) -> None:
+        failures = (failure for result in self._results for failure in result.failures)
+        path = next((failure.trace_path for failure in failures if failure.trace_path is not None), None)
+        if path is not None:
+            terminal.say(report.replay_hint(path))
+
+
+def _explorer(test: TestConfig, config: OrdealConfig, *, use_seeds: bool, record_traces: bool) -> Explorer:
+    settings = config.explorer
+    return Explorer(
+        load_class(test.class_path),
+        target_modules=list(settings.target_modules),
+        seed=settings.seed,
+        max_checkpoints=settings.max_checkpoints,
+        checkpoint_prob=settings.checkpoint_prob,
+        checkpoint_strategy=settings.checkpoint_strategy,
+        fault_toggle_prob=settings.fault_toggle_prob,
+        record_traces=record_traces,
+        workers=settings.workers,
+        share_edges=settings.share_edges,
+        share_checkpoints=settings.share_checkpoints,
+        corpus_dir=config.report.corpus_dir if use_seeds else None,
+        rule_swarm=settings.rule_swarm if test.swarm is None else test.swarm,
+        rule_timeout=settings.rule_timeout if test.rule_timeout is None else test.rule_timeout,
+    )
+
+
+def _replace_text(path: Path, text: str) -> None:
+    """Write a file whole or not at all."""
+    partial = path.with_name(f"{path.name}.tmp")
+    try:
+        partial.write_text(text, encoding="utf-8", errors="backslashreplace")
+        partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)

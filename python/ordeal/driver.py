@@ -1,0 +1,327 @@
+"""Runs a machine step by step as a script says: the plain Python driver, readable and the reference for any other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING, Any, Protocol
+
+from hypothesis.errors import FailedHealthCheck, InvalidDefinition
+from hypothesis.stateful import RuleBasedStateMachine
+
+from ordeal._hypothesis import (
+    LENGTH_MAX,
+    REJECTED,
+    MachineDefinition,
+    Rule,
+    RunContext,
+    add_to_bundles,
+    failure_types,
+    holds,
+    initialized,
+    is_initializing,
+    may_initialize,
+    may_run,
+    resolve,
+    skip_types,
+)
+from ordeal.chaos import ChaosTest, overrides
+from ordeal.errors import MachineError, OrdealError
+from ordeal.faults import Fault
+from ordeal.rule_timeout import RuleLoop, timeout_error
+from ordeal.watchdog import Watchdog
+
+if TYPE_CHECKING:
+    from ordeal._native import ChoiceSource
+
+RULE, INITIALIZE, FAULT_ON, FAULT_OFF, END, STUCK = range(6)
+BODY = 0
+HASH_MASK = 2**64 - 1
+
+
+class Script(Protocol):
+    """Where steps come from: a session that invents them or a replay that reads them. See ``_native.pyi``."""
+
+    @property
+    def source(self) -> ChoiceSource:
+        """What the arguments of the current step are drawn from."""
+
+    def next(self) -> int:
+        """The next step, packed: kind in the low three bits, index above."""
+
+    def reject(self) -> None:
+        """The rule given last cannot run now."""
+
+
+class Learner(Protocol):
+    """What is told of every step that ended well; only a live run has one."""
+
+    def step_done(self, run: RunContext, code: int, state_hash: int) -> None:
+        """The step ``code`` and the invariants after it have run."""
+
+
+class Observer(Protocol):
+    """What sees a run in detail, for traces and programs; it costs time, so only replays have one."""
+
+    def started(self, machine: RuleBasedStateMachine) -> None:
+        """A machine was made."""
+
+    def rule(self, rule: Rule, initialize: bool, values: dict[str, Any], resolved: dict[str, Any]) -> None:
+        """A rule is about to run with the arguments ``resolved``; in ``values`` those of bundles are references."""
+
+    def rule_done(self, rule: Rule, names: list[list[str]]) -> None:
+        """The rule returned; ``names`` are those of its results, by target bundle."""
+
+    def fault(self, fault: Fault, on: bool) -> None:
+        """A fault is about to be switched."""
+
+
+class Status(Enum):
+    """How a run ended."""
+
+    DONE = "done"
+    FAILED = "failed"
+    REJECTED = "rejected"
+
+
+@dataclass(slots=True)
+class Outcome:
+    """How a run ended and how far it came. ``steps`` counts those that began, in this process."""
+
+    status: Status
+    steps: int
+    error: BaseException | None = None
+
+
+class Driver:
+    """Executes runs of one machine class. Not thread-safe: a run owns the process' faults and random generators.
+
+    ``factory`` makes a fresh machine. ``faults`` are those of the class, in the order of the definition.
+    """
+
+    def __init__(
+        self,
+        definition: MachineDefinition,
+        factory: Callable[[], RuleBasedStateMachine],
+        faults: list[Fault],
+        rule_timeout: float,
+    ) -> None:
+        self.definition = definition
+        self.factory = factory
+        self.faults = faults
+        self.rule_timeout = rule_timeout
+        self.watchdog = Watchdog(rule_timeout, self._timed_out)
+        self._current_rule = ""
+        self._loop = RuleLoop()
+        self._due_while_initializing = tuple(i for i in definition.invariants if i.check_during_init)
+        self._hashes_state = issubclass(definition.cls, ChaosTest) and overrides(definition.cls, "state_hash")
+
+    def execute(
+        self,
+        script: Script,
+        *,
+        restore: Callable[[RunContext], RuleBasedStateMachine] | None = None,
+        learner: Learner | None = None,
+        observer: Observer | None = None,
+    ) -> Outcome:
+        """Run ``script`` to its end.
+
+        ``restore`` gives the machine of a checkpoint in place of a fresh one. Failures come back in the outcome.
+
+        Raises:
+            unittest.SkipTest: the code under test asks to be skipped (pytest's skip as well).
+            OrdealError: a fault cannot be switched, or a hook of the machine is not as it must be.
+            KeyboardInterrupt: passed on, after the teardown of the machine.
+            hypothesis.errors.InvalidDefinition: no rule can run in a state that was reached.
+        """
+        outcome = Outcome(Status.DONE, 0)
+        run = RunContext(script.source)
+        try:
+            with run:
+                self._run(run, script, restore, learner, observer, outcome)
+        except (InvalidDefinition, OrdealError):
+            raise
+        except skip_types():
+            raise
+        except REJECTED:
+            if outcome.status is Status.DONE:
+                outcome.status = Status.REJECTED
+        except failure_types() as error:
+            outcome.status = Status.FAILED
+            outcome.error = error
+        finally:
+            self.watchdog.armed = False
+            self._loop.close()
+            self._faults_off()
+        return outcome
+
+    def _run(
+        self,
+        run: RunContext,
+        script: Script,
+        restore: Callable[[RunContext], RuleBasedStateMachine] | None,
+        learner: Learner | None,
+        observer: Observer | None,
+        outcome: Outcome,
+    ) -> None:
+        watchdog = self.watchdog
+        self._current_rule = "__init__"
+        watchdog.step += 1
+        watchdog.armed = True
+        if restore is None:
+            machine = self.factory()
+            run.begin(machine, self.definition)
+        else:
+            machine = restore(run)
+            run.adopt(machine)
+        if observer is not None:
+            observer.started(machine)
+        try:
+            if restore is None:
+                self._check_invariants(machine)
+            self._steps(run, machine, script, learner, observer, outcome)
+        finally:
+            self._current_rule = "teardown"
+            watchdog.step += 1
+            machine.teardown()
+
+    def _steps(
+        self,
+        run: RunContext,
+        machine: RuleBasedStateMachine,
+        script: Script,
+        learner: Learner | None,
+        observer: Observer | None,
+        outcome: Outcome,
+    ) -> None:
+        rules, initializers = self.definition.rules, self.definition.initializers
+        watchdog, data = self.watchdog, run.data
+        while data.length <= LENGTH_MAX:
+            code = self.next_step(script, run)
+            kind = code & 7
+            watchdog.step += 1
+            if kind == RULE:
+                rule = rules[code >> 3]
+                if not may_run(machine, rule):
+                    script.reject()
+                    continue
+                outcome.steps += 1
+                self._step(rule, run, machine, observer, initialize=False)
+            elif kind == INITIALIZE:
+                rule = initializers[code >> 3]
+                if not may_initialize(machine, rule):
+                    script.reject()
+                    continue
+                outcome.steps += 1
+                self._step(rule, run, machine, observer, initialize=True)
+            elif kind == END:
+                return
+            elif kind == STUCK:
+                raise InvalidDefinition(self._stuck_message(machine))
+            else:
+                outcome.steps += 1
+                self.toggle(self.faults[code >> 3], kind == FAULT_ON, run, observer)
+            self._check_invariants(machine)
+            if learner is not None:
+                learner.step_done(run, code, self._state_hash(machine) if self._hashes_state else 0)
+
+    def next_step(self, script: Script, run: RunContext) -> int:
+        """What the script wants next, packed: kind in the low three bits, index above."""
+        del run
+        return script.next()
+
+    def _step(
+        self,
+        rule: Rule,
+        run: RunContext,
+        machine: RuleBasedStateMachine,
+        observer: Observer | None,
+        *,
+        initialize: bool,
+    ) -> None:
+        self._current_rule = rule.name
+        values = self.draw_arguments(rule, run, initialize=initialize)
+        if rule.draws_in_body:
+            run.source.begin_argument(BODY)
+        if observer is not None:
+            references = dict(values)
+            resolve(values, machine)
+            observer.rule(rule, initialize, references, values)
+        else:
+            resolve(values, machine)
+        if initialize:
+            initialized(machine, rule)
+        result = rule.function(machine, **values)
+        if rule.is_coroutine:
+            result = self._await(result, machine)
+        names: list[list[str]] = []
+        if rule.targets:
+            names = add_to_bundles(machine, rule, result)
+            if not run.source.live:
+                run.made(names)
+        elif result is not None:
+            raise FailedHealthCheck(
+                f"rule {rule.name} has no target bundle but returned {result!r}; return None or give it a target"
+            )
+        if observer is not None:
+            observer.rule_done(rule, names)
+
+    def _await(self, coroutine: Any, machine: RuleBasedStateMachine) -> Any:
+        """Run a coroutine rule on the event loop of its machine; one that has none gets the driver's for the run."""
+        if isinstance(machine, ChaosTest):
+            return machine.run_coroutine(coroutine)
+        return self._loop.run(coroutine)
+
+    def draw_arguments(self, rule: Rule, run: RunContext, *, initialize: bool) -> dict[str, Any]:
+        """The arguments of ``rule``; values of bundles come as references."""
+        del initialize
+        source = run.source
+        values: dict[str, Any] = {}
+        for argument in rule.arguments:
+            source.begin_argument(argument.number)
+            values[argument.name] = argument.draw(run)
+        return values
+
+    def toggle(self, fault: Fault, on: bool, run: RunContext, observer: Observer | None) -> None:
+        """Switch a fault."""
+        del run
+        self._current_rule = fault.name
+        if observer is not None:
+            observer.fault(fault, on)
+        if on:
+            fault.activate()
+        else:
+            fault.deactivate()
+
+    def _check_invariants(self, machine: RuleBasedStateMachine) -> None:
+        for invariant in self._due_while_initializing if is_initializing(machine) else self.definition.invariants:
+            if invariant.preconditions and not holds(invariant.preconditions, machine):
+                continue
+            result: object = invariant.function(machine)  # type: ignore[func-returns-value]
+            if result is not None:
+                raise FailedHealthCheck(f"invariant {invariant.name} returned {result!r}; an invariant returns None")
+
+    def _state_hash(self, machine: RuleBasedStateMachine) -> int:
+        value: object = machine.state_hash()  # type: ignore[attr-defined]
+        if not isinstance(value, int):
+            raise MachineError(
+                f"{self.definition.cls.__name__}.state_hash() returned {value!r}, which is not an int",
+                hint="return an int computed from the state, or 0 for none",
+            )
+        return value & HASH_MASK
+
+    def _faults_off(self) -> None:
+        for fault in self.faults:
+            if fault.active:
+                fault.deactivate()
+
+    def _timed_out(self) -> BaseException:
+        return timeout_error(self._current_rule, self.rule_timeout)
+
+    def _stuck_message(self, machine: RuleBasedStateMachine) -> str:
+        names = ", ".join(rule.name for rule in self.definition.rules)
+        return (
+            f"no rule of {self.definition.cls.__name__} can run in state {machine!r}: "
+            f"every precondition is false or a bundle is empty (rules: {names})"
+        )

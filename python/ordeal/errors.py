@@ -1,0 +1,53 @@
+"""The errors that a user of ordeal can cause: each says what is wrong and what to write instead."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+WRONG_USE = 2
+
+
+class OrdealError(Exception):
+    """Something the user can put right.
+
+    ``message`` says what is wrong, with the value. ``hint`` says what to write instead, or is ``None``.
+    ``str(error)`` is the message, followed by a line ``hint: ...`` when there is a hint.
+    The command line ends with ``exit_code``.
+    """
+
+    exit_code: ClassVar[int] = WRONG_USE
+
+    def __init__(self, message: str, *, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+    def __str__(self) -> str:
+        return self.message if self.hint is None else f"{self.message}\nhint: {self.hint}"
+
+    def __reduce__(self) -> tuple[object, ...]:
+        # The default would rebuild the error from its arguments alone, which loses the hint; the state carries it.
+        return (type(self), (self.message,), dict(self.__dict__))
+
+
+class ConfigError(OrdealError):
+    """A configuration file, option or argument has a value that cannot be used."""
+
+
+class TargetError(OrdealError):
+    """A target module cannot be imported, or a target pattern matches nothing."""
+
+
+class MachineError(OrdealError):
+    """A class cannot be explored: it is not a rule machine, has no rules, or its definition raises."""
+
+
+class TraceError(OrdealError):
+    """A trace file cannot be read, is damaged, or does not fit the machine."""
+
+
+class FaultError(OrdealError, ValueError):
+    """A fault cannot be built, switched on, or taken back.
+
+    It is a ``ValueError`` too, because most of its causes are arguments of a fault.
+    """

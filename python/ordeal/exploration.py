@@ -1,0 +1,328 @@
+"""One exploration: runs, learns from what they show, confirms and shrinks what fails."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from hypothesis.stateful import RuleBasedStateMachine
+
+from ordeal import _native
+from ordeal._hypothesis import GlobalRandoms, RunContext
+from ordeal.bucket import Bucketer
+from ordeal.driver import RULE, Driver, Outcome, Status
+from ordeal.findings import Finding, Findings, Verdict
+from ordeal.gaps import Gaps, find_gaps
+from ordeal.recorder import RunRecorder
+from ordeal.replayer import Replayer
+from ordeal.report import swarm_text
+from ordeal.result import ExplorationResult, Failure, ProgressSnapshot, SnapshotKind, StoppedReason
+from ordeal.snapshot import Snapshot, SnapshotError, Snapshots
+from ordeal.targets import Target
+from ordeal.trace_file import Trace
+from ordeal.tracer import Origin, TraceMaker
+
+#: The first runs count every event, to learn what the targets look like before a level is chosen.
+WARM_UP_RUNS = 20
+#: Up to this many events a step, counting them all costs less than a tenth of a step.
+COUNTED_EVENTS_PER_STEP_MAX = 50
+#: How often silenced locations are armed again, in runs.
+FULL_RUN_PERIOD = 100
+#: How often the swarm is told which rules touch files with gaps, in runs.
+DIRECT_PERIOD = 50
+#: Above this share of rejected runs the user is told.
+REJECTED_SHARE_MAX = 0.5
+TRACES_MAX = 10_000
+
+Progress = Callable[[ProgressSnapshot], object]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """The options of one exploration, all checked."""
+
+    test_class: str
+    seed: int
+    max_checkpoints: int
+    checkpoint_prob: float
+    checkpoint_strategy: str
+    fault_toggle_prob: float
+    steps_per_run: int
+    rule_swarm: bool
+    fault_swarm: bool
+    coverage: str
+    max_time: float
+    max_runs: int | None
+    patience: int
+    shrink: bool
+    max_shrink_time: float
+    record_traces: bool
+    progress: Progress | None
+
+
+@dataclass(slots=True)
+class Tally:
+    """What the report counts."""
+
+    runs: int = 0
+    steps: int = 0
+    rejected: int = 0
+    unconfirmed: int = 0
+    barren_runs: int = 0
+    notes: list[str] = field(default_factory=list)
+
+    def note(self, text: str) -> None:
+        """Remember something that the user should know, once."""
+        if text not in self.notes:
+            self.notes.append(text)
+
+
+class Exploration:
+    """Drives one session. Used once; not thread-safe."""
+
+    def __init__(self, settings: Settings, driver: Driver, targets: list[Target], workers: int) -> None:
+        self._settings = settings
+        self._driver = driver
+        self._targets = targets
+        self._randoms = GlobalRandoms()
+        self._bucketer = Bucketer([t.path for t in targets])
+        self._replayer = Replayer(driver, self._bucketer, self._randoms)
+        self._coverage = _native.CoverageMap()
+        definition = driver.definition
+        self._session = _native.Session(
+            (len(definition.rules), len(definition.initializers), len(driver.faults)),
+            self._coverage,
+            seed=settings.seed,
+            max_checkpoints=settings.max_checkpoints,
+            checkpoint_prob=settings.checkpoint_prob,
+            checkpoint_strategy=settings.checkpoint_strategy,
+            fault_toggle_prob=settings.fault_toggle_prob,
+            steps_per_run=settings.steps_per_run,
+            rule_swarm=settings.rule_swarm,
+            fault_swarm=settings.fault_swarm,
+            pair_features=not targets,
+        )
+        self._snapshots = Snapshots(definition.cls, driver.factory, driver.faults, self._randoms)
+        self._kept: dict[int, Snapshot] = {}
+        self._kind: SnapshotKind = "copy"
+        self._monitor: _native.Monitor | None = None
+        self._tally = Tally()
+        if workers > 1:
+            self._tally.note(f"{workers} workers were asked for; this version explores in one process.")
+        self._maker = TraceMaker(settings.test_class, settings.seed, definition, driver.faults)
+        self._findings = Findings(self._replayer, self._maker)
+        self._productive: list[tuple[Origin, _native.Tape]] = []
+        self._rule_files: dict[int, set[int]] = {}
+        self._started = 0.0
+
+    def run(self) -> ExplorationResult:
+        """Explore until time, runs or patience are used up or Ctrl-C is pressed, then shrink and report."""
+        self._started = time.perf_counter()
+        with self._randoms.managed(), self._driver.watchdog.watching():
+            try:
+                self._start_monitor()
+                reason = self._explore()
+                if self._settings.shrink:
+                    self._shrink_all()
+                failures = self._findings.failures()
+                traces = self._traces(failures) if self._settings.record_traces else []
+            finally:
+                self._stop_monitor()
+        return self._result(reason, failures, traces)
+
+    # -- runs ---------------------------------------------------------------------------------------------------------
+
+    def _explore(self) -> StoppedReason:
+        settings = self._settings
+        try:
+            while True:
+                if settings.max_runs is not None and self._tally.runs >= settings.max_runs:
+                    return "max_runs"
+                if time.perf_counter() - self._started >= settings.max_time:
+                    return "time"
+                if self._tally.runs == WARM_UP_RUNS and not self._tally.steps:
+                    self._tally.note(f"Each of the first {WARM_UP_RUNS} runs ended before its first step.")
+                    return "stuck"
+                if settings.patience and self._tally.barren_runs >= settings.patience:
+                    return "patience"
+                self._one_run()
+                if settings.progress is not None:
+                    settings.progress(self._progress())
+        except KeyboardInterrupt:
+            return "interrupted"
+
+    def _one_run(self) -> None:
+        session, tally = self._session, self._tally
+        plan = session.begin_run()
+        self._tune(plan.run_id)
+        self._randoms.reseed()
+        snapshot = self._kept.get(plan.checkpoint) if plan.checkpoint else None
+        if snapshot is None:
+            outcome = self._driver.execute(session, learner=self)
+        else:
+            session.restored()
+            kept = snapshot
+            outcome = self._driver.execute(session, learner=self, restore=lambda run: self._restore(kept, run))
+        session.end_run()
+        tally.runs += 1
+        tally.steps += outcome.steps
+        edges = session.edges_in_run
+        tally.barren_runs = 0 if edges else tally.barren_runs + 1
+        if outcome.status is Status.REJECTED:
+            tally.rejected += 1
+            return
+        origin = Origin(plan.run_id, plan.checkpoint, session.configuration(), edges)
+        if outcome.status is Status.FAILED:
+            self._failed(outcome, origin, from_copy=snapshot is not None)
+        elif edges and self._settings.record_traces and len(self._productive) < TRACES_MAX:
+            self._productive.append((origin, session.tape))
+
+    def _restore(self, snapshot: Snapshot, run: RunContext) -> RuleBasedStateMachine:
+        machine = self._snapshots.restore(snapshot, run)
+        for fault, on in zip(self._driver.faults, self._session.faults_on, strict=True):
+            if on:
+                fault.activate()
+        return machine
+
+    def step_done(self, _run: RunContext, code: int, state_hash: int) -> None:
+        """The driver tells of a step that ended well; what it brought may make it a checkpoint."""
+        if self._settings.rule_swarm and self._monitor is not None and code & 7 == RULE:
+            touched = self._monitor.take_files()
+            if touched:
+                self._rule_files.setdefault(code >> 3, set()).update(touched)
+        if self._session.done(state_hash) and not self._session.replaying_prefix:
+            self._keep(_run)
+
+    def _keep(self, run: RunContext) -> None:
+        checkpoint, evicted = self._session.keep()
+        if evicted is not None:
+            self._kept.pop(evicted, None)
+        if not checkpoint or evicted == checkpoint or self._kind != "copy":
+            return
+        try:
+            self._kept[checkpoint] = self._snapshots.take(run)
+        except SnapshotError as error:
+            self._use_replay(f"its state cannot be copied ({error})")
+
+    def _use_replay(self, why: str) -> None:
+        self._kind = "replay"
+        self._kept.clear()
+        name = self._driver.definition.cls.__name__
+        self._tally.note(f"Checkpoints of {name} are reached by running their steps again: {why}.")
+
+    # -- coverage -----------------------------------------------------------------------------------------------------
+
+    def _start_monitor(self) -> None:
+        if self._targets:
+            targets = [(t.name, t.path, t.is_package) for t in self._targets]
+            self._monitor = _native.Monitor(
+                self._coverage, targets, level="novelty" if self._settings.coverage == "novelty" else "counts"
+            )
+            self._monitor.start()
+
+    def _stop_monitor(self) -> None:
+        if self._monitor is not None:
+            self._monitor.stop()
+
+    def _tune(self, run_id: int) -> None:
+        """Choose the level by what the first runs showed. By counts, never by time: the same seed must choose alike."""
+        monitor = self._monitor
+        if monitor is None:
+            return
+        full = run_id % FULL_RUN_PERIOD == 0
+        if self._settings.coverage == "auto" and run_id == WARM_UP_RUNS + 1:
+            if monitor.events > COUNTED_EVENTS_PER_STEP_MAX * max(self._tally.steps, 1):
+                monitor.set_level("novelty")
+        monitor.begin_run(full=full)
+        if self._settings.rule_swarm and run_id > WARM_UP_RUNS and run_id % DIRECT_PERIOD == 1:
+            self._direct_swarm(monitor)
+
+    def _direct_swarm(self, monitor: _native.Monitor) -> None:
+        files = monitor.files()
+        with_gaps = {gap["path"] for gap in self._gaps().gaps}
+        near = [False] * len(self._driver.definition.rules)
+        for rule, touched in self._rule_files.items():
+            near[rule] = any(files[file] in with_gaps for file in touched)
+        if any(near):
+            self._session.direct_swarm(near)
+
+    def _gaps(self) -> Gaps:
+        lines = self._monitor.lines() if self._monitor is not None else {}
+        return find_gaps(self._targets, lines)
+
+    # -- failures -----------------------------------------------------------------------------------------------------
+
+    def _failed(self, outcome: Outcome, origin: Origin, *, from_copy: bool) -> None:
+        assert outcome.error is not None
+        bucket = self._bucketer.bucket(outcome.error)
+        if self._findings.count(bucket):
+            return
+        finding = Finding(bucket, self._session.tape, origin, outcome.error)
+        verdict = self._findings.add(finding, from_copy=from_copy)
+        if verdict in (Verdict.UNFAITHFUL, Verdict.DROPPED):
+            self._tally.unconfirmed += 1
+        if verdict is Verdict.UNFAITHFUL and self._kind == "copy":
+            self._use_replay(f"a failure from a copy ({bucket}) did not happen from a fresh machine")
+
+    def _shrink_all(self) -> None:
+        try:
+            for bucket in self._findings.shrink(self._settings.max_shrink_time):
+                limit = f"{self._settings.max_shrink_time:g} s"
+                self._tally.note(f"Shrinking of {bucket} stopped after {limit}, before its trace was minimal.")
+        except KeyboardInterrupt:
+            self._tally.note("Shrinking was interrupted: some traces are longer than need be.")
+
+    def _traces(self, failures: list[Failure]) -> list[Trace]:
+        """Traces of the failures and of all runs that reached new code."""
+        traces = [failure.trace for failure in failures if failure.trace is not None]
+        for origin, tape in self._productive:
+            recorder = RunRecorder()
+            replayed = self._replayer.run(tape, recorder)
+            traces.append(self._maker.make(origin, replayed.tape, recorder))
+        return traces
+
+    # -- the result ---------------------------------------------------------------------------------------------------
+
+    def _progress(self) -> ProgressSnapshot:
+        elapsed = time.perf_counter() - self._started
+        return ProgressSnapshot(
+            elapsed=elapsed,
+            total_runs=self._tally.runs,
+            total_steps=self._tally.steps,
+            unique_edges=self._coverage.edges_seen,
+            checkpoints=self._session.checkpoints,
+            failures=len(self._findings),
+            runs_per_second=self._tally.runs / elapsed if elapsed > 0 else 0.0,
+        )
+
+    def _result(self, reason: StoppedReason, failures: list[Failure], traces: list[Trace]) -> ExplorationResult:
+        gaps = self._gaps()
+        if self._tally.runs >= WARM_UP_RUNS and self._tally.rejected > REJECTED_SHARE_MAX * self._tally.runs:
+            self._tally.note(
+                f"{self._tally.rejected} of {self._tally.runs} runs were rejected by assume() or a filter: "
+                "most of the work is lost, so draw what the rules accept."
+            )
+        if self._targets and not self._coverage.edges_seen:
+            names = ", ".join(t.name for t in self._targets)
+            self._tally.note(f"No code of the target modules ({names}) ran: check that the rules call them.")
+        return ExplorationResult(
+            test_class=self._settings.test_class,
+            rng_seed=self._settings.seed,
+            total_runs=self._tally.runs,
+            total_steps=self._tally.steps,
+            unique_edges=self._coverage.edges_seen,
+            checkpoints_saved=self._session.checkpoints_saved,
+            duration_seconds=time.perf_counter() - self._started,
+            failures=failures,
+            traces=traces,
+            coverage_gaps=[{k: gap[k] for k in ("file", "line", "code")} for gap in gaps.gaps],
+            lines_covered=gaps.lines_covered,
+            lines_total=gaps.lines_total,
+            stopped_reason=reason,
+            snapshot_kind=self._kind,
+            swarm_summary=swarm_text(self._session.swarm_counts()) if self._settings.rule_swarm else "",
+            rejected_runs=self._tally.rejected,
+            unconfirmed=self._tally.unconfirmed,
+            notes=tuple(self._tally.notes),
+        )

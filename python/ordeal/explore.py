@@ -1,0 +1,172 @@
+"""The Explorer: coverage-guided exploration of a rule machine, from Python."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Sequence
+
+from hypothesis.errors import InvalidDefinition
+
+from ordeal.errors import ConfigError, MachineError
+from ordeal.exploration import Exploration, Progress, Settings
+from ordeal.machine import MachineFactory, class_path, make_driver
+from ordeal.result import ExplorationResult, Failure, ProgressSnapshot
+from ordeal.targets import resolve_targets
+
+__all__ = ["ExplorationResult", "Explorer", "Failure", "ProgressSnapshot"]
+
+STRATEGIES = ("energy", "uniform", "recent")
+LEVELS = ("auto", "novelty", "counts")
+SEED_MAX = 2**64 - 1
+
+
+class Explorer:
+    """Searches a rule machine for failures, steered by the code that its runs reach.
+
+    Runs start from a fresh machine or branch from a checkpoint, a state that reached something new; checkpoints that
+    lead on are chosen more often. The same seed, code and ``max_runs`` give the same runs, byte for byte.
+
+    Args:
+        test_class: a ``ChaosTest``, any ``RuleBasedStateMachine``, or a function without arguments that makes one.
+        target_modules: names of the modules (packages with all below them) whose coverage steers the search. Empty
+            means no coverage: novelty is then what ``state_hash`` says and which rule follows which.
+        seed: integer from which every decision is drawn.
+        max_checkpoints: how many checkpoints are kept; 0 for none.
+        checkpoint_prob: share of the runs that branch from a checkpoint.
+        checkpoint_strategy: how one is chosen: ``energy``, ``uniform`` or ``recent``.
+        fault_toggle_prob: share of the steps that switch a fault.
+        record_traces: keep the traces of all runs that reached new code; ``run`` takes it too.
+        workers: worker processes. This version explores in one, and says so when asked for more.
+        share_edges, share_checkpoints: whether workers share what they find.
+        corpus_dir: folder of saved failing traces.
+        rule_swarm: draw for each run which rules and faults are on (Groce et al., "Swarm Testing", ISSTA 2012).
+        rule_timeout: seconds that a rule may take, 0 or less for no limit; None takes the machine's own
+            ``rule_timeout``, or 30 s.
+        coverage: ``counts`` sees how often code ran, ``novelty`` whether it ran at hardly any cost, ``auto`` looks at
+            the first runs and chooses.
+
+    Raises:
+        ConfigError: an argument has a wrong type or is out of range.
+        TargetError: a target module cannot be imported or has no Python source.
+        MachineError: the class is no rule machine, or has no rules.
+    """
+
+    def __init__(
+        self,
+        test_class: MachineFactory,
+        *,
+        target_modules: Sequence[str] | None = None,
+        seed: int = 42,
+        max_checkpoints: int = 256,
+        checkpoint_prob: float = 0.4,
+        checkpoint_strategy: str = "energy",
+        fault_toggle_prob: float = 0.3,
+        record_traces: bool = False,
+        workers: int = 1,
+        share_edges: bool = True,
+        share_checkpoints: bool = True,
+        corpus_dir: str | os.PathLike[str] | None = None,
+        rule_swarm: bool = False,
+        rule_timeout: float | None = None,
+        coverage: str = "auto",
+    ) -> None:
+        self.seed = _integer("seed", seed, 0, SEED_MAX)
+        self.max_checkpoints = _integer("max_checkpoints", max_checkpoints, 0, 65_536)
+        self.checkpoint_prob = _number("checkpoint_prob", checkpoint_prob, 0.0, 1.0)
+        self.checkpoint_strategy = _one_of("checkpoint_strategy", checkpoint_strategy, STRATEGIES)
+        self.fault_toggle_prob = _number("fault_toggle_prob", fault_toggle_prob, 0.0, 1.0)
+        self.record_traces = record_traces
+        self.workers = _integer("workers", workers, 0, 65_536)
+        self.share_edges = share_edges
+        self.share_checkpoints = share_checkpoints
+        self.corpus_dir = corpus_dir
+        self.rule_swarm = rule_swarm
+        self.coverage = _one_of("coverage", coverage, LEVELS)
+        self.test_class = test_class
+        self.targets = resolve_targets(target_modules if target_modules is not None else [])
+        self._driver = make_driver(test_class, None if rule_timeout is None else _number("rule_timeout", rule_timeout))
+
+    def run(
+        self,
+        *,
+        max_time: float = 60.0,
+        max_runs: int | None = None,
+        steps_per_run: int = 50,
+        shrink: bool = True,
+        max_shrink_time: float = 30.0,
+        patience: int = 0,
+        progress: Progress | None = None,
+        record_traces: bool | None = None,
+    ) -> ExplorationResult:
+        """Explore, then confirm and shrink what failed.
+
+        Exploring goes on after a failure; failures of one cause are reported once, with a count. Ctrl-C ends it, with
+        a result of what there is by then.
+
+        Args:
+            max_time: seconds after which no new run starts.
+            max_runs: the number of runs after which it ends, whichever comes first.
+            steps_per_run: each run draws its length from 1 to this.
+            shrink: whether to make failing traces minimal.
+            max_shrink_time: seconds that shrinking one failure may take.
+            patience: end after this many runs in a row without a new edge; 0 for never.
+            progress: called with a ``ProgressSnapshot`` after each run.
+            record_traces: overrides the Explorer's own setting.
+
+        Raises:
+            ConfigError: an argument has a wrong type or is out of range.
+            MachineError: no rule can run in a state that was reached, or the machine breaks a rule of Hypothesis.
+        """
+        if max_runs is not None:
+            _integer("max_runs", max_runs, 1)
+        cls = self._driver.definition.cls
+        settings = Settings(
+            test_class=class_path(self.test_class, cls),
+            seed=self.seed,
+            max_checkpoints=self.max_checkpoints,
+            checkpoint_prob=self.checkpoint_prob,
+            checkpoint_strategy=self.checkpoint_strategy,
+            fault_toggle_prob=self.fault_toggle_prob,
+            steps_per_run=_integer("steps_per_run", steps_per_run, 1, 2**31),
+            rule_swarm=self.rule_swarm,
+            fault_swarm=bool(getattr(cls, "swarm", False)),
+            coverage=self.coverage,
+            max_time=_number("max_time", max_time, 0.0, above=True),
+            max_runs=max_runs,
+            patience=_integer("patience", patience, 0),
+            shrink=shrink,
+            max_shrink_time=_number("max_shrink_time", max_shrink_time, 0.0),
+            record_traces=self.record_traces if record_traces is None else record_traces,
+            progress=progress,
+        )
+        try:
+            return Exploration(settings, self._driver, self.targets, self.workers).run()
+        except InvalidDefinition as error:
+            raise MachineError(str(error)) from error
+
+
+def _integer(name: str, value: object, low: int, high: int | None = None) -> int:
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise ConfigError(f"{name} is {value!r}, which is not an integer", hint=f"write `{name}={max(low, 1)}`")
+    if value < low or (high is not None and value > high):
+        allowed = f"at least {low}" if high is None else f"between {low} and {high}"
+        raise ConfigError(f"{name} is {value}; it must be {allowed}")
+    return value
+
+
+def _number(name: str, value: object, low: float = -math.inf, high: float = math.inf, *, above: bool = False) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or math.isnan(value):
+        raise ConfigError(f"{name} is {value!r}, which is not a number")
+    if value < low or value > high or (above and value <= low):
+        limits = (
+            f"between {low:g} and {high:g}" if math.isfinite(high) else f"{'above' if above else 'at least'} {low:g}"
+        )
+        raise ConfigError(f"{name} is {value:g}; it must be {limits}")
+    return float(value)
+
+
+def _one_of(name: str, value: object, allowed: Sequence[str]) -> str:
+    if not isinstance(value, str) or value not in allowed:
+        raise ConfigError(f"{name} is {value!r}; it must be one of {', '.join(allowed)}")
+    return value

@@ -1,0 +1,324 @@
+"""Fault: a failure that can be switched on and off, and the two kinds that users build their own from."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import inspect
+import threading
+import time
+import warnings
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from ordeal.errors import FaultError, OrdealError
+from ordeal.faults import randomness
+from ordeal.faults.patching import Patch, UnresolvedTargetError, Wrap, mark_like
+
+# A warning points at the line of the user's that switched the fault on.
+_PACKAGE_FOLDER = str(Path(__file__).parents[1])
+
+
+class Fault(ABC):
+    """A failure to inject, known by its ``name``.
+
+    A subclass implements ``_do_activate`` and ``_do_deactivate``. Thread-safe. All instances of a ChaosTest share the
+    fault objects of their class, so copying a fault gives the same fault.
+    """
+
+    def __init__(self, name: str | None = None) -> None:
+        self.name = name if name is not None else type(self).__name__
+        self._active = False
+        self._lock = threading.RLock()
+        self._hits = 0
+        self._hits_lock = threading.Lock()
+
+    @property
+    def active(self) -> bool:
+        """Whether the fault is on."""
+        return self._active
+
+    @property
+    def observation_hits(self) -> int:
+        """How many calls have met the fault while it was on, since the last ``reset()``."""
+        return self._hits
+
+    def observe(self) -> int:
+        """Count one call that met the fault; returns its number, from 1."""
+        with self._hits_lock:
+            self._hits += 1
+            return self._hits
+
+    def activate(self) -> None:
+        """Switch the fault on; nothing happens when it is on.
+
+        Raises FaultError, with the fault off, when its effect cannot be put in place.
+        """
+        with self._lock:
+            if not self._active:
+                self._active = self._run("on", self._do_activate) is not False
+
+    def deactivate(self) -> None:
+        """Switch the fault off; nothing happens when it is off.
+
+        Raises FaultError when its effect cannot be taken back. The fault counts as off all the same.
+        """
+        with self._lock:
+            if self._active:
+                self._active = False
+                self._run("off", self._do_deactivate)
+
+    def reset(self) -> None:
+        """Back to the state of a new fault: off, nothing counted, and the default chance of faults started over."""
+        try:
+            self.deactivate()
+        finally:
+            self._hits = 0
+            randomness.reset_default()
+
+    def resume(self, hits: int) -> None:
+        """Take up the count of ``observation_hits`` of an earlier point of a run, from which the run goes on."""
+        with self._hits_lock:
+            self._hits = hits
+
+    @property
+    def is_unwound(self) -> bool:
+        """Whether nothing of the fault's effect is left in the program."""
+        return not self._active
+
+    @abstractmethod
+    def _do_activate(self) -> bool | None:
+        """Put the effect in place; return False when it has none and the fault is to stay off."""
+
+    @abstractmethod
+    def _do_deactivate(self) -> None:
+        """Take the effect back."""
+
+    def _run(self, switch: str, action: Callable[[], bool | None]) -> bool | None:
+        try:
+            return action()
+        except OrdealError:
+            raise
+        except Exception as error:
+            raise FaultError(
+                f"fault {self.name!r} could not be switched {switch}: {type(error).__name__}: {error}"
+            ) from error
+
+    def __enter__(self) -> Self:
+        self.activate()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.deactivate()
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        return self
+
+    def __repr__(self) -> str:
+        return f"{self.name}({'ON' if self._active else 'OFF'})"
+
+
+class MultiPatchFault(Fault):
+    """A fault that wraps several targets at once; all of them or none.
+
+    ``patches`` holds pairs of a dotted path and a function from the original to its replacement. That function is
+    called again whenever another fault on the same target is switched, so what must last belongs outside of it.
+    """
+
+    def __init__(self, name: str, patches: Iterable[tuple[str, Wrap]]) -> None:
+        """Raises FaultError when a target is not a dotted path."""
+        super().__init__(name)
+        self._patches = [Patch(name, target, wrap) for target, wrap in patches]
+        self._is_warned = False
+
+    @property
+    def is_unwound(self) -> bool:
+        """Whether the fault is off and no target carries its wrapper."""
+        return super().is_unwound and not any(patch.is_applied for patch in self._patches)
+
+    def _do_activate(self) -> bool:
+        try:
+            for patch in self._patches:
+                patch.apply()
+        except UnresolvedTargetError as error:
+            self._undo_all()
+            self._warn_once(str(error))
+            return False
+        except BaseException:
+            self._undo_all()
+            raise
+        return True
+
+    def _do_deactivate(self) -> None:
+        self._undo_all()
+
+    def _undo_all(self) -> None:
+        errors: list[FaultError] = []
+        for patch in reversed(self._patches):
+            try:
+                patch.undo()
+            except FaultError as error:
+                errors.append(error)
+        if errors:
+            raise errors[0]
+
+    def _warn_once(self, reason: str) -> None:
+        if not self._is_warned:
+            self._is_warned = True
+            message = f"Skipping fault {self.name!r}: cannot resolve target {reason}"
+            warnings.warn(message, UserWarning, stacklevel=2, skip_file_prefixes=(_PACKAGE_FOLDER,))
+
+
+class PatchFault(MultiPatchFault):
+    """Replaces what ``target`` names by ``wrapper_fn(original)`` while it is on.
+
+    ``target`` is a dotted path to a function, a method of any kind, a property or another attribute. It is looked up
+    when the fault is first switched on. When it names nothing, a UserWarning says so once and the fault stays off.
+
+    A function of a module is replaced under every name that an imported module has for it, so code that did
+    ``from shop.api import charge`` meets the fault too; ``bound_elsewhere`` lists these names and says what is left
+    out. Not reached are references kept elsewhere: in containers, default arguments, closures, attributes of objects.
+
+    ``wrapper_fn`` may be called again whenever another fault on the same target is switched, so a counter, say,
+    belongs outside of it.
+    """
+
+    def __init__(self, target: str, wrapper_fn: Wrap, name: str | None = None) -> None:
+        """The default name is ``patch(target)``. Raises FaultError, a ValueError, when the target is no dotted path."""
+        self.target = target
+        super().__init__(f"patch({target})" if name is None else name, [(target, self._counting)])
+        self._wrapper_fn = wrapper_fn
+
+    def _counting(self, original: Any) -> Any:
+        """What ``wrapper_fn`` makes of ``original``, with every call of it counted as a hit."""
+        replacement = self._wrapper_fn(original)
+        if not inspect.isfunction(replacement):
+            return replacement
+
+        @functools.wraps(replacement)
+        def counted(*args: Any, **kwargs: Any) -> Any:
+            self.observe()
+            return replacement(*args, **kwargs)
+
+        return mark_like(replacement, counted)
+
+
+class CallFault(MultiPatchFault):
+    """A fault on the calls of ``target``, a plain or a coroutine function; the latter stays one.
+
+    Each call runs ``before(number)``, with the number of the call since ``reset()`` from 1, which may raise; then
+    waits ``pause_s`` seconds; then makes the original call, or takes the result of ``answer()`` in its place; and
+    returns ``after(result)``.
+    """
+
+    def __init__(
+        self,
+        target: str,
+        name: str,
+        *,
+        before: Callable[[int], None] | None = None,
+        pause_s: float = 0.0,
+        answer: Callable[[], Any] | None = None,
+        after: Callable[[Any], Any] | None = None,
+    ) -> None:
+        """Raises FaultError when the target is not a dotted path; a target that is no function is found out later."""
+        super().__init__(name, [(target, self._around)])
+        self.target = target
+        self._before = before
+        self._pause_s = pause_s
+        self._answer = answer
+        self._after = after
+
+    def _around(self, original: Any) -> Any:
+        if isinstance(original, type):
+            # A function in its place would break isinstance() and subclassing in the program under test.
+            raise FaultError(
+                f"fault {self.name!r} acts on functions, and `{self.target}` is a class",
+                hint=f'aim at what makes its objects fail, "{self.target}.__init__" or a method',
+            )
+        if not callable(original):
+            raise FaultError(f"fault {self.name!r} acts on functions, and `{self.target}` is {original!r}")
+        return (
+            self._around_coroutine(original) if inspect.iscoroutinefunction(original) else self._around_call(original)
+        )
+
+    def _around_call(self, original: Any) -> Any:
+        @functools.wraps(original)
+        def faulty(*args: Any, **kwargs: Any) -> Any:
+            self._begin()
+            if self._pause_s > 0:
+                time.sleep(self._pause_s)
+            result = original(*args, **kwargs) if self._answer is None else self._answer()
+            return self._end(result)
+
+        return faulty
+
+    def _around_coroutine(self, original: Any) -> Any:
+        @functools.wraps(original)
+        async def faulty(*args: Any, **kwargs: Any) -> Any:
+            self._begin()
+            if self._pause_s > 0:
+                await asyncio.sleep(self._pause_s)
+            result = await original(*args, **kwargs) if self._answer is None else self._answer()
+            return self._end(result)
+
+        return faulty
+
+    def _begin(self) -> None:
+        number = self.observe()
+        if self._before is not None:
+            self._before(number)
+
+    def _end(self, result: Any) -> Any:
+        return result if self._after is None else self._after(result)
+
+
+class LambdaFault(Fault):
+    """A fault made of two functions, called when it is switched on and off.
+
+    When one of them raises, FaultError names the fault and the fault is off.
+    """
+
+    def __init__(self, name: str, on_activate: Callable[[], object], on_deactivate: Callable[[], object]) -> None:
+        super().__init__(name)
+        self._on_activate = on_activate
+        self._on_deactivate = on_deactivate
+
+    def _do_activate(self) -> None:
+        self._on_activate()
+
+    def _do_deactivate(self) -> None:
+        self._on_deactivate()
+
+
+def release(faults: Sequence[Fault]) -> None:
+    """Reset all faults, the last one first, and check that nothing of them is left.
+
+    Raises FaultError for the first that cannot be taken back, after all the others have been.
+    """
+    errors: list[FaultError] = []
+    for fault in reversed(faults):
+        try:
+            fault.reset()
+        except FaultError as error:
+            errors.append(error)
+        else:
+            if not fault.is_unwound:
+                errors.append(_leak(fault))
+    if errors:
+        raise errors[0]
+
+
+def _leak(fault: Fault) -> FaultError:
+    return FaultError(
+        f"fault {fault.name!r} is still in effect after reset()",
+        hint=f"reset() and _do_deactivate() of {type(fault).__name__} must call those of the class they override",
+    )

@@ -1,0 +1,247 @@
+"""Faults of input and output: failing calls, damaged results, full disks, missing permissions, broken children."""
+
+from __future__ import annotations
+
+import errno
+import functools
+import os
+import signal
+import stat
+import subprocess
+import time
+from collections.abc import Callable
+from typing import Any
+
+from ordeal.errors import FaultError
+from ordeal.faults.child import Ending, Output, changed_output, command_text, finished
+from ordeal.faults.fault import CallFault, Fault, MultiPatchFault
+from ordeal.faults.randomness import fault_bytes
+
+__all__ = [
+    "corrupt_output",
+    "corrupt_stdout",
+    "disk_full",
+    "error_on_call",
+    "permission_denied",
+    "return_empty",
+    "subprocess_delay",
+    "subprocess_exit",
+    "subprocess_signal",
+    "subprocess_timeout",
+    "subprocess_truncate_stderr",
+    "subprocess_truncate_stdout",
+    "truncate_output",
+]
+
+
+def error_on_call(target: str, error: type[Exception] = OSError, message: str = "Simulated I/O error") -> CallFault:
+    """Calls of ``target`` raise ``error(message)``."""
+
+    def fail(_number: int) -> None:
+        raise error(message)
+
+    return CallFault(target, f"error_on_call({target})", before=fail)
+
+
+def return_empty(target: str) -> CallFault:
+    """Calls of ``target`` return ``None`` and do nothing."""
+    return CallFault(target, f"return_empty({target})", answer=lambda: None)
+
+
+def corrupt_output(target: str) -> CallFault:
+    """A ``bytes`` or ``str`` result is replaced by as much chance, drawn from ``ordeal.faults.randomness``."""
+    return CallFault(target, f"corrupt_output({target})", after=_corrupt)
+
+
+def truncate_output(target: str, fraction: float = 0.5) -> CallFault:
+    """Only the first ``fraction`` of a ``bytes``, ``str``, ``list`` or ``tuple`` result is returned.
+
+    Raises FaultError when ``fraction`` is not between 0 and 1.
+    """
+    cut = _cutter("truncate_output", fraction)
+    return CallFault(target, f"truncate_output({target}, {fraction})", after=cut)
+
+
+def disk_full() -> Fault:
+    """The disk is full, for the whole process: opening a file to write it, and writing to one, raises ENOSPC.
+
+    It acts on ``open`` in the modes ``w``, ``a`` and ``x`` (also as ``Path.open`` and ``Path.write_text``) and on
+    ``os.write`` to regular files; pipes, sockets and terminals need no disk.
+    """
+    fault: Fault
+
+    def refuse(path: Any) -> None:
+        fault.observe()
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), path)
+
+    def wrap_write(original: Any) -> Any:
+        @functools.wraps(original)
+        def write(fd: int, data: Any, /) -> int:
+            if stat.S_ISREG(os.fstat(fd).st_mode):
+                refuse(None)
+            written: int = original(fd, data)
+            return written
+
+        return write
+
+    opening = _refuse_writers(refuse)
+    fault = MultiPatchFault("disk_full", [("builtins.open", opening), ("io.open", opening), ("os.write", wrap_write)])
+    return fault
+
+
+def permission_denied() -> Fault:
+    """Nothing may be written, for the whole process: ``open`` in the modes ``w``, ``a`` and ``x`` raises EACCES."""
+    fault: Fault
+
+    def refuse(path: Any) -> None:
+        fault.observe()
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), path)
+
+    opening = _refuse_writers(refuse)
+    fault = MultiPatchFault("permission_denied", [("builtins.open", opening), ("io.open", opening)])
+    return fault
+
+
+def subprocess_timeout(target: str, *, timeout_sec: float = 0.001) -> Fault:
+    """``subprocess.run`` raises ``TimeoutExpired`` at once for a command with ``target`` in its text."""
+    fault: Fault
+
+    def wrap(original: Any) -> Any:
+        @functools.wraps(original)
+        def run(*args: Any, **options: Any) -> Any:
+            if _is_meant(target, args, options):
+                fault.observe()
+                raise subprocess.TimeoutExpired(_command(args, options), timeout_sec)
+            return original(*args, **options)
+
+        return run
+
+    fault = MultiPatchFault(f"subprocess_timeout({target!r})", [("subprocess.run", wrap)])
+    return fault
+
+
+def subprocess_exit(target: str, *, returncode: int = 1, stdout: Output = None, stderr: Output = None) -> Fault:
+    """A command with ``target`` in its text is not run; it is found ended with ``returncode`` and this output.
+
+    It acts on everything in ``subprocess``. The output is there for streams that are read through a pipe.
+    """
+    ending = Ending(returncode, stdout, stderr)
+    return _popen_fault(
+        f"subprocess_exit({target!r}, returncode={returncode})", lambda observe: finished(target, ending, observe)
+    )
+
+
+def subprocess_signal(
+    target: str, *, signum: int = signal.SIGTERM, stdout: Output = None, stderr: Output = None
+) -> Fault:
+    """A command with ``target`` in its text is not run; it is found killed by the signal ``signum``."""
+    ending = Ending(-int(signum), stdout, stderr)
+    return _popen_fault(
+        f"subprocess_signal({target!r}, signum={int(signum)})", lambda observe: finished(target, ending, observe)
+    )
+
+
+def subprocess_truncate_stdout(target: str, fraction: float = 0.5) -> Fault:
+    """A command with ``target`` in its text runs, and only the first ``fraction`` of its captured output is seen.
+
+    Raises FaultError when ``fraction`` is not between 0 and 1.
+    """
+    cut = _cutter("subprocess_truncate_stdout", fraction)
+    return _popen_fault(
+        f"subprocess_truncate_stdout({target!r}, {fraction})",
+        lambda observe: changed_output(target, observe, stdout=cut),
+    )
+
+
+def subprocess_truncate_stderr(target: str, fraction: float = 0.5) -> Fault:
+    """A command with ``target`` in its text runs, and only the first ``fraction`` of its captured errors is seen.
+
+    Raises FaultError when ``fraction`` is not between 0 and 1.
+    """
+    cut = _cutter("subprocess_truncate_stderr", fraction)
+    return _popen_fault(
+        f"subprocess_truncate_stderr({target!r}, {fraction})",
+        lambda observe: changed_output(target, observe, stderr=cut),
+    )
+
+
+def corrupt_stdout(target: str) -> Fault:
+    """A command with ``target`` in its text runs, and its captured output is replaced by as much chance."""
+    return _popen_fault(f"corrupt_stdout({target!r})", lambda observe: changed_output(target, observe, stdout=_corrupt))
+
+
+def subprocess_delay(target: str, *, delay: float = 1.0) -> Fault:
+    """``subprocess.run`` returns ``delay`` seconds after the end of a command with ``target`` in its text.
+
+    Raises FaultError when ``delay`` is negative.
+    """
+    if delay < 0:
+        raise FaultError(f"subprocess_delay() got the delay {delay!r}", hint="write seconds, not negative")
+    fault: Fault
+
+    def wrap(original: Any) -> Any:
+        @functools.wraps(original)
+        def run(*args: Any, **options: Any) -> Any:
+            completed = original(*args, **options)
+            if _is_meant(target, args, options):
+                fault.observe()
+                time.sleep(delay)
+            return completed
+
+        return run
+
+    fault = MultiPatchFault(f"subprocess_delay({target!r})", [("subprocess.run", wrap)])
+    return fault
+
+
+def _popen_fault(name: str, make_wrap: Callable[[Callable[[], object]], Callable[[Any], Any]]) -> Fault:
+    fault: Fault
+
+    def observe() -> int:
+        return fault.observe()
+
+    fault = MultiPatchFault(name, [("subprocess.Popen", make_wrap(observe))])
+    return fault
+
+
+def _refuse_writers(refuse: Callable[[Any], None]) -> Callable[[Any], Any]:
+    """Wrap an ``open``: ``refuse(path)``, which raises, is called for the modes that create or extend a file."""
+
+    def wrap(original: Any) -> Any:
+        @functools.wraps(original)
+        def open_file(file: Any, mode: Any = "r", *args: Any, **options: Any) -> Any:
+            if isinstance(mode, str) and set(mode) & set("wax"):
+                refuse(file)
+            return original(file, mode, *args, **options)
+
+        return open_file
+
+    return wrap
+
+
+def _command(args: tuple[Any, ...], options: dict[str, Any]) -> Any:
+    return args[0] if args else options.get("args", "")
+
+
+def _is_meant(target: str, args: tuple[Any, ...], options: dict[str, Any]) -> bool:
+    return target in command_text(_command(args, options))
+
+
+def _corrupt(result: Any) -> Any:
+    if isinstance(result, str):
+        return fault_bytes(len(result)).decode("latin-1")
+    if isinstance(result, (bytes, bytearray)):
+        return type(result)(fault_bytes(len(result)))
+    return result
+
+
+def _cutter(factory: str, fraction: float) -> Callable[[Any], Any]:
+    if not 0 <= fraction <= 1:
+        raise FaultError(f"{factory}() got the fraction {fraction!r}", hint="write a number between 0 and 1")
+
+    def cut(result: Any) -> Any:
+        if isinstance(result, (bytes, bytearray, str, list, tuple)):
+            return result[: int(len(result) * fraction)]
+        return result
+
+    return cut

@@ -1,0 +1,437 @@
+"""Replaces attributes in layers that come off in any order and leave the exact original behind.
+
+Every patched attribute is one *site*: the object as found, and a stack of layers that are composed anew whenever one
+is added or taken away. Nothing is ever restored to "what was there before me", which is what goes wrong when two
+faults on one function are switched off in the order they were switched on.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import inspect
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
+from typing import Any
+
+from ordeal.errors import FaultError
+
+Wrap = Callable[[Any], Any]
+
+# What runs the test must not meet the faults meant for the program under test, whatever names it has imported.
+_MACHINERY = frozenset(
+    {"ordeal", "_ordeal_pytest", "hypothesis", "pytest", "_pytest", "pluggy", "xdist", "execnet", "coverage"}
+)
+_SITE_MARKER = "__ordeal_site__"
+_PLAIN_FUNCTIONS = (FunctionType, BuiltinFunctionType, MethodType)
+_MISSING = object()
+
+# Guards the sites below and every change of a site. Taken after a fault's own lock, never before it.
+_lock = threading.RLock()
+
+
+class UnresolvedTargetError(Exception):
+    """The target of a patch names nothing that exists; the text says which part of it."""
+
+
+@dataclass(frozen=True, eq=False)
+class Layer:
+    """What one fault adds to one or more sites; compared by identity."""
+
+    fault_name: str
+    wrap: Wrap
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Sites
+
+
+class Site:
+    """One patched attribute of one owner: the original and the layers on it. Guarded by the module's lock."""
+
+    def __init__(self, owner: Any, attribute: str) -> None:
+        self.owner = owner
+        self.attribute = attribute
+        self.is_own, stored = _stored(owner, attribute)
+        self.original = _without_dispatcher(stored)
+        self.layers: list[Layer] = []
+        self._function, self._rebuild = _split_kind(owner, self.original)
+        self.current: Any = self._function
+        # A class cannot hide behind a function: isinstance and subclassing must go on working.
+        self._dispatches = callable(self._function) and not isinstance(self._function, type)
+        self.installed: Any = self._rebuild(_dispatcher(self, self._function)) if self._dispatches else _MISSING
+        self._modules_when_installed = _modules_mark()
+
+    def push(self, layer: Layer) -> None:
+        """Put ``layer`` on top. Raises FaultError, with nothing changed, when that is not possible."""
+        if self.layers and not self._is_intact():
+            raise _replaced_meanwhile(layer.fault_name, self, "put on")
+        composed = self._compose([*self.layers, layer])
+        if not self.layers or not self._dispatches:
+            self._store(self.installed if self._dispatches else self._rebuild(composed), layer.fault_name)
+        self.layers.append(layer)
+        self.current = composed
+
+    def pop(self, layer: Layer) -> None:
+        """Take ``layer`` off, wherever it lies; the last one brings the original back.
+
+        Raises FaultError when something else has replaced the attribute: that is left as it is.
+        """
+        is_intact = self._is_intact()
+        self.layers.remove(layer)
+        # A dispatcher that somebody kept a reference to must lose its effect too.
+        self.current = self._compose(self.layers)
+        if not is_intact:
+            raise _replaced_meanwhile(layer.fault_name, self, "taken off")
+        if not self.layers:
+            self._restore()
+        elif not self._dispatches:
+            self._store(self._rebuild(self.current), layer.fault_name)
+
+    def _compose(self, layers: list[Layer]) -> Any:
+        value = self._function
+        for layer in layers:
+            value = self._wrap(layer, value)
+        return value
+
+    def _wrap(self, layer: Layer, inner: Any) -> Any:
+        try:
+            value = layer.wrap(inner)
+        except FaultError:
+            raise
+        except Exception as error:
+            raise FaultError(
+                f"the wrapper of fault {layer.fault_name!r} failed for {describe(self)}: "
+                f"{type(error).__name__}: {error}"
+            ) from error
+        if callable(inner) and not callable(value):
+            raise FaultError(
+                f"the wrapper of fault {layer.fault_name!r} returned {value!r} for {describe(self)}",
+                hint="return the function to be called instead of the original",
+            )
+        return value
+
+    def _is_intact(self) -> bool:
+        return _stored(self.owner, self.attribute)[1] is self.installed
+
+    def _store(self, value: Any, fault_name: str) -> None:
+        try:
+            setattr(self.owner, self.attribute, value)
+        except (TypeError, AttributeError) as error:
+            raise FaultError(
+                f"fault {fault_name!r} cannot replace {describe(self)}: {error}",
+                hint="aim at the name in your own module that refers to it",
+            ) from error
+        self.installed = value
+
+    def _restore(self) -> None:
+        if self.is_own:
+            setattr(self.owner, self.attribute, self.original)
+        else:
+            delattr(self.owner, self.attribute)
+        if isinstance(self.owner, ModuleType) and self._modules_when_installed != _modules_mark():
+            self._restore_in_late_modules()
+
+    def _restore_in_late_modules(self) -> None:
+        # A module that ran `from m import f` while the fault was active took the dispatcher with it.
+        for module, name in _bindings({id(self.installed)}):
+            setattr(module, name, self.original)
+
+
+_sites: dict[tuple[int, str], Site] = {}
+
+
+def _stored(owner: Any, attribute: str) -> tuple[bool, Any]:
+    """Whether ``owner`` itself holds the attribute, and the object as it is stored, descriptors unbound."""
+    namespace = _namespace(owner)
+    if namespace is not None and attribute in namespace:
+        return True, namespace[attribute]
+    found = (
+        inspect.getattr_static(owner, attribute, _MISSING)
+        if isinstance(owner, type)
+        else getattr(owner, attribute, _MISSING)
+    )
+    return namespace is None, found
+
+
+def _namespace(owner: Any) -> Any:
+    try:
+        # Not vars(): a lazily loaded module would be loaded by it.
+        return object.__getattribute__(owner, "__dict__") if not isinstance(owner, type) else vars(owner)
+    except AttributeError:
+        return None
+
+
+def _split_kind(owner: Any, stored: Any) -> tuple[Any, Wrap]:
+    """The function inside a stored attribute, and how a replacement is stored so that it keeps its kind."""
+    function = _function_within(stored)
+    if isinstance(stored, (staticmethod, classmethod)):
+        return function, type(stored)
+    if isinstance(stored, property):
+        return function, lambda fget: property(fget, stored.fset, stored.fdel, stored.__doc__)
+    if isinstance(stored, functools.cached_property):
+        return function, lambda func: _cached_property(owner, stored.attrname, func)
+    if isinstance(owner, type) and not hasattr(type(stored), "__get__"):
+        # A C function or a class in a class body does not bind; a Python function in its place must not either.
+        return stored, lambda value: staticmethod(value) if hasattr(type(value), "__get__") else value
+    return stored, lambda value: value
+
+
+def _cached_property(owner: Any, name: str | None, function: Any) -> functools.cached_property[Any]:
+    made = functools.cached_property(function)
+    made.__set_name__(owner, name or function.__name__)
+    return made
+
+
+def _dispatcher(site: Site, function: Any) -> Any:
+    @functools.wraps(function)
+    def dispatch(*args: Any, **kwargs: Any) -> Any:
+        return site.current(*args, **kwargs)
+
+    for name in () if isinstance(function, _PLAIN_FUNCTIONS) else dir(function):
+        # For example `cache_clear` of a cached function.
+        if not name.startswith("__") and not hasattr(dispatch, name):
+            setattr(dispatch, name, getattr(function, name))
+    setattr(dispatch, _SITE_MARKER, site)
+    return mark_like(function, dispatch)
+
+
+def mark_like(function: Any, replacement: Any) -> Any:
+    """Have ``replacement`` count as a coroutine function where ``function`` is one; returns ``replacement``."""
+    if inspect.iscoroutinefunction(function):
+        return inspect.markcoroutinefunction(replacement)
+    return replacement
+
+
+def _without_dispatcher(stored: Any) -> Any:
+    """The original below a dispatcher that somebody else put back after its site was gone."""
+    function = _function_within(stored)
+    site = getattr(function, "__dict__", {}).get(_SITE_MARKER)
+    return site.original if isinstance(site, Site) and stored is site.installed else stored
+
+
+def _function_within(stored: Any) -> Any:
+    if isinstance(stored, property):
+        return stored.fget
+    if isinstance(stored, functools.cached_property):
+        return stored.func
+    return stored.__func__ if isinstance(stored, (staticmethod, classmethod)) else stored
+
+
+def _replaced_meanwhile(fault_name: str, site: Site, doing: str) -> FaultError:
+    return FaultError(
+        f"fault {fault_name!r} cannot be {doing} {describe(site)}: something else has replaced that attribute "
+        "while a fault was active on it, and was left in place",
+        hint="undo the other replacement (for example a monkeypatch) before the fault is switched",
+    )
+
+
+def describe(site: Site) -> str:
+    """The dotted name of a site, in backticks, for messages."""
+    owner = site.owner
+    if isinstance(owner, ModuleType):
+        return f"`{owner.__name__}.{site.attribute}`"
+    kind = owner if isinstance(owner, type) else type(owner)
+    return f"`{kind.__module__}.{kind.__qualname__}.{site.attribute}`"
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Bindings of one function in several modules
+
+
+def _modules_mark() -> tuple[int, str | None]:
+    """Changes when a module has been imported; costs nothing, unlike comparing the table of modules."""
+    return len(sys.modules), next(reversed(sys.modules), None)
+
+
+def _bindings(wanted: set[int]) -> Iterator[tuple[ModuleType, str]]:
+    for module in list(sys.modules.values()):
+        if isinstance(module, ModuleType):
+            yield from [(module, name) for name, value in list(_namespace(module).items()) if id(value) in wanted]
+
+
+def _package(name: str) -> str:
+    """The top-level package of a dotted name; the standard library counts as one."""
+    top = name.partition(".")[0]
+    return "<stdlib>" if top in sys.stdlib_module_names else top
+
+
+def _bindings_to_patch(owner: Any, attribute: str, original: Any) -> list[tuple[ModuleType, str]]:
+    """Where else the function behind a target is bound in a module, if a fault on the target is to act there.
+
+    It is when the target lies in the package that defines the function. A target in another package names the
+    import of a foreign function (`shop.orders.sleep`) and means that one binding.
+    """
+    if not isinstance(owner, ModuleType) or not callable(original):
+        return []
+    home = _package(getattr(original, "__module__", None) or "")
+    if home != _package(owner.__name__):
+        return []
+    wanted = {id(original)} | {id(site.installed) for site in _sites.values() if site.original is original}
+    return [
+        (module, name)
+        for module, name in _bindings(wanted)
+        if (module is not owner or name != attribute) and _may_patch(module.__name__, owner.__name__)
+    ]
+
+
+def _may_patch(module_name: str, owner_name: str) -> bool:
+    if _package(module_name) == "<stdlib>" or _package(module_name) in _MACHINERY:
+        return module_name.partition(".")[0] == owner_name.partition(".")[0]
+    return True
+
+
+def bound_elsewhere(target: str) -> list[str]:
+    """The other names, as "module.name", under which the function of ``target`` is bound in imported modules.
+
+    A fault on ``target`` acts on all of them, because ``from shop.api import charge`` makes a name of its own that
+    replacing ``shop.api.charge`` would not reach. Left out are the standard library (unless the target is in the same
+    module or package of it) and what runs the test, such as Hypothesis and pytest. A target in another package than
+    the one that defines the function (``shop.orders.sleep``) means that one name, so the list is empty.
+
+    Raises FaultError when the target is not a dotted path or names nothing.
+    """
+    try:
+        owner, attribute = TargetPath(target).resolve()
+    except UnresolvedTargetError as error:
+        raise FaultError(f"cannot resolve target {error}") from error
+    with _lock:
+        found = _bindings_to_patch(owner, attribute, _original(owner, attribute))
+    return [f"{module.__name__}.{name}" for module, name in found]
+
+
+def _original(owner: Any, attribute: str) -> Any:
+    site = _sites.get((id(owner), attribute))
+    return site.original if site is not None else _without_dispatcher(_stored(owner, attribute)[1])
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Targets
+
+
+class TargetPath:
+    """A dotted path to an attribute. The module part is found once, the objects anew every time."""
+
+    def __init__(self, target: object) -> None:
+        """Raises FaultError when ``target`` is not names joined by dots."""
+        parts = target.split(".") if isinstance(target, str) else []
+        if len(parts) < 2 or not all(part.isidentifier() for part in parts):
+            raise FaultError(
+                f"the target of a fault must be a dotted path, got {target!r}",
+                hint='write the module and the attribute, for example "shop.api.charge" or "shop.api.Client.send"',
+            )
+        self._parts = parts
+        self._module_name: str | None = None
+        self._failed: tuple[tuple[int, str | None], str] | None = None
+
+    def resolve(self) -> tuple[Any, str]:
+        """The owner and the name of the attribute. Raises UnresolvedTargetError."""
+        if self._failed is not None and self._failed[0] == _modules_mark():
+            raise UnresolvedTargetError(self._failed[1])
+        try:
+            return self._resolve()
+        except UnresolvedTargetError as error:
+            # A failed import searches the file system; a nemesis would ask for it at every toggle.
+            self._failed = (_modules_mark(), f"{'.'.join(self._parts)!r} ({error})")
+            raise UnresolvedTargetError(self._failed[1]) from error
+
+    def _resolve(self) -> tuple[Any, str]:
+        if self._module_name is None:
+            self._module_name = _longest_module(self._parts[:-1])
+        owner: Any = importlib.import_module(self._module_name)
+        place = self._module_name
+        for name in self._parts[place.count(".") + 1 : -1]:
+            owner = getattr(owner, name, _MISSING)
+            if owner is _MISSING:
+                raise UnresolvedTargetError(f"`{place}` has no attribute {name!r}")
+            place = f"{place}.{name}"
+        if _stored(owner, self._parts[-1])[1] is _MISSING:
+            raise UnresolvedTargetError(f"`{place}` has no attribute {self._parts[-1]!r}")
+        return owner, self._parts[-1]
+
+
+def _longest_module(parts: list[str]) -> str:
+    for end in range(len(parts), 0, -1):
+        name = ".".join(parts[:end])
+        try:
+            importlib.import_module(name)
+        except ModuleNotFoundError as error:
+            # Only "this is not a module" lets a shorter path be tried; a module that misses another one is broken.
+            if error.name is None or not f"{name}.".startswith(f"{error.name}."):
+                raise UnresolvedTargetError(f"importing `{name}` raises {type(error).__name__}: {error}") from error
+        except Exception as error:
+            raise UnresolvedTargetError(f"importing `{name}` raises {type(error).__name__}: {error}") from error
+        else:
+            return name
+    raise UnresolvedTargetError(f"there is no module `{parts[0]}`")
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Patches
+
+
+class Patch:
+    """One target and what to wrap it in; applied and undone as a whole. Not thread-safe: its fault holds a lock."""
+
+    def __init__(self, fault_name: str, target: str, wrap: Wrap) -> None:
+        self._path = TargetPath(target)
+        self._layer = Layer(fault_name, wrap)
+        self._sites: list[Site] = []
+        self._bindings: list[tuple[ModuleType, str]] = []
+        self._bindings_of: tuple[tuple[int, str | None], Any] | None = None
+
+    def apply(self) -> None:
+        """Put the layer on every site. Raises UnresolvedTargetError or FaultError with nothing left patched."""
+        owner, attribute = self._path.resolve()
+        with _lock:
+            try:
+                for place in [(owner, attribute), *self._other_bindings(owner, attribute)]:
+                    self._sites.append(_push(*place, self._layer))
+            except BaseException:
+                self.undo()
+                raise
+
+    def undo(self) -> None:
+        """Take the layer off every site. Raises the first FaultError after all have been tried."""
+        errors: list[FaultError] = []
+        with _lock:
+            while self._sites:
+                try:
+                    _pop(self._sites.pop(), self._layer)
+                except FaultError as error:
+                    errors.append(error)
+        if errors:
+            raise errors[0]
+
+    @property
+    def is_applied(self) -> bool:
+        """Whether the layer lies on any site."""
+        return bool(self._sites)
+
+    def _other_bindings(self, owner: Any, attribute: str) -> list[tuple[ModuleType, str]]:
+        original = _original(owner, attribute)
+        state = _modules_mark()
+        # Looking through all modules takes milliseconds, and a nemesis toggles many times per second.
+        if self._bindings_of is None or self._bindings_of[0] != state or self._bindings_of[1] is not original:
+            self._bindings = _bindings_to_patch(owner, attribute, original)
+            self._bindings_of = (state, original)
+        return [(module, name) for module, name in self._bindings if _original(module, name) is original]
+
+
+def _push(owner: Any, attribute: str, layer: Layer) -> Site:
+    key = (id(owner), attribute)
+    site = _sites.get(key) or Site(owner, attribute)
+    site.push(layer)
+    _sites[key] = site
+    return site
+
+
+def _pop(site: Site, layer: Layer) -> None:
+    try:
+        site.pop(layer)
+    finally:
+        if not site.layers:
+            _sites.pop((id(site.owner), site.attribute), None)

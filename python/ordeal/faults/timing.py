@@ -1,0 +1,70 @@
+"""Faults of time and of luck: calls that time out, drag, crash now and then, or give unsteady numbers."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from numbers import Real
+from typing import Any
+
+from ordeal.errors import FaultError
+from ordeal.faults.fault import CallFault
+
+__all__ = ["intermittent_crash", "jitter", "slow", "timeout"]
+
+
+def timeout(target: str, delay: float = 30.0, error: type[Exception] = TimeoutError) -> CallFault:
+    """Calls of ``target`` raise ``error`` at once, as if ``delay`` seconds had passed. Nothing sleeps."""
+
+    def time_out(_number: int) -> None:
+        raise error(f"Simulated timeout after {delay}s in {target}")
+
+    return CallFault(target, f"timeout({target}, {delay}s)", before=time_out)
+
+
+def slow(target: str, delay: float = 1.0, mode: str = "simulate") -> CallFault:
+    """Calls of ``target`` are slow by ``delay`` seconds.
+
+    ``mode="simulate"`` only counts the calls; ``mode="real"`` sleeps before each (on the event loop for a coroutine
+    function). Raises FaultError for another mode or a negative delay.
+    """
+    if mode not in ("simulate", "real"):
+        raise FaultError(f"slow() has no mode {mode!r}", hint='write mode="simulate" or mode="real"')
+    if delay < 0:
+        raise FaultError(f"slow() got the delay {delay!r}", hint="write a number of seconds that is not negative")
+    pause_s = delay if mode == "real" else 0.0
+    return CallFault(target, f"slow({target}, {delay}s, {mode})", pause_s=pause_s)
+
+
+def intermittent_crash(target: str, every_n: int = 3, error: type[Exception] = RuntimeError) -> CallFault:
+    """Every ``every_n``-th call of ``target`` raises ``error``; calls are counted anew after ``reset()``.
+
+    Raises FaultError when ``every_n`` is below 1.
+    """
+    if every_n < 1:
+        raise FaultError(
+            f"intermittent_crash() got every_n={every_n!r}", hint="write 1 to crash at every call, or more"
+        )
+
+    def crash(number: int) -> None:
+        if number % every_n == 0:
+            raise error(f"Simulated crash in {target} (call #{number})")
+
+    return CallFault(target, f"intermittent_crash({target}, every {every_n})", before=crash)
+
+
+def jitter(target: str, magnitude: float = 0.01) -> CallFault:
+    """A numeric result is moved by ``magnitude`` times its size, up and down in turn (by ``magnitude`` itself at 0).
+
+    Results that are no real numbers, and booleans, are left alone.
+    """
+    fault: CallFault
+
+    def shift(result: Any) -> Any:
+        if isinstance(result, bool) or not isinstance(result, (Real, Decimal)):
+            return result
+        share: Any = Decimal(str(magnitude)) if isinstance(result, Decimal) else magnitude
+        distance = share * abs(result or 1)
+        return result + distance if fault.observation_hits % 2 == 1 else result - distance
+
+    fault = CallFault(target, f"jitter({target}, {magnitude})", after=shift)
+    return fault

@@ -1,0 +1,138 @@
+"""Runs a trace again and says how what happens compares to what it recorded."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from enum import Enum
+
+from ordeal import _native
+from ordeal._hypothesis import skip_types
+from ordeal.bench import Bench, make_bench
+from ordeal.bucket import is_in_bucket
+from ordeal.driver import Status
+from ordeal.errors import TraceError
+from ordeal.machine import MachineFactory
+from ordeal.recorder import RunRecorder
+from ordeal.replayer import Replayed
+from ordeal.report import error_message
+from ordeal.trace_file import Trace, TraceFailure, TraceStep
+
+
+class ReplayStatus(Enum):
+    """How a replay compares to its trace."""
+
+    REPRODUCED = "reproduced"
+    FAILS_DIFFERENTLY = "fails_differently"
+    NOT_REPRODUCED = "not_reproduced"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rerun:
+    """What a replay did.
+
+    ``steps`` are those that ran, with arguments and results as text. ``misfits`` counts recorded choices that no longer
+    fit their strategies, which were given others. ``rejected`` says that a failed ``assume()`` ended the run.
+    """
+
+    status: ReplayStatus
+    error: BaseException | None
+    steps: list[TraceStep]
+    misfits: int
+    rejected: bool
+
+
+def rerun(trace: Trace, test_class: MachineFactory | None = None) -> Rerun:
+    """Run ``trace`` from a fresh machine.
+
+    Raises:
+        TraceError: a rule, fault or argument of the trace is gone from the class, or a step cannot run any more and
+            nothing failed; the message names it. Or the run asks to be skipped.
+        OrdealError: the class cannot be imported.
+    """
+    bench = make_bench(trace, test_class)
+    recorder = RunRecorder()
+    try:
+        with bench.running():
+            replayed = bench.replayer.run(bench.tape, recorder)
+    except skip_types() as skip:
+        raise TraceError(f"the run asks to be skipped: {error_message(skip)}") from None
+    error = replayed.outcome.error if replayed.outcome.status is Status.FAILED else None
+    if error is None and replayed.rejected:
+        raise TraceError(_unrunnable(trace, replayed.tape))
+    return Rerun(
+        status=_status(error, trace.failure),
+        error=error,
+        steps=recorder.steps,
+        misfits=replayed.misaligned,
+        rejected=replayed.outcome.status is Status.REJECTED,
+    )
+
+
+def shrink(trace: Trace, test_class: MachineFactory | None = None, *, max_time: float = 30.0) -> Trace:
+    """The smallest trace found that fails like ``trace``, within ``max_time`` seconds.
+
+    Raises:
+        TraceError: the trace does not fail, or does not fit the class.
+    """
+    bench = make_bench(trace, test_class)
+    with bench.running():
+        first = _failing(bench, trace, "there is nothing to shrink")
+        small = bench.replayer.shrink(first.tape, first.bucket, max_time)
+        recorder = RunRecorder()
+        last = bench.replayer.run(small.tape, recorder)
+    error = last.outcome.error
+    if error is None or last.bucket != first.bucket:
+        raise TraceError(f"the trace of run {trace.run_id} does not fail each time, so it cannot be shrunk")
+    return replace(
+        trace,
+        steps=recorder.finished_steps(last.tape, bench.driver.definition),
+        failure=TraceFailure.of(error, len(recorder.steps), _kept_bucket(trace, error, last.bucket)),
+        program=recorder.finished_program(),
+    )
+
+
+def ablate_faults(trace: Trace, test_class: MachineFactory | None = None) -> dict[str, bool]:
+    """For each fault that ``trace`` switches, whether its failure needs it; empty when it switches none.
+
+    Where any one of several faults suffices, all of them count as necessary: without them the failure is gone. Another
+    run may reach the same failure with other faults.
+
+    Raises:
+        TraceError: the trace does not fail, or does not fit the class.
+    """
+    bench = make_bench(trace, test_class)
+    with bench.running():
+        first = _failing(bench, trace, "no fault is to blame")
+        return bench.replayer.ablate(first.tape, first.bucket) or {}
+
+
+def _failing(bench: Bench, trace: Trace, so: str) -> Replayed:
+    replayed = bench.replayer.run(bench.tape)
+    if not replayed.bucket:
+        raise TraceError(f"the trace of run {trace.run_id} does not fail, so {so}")
+    return replayed
+
+
+def _status(error: BaseException | None, recorded: TraceFailure | None) -> ReplayStatus:
+    if error is None:
+        return ReplayStatus.NOT_REPRODUCED
+    if recorded is None or type(error).__name__ != recorded.error_type:
+        return ReplayStatus.FAILS_DIFFERENTLY
+    if recorded.bucket and not is_in_bucket(error, recorded.bucket):
+        return ReplayStatus.FAILS_DIFFERENTLY
+    return ReplayStatus.REPRODUCED
+
+
+def _kept_bucket(trace: Trace, error: BaseException, bucket: str) -> str:
+    """The bucket as the exploration named it, which knew the targets, when the failure still is in it."""
+    known = trace.failure.bucket if trace.failure is not None else ""
+    return known if known and is_in_bucket(error, known) else bucket
+
+
+def _unrunnable(trace: Trace, realized: _native.Tape) -> str:
+    ran = {origin for _, _, origin, _ in realized.steps()}
+    number, step = next(numbered for numbered in enumerate(trace.taken_steps()) if numbered[0] not in ran)
+    return (
+        f"the trace no longer applies to {trace.test_class}: step {number + 1}, `{step.name}`, cannot run, "
+        "because a precondition is false, a bundle is empty, or its turn to initialize is over"
+    )

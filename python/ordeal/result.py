@@ -1,0 +1,110 @@
+"""The values that an exploration hands back: its figures, its failures, and the snapshot behind a progress line."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+from ordeal import report
+
+if TYPE_CHECKING:
+    from ordeal.trace_file import Trace
+
+StoppedReason = Literal["time", "max_runs", "patience", "stuck", "interrupted"]
+SnapshotKind = Literal["copy", "replay"]
+
+
+@dataclass(frozen=True, slots=True)
+class ProgressSnapshot:
+    """How far an exploration has come, given to ``progress`` after each run. ``elapsed`` is in seconds."""
+
+    elapsed: float
+    total_runs: int
+    total_steps: int
+    unique_edges: int
+    checkpoints: int
+    failures: int
+    runs_per_second: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Failure:
+    """One distinct failure: all runs that failed in the same place with the same type of exception.
+
+    ``step`` counts from one inside run ``run_id``. ``rule_log`` names the steps in order; ``trace`` replays them from
+    a fresh machine, and ``program`` is the same as Python text. ``necessary_faults`` tells for each fault of the
+    trace whether the failure needs it, and is ``None`` when that was not tried. ``bucket`` is what made failures
+    count as the same one, ``count`` how many runs met it. ``flaky`` means that replaying the trace did not always
+    fail; ``shrunk`` that the trace was shrunk. ``trace_path`` is where the trace was saved, or ``None``.
+    """
+
+    error: BaseException
+    step: int
+    run_id: int
+    active_faults: list[str]
+    rule_log: list[str]
+    trace: Trace | None = None
+    necessary_faults: dict[str, bool] | None = None
+    error_traceback: str = ""
+    bucket: str = ""
+    count: int = 1
+    flaky: bool = False
+    shrunk: bool = False
+    trace_path: str | None = None
+    program: str = ""
+
+    def __str__(self) -> str:
+        return report.failure_text(self)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ExplorationResult:
+    """What one exploration did and found.
+
+    ``checkpoints_saved`` counts every checkpoint ever saved, also those evicted since. ``rejected_runs`` ended in a
+    failed ``assume()``. ``unconfirmed`` counts failures that did not fail again from a fresh machine. ``notes`` are
+    things the user should know, one sentence each. ``coverage_gaps`` holds a dict ``file``, ``line``, ``code`` for
+    each branch statement of the target modules that no run reached; another seed or a longer exploration may still
+    reach it.
+    """
+
+    test_class: str
+    rng_seed: int
+    total_runs: int
+    total_steps: int
+    unique_edges: int
+    checkpoints_saved: int
+    duration_seconds: float
+    failures: list[Failure] = field(default_factory=list)
+    traces: list[Trace] = field(default_factory=list)
+    coverage_gaps: list[dict[str, Any]] = field(default_factory=list)
+    lines_covered: int = 0
+    lines_total: int = 0
+    stopped_reason: StoppedReason = "time"
+    snapshot_kind: SnapshotKind = "copy"
+    swarm_summary: str = ""
+    rejected_runs: int = 0
+    unconfirmed: int = 0
+    notes: tuple[str, ...] = ()
+
+    def summary(self) -> str:
+        """Return the result as a few lines of text, without a newline at the end."""
+        return report.summary_text(self)
+
+    def reachability_suggestions(self) -> list[dict[str, Any]]:
+        """Return, for each coverage gap, the ``reachable()`` call that would watch it.
+
+        Each dict has ``file``, ``line``, ``code``, ``suggestion`` (Python source), ``confidence`` and ``runs``. The
+        confidence is always ``"not_reached"``: no number of runs shows that a branch cannot be reached.
+        """
+        return [
+            {
+                "file": gap["file"],
+                "line": gap["line"],
+                "code": gap["code"],
+                "suggestion": report.reachable_call(gap),
+                "confidence": "not_reached",
+                "runs": self.total_runs,
+            }
+            for gap in self.coverage_gaps
+        ]

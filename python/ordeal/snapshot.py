@@ -1,0 +1,147 @@
+"""Saves the state of a machine in the middle of a run and makes new machines of it: a cache of a prefix of the tape."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from hypothesis.stateful import RuleBasedStateMachine
+
+from ordeal._hypothesis import ENGINE_ATTRIBUTES, BundleState, GlobalRandoms, RunContext
+from ordeal.chaos import ChaosTest, overrides
+from ordeal.faults import Fault, release
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """The state of a machine. Immutable by convention: every restored machine gets a copy of its own."""
+
+    shared_attributes: dict[str, Any]
+    bundles: BundleState
+    copied: dict[str, Any]  # "attributes", "shared" (values of st.shared), and "custom" where the class clones itself
+    shared_strategies: dict[Any, Any]
+    randoms: list[tuple[Any, Any]]
+    fault_hits: list[tuple[Fault, int]]
+
+
+class SnapshotError(Exception):
+    """A machine that cannot be copied; the cause says why."""
+
+
+class Snapshots:
+    """Takes and restores snapshots of machines of one class by one deep copy each.
+
+    One copy with one memo keeps aliasing: an object reachable in two ways is one object afterwards too. A class
+    may override ``clone_checkpoint_state`` and ``restore_checkpoint_state`` to do it by itself, or leave attributes
+    out with ``checkpoint_snapshot_filter``; then restoring starts from a fresh machine.
+    """
+
+    def __init__(
+        self,
+        cls: type[RuleBasedStateMachine],
+        factory: Callable[[], RuleBasedStateMachine],
+        faults: Sequence[Fault],
+        randoms: GlobalRandoms,
+    ) -> None:
+        self._cls = cls
+        self._factory = factory
+        self._faults = faults
+        self._randoms = randoms
+        is_chaos = issubclass(cls, ChaosTest)
+        self._clones_itself = is_chaos and all(
+            overrides(cls, f"{verb}_checkpoint_state") for verb in ("clone", "restore")
+        )
+        self._filters = is_chaos and any(
+            overrides(cls, hook) for hook in ("checkpoint_snapshot_filter", "snapshot_filter", "restore_snapshot")
+        )
+
+    def take(self, run: RunContext) -> Snapshot:
+        """Copy the state of ``run``'s machine.
+
+        Raises:
+            SnapshotError: some object in it cannot be copied.
+        """
+        machine = run.machine
+        slots = _slot_owner(type(machine))
+        if slots is not None:
+            raise SnapshotError(f"{slots} has __slots__")
+        state: dict[str, Any] = {"shared": {key: value for key, (value, _) in run.shared.items()}}
+        memo: dict[int, Any] = {id(strategy): strategy for _, strategy in run.shared.values()}
+        try:
+            if self._clones_itself:
+                state["custom"] = machine.clone_checkpoint_state()
+                state["attributes"] = {"names_to_values": machine.names_to_values}
+            else:
+                state["attributes"] = self._state_of(machine)
+            # The machine itself stands for whichever machine the copy ends up in.
+            memo[id(machine)] = _MACHINE
+            copied = copy.deepcopy(state, memo)
+        except (KeyboardInterrupt, SystemExit):
+            raise
+        except BaseException as error:
+            raise SnapshotError(f"{type(error).__name__}: {error}") from error
+        return Snapshot(
+            shared_attributes={k: v for k, v in vars(machine).items() if k in ENGINE_ATTRIBUTES},
+            bundles=BundleState.of(machine),
+            copied=copied,
+            shared_strategies={key: strategy for key, (_, strategy) in run.shared.items()},
+            randoms=self._randoms.changed(),
+            fault_hits=[(fault, fault.observation_hits) for fault in self._faults if fault.observation_hits],
+        )
+
+    def restore(self, snapshot: Snapshot, run: RunContext) -> RuleBasedStateMachine:
+        """Make a machine in the state of ``snapshot`` and give ``run`` the values drawn so far from ``st.shared``."""
+        release(self._faults)
+        fresh = self._clones_itself or self._filters
+        machine = self._factory() if fresh else self._cls.__new__(self._cls)
+        copied = copy.deepcopy(snapshot.copied, {id(_MACHINE): machine})
+        if not fresh:
+            machine.__dict__.update(snapshot.shared_attributes)
+        machine.__dict__.update(copied["attributes"])
+        snapshot.bundles.give(machine)
+        if self._clones_itself:
+            machine.restore_checkpoint_state(copied["custom"])  # type: ignore[attr-defined]
+        elif self._filters and isinstance(machine, ChaosTest):
+            machine.restore_snapshot(copied["attributes"])
+        for key, value in copied["shared"].items():
+            run.shared[key] = (value, snapshot.shared_strategies[key])
+        for generator, state in snapshot.randoms:
+            generator.setstate(state)
+        for fault, hits in snapshot.fault_hits:
+            fault.resume(hits)
+        return machine
+
+    def _state_of(self, machine: Any) -> dict[str, Any]:
+        state = {
+            name: value
+            for name, value in vars(machine).items()
+            if name not in ENGINE_ATTRIBUTES and name not in BundleState.__slots__
+        }
+        if self._filters:
+            state = {name: value for name, value in state.items() if _kept(machine, name, value)}
+        return state
+
+
+class _Machine:
+    """Stands in a snapshot for the machine that it will be restored into."""
+
+    __slots__ = ()
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        return memo.get(id(self), self)
+
+
+_MACHINE = _Machine()
+
+
+def _kept(machine: Any, name: str, value: Any) -> bool:
+    return name == "names_to_values" or bool(machine.checkpoint_snapshot_filter(name, value))
+
+
+def _slot_owner(cls: type) -> str | None:
+    for base in cls.__mro__:
+        if base is not object and vars(base).get("__slots__"):
+            return base.__name__
+    return None

@@ -1,0 +1,60 @@
+"""Traces from Python: load, replay, shrink, ablate, lower to Hypothesis, turn into tests."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis.errors import InvalidDefinition
+from hypothesis.stateful import RuleBasedStateMachine
+
+from ordeal.bench import make_bench
+from ordeal.errors import TraceError
+from ordeal.generated_tests import check_invariants, generate_tests, replay_packed
+from ordeal.lowering import LoweringDriver
+from ordeal.machine import MachineFactory
+from ordeal.rerun import ReplayStatus, Rerun, ablate_faults, rerun, shrink
+from ordeal.trace_file import Trace, TraceFailure, TraceStep
+
+__all__ = [
+    "ReplayStatus",
+    "Rerun",
+    "Trace",
+    "TraceFailure",
+    "TraceStep",
+    "ablate_faults",
+    "check_invariants",
+    "generate_tests",
+    "lower",
+    "replay",
+    "replay_packed",
+    "rerun",
+    "shrink",
+]
+
+
+def replay(trace: Trace, test_class: MachineFactory | None = None) -> BaseException | None:
+    """Run ``trace`` from a fresh machine; the exception that it fails with, or None.
+
+    ``test_class`` defaults to the class that the trace names. ``rerun`` tells more.
+
+    Raises:
+        TraceError: a rule, fault or argument of the trace is gone from the class, or a step cannot run any more.
+        OrdealError: the class cannot be imported.
+    """
+    return rerun(trace, test_class).error
+
+
+def lower(trace: Trace, test_class: type[RuleBasedStateMachine] | None = None) -> tuple[Any, ...]:
+    """The flat sequence of choices with which Hypothesis' own loop runs ``trace``.
+
+    ``hypothesis.reproduce_failure`` takes it encoded; its example database holds such sequences.
+
+    Raises:
+        TraceError: the trace does not fit the class, or does not run to its end.
+    """
+    bench = make_bench(trace, test_class)
+    try:
+        with bench.running():
+            return LoweringDriver(bench.driver).lower(bench.tape)
+    except InvalidDefinition as error:
+        raise TraceError(str(error)) from error

@@ -1,0 +1,56 @@
+"""Makes traces of the runs of one exploration."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ordeal import _native
+from ordeal._hypothesis import MachineDefinition
+from ordeal.faults import Fault
+from ordeal.recorder import RunRecorder
+from ordeal.trace_file import Trace, TraceStep
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where a tape comes from: its run, the checkpoint that it branched from (0: none), its swarm configuration."""
+
+    run_id: int
+    checkpoint: int
+    swarm: tuple[list[bool], list[bool]] | None
+    edges: int
+
+
+class TraceMaker:
+    """Knows what all traces of an exploration have in common."""
+
+    def __init__(self, test_class: str, seed: int, definition: MachineDefinition, faults: Sequence[Fault]) -> None:
+        self._test_class = test_class
+        self._seed = seed
+        self._definition = definition
+        self._faults = faults
+
+    def make(self, origin: Origin, tape: _native.Tape, recorder: RunRecorder) -> Trace:
+        """The trace of ``tape``, which ran while ``recorder`` watched."""
+        steps = recorder.finished_steps(tape, self._definition)
+        if origin.swarm is not None:
+            steps = [self._swarm_step(*origin.swarm), *steps]
+        return Trace(
+            run_id=origin.run_id,
+            seed=self._seed,
+            test_class=self._test_class,
+            from_checkpoint=origin.checkpoint or None,
+            steps=steps,
+            edges_discovered=origin.edges,
+            program=recorder.finished_program(),
+        )
+
+    def _swarm_step(self, rules: list[bool], faults: list[bool]) -> TraceStep:
+        active_rules = [rule.name for rule, on in zip(self._definition.rules, rules, strict=True) if on]
+        active_faults = [fault.name for fault, on in zip(self._faults, faults, strict=True) if on]
+        return TraceStep(
+            kind="rule_swarm",
+            name=f"[swarm rules={len(active_rules)} faults={len(active_faults)}]",
+            params={"active_rules": active_rules, "active_faults": active_faults},
+        )

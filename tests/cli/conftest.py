@@ -1,0 +1,69 @@
+"""Runs the command line in this process, and stands in for the engine where only the command line is tested."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import ordeal
+from ordeal.cli import main
+
+Run = Callable[..., tuple[int, str, str]]
+
+PACKAGE_FOLDER = Path(ordeal.__file__).absolute().parents[1]
+
+
+@pytest.fixture(autouse=True)
+def _same_ordeal_in_subprocesses(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a test change its folder although ``PYTHONPATH`` may be relative."""
+    monkeypatch.setenv("PYTHONPATH", str(PACKAGE_FOLDER))
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Run]:
+    """Run ``ordeal`` with the given arguments; returns exit code, stdout and stderr."""
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    monkeypatch.setenv("COLUMNS", "80")
+    before = set(sys.modules)
+
+    def call(*arguments: str) -> tuple[int, str, str]:
+        code = main(arguments)
+        captured = capsys.readouterr()
+        return code, captured.out, captured.err
+
+    yield call
+    for name in set(sys.modules) - before:
+        if str(getattr(sys.modules[name], "__file__", "")).startswith(str(tmp_path)):
+            del sys.modules[name]
+
+
+class ScriptedExplorer:
+    """Takes the place of the Explorer: notes how it was called and gives what the test scripted."""
+
+    def __init__(self) -> None:
+        self.constructed: list[tuple[type, dict[str, Any]]] = []
+        self.ran: list[dict[str, Any]] = []
+        self.outcomes: list[Any] = []
+
+    def __call__(self, test_class: type, **options: Any) -> ScriptedExplorer:
+        self.constructed.append((test_class, options))
+        return self
+
+    def run(self, **options: Any) -> Any:
+        self.ran.append(options)
+        outcome = self.outcomes.pop(0)
+        if isinstance(outcome, BaseException):
+            raise outcome
+        return outcome(options) if callable(outcome) else outcome
+
+
+@pytest.fixture
+def explorer(monkeypatch: pytest.MonkeyPatch) -> ScriptedExplorer:
+    """Replaces the engine for one test."""
+    scripted = ScriptedExplorer()
+    monkeypatch.setattr("ordeal.cli.explore.Explorer", scripted)
+    return scripted

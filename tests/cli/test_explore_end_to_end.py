@@ -1,0 +1,102 @@
+"""``ordeal explore`` with the engine behind it: a planted bug, its report, its trace, and how it is replayed."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+
+PROJECT = {
+    "bank/__init__.py": "",
+    "bank/account.py": """
+        class Account:
+            def __init__(self):
+                self.balance = 0
+
+            def deposit(self, amount):
+                self.balance += amount
+
+            def withdraw(self, amount):
+                self.balance -= amount
+                if self.balance < -15:
+                    raise ValueError("overdrawn: ü")
+    """,
+    "test_bank.py": """
+        from bank.account import Account
+        from hypothesis import strategies as st
+        from hypothesis.stateful import RuleBasedStateMachine, rule
+
+        class Bank(RuleBasedStateMachine):
+            def __init__(self):
+                super().__init__()
+                self.account = Account()
+
+            @rule(amount=st.integers(1, 10))
+            def deposit(self, amount):
+                print("talk")
+                self.account.deposit(amount)
+
+            @rule(amount=st.integers(1, 10))
+            def withdraw(self, amount):
+                self.account.withdraw(amount)
+    """,
+    "ordeal.toml": """
+        [explorer]
+        target_modules = ["bank"]
+        max_runs = 200
+        [[tests]]
+        class = "test_bank:Bank"
+    """,
+}
+
+
+@pytest.fixture(autouse=True)
+def _project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name, text in PROJECT.items():
+        Path(name).parent.mkdir(exist_ok=True)
+        Path(name).write_text(dedent(text), encoding="utf-8")
+
+
+def in_shell(*command: str, hash_seed: str = "0") -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "PYTHONHASHSEED": hash_seed, "PYTHONIOENCODING": "utf-8"}
+    return subprocess.run(command, capture_output=True, encoding="utf-8", env=environment, timeout=120, check=False)
+
+
+def explore(*options: str, hash_seed: str = "0") -> subprocess.CompletedProcess[str]:
+    return in_shell(sys.executable, "-m", "ordeal", "explore", *options, hash_seed=hash_seed)
+
+
+def test_bug_is_found_shrunk_reported_and_replayed_by_the_last_line() -> None:
+    done = explore("-v")
+    assert done.returncode == 1, done.stderr
+    assert "    1 FAILURE:\n      ValueError: overdrawn: ü (2 steps)\n" in done.stdout
+    assert "      Sequence: withdraw -> withdraw\n" in done.stdout
+    assert re.search(
+        r"^  \[0s\] runs=1 steps=\d+ edges=\d+ cps=\d+ fails=\d+ \(\d+ runs/s\)$", done.stderr, re.MULTILINE
+    )
+    assert "talk\n" in done.stderr
+    assert "talk\n" not in done.stdout
+    (trace,) = Path(".ordeal/traces").iterdir()
+    assert f"Trace: {trace}\n" in done.stdout
+    program, *arguments = shlex.split(done.stderr.splitlines()[-1].removeprefix("replay the first failure: "))
+    assert program == "ordeal"
+    replayed = in_shell(sys.executable, "-m", "ordeal", *arguments)
+    assert replayed.returncode == 1
+    assert replayed.stderr.endswith("Failure reproduced: ValueError: overdrawn: ü\n")
+
+
+def test_report_of_one_seed_is_the_same_in_every_process_apart_from_timing() -> None:
+    documents = []
+    for hash_seed in ("1", "2"):
+        document = json.loads(explore("--json", hash_seed=hash_seed).stdout)
+        assert set(document["results"][0].pop("timing")) == {"duration_seconds", "runs_per_second"}
+        documents.append(document)
+    assert documents[0] == documents[1]

@@ -1,0 +1,104 @@
+"""Small projects on disk: a package under test, its machines, and the command line run inside it."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from textwrap import dedent
+from typing import Any
+
+import ordeal
+from ordeal.explore import ExplorationResult, Explorer
+from ordeal.trace import Trace
+
+TIME_LIMIT_S = 60.0
+CLI_TIME_LIMIT_S = 120.0
+
+
+@dataclass(frozen=True)
+class Project:
+    """A folder that is imported from and explored in."""
+
+    root: Path
+
+    def write(self, files: dict[str, str]) -> None:
+        """Write files by path relative to the project; the text may be indented as a whole."""
+        for name, text in files.items():
+            path = self.root / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(dedent(text), encoding="utf-8")
+
+    def load(self, class_path: str) -> Any:
+        """Import ``module.path:Name``."""
+        module, _, name = class_path.partition(":")
+        return getattr(importlib.import_module(module), name)
+
+    def python(self, *arguments: str, hash_seed: str = "0") -> subprocess.CompletedProcess[str]:
+        """Run the interpreter in the project."""
+        environment = os.environ | {
+            "PYTHONPATH": str(Path(ordeal.__file__).parents[1]),
+            "PYTHONHASHSEED": hash_seed,
+            "PYTHONDONTWRITEBYTECODE": "1",
+        }
+        return subprocess.run(
+            [sys.executable, *arguments],
+            cwd=self.root,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=CLI_TIME_LIMIT_S,
+            check=False,
+        )
+
+    def explore(self, *options: str, hash_seed: str = "0") -> subprocess.CompletedProcess[str]:
+        """Run ``ordeal explore`` in the project."""
+        return self.python("-m", "ordeal", "explore", *options, hash_seed=hash_seed)
+
+
+@contextmanager
+def importable(root: Path) -> Iterator[Project]:
+    """Make a project importable, and forget everything imported from it afterwards."""
+    sys.path.insert(0, str(root))
+    importlib.invalidate_caches()
+    try:
+        yield Project(root)
+    finally:
+        sys.path.remove(str(root))
+        for name, module in list(sys.modules.items()):
+            file = getattr(module, "__file__", None)
+            if file is not None and Path(file).is_relative_to(root):
+                del sys.modules[name]
+
+
+def explore(machine: Any, *, runs: int, steps: int = 20, shrink: bool = True, **options: Any) -> ExplorationResult:
+    """Explore for a number of runs; the time is only there to end a test that hangs."""
+    result = Explorer(machine, **{"seed": 42, **options}).run(
+        max_runs=runs, max_time=TIME_LIMIT_S, steps_per_run=steps, shrink=shrink, record_traces=True
+    )
+    assert result.stopped_reason == "max_runs"
+    return result
+
+
+def kinds(result: ExplorationResult) -> list[str]:
+    """The type of each reported failure, sorted."""
+    return sorted(type(failure.error).__name__ for failure in result.failures)
+
+
+def reloaded(trace: Trace | None, folder: Path) -> Trace:
+    """The trace as it comes back from a file."""
+    assert trace is not None
+    path = folder / "trace.json"
+    trace.save(path)
+    return Trace.load(path)
+
+
+def step_names(trace: Trace | None) -> list[str]:
+    """The names of the steps that do something."""
+    assert trace is not None
+    return [step.name for step in trace.steps if step.kind != "rule_swarm"]

@@ -1,0 +1,199 @@
+"""Check 37: a run of the Explorer is a choice sequence that Hypothesis replays step by step."""
+
+from __future__ import annotations
+
+import random
+from typing import Any, ClassVar
+
+import pytest
+from hypothesis import HealthCheck, __version__, reproduce_failure, settings
+from hypothesis import strategies as st
+from hypothesis.control import BuildContext
+from hypothesis.core import encode_failure
+from hypothesis.internal.conjecture.data import ConjectureData
+from hypothesis.internal.entropy import deterministic_PRNG
+from hypothesis.stateful import (
+    Bundle,
+    MultipleResults,
+    consumes,
+    get_state_machine_test,
+    initialize,
+    invariant,
+    multiple,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
+
+from ordeal.chaos import ChaosTest
+from ordeal.explore import Explorer
+from ordeal.faults import Fault, LambdaFault
+from ordeal.trace import Trace, lower, replay
+
+from . import landmarks
+from .machines import LoggedMachine
+from .runners import RNG_SEED, TIME_LIMIT_S
+
+RUNS = 60
+STEPS = 12
+# Above what any run has, so that the stop at the end of a run is a choice of its own and not forced by the limit.
+STEP_LIMIT = 10_000
+
+
+class Market(LoggedMachine):
+    """Everything whose layout is easy to get wrong, with each value written into the history."""
+
+    a: Bundle[int] = Bundle("a")
+    b: Bundle[int] = Bundle("b")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.limit = 0
+
+    def write(self, entry: str) -> None:
+        """Add one entry; the letter on top of it only marks the depth."""
+        self.history += f"{entry};"
+        landmarks.reach(self.history.count(";"))
+
+    @initialize(limit=st.integers(1, 50), label=st.text(max_size=3))
+    def open(self, limit: int, label: str) -> None:
+        self.limit = limit
+        self.write(f"open {limit} {label!r}")
+
+    @initialize(target=a)
+    def first(self) -> int:
+        self.write("first")
+        return -1
+
+    @rule(targets=(a, b), count=st.integers(0, 3))
+    def make(self, count: int) -> MultipleResults[int]:
+        self.write(f"make {count}")
+        return multiple(*range(count))
+
+    @rule(x=consumes(a), y=b)
+    def spend(self, x: int, y: int) -> None:
+        self.write(f"spend {x} {y}")
+
+    @rule(xs=st.lists(st.one_of(a, st.booleans(), st.none()), max_size=4), ratio=st.floats())
+    def mix(self, xs: list[Any], ratio: float) -> None:
+        self.write(f"mix {xs} {ratio!r}")
+
+    @rule(data=st.data(), key=st.binary(max_size=3))
+    def ask(self, data: st.DataObject, key: bytes) -> None:
+        number = data.draw(st.integers(0, self.limit + random.randrange(5)))
+        word = data.draw(st.sampled_from("abc")) if number % 2 else None
+        self.write(f"ask {number} {word} {key!r}")
+
+    @precondition(lambda self: self.history.count(";") % 3 == 0)
+    @rule(x=a, even=st.integers().filter(lambda number: number % 2 == 0))
+    def third(self, x: int, even: int) -> None:
+        self.write(f"third {x} {even}")
+
+
+def nothing() -> None:
+    """What a fault does that is only looked at."""
+
+
+class FaultyMarket(Market, ChaosTest):
+    """A market with faults that are switched on and off in between."""
+
+    faults: ClassVar[list[Fault]] = [LambdaFault(name, nothing, nothing) for name in ("north", "south", "east")]
+
+    @rule()
+    def look(self) -> None:
+        self.write(f"look {sorted(fault.name for fault in self.active_faults)}")
+
+
+class SwarmMarket(FaultyMarket):
+    """A faulty market where each run has some of the faults only."""
+
+    swarm = True
+
+
+class Leaking(Market):
+    """A market whose bundle must not grow beyond four."""
+
+    @invariant()
+    def small(self) -> None:
+        if len(self.values("a")) > 4:
+            raise LookupError("too many")
+
+
+def explored(machine: type[LoggedMachine]) -> list[Trace]:
+    """Traces of as many runs as wanted, about half of them from a checkpoint.
+
+    An exploration keeps the traces of those runs that reached something new, so it takes several.
+    """
+    traces: list[Trace] = []
+    for rng_seed in range(RUNS):
+        explorer = Explorer(machine, target_modules=[landmarks.__name__], checkpoint_prob=0.5, seed=rng_seed)
+        result = explorer.run(
+            max_runs=RUNS, max_time=TIME_LIMIT_S, steps_per_run=STEPS, shrink=False, record_traces=True
+        )
+        assert result.failures == []
+        traces += result.traces
+        if len(traces) >= RUNS:
+            break
+    return traces
+
+
+def replay_in_hypothesis(machine: type[LoggedMachine], choices: tuple[Any, ...]) -> ConjectureData:
+    """Run Hypothesis' own loop on one choice sequence."""
+    limits = settings(
+        stateful_step_count=STEP_LIMIT, deadline=None, database=None, suppress_health_check=list(HealthCheck)
+    )
+    test: Any = get_state_machine_test(machine, settings=limits)
+    inner = test.hypothesis.inner_test
+    data = ConjectureData.for_choices(choices)
+    with deterministic_PRNG(), BuildContext(data, wrapped_test=inner):
+        inner(data=data.draw(st.data()))
+    return data
+
+
+@pytest.mark.parametrize("base", [Market, FaultyMarket, SwarmMarket])
+def test_37_every_run_replays_in_hypothesis_with_the_same_history(base: type[Market]) -> None:
+    class Machine(base):  # type: ignore[valid-type, misc]
+        """One whose histories are its own."""
+
+    traces = explored(Machine)
+    original = set(Machine.histories)
+    assert len(traces) >= RUNS
+    assert any(trace.from_checkpoint is not None for trace in traces)
+    for trace in traces:
+        assert replay(trace, Machine) is None
+        native = Machine.histories[-1]
+        choices = lower(trace, Machine)
+        data = replay_in_hypothesis(Machine, choices)
+        assert native in original
+        assert Machine.histories[-1] == native
+        assert data.misaligned_at is None
+        assert data.index == len(choices)
+
+
+def test_37_the_runs_use_everything_that_must_lower() -> None:
+    class Machine(FaultyMarket):
+        """One whose histories are its own."""
+
+    explored(Machine)
+    text = ";".join(Machine.histories)
+    assert all(f"{name} " in text for name in ("open", "make", "spend", "mix", "ask", "third"))
+    assert "look ['east', 'north', 'south']" in text
+    assert any(history.startswith("first") for history in Machine.histories)
+    assert any(history.startswith("open") for history in Machine.histories)
+
+
+def test_37_a_failure_reproduces_through_the_decorator_of_hypothesis() -> None:
+    class Machine(Leaking):
+        """One whose histories are its own."""
+
+    explorer = Explorer(Machine, target_modules=[landmarks.__name__], seed=RNG_SEED)
+    result = explorer.run(max_runs=200, max_time=TIME_LIMIT_S, steps_per_run=STEPS)
+    (failure,) = result.failures
+    assert failure.trace is not None
+    assert isinstance(replay(failure.trace, Machine), LookupError)
+    native = Machine.histories[-1]
+    blob = encode_failure(lower(failure.trace, Machine))
+    decorated = reproduce_failure(__version__, blob)(Machine)
+    with pytest.raises(LookupError, match="too many"):
+        run_state_machine_as_test(decorated, settings=settings(stateful_step_count=STEP_LIMIT, database=None))
+    assert Machine.histories[-1] == native

@@ -1,0 +1,113 @@
+// The coverage map: ids, buckets, novelty, runs and growth.
+#include "core/coverage_map.h"
+
+#include <gtest/gtest.h>
+
+#include "core/error.h"
+#include "core/rng.h"
+
+namespace ordeal {
+namespace {
+
+TEST(CoverageMap, GivesOneDenseIdPerKey) {
+  CoverageMap map;
+  EXPECT_EQ(map.add_edge(77), 0U);
+  EXPECT_EQ(map.add_edge(5), 1U);
+  EXPECT_EQ(map.add_edge(77), 0U);
+  EXPECT_EQ(map.edges_seen(), 0U) << "adding an edge is not seeing it";
+}
+
+TEST(CoverageMap, MarkIsFreshOnce) {
+  CoverageMap map;
+  const std::uint32_t edge = map.add_edge(1);
+  map.mark(edge);
+  map.mark(edge);
+  const Fresh fresh = map.take_fresh();
+  EXPECT_EQ(fresh.edges, 1U);
+  EXPECT_EQ(fresh.buckets, 1U);
+  EXPECT_EQ(map.take_fresh().edges, 0U);
+  EXPECT_EQ(map.hits(edge), 0U) << "the novelty level does not count";
+}
+
+TEST(CoverageMap, EachBucketIsFreshOnce) {
+  CoverageMap map;
+  const std::uint32_t edge = map.add_edge(1);
+  std::vector<int> fresh_at;
+  for (int hit = 1; hit <= 300; ++hit) {
+    map.hit(edge);
+    if (map.take_fresh().buckets != 0) {
+      fresh_at.push_back(hit);
+    }
+  }
+  EXPECT_EQ(fresh_at, (std::vector<int>{1, 2, 3, 4, 8, 16, 32, 128}));
+  EXPECT_EQ(map.hits(edge), 128U) << "the counter saturates";
+}
+
+TEST(CoverageMap, CountsBeginAgainInEachRunButNoveltyDoesNot) {
+  CoverageMap map;
+  const std::uint32_t edge = map.add_edge(1);
+  const std::uint32_t other = map.add_edge(2);
+  for (int hit = 0; hit < 3; ++hit) {
+    map.hit(edge);
+  }
+  map.take_fresh();
+  map.begin_run();
+  EXPECT_EQ(map.hits(edge), 0U);
+  for (int hit = 0; hit < 3; ++hit) {
+    map.hit(edge);
+  }
+  EXPECT_EQ(map.take_fresh().buckets, 0U);
+  map.hit(edge);
+  EXPECT_EQ(map.take_fresh().buckets, 1U) << "four hits are a new bucket";
+  map.hit(other);
+  const Fresh fresh = map.take_fresh();
+  EXPECT_EQ(fresh.edges, 1U);
+  EXPECT_EQ(fresh.buckets, 1U);
+}
+
+TEST(CoverageMap, KeysAreSortedAndOnlyOfSeenEdges) {
+  CoverageMap map;
+  for (const std::uint64_t key : {9ULL, 3ULL, 7ULL}) {
+    map.mark(map.add_edge(key));
+  }
+  map.add_edge(1);
+  EXPECT_EQ(map.keys(), (std::vector<std::uint64_t>{3, 7, 9}));
+  EXPECT_EQ(map.edges_seen(), 3U);
+}
+
+TEST(CoverageMap, GrowsPastItsCapacityWithoutLosingEdges) {
+  CoverageMap map(4);
+  constexpr std::uint32_t kEdges = 20000;
+  for (std::uint32_t key = 0; key < kEdges; ++key) {
+    const std::uint32_t id = map.add_edge(mix64(key));
+    ASSERT_EQ(id, key);
+    map.hit(id);
+  }
+  EXPECT_EQ(map.edges_seen(), kEdges);
+  EXPECT_EQ(map.take_fresh().edges, kEdges);
+  map.begin_run();
+  EXPECT_EQ(map.hits(0), 0U);
+  EXPECT_EQ(map.hits(kEdges - 1), 0U);
+}
+
+TEST(CoverageMap, FeaturesAreNotEdges) {
+  CoverageMap map;
+  EXPECT_TRUE(map.add_feature(42));
+  EXPECT_FALSE(map.add_feature(42));
+  EXPECT_EQ(map.features_seen(), 1U);
+  EXPECT_EQ(map.edges_seen(), 0U);
+  EXPECT_EQ(map.take_fresh().edges, 0U);
+}
+
+TEST(CoverageMap, ARefusedCapacityNamesTheValue) {
+  EXPECT_THROW(CoverageMap(0), ConfigError);
+  EXPECT_THROW(CoverageMap(CoverageMap::kEdgesMax + 1), ConfigError);
+}
+
+TEST(CoverageMap, AnUnknownIdIsRefused) {
+  const CoverageMap map;
+  EXPECT_THROW(static_cast<void>(map.hits(0)), CheckFailure);
+}
+
+}  // namespace
+}  // namespace ordeal

@@ -1,0 +1,75 @@
+// Toy machines whose planted bugs a session must find within a stated number of runs, whatever the seed.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "toy_targets.h"
+
+namespace ordeal {
+namespace {
+
+constexpr std::uint64_t kSeeds = 20;
+
+struct Tally {
+  std::uint64_t found = 0;
+  std::uint64_t runs = 0;  // of the seeds that found it
+};
+
+template <typename Machine>
+Tally solve(SessionOptions options, std::uint64_t runs_max) {
+  Tally tally;
+  for (options.seed = 0; options.seed < kSeeds; ++options.seed) {
+    if (const auto runs = runs_until_found<Machine>(options, runs_max)) {
+      ++tally.found;
+      tally.runs += *runs;
+    }
+  }
+  return tally;
+}
+
+TEST(Puzzles, TheStaircaseIsClimbedFromCheckpointsInTwoThousandRuns) {
+  EXPECT_EQ(solve<Staircase>({}, 2000).found, kSeeds);
+}
+
+TEST(Puzzles, WithoutCheckpointsTheStaircaseIsTooHigh) {
+  // One run in 6^12 / 25 would do it.
+  EXPECT_EQ(solve<Staircase>({.checkpoint_prob = 0}, 4000).found, 0U);
+}
+
+TEST(Puzzles, EveryStrategyClimbsTheStaircase) {
+  std::vector<std::uint64_t> runs;
+  for (const CheckpointStrategy strategy :
+       {CheckpointStrategy::kEnergy, CheckpointStrategy::kUniform, CheckpointStrategy::kRecent}) {
+    const Tally tally = solve<Staircase>({.checkpoint_strategy = strategy}, 2000);
+    EXPECT_EQ(tally.found, kSeeds);
+    runs.push_back(tally.runs);
+  }
+  // The newest checkpoint is the highest step here, so `recent` must win, and energy must not lose to blind choice.
+  EXPECT_LT(runs[2], runs[1]);
+  EXPECT_LT(runs[0], runs[1] * 5 / 4);
+}
+
+TEST(Puzzles, TheShelfFillsInAHundredRunsWhenTheSwarmTurnsClearingOff) {
+  EXPECT_EQ(solve<Shelf>({.rule_swarm = true}, 100).found, kSeeds);
+}
+
+TEST(Puzzles, WithoutASwarmTheShelfStaysEmpty) { EXPECT_LE(solve<Shelf>({}, 1000).found, 1U); }
+
+TEST(Puzzles, TwoFaultsAndAChainAreFoundInFiveHundredRuns) { EXPECT_EQ(solve<Journal>({}, 500).found, kSeeds); }
+
+TEST(Puzzles, WithoutFaultsTheJournalHolds) { EXPECT_EQ(solve<Journal>({.fault_toggle_prob = 0}, 500).found, 0U); }
+
+TEST(Puzzles, SwarmsDoNotHideTheFaultBug) {
+  EXPECT_EQ(solve<Journal>({.rule_swarm = true}, 1500).found, kSeeds);
+  EXPECT_EQ(solve<Journal>({.fault_swarm = true}, 1500).found, kSeeds);
+}
+
+TEST(Puzzles, WithoutCoverageThePairsOfStepsLead) {
+  EXPECT_EQ(solve<Journal>({.pair_features = true}, 1000).found, kSeeds);
+}
+
+}  // namespace
+}  // namespace ordeal

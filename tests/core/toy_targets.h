@@ -1,0 +1,155 @@
+// Small machines with one planted bug each, and the loop that drives a session over them.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include "core/coverage_map.h"
+#include "core/replay.h"
+#include "core/script.h"
+#include "core/session.h"
+
+namespace ordeal {
+
+// A toy machine is a value: its state and what it does with a step. It reports edges to the map it is given.
+
+// Twelve exact steps of six rules in a row; any other step starts again. Every step up shows a new edge.
+class Staircase {
+ public:
+  static constexpr MachineShape kShape{.rules = 6, .initializers = 0, .faults = 0};
+  static constexpr std::array<std::uint32_t, 12> kSteps{3, 1, 4, 1, 5, 0, 2, 0, 5, 3, 5, 2};
+
+  [[nodiscard]] static bool is_available(std::uint32_t /*rule*/) noexcept { return true; }
+  void run(std::uint32_t rule, ChoiceSource& /*source*/, CoverageMap& coverage) {
+    level_ = rule == kSteps.at(level_) ? level_ + 1 : 0;
+    coverage.mark(coverage.add_edge(level_));
+  }
+  void toggle(std::uint32_t /*fault*/, bool /*on*/) noexcept {}
+  [[nodiscard]] bool is_broken() const noexcept { return level_ == kSteps.size(); }
+
+ private:
+  std::size_t level_ = 0;
+};
+
+// A shelf that breaks under twenty books. Two of five rules put books on it or take all off; nothing shows how full it
+// is.
+class Shelf {
+ public:
+  static constexpr MachineShape kShape{.rules = 3, .initializers = 0, .faults = 0};
+  static constexpr std::uint32_t kAdd = 0;
+  static constexpr std::uint32_t kClear = 1;
+  static constexpr std::size_t kBooksMax = 20;
+
+  [[nodiscard]] static bool is_available(std::uint32_t /*rule*/) noexcept { return true; }
+  void run(std::uint32_t rule, ChoiceSource& /*source*/, CoverageMap& coverage) {
+    coverage.mark(coverage.add_edge(rule));
+    if (rule == kAdd) {
+      ++books_;
+    } else if (rule == kClear) {
+      books_ = 0;
+    }
+  }
+  void toggle(std::uint32_t /*fault*/, bool /*on*/) noexcept {}
+  [[nodiscard]] bool is_broken() const noexcept { return books_ == kBooksMax; }
+
+ private:
+  std::size_t books_ = 0;
+};
+
+// Open, write, close, in that order and with two of four faults on: the second of them must come between. The value
+// that is written must be above 900 of 1000.
+class Journal {
+ public:
+  static constexpr MachineShape kShape{.rules = 4, .initializers = 1, .faults = 4};
+  static constexpr std::uint32_t kOpen = 0;
+  static constexpr std::uint32_t kWrite = 1;
+  static constexpr std::uint32_t kClose = 2;
+  static constexpr std::size_t kSlowDisk = 1;
+  static constexpr std::size_t kFullDisk = 2;
+
+  [[nodiscard]] bool is_available(std::uint32_t rule) const noexcept { return rule == kOpen || stage_ != 0; }
+  void run(std::uint32_t rule, ChoiceSource& source, CoverageMap& coverage) {
+    if (rule == kOpen) {
+      stage_ = 1;
+    } else if (rule == kWrite) {
+      source.begin_argument(1);
+      const bool large = source.integer(0, 1000, 0) > 900;
+      stage_ = large && faults_[kSlowDisk] ? 2 : 1;
+    } else if (rule == kClose) {
+      broken_ = stage_ == 2 && faults_[kFullDisk];
+      stage_ = 0;
+    }
+    coverage.mark(coverage.add_edge((rule * 3) + stage_));
+  }
+  void toggle(std::uint32_t fault, bool on) { faults_.at(fault) = on; }
+  [[nodiscard]] bool is_broken() const noexcept { return broken_; }
+
+ private:
+  std::array<bool, 4> faults_{};
+  std::uint32_t stage_ = 0;
+  bool broken_ = false;
+};
+
+// Runs steps of a script until it ends or the machine breaks.
+template <typename Machine, typename Script, typename AfterStep>
+void run_script(Machine& machine, Script& script, CoverageMap& coverage, AfterStep after_step) {
+  while (!machine.is_broken()) {
+    const NextStep step = script.next();
+    if (step.kind == NextKind::kEnd || step.kind == NextKind::kStuck) {
+      return;
+    }
+    if (step.kind == NextKind::kRule) {
+      if (!machine.is_available(step.target)) {
+        script.reject();
+        continue;
+      }
+      machine.run(step.target, script.source(), coverage);
+    } else if (step.kind != NextKind::kInitialize) {
+      machine.toggle(step.target, step.kind == NextKind::kFaultOn);
+    }
+    after_step();
+  }
+}
+
+// One run of the session from its start, which is run again from a fresh machine; true when the machine broke.
+template <typename Machine>
+bool run_once(Session& session, CoverageMap& coverage) {
+  Machine machine;
+  session.begin_run();
+  run_script(machine, session, coverage, [&] {
+    if (session.done().any() && !session.replaying_prefix()) {
+      session.keep();
+    }
+  });
+  session.end_run();
+  return machine.is_broken();
+}
+
+// The number of the run that found the bug, nothing after `runs_max` of them.
+template <typename Machine>
+std::optional<std::uint64_t> runs_until_found(const SessionOptions& options, std::uint64_t runs_max) {
+  auto coverage = std::make_shared<CoverageMap>(64);
+  Session session(Machine::kShape, options, coverage);
+  for (std::uint64_t run = 1; run <= runs_max; ++run) {
+    if (run_once<Machine>(session, *coverage)) {
+      return run;
+    }
+  }
+  return std::nullopt;
+}
+
+// Whether the tape breaks a fresh machine; `realized` is what ran of it.
+template <typename Machine>
+bool breaks(const Tape& tape, Tape& realized) {
+  Machine machine;
+  CoverageMap coverage(64);
+  Replay replay(tape);
+  run_script(machine, replay, coverage, [] {});
+  realized = replay.realized();
+  return machine.is_broken();
+}
+
+}  // namespace ordeal

@@ -1,0 +1,1 @@
+"""The projects under examples/ do what their README says."""

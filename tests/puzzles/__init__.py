@@ -1,0 +1,1 @@
+"""Small machines with one planted bug each, and the budget it must fall in."""

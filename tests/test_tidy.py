@@ -1,0 +1,431 @@
+"""House rules that no linter knows: each a function from sources to findings, and each shown to catch its offence."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+
+LINES_MAX = 600
+FUNCTION_LINES_MAX = 70
+
+# The facade from the ground up: a module imports only from the lines above its own.
+LAYERS: list[set[str]] = [
+    {"_hypothesis", "_native", "bucket", "code_layout", "errors", "literals", "report", "rule_timeout", "watchdog"},
+    {"class_path", "config", "faults", "result", "targets", "trace_file"},
+    {"chaos", "gaps", "recorder"},
+    {"driver", "snapshot", "tracer"},
+    {"lowering", "machine", "replayer"},
+    {"bench", "findings"},
+    {"exploration", "generated_tests"},
+    {"explore", "trace"},
+    {"__init__", "cli"},
+    {"__main__"},
+]
+TALKERS = ("python/ordeal/report.py", "python/ordeal/cli/")
+# Hypothesis hands a Random to the strategies that ask for one, and faults draw from one; both are seeded there.
+CHANCE_IN_PYTHON = {"python/ordeal/_hypothesis.py", "python/ordeal/faults/randomness.py"}
+
+UNSAFE_MODULES = {"pickle", "marshal", "shelve", "dill", "cloudpickle", "jsonpickle", "yaml"}
+CHANCE_MODULES = {"random", "secrets"}
+CHANCE_CALLS = {"hash", "os.urandom", "uuid.uuid1", "uuid.uuid4", "uuid1", "uuid4"}
+CHANCE_IN_CPP = re.compile(
+    r"std::(mt19937|minstd_rand|random_device|default_random_engine|uniform_\w+|normal_distribution|shuffle|sample)\b"
+    r"|(?<![\w.>])s?rand(om)?\(|<random>"
+)
+FORBIDDEN_WORDS = re.compile(r"(?<![a-z])(manager|handler|helper|util|utils|misc)s?(?![a-z])")
+MACHINE_PLACES = re.compile(
+    r"(?<![\w.])/(wor[k]|roo[t]|home/\w+|tm[p]|Users/\w+|var/tm[p])/|py[p]i\.org|pythonhosted\.or[g]|npm[j]s\.(org|com)"
+    r"|deb\.debia[n]\.org|localhost:\d+/simpl[e]"
+)
+UNFINISHED = re.compile(r"\b(TO[D]O|FIX[M]E|XX[X]|HAC[K])\b")
+FILE_WIDE_SILENCE = re.compile(r"#\s*(ruff:\s*noq[a]|flake8:\s*noq[a]|mypy:\s*ignore-error[s])")
+CORE_MAY_INCLUDE = re.compile(r'"core/\w+\.h"|<tsl/robin_(map|set)\.h>|<zstd\.h>|<\w+>')
+
+
+@dataclass(frozen=True)
+class Source:
+    """A file of the project: its path from the root and its text."""
+
+    path: str
+    text: str
+
+    @property
+    def lines(self) -> list[str]:
+        return self.text.splitlines()
+
+    @property
+    def suffix(self) -> str:
+        return Path(self.path).suffix
+
+    @property
+    def stem(self) -> str:
+        return Path(self.path).stem
+
+    @cached_property
+    def tree(self) -> ast.Module:
+        return ast.parse(self.text, self.path)
+
+    def is_python(self, folder: str = "") -> bool:
+        return self.path.startswith(folder) and self.suffix == ".py"
+
+    def is_cpp(self, folder: str = "") -> bool:
+        return self.path.startswith(folder) and self.suffix in {".h", ".cpp"}
+
+    def is_shell(self) -> bool:
+        return self.text.startswith("#!/bin/bash")
+
+    def find(self, pattern: re.Pattern[str]) -> Iterator[tuple[int, str]]:
+        for number, line in enumerate(self.lines, 1):
+            if match := pattern.search(line):
+                yield number, match.group()
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Where a rule is broken, and what to do instead."""
+
+    path: str
+    line: int
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.path}:{self.line}: {self.message}"
+
+
+Rule = Callable[[list[Source]], Iterator[Finding]]
+
+
+def imported(tree: ast.Module) -> Iterator[tuple[int, str, str]]:
+    """Every import as (line, module, name); the name is empty for ``import module``."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from ((node.lineno, each.name, "") for each in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield from ((node.lineno, node.module, each.name) for each in node.names)
+
+
+def calls(tree: ast.Module) -> Iterator[tuple[int, str]]:
+    """Every call of a plain or dotted name as (line, name)."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name | ast.Attribute):
+            yield node.lineno, ast.unparse(node.func)
+
+
+def hypothesis_internals_in_one_module(sources: list[Source]) -> Iterator[Finding]:
+    for source in sources:
+        if not source.is_python("python/") or source.path == "python/ordeal/_hypothesis.py":
+            continue
+        for line, module, name in imported(source.tree):
+            dotted = f"{module}.{name}".rstrip(".")
+            if dotted.startswith("hypothesis.") and re.search(r"\.(_|internal\b)", dotted):
+                yield Finding(source.path, line, f"imports {dotted}: put the contact into _hypothesis.py and call that")
+        for node in ast.walk(source.tree):
+            if isinstance(node, ast.Attribute) and re.match(r"hypothesis\..*\b(_[a-z]|internal\b)", ast.unparse(node)):
+                yield Finding(source.path, node.lineno, "reaches into Hypothesis: put the contact into _hypothesis.py")
+
+
+def core_knows_no_python(sources: list[Source]) -> Iterator[Finding]:
+    for source in sources:
+        if not source.is_cpp("cpp/core/"):
+            continue
+        for number, line in enumerate(source.lines, 1):
+            match = re.match(r"\s*#\s*include\s+(\S+)", line)
+            if match and not CORE_MAY_INCLUDE.fullmatch(match.group(1)):
+                yield Finding(
+                    source.path,
+                    number,
+                    f"includes {match.group(1)}: the core may use the standard library, robin_map, zstd and core/*; "
+                    "what needs Python belongs in cpp/bindings",
+                )
+
+
+def only_bindings_h_includes_pybind11(sources: list[Source]) -> Iterator[Finding]:
+    for source in sources:
+        if source.is_cpp("cpp/") and source.path != "cpp/bindings/bindings.h":
+            for line, _ in source.find(re.compile(r"#\s*include\s+<pybind11/")):
+                yield Finding(
+                    source.path, line, 'includes pybind11: include "bindings/bindings.h", so all see one set of casters'
+                )
+
+
+def loading_runs_no_code(sources: list[Source]) -> Iterator[Finding]:
+    for source in sources:
+        if not source.is_python("python/"):
+            continue
+        for line, module, _ in imported(source.tree):
+            if module.split(".")[0] in UNSAFE_MODULES:
+                yield Finding(
+                    source.path, line, f"imports {module}: read and write JSON or a versioned tape with msgspec"
+                )
+        for line, name in calls(source.tree):
+            if name in {"eval", "exec"}:
+                yield Finding(source.path, line, f"calls {name}(): parse the text, never run it")
+
+
+def only_report_and_cli_talk(sources: list[Source]) -> Iterator[Finding]:
+    for source in sources:
+        if not source.is_python("python/") or source.path.startswith(TALKERS):
+            continue
+        for line, name in calls(source.tree):
+            if name in {"print", "click.echo", "click.secho", "sys.stdout.write", "sys.stderr.write"}:
+                yield Finding(source.path, line, f"calls {name}(): return a value and let report.py or cli/ write it")
+
+
+def layer_of(component: str) -> int | None:
+    return next((number for number, names in enumerate(LAYERS) if component in names), None)
+
+
+def component_of(path: str) -> str:
+    return Path(path).relative_to("python/ordeal").parts[0].removesuffix(".py")
+
+
+def running_nodes(tree: ast.AST) -> Iterator[ast.AST]:
+    """Every node but those under ``if TYPE_CHECKING``."""
+    for node in ast.iter_child_nodes(tree):
+        if not (isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"):
+            yield node
+            yield from running_nodes(node)
+
+
+def ordeal_imports(source: Source) -> Iterator[tuple[int, str]]:
+    """The components of the package that a module imports when it runs, as (line, component)."""
+    package = ["ordeal", *Path(source.path).relative_to("python/ordeal").parts[:-1]]
+    for node in running_nodes(source.tree):
+        if isinstance(node, ast.Import):
+            targets = [each.name for each in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            base = package[: len(package) + 1 - node.level] if node.level else []
+            module = ".".join([*base, *filter(None, [node.module])])
+            targets = [f"{module}.{each.name}" for each in node.names]
+        else:
+            continue
+        for target in targets:
+            parts = target.split(".")
+            if parts[0] == "ordeal" and len(parts) > 1:
+                yield node.lineno, parts[1]
+
+
+def imports_point_downward(sources: list[Source]) -> Iterator[Finding]:
+    for source in sources:
+        if not source.is_python("python/ordeal/"):
+            continue
+        own = component_of(source.path)
+        height = layer_of(own)
+        if height is None:
+            yield Finding(source.path, 1, f"module {own} has no layer: add it to LAYERS in tests/test_tidy.py")
+            continue
+        for line, component in ordeal_imports(source):
+            other = layer_of(component)
+            if component != own and other is not None and other >= height:
+                yield Finding(
+                    source.path,
+                    line,
+                    f"imports {component}, not a layer below {own}: pass the value in, or move what both need down",
+                )
+
+
+def core_sources_have_tests(sources: list[Source]) -> Iterator[Finding]:
+    paths = {source.path for source in sources}
+    for source in sources:
+        if re.fullmatch(r"cpp/core/\w+\.cpp", source.path):
+            test = f"tests/core/{source.stem}_test.cpp"
+            if test not in paths:
+                yield Finding(source.path, 1, f"has no test: write {test}")
+
+
+def first_sentence(source: Source) -> str | None:
+    """What a file says it is for, None where no sentence is asked of it."""
+    if source.is_python():
+        return ast.get_docstring(source.tree) or ""
+    if source.is_shell() or source.path == "Makefile":
+        body = source.text.removeprefix("#!/bin/bash\n")
+        return body.removeprefix("# ") if body.startswith("# ") else ""
+    if source.is_cpp():
+        return source.text.removeprefix("// ") if source.text.startswith("// ") else ""
+    return None
+
+
+def files_say_what_they_are_for(sources: list[Source]) -> Iterator[Finding]:
+    headers = {source.path for source in sources if source.suffix == ".h"}
+    for source in sources:
+        if source.path.removesuffix(".cpp") + ".h" in headers and source.suffix == ".cpp":
+            continue
+        if source.path.endswith("__init__.py") and not source.path.startswith("python/") and not source.text.strip():
+            continue
+        sentence = first_sentence(source)
+        if sentence is not None and not re.match(r"[^\n]{10,}?(\n[^\n]+?)*?[.:?]", sentence):
+            yield Finding(source.path, 1, "does not open with a sentence that says what the file is for: write one")
+
+
+def files_are_short(sources: list[Source]) -> Iterator[Finding]:
+    for source in sources:
+        written = source.is_python() or source.is_cpp() or source.is_shell()
+        if written and len(source.lines) > LINES_MAX:
+            message = f"has {len(source.lines)} lines, at most {LINES_MAX}: split it into the concepts it holds"
+            yield Finding(source.path, LINES_MAX + 1, message)
+
+
+def functions_are_short(sources: list[Source]) -> Iterator[Finding]:
+    for source in sources:
+        if not source.is_python():
+            continue
+        for node in ast.walk(source.tree):
+            if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                continue
+            first = node.body[1] if ast.get_docstring(node) and len(node.body) > 1 else node.body[0]
+            length = (node.body[-1].end_lineno or 0) - first.lineno + 1
+            if length > FUNCTION_LINES_MAX:
+                message = (
+                    f"{node.name} has {length} lines, at most {FUNCTION_LINES_MAX}: move each step into a function"
+                )
+                yield Finding(source.path, node.lineno, message)
+
+
+def defined_names(source: Source) -> Iterator[tuple[int, str]]:
+    if source.is_python():
+        for node in ast.walk(source.tree):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+                yield node.lineno, node.name
+    elif source.is_cpp():
+        for number, line in enumerate(source.lines, 1):
+            if match := re.match(r"\s*(?:class|struct|enum class)\s+(\w+)", line):
+                yield number, match.group(1)
+
+
+def names_say_something(sources: list[Source]) -> Iterator[Finding]:
+    for source in sources:
+        named = [(1, Path(source.path).stem), *(defined_names(source))]
+        for line, name in named:
+            words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
+            if match := FORBIDDEN_WORDS.search(words):
+                yield Finding(source.path, line, f"{name}: '{match.group()}' says nothing, name what it is or does")
+
+
+def texts_name_no_machine(sources: list[Source]) -> Iterator[Finding]:
+    for source in sources:
+        for line, found in source.find(MACHINE_PLACES):
+            yield Finding(source.path, line, f"names {found}: use a relative path, tmp_path or a setting")
+
+
+def nothing_is_unfinished(sources: list[Source]) -> Iterator[Finding]:
+    for source in sources:
+        for line, found in source.find(UNFINISHED):
+            yield Finding(source.path, line, f"{found}: finish it, or leave it out")
+
+
+def no_file_is_exempt_from_linting(sources: list[Source]) -> Iterator[Finding]:
+    for source in sources:
+        if source.is_python():
+            for line, found in source.find(FILE_WIDE_SILENCE):
+                yield Finding(source.path, line, f"{found}: silence one line with the rule's name and the reason")
+
+
+def chance_comes_from_rng(sources: list[Source]) -> Iterator[Finding]:
+    for source in sources:
+        if source.is_cpp() and source.path != "cpp/core/rng.h":
+            for line, found in source.find(CHANCE_IN_CPP):
+                yield Finding(source.path, line, f"uses {found}: draw from an ordeal::Rng stream (core/rng.h)")
+        if source.is_python("python/") and source.path not in CHANCE_IN_PYTHON:
+            for line, module, _ in imported(source.tree):
+                if module.split(".")[0] in CHANCE_MODULES or module.startswith("numpy.random"):
+                    yield Finding(
+                        source.path, line, f"imports {module}: draw from the tape, so that a replay draws the same"
+                    )
+            for line, name in calls(source.tree):
+                if name in CHANCE_CALLS:
+                    yield Finding(
+                        source.path, line, f"calls {name}(): it differs between processes, use hashlib or the tape"
+                    )
+
+
+RULES: list[Rule] = [
+    hypothesis_internals_in_one_module,
+    core_knows_no_python,
+    only_bindings_h_includes_pybind11,
+    loading_runs_no_code,
+    only_report_and_cli_talk,
+    imports_point_downward,
+    core_sources_have_tests,
+    files_say_what_they_are_for,
+    files_are_short,
+    functions_are_short,
+    names_say_something,
+    texts_name_no_machine,
+    nothing_is_unfinished,
+    no_file_is_exempt_from_linting,
+    chance_comes_from_rng,
+]
+
+
+@pytest.fixture(scope="module")
+def sources() -> list[Source]:
+    command = ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"]
+    names = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout.split("\0")
+    paths = sorted(ROOT / name for name in set(names) if name and name != "LICENSE")
+    return [Source(str(path.relative_to(ROOT)), path.read_text("utf-8")) for path in paths if path.is_file()]
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
+def test_house_rule_holds(rule: Rule, sources: list[Source]) -> None:
+    findings = [str(finding) for finding in rule(sources)]
+    assert not findings, "\n".join(["", *findings])
+
+
+OFFENCES: list[tuple[Rule, str, str, int]] = [
+    (hypothesis_internals_in_one_module, "python/ordeal/x.py", "from hypothesis.internal.conjecture import data", 1),
+    (hypothesis_internals_in_one_module, "python/ordeal/x.py", "from hypothesis.stateful import _RuleMarker", 1),
+    (hypothesis_internals_in_one_module, "python/ordeal/x.py", "import hypothesis\nhypothesis.core._run()", 2),
+    (core_knows_no_python, "cpp/core/x.h", "// X.\n#include <Python.h>", 2),
+    (core_knows_no_python, "cpp/core/x.h", '#include "bindings/monitor.h"', 1),
+    (only_bindings_h_includes_pybind11, "cpp/bindings/x.cpp", "#include <pybind11/stl.h>", 1),
+    (loading_runs_no_code, "python/ordeal/x.py", "import pickle", 1),
+    (loading_runs_no_code, "python/ordeal/x.py", "x = 1\neval('x')", 2),
+    (only_report_and_cli_talk, "python/ordeal/explore.py", "print('done')", 1),
+    (imports_point_downward, "python/ordeal/trace.py", "from ordeal.explore import Explorer", 1),
+    (imports_point_downward, "python/ordeal/faults/io.py", "from ..chaos import ChaosTest", 1),
+    (imports_point_downward, "python/ordeal/faults/io.py", "from .. import chaos", 1),
+    (imports_point_downward, "python/ordeal/unplaced.py", "", 1),
+    (core_sources_have_tests, "cpp/core/x.cpp", "", 1),
+    (files_say_what_they_are_for, "python/ordeal/x.py", "import os", 1),
+    (files_say_what_they_are_for, "cpp/core/x.h", "#pragma once", 1),
+    (files_say_what_they_are_for, "tools/x", "#!/bin/bash\nset -e", 1),
+    (files_are_short, "python/ordeal/x.py", "\n" * (LINES_MAX + 1), LINES_MAX + 1),
+    (functions_are_short, "python/ordeal/x.py", "def f():\n" + "    pass\n" * (FUNCTION_LINES_MAX + 1), 1),
+    (names_say_something, "python/ordeal/fault_utils.py", "", 1),
+    (names_say_something, "python/ordeal/x.py", "\nclass FaultManager: ...", 2),
+    (names_say_something, "cpp/core/x.h", "class EdgeHelper {", 1),
+    (texts_name_no_machine, "docs/x.md", "see /" + "home/someone/ordeal", 1),
+    (nothing_is_unfinished, "docs/x.md", "TO" + "DO: write", 1),
+    (no_file_is_exempt_from_linting, "tests/x.py", "# ruff: " + "noqa", 1),
+    (chance_comes_from_rng, "cpp/core/x.h", "std::mt19937 engine;", 1),
+    (chance_comes_from_rng, "tests/core/x_test.cpp", "int x = rand();", 1),
+    (chance_comes_from_rng, "python/ordeal/x.py", "import random", 1),
+    (chance_comes_from_rng, "python/ordeal/x.py", "import os\nkey = hash('name')", 2),
+]
+
+
+@pytest.mark.parametrize(("rule", "path", "text", "line"), OFFENCES)
+def test_house_rule_catches(rule: Rule, path: str, text: str, line: int) -> None:
+    findings = list(rule([Source(path, text)]))
+    assert [(finding.path, finding.line) for finding in findings] == [(path, line)]
+
+
+def test_every_rule_is_shown_to_catch_its_offence() -> None:
+    assert {rule.__name__ for rule in RULES} == {rule.__name__ for rule, *_ in OFFENCES}
+
+
+def test_lawful_source_passes() -> None:
+    text = (
+        '"""Draws edges from the map."""\n\nfrom ordeal.errors import OrdealError\nfrom hypothesis import strategies\n'
+    )
+    source = Source("python/ordeal/targets.py", text)
+    assert [finding for rule in RULES for finding in rule([source])] == []

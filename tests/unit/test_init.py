@@ -1,0 +1,41 @@
+"""The package offers its public names and loads them late."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+import ordeal
+
+
+def python(code: str) -> str:
+    """What a fresh interpreter prints for ``code``."""
+    return subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout.strip()
+
+
+@pytest.mark.parametrize("name", ordeal.__all__)
+def test_every_public_name_is_there(name: str) -> None:
+    assert getattr(ordeal, name) is getattr(ordeal, name)
+    assert name in dir(ordeal)
+
+
+def test_an_unknown_name_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="module 'ordeal' has no attribute 'chaos_tset'"):
+        _ = ordeal.chaos_tset
+
+
+def test_importing_the_package_loads_nothing_else() -> None:
+    code = "import sys, ordeal; print(sorted(m for m in sys.modules if m.startswith(('ordeal.', 'hypothesis'))))"
+    assert python(code) == "[]"
+
+
+@pytest.mark.parametrize("before", ["", "import ordeal.explore; ", "from ordeal import Explorer; "])
+def test_explore_is_always_the_module(before: str) -> None:
+    assert python(f"{before}from ordeal import explore; print(type(explore).__name__)") == "module"
+
+
+def test_no_public_name_is_the_name_of_a_module() -> None:
+    for name in ordeal.__all__:
+        assert f"ordeal.{name}" not in sys.modules

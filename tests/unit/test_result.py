@@ -1,0 +1,181 @@
+"""Results: the texts that a user sees through ``summary()`` and ``str(failure)``, and the suggestions."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import FrozenInstanceError
+from typing import Any
+
+import pytest
+
+from ordeal.result import ExplorationResult, Failure, ProgressSnapshot
+
+
+def make_failure(**changes: Any) -> Failure:
+    values: dict[str, Any] = {
+        "error": ValueError("balance negative"),
+        "step": 5,
+        "run_id": 3,
+        "active_faults": ["timeout(api.call, 30.0s)", "disk_full", "rate_limit"],
+        "rule_log": ["call_api", "write_data", "call_api"],
+        "shrunk": True,
+    }
+    return Failure(**{**values, **changes})
+
+
+def make_result(**changes: Any) -> ExplorationResult:
+    values: dict[str, Any] = {
+        "test_class": "tests.test_chaos:MyServiceChaos",
+        "rng_seed": 42,
+        "total_runs": 200,
+        "total_steps": 5130,
+        "unique_edges": 47,
+        "checkpoints_saved": 31,
+        "duration_seconds": 12.34,
+    }
+    return ExplorationResult(**{**values, **changes})
+
+
+def gap(line: int = 42, code: str = "if response.status >= 500:") -> dict[str, Any]:
+    return {"file": "myapp/api.py", "line": line, "code": code}
+
+
+class TestFailure:
+    def test_text_names_place_faults_and_sequence(self) -> None:
+        needed = {"timeout(api.call, 30.0s)": True, "disk_full": True, "rate_limit": False}
+        assert str(make_failure(necessary_faults=needed)) == (
+            "Run 3, step 5: ValueError: balance negative\n"
+            "  Active faults: timeout, disk_full, rate_limit\n"
+            "  Necessary faults: timeout, disk_full\n"
+            "  Sequence: call_api -> write_data -> call_api"
+        )
+
+    def test_necessary_faults_are_left_out_when_they_were_not_tried(self) -> None:
+        assert str(make_failure(active_faults=[])) == (
+            "Run 3, step 5: ValueError: balance negative\n"
+            "  Active faults: none\n"
+            "  Sequence: call_api -> write_data -> call_api"
+        )
+
+    @pytest.mark.parametrize("needed", [{}, {"disk_full": False}])
+    def test_failure_that_needs_no_fault_says_so(self, needed: dict[str, bool]) -> None:
+        assert "  Necessary faults: none (fails without any faults)" in str(make_failure(necessary_faults=needed))
+
+    def test_faults_of_one_kind_keep_their_targets_apart(self) -> None:
+        faults = ["timeout(a.get, 1.0s)", "timeout(a.put, 1.0s)", "disk_full"]
+        text = str(make_failure(active_faults=faults, necessary_faults=dict.fromkeys(faults, True)))
+        assert text.count("timeout(a.get, 1.0s), timeout(a.put, 1.0s), disk_full") == 2
+
+    def test_long_sequence_shows_its_end(self) -> None:
+        steps = [f"rule_{number}" for number in range(12)]
+        sequence = str(make_failure(rule_log=steps)).splitlines()[-1]
+        assert sequence.startswith("  Sequence: ... -> rule_2 -> ")
+        assert sequence.endswith(" -> rule_11")
+
+    def test_swarm_configuration_is_no_step_of_the_sequence(self) -> None:
+        assert str(make_failure(rule_log=["[swarm rules=2 faults=1]", "go"])).endswith("Sequence: go")
+
+    def test_failure_before_the_first_step_has_an_empty_sequence(self) -> None:
+        assert str(make_failure(rule_log=[], step=0)).endswith("Sequence: none")
+
+    def test_is_frozen(self) -> None:
+        with pytest.raises(FrozenInstanceError):
+            make_failure().count = 2  # type: ignore[misc]
+
+
+class TestSummary:
+    def test_without_failures(self) -> None:
+        assert make_result().summary() == (
+            "Exploration: 200 runs, 5130 steps, 12.3s\n"
+            "Coverage: 47 edges, 31 checkpoints\n"
+            "No failures found.\n"
+            "Stopped: time"
+        )
+
+    def test_with_everything(self) -> None:
+        result = make_result(
+            failures=[make_failure(active_faults=["disk_full"], count=4, trace_path="traces/fail-run-3.json")],
+            coverage_gaps=[gap()],
+            lines_covered=45,
+            lines_total=60,
+            swarm_summary="12 configurations",
+            rejected_runs=1,
+            unconfirmed=2,
+            notes=("Snapshots were not faithful, so prefixes are run again",),
+            stopped_reason="max_runs",
+        )
+        assert result.summary() == (
+            "Exploration: 200 runs, 5130 steps, 12.3s\n"
+            "Coverage: 47 edges, 31 checkpoints\n"
+            "Swarm: 12 configurations\n"
+            "Failures found: 1\n"
+            "  Run 3, step 5: ValueError: balance negative\n"
+            "    Active faults: disk_full\n"
+            "    Sequence: call_api -> write_data -> call_api\n"
+            "    Seen: in 4 runs\n"
+            "    Trace: traces/fail-run-3.json\n"
+            "Line coverage: 45/60 (75%)\n"
+            "Not reached in 200 runs: 1 branch(es) in target modules\n"
+            "  myapp/api.py:42 if response.status >= 500:\n"
+            '    add: reachable("myapp/api.py:42: if response.status >= 500:")\n'
+            "Rejected by assume(): 1 run\n"
+            "Unconfirmed: 2 failures did not fail again from a fresh machine\n"
+            "Note: Snapshots were not faithful, so prefixes are run again\n"
+            "Stopped: max_runs"
+        )
+
+    def test_shows_five_failures_and_counts_the_rest(self) -> None:
+        text = make_result(failures=[make_failure(run_id=number) for number in range(7)]).summary()
+        assert text.count("ValueError") == 5
+        assert "  ... and 2 more\n" in text
+
+    def test_shows_five_gaps_and_counts_the_rest(self) -> None:
+        text = make_result(coverage_gaps=[gap(line) for line in range(1, 9)]).summary()
+        assert text.count("    add: ") == 5
+        assert "Not reached in 200 runs: 8 branch(es) in target modules" in text
+        assert "  ... and 3 more\n" in text
+
+    def test_figures_of_one(self) -> None:
+        text = make_result(total_runs=1, total_steps=1, unique_edges=1, checkpoints_saved=1).summary()
+        assert text.startswith("Exploration: 1 run, 1 step, 12.3s\nCoverage: 1 edge, 1 checkpoint\n")
+
+
+class TestSuggestions:
+    def test_name_the_gap_and_claim_no_more_than_was_seen(self) -> None:
+        assert make_result(coverage_gaps=[gap()]).reachability_suggestions() == [
+            {
+                "file": "myapp/api.py",
+                "line": 42,
+                "code": "if response.status >= 500:",
+                "suggestion": 'reachable("myapp/api.py:42: if response.status >= 500:")',
+                "confidence": "not_reached",
+                "runs": 200,
+            }
+        ]
+
+    @pytest.mark.parametrize(
+        "code",
+        [
+            'raise KeyError("never")',
+            "raise KeyError('''a''')",
+            r'if text == "\\n":',
+            'if name == "Zoë 日本":',
+            'if c == "\u2028":',
+            "if a == '\t':",
+            'f"{x!r}" if "\'" in y else {}',
+        ],
+    )
+    def test_are_valid_python_that_evaluates_to_the_code(self, code: str) -> None:
+        (suggestion,) = make_result(coverage_gaps=[gap(7, code)]).reachability_suggestions()
+        call = ast.parse(suggestion["suggestion"], mode="eval").body
+        assert isinstance(call, ast.Call)
+        assert ast.literal_eval(call.args[0]) == f"myapp/api.py:7: {code}"
+
+    def test_none_without_gaps(self) -> None:
+        assert make_result().reachability_suggestions() == []
+
+
+def test_progress_snapshot_is_a_value() -> None:
+    assert ProgressSnapshot(12.0, 5832, 148201, 47, 31, 0, 486.0) == ProgressSnapshot(
+        12.0, 5832, 148201, 47, 31, 0, 486.0
+    )

@@ -1,0 +1,36 @@
+"""Traces of runs as an exploration makes them."""
+
+from __future__ import annotations
+
+from ordeal.bench import make_bench
+from ordeal.recorder import RunRecorder
+from ordeal.trace import Trace, TraceStep, replay
+from ordeal.tracer import Origin, TraceMaker
+
+from .traced import Faulty
+
+STEPS = [TraceStep("fault_toggle", "+three(c)"), TraceStep("rule", "go")]
+
+
+def made(origin: Origin) -> Trace:
+    bench = make_bench(Trace(1, 42, "x:Y", steps=STEPS), Faulty)
+    recorder = RunRecorder()
+    replayed = bench.replayer.run(bench.tape, recorder)
+    maker = TraceMaker("x:Y", 42, bench.driver.definition, bench.driver.faults)
+    return maker.make(origin, replayed.tape, recorder)
+
+
+def test_a_trace_says_where_its_run_comes_from() -> None:
+    trace = made(Origin(run_id=7, checkpoint=3, swarm=None, edges=2))
+    assert (trace.run_id, trace.seed, trace.from_checkpoint, trace.edges_discovered) == (7, 42, 3, 2)
+    assert [step.name for step in trace.steps] == ["+three(c)", "go"]
+    assert made(Origin(run_id=7, checkpoint=0, swarm=None, edges=2)).from_checkpoint is None
+
+
+def test_the_configuration_of_the_swarm_is_its_first_line_and_no_step() -> None:
+    trace = made(Origin(run_id=1, checkpoint=0, swarm=([True], [False, False, True]), edges=0))
+    assert trace.steps[0].name == "[swarm rules=1 faults=1]"
+    assert trace.steps[0].params == {"active_rules": ["go"], "active_faults": ["three(c)"]}
+    assert [step.name for step in trace.taken_steps()] == ["+three(c)", "go"]
+    assert replay(trace, Faulty) is None
+    assert Trace.from_dict(trace.to_dict()).content_hash() == trace.content_hash()
