@@ -3,7 +3,7 @@
 usage: python benchmarks/monitor_overhead.py [--processes N] [--rounds N]
 
 Each collector runs in a process of its own, N times in turn, so that a busy moment of the machine meets all of them.
-A process loads two copies of loop_target.py, lets the collector see everything once in one of them, and then times the
+A process loads two copies of loop/target.py, lets the collector see everything once in one of them, and then times the
 two copies alternately. Printed is processor time traced / untraced: the smallest times of all rounds divided, and the
 median of the ratios of the rounds. A collector that is not installed is reported as such.
 
@@ -33,7 +33,7 @@ from typing import Any
 
 from harness.report import command, host, table
 
-TARGET = Path(__file__).with_name("loop_target.py")
+TARGET = Path(__file__).with_name("loop") / "target.py"
 WARM_UP_CALLS = 3
 Stop = Callable[[], object]
 

@@ -34,6 +34,59 @@ std::unique_ptr<Monitor> make_monitor(std::shared_ptr<CoverageMap> coverage, con
   return std::make_unique<Monitor>(std::move(coverage), traced, parse_level(level));
 }
 
+// As plain tuples, which the state file keeps as they are.
+using SideTuple = std::pair<std::int64_t, bool>;
+using SiteTuple = std::tuple<std::int64_t, std::uint32_t, bool, SideTuple, SideTuple>;
+using CodeTuple = std::tuple<std::uint64_t, bool, std::vector<std::int64_t>, std::vector<SiteTuple>>;
+
+CodeTuple code_to_tuple(const MonitorState::Code& code) {
+  std::vector<SiteTuple> sites;
+  sites.reserve(code.sites.size());
+  for (const auto& [from, one_sided_hits, silent, sides] : code.sites) {
+    sites.emplace_back(from, one_sided_hits, silent, SideTuple(sides[0].to, sides[0].silent),
+                       SideTuple(sides[1].to, sides[1].silent));
+  }
+  return {code.key, code.entry_silent, code.silent_lines, std::move(sites)};
+}
+
+MonitorState::Code code_from_tuple(const CodeTuple& tuple) {
+  const auto& [key, entry_silent, silent_lines, sites] = tuple;
+  MonitorState::Code code{.key = key, .entry_silent = entry_silent, .silent_lines = silent_lines, .sites = {}};
+  for (const auto& [from, one_sided_hits, silent, first, second] : sites) {
+    code.sites.push_back({.from = from,
+                          .one_sided_hits = one_sided_hits,
+                          .silent = silent,
+                          .sides = {{{first.first, first.second}, {second.first, second.second}}}});
+  }
+  return code;
+}
+
+py::tuple save(const Monitor& monitor) {
+  const MonitorState state = monitor.save();
+  py::list files;
+  for (const MonitorState::File& file : state.files) {
+    files.append(py::make_tuple(path_object(file.path), file.lines));
+  }
+  std::vector<CodeTuple> codes;
+  codes.reserve(state.codes.size());
+  for (const MonitorState::Code& code : state.codes) {
+    codes.push_back(code_to_tuple(code));
+  }
+  return py::make_tuple(files, state.touched, codes, state.events);
+}
+
+void restore(Monitor& monitor, const std::vector<std::pair<py::str, std::vector<std::int64_t>>>& files,
+             std::vector<std::uint32_t> touched, const std::vector<CodeTuple>& codes, std::uint64_t events) {
+  MonitorState state{.files = {}, .touched = std::move(touched), .codes = {}, .events = events};
+  for (const auto& [path, lines] : files) {
+    state.files.push_back({path_text(path), lines});
+  }
+  for (const CodeTuple& code : codes) {
+    state.codes.push_back(code_from_tuple(code));
+  }
+  monitor.restore(state);
+}
+
 }  // namespace
 
 void bind_monitor(py::module_& m) {
@@ -49,6 +102,9 @@ void bind_monitor(py::module_& m) {
       .def("lines", &Monitor::lines)
       .def("files", &Monitor::files)
       .def("take_files", &Monitor::take_files)
+      .def("set_paused", &Monitor::set_paused, py::arg("paused"))
+      .def("save", &save)
+      .def("restore", &restore, py::arg("files"), py::arg("touched"), py::arg("codes"), py::arg("events"))
       .def_property_readonly("events", &Monitor::events)
       .def_property_readonly("tool_id", &Monitor::tool_id)
       .def_property_readonly(

@@ -18,8 +18,8 @@ std::unique_ptr<Session> make_session(const std::tuple<std::uint32_t, std::uint3
                                       std::shared_ptr<CoverageMap> coverage, std::uint64_t seed,
                                       std::size_t max_checkpoints, double checkpoint_prob,
                                       const std::string& checkpoint_strategy, double fault_toggle_prob,
-                                      std::uint32_t steps_per_run, bool rule_swarm, bool fault_swarm,
-                                      bool pair_features) {
+                                      double seed_mutation_prob, std::uint32_t steps_per_run, bool rule_swarm,
+                                      bool fault_swarm, bool pair_features) {
   const auto [rules, initializers, faults] = shape;
   return std::make_unique<Session>(MachineShape{.rules = rules, .initializers = initializers, .faults = faults},
                                    SessionOptions{.seed = seed,
@@ -27,6 +27,7 @@ std::unique_ptr<Session> make_session(const std::tuple<std::uint32_t, std::uint3
                                                   .checkpoint_prob = checkpoint_prob,
                                                   .checkpoint_strategy = parse_strategy(checkpoint_strategy),
                                                   .fault_toggle_prob = fault_toggle_prob,
+                                                  .seed_mutation_prob = seed_mutation_prob,
                                                   .steps_per_run = steps_per_run,
                                                   .rule_swarm = rule_swarm,
                                                   .fault_swarm = fault_swarm,
@@ -70,19 +71,20 @@ void bind_session(py::module_& m) {
   py::class_<Session>(m, "Session")
       .def(py::init(&make_session), py::arg("shape"), py::arg("coverage"), py::kw_only(), py::arg("seed"),
            py::arg("max_checkpoints"), py::arg("checkpoint_prob"), py::arg("checkpoint_strategy"),
-           py::arg("fault_toggle_prob"), py::arg("steps_per_run"), py::arg("rule_swarm"), py::arg("fault_swarm"),
-           py::arg("pair_features"))
+           py::arg("fault_toggle_prob"), py::arg("seed_mutation_prob"), py::arg("steps_per_run"), py::arg("rule_swarm"),
+           py::arg("fault_swarm"), py::arg("pair_features"))
       .def("begin_run", &Session::begin_run)
       .def("restored", &Session::restored)
       .def("next", [](Session& self) { return packed(self.next()); })
       .def("reject", &Session::reject)
       // Edges and other features of the step, packed as edges * 2^32 + features: 0 is the usual answer.
-      .def("done",
-           [](Session& self, std::uint64_t state_hash) {
-             const StepNews news = self.done(state_hash);
-             return (static_cast<std::uint64_t>(news.edges) << 32U) | news.features;
-           },
-           py::arg("state_hash") = 0)
+      .def(
+          "done",
+          [](Session& self, std::uint64_t state_hash) {
+            const StepNews news = self.done(state_hash);
+            return (static_cast<std::uint64_t>(news.edges) << 32U) | news.features;
+          },
+          py::arg("state_hash") = 0)
       .def("keep",
            [](Session& self) {
              const Kept kept = self.keep();
@@ -92,6 +94,9 @@ void bind_session(py::module_& m) {
       .def("direct_swarm", &Session::direct_swarm, py::arg("rules"))
       .def("configuration", &configuration)
       .def("swarm_counts", &swarm_counts)
+      .def_property_readonly("plan", &Session::plan)
+      .def_property_readonly("running", &Session::running)
+      .def_property_readonly("prefix_left", &Session::prefix_left)
       .def_property_readonly("source", &Session::source, py::return_value_policy::reference_internal)
       .def_property_readonly("tape", &Session::tape, py::return_value_policy::copy)
       .def_property_readonly("faults_on", &Session::faults_on)

@@ -38,25 +38,29 @@ void bind_source(py::module_& m) {
            py::arg("smallest_nonzero"))
       .def("recorded", &recorded, py::arg("kind"))
       .def("misalign", &ChoiceSource::misalign)
-      .def("put", [](ChoiceSource& self, py::handle value) { self.put(choice_from_python(value)); }, py::arg("value"))
+      .def(
+          "put", [](ChoiceSource& self, py::handle value) { self.put(choice_from_python(value)); }, py::arg("value"))
       // Values that are not choices by themselves: parts of one, which the caller records with put().
       .def("raw_unit", [](ChoiceSource& self) { return self.rng().unit(); })
       .def("raw_bits", [](ChoiceSource& self) { return self.rng().next(); })
-      .def("raw_below", [](ChoiceSource& self, std::uint64_t bound) { return self.rng().below(bound); },
-           py::arg("bound"))
-      .def("raw_size",
-           [](ChoiceSource& self, std::size_t low, std::size_t high, double average) {
-             return draw_size(self.rng(), low, high, average);
-           },
-           py::arg("low"), py::arg("high"), py::arg("average"))
-      .def("raw_alphabet_index",
-           [](ChoiceSource& self, std::uint32_t size) { return draw_alphabet_index(self.rng(), size); },
-           py::arg("size"))
-      .def("raw_bytes",
-           [](ChoiceSource& self, std::size_t low, std::size_t high) {
-             return py::bytes(draw_bytes(self.rng(), low, high));
-           },
-           py::arg("low"), py::arg("high"))
+      .def(
+          "raw_below", [](ChoiceSource& self, std::uint64_t bound) { return self.rng().below(bound); },
+          py::arg("bound"))
+      .def(
+          "raw_size",
+          [](ChoiceSource& self, std::size_t low, std::size_t high, double average) {
+            return draw_size(self.rng(), low, high, average);
+          },
+          py::arg("low"), py::arg("high"), py::arg("average"))
+      .def(
+          "raw_alphabet_index",
+          [](ChoiceSource& self, std::uint32_t size) { return draw_alphabet_index(self.rng(), size); }, py::arg("size"))
+      .def(
+          "raw_bytes",
+          [](ChoiceSource& self, std::size_t low, std::size_t high) {
+            return py::bytes(draw_bytes(self.rng(), low, high));
+          },
+          py::arg("low"), py::arg("high"))
       .def("raw_unbounded_integer", &draw_unbounded, py::arg("low"), py::arg("high"), py::arg("toward"));
 }
 

@@ -14,6 +14,7 @@ void bind_fault_ablation(py::module_& m);
 void bind_monitor(py::module_& m);
 void bind_session(py::module_& m);
 void bind_shrinker(py::module_& m);
+void bind_state(py::module_& m);
 void bind_source(py::module_& m);
 void bind_tape(py::module_& m);
 

@@ -8,7 +8,7 @@ namespace ordeal::bindings {
 namespace {
 
 py::object int_from_blob(const std::string& blob) {
-  const py::object int_type = py::reinterpret_borrow<py::object>(reinterpret_cast<PyObject*>(&PyLong_Type));
+  const auto int_type = py::reinterpret_borrow<py::object>(reinterpret_cast<PyObject*>(&PyLong_Type));
   return int_type.attr("from_bytes")(py::bytes(blob), "little", py::arg("signed") = true);
 }
 
@@ -21,7 +21,8 @@ py::object text_to_python(const std::string& blob) {
 }
 
 std::string text_from_python(py::handle value) {
-  const auto encoded = py::reinterpret_steal<py::bytes>(PyUnicode_AsEncodedString(value.ptr(), "utf-8", "surrogatepass"));
+  const auto encoded =
+      py::reinterpret_steal<py::bytes>(PyUnicode_AsEncodedString(value.ptr(), "utf-8", "surrogatepass"));
   if (!encoded) {
     throw py::error_already_set();
   }

@@ -18,6 +18,7 @@ PYBIND11_MODULE(_native, m) {
   ordeal::bindings::bind_source(m);
   ordeal::bindings::bind_coverage_map(m);
   ordeal::bindings::bind_session(m);
+  ordeal::bindings::bind_state(m);
   ordeal::bindings::bind_shrinker(m);
   ordeal::bindings::bind_fault_ablation(m);
   ordeal::bindings::bind_monitor(m);

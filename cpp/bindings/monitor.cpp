@@ -15,12 +15,10 @@ namespace {
 
 // Coverage tools use 1, Hypothesis' explain phase 3; so 4 first, and 3 when another engine holds it.
 constexpr std::array<int, 2> kToolIds{4, 3};
-// Offsets of instructions are in bytes, and every instruction starts at an even one.
-constexpr std::int64_t kInstructionSize = 2;
 
 // The pointer of the capsule has no meaning, its context has: the monitor, or null once it has stopped. Somebody who
 // frees our tool id leaves the callbacks registered, so they may be called after the monitor is gone.
-char kCapsulePointer = 0;
+char capsule_pointer = 0;
 
 Monitor* monitor_of(PyObject* self) noexcept { return static_cast<Monitor*>(PyCapsule_GetContext(self)); }
 
@@ -28,7 +26,7 @@ Monitor* monitor_of(PyObject* self) noexcept { return static_cast<Monitor*>(PyCa
 template <typename Event>
 PyObject* dispatch(PyObject* self, Event event) noexcept {
   Monitor* const monitor = monitor_of(self);
-  const bool has_more = monitor == nullptr || event(*monitor);
+  const bool has_more = monitor == nullptr || monitor->is_paused() || event(*monitor);
   return Py_NewRef(has_more ? Py_None : monitor->disable());
 }
 
@@ -71,26 +69,41 @@ PyMethodDef method(const char* name, Callback callback) noexcept {
 }
 
 // CPython keeps pointers to these.
-PyMethodDef kOnEntry = method("on_entry", ordeal_on_entry);
-PyMethodDef kOnResume = method("on_resume", ordeal_on_resume);
-PyMethodDef kOnLine = method("on_line", ordeal_on_line);
-PyMethodDef kOnBranch = method("on_branch", ordeal_on_branch);
+PyMethodDef entry_method = method("on_entry", ordeal_on_entry);
+PyMethodDef resume_method = method("on_resume", ordeal_on_resume);
+PyMethodDef line_method = method("on_line", ordeal_on_line);
+PyMethodDef branch_method = method("on_branch", ordeal_on_branch);
 
 // A file name as the system spells it: it need not be valid text.
-std::string filename_of(PyCodeObject* code) {
-  const auto name = py::reinterpret_steal<py::bytes>(PyUnicode_EncodeFSDefault(code->co_filename));
-  return name ? std::string(name) : throw py::error_already_set();
-}
+std::string filename_of(PyCodeObject* code) { return path_text(code->co_filename); }
 
-py::object path_object(const std::string& path) {
-  auto object = py::reinterpret_steal<py::object>(
-      PyUnicode_DecodeFSDefaultAndSize(path.data(), static_cast<Py_ssize_t>(path.size())));
-  return object ? object : throw py::error_already_set();
+// Every location of the code has something to tell again.
+template <typename Code>
+void wake(Code& code) {
+  code.entry_silent = false;
+  code.silent_lines.clear();
+  for (auto& site : code.sites) {
+    site.one_sided_hits = 0;
+    site.silent = false;
+    for (auto& side : site.sides) {
+      side.silent = false;
+    }
+  }
 }
 
 std::string text_of(const py::handle& object) { return py::str(object).cast<std::string>(); }
 
 }  // namespace
+
+py::object path_object(const std::string& path) {
+  PyObject* const text = PyUnicode_DecodeFSDefaultAndSize(path.data(), static_cast<Py_ssize_t>(path.size()));
+  return text != nullptr ? py::reinterpret_steal<py::object>(text) : throw py::error_already_set();
+}
+
+std::string path_text(py::handle path) {
+  const auto name = py::reinterpret_steal<py::bytes>(PyUnicode_EncodeFSDefault(path.ptr()));
+  return name ? std::string(name) : throw py::error_already_set();
+}
 
 Monitor::Monitor(std::shared_ptr<CoverageMap> coverage, const std::vector<TracedTarget>& targets, TraceLevel level)
     : coverage_(std::move(coverage)), targets_(targets), level_(level) {
@@ -99,7 +112,7 @@ Monitor::Monitor(std::shared_ptr<CoverageMap> coverage, const std::vector<Traced
   references_.disable = references_.monitoring.attr("DISABLE");
   references_.set_local_events = references_.monitoring.attr("set_local_events");
   references_.name = py::reinterpret_steal<py::object>(PyUnicode_FromString("ordeal"));
-  references_.self = py::reinterpret_steal<py::object>(PyCapsule_New(&kCapsulePointer, nullptr, nullptr));
+  references_.self = py::reinterpret_steal<py::object>(PyCapsule_New(&capsule_pointer, nullptr, nullptr));
   const py::object names = references_.monitoring.attr("events");
   const auto add = [&](const char* event, PyMethodDef& definition, int& events) {
     const py::object number = names.attr(event);
@@ -107,15 +120,15 @@ Monitor::Monitor(std::shared_ptr<CoverageMap> coverage, const std::vector<Traced
     references_.callbacks.emplace_back(number, callback);
     events |= number.cast<int>();
   };
-  add("PY_START", kOnEntry, global_events_);
-  add("PY_RESUME", kOnResume, global_events_);
-  add("LINE", kOnLine, local_events_);
+  add("PY_START", entry_method, global_events_);
+  add("PY_RESUME", resume_method, global_events_);
+  add("LINE", line_method, local_events_);
   sides_apart_ = py::hasattr(names, "BRANCH_LEFT");
   if (sides_apart_) {
-    add("BRANCH_LEFT", kOnBranch, local_events_);
-    add("BRANCH_RIGHT", kOnBranch, local_events_);
+    add("BRANCH_LEFT", branch_method, local_events_);
+    add("BRANCH_RIGHT", branch_method, local_events_);
   } else {
-    add("BRANCH", kOnBranch, local_events_);
+    add("BRANCH", branch_method, local_events_);
   }
 }
 
@@ -173,12 +186,16 @@ void Monitor::arm() {
 }
 
 void Monitor::restart_events() {
-  for (TracedCode& code : codes_) {
-    for (BranchSite& site : code.sites) {
-      site.one_sided_hits = 0;
-    }
-  }
+  wake_all();
   references_.monitoring.attr("restart_events")();
+}
+
+void Monitor::wake_all() {
+  const auto wake_one = [](auto& code) { wake(code); };
+  std::ranges::for_each(codes_, wake_one);
+  for (auto code = restored_.begin(); code != restored_.end(); ++code) {
+    wake(code.value());
+  }
 }
 
 void Monitor::disarm(int tool_id) noexcept {
@@ -226,7 +243,7 @@ py::dict Monitor::lines() const {
   py::dict by_file;
   for (const TracedFile& file : files_) {
     std::vector<std::int64_t> lines(file.lines.begin(), file.lines.end());
-    std::sort(lines.begin(), lines.end());
+    std::ranges::sort(lines);
     by_file[path_object(file.source.path)] = lines;
   }
   return by_file;
@@ -257,12 +274,15 @@ bool Monitor::on_entry(PyCodeObject* code) noexcept {
   if (found == nullptr) {
     return false;
   }
-  count_event(*found);
   if (level_ == TraceLevel::kCounts) {
+    count_event(*found);
     coverage_->hit(found->entry_edge);
     return true;
   }
-  coverage_->mark(found->entry_edge);
+  if (!std::exchange(found->entry_silent, true)) {
+    count_event(*found);
+    coverage_->mark(found->entry_edge);
+  }
   return false;
 }
 
@@ -275,14 +295,17 @@ bool Monitor::on_resume(PyCodeObject* code) noexcept {
 }
 
 bool Monitor::on_line(PyCodeObject* code, std::int64_t line) noexcept {
-  const TracedCode* const found = traced(code);
+  TracedCode* const found = traced(code);
   if (found == nullptr) {
     return false;
   }
   try {
-    count_event(*found);
-    files_[found->file].lines.insert(line);
-    coverage_->mark(coverage_->add_edge(line_key(found->key, line - found->first_line)));
+    const std::int64_t line_in_code = line - found->first_line;
+    if (found->silent_lines.insert(line_in_code).second) {
+      count_event(*found);
+      files_[found->file].lines.insert(line);
+      coverage_->mark(coverage_->add_edge(line_key(found->key, line_in_code)));
+    }
   } catch (...) {
     keep_error();
   }
@@ -295,15 +318,17 @@ bool Monitor::on_branch(PyCodeObject* code, std::int64_t from, std::int64_t to) 
     return false;
   }
   try {
-    count_event(*found);
     BranchSite& site = site_of(*found, from);
+    if (is_silent(site, to)) {
+      return false;
+    }
+    count_event(*found);
     const std::uint32_t edge = edge_of(*found, site, from, to);
     if (level_ == TraceLevel::kCounts) {
       coverage_->hit(edge);
       return true;
     }
-    coverage_->mark(edge);
-    return has_more_to_tell(site);
+    return mark_branch(site, to, edge);
   } catch (...) {
     keep_error();
     return false;
@@ -330,9 +355,9 @@ Monitor::TracedCode* Monitor::adopt_or_throw(PyCodeObject* code) {
   if (!file) {
     return nullptr;
   }
-  auto object = py::reinterpret_borrow<py::object>(reinterpret_cast<PyObject*>(code));
-  references_.code_objects.push_back(object);
+  const auto object = py::reinterpret_borrow<py::object>(reinterpret_cast<PyObject*>(code));
   const std::uint64_t key = code_key(files_[*file].source.module_name, utf8(code->co_qualname), hash_code_body(code));
+  references_.code_objects.push_back(object);  // before its address is registered
   const auto number = registry_.add(reinterpret_cast<std::uintptr_t>(code), key);
   if (!number) {
     references_.code_objects.pop_back();
@@ -343,24 +368,33 @@ Monitor::TracedCode* Monitor::adopt_or_throw(PyCodeObject* code) {
                       .first_line = code->co_firstlineno,
                       .file = *file,
                       .entry_edge = coverage_->add_edge(entry_key(key)),
+                      .entry_silent = false,
+                      .silent_lines = {},
                       .site_at = std::vector<std::uint32_t>(static_cast<std::size_t>(Py_SIZE(code)), kUnknown),
                       .sites = {}});
+    if (const auto state = restored_.find(key); state != restored_.end()) {
+      put_back(codes_.back(), state->second);
+      restored_.erase(key);
+    }
+  } else {
+    wake(codes_[*number]);  // nothing of the second code object is silent yet
   }
   references_.set_local_events(*tool_id_, object, local_events_);
   return &codes_[*number];
 }
 
 // The verdict is kept by name, not by code object: an ignored code object may be freed and its address used again.
-std::optional<std::uint32_t> Monitor::file_of(PyCodeObject* code) {
-  const std::string name = filename_of(code);
+std::optional<std::uint32_t> Monitor::file_of(PyCodeObject* code) { return add_file(filename_of(code)); }
+
+std::optional<std::uint32_t> Monitor::add_file(const std::string& name) {
   if (const auto known = file_by_name_.find(name); known != file_by_name_.end()) {
     return known->second == kUnknown ? std::nullopt : std::optional(known->second);
   }
   const auto source = targets_.source_of(name);
   std::uint32_t file = kUnknown;
   if (source) {
-    const auto same = std::find_if(files_.begin(), files_.end(),
-                                   [&](const TracedFile& other) { return other.source.path == source->path; });
+    const auto same =
+        std::ranges::find_if(files_, [&](const TracedFile& other) { return other.source.path == source->path; });
     file = static_cast<std::uint32_t>(same - files_.begin());
     if (same == files_.end()) {
       files_.push_back({.source = *source, .lines = {}, .touched = false});
@@ -395,18 +429,41 @@ std::uint32_t Monitor::edge_of(const TracedCode& code, BranchSite& site, std::in
   return coverage_->add_edge(branch_key(code.key, from, to));  // a branch of more than two ways has no slot for each
 }
 
+// True for a location that the interpreter would not tell of any more, had the process not been another one then.
+bool Monitor::is_silent(const BranchSite& site, std::int64_t to) const noexcept {
+  if (level_ == TraceLevel::kCounts) {
+    return false;
+  }
+  return site.silent || std::ranges::any_of(site.sides, [&](const Side& side) { return side.to == to && side.silent; });
+}
+
+// At the novelty level: whether the location has more to tell.
+bool Monitor::mark_branch(BranchSite& site, std::int64_t to, std::uint32_t edge) noexcept {
+  coverage_->mark(edge);
+  if (!sides_apart_) {
+    site.silent = !has_more_to_tell(site);
+    return !site.silent;
+  }
+  for (Side& side : site.sides) {
+    side.silent = side.silent || side.to == to;
+  }
+  return false;
+}
+
 // At the novelty level. A loop that always goes one way would cost its event for ever, so it is silenced after a while.
 bool Monitor::has_more_to_tell(BranchSite& site) const noexcept {
   const bool both_sides_seen = site.sides[1].edge != kUnknown;
-  return !sides_apart_ && !both_sides_seen && ++site.one_sided_hits < kOneSidedHitsMax;
+  return !both_sides_seen && ++site.one_sided_hits < kOneSidedHitsMax;
 }
 
 void Monitor::count_event(const TracedCode& code) noexcept {
   ++events_;
-  TracedFile& file = files_[code.file];
-  if (!file.touched) {
-    file.touched = true;
-    touched_.push_back(code.file);
+  touch(code.file);
+}
+
+void Monitor::touch(std::uint32_t file) noexcept {
+  if (!std::exchange(files_[file].touched, true)) {
+    touched_.push_back(file);
   }
 }
 

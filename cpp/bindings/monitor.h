@@ -23,6 +23,41 @@ namespace ordeal::bindings {
 // Counts: how often function entries and branches ran, each time.
 enum class TraceLevel : std::uint8_t { kNovelty, kCounts };
 
+// Paths as the system spells them: they need not be valid text.
+py::object path_object(const std::string& path);
+std::string path_text(py::handle path);
+
+// What a monitor needs to go on in another process as if it had not stopped: what ran, and which locations have nothing
+// more to tell until they are armed again. A location that is silent here costs the new process one event, which counts
+// for nothing.
+struct MonitorState {
+  struct File {
+    std::string path;
+    std::vector<std::int64_t> lines;
+  };
+  struct Side {
+    std::int64_t to = -1;
+    bool silent = false;
+  };
+  struct Site {
+    std::int64_t from = 0;
+    std::uint32_t one_sided_hits = 0;
+    bool silent = false;
+    std::array<Side, 2> sides;
+  };
+  struct Code {
+    std::uint64_t key = 0;
+    bool entry_silent = false;
+    std::vector<std::int64_t> silent_lines;  // from the first line of the code
+    std::vector<Site> sites;
+  };
+
+  std::vector<File> files;  // by id
+  std::vector<std::uint32_t> touched;
+  std::vector<Code> codes;
+  std::uint64_t events = 0;
+};
+
 // Traces the code objects of the targets and no others, on every thread of the interpreter.
 //
 // A global event at function entry decides once for each code object, by its file; the code objects of a target then
@@ -47,6 +82,15 @@ class Monitor {
 
   // Changes the level from here on. At the counts level what was silent is armed again.
   void set_level(TraceLevel level);
+
+  // While it is paused, what runs is not seen and stays as it is: nothing counts, and nothing falls silent.
+  void set_paused(bool paused) noexcept { paused_ = paused; }
+  [[nodiscard]] bool is_paused() const noexcept { return paused_; }
+
+  [[nodiscard]] MonitorState save() const;
+  // Goes on where another monitor was saved. After start() and before the first run. A file that is no longer part of
+  // the targets is left out, and with it its id.
+  void restore(const MonitorState& state);
 
   // Executed lines by file, in ascending order.
   [[nodiscard]] py::dict lines() const;
@@ -73,16 +117,20 @@ class Monitor {
 
  private:
   static constexpr std::uint32_t kUnknown = UINT32_MAX;
+  // Offsets of instructions are in bytes, and every instruction starts at an even one.
+  static constexpr std::int64_t kInstructionSize = 2;
   // A branch that went one way this often is silenced: its other side is most often a line that is still armed.
   static constexpr std::uint32_t kOneSidedHitsMax = 256;
 
   struct Side {
     std::int64_t to = -1;
     std::uint32_t edge = kUnknown;
+    bool silent = false;
   };
   struct BranchSite {
     std::array<Side, 2> sides;
     std::uint32_t one_sided_hits = 0;  // since the last full run
+    bool silent = false;               // both sides together, before Python 3.14
   };
   // What is known of a traced code object. Two code objects of one key (a reloaded module) share it.
   struct TracedCode {
@@ -90,7 +138,9 @@ class Monitor {
     std::int64_t first_line = 0;
     std::uint32_t file = 0;
     std::uint32_t entry_edge = kUnknown;
-    std::vector<std::uint32_t> site_at;  // by instruction: place in sites, or kUnknown
+    bool entry_silent = false;
+    tsl::robin_set<std::int64_t> silent_lines;  // from the first line
+    std::vector<std::uint32_t> site_at;         // by instruction: place in sites, or kUnknown
     std::vector<BranchSite> sites;
   };
   struct TracedFile {
@@ -112,16 +162,23 @@ class Monitor {
   int take_tool_id();
   void arm();
   void restart_events();
+  void wake_all();
   void disarm(int tool_id) noexcept;
 
   TracedCode* traced(PyCodeObject* code) noexcept;
   TracedCode* adopt(PyCodeObject* code) noexcept;
   TracedCode* adopt_or_throw(PyCodeObject* code);
   std::optional<std::uint32_t> file_of(PyCodeObject* code);
+  std::optional<std::uint32_t> add_file(const std::string& name);
+  [[nodiscard]] static MonitorState::Code saved(const TracedCode& code);
+  void put_back(TracedCode& code, const MonitorState::Code& state);
   BranchSite& site_of(TracedCode& code, std::int64_t from);
   std::uint32_t edge_of(const TracedCode& code, BranchSite& site, std::int64_t from, std::int64_t to);
+  bool mark_branch(BranchSite& site, std::int64_t to, std::uint32_t edge) noexcept;
+  [[nodiscard]] bool is_silent(const BranchSite& site, std::int64_t to) const noexcept;
   [[nodiscard]] bool has_more_to_tell(BranchSite& site) const noexcept;
   void count_event(const TracedCode& code) noexcept;
+  void touch(std::uint32_t file) noexcept;
   void keep_error() noexcept;
 
   std::shared_ptr<CoverageMap> coverage_;
@@ -130,9 +187,11 @@ class Monitor {
   std::optional<int> tool_id_;
   int global_events_ = 0;
   int local_events_ = 0;
+  bool paused_ = false;
   bool sides_apart_ = false;  // since Python 3.14 each side of a branch is an event of its own
   CodeRegistry registry_;
-  std::vector<TracedCode> codes_;  // by number of the registry
+  std::vector<TracedCode> codes_;                               // by number of the registry
+  tsl::robin_map<std::uint64_t, MonitorState::Code> restored_;  // by key, until the code is met
   std::vector<TracedFile> files_;
   tsl::robin_map<std::string, std::uint32_t>
       file_by_name_;  // as code objects spell it; kUnknown when outside the targets

@@ -65,8 +65,33 @@ std::vector<std::uint64_t> CoverageMap::keys() const {
     }
   }
   ORDEAL_CHECK(seen.size() == edges_seen_, "seen=" << seen.size() << " counted=" << edges_seen_);
-  std::sort(seen.begin(), seen.end());
+  std::ranges::sort(seen);
   return seen;
+}
+
+CoverageState CoverageMap::save() const {
+  CoverageState state;
+  state.edges.reserve(edges_seen_);
+  for (std::size_t id = 0; id < cells_.size(); ++id) {
+    if (cells_[id].buckets != 0) {
+      state.edges.push_back({keys_[id], cells_[id].buckets});
+    }
+  }
+  std::ranges::sort(state.edges, {}, &CoverageState::Edge::key);
+  state.features.assign(features_.begin(), features_.end());
+  std::ranges::sort(state.features);
+  return state;
+}
+
+void CoverageMap::restore(const CoverageState& state) {
+  for (const auto& [key, buckets] : state.edges) {
+    Cell& cell = cells_[add_edge(key)];
+    edges_seen_ += cell.buckets == 0 && buckets != 0 ? 1 : 0;
+    cell.buckets = static_cast<std::uint8_t>(cell.buckets | buckets);
+  }
+  for (const std::uint64_t feature : state.features) {
+    static_cast<void>(add_feature(feature));
+  }
 }
 
 }  // namespace ordeal

@@ -20,6 +20,21 @@ struct Fresh {
       0;  // (edge, hit-count bucket) pairs; an edge that is itself fresh brings its first pair along
 };
 
+// What a map has seen, for a later session to go on with.
+struct CoverageState {
+  struct Edge {
+    std::uint64_t key = 0;
+    std::uint8_t buckets = 0;  // a bit per bucket; never 0
+
+    friend bool operator==(const Edge&, const Edge&) = default;
+  };
+
+  std::vector<Edge> edges;              // by ascending key
+  std::vector<std::uint64_t> features;  // ascending
+
+  friend bool operator==(const CoverageState&, const CoverageState&) = default;
+};
+
 // Edges are dense ids handed out by add_edge(), so that two edges never share a counter as they do in a hashed map.
 // hit() and mark() are the hot path: noexcept and free of allocation, because add_edge() has made the room before.
 // Thread-compatible: the owner's lock (in Python, the GIL) guards every call.
@@ -69,6 +84,9 @@ class CoverageMap {
   [[nodiscard]] std::uint32_t hits(std::uint32_t id) const;
   // The keys of the edges seen, sorted, so that they can be written, compared and merged.
   [[nodiscard]] std::vector<std::uint64_t> keys() const;
+  [[nodiscard]] CoverageState save() const;
+  // Adds what an earlier session saw; none of it is fresh any more.
+  void restore(const CoverageState& state);
 
  private:
   // AFL's hit-count buckets 1, 2, 3, 4-7, 8-15, 16-31, 32-127 and 128 or more, a bit for each.

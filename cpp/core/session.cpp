@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <ranges>
 #include <sstream>
 #include <string>
 #include <utility>
@@ -26,6 +27,7 @@ void check_probability(const char* name, double value) {
 SessionOptions checked(const SessionOptions& options) {
   check_probability("checkpoint_prob", options.checkpoint_prob);
   check_probability("fault_toggle_prob", options.fault_toggle_prob);
+  check_probability("seed_mutation_prob", options.seed_mutation_prob);
   if (options.steps_per_run == 0) {
     throw ConfigError("steps_per_run is 0; it must be at least 1");
   }
@@ -221,7 +223,23 @@ NextStep Session::next_rule() {
   const std::size_t end = rules_offered_ < rules_active_ ? rules_active_ : rules_.size();
   const std::size_t pick = rules_offered_ + run_.below(end - rules_offered_);
   std::swap(rules_[rules_offered_], rules_[pick]);
-  return propose(NextKind::kRule, rules_[rules_offered_++]);
+  const std::uint32_t rule = rules_[rules_offered_++];
+  lean_on_prefix(rule);
+  return propose(NextKind::kRule, rule);
+}
+
+// What led to the checkpoint is a good start for going on from it: the values there match the state.
+void Session::lean_on_prefix(std::uint32_t rule) {
+  source_.stop_leaning();
+  if (options_.seed_mutation_prob <= 0 || prefix_.empty() || !run_.chance(options_.seed_mutation_prob)) {
+    return;
+  }
+  for (const TapeStep& step : prefix_.steps() | std::views::reverse) {
+    if (step.kind == StepKind::kRule && step.target == rule) {
+      source_.lean_on(prefix_, step);
+      return;
+    }
+  }
 }
 
 void Session::reject() {
@@ -287,6 +305,43 @@ void Session::end_run() {
   if (plan_.swarm != RunPlan::kNoSwarm) {
     swarm_.report(plan_.swarm, run_edges_);
   }
+}
+
+SessionState Session::save() const {
+  ORDEAL_CHECK(!running(), "run " << plan_.run_id << " has not ended");
+  SessionState state{.runs = plan_.run_id,
+                     .schedule = schedule_.state(),
+                     .next_checkpoint = next_checkpoint_,
+                     .checkpoints_saved = checkpoints_saved_,
+                     .checkpoints = {},
+                     .swarm = swarm_.save(),
+                     .coverage = coverage_->save()};
+  state.checkpoints.reserve(corpus_.size());
+  for (const Checkpoint* checkpoint : corpus_.entries()) {
+    state.checkpoints.push_back(*checkpoint);
+  }
+  return state;
+}
+
+void Session::restore(SessionState state) {
+  ORDEAL_CHECK(plan_.run_id == 0, "run " << plan_.run_id << " has begun");
+  for (const Checkpoint& checkpoint : state.checkpoints) {
+    if (checkpoint.prefix.size() >= kTapeStepsMax) {
+      throw TraceError("checkpoint " + std::to_string(checkpoint.id) + " has " +
+                       std::to_string(checkpoint.prefix.size()) + " steps; it must have fewer than " +
+                       std::to_string(kTapeStepsMax));
+    }
+  }
+  plan_.run_id = state.runs;
+  schedule_.set_state(state.schedule);
+  next_checkpoint_ = state.next_checkpoint;
+  checkpoints_saved_ = state.checkpoints_saved;
+  for (Checkpoint& checkpoint : state.checkpoints) {
+    // Draws only when fewer checkpoints are allowed than were saved.
+    corpus_.add(std::move(checkpoint), schedule_);
+  }
+  swarm_.restore(std::move(state.swarm));
+  coverage_->restore(state.coverage);
 }
 
 }  // namespace ordeal

@@ -11,6 +11,7 @@
 #include "core/coverage_map.h"
 #include "core/rng.h"
 #include "core/script.h"
+#include "core/session_state.h"
 #include "core/source.h"
 #include "core/swarm.h"
 #include "core/tape.h"
@@ -23,6 +24,8 @@ struct SessionOptions {
   double checkpoint_prob = 0.4;
   CheckpointStrategy checkpoint_strategy = CheckpointStrategy::kEnergy;
   double fault_toggle_prob = 0.3;
+  // Share of the rule steps, in runs that branch, whose arguments lean on the rule's last call before the checkpoint.
+  double seed_mutation_prob = 0.0;
   std::uint32_t steps_per_run = 50;  // a run draws its length from 1 to this; initialize rules count
   bool rule_swarm = false;           // swarm configurations over rules and faults
   bool fault_swarm = false;          // a random non-empty subset of the faults in each run; rule_swarm goes before it
@@ -81,6 +84,14 @@ class Session {
   Kept keep();
   void end_run();
 
+  // What another process needs to go on from here. Only between two runs.
+  [[nodiscard]] SessionState save() const;
+  // Goes on where another session of the same seed was saved. Before the first run. TraceError for a state that no
+  // session of this shape can have.
+  void restore(SessionState state);
+  // Whether a run has begun and not ended.
+  [[nodiscard]] bool running() const noexcept { return stage_ != Stage::kIdle; }
+
   // Rules that touch files with uncovered branches, for the third layer of the swarm.
   void direct_swarm(const std::vector<bool>& rules) { swarm_.set_directed(rules); }
 
@@ -93,6 +104,8 @@ class Session {
   [[nodiscard]] std::uint64_t checkpoints_saved() const noexcept { return checkpoints_saved_; }
   // Which faults are on after the last step that was done.
   [[nodiscard]] const std::vector<bool>& faults_on() const noexcept { return faults_on_; }
+  // Steps of the checkpoint's prefix that are still to come.
+  [[nodiscard]] std::size_t prefix_left() const noexcept { return prefix_.size() - prefix_position_; }
   // Whether the latest step came from the checkpoint's prefix.
   [[nodiscard]] bool replaying_prefix() const noexcept { return step_of_prefix_; }
 
@@ -106,6 +119,7 @@ class Session {
   NextStep propose(NextKind kind, std::uint32_t target);
   NextStep next_of_prefix();
   NextStep next_rule();
+  void lean_on_prefix(std::uint32_t rule);
   std::optional<NextStep> next_fault();
   NextStep next_step();
   void note_step(const TapeStep& step);

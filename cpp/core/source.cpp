@@ -6,9 +6,14 @@
 
 #include "core/check.h"
 #include "core/distributions.h"
+#include "core/mutator.h"
 
 namespace ordeal {
 namespace {
+
+// How often a draw that leans on an earlier one takes a fresh value all the same, where there is no way to change it a
+// little.
+constexpr double kFreshChance = 0.25;
 
 struct RealBounds {
   double low;
@@ -48,28 +53,42 @@ struct RealBounds {
 void ChoiceSource::live(Rng rng) noexcept {
   rng_ = rng;
   recorded_ = nullptr;
+  model_ = nullptr;
   pending_ = {};
   producer_ = TapeArgument::kNoProducer;
 }
 
 void ChoiceSource::replay(const Tape& recorded, const TapeStep& step) noexcept {
   recorded_ = &recorded;
+  model_ = nullptr;
   step_ = step;
   pending_ = {};
   producer_ = TapeArgument::kNoProducer;
 }
 
+void ChoiceSource::lean_on(const Tape& model, const TapeStep& step) noexcept {
+  model_ = &model;
+  step_ = step;
+  pending_ = {};
+}
+
+void ChoiceSource::stop_leaning() noexcept {
+  model_ = nullptr;
+  pending_ = {};
+}
+
 void ChoiceSource::begin_argument(std::uint32_t name) {
   out_->begin_argument(name);
-  if (is_live()) {
+  const Tape* const tape = is_live() ? model_ : recorded_;
+  if (tape == nullptr) {
     return;
   }
   pending_ = {};
   producer_ = TapeArgument::kNoProducer;
-  for (const TapeArgument& argument : recorded_->arguments(step_)) {
+  for (const TapeArgument& argument : tape->arguments(step_)) {
     if (argument.name == name) {
       producer_ = argument.producer;
-      pending_ = recorded_->choices(argument);
+      pending_ = tape->choices(argument);
       return;
     }
   }
@@ -87,9 +106,21 @@ const Choice* ChoiceSource::take(ChoiceKind kind) noexcept {
 
 void ChoiceSource::put(Choice choice) { out_->add(std::move(choice)); }
 
+// Leaning ends with the first choice of another kind: what follows in the model belongs to something else.
+const Choice* ChoiceSource::suggested(ChoiceKind kind) noexcept {
+  if (pending_.empty() || pending_.front().kind != kind) {
+    pending_ = {};
+    return nullptr;
+  }
+  const Choice* choice = &pending_.front();
+  pending_ = pending_.subspan(1);
+  return choice;
+}
+
 std::optional<Choice> ChoiceSource::recorded(ChoiceKind kind) {
   if (is_live()) {
-    return std::nullopt;
+    const Choice* choice = suggested(kind);
+    return choice == nullptr || rng_.chance(kFreshChance) ? std::nullopt : std::optional<Choice>(*choice);
   }
   const Choice* choice = take(kind);
   return choice == nullptr ? std::nullopt : std::optional<Choice>(*choice);
@@ -99,7 +130,9 @@ bool ChoiceSource::boolean(double p) {
   // Impossible and certain outcomes are choices too: the record keeps its shape when p changes.
   bool value = false;
   if (is_live()) {
-    value = rng_.chance(p);
+    const Choice* choice = suggested(ChoiceKind::kBoolean);
+    const bool keep = choice != nullptr && p > 0 && p < 1 && !rng_.chance(kFreshChance);
+    value = keep ? choice->number != 0 : rng_.chance(p);
   } else if (const Choice* choice = take(ChoiceKind::kBoolean)) {
     value = choice->number != 0;
     if ((value && p <= 0) || (!value && p >= 1)) {
@@ -125,10 +158,18 @@ std::int64_t ChoiceSource::take_integer(std::int64_t low, std::int64_t high, std
   return choice->number;
 }
 
+std::int64_t ChoiceSource::live_integer(std::int64_t low, std::int64_t high, std::int64_t simplest) {
+  const Choice* choice = suggested(ChoiceKind::kInteger);
+  if (choice == nullptr || choice->is_big() || choice->number < low || choice->number > high) {
+    return draw_integer(rng_, low, high, simplest);
+  }
+  return mutate_integer(rng_, choice->number, low, high);
+}
+
 std::int64_t ChoiceSource::integer(std::int64_t low, std::int64_t high, std::int64_t toward) {
   ORDEAL_CHECK(low <= high, "low=" << low << " high=" << high);
   const std::int64_t simplest = std::clamp(toward, low, high);
-  const std::int64_t value = is_live() ? draw_integer(rng_, low, high, simplest) : take_integer(low, high, simplest);
+  const std::int64_t value = is_live() ? live_integer(low, high, simplest) : take_integer(low, high, simplest);
   put(Choice::integer(value));
   return value;
 }
@@ -145,7 +186,9 @@ double ChoiceSource::real(double low, double high, bool allow_nan, double smalle
   const RealBounds bounds{low, high, allow_nan, smallest_nonzero};
   double value = 0;
   if (is_live()) {
-    value = draw_real(rng_, low, high, allow_nan, smallest_nonzero);
+    const Choice* choice = suggested(ChoiceKind::kFloat);
+    const bool keep = choice != nullptr && bounds.permits(choice->as_real()) && !rng_.chance(kFreshChance);
+    value = keep ? choice->as_real() : draw_real(rng_, low, high, allow_nan, smallest_nonzero);
   } else if (const Choice* choice = take(ChoiceKind::kFloat); choice == nullptr) {
     value = bounds.simplest();
   } else if (bounds.permits(choice->as_real())) {

@@ -23,6 +23,10 @@ class ChoiceSource {
 
   // Where the choices of the next steps come from. `recorded` must outlive the steps.
   void live(Rng rng) noexcept;
+  // Live, but leaning on a step that led somewhere: an argument begins with what that step drew, changed a little,
+  // where it fits the constraints. It ends with the next call of live(), replay() or stop_leaning().
+  void lean_on(const Tape& model, const TapeStep& step) noexcept;
+  void stop_leaning() noexcept;
   void replay(const Tape& recorded, const TapeStep& step) noexcept;
 
   void begin_argument(std::uint32_t name);
@@ -53,12 +57,15 @@ class ChoiceSource {
   void misalign() noexcept { ++misaligned_; }
 
  private:
+  const Choice* suggested(ChoiceKind kind) noexcept;
+  std::int64_t live_integer(std::int64_t low, std::int64_t high, std::int64_t simplest);
   const Choice* take(ChoiceKind kind) noexcept;
   std::int64_t take_integer(std::int64_t low, std::int64_t high, std::int64_t simplest) noexcept;
 
   Tape* out_;
   Rng rng_{0};
   const Tape* recorded_ = nullptr;
+  const Tape* model_ = nullptr;  // leaned on while live
   TapeStep step_{};
   std::span<const Choice> pending_;
   std::int64_t producer_ = TapeArgument::kNoProducer;

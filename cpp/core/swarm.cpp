@@ -171,4 +171,36 @@ SwarmCounts Swarm::counts() const noexcept {
   return {draws_, total_, history_.size(), static_cast<std::size_t>(productive)};
 }
 
+SwarmState Swarm::save() const {
+  SwarmState state{.history = {}, .rules_near_gaps = rules_near_gaps_, .draws = draws_, .total = total_};
+  state.history.reserve(history_.size());
+  for (std::size_t i = 0; i < history_.size(); ++i) {
+    const Entry& entry = history_[i];
+    ORDEAL_CHECK(entry.waiting == 0, "index=" << i << " has a draw to report");
+    state.history.push_back({entry.configuration, entry.source, entry.productive, energies_[i]});
+  }
+  return state;
+}
+
+void Swarm::restore(SwarmState state) {
+  ORDEAL_CHECK(state.history.size() <= kHistoryMax, "size=" << state.history.size());
+  history_.clear();
+  energies_.clear();
+  for (SwarmState::Entry& entry : state.history) {
+    const SwarmConfiguration& configuration = entry.configuration;
+    ORDEAL_CHECK(configuration.rules.size() == rule_count_, "rules=" << configuration.rules.size());
+    ORDEAL_CHECK(configuration.faults.size() == fault_count_, "faults=" << configuration.faults.size());
+    const std::uint64_t key = configuration.key();
+    energies_.push_back(entry.energy);
+    history_.push_back({.configuration = std::move(entry.configuration),
+                        .key = key,
+                        .source = entry.source,
+                        .waiting = 0,
+                        .productive = entry.productive});
+  }
+  draws_ = state.draws;
+  total_ = state.total;
+  set_directed(std::move(state.rules_near_gaps));
+}
+
 }  // namespace ordeal

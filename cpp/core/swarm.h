@@ -40,6 +40,25 @@ struct SwarmCounts {
   std::size_t productive = 0;      // of those, the ones that found new edges
 };
 
+// All that a swarm has learnt, between two runs.
+struct SwarmState {
+  struct Entry {
+    SwarmConfiguration configuration;
+    SwarmSource source = SwarmSource::kCoinFlip;
+    bool productive = false;
+    double energy = 0.0;
+
+    friend bool operator==(const Entry&, const Entry&) = default;
+  };
+
+  std::vector<Entry> history;
+  std::vector<bool> rules_near_gaps;  // empty: nothing to lean to
+  std::array<std::uint64_t, 5> draws{};
+  std::uint64_t total = 0;
+
+  friend bool operator==(const SwarmState&, const SwarmState&) = default;
+};
+
 // Thread-compatible. A draw costs O(history), at most kHistoryMax entries.
 class Swarm {
  public:
@@ -64,6 +83,11 @@ class Swarm {
   [[nodiscard]] SwarmSource source(std::size_t index) const;
   [[nodiscard]] double energy(std::size_t index) const;
   [[nodiscard]] SwarmCounts counts() const noexcept;
+
+  // No draw may wait for its report.
+  [[nodiscard]] SwarmState save() const;
+  // Takes the place of everything learnt so far. The configurations must be of this swarm's rules and faults.
+  void restore(SwarmState state);
 
  private:
   struct Entry {

@@ -15,15 +15,15 @@ namespace fs = std::filesystem;
 
 // Whether Python could import a module of this name. Bytes of letters outside ASCII pass.
 bool is_identifier(std::string_view text) noexcept {
-  constexpr auto is_word = [](unsigned char c) { return c == '_' || c >= 0x80 || std::isalnum(c) != 0; };
+  const auto is_word = [](unsigned char c) { return c == '_' || c >= 0x80 || std::isalnum(c) != 0; };
   return !text.empty() && std::isdigit(static_cast<unsigned char>(text.front())) == 0 &&
-         std::all_of(text.begin(), text.end(), is_word);
+         std::ranges::all_of(text, is_word);
 }
 
 // The name of the module at `file` below the package directory `root`, or nothing when it cannot be imported from
 // there.
 std::optional<std::string> module_below(const fs::path& root, const std::string& package, const fs::path& file) {
-  const auto [root_rest, file_rest] = std::mismatch(root.begin(), root.end(), file.begin(), file.end());
+  const auto [root_rest, file_rest] = std::ranges::mismatch(root, file);
   if (root_rest != root.end() || file_rest == file.end() || file.extension() != ".py") {
     return std::nullopt;
   }

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
-import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import hypothesis.core
 from hypothesis.control import BuildContext
-from hypothesis.errors import InvalidDefinition, StopTest, UnsatisfiedAssumption
+from hypothesis.errors import InvalidArgument, InvalidDefinition, StopTest, UnsatisfiedAssumption
 from hypothesis.internal.conjecture.data import ConjectureData
 from hypothesis.internal.conjecture.engine import BUFFER_SIZE
 from hypothesis.internal.conjecture.providers import PrimitiveProvider
@@ -23,6 +22,8 @@ from hypothesis.strategies._internal.lazy import unwrap_strategies
 from hypothesis.strategies._internal.misc import BooleansStrategy, JustStrategy
 from hypothesis.strategies._internal.numbers import IntegersStrategy
 from hypothesis.strategies._internal.strategies import SampledFromStrategy
+
+from ordeal.draws import TapeDraws, is_int64
 
 if TYPE_CHECKING:
     from ordeal._native import ChoiceSource
@@ -38,9 +39,6 @@ REJECTED = (StopTest, UnsatisfiedAssumption)
 
 #: A step adds fewer values to bundles than this many bits can number; more are not told apart.
 PLACE_BITS = 20
-
-INT64_MIN, INT64_MAX = -(2**63), 2**63 - 1
-KIND_INTEGER, KIND_STRING, KIND_BYTES = 1, 3, 4
 
 
 def rewrap_rules(cls: type, wrap: Callable[[Callable[..., Any]], Callable[..., Any]]) -> None:
@@ -71,134 +69,14 @@ def skip_types() -> tuple[type[BaseException], ...]:
 # Drawing
 
 
-class TapeProvider(PrimitiveProvider):
-    """Gives Hypothesis' strategies their choices from the tape; forced draws never come here and need no record."""
+class TapeProvider(TapeDraws, PrimitiveProvider):
+    """Gives Hypothesis' strategies their choices from the tape."""
 
     lifetime = "test_case"
 
     def __init__(self, source: ChoiceSource) -> None:
-        super().__init__(None)
-        self._source = source
-
-    def draw_boolean(self, p: float = 0.5) -> bool:
-        return self._source.boolean(p)
-
-    def draw_integer(
-        self,
-        min_value: int | None = None,
-        max_value: int | None = None,
-        *,
-        weights: dict[int, float] | None = None,
-        shrink_towards: int = 0,
-    ) -> int:
-        source = self._source
-        if min_value is not None and max_value is not None and min_value >= INT64_MIN and max_value <= INT64_MAX:
-            if weights is None or not source.live:
-                return source.integer(min_value, max_value, shrink_towards)
-            return self._weighted(weights, min_value, max_value, shrink_towards)
-        return self._huge_integer(min_value, max_value, shrink_towards)
-
-    def _weighted(self, weights: dict[int, float], low: int, high: int, toward: int) -> int:
-        source = self._source
-        if max(weights) - min(weights) == high - low and len(weights) == 4:
-            # The end points that integers(low, high) raises: the distribution of the core has them already.
-            return source.integer(low, high, toward)
-        point = source.raw_unit()
-        for value, weight in weights.items():
-            point -= weight
-            if point < 0:
-                source.put(value)
-                return value
-        return source.integer(low, high, toward)
-
-    def _huge_integer(self, low: int | None, high: int | None, toward: int) -> int:
-        source = self._source
-        if source.live:
-            value = self._draw_huge(low, high, toward)
-        else:
-            recorded = source.recorded(KIND_INTEGER)
-            if isinstance(recorded, int) and _inside(recorded, low, high):
-                value = recorded
-            else:
-                if recorded is not None:
-                    source.misalign()
-                value = _nearest(toward, low, high)
-        source.put(value)
-        return value
-
-    def _draw_huge(self, low: int | None, high: int | None, toward: int) -> int:
-        source = self._source
-        if (low is None or _is_int64(low)) and (high is None or _is_int64(high)) and _is_int64(toward):
-            return int(source.raw_unbounded_integer(low, high, toward))
-        # Bounds beyond 64 bits: a random magnitude above the nearer bound, else uniform bits of the range.
-        if low is not None and high is not None:
-            span = high - low
-            words = span.bit_length() // 64 + 2
-            bits = 0
-            for _ in range(words):
-                bits = (bits << 64) | source.raw_bits()
-            size = source.raw_below(span.bit_length() + 1)
-            value = bits % (min(span, (1 << size) - 1) + 1)
-            return low + value if source.raw_below(2) else high - value
-        magnitude = source.raw_bits() >> source.raw_below(64)
-        return low + magnitude if low is not None else (high or 0) - magnitude
-
-    def draw_float(
-        self,
-        *,
-        min_value: float = -math.inf,
-        max_value: float = math.inf,
-        allow_nan: bool = True,
-        smallest_nonzero_magnitude: float,
-    ) -> float:
-        return self._source.real(min_value, max_value, allow_nan, smallest_nonzero_magnitude)
-
-    def draw_string(self, intervals: Any, *, min_size: int = 0, max_size: int = 10**10) -> str:
-        source = self._source
-        recorded = source.recorded(KIND_STRING)
-        if isinstance(recorded, str):
-            if min_size <= len(recorded) <= max_size and all(ord(c) in intervals for c in recorded):
-                source.put(recorded)
-                return recorded
-            source.misalign()
-        alphabet = len(intervals)
-        if not source.live or alphabet == 0:
-            value = intervals.char_in_shrink_order(0) * min_size if alphabet else ""
-        else:
-            size = source.raw_size(min_size, max_size, _average_size(min_size, max_size))
-            value = "".join([intervals.char_in_shrink_order(source.raw_alphabet_index(alphabet)) for _ in range(size)])
-        source.put(value)
-        return value
-
-    def draw_bytes(self, min_size: int = 0, max_size: int = 10**10) -> bytes:
-        source = self._source
-        recorded = source.recorded(KIND_BYTES)
-        if isinstance(recorded, bytes):
-            if min_size <= len(recorded) <= max_size:
-                source.put(recorded)
-                return recorded
-            source.misalign()
-        value = source.raw_bytes(min_size, max_size) if source.live else bytes(min_size)
-        source.put(value)
-        return value
-
-
-def _is_int64(value: int) -> bool:
-    return INT64_MIN <= value <= INT64_MAX
-
-
-def _inside(value: int, low: int | None, high: int | None) -> bool:
-    return (low is None or low <= value) and (high is None or value <= high)
-
-
-def _nearest(value: int, low: int | None, high: int | None) -> int:
-    if low is not None and value < low:
-        return low
-    return high if high is not None and value > high else value
-
-
-def _average_size(low: int, high: int) -> float:
-    return min(max(low * 2, low + 5), 0.5 * (low + high))
+        PrimitiveProvider.__init__(self, None)
+        TapeDraws.__init__(self, source)
 
 
 Draw = Callable[["RunContext"], Any]
@@ -212,7 +90,7 @@ def compile_draw(strategy: SearchStrategy[Any]) -> tuple[Draw, bool]:
     plain: Any = unwrap_strategies(strategy)  # type: ignore[no-untyped-call]
     kind = type(plain)
     if kind is IntegersStrategy and plain.start is not None and plain.end is not None:
-        if _is_int64(plain.start) and _is_int64(plain.end):
+        if is_int64(plain.start) and is_int64(plain.end):
             return _draw_integers(plain.start, plain.end), False
     elif kind is BooleansStrategy:
         return _draw_boolean, False
@@ -483,7 +361,10 @@ def _read_rule(rule: Any, index: int, strategies: dict[str, SearchStrategy[Any]]
 
 
 def _check_strategy(rule: str, argument: str, strategy: SearchStrategy[Any]) -> None:
-    strategy.validate()
+    try:
+        strategy.validate()
+    except InvalidArgument as error:
+        raise InvalidDefinition(f"argument {argument!r} of rule {rule!r} has no valid strategy: {error}") from error
     if strategy.is_empty:
         raise InvalidDefinition(
             f"argument {argument!r} of rule {rule!r} can have no value: its strategy is {strategy!r}"
@@ -566,6 +447,15 @@ class RunContext:
             source.put(position)
         source.set_producer(self._producers.get(references[-1 - position].name, -1))
         return position
+
+    @property
+    def length(self) -> int:
+        """How much of Hypothesis' buffer the run has used; a restored run goes on from what its copy had used."""
+        return self.data.length
+
+    @length.setter
+    def length(self, used: int) -> None:
+        self.data.length = used
 
     @property
     def choices(self) -> tuple[Any, ...]:

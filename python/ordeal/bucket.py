@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import importlib.util
 import linecache
+import os
 import traceback
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 from types import CodeType, FrameType, TracebackType
 
-#: Frames of these packages are machinery, never the place where a test or its target failed.
 _MACHINERY = ("ordeal", "hypothesis", "_pytest", "pluggy")
 
 
@@ -19,7 +21,6 @@ class Bucketer:
         self._files = frozenset(str(Path(root).resolve()) for root in target_roots)
         self._folders = tuple(f"{root}/" for root in self._files)
         self._is_target: dict[str, bool] = {}
-        self._machinery = tuple(f"/{name}/" for name in _MACHINERY)
 
     def bucket(self, error: BaseException) -> str:
         """A text that is equal for failures of one cause: no message, no line number, no address in it."""
@@ -34,7 +35,7 @@ class Bucketer:
             path = frame.f_code.co_filename
             if self._target(path):
                 in_target = (frame.f_code, tb.tb_lineno)
-            elif not any(part in path for part in self._machinery) and not path.startswith("<frozen"):
+            elif not _is_machinery(path):
                 in_test = (frame.f_code, tb.tb_lineno)
             tb = tb.tb_next
         return in_target or in_test
@@ -45,6 +46,20 @@ class Bucketer:
             real = str(Path(path).resolve())
             known = self._is_target[path] = real in self._files or real.startswith(self._folders)
         return known
+
+
+def _is_machinery(path: str) -> bool:
+    """Whether frames of this file are never the place where a test or its target failed."""
+    return path.startswith(("<frozen", *_machinery_folders()))
+
+
+@cache
+def _machinery_folders() -> tuple[str, ...]:
+    """Where the packages that run a test lie: by their place, as a project may have a folder of the same name."""
+    specs = [importlib.util.find_spec(name) for name in _MACHINERY]
+    return tuple(
+        f"{folder}{os.sep}" for spec in specs if spec is not None for folder in spec.submodule_search_locations or ()
+    )
 
 
 def is_in_bucket(error: BaseException, bucket: str) -> bool:
@@ -70,6 +85,6 @@ def _bucket_at(error: BaseException, place: tuple[CodeType, int] | None) -> str:
 def traceback_text(error: BaseException) -> str:
     """The traceback without the frames of the machinery above the user's code."""
     tb = error.__traceback__
-    while tb is not None and any(f"/{name}/" in tb.tb_frame.f_code.co_filename for name in _MACHINERY):
+    while tb is not None and _is_machinery(tb.tb_frame.f_code.co_filename):
         tb = tb.tb_next
     return "".join(traceback.format_exception(type(error), error, tb))

@@ -22,7 +22,7 @@ ReportFormat = Literal["text", "json", "both"]
 
 RNG_SEED_MAX = 2**64 - 1
 WORKERS_MAX = 4096
-STEPS_MAX = 2**31
+STEPS_MAX = 10_000
 CHECKPOINTS_MAX = 65_536
 # Counts travel to the engine as signed 64-bit integers.
 _COUNT_MAX = 2**63 - 1
@@ -108,7 +108,7 @@ def _is_dotted(name: str) -> bool:
 
 _Switch = Annotated[bool, _Check("a boolean", "true", _boolean)]
 _Probability = Annotated[float, _Check("a number from 0 to 1", "0.4", _number(lambda number: 0 <= number <= 1))]
-_Steps = Annotated[int, _Check("a whole number from 1 to 2**31", "50", _integer(1, STEPS_MAX))]
+_Steps = Annotated[int, _Check("a whole number from 1 to 10000", "50", _integer(1, STEPS_MAX))]
 _Runs = Annotated[int, _Check("a whole number, 1 or more", "1000", _integer(1))]
 _Checkpoints = Annotated[int, _Check("a whole number from 0 to 65536", "256", _integer(0, CHECKPOINTS_MAX))]
 _Workers = Annotated[int, _Check("a whole number from 0 (all cores) to 4096", "2", _integer(0, WORKERS_MAX))]

@@ -64,14 +64,17 @@ class Learner(Protocol):
 class Observer(Protocol):
     """What sees a run in detail, for traces and programs; it costs time, so only replays have one."""
 
+    def making(self, cls: type[RuleBasedStateMachine]) -> None:
+        """A machine is about to be made."""
+
     def started(self, machine: RuleBasedStateMachine) -> None:
         """A machine was made."""
 
     def rule(self, rule: Rule, initialize: bool, values: dict[str, Any], resolved: dict[str, Any]) -> None:
         """A rule is about to run with the arguments ``resolved``; in ``values`` those of bundles are references."""
 
-    def rule_done(self, rule: Rule, names: list[list[str]]) -> None:
-        """The rule returned; ``names`` are those of its results, by target bundle."""
+    def rule_done(self, rule: Rule, result: Any, names: list[list[str]]) -> None:
+        """The rule returned ``result``; ``names`` are those of its values, by target bundle."""
 
     def fault(self, fault: Fault, on: bool) -> None:
         """A fault is about to be switched."""
@@ -87,11 +90,15 @@ class Status(Enum):
 
 @dataclass(slots=True)
 class Outcome:
-    """How a run ended and how far it came. ``steps`` counts those that began, in this process."""
+    """How a run ended and how far it came. ``steps`` counts those that began, in this process.
+
+    ``stuck`` says why no rule could run any more in the state that was reached; it is empty when one could.
+    """
 
     status: Status
     steps: int
     error: BaseException | None = None
+    stuck: str = ""
 
 
 class Driver:
@@ -169,6 +176,8 @@ class Driver:
         self._current_rule = "__init__"
         watchdog.step += 1
         watchdog.armed = True
+        if observer is not None:
+            observer.making(self.definition.cls)
         if restore is None:
             machine = self.factory()
             run.begin(machine, self.definition)
@@ -218,7 +227,8 @@ class Driver:
             elif kind == END:
                 return
             elif kind == STUCK:
-                raise InvalidDefinition(self._stuck_message(machine))
+                outcome.stuck = self._stuck_message(machine)
+                return
             else:
                 outcome.steps += 1
                 self.toggle(self.faults[code >> 3], kind == FAULT_ON, run, observer)
@@ -265,7 +275,7 @@ class Driver:
                 f"rule {rule.name} has no target bundle but returned {result!r}; return None or give it a target"
             )
         if observer is not None:
-            observer.rule_done(rule, names)
+            observer.rule_done(rule, result, names)
 
     def _await(self, coroutine: Any, machine: RuleBasedStateMachine) -> Any:
         """Run a coroutine rule on the event loop of its machine; one that has none gets the driver's for the run."""
@@ -298,6 +308,7 @@ class Driver:
         for invariant in self._due_while_initializing if is_initializing(machine) else self.definition.invariants:
             if invariant.preconditions and not holds(invariant.preconditions, machine):
                 continue
+            self._current_rule = invariant.name
             result: object = invariant.function(machine)  # type: ignore[func-returns-value]
             if result is not None:
                 raise FailedHealthCheck(f"invariant {invariant.name} returned {result!r}; an invariant returns None")

@@ -46,6 +46,10 @@ class TraceError(OrdealError):
     """A trace file cannot be read, is damaged, or does not fit the machine."""
 
 
+class StateError(OrdealError):
+    """A state file cannot be written or read, is damaged, or belongs to another exploration."""
+
+
 class FaultError(OrdealError, ValueError):
     """A fault cannot be built, switched on, or taken back.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from hypothesis.stateful import RuleBasedStateMachine
 
@@ -12,12 +13,14 @@ from ordeal import _native
 from ordeal._hypothesis import GlobalRandoms, RunContext
 from ordeal.bucket import Bucketer
 from ordeal.driver import RULE, Driver, Outcome, Status
+from ordeal.errors import MachineError, OrdealError, TargetError
 from ordeal.findings import Finding, Findings, Verdict
 from ordeal.gaps import Gaps, find_gaps
 from ordeal.recorder import RunRecorder
 from ordeal.replayer import Replayer
 from ordeal.report import swarm_text
-from ordeal.result import ExplorationResult, Failure, ProgressSnapshot, SnapshotKind, StoppedReason
+from ordeal.result import ExplorationResult, Failure, ProgressSnapshot, StoppedReason
+from ordeal.saver import Learnt, Saver
 from ordeal.snapshot import Snapshot, SnapshotError, Snapshots
 from ordeal.targets import Target
 from ordeal.trace_file import Trace
@@ -48,6 +51,7 @@ class Settings:
     checkpoint_prob: float
     checkpoint_strategy: str
     fault_toggle_prob: float
+    seed_mutation_prob: float
     steps_per_run: int
     rule_swarm: bool
     fault_swarm: bool
@@ -59,6 +63,8 @@ class Settings:
     max_shrink_time: float
     record_traces: bool
     progress: Progress | None
+    save_state_to: Path | None
+    resume_from: Path | None
 
 
 @dataclass(slots=True)
@@ -68,6 +74,7 @@ class Tally:
     runs: int = 0
     steps: int = 0
     rejected: int = 0
+    stuck: int = 0
     unconfirmed: int = 0
     barren_runs: int = 0
     notes: list[str] = field(default_factory=list)
@@ -98,6 +105,7 @@ class Exploration:
             checkpoint_prob=settings.checkpoint_prob,
             checkpoint_strategy=settings.checkpoint_strategy,
             fault_toggle_prob=settings.fault_toggle_prob,
+            seed_mutation_prob=settings.seed_mutation_prob,
             steps_per_run=settings.steps_per_run,
             rule_swarm=settings.rule_swarm,
             fault_swarm=settings.fault_swarm,
@@ -105,24 +113,36 @@ class Exploration:
         )
         self._snapshots = Snapshots(definition.cls, driver.factory, driver.faults, self._randoms)
         self._kept: dict[int, Snapshot] = {}
-        self._kind: SnapshotKind = "copy"
+        self._returning = False  # to a checkpoint of an earlier process, which has no snapshot in this one
         self._monitor: _native.Monitor | None = None
         self._tally = Tally()
         if workers > 1:
             self._tally.note(f"{workers} workers were asked for; this version explores in one process.")
         self._maker = TraceMaker(settings.test_class, settings.seed, definition, driver.faults)
         self._findings = Findings(self._replayer, self._maker)
-        self._productive: list[tuple[Origin, _native.Tape]] = []
-        self._rule_files: dict[int, set[int]] = {}
+        self._learnt = Learnt(self._tally, self._findings)
+        self._saver = Saver(
+            settings,
+            driver,
+            targets,
+            self._session,
+            save_to=settings.save_state_to,
+            resume_from=settings.resume_from,
+        )
+        self._has_news = False  # the run that is under way brought something new
         self._started = 0.0
 
     def run(self) -> ExplorationResult:
         """Explore until time, runs or patience are used up or Ctrl-C is pressed, then shrink and report."""
         self._started = time.perf_counter()
+        self._saver.check()
         with self._randoms.managed(), self._driver.watchdog.watching():
             try:
                 self._start_monitor()
+                self._saver.resume(self._learnt, self._monitor)
                 reason = self._explore()
+                # Before shrinking: a resumed exploration shrinks what it finds in the end, as one without a break does.
+                self._saver.save(self._learnt, self._monitor)
                 if self._settings.shrink:
                     self._shrink_all()
                 failures = self._findings.failures()
@@ -147,36 +167,75 @@ class Exploration:
                 if settings.patience and self._tally.barren_runs >= settings.patience:
                     return "patience"
                 self._one_run()
+                self._saver.save_when_due(self._learnt, self._monitor)
                 if settings.progress is not None:
                     settings.progress(self._progress())
         except KeyboardInterrupt:
+            if self._session.running:
+                self._session.end_run()
             return "interrupted"
+        except OrdealError as error:
+            if not self._findings:
+                raise
+            # What was found is worth more than the end of the exploration.
+            if self._session.running:
+                self._session.end_run()
+            self._tally.note(f"Exploring stopped in run {self._tally.runs + 1}: {error.message}.")
+            return "stuck"
 
     def _one_run(self) -> None:
         session, tally = self._session, self._tally
         plan = session.begin_run()
+        self._has_news = False
         self._tune(plan.run_id)
         self._randoms.reseed()
         snapshot = self._kept.get(plan.checkpoint) if plan.checkpoint else None
-        if snapshot is None:
-            outcome = self._driver.execute(session, learner=self)
-        else:
+        replayed_steps = 0
+        if snapshot is not None:
             session.restored()
             kept = snapshot
             outcome = self._driver.execute(session, learner=self, restore=lambda run: self._restore(kept, run))
+        elif plan.checkpoint and self._learnt.kind == "copy":
+            replayed_steps = plan.prefix_steps
+            outcome = self._return_and_execute()
+        else:
+            outcome = self._driver.execute(session, learner=self)
         session.end_run()
         tally.runs += 1
-        tally.steps += outcome.steps
+        tally.steps += max(0, outcome.steps - replayed_steps)
         edges = session.edges_in_run
-        tally.barren_runs = 0 if edges else tally.barren_runs + 1
+        tally.barren_runs = 0 if edges or self._has_news else tally.barren_runs + 1
+        if outcome.stuck:
+            tally.stuck += 1
+            if outcome.steps == 0 and not plan.checkpoint:
+                raise MachineError(outcome.stuck, hint="a rule must be able to run from a fresh machine")
         if outcome.status is Status.REJECTED:
             tally.rejected += 1
             return
         origin = Origin(plan.run_id, plan.checkpoint, session.configuration(), edges)
         if outcome.status is Status.FAILED:
             self._failed(outcome, origin, from_copy=snapshot is not None)
-        elif edges and self._settings.record_traces and len(self._productive) < TRACES_MAX:
-            self._productive.append((origin, session.tape))
+        elif edges and self._settings.record_traces and len(self._learnt.productive) < TRACES_MAX:
+            self._learnt.productive.append((origin, session.tape))
+
+    def _return_and_execute(self) -> Outcome:
+        """Run to a checkpoint of an earlier process as unseen as restoring its snapshot would be, and on from there."""
+        self._set_returning(True)
+        try:
+            return self._driver.execute(self._session, learner=self)
+        finally:
+            self._set_returning(False)
+
+    def _set_returning(self, returning: bool) -> None:
+        self._returning = returning
+        if self._monitor is not None:
+            self._monitor.set_paused(returning)
+
+    def _step_of_return(self, run: RunContext, state_hash: int) -> None:
+        self._session.done(state_hash)
+        if not self._session.prefix_left:
+            self._set_returning(False)
+            self._take_snapshot(self._session.plan.checkpoint, run)
 
     def _restore(self, snapshot: Snapshot, run: RunContext) -> RuleBasedStateMachine:
         machine = self._snapshots.restore(snapshot, run)
@@ -185,20 +244,28 @@ class Exploration:
                 fault.activate()
         return machine
 
-    def step_done(self, _run: RunContext, code: int, state_hash: int) -> None:
+    def step_done(self, run: RunContext, code: int, state_hash: int) -> None:
         """The driver tells of a step that ended well; what it brought may make it a checkpoint."""
+        if self._returning:
+            self._step_of_return(run, state_hash)
+            return
         if self._settings.rule_swarm and self._monitor is not None and code & 7 == RULE:
             touched = self._monitor.take_files()
             if touched:
-                self._rule_files.setdefault(code >> 3, set()).update(touched)
+                self._learnt.rule_files.setdefault(code >> 3, set()).update(touched)
         if self._session.done(state_hash) and not self._session.replaying_prefix:
-            self._keep(_run)
+            self._has_news = True
+            self._keep(run)
 
     def _keep(self, run: RunContext) -> None:
         checkpoint, evicted = self._session.keep()
         if evicted is not None:
             self._kept.pop(evicted, None)
-        if not checkpoint or evicted == checkpoint or self._kind != "copy":
+        if checkpoint and evicted != checkpoint:
+            self._take_snapshot(checkpoint, run)
+
+    def _take_snapshot(self, checkpoint: int, run: RunContext) -> None:
+        if self._learnt.kind != "copy":
             return
         try:
             self._kept[checkpoint] = self._snapshots.take(run)
@@ -206,7 +273,7 @@ class Exploration:
             self._use_replay(f"its state cannot be copied ({error})")
 
     def _use_replay(self, why: str) -> None:
-        self._kind = "replay"
+        self._learnt.kind = "replay"
         self._kept.clear()
         name = self._driver.definition.cls.__name__
         self._tally.note(f"Checkpoints of {name} are reached by running their steps again: {why}.")
@@ -219,7 +286,10 @@ class Exploration:
             self._monitor = _native.Monitor(
                 self._coverage, targets, level="novelty" if self._settings.coverage == "novelty" else "counts"
             )
-            self._monitor.start()
+            try:
+                self._monitor.start()
+            except _native.CoreError as error:
+                raise TargetError(f"the target modules cannot be watched: {error}") from error
 
     def _stop_monitor(self) -> None:
         if self._monitor is not None:
@@ -231,18 +301,20 @@ class Exploration:
         if monitor is None:
             return
         full = run_id % FULL_RUN_PERIOD == 0
-        if self._settings.coverage == "auto" and run_id == WARM_UP_RUNS + 1:
-            if monitor.events > COUNTED_EVENTS_PER_STEP_MAX * max(self._tally.steps, 1):
-                monitor.set_level("novelty")
+        if self._settings.coverage == "auto" and run_id == WARM_UP_RUNS + 1 and self._counting_is_costly(monitor):
+            monitor.set_level("novelty")
         monitor.begin_run(full=full)
         if self._settings.rule_swarm and run_id > WARM_UP_RUNS and run_id % DIRECT_PERIOD == 1:
             self._direct_swarm(monitor)
+
+    def _counting_is_costly(self, monitor: _native.Monitor) -> bool:
+        return monitor.events > COUNTED_EVENTS_PER_STEP_MAX * max(self._tally.steps, 1)
 
     def _direct_swarm(self, monitor: _native.Monitor) -> None:
         files = monitor.files()
         with_gaps = {gap["path"] for gap in self._gaps().gaps}
         near = [False] * len(self._driver.definition.rules)
-        for rule, touched in self._rule_files.items():
+        for rule, touched in self._learnt.rule_files.items():
             near[rule] = any(files[file] in with_gaps for file in touched)
         if any(near):
             self._session.direct_swarm(near)
@@ -262,7 +334,7 @@ class Exploration:
         verdict = self._findings.add(finding, from_copy=from_copy)
         if verdict in (Verdict.UNFAITHFUL, Verdict.DROPPED):
             self._tally.unconfirmed += 1
-        if verdict is Verdict.UNFAITHFUL and self._kind == "copy":
+        if verdict is Verdict.UNFAITHFUL and self._learnt.kind == "copy":
             self._use_replay(f"a failure from a copy ({bucket}) did not happen from a fresh machine")
 
     def _shrink_all(self) -> None:
@@ -276,7 +348,7 @@ class Exploration:
     def _traces(self, failures: list[Failure]) -> list[Trace]:
         """Traces of the failures and of all runs that reached new code."""
         traces = [failure.trace for failure in failures if failure.trace is not None]
-        for origin, tape in self._productive:
+        for origin, tape in self._learnt.productive:
             recorder = RunRecorder()
             replayed = self._replayer.run(tape, recorder)
             traces.append(self._maker.make(origin, replayed.tape, recorder))
@@ -284,8 +356,12 @@ class Exploration:
 
     # -- the result ---------------------------------------------------------------------------------------------------
 
+    def _elapsed(self) -> float:
+        """Seconds, those of the processes before a resume included."""
+        return self._learnt.seconds_before + time.perf_counter() - self._started
+
     def _progress(self) -> ProgressSnapshot:
-        elapsed = time.perf_counter() - self._started
+        elapsed = self._elapsed()
         return ProgressSnapshot(
             elapsed=elapsed,
             total_runs=self._tally.runs,
@@ -296,16 +372,29 @@ class Exploration:
             runs_per_second=self._tally.runs / elapsed if elapsed > 0 else 0.0,
         )
 
-    def _result(self, reason: StoppedReason, failures: list[Failure], traces: list[Trace]) -> ExplorationResult:
-        gaps = self._gaps()
-        if self._tally.runs >= WARM_UP_RUNS and self._tally.rejected > REJECTED_SHARE_MAX * self._tally.runs:
-            self._tally.note(
-                f"{self._tally.rejected} of {self._tally.runs} runs were rejected by assume() or a filter: "
+    def _note_what_was_odd(self, gaps: Gaps) -> None:
+        tally = self._tally
+        if tally.stuck:
+            tally.note(
+                f"{tally.stuck} of {tally.runs} runs ended early, in a state where no rule could run; "
+                "pytest takes such a state for an error in the machine."
+            )
+        if tally.runs >= WARM_UP_RUNS and tally.rejected > REJECTED_SHARE_MAX * tally.runs:
+            tally.note(
+                f"{tally.rejected} of {tally.runs} runs were rejected by assume() or a filter: "
                 "most of the work is lost, so draw what the rules accept."
             )
         if self._targets and not self._coverage.edges_seen:
-            names = ", ".join(t.name for t in self._targets)
-            self._tally.note(f"No code of the target modules ({names}) ran: check that the rules call them.")
+            names = ", ".join(target.name for target in self._targets)
+            tally.note(f"No code of the target modules ({names}) ran: check that the rules call them.")
+        for path in gaps.unreadable:
+            tally.note(f"{path} is no valid Python, so its coverage is not known.")
+        if self._monitor is not None and self._monitor.error is not None:
+            tally.note(f"Some code was not traced: {self._monitor.error}.")
+
+    def _result(self, reason: StoppedReason, failures: list[Failure], traces: list[Trace]) -> ExplorationResult:
+        gaps = self._gaps()
+        self._note_what_was_odd(gaps)
         return ExplorationResult(
             test_class=self._settings.test_class,
             rng_seed=self._settings.seed,
@@ -313,14 +402,14 @@ class Exploration:
             total_steps=self._tally.steps,
             unique_edges=self._coverage.edges_seen,
             checkpoints_saved=self._session.checkpoints_saved,
-            duration_seconds=time.perf_counter() - self._started,
+            duration_seconds=self._elapsed(),
             failures=failures,
             traces=traces,
             coverage_gaps=[{k: gap[k] for k in ("file", "line", "code")} for gap in gaps.gaps],
             lines_covered=gaps.lines_covered,
             lines_total=gaps.lines_total,
             stopped_reason=reason,
-            snapshot_kind=self._kind,
+            snapshot_kind=self._learnt.kind,
             swarm_summary=swarm_text(self._session.swarm_counts()) if self._settings.rule_swarm else "",
             rejected_runs=self._tally.rejected,
             unconfirmed=self._tally.unconfirmed,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Sequence
+from pathlib import Path
 
 from hypothesis.errors import InvalidDefinition
 
@@ -19,6 +20,8 @@ __all__ = ["ExplorationResult", "Explorer", "Failure", "ProgressSnapshot"]
 STRATEGIES = ("energy", "uniform", "recent")
 LEVELS = ("auto", "novelty", "counts")
 SEED_MAX = 2**64 - 1
+#: A tape holds no more steps.
+STEPS_MAX = 10_000
 
 
 class Explorer:
@@ -39,6 +42,10 @@ class Explorer:
         record_traces: keep the traces of all runs that reached new code; ``run`` takes it too.
         workers: worker processes. This version explores in one, and says so when asked for more.
         share_edges, share_checkpoints: whether workers share what they find.
+        mutation_targets: functions whose mutants are to be killed; not in this version, so None or empty.
+        seed_mutation_prob: share of the rule calls, in runs that branch, whose arguments are a small change of those
+            with which the rule was last called on the way to the checkpoint. None means never.
+        seed_mutation_respect_strategies: always true: no argument ever leaves its strategy.
         corpus_dir: folder of saved failing traces.
         rule_swarm: draw for each run which rules and faults are on (Groce et al., "Swarm Testing", ISSTA 2012).
         rule_timeout: seconds that a rule may take, 0 or less for no limit; None takes the machine's own
@@ -66,6 +73,9 @@ class Explorer:
         workers: int = 1,
         share_edges: bool = True,
         share_checkpoints: bool = True,
+        mutation_targets: Sequence[str] | None = None,
+        seed_mutation_prob: float | None = None,
+        seed_mutation_respect_strategies: bool = True,
         corpus_dir: str | os.PathLike[str] | None = None,
         rule_swarm: bool = False,
         rule_timeout: float | None = None,
@@ -76,6 +86,7 @@ class Explorer:
         self.checkpoint_prob = _number("checkpoint_prob", checkpoint_prob, 0.0, 1.0)
         self.checkpoint_strategy = _one_of("checkpoint_strategy", checkpoint_strategy, STRATEGIES)
         self.fault_toggle_prob = _number("fault_toggle_prob", fault_toggle_prob, 0.0, 1.0)
+        self.seed_mutation_prob = _number("seed_mutation_prob", seed_mutation_prob or 0.0, 0.0, 1.0)
         self.record_traces = record_traces
         self.workers = _integer("workers", workers, 0, 65_536)
         self.share_edges = share_edges
@@ -84,6 +95,13 @@ class Explorer:
         self.rule_swarm = rule_swarm
         self.coverage = _one_of("coverage", coverage, LEVELS)
         self.test_class = test_class
+        if mutation_targets:
+            raise ConfigError(f"mutation_targets is {mutation_targets!r}; this version makes no mutants")
+        if not seed_mutation_respect_strategies:
+            raise ConfigError(
+                "seed_mutation_respect_strategies is False; no argument ever leaves its strategy",
+                hint="leave it out, and widen the strategy where other values are wanted",
+            )
         self.targets = resolve_targets(target_modules if target_modules is not None else [])
         self._driver = make_driver(test_class, None if rule_timeout is None else _number("rule_timeout", rule_timeout))
 
@@ -98,6 +116,8 @@ class Explorer:
         patience: int = 0,
         progress: Progress | None = None,
         record_traces: bool | None = None,
+        save_state_to: str | os.PathLike[str] | None = None,
+        resume_from: str | os.PathLike[str] | None = None,
     ) -> ExplorationResult:
         """Explore, then confirm and shrink what failed.
 
@@ -113,9 +133,14 @@ class Explorer:
             patience: end after this many runs in a row without a new edge; 0 for never.
             progress: called with a ``ProgressSnapshot`` after each run.
             record_traces: overrides the Explorer's own setting.
+            save_state_to: file that what is known is saved to, every 30 s and at the end. A note of the result says
+                when that failed.
+            resume_from: such a file. The exploration goes on as if it had not stopped: ``max_runs`` counts the runs
+                before as well, ``max_time`` does not.
 
         Raises:
             ConfigError: an argument has a wrong type or is out of range.
+            StateError: the state cannot be saved where it should be, or cannot be resumed.
             MachineError: no rule can run in a state that was reached, or the machine breaks a rule of Hypothesis.
         """
         if max_runs is not None:
@@ -128,7 +153,8 @@ class Explorer:
             checkpoint_prob=self.checkpoint_prob,
             checkpoint_strategy=self.checkpoint_strategy,
             fault_toggle_prob=self.fault_toggle_prob,
-            steps_per_run=_integer("steps_per_run", steps_per_run, 1, 2**31),
+            seed_mutation_prob=self.seed_mutation_prob,
+            steps_per_run=_integer("steps_per_run", steps_per_run, 1, STEPS_MAX),
             rule_swarm=self.rule_swarm,
             fault_swarm=bool(getattr(cls, "swarm", False)),
             coverage=self.coverage,
@@ -139,6 +165,8 @@ class Explorer:
             max_shrink_time=_number("max_shrink_time", max_shrink_time, 0.0),
             record_traces=self.record_traces if record_traces is None else record_traces,
             progress=progress,
+            save_state_to=None if save_state_to is None else Path(save_state_to),
+            resume_from=None if resume_from is None else Path(resume_from),
         )
         try:
             return Exploration(settings, self._driver, self.targets, self.workers).run()

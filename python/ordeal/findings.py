@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
@@ -43,6 +43,7 @@ class Finding:
     flaky: bool = False
     shrunk: bool = False
     necessary_faults: dict[str, bool] | None = None
+    error_traceback: str = ""  # of an error of an earlier process, whose frames are gone
 
 
 class Findings:
@@ -85,6 +86,19 @@ class Findings:
         self._by_bucket[finding.bucket] = finding
         return Verdict.FLAKY if finding.flaky else Verdict.CONFIRMED
 
+    def all(self) -> list[Finding]:
+        """The findings, in the order of their discovery."""
+        return list(self._by_bucket.values())
+
+    def unfaithful(self) -> dict[str, int]:
+        """How often the failure of each bucket turned out to be a copy's fault."""
+        return dict(self._unfaithful)
+
+    def restore(self, findings: Sequence[Finding], unfaithful: Mapping[str, int]) -> None:
+        """Go on with what an earlier process had found and confirmed."""
+        self._by_bucket.update((finding.bucket, finding) for finding in findings)
+        self._unfaithful.update(unfaithful)
+
     def shrink(self, seconds: float) -> Iterator[str]:
         """Shrink each finding and see which faults it needs, for at most ``seconds`` each.
 
@@ -122,10 +136,10 @@ class Findings:
             rule_log=[recorded.name for recorded in recorder.steps],
             trace=trace,
             necessary_faults=finding.necessary_faults,
-            error_traceback=traceback_text(error),
+            error_traceback=traceback_text(error) if now else finding.error_traceback or traceback_text(error),
             bucket=finding.bucket,
             count=finding.count,
-            flaky=finding.flaky,
+            flaky=finding.flaky or now is None,
             shrunk=finding.shrunk,
             program="\n".join(recorder.finished_program()),
         )

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from hypothesis.errors import HypothesisWarning
-from hypothesis.stateful import RuleBasedStateMachine, VarReference
+from hypothesis.stateful import MultipleResults, RuleBasedStateMachine, VarReference
 from hypothesis.strategies import DataObject
 
 from ordeal import _native
@@ -284,9 +284,13 @@ class _CallWriter:
         """Modules that the arguments need."""
         return self._values.modules
 
-    def started(self, machine: RuleBasedStateMachine) -> None:
+    def making(self, cls: type[RuleBasedStateMachine]) -> None:
         """Remember the class, whose methods the calls name."""
-        self._machine = type(machine)
+        self._machine = cls
+
+    def started(self, machine: RuleBasedStateMachine) -> None:
+        """Note that the machine is there, to be checked."""
+        del machine
         self._during_init.append(self._uninitialized > 0)
 
     def rule(self, rule: Rule, initialize: bool, values: dict[str, Any], resolved: dict[str, Any]) -> None:
@@ -301,13 +305,13 @@ class _CallWriter:
         except UnwritableError:
             self.writable = False
 
-    def rule_done(self, rule: Rule, names: list[list[str]]) -> None:
+    def rule_done(self, rule: Rule, result: Any, names: list[list[str]]) -> None:
         """Note the names that the results of the rule have from now on."""
         del rule
         if not names:
             return
         call = self._calls[-1]
-        call.is_many = len(names[0]) != 1
+        call.is_many = isinstance(result, MultipleResults)
         call.variable = f"made_by_step_{len(self._calls)}" if call.is_many else slug(names[0][0])
         for added in names:
             for index, name in enumerate(added):
@@ -341,6 +345,9 @@ class _CallWriter:
 
     def _check(self, number: int) -> list[str]:
         """The check of the invariants after a step, or before the first one, where there are any to check then."""
+        if number >= len(self._during_init):
+            # The step before did not end, or no machine was made.
+            return []
         if not self._during_init[number]:
             return ["        check_invariants(machine)"] if self.checks else []
         if any(invariant.check_during_init for invariant in self._definition.invariants):

@@ -84,5 +84,7 @@ class LoweringDriver(Driver):
     def toggle(self, fault: Fault, on: bool, run: RunContext, observer: Observer | None) -> None:
         """Switch a fault, written as the nemesis rule that does it under Hypothesis."""
         self._write_choice_of(self.definition.order.index(NEMESIS), run)
-        run.write_integer(self.faults.index(fault), 0, len(self.faults) - 1)
+        if len(self.faults) > 1:
+            # Hypothesis draws nothing to choose from one.
+            run.write_integer(self.faults.index(fault), 0, len(self.faults) - 1)
         super().toggle(fault, on, run, observer)

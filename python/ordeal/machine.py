@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 
-from hypothesis.errors import InvalidArgument, InvalidDefinition
+from hypothesis.errors import InvalidDefinition
 from hypothesis.stateful import RuleBasedStateMachine
 
 from ordeal._hypothesis import define_machine
@@ -31,7 +31,7 @@ def make_driver(given: MachineFactory, rule_timeout: float | None = None) -> Dri
     cls = _class_of(given)
     try:
         definition = define_machine(cls)
-    except (InvalidDefinition, InvalidArgument) as error:
+    except InvalidDefinition as error:
         raise MachineError(f"{cls.__name__} is not a valid rule machine: {error}") from error
     faults: list[Fault] = list(cls.faults) if issubclass(cls, ChaosTest) else []
     if not definition.rules:

@@ -6,7 +6,7 @@ import keyword
 import re
 from typing import Any
 
-from hypothesis.stateful import RuleBasedStateMachine, VarReference
+from hypothesis.stateful import MultipleResults, RuleBasedStateMachine, VarReference
 from hypothesis.strategies import DataObject, SearchStrategy
 
 from ordeal import _native
@@ -32,10 +32,13 @@ class RunRecorder:
         """Names of the faults that are on, in the order in which they were switched on."""
         return list(self._active)
 
-    def started(self, machine: RuleBasedStateMachine) -> None:
+    def making(self, cls: type[RuleBasedStateMachine]) -> None:
         """Begin the program."""
+        self.program.append(f"state = {cls.__name__}()")
+
+    def started(self, machine: RuleBasedStateMachine) -> None:
+        """Remember the machine, which knows the values in bundles."""
         self._machine = machine
-        self.program.append(f"state = {type(machine).__name__}()")
 
     def rule(self, rule: Rule, initialize: bool, values: dict[str, Any], resolved: dict[str, Any]) -> None:
         """Write down a rule with its arguments."""
@@ -55,12 +58,13 @@ class RunRecorder:
         arguments = ", ".join(f"{name}={value}" for name, value in text.items())
         self.program.append(f"state.{rule.name}({arguments})")
 
-    def rule_done(self, rule: Rule, names: list[list[str]]) -> None:
+    def rule_done(self, rule: Rule, result: Any, names: list[list[str]]) -> None:
         """Name the results of the rule."""
         del rule
         if not names or not names[0]:
             return
-        self.program[-1] = " = ".join([*[", ".join(map(slug, added)) for added in names], self.program[-1]])
+        comma = "," if isinstance(result, MultipleResults) and len(names[0]) == 1 else ""
+        self.program[-1] = " = ".join([*[", ".join(map(slug, added)) + comma for added in names], self.program[-1]])
         assert self._machine is not None
         values = [render(self._machine.names_to_values[name]) for name in names[0]]
         shared = [" = ".join(map(slug, one)) for one in zip(*names, strict=True)]
@@ -85,7 +89,10 @@ class RunRecorder:
 
     def finished_program(self) -> list[str]:
         """The lines of the program, with what was drawn inside a rule beside it, and with its end."""
-        made, *calls = self.program or ["state = None"]
+        if self._machine is None:
+            # Its constructor raised: there is nothing to tear down.
+            return list(self.program)
+        made, *calls = self.program
         lines = [
             f"{call}  # draws: {', '.join(step.draws)}" if step.draws else call
             for call, step in zip(calls, self.steps, strict=True)

@@ -40,6 +40,11 @@ def one_line(text: str, *, limit: int = _MESSAGE_CHARS_MAX) -> str:
     return safe if len(safe) <= limit else safe[: limit - 3] + "..."
 
 
+def safe_lines(text: str) -> str:
+    """Return ``text`` safe to print on several lines: control characters other than newlines escaped."""
+    return "\n".join(one_line(line) for line in text.rstrip().split("\n"))
+
+
 def _escaped(char: str) -> str:
     return char.encode("unicode_escape").decode("ascii")
 

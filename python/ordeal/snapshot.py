@@ -23,6 +23,7 @@ class Snapshot:
     copied: dict[str, Any]  # "attributes", "shared" (values of st.shared), and "custom" where the class clones itself
     shared_strategies: dict[Any, Any]
     randoms: list[tuple[Any, Any]]
+    length: int
     fault_hits: list[tuple[Fault, int]]
 
 
@@ -88,6 +89,7 @@ class Snapshots:
             copied=copied,
             shared_strategies={key: strategy for key, (_, strategy) in run.shared.items()},
             randoms=self._randoms.changed(),
+            length=run.length,
             fault_hits=[(fault, fault.observation_hits) for fault in self._faults if fault.observation_hits],
         )
 
@@ -101,6 +103,7 @@ class Snapshots:
             machine.__dict__.update(snapshot.shared_attributes)
         machine.__dict__.update(copied["attributes"])
         snapshot.bundles.give(machine)
+        run.length = snapshot.length
         if self._clones_itself:
             machine.restore_checkpoint_state(copied["custom"])  # type: ignore[attr-defined]
         elif self._filters and isinstance(machine, ChaosTest):

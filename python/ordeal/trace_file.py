@@ -71,8 +71,8 @@ class TraceFailure:
 class Trace:
     """A run from a fresh machine: every choice of it, and what a person wants to read.
 
-    ``seed`` is the integer that the exploration was started with. ``from_checkpoint`` is the run that the branch point
-    came from, or None; the steps before it are part of the trace in any case.
+    ``seed`` is the integer that the exploration was started with. ``from_checkpoint`` is the number of the checkpoint
+    that the run branched from, or None; the steps before it are part of the trace in any case.
     """
 
     run_id: int
@@ -182,7 +182,7 @@ class Trace:
             data = _native.compress(data)
         try:
             target.parent.mkdir(parents=True, exist_ok=True)
-            _write_atomically(target, data)
+            write_atomically(target, data)
         except OSError as error:
             raise TraceError(
                 f"cannot write trace {target}: {error.strerror or error}",
@@ -232,7 +232,8 @@ def _check_frame(reader: _Reader, record: dict[str, Any], where: str) -> None:
         raise TraceError(f"{where} is damaged: its checksum does not fit its content")
 
 
-def _write_atomically(target: Path, data: bytes) -> None:
+def write_atomically(target: Path, data: bytes) -> None:
+    """Write a file whole or not at all, also when the machine goes down meanwhile."""
     descriptor, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
     try:
         with os.fdopen(descriptor, "wb") as file:

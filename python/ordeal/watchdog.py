@@ -17,7 +17,7 @@ class Watchdog:
     """Raises ``expired()`` inside the step that has run longer than ``limit`` seconds.
 
     One repeating timer looks at a counter that the driver moves on with every step, so a step costs an increment
-    where a timer of its own would cost two system calls. A step is ended between ``limit`` and 1.25 x ``limit`` seconds.
+    where a timer of its own would cost two system calls. A step ends between ``limit`` and 1.25 x ``limit`` seconds.
     Works in the main thread of a POSIX process; elsewhere, and with ``limit <= 0``, it does nothing.
 
     Attributes:

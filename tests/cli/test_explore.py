@@ -178,6 +178,8 @@ class TestOptions:
             "steps_per_run": 50,
             "shrink": True,
             "progress": None,
+            "save_state_to": None,
+            "resume_from": None,
         }
 
     def test_entry_outweighs_section(self, run: Run, explorer: ScriptedExplorer) -> None:
@@ -206,6 +208,8 @@ class TestOptions:
             "steps_per_run": 50,
             "shrink": False,
             "progress": None,
+            "save_state_to": None,
+            "resume_from": None,
         }
 
     @pytest.mark.parametrize(
@@ -271,16 +275,30 @@ class TestOptions:
         )
 
     @pytest.mark.parametrize("option", ["--save-state", "--resume"])
-    def test_state_is_refused_rather_than_ignored(self, run: Run, explorer: ScriptedExplorer, option: str) -> None:
+    def test_one_state_for_several_classes_is_refused(self, run: Run, explorer: ScriptedExplorer, option: str) -> None:
+        settings(ACCOUNT + ACCOUNT)
         assert run("explore", option, "state") == (
             2,
             "",
             (
-                f"error: `{option}` does not work yet: this version keeps no state between explorations\n\n"
-                "hint: drop the option; `--seed` with `--max-runs` repeats an exploration exactly\n"
+                f"error: `{option}` names one file, and ordeal.toml has 2 [[tests]]\n\n"
+                "hint: keep each class that is resumed in a settings file of its own, see `-c`\n"
             ),
         )
         assert not explorer.constructed
+
+    def test_the_state_is_handed_on(self, run: Run, explorer: ScriptedExplorer) -> None:
+        explorer.outcomes = [make_result()]
+        _, _, err = run("explore", "--save-state", "to", "--resume", "from")
+        assert "State saved: to\n" in err
+        assert (explorer.ran[0]["save_state_to"], explorer.ran[0]["resume_from"]) == ("to", "from")
+
+    def test_a_state_that_could_not_be_written_shows_in_the_exit_code(
+        self, run: Run, explorer: ScriptedExplorer
+    ) -> None:
+        explorer.outcomes = [make_result(notes=("The state was not saved: no space left.",))]
+        code, _, err = run("explore", "--save-state", "to")
+        assert (code, "State saved" in err) == (2, False)
 
     def test_pruning_without_seeds_says_so(self, run: Run, explorer: ScriptedExplorer) -> None:
         explorer.outcomes = [make_result()]

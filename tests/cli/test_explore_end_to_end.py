@@ -100,3 +100,23 @@ def test_report_of_one_seed_is_the_same_in_every_process_apart_from_timing() -> 
         assert set(document["results"][0].pop("timing")) == {"duration_seconds", "runs_per_second"}
         documents.append(document)
     assert documents[0] == documents[1]
+
+
+def test_a_resumed_exploration_gives_the_report_and_traces_of_one_without_a_break() -> None:
+    def explore(runs: int, hash_seed: str, *options: str) -> tuple[object, dict[str, bytes]]:
+        command = (sys.executable, "-m", "ordeal", "explore", "--json", "--max-runs", str(runs), *options)
+        ran = in_shell(*command, hash_seed=hash_seed)
+        assert ran.returncode == 1, ran.stderr
+        (result,) = json.loads(ran.stdout)["results"]
+        del result["timing"]
+        return result, {path.name: path.read_bytes() for path in Path(".ordeal/traces").iterdir()}
+
+    whole = explore(400, "1")
+    explore(200, "2", "--save-state", "state")
+    assert explore(400, "3", "--resume", "state", "--save-state", "state") == whole
+
+
+def test_a_state_that_is_not_there() -> None:
+    ran = in_shell(sys.executable, "-m", "ordeal", "explore", "--resume", "state")
+    assert ran.returncode == 2
+    assert "error: there is no state state\n\nhint: write the path that `--save-state` was given" in ran.stderr

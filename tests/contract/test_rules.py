@@ -6,10 +6,11 @@ from typing import Any
 
 import pytest
 from hypothesis import strategies as st
+from hypothesis.errors import InvalidDefinition
 from hypothesis.stateful import Bundle, initialize, precondition, rule
 
 from .machines import LoggedMachine
-from .runners import Runner
+from .runners import ExplorerRunner, HypothesisRunner, Runner
 
 
 @pytest.mark.branching
@@ -116,15 +117,25 @@ def test_13_a_machine_with_nothing_to_run_is_an_invalid_definition(runner: Runne
     assert set(Machine.histories) == {""}, "each run ended with teardown, and none ran the rule"
 
 
-def test_13_a_machine_that_runs_into_a_dead_end_is_an_invalid_definition(runner: Runner) -> None:
-    class Machine(LoggedMachine):
-        @precondition(lambda self: len(self.history) < 3)
-        @rule()
-        def step(self) -> None:
-            self.log("s")
+class DeadEnd(LoggedMachine):
+    """A machine that has nothing left to do after three steps."""
 
-    with pytest.raises(runner.definition_errors, match="Machine"):
-        runner.run(Machine, runs=40, steps=6)
+    @precondition(lambda self: len(self.history) < 3)
+    @rule(wrong=st.booleans())
+    def step(self, wrong: bool) -> None:
+        self.log("s")
+        assert not (wrong and self.history == "ss"), "a bug on the way"
+
+
+def test_13_a_dead_end_is_said_and_costs_no_finding_that_was_made_on_the_way() -> None:
+    class Machine(DeadEnd):
+        """One whose histories are its own."""
+
+    with pytest.raises((InvalidDefinition, AssertionError)):
+        HypothesisRunner().run(Machine, runs=40, steps=6)
+    result = ExplorerRunner().result(Machine, 40, 6, True)
+    assert [str(failure.error).splitlines()[0] for failure in result.failures] == ["a bug on the way"]
+    assert any("no rule could run" in note for note in result.notes), result.notes
 
 
 def test_24_a_run_has_at_most_the_steps_it_may_have(runner: Runner) -> None:

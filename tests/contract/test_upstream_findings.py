@@ -344,6 +344,8 @@ def test_finding_11_no_value_outside_its_strategy_reaches_a_rule(project: Projec
         }
     )
     machine = project.load("chaos:ShopMachine")
-    result = explore(machine, runs=500, target_modules=["shop"], checkpoint_prob=0.9, shrink=False)
+    result = explore(
+        machine, runs=500, target_modules=["shop"], checkpoint_prob=0.9, seed_mutation_prob=1.0, shrink=False
+    )
     assert result.failures == []
     assert result.checkpoints_saved > 0, "what led to something new is what gets changed"

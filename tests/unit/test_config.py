@@ -174,7 +174,7 @@ class TestValues:
         ('checkpoint_strategy = "foo"', '"foo"', 'one of "energy", "uniform", "recent"', '"energy"'),
         ("checkpoint_strategy = 1", "1", 'one of "energy", "uniform", "recent"', '"energy"'),
         ("max_runs = 9223372036854775808", "9223372036854775808", "a whole number, 1 or more", "1000"),
-        ("steps_per_run = 0", "0", "a whole number from 1 to 2**31", "50"),
+        ("steps_per_run = 0", "0", "a whole number from 1 to 10000", "50"),
         ("fault_toggle_prob = -0.1", "-0.1", "a number from 0 to 1", "0.4"),
         ("workers = -1", "-1", "a whole number from 0 (all cores) to 4096", "2"),
         ("workers = true", "true", "a whole number from 0 (all cores) to 4096", "2"),

@@ -203,7 +203,9 @@ def outcomes(folder: Path, source: str) -> dict[str, str]:
     done = subprocess.run(
         [*command, "test_generated.py"], cwd=folder, env=environment, capture_output=True, text=True, check=False
     )
-    return {name: word for word, name in re.findall(r"^(PASSED|FAILED) test_generated.py::(\w+)", done.stdout, re.MULTILINE)}
+    return {
+        name: word for word, name in re.findall(r"^(PASSED|FAILED) test_generated.py::(\w+)", done.stdout, re.MULTILINE)
+    }
 
 
 def test_pytest_agrees_with_every_trace_and_ruff_with_the_layout(tmp_path: Path) -> None:

@@ -53,8 +53,10 @@ def test_faults_are_followed() -> None:
     assert recorder.program[-1] == "deactivate('one(a)')"
 
 
-def test_a_run_that_made_no_machine_has_a_program_all_the_same() -> None:
-    assert RunRecorder().finished_program() == ["state = None", "state.teardown()"]
+def test_the_program_of_a_machine_that_cannot_be_made_ends_there() -> None:
+    recorder = RunRecorder()
+    recorder.making(RuleBasedStateMachine)
+    assert recorder.finished_program() == ["state = RuleBasedStateMachine()"]
 
 
 class Loud:

@@ -22,6 +22,7 @@ from ordeal.config import DEFAULT_PATH, ExplorerConfig, OrdealConfig, TestConfig
 from ordeal.errors import WRONG_USE, ConfigError, OrdealError
 from ordeal.explore import Explorer
 from ordeal.result import ExplorationResult, Failure
+from ordeal.saver import NOT_SAVED
 from ordeal.trace import generate_tests
 from ordeal.trace_file import Trace
 
@@ -64,8 +65,8 @@ _EPILOG = (
 @click.option("--no-seeds", is_flag=True, help="Do not use saved seeds (default: use)")
 @click.option("--prune-fixed-seeds", is_flag=True, help="Delete seeds that pass now (default: keep)")
 @click.option("--generate-tests", metavar="PATH", help="Write pytest functions (default: none)")
-@click.option("--save-state", metavar="PATH", help="Not in this version (default: do not)")
-@click.option("--resume", metavar="PATH", help="Not in this version (default: afresh)")
+@click.option("--save-state", metavar="PATH", help="Save what is known, to resume it (default: none)")
+@click.option("--resume", metavar="PATH", help="Go on from a saved state (default: afresh)")
 @click.option("--json", is_flag=True, help="Print the report as JSON (default: as text)")
 def command(**flags: Any) -> int:
     """Search the classes named in the settings file for failures.
@@ -118,11 +119,9 @@ def _refuse_flags(flags: _Flags, config: OrdealConfig) -> None:
         message = "`--no-seeds` and `--prune-fixed-seeds` contradict each other"
         raise ConfigError(message, hint="drop one of them: seeds that are not replayed cannot be pruned")
     for option, path in (("--save-state", flags.save_state), ("--resume", flags.resume)):
-        if path is not None:
-            hint = "drop the option; `--seed` with `--max-runs` repeats an exploration exactly"
-            raise ConfigError(
-                f"`{option}` does not work yet: this version keeps no state between explorations", hint=hint
-            )
+        if path is not None and len(config.tests) != 1:
+            message = f"`{option}` names one file, and {flags.config} has {len(config.tests)} [[tests]]"
+            raise ConfigError(message, hint="keep each class that is resumed in a settings file of its own, see `-c`")
     if flags.prune_fixed_seeds:
         _refuse_to_prune(Path(config.report.corpus_dir))
 
@@ -197,7 +196,16 @@ class _Session:
             self._interrupted = True
         else:
             self._results.append(self._save_traces(result))
+            self._tell_of_state(result)
             self._interrupted = result.stopped_reason == "interrupted"
+
+    def _tell_of_state(self, result: ExplorationResult) -> None:
+        if self._flags.save_state is None:
+            return
+        if any(note.startswith(NOT_SAVED) for note in result.notes):
+            self._unwritten += 1
+        else:
+            terminal.say(f"State saved: {self._flags.save_state}")
 
     def _run(self, test: TestConfig) -> ExplorationResult:
         flags, settings = self._flags, self._config.explorer
@@ -211,6 +219,8 @@ class _Session:
                 steps_per_run=settings.steps_per_run if test.steps_per_run is None else test.steps_per_run,
                 shrink=not flags.no_shrink,
                 progress=ticker,
+                save_state_to=flags.save_state,
+                resume_from=flags.resume,
             )
 
     def _save_traces(self, result: ExplorationResult) -> ExplorationResult:

@@ -60,7 +60,7 @@ def _replay(flags: _Flags) -> int:
     if flags.verbose and result.steps:
         terminal.say(report.replay_steps(result.steps))
     if flags.verbose and result.error is not None:
-        terminal.say(traceback_text(result.error).rstrip())
+        terminal.say(report.safe_lines(traceback_text(result.error)))
     terminal.say(report.replay_outcome(trace, result))
     shrunk, faults = _study(flags, trace, result)
     if flags.json:

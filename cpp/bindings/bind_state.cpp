@@ -1,0 +1,47 @@
+// Binds the state of a session: to and from the bytes of a state file.
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "bindings/bindings.h"
+#include "core/error.h"
+#include "core/session.h"
+#include "core/state_codec.h"
+
+namespace ordeal::bindings {
+namespace {
+
+using Names = std::vector<std::string>;
+
+MachineNames machine_names(const std::tuple<Names, Names, Names, Names>& names) {
+  const auto& [rules, initializers, faults, arguments] = names;
+  return {rules, initializers, faults, arguments};
+}
+
+py::bytes encode(const std::tuple<Names, Names, Names, Names>& names, const Session& session,
+                 const std::vector<Tape>& tapes) {
+  return {encode_state(machine_names(names), session.save(), tapes)};
+}
+
+LoadedState decode(const py::bytes& state, const std::tuple<Names, Names, Names, Names>& names) {
+  return decode_state(std::string_view(state), machine_names(names));
+}
+
+}  // namespace
+
+void bind_state(py::module_& m) {
+  py::class_<LoadedState>(m, "LoadedState")
+      .def_readonly("tapes", &LoadedState::tapes)
+      .def_readonly("tapes_in_file", &LoadedState::tapes_in_file)
+      .def_readonly("tapes_dropped", &LoadedState::tapes_dropped)
+      .def_readonly("machine_changed", &LoadedState::machine_changed)
+      .def(
+          "give", [](const LoadedState& self, Session& session) { session.restore(self.session); }, py::arg("session"));
+
+  m.def("encode_state", &encode, py::arg("names"), py::arg("session"), py::arg("tapes"));
+  m.def("decode_state", &decode, py::arg("state"), py::arg("names"));
+}
+
+}  // namespace ordeal::bindings

@@ -1,0 +1,24 @@
+// What a session must remember to go on in another process: plain values, without snapshots.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "core/corpus.h"
+#include "core/coverage_map.h"
+#include "core/rng.h"
+#include "core/swarm.h"
+
+namespace ordeal {
+
+struct SessionState {
+  std::uint64_t runs = 0;  // the number of the last run
+  Rng::State schedule{};
+  std::uint64_t next_checkpoint = 1;
+  std::uint64_t checkpoints_saved = 0;
+  std::vector<Checkpoint> checkpoints;  // oldest first
+  SwarmState swarm;
+  CoverageState coverage;
+};
+
+}  // namespace ordeal

@@ -1,0 +1,321 @@
+"""Saves what an exploration knows while it runs, and lets another process go on as if it had not stopped."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ordeal import _native
+from ordeal.bucket import traceback_text
+from ordeal.driver import Driver
+from ordeal.errors import StateError
+from ordeal.findings import Finding, Findings
+from ordeal.report import counted, error_message
+from ordeal.result import SnapshotKind
+from ordeal.state_file import (
+    Header,
+    Option,
+    SavedFile,
+    SavedFinding,
+    SavedMonitor,
+    SavedOrigin,
+    check_writable,
+    damaged,
+    read_state,
+    versions,
+    write_state,
+)
+from ordeal.targets import Target
+from ordeal.tracer import Origin
+
+if TYPE_CHECKING:
+    from ordeal.exploration import Settings, Tally
+
+#: How often the state is saved while exploring, in seconds.
+PERIOD_SECONDS = 30.0
+#: How the note of a result begins when the state could not be written.
+NOT_SAVED = "The state was not saved"
+#: Settings that decide the search. Another seed is refused, another value of the others is noted.
+DECIDING = (
+    "seed",
+    "max_checkpoints",
+    "checkpoint_prob",
+    "checkpoint_strategy",
+    "fault_toggle_prob",
+    "seed_mutation_prob",
+    "steps_per_run",
+    "rule_swarm",
+    "fault_swarm",
+    "coverage",
+)
+
+
+@dataclass(slots=True)
+class Learnt:
+    """What an exploration learns outside of its session.
+
+    ``seconds_before`` is how long earlier processes explored. ``rule_files`` holds the monitor's file ids, by rule.
+    """
+
+    tally: Tally
+    findings: Findings
+    kind: SnapshotKind = "copy"
+    seconds_before: float = 0.0
+    productive: list[tuple[Origin, _native.Tape]] = field(default_factory=list)
+    rule_files: dict[int, set[int]] = field(default_factory=dict)
+
+
+class Saver:
+    """Writes the state of one exploration to ``save_to`` and reads one from ``resume_from``, each where it is given."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        driver: Driver,
+        targets: list[Target],
+        session: _native.Session,
+        *,
+        save_to: Path | None,
+        resume_from: Path | None,
+    ) -> None:
+        self._settings = settings
+        self._faults = [fault.name for fault in driver.faults]
+        self._rules = [rule.name for rule in driver.definition.rules]
+        initializers = [rule.name for rule in driver.definition.initializers]
+        self._names = (self._rules, initializers, self._faults, list(driver.definition.argument_names))
+        self._targets = targets
+        self._session = session
+        self._save_to = save_to
+        self._resume_from = resume_from
+        self._started = time.monotonic()
+        self._due = self._started + PERIOD_SECONDS
+
+    # -- saving -------------------------------------------------------------------------------------------------------
+
+    def check(self) -> None:
+        """Find out before the first run whether the state can be saved.
+
+        Raises:
+            StateError: it cannot.
+        """
+        if self._save_to is not None:
+            check_writable(self._save_to)
+
+    def save_when_due(self, learnt: Learnt, monitor: _native.Monitor | None) -> None:
+        """Save when the last time is long ago. Between two runs; it changes nothing in what follows."""
+        if self._save_to is not None and time.monotonic() >= self._due:
+            self.save(learnt, monitor)
+            self._due = time.monotonic() + PERIOD_SECONDS
+
+    def save(self, learnt: Learnt, monitor: _native.Monitor | None) -> None:
+        """Save, if that was asked for. What cannot be written is noted: the exploration itself is worth more."""
+        if self._save_to is None:
+            return
+        tapes = [finding.tape for finding in learnt.findings.all()] + [tape for _, tape in learnt.productive]
+        engine = _native.encode_state(self._names, self._session, tapes)
+        tally = learnt.tally
+        # A later success makes up for an earlier failure.
+        tally.notes = [text for text in tally.notes if not text.startswith(NOT_SAVED)]
+        try:
+            write_state(self._save_to, self._header(learnt, monitor), engine)
+        except StateError as error:
+            tally.note(f"{NOT_SAVED}: {error.message}.")
+
+    def _header(self, learnt: Learnt, monitor: _native.Monitor | None) -> Header:
+        return Header(
+            versions=versions(),
+            test_class=self._settings.test_class,
+            options=self._options(),
+            tally=_counts(learnt.tally),
+            notes=list(learnt.tally.notes),
+            seconds=learnt.seconds_before + time.monotonic() - self._started,
+            snapshot_kind=learnt.kind,
+            findings=[self._saved_finding(finding) for finding in learnt.findings.all()],
+            unfaithful=learnt.findings.unfaithful(),
+            productive=[self._saved_origin(origin) for origin, _ in learnt.productive],
+            monitor=None if monitor is None else self._saved_monitor(monitor),
+            rule_files={self._rules[rule]: sorted(files) for rule, files in sorted(learnt.rule_files.items())},
+        )
+
+    def _options(self) -> dict[str, Option]:
+        options: dict[str, Option] = {name: getattr(self._settings, name) for name in DECIDING}
+        options["target_modules"] = [target.name for target in self._targets]
+        return options
+
+    def _saved_origin(self, origin: Origin) -> SavedOrigin:
+        swarm = None
+        if origin.swarm is not None:
+            rules, faults = origin.swarm
+            swarm = (_chosen(self._rules, rules), _chosen(self._faults, faults))
+        return SavedOrigin(run_id=origin.run_id, checkpoint=origin.checkpoint, edges=origin.edges, swarm=swarm)
+
+    def _saved_finding(self, finding: Finding) -> SavedFinding:
+        return SavedFinding(
+            bucket=_writable_text(finding.bucket),
+            origin=self._saved_origin(finding.origin),
+            error_type=type(finding.error).__name__,
+            error_message=_writable_text(error_message(finding.error)),
+            traceback=_writable_text(finding.error_traceback or traceback_text(finding.error)),
+            count=finding.count,
+            flaky=finding.flaky,
+        )
+
+    def _saved_monitor(self, monitor: _native.Monitor) -> SavedMonitor:
+        files, touched, codes, events = monitor.save()
+        return SavedMonitor(
+            level=monitor.level,
+            files=[self._saved_file(path, lines) for path, lines in files],
+            touched=touched,
+            codes=codes,
+            events=events,
+        )
+
+    def _saved_file(self, path: str, lines: list[int]) -> SavedFile:
+        for target in self._targets:
+            root = Path(target.path).resolve()
+            if Path(path).is_relative_to(root):
+                return SavedFile(target=target.name, path=Path(path).relative_to(root).as_posix(), lines=lines)
+        return SavedFile(target="", path=_writable_text(path), lines=lines)
+
+    # -- resuming -----------------------------------------------------------------------------------------------------
+
+    def resume(self, learnt: Learnt, monitor: _native.Monitor | None) -> None:
+        """Put what was saved into the session, the monitor (which has started) and ``learnt``.
+
+        Raises:
+            StateError: the file cannot be read, belongs to another exploration, or nothing in it applies any more.
+        """
+        path = self._resume_from
+        if path is None:
+            return
+        header, engine = read_state(path)
+        self._check_same_exploration(path, header)
+        try:
+            loaded = _native.decode_state(engine, self._names)
+            loaded.give(self._session)
+            self._put_back(header, loaded.tapes, learnt)
+            if monitor is not None and header.monitor is not None:
+                self._put_back_monitor(header.monitor, header.rule_files, learnt, monitor)
+        except (ValueError, TypeError, OverflowError) as error:
+            raise damaged(path, error) from error
+        self._check_what_applies(path, loaded)
+        self._note_changes(header, loaded, learnt.tally)
+
+    def _check_same_exploration(self, path: Path, header: Header) -> None:
+        if header.test_class != self._settings.test_class:
+            raise StateError(
+                f"the state {path} is one of {header.test_class}, not of {self._settings.test_class}",
+                hint="resume it with the class that it was saved for, or explore again without `--resume`",
+            )
+        seed = header.options.get("seed")
+        if seed != self._settings.seed:
+            raise StateError(
+                f"the state {path} was explored with seed {seed}, not {self._settings.seed}",
+                hint=f"give the same seed (`--seed {seed}`), or explore again without `--resume`",
+            )
+
+    def _put_back(self, header: Header, tapes: list[_native.Tape | None], learnt: Learnt) -> None:
+        if len(tapes) != len(header.findings) + len(header.productive):
+            raise ValueError(
+                f"{len(tapes)} tapes for {len(header.findings)} findings and {len(header.productive)} runs"
+            )
+        for name, value in header.tally.items():
+            if name not in _counts(learnt.tally):
+                raise ValueError(f"unknown count {name!r}")
+            setattr(learnt.tally, name, value)
+        # First what the earlier process noted, in its order, as if this one had noted it.
+        fresh, learnt.tally.notes = learnt.tally.notes, list(header.notes)
+        for text in fresh:
+            learnt.tally.note(text)
+        learnt.kind = header.snapshot_kind
+        learnt.seconds_before = max(0.0, header.seconds)
+        of_findings, of_runs = tapes[: len(header.findings)], tapes[len(header.findings) :]
+        learnt.findings.restore(
+            [self._finding(saved, tape) for saved, tape in zip(header.findings, of_findings, strict=True) if tape],
+            header.unfaithful,
+        )
+        learnt.productive.extend(
+            (self._origin(saved), tape) for saved, tape in zip(header.productive, of_runs, strict=True) if tape
+        )
+
+    def _finding(self, saved: SavedFinding, tape: _native.Tape) -> Finding:
+        error = _error_of_earlier_process(saved.error_type, saved.error_message)
+        finding = Finding(saved.bucket, tape, self._origin(saved.origin), error, saved.count, saved.flaky)
+        finding.error_traceback = saved.traceback
+        return finding
+
+    def _origin(self, saved: SavedOrigin) -> Origin:
+        swarm = None
+        if saved.swarm is not None:
+            rules, faults = saved.swarm
+            swarm = ([name in rules for name in self._rules], [name in faults for name in self._faults])
+        return Origin(saved.run_id, saved.checkpoint, swarm, saved.edges)
+
+    def _put_back_monitor(
+        self, saved: SavedMonitor, rule_files: dict[str, list[int]], learnt: Learnt, monitor: _native.Monitor
+    ) -> None:
+        if saved.level != monitor.level:
+            monitor.set_level(saved.level)
+        paths = [self._path(file) for file in saved.files]
+        files = [(path, file.lines) for path, file in zip(paths, saved.files, strict=True)]
+        monitor.restore(files, saved.touched, saved.codes, saved.events)
+        ids = {path: number for number, path in enumerate(monitor.files())}
+        for rule, numbers in rule_files.items():
+            if rule in self._rules:
+                known = {ids[paths[number]] for number in numbers if 0 <= number < len(paths) and paths[number] in ids}
+                learnt.rule_files[self._rules.index(rule)] = known
+
+    def _path(self, file: SavedFile) -> str:
+        for target in self._targets:
+            if target.name == file.target:
+                found = (Path(target.path).resolve() / file.path) if file.path != "." else Path(target.path).resolve()
+                if found.is_file():
+                    return str(found)
+        return file.path
+
+    @staticmethod
+    def _check_what_applies(path: Path, loaded: _native.LoadedState) -> None:
+        if loaded.tapes_in_file and loaded.tapes_dropped == loaded.tapes_in_file:
+            raise StateError(
+                f"nothing in the state {path} applies any more: each of its {counted(loaded.tapes_in_file, 'tape')} "
+                "names a rule, a fault or an argument that the class does not have now",
+                hint="explore again without `--resume`",
+            )
+
+    def _note_changes(self, header: Header, loaded: _native.LoadedState, tally: Tally) -> None:
+        if loaded.tapes_dropped:
+            tally.note(
+                f"{loaded.tapes_dropped} of {counted(loaded.tapes_in_file, 'tape')} of the resumed state were dropped: "
+                "they name rules, faults or arguments that the class does not have now."
+            )
+        elif loaded.machine_changed:
+            tally.note("The rules or faults of the class have changed since the resumed state was saved.")
+        for name, now in self._options().items():
+            if name in header.options and header.options[name] != now:
+                tally.note(f"{name} is {now!r} since the resumed state was saved with {header.options[name]!r}.")
+        for what, version in versions().items():
+            then = header.versions.get(what, "of an unknown version")
+            if then != version:
+                tally.note(f"The resumed state was saved under {what} {then}; this is {version}.")
+
+
+def _counts(tally: Tally) -> dict[str, int]:
+    values = {each.name: getattr(tally, each.name) for each in dataclasses.fields(tally)}
+    return {name: value for name, value in values.items() if isinstance(value, int)}
+
+
+def _chosen(names: list[str], flags: list[bool]) -> list[str]:
+    return [name for name, on in zip(names, flags, strict=True) if on]
+
+
+def _writable_text(text: str) -> str:
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
+def _error_of_earlier_process(name: str, message: str) -> BaseException:
+    """Stands for an exception that a file cannot hold: its type by name only, and its text."""
+    kind: type[Exception] = type(name, (Exception,), {"__module__": "builtins"})
+    return kind(message)

@@ -1,0 +1,211 @@
+"""The file behind ``--save-state``: what an exploration knows, as bytes that run no code when they are read.
+
+A file is the magic bytes, a version, the length and the SHA-256 of what follows, then one zstd frame. The frame holds a
+JSON header and the bytes of the engine (tapes, corpus, swarm, coverage), each of which is checked field by field.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import platform
+import stat
+import struct
+import tempfile
+from pathlib import Path
+from typing import BinaryIO
+
+import hypothesis
+import msgspec
+
+from ordeal import _native
+from ordeal.errors import StateError
+from ordeal.result import SnapshotKind
+from ordeal.trace_file import write_atomically
+
+MAGIC = b"ordeal-state\n"
+VERSION = 1
+#: Larger files are not read, and nothing above this is unpacked. In bytes.
+PACKED_SIZE_MAX = 256 * 2**20
+UNPACKED_SIZE_MAX = 1024 * 2**20
+#: The first byte of a pickle, which is what other tools keep their state in.
+PICKLE = b"\x80"
+
+_FRAME = struct.Struct("<IQ32s")
+_HEADER_SIZE = struct.Struct("<Q")
+_AFRESH = "explore again without `--resume`"
+
+_Side = tuple[int, bool]
+_Site = tuple[int, int, bool, _Side, _Side]
+_Code = tuple[int, bool, list[int], list[_Site]]
+Option = str | int | float | bool | list[str]
+
+
+class SavedOrigin(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
+    """Where a tape comes from. Of its swarm configuration, the names of the rules and faults that were on."""
+
+    run_id: int
+    checkpoint: int
+    edges: int
+    swarm: tuple[list[str], list[str]] | None
+
+
+class SavedFinding(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
+    """A finding without its tape."""
+
+    bucket: str
+    origin: SavedOrigin
+    error_type: str
+    error_message: str
+    traceback: str
+    count: int
+    flaky: bool
+
+
+class SavedFile(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
+    """A source file, relative to the target that it is part of, and its executed lines."""
+
+    target: str
+    path: str
+    lines: list[int]
+
+
+class SavedMonitor(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
+    """What the monitor goes on with. See ``Monitor.save`` in ``_native.pyi``."""
+
+    level: str
+    files: list[SavedFile]
+    touched: list[int]
+    codes: list[_Code]
+    events: int
+
+
+class Header(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
+    """What an exploration knows outside of its session.
+
+    ``seconds`` is how long it has explored. The tapes of ``findings`` and then those of ``productive`` are kept by the
+    engine, in this order. ``rule_files`` holds for each rule the numbers of the files, in ``monitor``, that it was seen
+    to run.
+    """
+
+    versions: dict[str, str]
+    test_class: str
+    options: dict[str, Option]
+    tally: dict[str, int]
+    notes: list[str]
+    seconds: float
+    snapshot_kind: SnapshotKind
+    findings: list[SavedFinding]
+    unfaithful: dict[str, int]
+    productive: list[SavedOrigin]
+    monitor: SavedMonitor | None
+    rule_files: dict[str, list[int]]
+
+
+def versions() -> dict[str, str]:
+    """What decides, beside the user's own code, which choices give which run."""
+    return {"Python": platform.python_version(), "Hypothesis": hypothesis.__version__, "ordeal": _native.__version__}
+
+
+def check_writable(path: Path) -> None:
+    """Find out before hours of work whether a state can be saved to ``path``; makes its folder.
+
+    Raises:
+        StateError: it cannot.
+    """
+    if path.is_dir():
+        raise StateError(f"cannot save the state to {path}: it is a folder", hint="name a file in it")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile(prefix=f".{path.name}.", dir=path.parent):
+            pass
+    except OSError as error:
+        raise _unwritable(path, error) from error
+
+
+def write_state(path: Path, header: Header, engine: bytes) -> None:
+    """Write a state whole or not at all.
+
+    Raises:
+        StateError: the file cannot be written.
+    """
+    encoded = msgspec.json.encode(header)
+    frame = _native.compress(b"".join((_HEADER_SIZE.pack(len(encoded)), encoded, engine)))
+    data = b"".join((MAGIC, _FRAME.pack(VERSION, len(frame), hashlib.sha256(frame).digest()), frame))
+    try:
+        write_atomically(path, data)
+    except OSError as error:
+        raise _unwritable(path, error) from error
+
+
+def read_state(path: Path) -> tuple[Header, bytes]:
+    """Read a state: the header, and the bytes of the engine, which are not checked yet.
+
+    Raises:
+        StateError: there is no such file, or it is no undamaged state of a known version.
+    """
+    try:
+        with path.open("rb") as file:
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                raise StateError(f"cannot read the state {path}: it is no file", hint=_AFRESH)
+            frame = _read_frame(path, file)
+    except FileNotFoundError as error:
+        raise StateError(
+            f"there is no state {path}", hint="write the path that `--save-state` was given, or drop `--resume`"
+        ) from error
+    except OSError as error:
+        raise StateError(f"cannot read the state {path}: {error.strerror or error}", hint=_AFRESH) from error
+    try:
+        return _split(_native.decompress(frame, UNPACKED_SIZE_MAX))
+    except (ValueError, RecursionError) as error:
+        raise damaged(path, error) from error
+
+
+def damaged(path: Path, why: object) -> StateError:
+    """The error of a file that no exploration has written."""
+    return StateError(f"the state {path} is damaged: {why}", hint=_AFRESH)
+
+
+def _read_frame(path: Path, file: BinaryIO) -> bytes:
+    start = file.read(len(MAGIC))
+    if start.startswith(PICKLE):
+        raise StateError(
+            f"{path} is a pickle of another tool; it is never loaded, because loading one can run any code",
+            hint=f"{_AFRESH}, and save the state with this ordeal",
+        )
+    if start != MAGIC:
+        what = "is empty" if not start else "is not a state of ordeal"
+        raise StateError(f"{path} {what}", hint="write the path that `--save-state` was given")
+    fixed = file.read(_FRAME.size)
+    if len(fixed) < _FRAME.size:
+        raise damaged(path, "it ends in the middle of its first bytes")
+    version, size, checksum = _FRAME.unpack(fixed)
+    if version != VERSION:
+        raise StateError(
+            f"the state {path} has version {version}; this ordeal reads version {VERSION}",
+            hint="resume it with the ordeal that saved it, or explore again without `--resume`",
+        )
+    left = os.fstat(file.fileno()).st_size - file.tell()
+    if size != left or size > PACKED_SIZE_MAX:
+        raise damaged(path, f"{size} bytes should follow its first ones, and {left} do (at most {PACKED_SIZE_MAX})")
+    frame = file.read(size)
+    if hashlib.sha256(frame).digest() != checksum:
+        raise damaged(path, "its checksum does not fit")
+    return frame
+
+
+def _split(data: bytes) -> tuple[Header, bytes]:
+    if len(data) < _HEADER_SIZE.size:
+        raise ValueError("it ends before its header")
+    (size,) = _HEADER_SIZE.unpack_from(data)
+    if size > len(data) - _HEADER_SIZE.size:
+        raise ValueError(f"its header claims {size} bytes of {len(data)}")
+    end = _HEADER_SIZE.size + size
+    return msgspec.json.decode(data[_HEADER_SIZE.size : end], type=Header), data[end:]
+
+
+def _unwritable(path: Path, error: OSError) -> StateError:
+    return StateError(
+        f"cannot save the state to {path}: {error.strerror or error}",
+        hint="name another path, or change the rights of this one",
+    )

@@ -1,0 +1,33 @@
+"""Fixtures that several test modules of the facade use."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+import textwrap
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from .monitored import MakeModule
+
+
+@pytest.fixture
+def make_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[MakeModule]:
+    """Write modules below a directory of their own, import them, and forget them afterwards."""
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    known = set(sys.modules)
+
+    def make(source: str, name: str = "sut", *, import_it: bool = True) -> ModuleType:
+        path = tmp_path.joinpath(*name.split(".")).with_suffix(".py")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(textwrap.dedent(source))
+        importlib.invalidate_caches()
+        return importlib.import_module(name) if import_it else ModuleType("unused")
+
+    yield make
+    for name in set(sys.modules) - known:
+        del sys.modules[name]
