@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 import sys
-import textwrap
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
@@ -17,27 +14,13 @@ from ordeal import _native
 from ordeal.gaps import CODE_CHARS_MAX, Gaps, find_gaps
 from ordeal.targets import Target, resolve_targets
 
-MakeModule = Callable[..., ModuleType]
+from .monitored import MakeModule
 
 
-@pytest.fixture
-def make_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[MakeModule]:
-    """Write modules into the working directory of this test, import them, and forget them afterwards."""
+@pytest.fixture(autouse=True)
+def in_its_own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Gaps name files relative to the working directory."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.syspath_prepend(str(tmp_path))
-    monkeypatch.setattr(sys, "dont_write_bytecode", True)
-    known = set(sys.modules)
-
-    def make(source: str, name: str = "sut", *, import_it: bool = True) -> ModuleType:
-        path = tmp_path.joinpath(*name.split(".")).with_suffix(".py")
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(textwrap.dedent(source))
-        importlib.invalidate_caches()
-        return importlib.import_module(name) if import_it else ModuleType("unused")
-
-    yield make
-    for name in set(sys.modules) - known:
-        del sys.modules[name]
 
 
 def traced(targets: list[Target], call: Callable[[], Any] | None) -> Gaps:

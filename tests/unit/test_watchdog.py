@@ -1,0 +1,89 @@
+"""A step that takes too long is ended; everything else is left alone."""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from ordeal.watchdog import Watchdog
+
+
+class TooLongError(Exception):
+    """What the watchdogs of these tests raise."""
+
+
+def spin(seconds: float) -> None:
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        pass
+
+
+@pytest.fixture(autouse=True)
+def alarm_left_as_found() -> Iterator[None]:
+    handler = signal.getsignal(signal.SIGALRM)
+    yield
+    assert signal.getsignal(signal.SIGALRM) is handler
+    assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
+
+
+def test_a_step_is_ended_after_its_limit() -> None:
+    watchdog = Watchdog(0.1, TooLongError)
+    watchdog.step += 1
+    watchdog.armed = True
+    with watchdog.watching(), pytest.raises(TooLongError):
+        spin(10)
+
+
+def test_steps_below_the_limit_go_on_however_many() -> None:
+    watchdog = Watchdog(0.2, TooLongError)
+    with watchdog.watching():
+        watchdog.armed = True
+        for _ in range(20):
+            watchdog.step += 1
+            spin(0.02)
+
+
+def test_nothing_is_ended_outside_of_user_code() -> None:
+    watchdog = Watchdog(0.05, TooLongError)
+    with watchdog.watching():
+        watchdog.step += 1
+        watchdog.armed = False
+        spin(0.3)
+
+
+def test_no_limit_means_no_timer() -> None:
+    with Watchdog(0.0, TooLongError).watching():
+        assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
+
+
+def test_another_thread_has_no_timer_and_no_error() -> None:
+    errors: list[BaseException] = []
+
+    def watched() -> None:
+        try:
+            with Watchdog(0.05, TooLongError).watching():
+                spin(0.2)
+        except BaseException as error:  # noqa: BLE001 - whatever it is, the test tells
+            errors.append(error)
+
+    thread = threading.Thread(target=watched)
+    thread.start()
+    thread.join()
+    assert errors == []
+
+
+def test_the_timer_of_somebody_else_comes_back() -> None:
+    rung: list[int] = []
+    before = signal.signal(signal.SIGALRM, lambda *_: rung.append(1))
+    signal.setitimer(signal.ITIMER_REAL, 30.0)
+    try:
+        with Watchdog(1.0, TooLongError).watching():
+            pass
+        assert signal.getitimer(signal.ITIMER_REAL)[0] > 0
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+        signal.signal(signal.SIGALRM, before)
