@@ -181,7 +181,7 @@ def test_the_test_case_runs_under_unittest() -> None:
             assert not self.active_faults
 
     case: Any = Machine.TestCase
-    case.settings = settings(case.settings, max_examples=10, database=None)
+    case.settings = settings(case.settings, max_examples=200, derandomize=True, database=None)
     result = unittest.TestResult()
     case("runTest").run(result)
     assert len(result.failures) + len(result.errors) == 1
