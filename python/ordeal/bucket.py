@@ -50,16 +50,17 @@ class Bucketer:
 
 def _is_machinery(path: str) -> bool:
     """Whether frames of this file are never the place where a test or its target failed."""
-    return path.startswith(("<frozen", *_machinery_folders()))
+    return path.startswith(_machinery_places())
 
 
 @cache
-def _machinery_folders() -> tuple[str, ...]:
-    """Where the packages that run a test lie: by their place, as a project may have a folder of the same name."""
+def _machinery_places() -> tuple[str, ...]:
+    """How the files of the machinery begin: by their place, as a project may have a folder of the same name."""
     specs = [importlib.util.find_spec(name) for name in _MACHINERY]
-    return tuple(
+    folders = [
         f"{folder}{os.sep}" for spec in specs if spec is not None for folder in spec.submodule_search_locations or ()
-    )
+    ]
+    return ("<frozen", *folders)
 
 
 def is_in_bucket(error: BaseException, bucket: str) -> bool:

@@ -22,7 +22,7 @@ ReportFormat = Literal["text", "json", "both"]
 
 RNG_SEED_MAX = 2**64 - 1
 WORKERS_MAX = 4096
-STEPS_MAX = 10_000
+STEPS_MAX = 10_000  # a tape holds no more
 CHECKPOINTS_MAX = 65_536
 # Counts travel to the engine as signed 64-bit integers.
 _COUNT_MAX = 2**63 - 1

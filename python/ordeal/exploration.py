@@ -121,14 +121,7 @@ class Exploration:
         self._maker = TraceMaker(settings.test_class, settings.seed, definition, driver.faults)
         self._findings = Findings(self._replayer, self._maker)
         self._learnt = Learnt(self._tally, self._findings)
-        self._saver = Saver(
-            settings,
-            driver,
-            targets,
-            self._session,
-            save_to=settings.save_state_to,
-            resume_from=settings.resume_from,
-        )
+        self._saver = Saver(settings, driver, targets, self._session)
         self._has_news = False  # the run that is under way brought something new
         self._started = 0.0
 
@@ -171,17 +164,19 @@ class Exploration:
                 if settings.progress is not None:
                     settings.progress(self._progress())
         except KeyboardInterrupt:
-            if self._session.running:
-                self._session.end_run()
+            self._end_broken_run()
             return "interrupted"
         except OrdealError as error:
             if not self._findings:
                 raise
             # What was found is worth more than the end of the exploration.
-            if self._session.running:
-                self._session.end_run()
+            self._end_broken_run()
             self._tally.note(f"Exploring stopped in run {self._tally.runs + 1}: {error.message}.")
             return "stuck"
+
+    def _end_broken_run(self) -> None:
+        if self._session.running:
+            self._session.end_run()
 
     def _one_run(self) -> None:
         session, tally = self._session, self._tally

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from hypothesis.errors import InvalidDefinition
 
+from ordeal.config import CHECKPOINTS_MAX, RNG_SEED_MAX, STEPS_MAX
 from ordeal.errors import ConfigError, MachineError
 from ordeal.exploration import Exploration, Progress, Settings
 from ordeal.machine import MachineFactory, class_path, make_driver
@@ -19,9 +20,6 @@ __all__ = ["ExplorationResult", "Explorer", "Failure", "ProgressSnapshot"]
 
 STRATEGIES = ("energy", "uniform", "recent")
 LEVELS = ("auto", "novelty", "counts")
-SEED_MAX = 2**64 - 1
-#: A tape holds no more steps.
-STEPS_MAX = 10_000
 
 
 class Explorer:
@@ -81,8 +79,8 @@ class Explorer:
         rule_timeout: float | None = None,
         coverage: str = "auto",
     ) -> None:
-        self.seed = _integer("seed", seed, 0, SEED_MAX)
-        self.max_checkpoints = _integer("max_checkpoints", max_checkpoints, 0, 65_536)
+        self.seed = _integer("seed", seed, 0, RNG_SEED_MAX)
+        self.max_checkpoints = _integer("max_checkpoints", max_checkpoints, 0, CHECKPOINTS_MAX)
         self.checkpoint_prob = _number("checkpoint_prob", checkpoint_prob, 0.0, 1.0)
         self.checkpoint_strategy = _one_of("checkpoint_strategy", checkpoint_strategy, STRATEGIES)
         self.fault_toggle_prob = _number("fault_toggle_prob", fault_toggle_prob, 0.0, 1.0)

@@ -69,7 +69,7 @@ class Learnt:
 
 
 class Saver:
-    """Writes the state of one exploration to ``save_to`` and reads one from ``resume_from``, each where it is given."""
+    """Writes the state of one exploration and reads an earlier one, where ``settings`` names a file for it."""
 
     def __init__(
         self,
@@ -77,9 +77,6 @@ class Saver:
         driver: Driver,
         targets: list[Target],
         session: _native.Session,
-        *,
-        save_to: Path | None,
-        resume_from: Path | None,
     ) -> None:
         self._settings = settings
         self._faults = [fault.name for fault in driver.faults]
@@ -88,8 +85,8 @@ class Saver:
         self._names = (self._rules, initializers, self._faults, list(driver.definition.argument_names))
         self._targets = targets
         self._session = session
-        self._save_to = save_to
-        self._resume_from = resume_from
+        self._save_to = settings.save_state_to
+        self._resume_from = settings.resume_from
         self._started = time.monotonic()
         self._due = self._started + PERIOD_SECONDS
 
