@@ -31,7 +31,7 @@ LAYERS: list[set[str]] = [
     {"__init__", "cli"},
     {"__main__"},
 ]
-TALKERS = ("python/ordeal/report.py", "python/ordeal/cli/")
+TALKERS = ("python/ordeal/report/", "python/ordeal/cli/")
 # Hypothesis hands a Random to the strategies that ask for one, and faults draw from one; both are seeded there.
 CHANCE_IN_PYTHON = {"python/ordeal/_hypothesis.py", "python/ordeal/faults/randomness.py"}
 
@@ -180,7 +180,7 @@ def only_report_and_cli_talk(sources: list[Source]) -> Iterator[Finding]:
             continue
         for line, name in calls(source.tree):
             if name in {"print", "click.echo", "click.secho", "sys.stdout.write", "sys.stderr.write"}:
-                yield Finding(source.path, line, f"calls {name}(): return a value and let report.py or cli/ write it")
+                yield Finding(source.path, line, f"calls {name}(): return a value and let report or cli/ write it")
 
 
 def layer_of(component: str) -> int | None:
