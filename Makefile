@@ -1,12 +1,13 @@
 # The commands of a checkout. Each makes what it needs first: the virtual environment, the system packages, the build.
 #
-#   make demo     explore the shipped example until its planted bugs are found
-#   make test     every check and every test
-#   make build    the extension and an editable install in .venv
-#   make lint     formats, lint and types alone
-#   make format   rewrite the sources in the house format
-#   make bench    run the benchmarks and print their tables
-#   make clean    remove what the above made, .venv included
+#   make demo          explore the shipped example until its planted bugs are found
+#   make test          every check and every test
+#   make build         the extension and an editable install in .venv
+#   make lint          formats, lint and types alone
+#   make format        rewrite the sources in the house format
+#   make bench         run the benchmarks and print their tables
+#   make fuzz-traces   load 100,000 damaged trace files under the sanitizers
+#   make clean         remove what the above made, .venv included
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
@@ -27,7 +28,7 @@ cpp_headers := $(filter %.h,$(cpp_files))
 extension_inputs := CMakeLists.txt $(shell find cpp)
 tidy_stamps := $(patsubst %.cpp,build/tidy/%.ok,$(filter cpp/%.cpp,$(cpp_files)))
 
-.PHONY: demo test build lint format bench clean
+.PHONY: demo test build lint format bench fuzz-traces clean
 .PHONY: checks check-shell check-ruff check-format check-types check-clang-format sanitized check-core check-bindings test-python
 
 build: $(VENV)/stamp-build
@@ -50,6 +51,9 @@ format: build
 bench: build
 	@tools/system-packages bench
 	@tools/bench
+
+fuzz-traces: sanitized
+	@ORDEAL_MUTATED_FILES=100000 tools/test-bindings build/san $(VENV) tests/unit/test_trace_mutations.py
 
 clean:
 	rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache

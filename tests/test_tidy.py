@@ -19,21 +19,32 @@ FUNCTION_LINES_MAX = 70
 
 # The facade from the ground up: a module imports only from the lines above its own.
 LAYERS: list[set[str]] = [
-    {"_native", "bucket", "code_layout", "draws", "errors", "literals", "report", "rule_timeout", "watchdog"},
-    {"_hypothesis", "class_path", "config", "faults", "result", "targets", "trace_file"},
-    {"chaos", "gaps", "recorder", "state_file"},
-    {"driver", "snapshot", "tracer"},
-    {"lowering", "machine", "replayer"},
-    {"bench", "findings"},
-    {"saver"},
-    {"exploration", "generated_tests", "rerun"},
-    {"explore", "trace"},
-    {"__init__", "cli"},
+    {"_native", "bucket", "callable_module", "code_layout", "draws", "errors", "literals", "rule_timeout", "watchdog"},
+    {"gate", "invariants", "outcome", "properties", "reporting", "strategies"},
+    {"assertions", "buggify", "quickcheck"},
+    {"buggify_draws", "chaos_mode", "simulate"},
+    {"untrusted_json"},
+    {"_hypothesis", "class_path", "code_imports", "config", "faults", "result", "seed_paths", "targets", "trace_file"},
+    {"chaos", "gaps", "recorder", "state_file", "target_digests"},
+    {"driver", "model", "snapshot", "tracer"},
+    {"lowering", "machine", "replayer", "value_choices"},
+    {"bench", "example_database", "findings", "path_shrinking"},
+    {"rerun", "saver"},
+    {"seed_corpus"},
+    {"class_seeds", "fresh_process", "replay_child"},
+    {"exploration", "generated_tests"},
+    {"explore", "pytest_projects", "trace"},
+    {"__init__", "cli", "pytest_chaos", "pytest_seeds", "pytest_timeouts"},
     {"__main__"},
 ]
-TALKERS = ("python/ordeal/report/", "python/ordeal/cli/")
-# Hypothesis hands a Random to the strategies that ask for one, and faults draw from one; both are seeded there.
-CHANCE_IN_PYTHON = {"python/ordeal/_hypothesis.py", "python/ordeal/faults/randomness.py"}
+TALKERS = ("python/ordeal/reporting/", "python/ordeal/cli/")
+# Hypothesis hands a Random to the strategies that ask for one, faults draw from one, and --chaos-seed is for the one
+# of the program; all of them are seeded there.
+CHANCE_IN_PYTHON = {
+    "python/ordeal/_hypothesis.py",
+    "python/ordeal/faults/randomness.py",
+    "python/ordeal/pytest_chaos.py",
+}
 
 # Runs the test functions that it has just written, from literals and the names of a class in memory, to see that they
 # come true; no text of a file reaches it.
@@ -174,13 +185,13 @@ def loading_runs_no_code(sources: list[Source]) -> Iterator[Finding]:
                 yield Finding(source.path, line, f"calls {name}(): parse the text, never run it")
 
 
-def only_report_and_cli_talk(sources: list[Source]) -> Iterator[Finding]:
+def only_reporting_and_cli_talk(sources: list[Source]) -> Iterator[Finding]:
     for source in sources:
         if not source.is_python("python/") or source.path.startswith(TALKERS):
             continue
         for line, name in calls(source.tree):
             if name in {"print", "click.echo", "click.secho", "sys.stdout.write", "sys.stderr.write"}:
-                yield Finding(source.path, line, f"calls {name}(): return a value and let report or cli/ write it")
+                yield Finding(source.path, line, f"calls {name}(): return a value and let reporting or cli/ write it")
 
 
 def layer_of(component: str) -> int | None:
@@ -355,7 +366,7 @@ RULES: list[Rule] = [
     core_knows_no_python,
     only_bindings_h_includes_pybind11,
     loading_runs_no_code,
-    only_report_and_cli_talk,
+    only_reporting_and_cli_talk,
     imports_point_downward,
     core_sources_have_tests,
     files_say_what_they_are_for,
@@ -392,7 +403,7 @@ OFFENCES: list[tuple[Rule, str, str, int]] = [
     (only_bindings_h_includes_pybind11, "cpp/bindings/x.cpp", "#include <pybind11/stl.h>", 1),
     (loading_runs_no_code, "python/ordeal/x.py", "import pickle", 1),
     (loading_runs_no_code, "python/ordeal/x.py", "x = 1\neval('x')", 2),
-    (only_report_and_cli_talk, "python/ordeal/explore.py", "print('done')", 1),
+    (only_reporting_and_cli_talk, "python/ordeal/explore.py", "print('done')", 1),
     (imports_point_downward, "python/ordeal/trace.py", "from ordeal.explore import Explorer", 1),
     (imports_point_downward, "python/ordeal/faults/io.py", "from ..chaos import ChaosTest", 1),
     (imports_point_downward, "python/ordeal/faults/io.py", "from .. import chaos", 1),

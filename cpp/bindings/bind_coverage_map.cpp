@@ -31,6 +31,7 @@ void bind_coverage_map(py::module_& m) {
              const Fresh fresh = map.take_fresh();
              return py::make_tuple(fresh.edges, fresh.buckets);
            })
+      .def("forget", &CoverageMap::forget)
       .def("add_feature", &CoverageMap::add_feature, py::arg("key"))
       .def("keys", &CoverageMap::keys)
       .def_property_readonly("edges_seen", &CoverageMap::edges_seen)

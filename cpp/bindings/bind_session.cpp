@@ -112,7 +112,13 @@ void bind_session(py::module_& m) {
       .def_property_readonly("source", &Replay::source, py::return_value_policy::reference_internal)
       .def_property_readonly("tape", &Replay::realized, py::return_value_policy::copy)
       .def_property_readonly("position", &Replay::position)
-      .def_property_readonly("rejected", &Replay::rejected);
+      .def_property_readonly("rejected", &Replay::rejected)
+      .def(
+          "unused",
+          [](const Replay& self, const std::vector<std::uint32_t>& in_body, bool finished) {
+            return self.unused(in_body, finished);
+          },
+          py::arg("in_body"), py::arg("finished"));
 }
 
 }  // namespace ordeal::bindings

@@ -1,5 +1,6 @@
 // Binds Shrinker, asked and told from Python.
 #include "bindings/bindings.h"
+#include "core/replay.h"
 #include "core/shrinker.h"
 
 namespace ordeal::bindings {
@@ -8,8 +9,15 @@ void bind_shrinker(py::module_& m) {
   py::class_<Shrinker>(m, "Shrinker")
       .def(py::init<Tape>(), py::arg("failing"))
       .def("candidate", &Shrinker::candidate)
-      .def("accept", &Shrinker::accept, py::arg("realized"))
-      .def("refuse", &Shrinker::refuse)
+      .def(
+          "accept", [](Shrinker& self, const Replay& replay) { self.accept(replay.realized(), replay.domains()); },
+          py::arg("replay"))
+      .def(
+          "accept", [](Shrinker& self, const Tape& realized) { self.accept(realized); }, py::arg("realized"))
+      .def(
+          "refuse", [](Shrinker& self, const Replay& replay) { self.refuse(replay.realized(), replay.domains()); },
+          py::arg("replay"))
+      .def("refuse", [](Shrinker& self) { self.refuse(); })
       .def_property_readonly("current", &Shrinker::current, py::return_value_policy::copy)
       .def_property_readonly("phase", &Shrinker::phase)
       .def_property_readonly("candidates", &Shrinker::candidates);

@@ -7,6 +7,7 @@
 #include "bindings/choice_cast.h"
 #include "core/distributions.h"
 #include "core/source.h"
+#include "core/text.h"
 
 namespace ordeal::bindings {
 namespace {
@@ -14,6 +15,14 @@ namespace {
 py::object recorded(ChoiceSource& source, int kind) {
   const std::optional<Choice> choice = source.recorded(static_cast<ChoiceKind>(kind));
   return choice ? choice_to_python(*choice) : py::none();
+}
+
+py::list recorded_for(const ChoiceSource& source, std::uint32_t name) {
+  py::list choices;
+  for (const Choice& choice : source.recorded_for(name)) {
+    choices.append(choice_to_python(choice));
+  }
+  return choices;
 }
 
 py::object draw_unbounded(ChoiceSource& source, std::optional<std::int64_t> low, std::optional<std::int64_t> high,
@@ -37,9 +46,22 @@ void bind_source(py::module_& m) {
       .def("real", &ChoiceSource::real, py::arg("low"), py::arg("high"), py::arg("allow_nan"),
            py::arg("smallest_nonzero"))
       .def("recorded", &recorded, py::arg("kind"))
+      .def("recorded_for", &recorded_for, py::arg("name"))
       .def("misalign", &ChoiceSource::misalign)
       .def(
           "put", [](ChoiceSource& self, py::handle value) { self.put(choice_from_python(value)); }, py::arg("value"))
+      .def(
+          "note_integer",
+          [](ChoiceSource& self, std::int64_t low, std::int64_t high, std::int64_t simplest) {
+            self.note({low, high, simplest});
+          },
+          py::arg("low"), py::arg("high"), py::arg("simplest"))
+      .def(
+          "note_text",
+          [](ChoiceSource& self, std::int64_t size_min, std::int64_t size_max, std::uint32_t simplest) {
+            self.note({size_min, size_max, rank_of_character(static_cast<char32_t>(simplest))});
+          },
+          py::arg("size_min"), py::arg("size_max"), py::arg("simplest"))
       // Values that are not choices by themselves: parts of one, which the caller records with put().
       .def("raw_unit", [](ChoiceSource& self) { return self.rng().unit(); })
       .def("raw_bits", [](ChoiceSource& self) { return self.rng().next(); })

@@ -22,4 +22,6 @@ PYBIND11_MODULE(_native, m) {
   ordeal::bindings::bind_shrinker(m);
   ordeal::bindings::bind_fault_ablation(m);
   ordeal::bindings::bind_monitor(m);
+  ordeal::bindings::bind_gate(m);
+  ordeal::bindings::bind_rng(m);
 }

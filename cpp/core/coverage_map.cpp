@@ -43,6 +43,14 @@ void CoverageMap::begin_run() noexcept {
 
 Fresh CoverageMap::take_fresh() noexcept { return std::exchange(fresh_, Fresh{}); }
 
+void CoverageMap::forget() noexcept {
+  std::ranges::fill(cells_, Cell{});
+  touched_.clear();
+  features_.clear();
+  fresh_ = {};
+  edges_seen_ = 0;
+}
+
 bool CoverageMap::add_feature(std::uint64_t key) {
   if (features_.contains(key)) {
     return false;

@@ -75,6 +75,9 @@ class CoverageMap {
   // What became fresh since the last call.
   Fresh take_fresh() noexcept;
 
+  // Nothing counts as seen any more, so that keys() tells of what runs from here on alone. Ids stay valid.
+  void forget() noexcept;
+
   // Another kind of feature than an edge (a state hash, a pair of rules); true when the session never saw it.
   bool add_feature(std::uint64_t key);
 

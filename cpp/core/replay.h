@@ -2,7 +2,11 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
 
+#include "core/domain.h"
 #include "core/script.h"
 #include "core/source.h"
 #include "core/tape.h"
@@ -24,16 +28,24 @@ class Replay {
   [[nodiscard]] ChoiceSource& source() noexcept { return source_; }
   // Steps that ran, with the choices that they used.
   [[nodiscard]] const Tape& realized() const noexcept { return realized_; }
+  // What the draws of the realized tape allowed, by the index of the choice.
+  [[nodiscard]] std::vector<Domain> domains() const;
   [[nodiscard]] std::size_t rejected() const noexcept { return rejected_; }
+  // How many recorded choices the steps that ran had no use for, because less was drawn than was recorded. Of the last
+  // of them the arguments named `in_body` do not count: how much is drawn there may depend on what was repaired. Nor
+  // does anything of it where it did not finish.
+  [[nodiscard]] std::size_t unused(std::span<const std::uint32_t> in_body, bool finished) const;
   // Position in the recorded tape of the step returned last, 0 before the first.
   [[nodiscard]] std::size_t position() const noexcept { return position_ == 0 ? 0 : position_ - 1; }
 
  private:
   Tape tape_;
   Tape realized_;
+  ChoiceSource::Notes notes_;
   ChoiceSource source_;
   std::size_t position_ = 0;
-  bool proposed_ = false;  // a step that may still be rejected
+  std::vector<std::size_t> ran_;  // the position of each step of the realized tape
+  bool proposed_ = false;         // a step that may still be rejected
   std::size_t rejected_ = 0;
 };
 

@@ -3,15 +3,43 @@
 #include <utility>
 
 #include "core/check.h"
+#include "core/shrink_choices.h"
+#include "core/shrink_faults.h"
+#include "core/shrink_merges.h"
+#include "core/shrink_references.h"
+#include "core/shrink_steps.h"
+#include "core/shrink_values.h"
 
 namespace ordeal {
+namespace {
 
-Shrinker::Shrinker(Tape failing) : current_(std::move(failing)) {
-  passes_.push_back(std::make_unique<RemoveSteps>(RemoveSteps::Grain::kChunks));
-  passes_.push_back(std::make_unique<RemoveFaults>());
-  passes_.push_back(std::make_unique<RemoveSteps>(RemoveSteps::Grain::kSingle));
-  passes_.push_back(std::make_unique<RemovePairs>());
-  passes_.front()->start(current_);
+// Cheap and large changes first; what helps seldom comes last, when there is little left to try it on.
+std::vector<std::unique_ptr<ShrinkPass>> all_passes() {
+  std::vector<std::unique_ptr<ShrinkPass>> passes;
+  passes.push_back(std::make_unique<RemoveChunks>());
+  passes.push_back(std::make_unique<RemoveFaults>());
+  passes.push_back(std::make_unique<RemoveSteps>());
+  passes.push_back(std::make_unique<SimplifyArguments>());
+  passes.push_back(std::make_unique<LowerFlags>());
+  passes.push_back(std::make_unique<DeleteChoices>());
+  passes.push_back(std::make_unique<LowerTogether>());
+  passes.push_back(std::make_unique<LowerValues>());
+  passes.push_back(std::make_unique<NarrowFaults>());
+  passes.push_back(std::make_unique<MergeReferences>());
+  passes.push_back(std::make_unique<LowerPairs>());
+  passes.push_back(std::make_unique<SortValues>());
+  passes.push_back(std::make_unique<LowerBranches>());
+  passes.push_back(std::make_unique<DeleteCounted>());
+  passes.push_back(std::make_unique<MergeSteps>());
+  passes.push_back(std::make_unique<RemovePairs>());
+  return passes;
+}
+
+}  // namespace
+
+Shrinker::Shrinker(Tape failing) : current_(std::move(failing)), rank_(current_), passes_(all_passes()) {
+  tried_.insert(current_.tape.hash());
+  sweep_ = passes_.front()->sweep(current_);
 }
 
 std::string_view Shrinker::phase() const noexcept {
@@ -26,36 +54,63 @@ std::optional<Tape> Shrinker::candidate() {
       asked_ = true;
       return found;
     }
-    if (++pass_ == passes_.size() && std::exchange(progress_, false)) {
-      pass_ = 0;
-    }
-    if (pass_ < passes_.size()) {
-      passes_[pass_]->start(current_);
-    }
+    next_pass();
   }
   return std::nullopt;
 }
 
 // A tape that was tried before would fail or pass as it did then.
 std::optional<Tape> Shrinker::fresh_candidate() {
-  while (auto found = passes_[pass_]->next(current_)) {
-    if (found->size() < current_.size() && tried_.insert(found->hash()).second) {
+  while (auto found = sweep_->next()) {
+    if (tried_.insert(found->hash()).second) {
       return found;
     }
   }
   return std::nullopt;
 }
 
-void Shrinker::accept(const Tape& realized) {
-  ORDEAL_CHECK(std::exchange(asked_, false), "no candidate waits for an answer");
-  if (realized.size() >= current_.size()) {
-    return;
+void Shrinker::next_pass() {
+  if (++pass_ == passes_.size() && std::exchange(progress_, false)) {
+    pass_ = 0;
   }
-  current_ = realized;
-  progress_ = true;
-  passes_[pass_]->accepted(current_);
+  if (pass_ < passes_.size()) {
+    sweep_ = passes_[pass_]->sweep(current_);
+  }
 }
 
-void Shrinker::refuse() { ORDEAL_CHECK(std::exchange(asked_, false), "no candidate waits for an answer"); }
+void Shrinker::answered() { ORDEAL_CHECK(std::exchange(asked_, false), "no candidate waits for an answer"); }
+
+// The tape that shrinking begins with comes without domains. What ran of a tape of the same shape has them.
+void Shrinker::learn(const Failing& ran) {
+  tried_.insert(ran.tape.hash());
+  if (!knows_domains_ && has_same_shape(ran.tape, current_.tape)) {
+    knows_domains_ = true;
+    current_.domains = ran.domains;
+    rank_ = TapeRank(current_);
+    progress_ = true;  // passes that looked at the tape before did not know
+  }
+}
+
+void Shrinker::accept(Tape realized, std::vector<Domain> domains) {
+  answered();
+  Failing failing(std::move(realized), std::move(domains));
+  learn(failing);
+  TapeRank rank(failing);
+  if (rank >= rank_) {
+    return;
+  }
+  current_ = std::move(failing);
+  rank_ = std::move(rank);
+  knows_domains_ = true;
+  progress_ = true;
+  sweep_->answer(true);
+}
+
+void Shrinker::refuse() { answered(); }
+
+void Shrinker::refuse(Tape realized, std::vector<Domain> domains) {
+  answered();
+  learn(Failing(std::move(realized), std::move(domains)));
+}
 
 }  // namespace ordeal

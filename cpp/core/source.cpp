@@ -1,6 +1,7 @@
 #include "core/source.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <utility>
 
@@ -15,7 +16,9 @@ namespace {
 // little.
 constexpr double kFreshChance = 0.25;
 
-struct RealBounds {
+}  // namespace
+
+struct ChoiceSource::RealBounds {
   double low;
   double high;
   bool allow_nan;
@@ -29,6 +32,17 @@ struct RealBounds {
       return false;
     }
     return value == 0 || std::abs(value) >= smallest_nonzero;
+  }
+
+  // Of a value that is not permitted: the bound that it is beyond, else the simplest.
+  [[nodiscard]] double nearest(double value) const {
+    for (const double bound : {low, high}) {
+      const bool is_beyond = bound == low ? is_below(value, low) : is_below(high, value);
+      if (is_beyond && permits(bound)) {
+        return bound;
+      }
+    }
+    return simplest();
   }
 
   // Zero, else what is nearest to it.
@@ -47,8 +61,6 @@ struct RealBounds {
     return left < right || (left == right && std::signbit(left) && !std::signbit(right));
   }
 };
-
-}  // namespace
 
 void ChoiceSource::live(Rng rng) noexcept {
   rng_ = rng;
@@ -84,9 +96,11 @@ void ChoiceSource::begin_argument(std::uint32_t name) {
     return;
   }
   pending_ = {};
+  may_go_beyond_ = false;
   producer_ = TapeArgument::kNoProducer;
   for (const TapeArgument& argument : tape->arguments(step_)) {
     if (argument.name == name) {
+      may_go_beyond_ = step_ == tape->last_step();
       producer_ = argument.producer;
       pending_ = tape->choices(argument);
       return;
@@ -94,9 +108,18 @@ void ChoiceSource::begin_argument(std::uint32_t name) {
   }
 }
 
+std::span<const Choice> ChoiceSource::recorded_for(std::uint32_t name) const noexcept {
+  if (is_live()) {
+    return {};
+  }
+  const auto arguments = recorded_->arguments(step_);
+  const auto found = std::ranges::find(arguments, name, &TapeArgument::name);
+  return found == arguments.end() ? std::span<const Choice>() : recorded_->choices(*found);
+}
+
 const Choice* ChoiceSource::take(ChoiceKind kind) noexcept {
   if (pending_.empty() || pending_.front().kind != kind) {
-    ++misaligned_;
+    misaligned_ += pending_.empty() && may_go_beyond_ ? 0U : 1U;
     return nullptr;
   }
   const Choice* choice = &pending_.front();
@@ -126,6 +149,11 @@ std::optional<Choice> ChoiceSource::recorded(ChoiceKind kind) {
   return choice == nullptr ? std::nullopt : std::optional<Choice>(*choice);
 }
 
+const Choice* ChoiceSource::take_boolean(double p) {
+  note({.low = p >= 1 ? 1 : 0, .high = p > 0 ? 1 : 0});
+  return take(ChoiceKind::kBoolean);
+}
+
 bool ChoiceSource::boolean(double p) {
   // Impossible and certain outcomes are choices too: the record keeps its shape when p changes.
   bool value = false;
@@ -133,7 +161,7 @@ bool ChoiceSource::boolean(double p) {
     const Choice* choice = suggested(ChoiceKind::kBoolean);
     const bool keep = choice != nullptr && p > 0 && p < 1 && !rng_.chance(kFreshChance);
     value = keep ? choice->number != 0 : rng_.chance(p);
-  } else if (const Choice* choice = take(ChoiceKind::kBoolean)) {
+  } else if (const Choice* choice = take_boolean(p)) {
     value = choice->number != 0;
     if ((value && p <= 0) || (!value && p >= 1)) {
       ++misaligned_;
@@ -146,16 +174,32 @@ bool ChoiceSource::boolean(double p) {
   return value;
 }
 
-std::int64_t ChoiceSource::take_integer(std::int64_t low, std::int64_t high, std::int64_t simplest) noexcept {
+std::int64_t ChoiceSource::take_integer(std::int64_t low, std::int64_t high, std::int64_t simplest) {
+  note({low, high, simplest});
   const Choice* choice = take(ChoiceKind::kInteger);
   if (choice == nullptr) {
     return simplest;
   }
   if (choice->is_big() || choice->number < low || choice->number > high) {
     ++misaligned_;
-    return simplest;
+    return choice->is_big() ? simplest : std::clamp(choice->number, low, high);
   }
   return choice->number;
+}
+
+double ChoiceSource::take_real(const RealBounds& bounds) {
+  const double simplest = bounds.simplest();
+  note({.simplest = std::bit_cast<std::int64_t>(simplest)});
+  const Choice* choice = take(ChoiceKind::kFloat);
+  if (choice == nullptr) {
+    return simplest;
+  }
+  const double value = choice->as_real();
+  if (bounds.permits(value)) {
+    return value;
+  }
+  ++misaligned_;
+  return bounds.nearest(value);
 }
 
 std::int64_t ChoiceSource::live_integer(std::int64_t low, std::int64_t high, std::int64_t simplest) {
@@ -189,13 +233,8 @@ double ChoiceSource::real(double low, double high, bool allow_nan, double smalle
     const Choice* choice = suggested(ChoiceKind::kFloat);
     const bool keep = choice != nullptr && bounds.permits(choice->as_real()) && !rng_.chance(kFreshChance);
     value = keep ? choice->as_real() : draw_real(rng_, low, high, allow_nan, smallest_nonzero);
-  } else if (const Choice* choice = take(ChoiceKind::kFloat); choice == nullptr) {
-    value = bounds.simplest();
-  } else if (bounds.permits(choice->as_real())) {
-    value = choice->as_real();
   } else {
-    ++misaligned_;
-    value = bounds.simplest();
+    value = take_real(bounds);
   }
   put(Choice::real(value));
   return value;

@@ -1,12 +1,15 @@
 // Where the values of a step come from: drawn by chance or read from a tape. Either way they are recorded.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
-#include <string>
+#include <utility>
+#include <vector>
 
 #include "core/choice.h"
+#include "core/domain.h"
 #include "core/rng.h"
 #include "core/tape.h"
 
@@ -15,11 +18,17 @@ namespace ordeal {
 // Writes to the last step of a tape that its owner (a Session or a Replay) keeps. Thread-compatible.
 //
 // Live, a draw takes a value from the generator. Replaying, it takes the next recorded choice of the argument; where
-// the recording has none that fits (the code changed, or steps before it were removed), it takes the simplest value
-// that the constraints allow and counts a misalignment, so that a run always goes on and the caller can tell.
+// the recording has none that fits (the code changed, or the tape was edited), it repairs it - a number out of bounds
+// becomes the nearest bound, everything else the simplest value - and counts a misalignment, so that a run always goes
+// on and the caller can tell. What the last step draws beyond its record is none: the recorded run may have failed
+// before.
 class ChoiceSource {
  public:
-  explicit ChoiceSource(Tape& out) noexcept : out_(&out) {}
+  // What draws allowed: pairs of the choice's index in the tape that is written and its domain, in order.
+  using Notes = std::vector<std::pair<std::size_t, Domain>>;
+
+  // `notes`, where given, gets the domain of each replayed draw; it must outlive the source.
+  explicit ChoiceSource(Tape& out, Notes* notes = nullptr) noexcept : out_(&out), notes_(notes) {}
 
   // Where the choices of the next steps come from. `recorded` must outlive the steps.
   void live(Rng rng) noexcept;
@@ -37,6 +46,8 @@ class ChoiceSource {
   [[nodiscard]] std::uint32_t origin() const { return out_->last_step().origin; }
 
   [[nodiscard]] bool is_live() const noexcept { return recorded_ == nullptr; }
+  // Replaying: the choices recorded for an argument of the current step, whether it has begun or not.
+  [[nodiscard]] std::span<const Choice> recorded_for(std::uint32_t name) const noexcept;
   [[nodiscard]] std::uint64_t misaligned() const noexcept { return misaligned_; }
   void reset_misaligned() noexcept { misaligned_ = 0; }
   [[nodiscard]] Rng& rng() noexcept { return rng_; }
@@ -55,12 +66,22 @@ class ChoiceSource {
   std::optional<Choice> recorded(ChoiceKind kind);
   void put(Choice choice);
   void misalign() noexcept { ++misaligned_; }
+  // Replaying: what the choice that is put next was allowed to be.
+  void note(const Domain& domain) {
+    if (notes_ != nullptr) {
+      notes_->emplace_back(out_->choice_count(), domain);
+    }
+  }
 
  private:
+  struct RealBounds;
+
   const Choice* suggested(ChoiceKind kind) noexcept;
   std::int64_t live_integer(std::int64_t low, std::int64_t high, std::int64_t simplest);
   const Choice* take(ChoiceKind kind) noexcept;
-  std::int64_t take_integer(std::int64_t low, std::int64_t high, std::int64_t simplest) noexcept;
+  const Choice* take_boolean(double p);
+  double take_real(const RealBounds& bounds);
+  std::int64_t take_integer(std::int64_t low, std::int64_t high, std::int64_t simplest);
 
   Tape* out_;
   Rng rng_{0};
@@ -68,8 +89,10 @@ class ChoiceSource {
   const Tape* model_ = nullptr;  // leaned on while live
   TapeStep step_{};
   std::span<const Choice> pending_;
+  bool may_go_beyond_ = false;  // the recorded run may have ended while it drew this argument
   std::int64_t producer_ = TapeArgument::kNoProducer;
   std::uint64_t misaligned_ = 0;
+  Notes* notes_;
 };
 
 }  // namespace ordeal

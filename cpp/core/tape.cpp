@@ -114,6 +114,34 @@ Tape Tape::subset(const std::vector<bool>& keep) const {
   return result;
 }
 
+void Tape::replace_choice(std::size_t index, Choice choice) {
+  ORDEAL_CHECK(index < choices_.size(), "index=" << index << " choices=" << choices_.size());
+  choices_[index] = std::move(choice);
+}
+
+void Tape::replace_producer(std::size_t argument, std::int64_t producer) {
+  ORDEAL_CHECK(argument < arguments_.size(), "argument=" << argument << " arguments=" << arguments_.size());
+  arguments_[argument].producer = producer;
+}
+
+Tape Tape::subset_of_choices(const std::vector<bool>& keep) const {
+  ORDEAL_CHECK(keep.size() == choices_.size(), "keep=" << keep.size() << " choices=" << choices_.size());
+  Tape result;
+  result.steps_ = steps_;
+  result.arguments_ = arguments_;
+  for (TapeArgument& argument : result.arguments_) {
+    const auto begin = static_cast<std::uint32_t>(result.choices_.size());
+    for (std::uint32_t c = argument.choices_begin; c < argument.choices_end; ++c) {
+      if (keep[c]) {
+        result.choices_.push_back(choices_[c]);
+      }
+    }
+    argument.choices_begin = begin;
+    argument.choices_end = static_cast<std::uint32_t>(result.choices_.size());
+  }
+  return result;
+}
+
 // Counts go in before what they count: without them two tapes could flatten to the same row of numbers.
 std::uint64_t Tape::hash() const noexcept {
   const auto is_produced = [](const TapeArgument& argument) { return argument.producer != TapeArgument::kNoProducer; };

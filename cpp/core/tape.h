@@ -1,6 +1,6 @@
 // The tape: every choice of a run in order, held step by step and keyed by the names of rules, faults and arguments.
 //
-// Replay feeds a tape back, a checkpoint is a prefix of one, shrinking removes its steps. There is no second record.
+// Replay feeds a tape back, a checkpoint is a prefix of one, shrinking edits one. There is no second record.
 #pragma once
 
 #include <cstddef>
@@ -28,6 +28,8 @@ constexpr bool is_fault(StepKind kind) noexcept { return kind == StepKind::kFaul
 // the results. The choice itself is a position among the values at that time, which moves when other steps are removed.
 struct TapeArgument {
   static constexpr std::int64_t kNoProducer = -1;
+  // A producer is an origin above this many bits that number the results of the step.
+  static constexpr int kPlaceBits = 20;
 
   std::uint32_t name = 0;
   std::uint32_t choices_begin = 0;
@@ -80,9 +82,20 @@ class Tape {
   [[nodiscard]] std::span<const TapeArgument> arguments(const TapeStep& step) const noexcept;
   [[nodiscard]] std::span<const Choice> choices(const TapeArgument& argument) const noexcept;
   [[nodiscard]] std::size_t choice_count() const noexcept { return choices_.size(); }
+  // Of all steps in order. The choices of a step follow each other, and so do those of its arguments.
+  [[nodiscard]] std::span<const TapeArgument> arguments() const& noexcept { return arguments_; }
+  std::span<const TapeArgument> arguments() && = delete;
+  [[nodiscard]] std::span<const Choice> choices() const& noexcept { return choices_; }
+  std::span<const Choice> choices() && = delete;
+
+  // Editing. The index counts through all steps.
+  void replace_choice(std::size_t index, Choice choice);
+  void replace_producer(std::size_t argument, std::int64_t producer);
 
   // A new tape of the steps whose flag is set; keep.size() == size().
   [[nodiscard]] Tape subset(const std::vector<bool>& keep) const;
+  // A new tape of all steps and arguments with the choices whose flag is set; keep.size() == choice_count().
+  [[nodiscard]] Tape subset_of_choices(const std::vector<bool>& keep) const;
   // Appends a copy of one step of another tape (which may be this one).
   void append(const Tape& from, const TapeStep& step);
   // A 64-bit hash of what happens when the tape is replayed: kinds, targets, names and choices, and origins only where

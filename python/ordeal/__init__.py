@@ -6,54 +6,81 @@ Public names are loaded when they are first used, so that ``import ordeal`` cost
 from __future__ import annotations
 
 import importlib
-import importlib.metadata
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from hypothesis.stateful import Bundle, consumes, initialize, invariant, multiple, precondition, rule
 
+    from ordeal.assertions import ReliabilityCell, always, declare, reachable, sometimes, unreachable
+    from ordeal.buggify import buggify_value
+    from ordeal.callable_module import Buggify
     from ordeal.chaos import ChaosTest, RuleTimeoutError, chaos_test
+    from ordeal.chaos_mode import auto_configure
     from ordeal.explore import Explorer
     from ordeal.trace import ablate_faults
 
     __version__: str
+    buggify: Buggify
 
 __all__ = [
     "Bundle",
     "ChaosTest",
     "Explorer",
+    "ReliabilityCell",
     "RuleTimeoutError",
     "__version__",
     "ablate_faults",
+    "always",
+    "auto_configure",
+    "buggify",
+    "buggify_value",
     "chaos_test",
     "consumes",
+    "declare",
     "initialize",
     "invariant",
     "multiple",
     "precondition",
+    "reachable",
+    "report",
     "rule",
+    "sometimes",
+    "unreachable",
 ]
 
 # No public name is the name of a submodule: `from ordeal import explore` must mean the module whatever was imported.
+# Where a name has to be both, the module is the function: it can be called.
 _HOMES = {
     "Bundle": "hypothesis.stateful",
     "ChaosTest": "ordeal.chaos",
     "Explorer": "ordeal.explore",
+    "ReliabilityCell": "ordeal.assertions",
     "RuleTimeoutError": "ordeal.chaos",
     "ablate_faults": "ordeal.trace",
+    "always": "ordeal.assertions",
+    "auto_configure": "ordeal.chaos_mode",
+    "buggify_value": "ordeal.buggify",
     "chaos_test": "ordeal.chaos",
     "consumes": "hypothesis.stateful",
+    "declare": "ordeal.assertions",
     "initialize": "hypothesis.stateful",
     "invariant": "hypothesis.stateful",
     "multiple": "hypothesis.stateful",
     "precondition": "hypothesis.stateful",
+    "reachable": "ordeal.assertions",
+    "report": "ordeal.assertions",
     "rule": "hypothesis.stateful",
+    "sometimes": "ordeal.assertions",
+    "unreachable": "ordeal.assertions",
 }
 
 
 def __getattr__(name: str) -> Any:
     if name == "__version__":
         value: Any = _version()
+    elif name == "buggify":
+        # The module is callable: the function and it are one object.
+        value = importlib.import_module("ordeal.buggify")
     elif name in _HOMES:
         value = getattr(importlib.import_module(_HOMES[name]), name)
     else:
@@ -67,8 +94,10 @@ def __dir__() -> list[str]:
 
 
 def _version() -> str:
+    # It takes ten times as long to load as all the rest: only who asks for the version pays.
+    metadata = importlib.import_module("importlib.metadata")
     try:
-        return importlib.metadata.version("ordeal")
-    except importlib.metadata.PackageNotFoundError:
+        return str(metadata.version("ordeal"))
+    except metadata.PackageNotFoundError:
         # The package is used from a checkout that was never installed.
         return "0+unknown"

@@ -16,13 +16,16 @@ from hypothesis.internal.conjecture.data import ConjectureData
 from hypothesis.internal.conjecture.engine import BUFFER_SIZE
 from hypothesis.internal.conjecture.providers import PrimitiveProvider
 from hypothesis.internal.entropy import RANDOMS_TO_MANAGE, deterministic_PRNG
-from hypothesis.stateful import Bundle, MultipleResults, RuleBasedStateMachine, VarReference
+from hypothesis.internal.reflection import function_digest
+from hypothesis.stateful import Bundle, MultipleResults, RuleBasedStateMachine, VarReference, get_state_machine_test
 from hypothesis.strategies import SearchStrategy, fixed_dictionaries
 from hypothesis.strategies._internal.lazy import unwrap_strategies
 from hypothesis.strategies._internal.misc import BooleansStrategy, JustStrategy
 from hypothesis.strategies._internal.numbers import IntegersStrategy
 from hypothesis.strategies._internal.strategies import SampledFromStrategy
 
+from ordeal.buggify import Decisions, enter_run, leave_run
+from ordeal.buggify_draws import BUGGIFY_ARGUMENT, BuggifyDraws
 from ordeal.draws import TapeDraws, is_int64
 
 if TYPE_CHECKING:
@@ -136,6 +139,19 @@ def _draw_generic(strategy: SearchStrategy[Any]) -> Draw:
     return lambda run: run.data.draw(strategy)
 
 
+#: What strategies are made of, where they say so.
+_PARTS = (
+    *("elements", "_transformations", "element_strategies", "element_strategy", "tuple_suffixes", "min_size"),
+    *("max_size", "mapping", "optional", "mapped_strategy", "filtered_strategy"),
+)
+
+
+def describe_strategy(strategy: SearchStrategy[Any]) -> tuple[str, dict[str, Any]]:
+    """The name of the class that does the drawing of ``strategy``, and what that is made of."""
+    plain: Any = unwrap_strategies(strategy)  # type: ignore[no-untyped-call]
+    return type(plain).__name__, {part.strip("_"): getattr(plain, part, None) for part in _PARTS}
+
+
 # ---------------------------------------------------------------------------------------------------------------------
 # Machines
 
@@ -178,7 +194,10 @@ class Invariant:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class MachineDefinition:
-    """What Hypothesis knows of a rule machine class, in its order. Argument name 0 stands for draws in a body."""
+    """What Hypothesis knows of a rule machine class, in its order.
+
+    Argument name 0 stands for draws in a body, the last one for the decisions of buggify in a step.
+    """
 
     cls: type[RuleBasedStateMachine]
     rules: tuple[Rule, ...]
@@ -186,7 +205,7 @@ class MachineDefinition:
     invariants: tuple[Invariant, ...]
     argument_names: tuple[str, ...]
     order: tuple[str, ...]  # all rules in Hypothesis' own order, with those that ordeal added
-    swarm_initializer: bool  # whether ordeal added one
+    swarm_place: int | None  # of the initialize rule that ordeal added, among all of them
 
 
 def define_machine(cls: type[RuleBasedStateMachine]) -> MachineDefinition:
@@ -215,9 +234,9 @@ def define_machine(cls: type[RuleBasedStateMachine]) -> MachineDefinition:
             Invariant(i.function.__name__, i.function, tuple(i.preconditions), i.check_during_init)
             for i in state.invariants
         ),
-        argument_names=tuple(names),
+        argument_names=(*names, BUGGIFY_ARGUMENT),
         order=tuple(rule.function.__name__ for rule in ordered),
-        swarm_initializer=any(_is_automatic(rule.function) for rule in state.initializers),
+        swarm_place=next((i for i, rule in enumerate(state.initializers) if _is_automatic(rule.function)), None),
     )
 
 
@@ -398,13 +417,17 @@ class RunContext:
     Attributes:
         source: where choices come from.
         machine: the machine of this run, set by the driver once it exists.
+        buggify: what the points of buggify do, which the driver tells of steps; with a probability of 0, nothing.
         data: Hypothesis' record of the run, through which strategies without a plan draw.
     """
 
-    __slots__ = ("_context", "_producers", "data", "machine", "source")
+    __slots__ = ("_before", "_buggify_prob", "_context", "_producers", "buggify", "data", "machine", "source")
 
-    def __init__(self, source: ChoiceSource) -> None:
+    def __init__(self, source: ChoiceSource, buggify_argument: int = 0, buggify_prob: float = 0.0) -> None:
         self.source = source
+        self.buggify = BuggifyDraws(source, buggify_argument)
+        self._buggify_prob = buggify_prob
+        self._before: tuple[float | None, Decisions | None] = (None, None)
         self.machine: Any = None
         self._producers: dict[str, int] = {}
         self.data = ConjectureData(random=None, provider=TapeProvider(source))
@@ -412,9 +435,11 @@ class RunContext:
 
     def __enter__(self) -> RunContext:
         self._context.__enter__()
+        self._before = enter_run(self.buggify, self._buggify_prob or None)
         return self
 
     def __exit__(self, *exc_info: Any) -> None:
+        leave_run(self._before)
         self._context.__exit__(*exc_info)
 
     def adopt(self, machine: RuleBasedStateMachine) -> None:
@@ -547,3 +572,16 @@ def _same_state(a: Any, b: Any) -> bool:
 
 def _plain(state: tuple[Any, ...]) -> bool:
     return all(item is None or isinstance(item, int | float | str | tuple) for item in state)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Hypothesis' own test of a machine
+
+
+def database_key(cls: type[RuleBasedStateMachine]) -> bytes:
+    """The key under which ``cls.TestCase`` looks for its failures in an example database.
+
+    It changes with the source of the class and with the version of Hypothesis.
+    """
+    test: Any = get_state_machine_test(cls)
+    return function_digest(test.hypothesis.inner_test)

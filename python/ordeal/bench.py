@@ -11,10 +11,11 @@ from ordeal._hypothesis import GlobalRandoms
 from ordeal.bucket import Bucketer
 from ordeal.class_path import load_class
 from ordeal.driver import FAULT_OFF, FAULT_ON, INITIALIZE, RULE, Driver
-from ordeal.errors import TraceError
+from ordeal.errors import OutdatedTraceError, TraceError
 from ordeal.machine import MachineFactory, make_driver
 from ordeal.replayer import Replayer
 from ordeal.trace_file import Trace, TraceStep
+from ordeal.value_choices import rebuilt_steps
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,14 +34,18 @@ class Bench:
             yield
 
 
-def make_bench(trace: Trace, test_class: MachineFactory | None = None) -> Bench:
+def make_bench(trace: Trace, test_class: MachineFactory | None = None, *, rule_timeout: float | None = None) -> Bench:
     """A bench for ``trace``. ``test_class`` defaults to the class that the trace names.
 
+    ``rule_timeout``, in seconds, defaults to the limit that the trace was recorded with, else to that of the class.
+
     Raises:
-        TraceError: a rule, fault or argument of the trace is gone from the class; the message names it.
+        OutdatedTraceError: a rule, fault or argument of the trace is gone from the class; the message names it.
+        TraceError: the trace holds values alone, and one of them cannot be rebuilt.
         OrdealError: the class cannot be imported or is no rule machine.
     """
-    driver = make_driver(test_class if test_class is not None else load_class(trace.test_class))
+    limit = trace.rule_timeout if rule_timeout is None else rule_timeout
+    driver = make_driver(test_class if test_class is not None else load_class(trace.test_class), limit)
     randoms = GlobalRandoms()
     return Bench(tape_of(trace, driver), driver, Replayer(driver, Bucketer([]), randoms), randoms)
 
@@ -49,10 +54,12 @@ def tape_of(trace: Trace, driver: Driver) -> _native.Tape:
     """The tape that ``trace`` holds, with names looked up in the machine of ``driver``.
 
     Raises:
-        TraceError: a rule, fault or argument is gone; the message names it.
+        OutdatedTraceError: a rule, fault or argument is gone; the message names it.
+        TraceError: the trace holds values alone, and one of them cannot be rebuilt.
     """
     tables = _Tables(trace.test_class, driver)
-    return _native.Tape.from_steps([tables.packed(number, step) for number, step in enumerate(trace.taken_steps())])
+    steps = trace.taken_steps() if trace.has_choices else rebuilt_steps(trace, driver.definition)
+    return _native.Tape.from_steps([tables.packed(number, step) for number, step in enumerate(steps)])
 
 
 class _Tables:
@@ -86,8 +93,8 @@ class _Tables:
 
     def _look_up(self, table: dict[str, int], what: str, name: str) -> int:
         if name not in table:
-            known = ", ".join(known for known in table if known != "(body)")
-            raise TraceError(
+            known = ", ".join(known for known in table if not known.startswith("("))
+            raise OutdatedTraceError(
                 f"the trace no longer applies to {self._test_class}: it has no {what} {name!r}",
                 hint=f"it has: {known or 'none'}",
             )

@@ -15,7 +15,7 @@ from unittest import TestCase
 from hypothesis.stateful import RuleBasedStateMachine
 
 from ordeal.errors import ConfigError, MachineError
-from ordeal.report import describe_error
+from ordeal.reporting import describe_error
 
 _EXAMPLE = "`tests.test_chaos:MyServiceChaos`"
 
@@ -104,6 +104,9 @@ def _module_hint(missing: str) -> str:
 def _find(module: ModuleType, module_name: str, name: str) -> Any:
     found: Any = module
     for part in name.split("."):
+        if not hasattr(found, part) and module_name == "__main__":
+            problem = f"`{name}` was defined in a script that was run, where nothing else can import it"
+            raise MachineError(f"{problem}: move the class into a module and explore it there")
         if not hasattr(found, part):
             raise MachineError(f"`{module_name}` has no `{name}`", hint=_class_hint(module, module_name, name))
         found = getattr(found, part)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, get_args, get_type_hints
 
 from ordeal.errors import ConfigError
-from ordeal.report import one_line
+from ordeal.reporting import one_line
 
 DEFAULT_PATH = "ordeal.toml"
 

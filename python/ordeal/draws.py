@@ -56,13 +56,19 @@ class TapeDraws:
         if source.live:
             value = self._draw_huge(low, high, toward)
         else:
+            simplest = _nearest(toward, low, high)
+            source.note_integer(
+                INT64_MIN if low is None else _nearest(low, INT64_MIN, INT64_MAX),
+                INT64_MAX if high is None else _nearest(high, INT64_MIN, INT64_MAX),
+                _nearest(simplest, INT64_MIN, INT64_MAX),
+            )
             recorded = source.recorded(KIND_INTEGER)
             if isinstance(recorded, int) and _inside(recorded, low, high):
                 value = recorded
             else:
                 if recorded is not None:
                     source.misalign()
-                value = _nearest(toward, low, high)
+                value = _nearest(recorded, low, high) if isinstance(recorded, int) else simplest
         source.put(value)
         return value
 
@@ -98,30 +104,55 @@ class TapeDraws:
         """A string over the alphabet ``intervals``, a set of code points."""
         source = self._source
         recorded = source.recorded(KIND_STRING)
-        if isinstance(recorded, str):
-            if min_size <= len(recorded) <= max_size and all(ord(c) in intervals for c in recorded):
-                source.put(recorded)
-                return recorded
+        if not source.live:
+            value = self._replay_string(recorded, intervals, min_size, max_size)
+        elif isinstance(recorded, str) and min_size <= len(recorded) <= max_size and _is_over(recorded, intervals):
+            value = recorded
+        else:
+            value = self._live_string(recorded, intervals, min_size, max_size)
+        source.put(value)
+        return value
+
+    def _live_string(self, recorded: Any, intervals: Any, min_size: int, max_size: int) -> str:
+        source = self._source
+        if recorded is not None:
             source.misalign()
         alphabet = len(intervals)
-        if not source.live or alphabet == 0:
-            value = intervals.char_in_shrink_order(0) * min_size if alphabet else ""
+        if alphabet == 0:
+            return ""
+        size = source.raw_size(min_size, max_size, _average_size(min_size, max_size))
+        return "".join([intervals.char_in_shrink_order(source.raw_alphabet_index(alphabet)) for _ in range(size)])
+
+    def _replay_string(self, recorded: Any, intervals: Any, min_size: int, max_size: int) -> str:
+        """What was recorded, as far as it fits: other characters become the simplest, then it is cut or padded."""
+        if len(intervals) == 0:
+            simplest, max_size = "", 0
         else:
-            size = source.raw_size(min_size, max_size, _average_size(min_size, max_size))
-            value = "".join([intervals.char_in_shrink_order(source.raw_alphabet_index(alphabet)) for _ in range(size)])
-        source.put(value)
+            simplest = intervals.char_in_shrink_order(0)
+            self._source.note_text(min_size, max_size, ord(simplest))
+        if not isinstance(recorded, str):
+            return simplest * min_size
+        value = "".join([c if ord(c) in intervals else simplest for c in recorded])
+        value = value[:max_size] + simplest * (min_size - len(value))
+        if value != recorded:
+            self._source.misalign()
         return value
 
     def draw_bytes(self, min_size: int = 0, max_size: int = 10**10) -> bytes:
         """Bytes."""
         source = self._source
         recorded = source.recorded(KIND_BYTES)
-        if isinstance(recorded, bytes):
-            if min_size <= len(recorded) <= max_size:
-                source.put(recorded)
-                return recorded
-            source.misalign()
-        value = source.raw_bytes(min_size, max_size) if source.live else bytes(min_size)
+        if not source.live:
+            source.note_text(min_size, max_size, ord("0"))
+            value = recorded[:max_size].ljust(min_size, b"\0") if isinstance(recorded, bytes) else bytes(min_size)
+            if isinstance(recorded, bytes) and value != recorded:
+                source.misalign()
+        elif isinstance(recorded, bytes) and min_size <= len(recorded) <= max_size:
+            value = recorded
+        else:
+            if recorded is not None:
+                source.misalign()
+            value = source.raw_bytes(min_size, max_size)
         source.put(value)
         return value
 
@@ -129,6 +160,10 @@ class TapeDraws:
 def is_int64(value: int) -> bool:
     """Whether the core holds ``value`` as a plain integer."""
     return INT64_MIN <= value <= INT64_MAX
+
+
+def _is_over(text: str, intervals: Any) -> bool:
+    return all(ord(c) in intervals for c in text)
 
 
 def _inside(value: int, low: int | None, high: int | None) -> bool:

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
 RULE, INITIALIZE, FAULT_ON, FAULT_OFF, END, STUCK = range(6)
 BODY = 0
+BUGGIFY_PROB = 0.1
 HASH_MASK = 2**64 - 1
 
 
@@ -105,6 +106,7 @@ class Driver:
     """Executes runs of one machine class. Not thread-safe: a run owns the process' faults and random generators.
 
     ``factory`` makes a fresh machine. ``faults`` are those of the class, in the order of the definition.
+    ``buggify_prob`` is the probability that a point of buggify acts where it does not say another; 0 is never.
     """
 
     def __init__(
@@ -118,6 +120,7 @@ class Driver:
         self.factory = factory
         self.faults = faults
         self.rule_timeout = rule_timeout
+        self.buggify_prob = BUGGIFY_PROB
         self.watchdog = Watchdog(rule_timeout, self._timed_out)
         self._current_rule = ""
         self._loop = RuleLoop()
@@ -143,7 +146,7 @@ class Driver:
             hypothesis.errors.InvalidDefinition: no rule can run in a state that was reached.
         """
         outcome = Outcome(Status.DONE, 0)
-        run = RunContext(script.source)
+        run = RunContext(script.source, len(self.definition.argument_names) - 1, self.buggify_prob)
         try:
             with run:
                 self._run(run, script, restore, learner, observer, outcome)
@@ -191,6 +194,7 @@ class Driver:
                 self._check_invariants(machine)
             self._steps(run, machine, script, learner, observer, outcome)
         finally:
+            run.buggify.end_step()
             self._current_rule = "teardown"
             watchdog.step += 1
             machine.teardown()
@@ -205,7 +209,7 @@ class Driver:
         outcome: Outcome,
     ) -> None:
         rules, initializers = self.definition.rules, self.definition.initializers
-        watchdog, data = self.watchdog, run.data
+        watchdog, data, buggify = self.watchdog, run.data, run.buggify
         while data.length <= LENGTH_MAX:
             code = self.next_step(script, run)
             kind = code & 7
@@ -216,6 +220,7 @@ class Driver:
                     script.reject()
                     continue
                 outcome.steps += 1
+                buggify.in_step = True
                 self._step(rule, run, machine, observer, initialize=False)
             elif kind == INITIALIZE:
                 rule = initializers[code >> 3]
@@ -223,6 +228,7 @@ class Driver:
                     script.reject()
                     continue
                 outcome.steps += 1
+                buggify.in_step = True
                 self._step(rule, run, machine, observer, initialize=True)
             elif kind == END:
                 return
@@ -231,8 +237,10 @@ class Driver:
                 return
             else:
                 outcome.steps += 1
+                buggify.in_step = True
                 self.toggle(self.faults[code >> 3], kind == FAULT_ON, run, observer)
             self._check_invariants(machine)
+            buggify.end_step()
             if learner is not None:
                 learner.step_done(run, code, self._state_hash(machine) if self._hashes_state else 0)
 

@@ -46,6 +46,10 @@ class TraceError(OrdealError):
     """A trace file cannot be read, is damaged, or does not fit the machine."""
 
 
+class OutdatedTraceError(TraceError):
+    """A trace no longer applies to its class: a rule, fault or argument is gone, or a step cannot run any more."""
+
+
 class StateError(OrdealError):
     """A state file cannot be written or read, is damaged, or belongs to another exploration."""
 
@@ -55,3 +59,7 @@ class FaultError(OrdealError, ValueError):
 
     It is a ``ValueError`` too, because most of its causes are arguments of a fault.
     """
+
+
+class PropertyError(OrdealError, ValueError):
+    """A property is declared or checked in a way that cannot be counted."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -12,14 +13,19 @@ from hypothesis.stateful import RuleBasedStateMachine
 from ordeal import _native
 from ordeal._hypothesis import GlobalRandoms, RunContext
 from ordeal.bucket import Bucketer
+from ordeal.class_seeds import ClassSeeds
 from ordeal.driver import RULE, Driver, Outcome, Status
 from ordeal.errors import MachineError, OrdealError, TargetError
+from ordeal.example_database import save_to_database
 from ordeal.findings import Finding, Findings, Verdict
+from ordeal.fresh_process import FreshProcess, confirm_fresh
 from ordeal.gaps import Gaps, find_gaps
+from ordeal.machine import is_importable
+from ordeal.path_shrinking import shrink_paths
 from ordeal.recorder import RunRecorder
-from ordeal.replayer import Replayer
-from ordeal.report import swarm_text
-from ordeal.result import ExplorationResult, Failure, ProgressSnapshot, StoppedReason
+from ordeal.replayer import Replayer, ShrinkProgress
+from ordeal.reporting import swarm_text
+from ordeal.result import ExplorationResult, Failure, ProgressSnapshot, ShrinkSnapshot, StoppedReason
 from ordeal.saver import Learnt, Saver
 from ordeal.snapshot import Snapshot, SnapshotError, Snapshots
 from ordeal.targets import Target
@@ -39,6 +45,7 @@ REJECTED_SHARE_MAX = 0.5
 TRACES_MAX = 10_000
 
 Progress = Callable[[ProgressSnapshot], object]
+ShrinkTold = Callable[[ShrinkSnapshot], object]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,10 +68,14 @@ class Settings:
     patience: int
     shrink: bool
     max_shrink_time: float
+    confirm_fresh: bool
     record_traces: bool
     progress: Progress | None
+    shrink_progress: ShrinkTold | None
     save_state_to: Path | None
     resume_from: Path | None
+    corpus_dir: Path | None
+    rule_timeout: float | None
 
 
 @dataclass(slots=True)
@@ -118,12 +129,22 @@ class Exploration:
         self._tally = Tally()
         if workers > 1:
             self._tally.note(f"{workers} workers were asked for; this version explores in one process.")
-        self._maker = TraceMaker(settings.test_class, settings.seed, definition, driver.faults)
+        self._maker = TraceMaker(
+            settings.test_class,
+            settings.seed,
+            definition,
+            driver.faults,
+            targets=targets,
+            rule_timeout=settings.rule_timeout,
+        )
         self._findings = Findings(self._replayer, self._maker)
         self._learnt = Learnt(self._tally, self._findings)
         self._saver = Saver(settings, driver, targets, self._session)
+        self._seeds = ClassSeeds(settings.corpus_dir, settings.test_class, driver, self._findings)
+        self._fresh = self._fresh_process()
         self._has_news = False  # the run that is under way brought something new
         self._started = 0.0
+        self._stopped: StoppedReason = "time"
 
     def run(self) -> ExplorationResult:
         """Explore until time, runs or patience are used up or Ctrl-C is pressed, then shrink and report."""
@@ -133,26 +154,29 @@ class Exploration:
             try:
                 self._start_monitor()
                 self._saver.resume(self._learnt, self._monitor)
-                reason = self._explore()
+                self._stopped = self._explore()
                 # Before shrinking: a resumed exploration shrinks what it finds in the end, as one without a break does.
                 self._saver.save(self._learnt, self._monitor)
-                if self._settings.shrink:
-                    self._shrink_all()
-                failures = self._findings.failures()
-                traces = self._traces(failures) if self._settings.record_traces else []
             finally:
                 self._stop_monitor()
-        return self._result(reason, failures, traces)
+            if self._settings.shrink:
+                self._shrink_all()
+            failures = self._save_seeds(self._confirm_fresh(self._findings.failures()))
+            traces = self._traces(failures) if self._settings.record_traces else []
+        self._save_to_database()
+        return self._result(failures, traces)
 
     # -- runs ---------------------------------------------------------------------------------------------------------
 
     def _explore(self) -> StoppedReason:
         settings = self._settings
         try:
+            self._replay_seeds()
+            until = time.perf_counter() + settings.max_time
             while True:
                 if settings.max_runs is not None and self._tally.runs >= settings.max_runs:
                     return "max_runs"
-                if time.perf_counter() - self._started >= settings.max_time:
+                if time.perf_counter() >= until:
                     return "time"
                 if self._tally.runs == WARM_UP_RUNS and not self._tally.steps:
                     self._tally.note(f"Each of the first {WARM_UP_RUNS} runs ended before its first step.")
@@ -290,6 +314,21 @@ class Exploration:
         if self._monitor is not None:
             self._monitor.stop()
 
+    @contextmanager
+    def _unwatched(self) -> Iterator[None]:
+        """Hide replays from the monitor: what the exploration learns must not hang on how often something is replayed.
+
+        With it, the runs are the same whether a failure is new to this exploration or known from a seed.
+        """
+        if self._monitor is None:
+            yield
+            return
+        self._monitor.set_paused(True)
+        try:
+            yield
+        finally:
+            self._monitor.set_paused(False)
+
     def _tune(self, run_id: int) -> None:
         """Choose the level by what the first runs showed. By counts, never by time: the same seed must choose alike."""
         monitor = self._monitor
@@ -326,28 +365,90 @@ class Exploration:
         if self._findings.count(bucket):
             return
         finding = Finding(bucket, self._session.tape, origin, outcome.error)
-        verdict = self._findings.add(finding, from_copy=from_copy)
+        with self._unwatched():
+            verdict = self._findings.add(finding, from_copy=from_copy)
         if verdict in (Verdict.UNFAITHFUL, Verdict.DROPPED):
             self._tally.unconfirmed += 1
         if verdict is Verdict.UNFAITHFUL and self._learnt.kind == "copy":
             self._use_replay(f"a failure from a copy ({bucket}) did not happen from a fresh machine")
 
+    def _replay_seeds(self) -> None:
+        with self._unwatched():
+            self._seeds.replay()
+
+    def _fresh_process(self) -> FreshProcess | None:
+        settings = self._settings
+        if not settings.confirm_fresh or not is_importable(self._driver.factory, settings.test_class):
+            return None
+        return FreshProcess(
+            target_modules=[target.name for target in self._targets],
+            rule_timeout=self._driver.rule_timeout,
+            seconds=settings.max_shrink_time,
+        )
+
+    def _confirm_fresh(self, failures: list[Failure]) -> list[Failure]:
+        """See which failures a fresh process shows as well: what runs leave behind may fail each time in this one."""
+        if self._fresh is None or not failures:
+            return failures
+        with self._interruptible("No failure was confirmed in a fresh process: that was interrupted."):
+            failures, notes = confirm_fresh(self._fresh, self._findings.all(), failures)
+            for note in notes:
+                self._tally.note(note)
+        return failures
+
+    def _save_seeds(self, failures: list[Failure]) -> list[Failure]:
+        failures, notes = self._seeds.save(failures)
+        for note in notes:
+            self._tally.note(note)
+        return failures
+
+    def _save_to_database(self) -> None:
+        """Let plain pytest find the failures too."""
+        if self._settings.corpus_dir is None:
+            return
+        tapes = [finding.tape for finding in self._findings.all() if not finding.flaky]
+        with self._interruptible("Not all failures were saved for plain pytest: that was interrupted."):
+            for reason in save_to_database(self._driver, tapes).reasons:
+                self._tally.note(reason)
+
     def _shrink_all(self) -> None:
-        try:
-            for bucket in self._findings.shrink(self._settings.max_shrink_time):
+        with self._interruptible("Shrinking was interrupted: some traces are longer than need be."):
+            for bucket in self._findings.shrink(self._settings.max_shrink_time, self._tell_of_shrinking):
                 limit = f"{self._settings.max_shrink_time:g} s"
                 self._tally.note(f"Shrinking of {bucket} stopped after {limit}, before its trace was minimal.")
+
+    @contextmanager
+    def _interruptible(self, note: str) -> Iterator[None]:
+        """Let Ctrl-C end what comes after the runs, and nothing more: what was found is worth more."""
+        try:
+            yield
         except KeyboardInterrupt:
-            self._tally.note("Shrinking was interrupted: some traces are longer than need be.")
+            self._stopped = "interrupted"
+            self._tally.note(note)
+
+    def _tell_of_shrinking(self, number: int, total: int, steps_before: int, now: ShrinkProgress) -> None:
+        if self._settings.shrink_progress is not None:
+            self._settings.shrink_progress(
+                ShrinkSnapshot(self._elapsed(), number, total, steps_before, now.steps, now.candidates)
+            )
 
     def _traces(self, failures: list[Failure]) -> list[Trace]:
         """Traces of the failures and of all runs that reached new code."""
         traces = [failure.trace for failure in failures if failure.trace is not None]
-        for origin, tape in self._learnt.productive:
-            recorder = RunRecorder()
-            replayed = self._replayer.run(tape, recorder)
-            traces.append(self._maker.make(origin, replayed.tape, recorder))
+        with self._interruptible("Not all runs that reached new code have a trace: that was interrupted."):
+            for origin, tape in self._paths():
+                recorder = RunRecorder()
+                replayed = self._replayer.run(tape, recorder)
+                traces.append(self._maker.make(origin, replayed.tape, recorder))
         return traces
+
+    def _paths(self) -> list[tuple[Origin, _native.Tape]]:
+        """The runs that reached new code, each shrunk to the steps that reach it."""
+        productive = self._learnt.productive
+        if not productive or not self._settings.shrink:
+            return productive
+        paths = shrink_paths(self._replayer, self._targets, [tape for _, tape in productive])
+        return [(productive[path.number][0], path.tape) for path in paths]
 
     # -- the result ---------------------------------------------------------------------------------------------------
 
@@ -387,7 +488,7 @@ class Exploration:
         if self._monitor is not None and self._monitor.error is not None:
             tally.note(f"Some code was not traced: {self._monitor.error}.")
 
-    def _result(self, reason: StoppedReason, failures: list[Failure], traces: list[Trace]) -> ExplorationResult:
+    def _result(self, failures: list[Failure], traces: list[Trace]) -> ExplorationResult:
         gaps = self._gaps()
         self._note_what_was_odd(gaps)
         return ExplorationResult(
@@ -400,10 +501,11 @@ class Exploration:
             duration_seconds=self._elapsed(),
             failures=failures,
             traces=traces,
+            seed_replays=self._seeds.outcomes,
             coverage_gaps=[{k: gap[k] for k in ("file", "line", "code")} for gap in gaps.gaps],
             lines_covered=gaps.lines_covered,
             lines_total=gaps.lines_total,
-            stopped_reason=reason,
+            stopped_reason=self._stopped,
             snapshot_kind=self._learnt.kind,
             swarm_summary=swarm_text(self._session.swarm_counts()) if self._settings.rule_swarm else "",
             rejected_runs=self._tally.rejected,

@@ -11,7 +11,7 @@ from hypothesis.errors import InvalidDefinition
 
 from ordeal.config import CHECKPOINTS_MAX, RNG_SEED_MAX, STEPS_MAX
 from ordeal.errors import ConfigError, MachineError
-from ordeal.exploration import Exploration, Progress, Settings
+from ordeal.exploration import Exploration, Progress, Settings, ShrinkTold
 from ordeal.machine import MachineFactory, class_path, make_driver
 from ordeal.result import ExplorationResult, Failure, ProgressSnapshot
 from ordeal.targets import resolve_targets
@@ -44,7 +44,9 @@ class Explorer:
         seed_mutation_prob: share of the rule calls, in runs that branch, whose arguments are a small change of those
             with which the rule was last called on the way to the checkpoint. None means never.
         seed_mutation_respect_strategies: always true: no argument ever leaves its strategy.
-        corpus_dir: folder of saved failing traces.
+        corpus_dir: folder of saved failing traces, the seeds; None for none. Those of the class are replayed before
+            the first run, and the ones that fail are failures of the result. Failures that fail each time are saved
+            there when they are shrunk, a file each, named by what happens: the same failure is the same file.
         rule_swarm: draw for each run which rules and faults are on (Groce et al., "Swarm Testing", ISSTA 2012).
         rule_timeout: seconds that a rule may take, 0 or less for no limit; None takes the machine's own
             ``rule_timeout``, or 30 s.
@@ -101,7 +103,8 @@ class Explorer:
                 hint="leave it out, and widen the strategy where other values are wanted",
             )
         self.targets = resolve_targets(target_modules if target_modules is not None else [])
-        self._driver = make_driver(test_class, None if rule_timeout is None else _number("rule_timeout", rule_timeout))
+        self.rule_timeout = None if rule_timeout is None else _number("rule_timeout", rule_timeout)
+        self._driver = make_driver(test_class, self.rule_timeout)
 
     def run(
         self,
@@ -111,8 +114,10 @@ class Explorer:
         steps_per_run: int = 50,
         shrink: bool = True,
         max_shrink_time: float = 30.0,
+        confirm_fresh: bool = False,
         patience: int = 0,
         progress: Progress | None = None,
+        shrink_progress: ShrinkTold | None = None,
         record_traces: bool | None = None,
         save_state_to: str | os.PathLike[str] | None = None,
         resume_from: str | os.PathLike[str] | None = None,
@@ -128,8 +133,12 @@ class Explorer:
             steps_per_run: each run draws its length from 1 to this.
             shrink: whether to make failing traces minimal.
             max_shrink_time: seconds that shrinking one failure may take.
+            confirm_fresh: whether to replay each failure once in a fresh process; one that does not fail there counts
+                as flaky. ``ordeal explore`` does so. It is off here, since that process imports the class anew: it
+                knows nothing of what a test or a notebook has prepared. What cannot be imported is left as it is.
             patience: end after this many runs in a row without a new edge; 0 for never.
             progress: called with a ``ProgressSnapshot`` after each run.
+            shrink_progress: called with a ``ShrinkSnapshot`` after each trace that shrinking tries.
             record_traces: overrides the Explorer's own setting.
             save_state_to: file that what is known is saved to, every 30 s and at the end. A note of the result says
                 when that failed.
@@ -161,10 +170,14 @@ class Explorer:
             patience=_integer("patience", patience, 0),
             shrink=shrink,
             max_shrink_time=_number("max_shrink_time", max_shrink_time, 0.0),
+            confirm_fresh=confirm_fresh,
             record_traces=self.record_traces if record_traces is None else record_traces,
             progress=progress,
+            shrink_progress=shrink_progress,
             save_state_to=None if save_state_to is None else Path(save_state_to),
             resume_from=None if resume_from is None else Path(resume_from),
+            corpus_dir=None if self.corpus_dir is None else Path(self.corpus_dir),
+            rule_timeout=self.rule_timeout,
         )
         try:
             return Exploration(settings, self._driver, self.targets, self.workers).run()

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from pathlib import Path
 
 from ordeal import _native
 from ordeal.bucket import traceback_text
 from ordeal.recorder import RunRecorder
-from ordeal.replayer import Replayer
+from ordeal.replayer import Replayer, ShrinkProgress
 from ordeal.result import Failure
 from ordeal.trace_file import TraceFailure
 from ordeal.tracer import Origin, TraceMaker
@@ -19,6 +20,13 @@ from ordeal.tracer import Origin, TraceMaker
 BUCKETS_MAX = 1_000
 #: How often the same failure may turn out to be a copy's fault before it is no longer tried.
 UNFAITHFUL_MAX = 3
+#: How many candidates tell whether a seed was shrunk before.
+PROBES = 64
+#: Run 0 of an exploration is no run of its own but the replay of a seed.
+OF_SEED = Origin(run_id=0, checkpoint=0, swarm=None, edges=0)
+
+
+ShrinkListener = Callable[[int, int, int, ShrinkProgress], None]
 
 
 class Verdict(Enum):
@@ -44,6 +52,8 @@ class Finding:
     shrunk: bool = False
     necessary_faults: dict[str, bool] | None = None
     error_traceback: str = ""  # of an error of an earlier process, whose frames are gone
+    seed: Path | None = None  # the file of the seed that fails in this bucket
+    improved: bool = False  # shrinking made more of it than its seed
 
 
 class Findings:
@@ -86,6 +96,25 @@ class Findings:
         self._by_bucket[finding.bucket] = finding
         return Verdict.FLAKY if finding.flaky else Verdict.CONFIRMED
 
+    def add_seed(self, path: Path, tape: _native.Tape) -> BaseException | None:
+        """Run the tape of a seed. When it fails, now or each time, it is a finding that no run has met yet.
+
+        Returns:
+            What it fails with, or None.
+
+        Raises:
+            OrdealError: the machine does not behave as one.
+        """
+        replays = self._replayer.confirm(tape)
+        failed = next((replayed for replayed in replays if replayed.bucket), None)
+        if failed is None or failed.outcome.error is None:
+            return None
+        flaky = any(replayed.bucket != failed.bucket for replayed in replays)
+        finding = Finding(failed.bucket, failed.tape, OF_SEED, failed.outcome.error, count=0, flaky=flaky)
+        known = self._by_bucket.setdefault(finding.bucket, finding)
+        known.seed = known.seed or path
+        return finding.error
+
     def all(self) -> list[Finding]:
         """The findings, in the order of their discovery."""
         return list(self._by_bucket.values())
@@ -99,22 +128,51 @@ class Findings:
         self._by_bucket.update((finding.bucket, finding) for finding in findings)
         self._unfaithful.update(unfaithful)
 
-    def shrink(self, seconds: float) -> Iterator[str]:
+    def shrink(self, seconds: float, tell: ShrinkListener) -> Iterator[str]:
         """Shrink each finding and see which faults it needs, for at most ``seconds`` each.
 
-        Yields the buckets whose shrinking was not finished.
+        ``tell`` hears, after each replay: the number of the finding, how many there are, its steps before, and how far
+        its shrinking is. Yields the buckets whose shrinking was not finished.
+
+        Raises:
+            KeyboardInterrupt: Ctrl-C was pressed. What was reached by then is kept.
         """
-        for finding in self._by_bucket.values():
-            if finding.flaky:
-                continue
+        steady = [finding for finding in self._by_bucket.values() if not finding.flaky]
+        for number, finding in enumerate(steady, start=1):
             deadline = time.monotonic() + seconds
-            shrunk = self._replayer.shrink(finding.tape, finding.bucket, seconds)
-            finding.tape = shrunk.tape
-            finding.shrunk = True
-            if not shrunk.finished:
+            before = len(finding.tape)
+
+            def tick(now: ShrinkProgress, number: int = number, before: int = before) -> None:
+                tell(number, len(steady), before, now)
+
+            if not self._shrink(finding, seconds, tick):
                 yield finding.bucket
             left = deadline - time.monotonic()
             finding.necessary_faults = self._replayer.ablate(finding.tape, finding.bucket, left) or None
+
+    def _shrink(self, finding: Finding, seconds: float, tick: Callable[[ShrinkProgress], None]) -> bool:
+        """Whether there was the time to make it minimal."""
+        if finding.seed is not None and self._resists(finding):
+            finding.shrunk = True
+            return True
+        shrunk = self._replayer.shrink(finding.tape, finding.bucket, seconds, tick)
+        finding.improved = finding.shrunk = not shrunk.interrupted or len(shrunk.tape) < len(finding.tape)
+        finding.tape = shrunk.tape
+        if shrunk.interrupted:
+            raise KeyboardInterrupt
+        return shrunk.finished
+
+    def _resists(self, finding: Finding) -> bool:
+        """Whether nothing goes of what shrinking tries first: most seeds were shrunk before they were saved."""
+        shrinker = _native.Shrinker(finding.tape)
+        for _ in range(PROBES):
+            candidate = shrinker.candidate()
+            if candidate is None:
+                break
+            if self._replayer.run(candidate).bucket == finding.bucket:
+                return False
+            shrinker.refuse()
+        return True
 
     def failures(self) -> list[Failure]:
         """The findings as the user gets them, each run once more to write down what happens."""
@@ -141,5 +199,6 @@ class Findings:
             count=finding.count,
             flaky=finding.flaky or now is None,
             shrunk=finding.shrunk,
+            seed_path=None if finding.seed is None else str(finding.seed),
             program="\n".join(recorder.finished_program()),
         )

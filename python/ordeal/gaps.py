@@ -8,6 +8,7 @@ import tokenize
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import chain
 from pathlib import Path
 from types import CodeType
 from typing import Any
@@ -67,8 +68,10 @@ class _Parsed:
     text: tuple[str, ...]
 
 
-def find_gaps(targets: Sequence[Target], lines: Mapping[str, Sequence[int]]) -> Gaps:
-    """Compare the source of ``targets`` with the executed ``lines`` (by real path, as the monitor tells them).
+def find_gaps(targets: Sequence[Target], *lines: Mapping[str, Sequence[int]]) -> Gaps:
+    """Compare the source of ``targets`` with the executed ``lines`` (by real path, as a monitor tells them).
+
+    With the lines of several monitors a line counts once, and is covered when any of them saw it.
 
     Every module below a package counts, also one that was never imported. A module is usually imported before the
     tracing begins; what importing it must have run counts as covered, and what importing it may have left out (the
@@ -83,7 +86,7 @@ def find_gaps(targets: Sequence[Target], lines: Mapping[str, Sequence[int]]) -> 
         if parsed is None:
             unreadable.append(_shown(path))
             continue
-        executed = frozenset(lines.get(path, ()))
+        executed = frozenset(chain.from_iterable(seen.get(path, ()) for seen in lines))
         reached, missed, missed_branches = _judge(parsed.statements, executed, _is_imported(source, executed))
         covered += len(reached)
         total += len(reached | missed)

@@ -21,6 +21,8 @@ PARTS_MAX = 5_000
 SIZE_MAX = 20_000
 #: Above this, decimal digits take Python too long to read, or are refused.
 DECIMAL_BITS_MAX = 1_024
+#: Kinds of numpy's types that Python has values for: booleans, numbers, texts.
+NUMPY_KINDS = "biufcSU"
 NAN_BITS = struct.pack(">d", math.nan)
 
 _BY_REPR_IN_MODULE: dict[type, str] = {
@@ -63,6 +65,7 @@ class LiteralWriter:
             dict: self._dict,
             datetime.timedelta: self._by_repr,
             datetime.date: self._by_repr,
+            datetime.timezone: self._by_repr,
             datetime.time: self._moment,
             datetime.datetime: self._moment,
             range: lambda value, _: repr(value),
@@ -89,6 +92,8 @@ class LiteralWriter:
             return self._enum_member(value)
         if isinstance(value, type) or kind is type(_sized) or kind is type(len):
             return self._named(value)
+        if kind.__module__ == "numpy" and "numpy" in sys.modules:
+            return self._of_numpy(value, sys.modules["numpy"], depth + 1)
         return self._record(value, depth + 1)
 
     def _float(self, value: float) -> str:
@@ -120,7 +125,23 @@ class LiteralWriter:
     def _moment(self, value: datetime.time | datetime.datetime, depth: int) -> str:
         if value.tzinfo is not None and type(value.tzinfo) is not datetime.timezone:
             raise UnwritableError("a time zone that is not a fixed offset")
-        return self._by_repr(value, depth)
+        text = self._by_repr(value, depth)
+        return text.replace("datetime.timezone.utc", "datetime.UTC") if value.tzinfo is datetime.UTC else text
+
+    def _of_numpy(self, value: Any, numpy: Any, depth: int) -> str:
+        """An array or a scalar, when making it from Python's own values gives the same bytes."""
+        kind, is_array = type(value), type(value) is numpy.ndarray
+        if not (is_array or issubclass(kind, numpy.generic)) or value.dtype.kind not in NUMPY_KINDS:
+            raise UnwritableError(f"a {kind.__name__} of numpy")
+        if value.size > PARTS_MAX:
+            raise UnwritableError("too large")
+        content = value.tolist()
+        again = numpy.array(content, dtype=value.dtype) if is_array else kind(content)
+        if again.shape != value.shape or again.tobytes() != value.tobytes():
+            raise UnwritableError(f"a {kind.__name__} that is not made of Python's values")
+        self.modules.add("numpy")
+        text = self.write(content, depth)
+        return f"numpy.array({text}, dtype='{value.dtype.str}')" if is_array else f"numpy.{kind.__name__}({text})"
 
     def _enum_member(self, value: Enum) -> str:
         # A combination of flags may have a name that is none of its class, or none at all.
@@ -143,7 +164,7 @@ class LiteralWriter:
         found: Any = sys.modules.get(str(module))
         for part in name.split("."):
             found = getattr(found, part, None)
-        if found is not value:
+        if found is not value or module == "__main__":
             raise UnwritableError(f"{value!r:.100} has no name that leads to it")
         if module == "builtins":
             return str(name)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 from hypothesis.errors import InvalidDefinition
 
 from ordeal import _native
-from ordeal._hypothesis import Rule, RunContext, position_among_initializers
-from ordeal.driver import END, INITIALIZE, RULE, Driver, Observer, Script, Status
+from ordeal._hypothesis import Rule, RunContext, is_initializing, position_among_initializers
+from ordeal.driver import END, FAULT_OFF, FAULT_ON, INITIALIZE, RULE, Driver, Observer, Script, Status
 from ordeal.faults import Fault
 
 #: The chance of the stop choice before each step of Hypothesis' loop.
@@ -18,39 +19,82 @@ DISABLED_MAX = 254
 NEMESIS = "_nemesis"
 
 
+@dataclass(frozen=True, slots=True)
+class Lowered:
+    """A run in Hypothesis' terms. The choices of one that fails end where it failed.
+
+    ``steps`` counts as Hypothesis does. ``error`` is what the run failed with, or None. ``timed_out`` names what ran
+    when the time limit ended it (a rule, an invariant, a fault, ``__init__`` or ``teardown``), and is empty otherwise.
+    """
+
+    choices: tuple[Any, ...]
+    steps: int
+    error: BaseException | None
+    timed_out: str
+
+
 class LoweringDriver(Driver):
     """Runs a tape and writes, around the arguments, the choices that Hypothesis' own loop would have made.
 
     The layout is that of ``get_state_machine_test``: stop or go on, which initialize rule (when several are left) or
-    how many rules are disabled (once), which rule, whether it is disabled, then its arguments.
+    how many rules are disabled (once), which rule, whether it is disabled, then its arguments. Used for one tape.
     """
 
     def __init__(self, driver: Driver) -> None:
-        super().__init__(driver.definition, driver.factory, driver.faults, driver.rule_timeout)
-        self._last_run: RunContext | None = None
+        definition = driver.definition
+        super().__init__(definition, driver.factory, driver.faults, driver.rule_timeout)
+        # As under Hypothesis: no point of buggify acts by itself there.
+        self.buggify_prob = 0.0
+        self._run_context: RunContext | None = None
+        self._steps_begun = 0
+        self._ended = False
+        self._timed_out_in = ""
         self._first_rule_seen = False
-        self._initializers_left = 0
+        self._swarm_is_due = definition.swarm_place is not None
+        self._initializers_left = len(definition.initializers) + self._swarm_is_due
 
     def lower(self, tape: _native.Tape) -> tuple[Any, ...]:
-        """The flat choices of ``tape``; those of a run that fails end where it failed."""
-        self._first_rule_seen = False
-        self._initializers_left = len(self.definition.initializers) + self.definition.swarm_initializer
-        outcome = self.execute(_native.Replay(tape))
-        if outcome.status is Status.REJECTED:
+        """The flat choices of ``tape``; those of a run that fails end where it failed.
+
+        Raises:
+            hypothesis.errors.InvalidDefinition: Hypothesis' loop cannot run it; the message says why.
+        """
+        return self.run(tape).choices
+
+    def run(self, tape: _native.Tape) -> Lowered:
+        """Run ``tape`` from a fresh machine. Raises what ``lower`` does."""
+        script = _native.Replay(tape)
+        with self.watchdog.watching():
+            outcome = self.execute(script)
+        if outcome.status is Status.REJECTED or script.rejected:
             raise InvalidDefinition("the tape does not run to its end on this machine")
-        assert self._last_run is not None
-        return self._last_run.choices
+        if outcome.status is Status.DONE and not self._ended:
+            raise InvalidDefinition("the run makes more choices than Hypothesis takes in one run")
+        # A constructor that fails comes before the first choice.
+        choices = self._run_context.choices if self._run_context is not None else ()
+        return Lowered(choices, self._steps_begun, outcome.error, self._timed_out_in)
 
     def next_step(self, script: Script, run: RunContext) -> int:
         """The next step, after the choices that lead to it are written."""
-        if self.definition.swarm_initializer and self._initializers_left > len(self.definition.initializers):
+        self._run_context = run
+        if self._swarm_is_due:
             self._write_swarm(run)
         code = script.next()
-        run.write_boolean(code & 7 == END, STOP_PROBABILITY)
-        self._last_run = run
+        if self._switches_nothing(code):
+            return code
+        self._write_stop(run, stop=code & 7 == END)
         if code & 7 in (RULE, INITIALIZE):
             self._write_rule(code, run)
         return code
+
+    def _switches_nothing(self, code: int) -> bool:
+        """Whether the step switches a fault to what it is, which the nemesis never does: it is left out."""
+        return code & 7 in (FAULT_ON, FAULT_OFF) and self.faults[code >> 3].active == (code & 7 == FAULT_ON)
+
+    def _write_stop(self, run: RunContext, *, stop: bool) -> None:
+        run.write_boolean(stop, STOP_PROBABILITY)
+        self._ended = stop
+        self._steps_begun += not stop
 
     def _write_rule(self, code: int, run: RunContext) -> None:
         if code & 7 == RULE:
@@ -66,14 +110,19 @@ class LoweringDriver(Driver):
         if not self._first_rule_seen:
             self._first_rule_seen = True
             run.write_integer(0, 0, DISABLED_MAX)
-        run.write_integer(index, 0, len(self.definition.order) - 1)
+        if len(self.definition.order) > 1:
+            # Hypothesis draws nothing to choose from one.
+            run.write_integer(index, 0, len(self.definition.order) - 1)
         run.write_boolean(False)
 
     def _write_swarm(self, run: RunContext) -> None:
         """The initialize rule that draws which faults are on: all of them."""
-        run.write_boolean(False, STOP_PROBABILITY)
+        place = self.definition.swarm_place
+        assert place is not None
+        self._swarm_is_due = False
+        self._write_stop(run, stop=False)
         if self._initializers_left > 1:
-            run.write_integer(0, 0, self._initializers_left - 1)
+            run.write_integer(place, 0, self._initializers_left - 1)
         run.write_integer(2 ** len(self.faults) - 1, 1, 2 ** len(self.faults) - 1)
         self._initializers_left -= 1
 
@@ -83,8 +132,19 @@ class LoweringDriver(Driver):
 
     def toggle(self, fault: Fault, on: bool, run: RunContext, observer: Observer | None) -> None:
         """Switch a fault, written as the nemesis rule that does it under Hypothesis."""
+        if fault.active != on:
+            self._write_toggle(fault, run)
+        super().toggle(fault, on, run, observer)
+
+    def _write_toggle(self, fault: Fault, run: RunContext) -> None:
+        if NEMESIS not in self.definition.order:
+            raise InvalidDefinition(f"{self.definition.cls.__name__} has no rule that switches its faults")
+        if is_initializing(run.machine):
+            raise InvalidDefinition(f"fault {fault.name} is switched before all initialize rules have run")
         self._write_choice_of(self.definition.order.index(NEMESIS), run)
         if len(self.faults) > 1:
-            # Hypothesis draws nothing to choose from one.
             run.write_integer(self.faults.index(fault), 0, len(self.faults) - 1)
-        super().toggle(fault, on, run, observer)
+
+    def _timed_out(self) -> BaseException:
+        self._timed_out_in = self._current_rule
+        return super()._timed_out()

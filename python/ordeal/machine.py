@@ -48,6 +48,12 @@ def class_path(given: MachineFactory, cls: type) -> str:
     return f"{named.__module__}:{named.__qualname__}"
 
 
+def is_importable(given: MachineFactory, path: str) -> bool:
+    """Whether another process can import what the user gave by its ``path``, as ``class_path`` names it."""
+    module, _, name = path.partition(":")
+    return inspect.isclass(given) and module != "__main__" and "<" not in name
+
+
 def _class_of(given: MachineFactory) -> type[RuleBasedStateMachine]:
     if inspect.isclass(given):
         if not issubclass(given, RuleBasedStateMachine):

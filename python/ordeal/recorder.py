@@ -11,6 +11,7 @@ from hypothesis.strategies import DataObject, SearchStrategy
 
 from ordeal import _native
 from ordeal._hypothesis import MachineDefinition, Rule
+from ordeal.buggify_draws import BUGGIFY_ARGUMENT
 from ordeal.faults import Fault
 from ordeal.trace_file import TraceStep
 
@@ -88,15 +89,12 @@ class RunRecorder:
         return self.steps
 
     def finished_program(self) -> list[str]:
-        """The lines of the program, with what was drawn inside a rule beside it, and with its end."""
+        """The lines of the program, with what chance did inside a rule beside it, and with its end."""
         if self._machine is None:
             # Its constructor raised: there is nothing to tear down.
             return list(self.program)
         made, *calls = self.program
-        lines = [
-            f"{call}  # draws: {', '.join(step.draws)}" if step.draws else call
-            for call, step in zip(calls, self.steps, strict=True)
-        ]
+        lines = [f"{call}{_remarks(step)}" for call, step in zip(calls, self.steps, strict=True)]
         return [made, *lines, "state.teardown()"]
 
     def _watch(self, data: DataObject) -> None:
@@ -111,6 +109,14 @@ class RunRecorder:
             return value
 
         data.draw = noted  # type: ignore[method-assign]
+
+
+def _remarks(step: TraceStep) -> str:
+    remarks = [f"draws: {', '.join(step.draws)}"] if step.draws else []
+    acted = [str(number) for number, acts in enumerate(step.choices.get(BUGGIFY_ARGUMENT, ()), start=1) if acts]
+    if acted:
+        remarks.append(f"chance acts at call {', '.join(acted)}")
+    return f"  # {'; '.join(remarks)}" if remarks else ""
 
 
 def slug(name: str) -> str:

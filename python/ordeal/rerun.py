@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from enum import Enum
 
 from ordeal import _native
@@ -10,12 +12,14 @@ from ordeal._hypothesis import skip_types
 from ordeal.bench import Bench, make_bench
 from ordeal.bucket import is_in_bucket
 from ordeal.driver import Status
-from ordeal.errors import TraceError
+from ordeal.errors import OutdatedTraceError, TraceError
 from ordeal.machine import MachineFactory
 from ordeal.recorder import RunRecorder
-from ordeal.replayer import Replayed
-from ordeal.report import error_message
-from ordeal.trace_file import Trace, TraceFailure, TraceStep
+from ordeal.replayer import Replayed, ShrinkProgress
+from ordeal.reporting import error_message, step_text
+from ordeal.trace_file import Trace, TraceFailure, TraceStep, versions_now
+
+_ADDRESS = re.compile(r"0x[0-9a-fA-F]+")
 
 
 class ReplayStatus(Enum):
@@ -31,7 +35,9 @@ class Rerun:
     """What a replay did.
 
     ``steps`` are those that ran, with arguments and results as text. ``misfits`` counts recorded choices that no longer
-    fit their strategies, which were given others. ``rejected`` says that a failed ``assume()`` ended the run.
+    fit their strategies, which were given others; ``unused`` those that nothing drew. ``changed`` says which step ran
+    with other values than recorded, as when a strategy makes something else of the same choices; it is empty when none
+    did. ``rejected`` says that a failed ``assume()`` ended the run. ``versions`` are those of what ran it.
     """
 
     status: ReplayStatus
@@ -39,17 +45,23 @@ class Rerun:
     steps: list[TraceStep]
     misfits: int
     rejected: bool
+    changed: str = ""
+    unused: int = 0
+    versions: dict[str, str] = field(default_factory=versions_now)
 
 
-def rerun(trace: Trace, test_class: MachineFactory | None = None) -> Rerun:
+def rerun(trace: Trace, test_class: MachineFactory | None = None, *, rule_timeout: float | None = None) -> Rerun:
     """Run ``trace`` from a fresh machine.
 
+    ``rule_timeout``, in seconds, defaults to the limit that the trace was recorded with, else to that of the class.
+
     Raises:
-        TraceError: a rule, fault or argument of the trace is gone from the class, or a step cannot run any more and
-            nothing failed; the message names it. Or the run asks to be skipped.
+        OutdatedTraceError: a rule, fault or argument of the trace is gone from the class, or a step cannot run any more
+            and nothing failed; the message names it.
+        TraceError: the run asks to be skipped, or the trace holds values alone, and one of them cannot be rebuilt.
         OrdealError: the class cannot be imported.
     """
-    bench = make_bench(trace, test_class)
+    bench = make_bench(trace, test_class, rule_timeout=rule_timeout)
     recorder = RunRecorder()
     try:
         with bench.running():
@@ -58,18 +70,28 @@ def rerun(trace: Trace, test_class: MachineFactory | None = None) -> Rerun:
         raise TraceError(f"the run asks to be skipped: {error_message(skip)}") from None
     error = replayed.outcome.error if replayed.outcome.status is Status.FAILED else None
     if error is None and replayed.rejected:
-        raise TraceError(_unrunnable(trace, replayed.tape))
+        raise OutdatedTraceError(_unrunnable(trace, replayed.tape))
     return Rerun(
         status=_status(error, trace.failure),
         error=error,
         steps=recorder.steps,
         misfits=replayed.misaligned,
         rejected=replayed.outcome.status is Status.REJECTED,
+        changed=_changed(trace, recorder.steps) if trace.has_choices else "",
+        unused=replayed.unused,
     )
 
 
-def shrink(trace: Trace, test_class: MachineFactory | None = None, *, max_time: float = 30.0) -> Trace:
+def shrink(
+    trace: Trace,
+    test_class: MachineFactory | None = None,
+    *,
+    max_time: float = 30.0,
+    tick: Callable[[ShrinkProgress], None] | None = None,
+) -> Trace:
     """The smallest trace found that fails like ``trace``, within ``max_time`` seconds.
+
+    ``tick`` is called after each replay.
 
     Raises:
         TraceError: the trace does not fail, or does not fit the class.
@@ -77,7 +99,7 @@ def shrink(trace: Trace, test_class: MachineFactory | None = None, *, max_time: 
     bench = make_bench(trace, test_class)
     with bench.running():
         first = _failing(bench, trace, "there is nothing to shrink")
-        small = bench.replayer.shrink(first.tape, first.bucket, max_time)
+        small = bench.replayer.shrink(first.tape, first.bucket, max_time, tick)
         recorder = RunRecorder()
         last = bench.replayer.run(small.tape, recorder)
     error = last.outcome.error
@@ -88,6 +110,8 @@ def shrink(trace: Trace, test_class: MachineFactory | None = None, *, max_time: 
         steps=recorder.finished_steps(last.tape, bench.driver.definition),
         failure=TraceFailure.of(error, len(recorder.steps), _kept_bucket(trace, error, last.bucket)),
         program=recorder.finished_program(),
+        versions=versions_now(),
+        has_choices=True,
     )
 
 
@@ -121,6 +145,23 @@ def _status(error: BaseException | None, recorded: TraceFailure | None) -> Repla
     if recorded.bucket and not is_in_bucket(error, recorded.bucket):
         return ReplayStatus.FAILS_DIFFERENTLY
     return ReplayStatus.REPRODUCED
+
+
+def _changed(trace: Trace, ran: list[TraceStep]) -> str:
+    """The first step that ran with other values, in words."""
+    recorded = trace.taken_steps()
+    for number, (before, now) in enumerate(zip(recorded, ran, strict=False), start=1):
+        # The recorded run failed in its last step, so what that draws in its body may well be something else.
+        drawn_alike = number == len(recorded) or before.draws == now.draws
+        if _values(before) != _values(now) or not drawn_alike:
+            return f"step {number} ran as {step_text(replace(now, result=''))}, the trace has {step_text(before)}"
+    return ""
+
+
+def _values(step: TraceStep) -> dict[str, str]:
+    """The arguments as text, without what differs between two objects that are alike."""
+    text = step.text or {name: repr(value) for name, value in step.params.items()}
+    return {name: _ADDRESS.sub("", value) for name, value in text.items()}
 
 
 def _kept_bucket(trace: Trace, error: BaseException, bucket: str) -> str:

@@ -3,15 +3,46 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from enum import Enum
 from typing import TYPE_CHECKING, Any, Literal
 
-from ordeal import report
+from ordeal import reporting
 
 if TYPE_CHECKING:
     from ordeal.trace_file import Trace
 
 StoppedReason = Literal["time", "max_runs", "patience", "stuck", "interrupted"]
 SnapshotKind = Literal["copy", "replay"]
+
+
+class SeedStatus(Enum):
+    """What the replay of a saved seed shows."""
+
+    REPRODUCED = "reproduced"
+    FAILS_DIFFERENTLY = "fails_differently"
+    FIXED = "fixed"  # each of its steps ran with the recorded values, and nothing failed
+    NO_LONGER_APPLIES = "no_longer_applies"  # it cannot run, or not with the recorded values: it says nothing
+    UNREADABLE = "unreadable"
+
+    @property
+    def fails(self) -> bool:
+        """Whether the run fails now, in the recorded way or in another."""
+        return self in (SeedStatus.REPRODUCED, SeedStatus.FAILS_DIFFERENTLY)
+
+
+@dataclass(frozen=True, slots=True)
+class ShrinkSnapshot:
+    """How far the shrinking of failure ``number`` of ``total`` has come, from ``steps_before`` to ``steps`` steps.
+
+    ``elapsed`` is in seconds since the exploration began; ``candidates`` counts the traces that were tried.
+    """
+
+    elapsed: float
+    number: int
+    total: int
+    steps_before: int
+    steps: int
+    candidates: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,15 +58,30 @@ class ProgressSnapshot:
     runs_per_second: float
 
 
+@dataclass(frozen=True, slots=True)
+class SeedOutcome:
+    """What became of one saved seed when an exploration replayed it, before its first run.
+
+    ``message`` is the failure as text, or why the seed does not apply or cannot be read; empty for a fixed one.
+    """
+
+    name: str
+    path: str
+    status: SeedStatus
+    message: str = ""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Failure:
     """One distinct failure: all runs that failed in the same place with the same type of exception.
 
-    ``step`` counts from one inside run ``run_id``. ``rule_log`` names the steps in order; ``trace`` replays them from
-    a fresh machine, and ``program`` is the same as Python text. ``necessary_faults`` tells for each fault of the
-    trace whether the failure needs it, and is ``None`` when that was not tried. ``bucket`` is what made failures
-    count as the same one, ``count`` how many runs met it. ``flaky`` means that replaying the trace did not always
-    fail; ``shrunk`` that the trace was shrunk. ``trace_path`` is where the trace was saved, or ``None``.
+    ``step`` counts from one inside run ``run_id``, which is 0 for the replay of a saved seed. ``rule_log`` names the
+    steps in order; ``trace`` replays them from a fresh machine, and ``program`` is the same as Python text.
+    ``necessary_faults`` tells for each fault of the trace whether the failure needs it, and is ``None`` when that was
+    not tried. ``bucket`` is what made failures count as the same one, ``count`` how many runs of the exploration met
+    it. ``flaky`` means that replaying the trace did not always fail, ``flaky_reason`` what a fresh process showed of
+    that, if it was asked; ``shrunk`` means that the trace was shrunk.
+    ``trace_path`` is where the trace was saved, ``seed_path`` where it is kept as a seed, or ``None``.
     """
 
     error: BaseException
@@ -49,12 +95,14 @@ class Failure:
     bucket: str = ""
     count: int = 1
     flaky: bool = False
+    flaky_reason: str = ""
     shrunk: bool = False
     trace_path: str | None = None
+    seed_path: str | None = None
     program: str = ""
 
     def __str__(self) -> str:
-        return report.failure_text(self)
+        return reporting.failure_text(self)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -62,10 +110,10 @@ class ExplorationResult:
     """What one exploration did and found.
 
     ``checkpoints_saved`` counts every checkpoint ever saved, also those evicted since. ``rejected_runs`` ended in a
-    failed ``assume()``. ``unconfirmed`` counts failures that did not fail again from a fresh machine. ``notes`` are
-    things the user should know, one sentence each. ``coverage_gaps`` holds a dict ``file``, ``line``, ``code`` for
-    each branch statement of the target modules that no run reached; another seed or a longer exploration may still
-    reach it.
+    failed ``assume()``. ``unconfirmed`` counts failures that did not fail again from a fresh machine. ``seed_replays``
+    tells what became of the saved seeds of the class. ``notes`` are things the user should know, one sentence each.
+    ``coverage_gaps`` holds a dict ``file``, ``line``, ``code`` for each branch statement of the target modules that no
+    run reached; another seed or a longer exploration may still reach it.
     """
 
     test_class: str
@@ -77,6 +125,7 @@ class ExplorationResult:
     duration_seconds: float
     failures: list[Failure] = field(default_factory=list)
     traces: list[Trace] = field(default_factory=list)
+    seed_replays: list[SeedOutcome] = field(default_factory=list)
     coverage_gaps: list[dict[str, Any]] = field(default_factory=list)
     lines_covered: int = 0
     lines_total: int = 0
@@ -89,7 +138,7 @@ class ExplorationResult:
 
     def summary(self) -> str:
         """Return the result as a few lines of text, without a newline at the end."""
-        return report.summary_text(self)
+        return reporting.summary_text(self)
 
     def reachability_suggestions(self) -> list[dict[str, Any]]:
         """Return, for each coverage gap, the ``reachable()`` call that would watch it.
@@ -102,7 +151,7 @@ class ExplorationResult:
                 "file": gap["file"],
                 "line": gap["line"],
                 "code": gap["code"],
-                "suggestion": report.reachable_call(gap),
+                "suggestion": reporting.reachable_call(gap),
                 "confidence": "not_reached",
                 "runs": self.total_runs,
             }

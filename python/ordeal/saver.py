@@ -13,7 +13,7 @@ from ordeal.bucket import traceback_text
 from ordeal.driver import Driver
 from ordeal.errors import StateError
 from ordeal.findings import Finding, Findings
-from ordeal.report import counted, error_message
+from ordeal.reporting import counted, error_message
 from ordeal.result import SnapshotKind
 from ordeal.state_file import (
     Header,

@@ -38,7 +38,8 @@ def replay(trace: Trace, test_class: MachineFactory | None = None) -> BaseExcept
     ``test_class`` defaults to the class that the trace names. ``rerun`` tells more.
 
     Raises:
-        TraceError: a rule, fault or argument of the trace is gone from the class, or a step cannot run any more.
+        OutdatedTraceError: a rule, fault or argument of the trace is gone, or a step cannot run any more.
+        TraceError: the run asks to be skipped, or the trace holds values alone, and one of them cannot be rebuilt.
         OrdealError: the class cannot be imported.
     """
     return rerun(trace, test_class).error

@@ -9,6 +9,8 @@ from ordeal import _native
 from ordeal._hypothesis import MachineDefinition
 from ordeal.faults import Fault
 from ordeal.recorder import RunRecorder
+from ordeal.target_digests import digest_targets
+from ordeal.targets import Target
 from ordeal.trace_file import Trace, TraceStep
 
 
@@ -23,13 +25,24 @@ class Origin:
 
 
 class TraceMaker:
-    """Knows what all traces of an exploration have in common."""
+    """Knows what all traces of an exploration have in common: among it the source of ``targets``, as it is now."""
 
-    def __init__(self, test_class: str, seed: int, definition: MachineDefinition, faults: Sequence[Fault]) -> None:
+    def __init__(
+        self,
+        test_class: str,
+        seed: int,
+        definition: MachineDefinition,
+        faults: Sequence[Fault],
+        *,
+        targets: Sequence[Target] = (),
+        rule_timeout: float | None = None,
+    ) -> None:
         self._test_class = test_class
         self._seed = seed
         self._definition = definition
         self._faults = faults
+        self._digests = digest_targets(targets)
+        self._rule_timeout = rule_timeout
 
     def make(self, origin: Origin, tape: _native.Tape, recorder: RunRecorder) -> Trace:
         """The trace of ``tape``, which ran while ``recorder`` watched."""
@@ -44,6 +57,8 @@ class TraceMaker:
             steps=steps,
             edges_discovered=origin.edges,
             program=recorder.finished_program(),
+            targets=dict(self._digests),
+            rule_timeout=self._rule_timeout,
         )
 
     def _swarm_step(self, rules: list[bool], faults: list[bool]) -> TraceStep:

@@ -1,7 +1,8 @@
-"""Ends a rule that runs too long, at no cost for the steps that do not."""
+"""Ends a step that runs too long, at no cost for the steps that do not."""
 
 from __future__ import annotations
 
+import math
 import signal
 import threading
 import time
@@ -11,6 +12,12 @@ from types import FrameType
 
 TICKS_PER_LIMIT = 4
 TICK_SECONDS_MAX = 1.0
+# setitimer() takes 0 for "never".
+TICK_SECONDS_MIN = 1e-3
+
+
+class OutOfTime(BaseException):
+    """The time set with ``Watchdog.until`` is over. Like KeyboardInterrupt, no error of the code it goes through."""
 
 
 class Watchdog:
@@ -25,7 +32,7 @@ class Watchdog:
         armed: true only while user code runs; an alarm at any other time is ignored.
     """
 
-    __slots__ = ("_expired", "_limit", "_seen_at", "_seen_step", "armed", "step")
+    __slots__ = ("_deadline", "_expired", "_limit", "_seen_at", "_seen_step", "_tick", "armed", "step")
 
     def __init__(self, limit: float, expired: Callable[[], BaseException]) -> None:
         self.step = 0
@@ -34,29 +41,64 @@ class Watchdog:
         self._expired = expired
         self._seen_step = -1
         self._seen_at = 0.0
+        self._deadline = math.inf
+        self._tick = 0.0  # seconds between alarms; 0 when there are none
 
     @contextmanager
     def watching(self) -> Iterator[None]:
         """Watch while the block runs; the previous handler and timer come back afterwards."""
-        usable = hasattr(signal, "setitimer") and threading.current_thread() is threading.main_thread()
-        if self._limit <= 0 or not usable:
+        if self._limit <= 0:
             yield
             return
-        tick = min(self._limit / TICKS_PER_LIMIT, TICK_SECONDS_MAX)
+        with self._ticking(min(self._limit / TICKS_PER_LIMIT, TICK_SECONDS_MAX)):
+            yield
+
+    @contextmanager
+    def until(self, deadline: float) -> Iterator[None]:
+        """Raise OutOfTime in the step that is running at ``deadline``, by ``time.monotonic()``, during the block.
+
+        It is raised once, and not between steps: who runs them looks at the time as well. Where no alarm works, a step
+        is not interrupted.
+        """
+        self._deadline = deadline
+        try:
+            with self._ticking(self._tick or TICK_SECONDS_MAX):
+                yield
+        finally:
+            self._deadline = math.inf
+
+    @contextmanager
+    def _ticking(self, seconds: float) -> Iterator[None]:
+        usable = hasattr(signal, "setitimer") and threading.current_thread() is threading.main_thread()
+        if not usable:
+            yield
+            return
+        before, self._tick = self._tick, seconds
         handler = signal.signal(signal.SIGALRM, self._on_alarm)
-        timer = signal.setitimer(signal.ITIMER_REAL, tick, tick)
+        timer = signal.setitimer(signal.ITIMER_REAL, self._next_alarm(time.monotonic()), seconds)
         try:
             yield
         finally:
             signal.setitimer(signal.ITIMER_REAL, *timer)
             signal.signal(signal.SIGALRM, handler)
+            self._tick = before
+
+    def _next_alarm(self, now: float) -> float:
+        """Seconds until the timer must ring: at the next tick, or at the deadline when that comes before."""
+        left = self._deadline - now
+        return max(left, TICK_SECONDS_MIN) if 0 < left < self._tick else self._tick
 
     def _on_alarm(self, _signum: int, _frame: FrameType | None) -> None:
+        now = time.monotonic()
+        if now >= self._deadline and self.armed:
+            self._deadline = math.inf
+            raise OutOfTime
+        if now < self._deadline < now + self._tick:
+            signal.setitimer(signal.ITIMER_REAL, self._next_alarm(now), self._tick)
         if not self.armed:
             return
-        now = time.monotonic()
         if self.step != self._seen_step:
             self._seen_step, self._seen_at = self.step, now
-        elif now - self._seen_at >= self._limit:
+        elif self._limit > 0 and now - self._seen_at >= self._limit:
             self.armed = False
             raise self._expired()

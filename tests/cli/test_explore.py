@@ -17,7 +17,12 @@ import pytest
 
 from ordeal import __version__
 from ordeal.errors import MachineError, TargetError
-from ordeal.result import ExplorationResult, Failure, ProgressSnapshot
+from ordeal.result import (
+    ExplorationResult,
+    Failure,
+    ProgressSnapshot,
+    ShrinkSnapshot,
+)
 from ordeal.trace_file import Trace, TraceFailure, TraceStep
 
 from .conftest import ScriptedExplorer
@@ -41,7 +46,7 @@ OPTIONS = (
     "options: config=ordeal.toml target_modules=none max_time=60.0 max_runs=none max_checkpoints=256"
     " checkpoint_prob=0.4 checkpoint_strategy=energy steps_per_run=50 fault_toggle_prob=0.3 workers=0 rule_swarm=false"
     " share_edges=true share_checkpoints=true rule_timeout=none seed_mutation_respect_strategies=true verbose=false"
-    " shrink=true"
+    " shrink=true confirm_fresh=true"
 )
 HEADER = f"ordeal {__version__}\nrng seed: 42\n{OPTIONS}\nExploring machines:Account...\n"
 CLEAN_REPORT = """
@@ -177,7 +182,9 @@ class TestOptions:
             "max_runs": None,
             "steps_per_run": 50,
             "shrink": True,
+            "confirm_fresh": True,
             "progress": None,
+            "shrink_progress": None,
             "save_state_to": None,
             "resume_from": None,
         }
@@ -195,11 +202,11 @@ class TestOptions:
         Path("other.toml").write_text(f"[explorer]\nseed = 1\nmax_time = 1\nmax_runs = 1\nworkers = 1\n{ACCOUNT}")
         explorer.outcomes = [make_result()]
         numbers = ["--seed", "18446744073709551615", "--max-time", "2.5", "--max-runs", "9", "-w", "3"]
-        _, _, err = run("explore", *numbers, "-c", "other.toml", "--no-shrink", "--no-seeds")
+        _, _, err = run("explore", *numbers, "-c", "other.toml", "--no-shrink", "--no-confirm-fresh", "--no-seeds")
         assert err.startswith(f"ordeal {__version__}\nrng seed: 18446744073709551615\noptions: config=other.toml ")
         assert " max_time=2.5 max_runs=9 " in err
         assert " workers=3 " in err
-        assert "shrink=false\n" in err
+        assert "shrink=false confirm_fresh=false\n" in err
         options = explorer.constructed[0][1]
         assert (options["seed"], options["workers"], options["corpus_dir"]) == (2**64 - 1, 3, None)
         assert explorer.ran[0] == {
@@ -207,7 +214,9 @@ class TestOptions:
             "max_runs": 9,
             "steps_per_run": 50,
             "shrink": False,
+            "confirm_fresh": False,
             "progress": None,
+            "shrink_progress": None,
             "save_state_to": None,
             "resume_from": None,
         }
@@ -300,25 +309,6 @@ class TestOptions:
         code, _, err = run("explore", "--save-state", "to")
         assert (code, "State saved" in err) == (2, False)
 
-    def test_pruning_without_seeds_says_so(self, run: Run, explorer: ScriptedExplorer) -> None:
-        explorer.outcomes = [make_result()]
-        code, _, err = run("explore", "--prune-fixed-seeds")
-        assert (code, err) == (0, f"no seeds in .ordeal/seeds, nothing to prune\n{HEADER}")
-
-    def test_pruning_never_deletes_seeds_that_it_cannot_replay(self, run: Run) -> None:
-        seed = Path(".ordeal/seeds/Account/seed-0123456789ab.json")
-        seed.parent.mkdir(parents=True)
-        seed.write_text("{}")
-        assert run("explore", "--prune-fixed-seeds") == (
-            2,
-            "",
-            (
-                "error: `--prune-fixed-seeds` cannot replay the 1 seed in .ordeal/seeds\n\n"
-                "hint: this version does not replay seeds; drop the option\n"
-            ),
-        )
-        assert seed.exists()
-
 
 class TestProgress:
     @staticmethod
@@ -356,6 +346,28 @@ class TestProgress:
             "\r  [2s] runs=4 steps=40 edges=4 cps=3 fails=0 (486 runs/s)    "
             "\r  [12s] runs=6 steps=60 edges=4 cps=3 fails=0 (486 runs/s)    \n"
         )
+
+    @pytest.mark.parametrize(("is_terminal", "between"), [(True, f"    \r{{}}{' ' * 9}\n"), (False, "\n{}\n")])
+    def test_shrinking_is_told_of_in_the_same_place(
+        self,
+        run: Run,
+        explorer: ScriptedExplorer,
+        monkeypatch: pytest.MonkeyPatch,
+        is_terminal: bool,
+        between: str,
+    ) -> None:
+        def shrink(options: dict[str, Any]) -> ExplorationResult:
+            snapshot = ProgressSnapshot(0.1, 600000, 60, 4, 3, 2, 486.0)
+            options["progress"](snapshot)
+            for elapsed, steps in [(0.2, 20), (2.5, 9), (3.0, 8)]:
+                options["shrink_progress"](ShrinkSnapshot(elapsed, 1, 2, steps_before=31, steps=steps, candidates=13))
+            return make_result()
+
+        monkeypatch.setattr("ordeal.cli.terminal.is_terminal", lambda: is_terminal)
+        explorer.outcomes = [shrink]
+        exploring = "  [0s] runs=600000 steps=60 edges=4 cps=3 fails=2 (486 runs/s)"
+        shrinking = "  [2s] shrinking failure 1 of 2: 31 -> 9 steps (13 tried)"
+        assert run("explore", "-v")[2].endswith(f"{exploring}{between.format(shrinking)}")
 
 
 class TestJson:

@@ -25,6 +25,7 @@ Options:
 Commands:
   explore  Search the classes named in ordeal.toml for failures
   replay   Run a saved trace again, shrink it, or see which faults it needs
+  seeds    Replay the saved seeds, and say which still fail
 """
 
 

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import gzip
+import hashlib
 import importlib
+import io
 import json
+import re
+import struct
 from dataclasses import replace
 from pathlib import Path
 from textwrap import dedent
 from typing import Any
 
+import hypothesis
 import pytest
 
 from ordeal.explore import Explorer
@@ -108,18 +114,114 @@ def test_a_passing_trace_passes(run: Run, trace: Trace) -> None:
 def test_a_trace_of_a_class_that_changed_names_what_is_gone(run: Run, trace: Trace) -> None:
     trace.steps[-1].name = "put"
     trace.save("trace.json")
-    code, out, err = run("replay", "trace.json", "--json")
+    code, out, err = run("replay", "trace.json")
     assert (code, out) == (2, "")
     assert (
         "error: the trace no longer applies to machines:Jar: it has no rule 'put'\n\nhint: it has: look, add\n" in err
     )
+    code, out, again = run("replay", "trace.json", "--json")
+    document = json.loads(out)
+    assert (code, again) == (2, err)
+    assert document["status"] == "no_longer_applies"
+    assert document["reason"] == "the trace no longer applies to machines:Jar: it has no rule 'put'"
+    assert document["recorded_error"].startswith("ValueError: ")
+
+
+def test_target_modules_that_changed_are_mentioned(run: Run, trace: Trace) -> None:
+    digest = hashlib.sha256(Path("machines.py").read_bytes()).hexdigest()
+    replace(trace, targets={"machines": digest, "gone": digest}).save("trace.json")
+    _, out, err = run("replay", "trace.json", "--json")
+    assert err.endswith("Note: since the trace was recorded these changed: gone\n")
+    assert json.loads(out)["changed_modules"] == ["gone"]
+
+
+def test_other_versions_are_mentioned_when_the_failure_is_not_the_recorded_one(run: Run, trace: Trace) -> None:
+    versions = {**trace.versions, "hypothesis": "6.1.0"}
+    replace(trace, versions=versions).save("trace.json")
+    assert "recorded with" not in run("replay", "trace.json")[2]
+    edit(LIMIT=10**6)
+    now = f"this is hypothesis {hypothesis.__version__}"
+    assert run("replay", "trace.json")[2].endswith(f"Note: recorded with hypothesis 6.1.0; {now}\n")
+
+
+def test_a_trace_of_the_public_project_replays(run: Run, trace: Trace) -> None:
+    steps = [{"kind": "fault_toggle", "name": "+heat(1)", "params": {}, "active_faults": ["heat(1)"]}]
+    steps += [{"kind": "rule", "name": "add", "params": {"by": 5}, "active_faults": []}] * 2
+    failure = {"error_type": "ValueError", "error_message": "10 broke it", "step": 3}
+    record = {"run_id": 4, "seed": 1, "test_class": "machines:Jar", "steps": steps, "failure": failure}
+    Path("old.json").write_text(json.dumps(record))
+    code, _, err = run("replay", "old.json", "-v", "--shrink", "-o", "new.json")
+    assert code == 1
+    assert err.startswith("Replaying machines:Jar (run 4, 3 steps)...\n")
+    assert "  3. add(by=5)\n" in err
+    assert "\nFailure reproduced: ValueError: 10 broke it" in err
+    assert run("replay", "new.json")[0] == 1
+    steps[1]["params"] = {"by": 6}
+    Path("old.json").write_text(json.dumps(record))
+    code, _, err = run("replay", "old.json")
+    assert code == 2
+    assert "error: step 2, rule `add`: argument `by` cannot be rebuilt, because integers(min_value=0, max_v" in err
+
+
+# --pdb
+
+
+def test_the_debugger_opens_where_the_users_code_failed(
+    run: Run, trace: Trace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO("p self.total, by\nw\nup\nq\n"))
+    code, out, err = run("replay", "trace.json", "--pdb")
+    assert code == 1
+    assert "Failure reproduced" in err
+    assert "machines.py(22)add()\n-> raise ERROR" in out
+    assert trace.failure is not None
+    total = trace.failure.error_message.split()[0]
+    assert f"(Pdb) ({total}, " in out
+    assert "ordeal/driver.py" not in out
+    assert "*** Oldest frame" in out
+
+
+@pytest.mark.parametrize("rules", ["LIMIT=10**6", ""])
+def test_without_a_failure_or_commands_there_is_nothing_to_debug(
+    run: Run, trace: Trace, monkeypatch: pytest.MonkeyPatch, rules: str
+) -> None:
+    if rules:
+        edit(LIMIT=10**6)
+    else:
+        monkeypatch.setattr("sys.stdin", None)
+    code, out, err = run("replay", "trace.json", "--pdb")
+    assert (code, out) == (0 if rules else 1, "")
+    assert err.endswith("Not debugged: stdin is closed.\n") is not bool(rules)
+
+
+def test_an_end_of_the_commands_ends_the_debugger(run: Run, trace: Trace, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO(""))
+    code, out, _ = run("replay", "trace.json", "--pdb")
+    assert code == 1
+    assert out.rstrip().endswith("(Pdb)")
+
+
+# Shrinking on a terminal
+
+
+def test_a_terminal_shows_how_far_shrinking_is(run: Run, trace: Trace, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ordeal.cli.terminal.is_terminal", lambda: True)
+    _, _, err = run("replay", "trace.json", "--shrink")
+    after = err.split("Shrinking...\n")[1]
+    assert re.match(r"(talk\n)*\r  [a-z ]+: \d+ steps? left, \d+ tried +", after)
+    assert "\nShrunk to " in after
+    monkeypatch.setattr("ordeal.cli.terminal.is_terminal", lambda: False)
+    assert "tried" not in run("replay", "trace.json", "--shrink")[2]
 
 
 def test_choices_that_fit_no_longer_are_mentioned(run: Run, trace: Trace) -> None:
     trace.steps[-1].choices["by"] = [77]
     trace.save("trace.json")
     _, _, err = run("replay", "trace.json")
-    assert err.endswith("Note: 1 recorded choice fit the strategies no longer; others took their place\n")
+    assert err.endswith(
+        "Note: 1 recorded choice fit the strategies no longer; others took their place\n"
+        f"Note: step {len(trace.steps)} ran as add(by=5), the trace has add(by=4)\n"
+    )
 
 
 def test_verbose_shows_each_step_with_arguments_results_and_draws(run: Run, trace: Trace) -> None:
@@ -184,21 +286,60 @@ def test_json_holds_the_outcome(run: Run, trace: Trace) -> None:
     assert document["necessary_faults"] == {"heat(1)": True}
 
 
+def write_bad_files() -> None:
+    """Files that are no trace, or none that can be replayed here."""
+    good = Trace(1, 42, "elsewhere:Machine").to_json()
+    files = {
+        "truncated.json": good[:-40],
+        "edited.json": good.replace(b"42", b"43"),
+        "later.json": good.replace(b'"version": 1', b'"version": 2'),
+        "binary.json": b"\xff\xfe\x00\x01",
+        "deep.json": b"[" * 1_000_000,
+        "long.json": b'{"steps": [' + b"0," * 10_000_000 + b"0]}",
+        "hostile.json.zst": struct.pack("<IBQ", 0xFD2FB528, 0b11100000, 2**62),
+        "half.json.gz": gzip.compress(good)[:-20],
+    }
+    for name, data in files.items():
+        Path(name).write_bytes(data)
+
+
 @pytest.mark.parametrize(
     ("arguments", "error", "hint"),
     [
+        (["truncated.json"], "truncated.json is not JSON that can be read: ", None),
+        (["edited.json"], "edited.json is damaged: its checksum does not fit its content", None),
+        (["later.json"], "later.json has version 2; this ordeal reads version 1", "read it with the ordeal that wrote"),
+        (["binary.json"], "binary.json is not UTF-8: ", None),
+        (["deep.json"], "deep.json nests lists or objects too deeply", None),
+        (["long.json"], "long.json holds 10000002 values; at most 4000000 are read", None),
+        (["hostile.json.zst"], "cannot read trace hostile.json.zst: ", None),
+        (["half.json.gz"], "cannot read trace half.json.gz: the gzip file is cut off", None),
         (["gone.json"], "cannot read trace gone.json: No such file or directory", None),
         (["machines.py"], "machines.py is not JSON", None),
         ([], "missing argument 'TRACE'", "`ordeal replay --help` lists the options"),
+        (["trace.json", "--pdb", "--json"], "`--pdb` and `--json` both write to stdout", "drop one of them"),
         (["trace.json", "-o", "x.json"], "`-o` saves the shrunk trace, and nothing is shrunk", "add `--shrink`"),
         (["trace.json", "--shrnk"], "no option named `--shrnk`", "did you mean `--shrink`?"),
     ],
 )
 def test_wrong_use(run: Run, arguments: list[str], error: str, hint: str | None) -> None:
+    write_bad_files()
     code, out, err = run("replay", *arguments)
     assert (code, out) == (2, "")
     assert err.startswith(f"error: {error}")
     assert (f"hint: {hint}" in err) is (hint is not None)
+    assert "Traceback" not in err
+
+
+def test_a_trace_of_another_project_names_what_is_missing(run: Run) -> None:
+    Trace(1, 42, "elsewhere:Machine").save("foreign.json")
+    code, out, err = run("replay", "foreign.json")
+    assert (code, out) == (2, "")
+    assert "\nerror: no module named `elsewhere`\n\nhint: run `ordeal` in the folder that holds the package" in err
+    Trace(1, 42, "machines:Lid").save("foreign.json")
+    assert "\nerror: `machines` has no `Lid`\n\nhint: " in run("replay", "foreign.json")[2]
+    Trace(1, 42, "machines:LIMIT").save("foreign.json")
+    assert "\nerror: `machines:LIMIT` is of type int, not a rule machine\n" in run("replay", "foreign.json")[2]
 
 
 def test_a_trace_that_cannot_be_saved_is_an_error(run: Run, trace: Trace) -> None:

@@ -21,6 +21,15 @@ TIME_LIMIT_S = 60.0
 CLI_TIME_LIMIT_S = 120.0
 
 
+def environment(hash_seed: str = "0") -> dict[str, str]:
+    """What a child process needs to import the same ordeal as this one."""
+    return os.environ | {
+        "PYTHONPATH": str(Path(ordeal.__file__).parents[1]),
+        "PYTHONHASHSEED": hash_seed,
+        "PYTHONDONTWRITEBYTECODE": "1",
+    }
+
+
 @dataclass(frozen=True)
 class Project:
     """A folder that is imported from and explored in."""
@@ -41,15 +50,10 @@ class Project:
 
     def python(self, *arguments: str, hash_seed: str = "0") -> subprocess.CompletedProcess[str]:
         """Run the interpreter in the project."""
-        environment = os.environ | {
-            "PYTHONPATH": str(Path(ordeal.__file__).parents[1]),
-            "PYTHONHASHSEED": hash_seed,
-            "PYTHONDONTWRITEBYTECODE": "1",
-        }
         return subprocess.run(
             [sys.executable, *arguments],
             cwd=self.root,
-            env=environment,
+            env=environment(hash_seed),
             capture_output=True,
             text=True,
             timeout=CLI_TIME_LIMIT_S,

@@ -1,8 +1,10 @@
-"""Check 37: a run of the Explorer is a choice sequence that Hypothesis replays step by step."""
+"""Check 37: a run of the Explorer is a choice sequence that Hypothesis replays step by step, up to its failure."""
 
 from __future__ import annotations
 
 import random
+import zlib
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import pytest
@@ -28,13 +30,15 @@ from hypothesis.stateful import (
 from ordeal.chaos import ChaosTest
 from ordeal.explore import Explorer
 from ordeal.faults import Fault, LambdaFault
-from ordeal.trace import Trace, lower, replay
+from ordeal.trace import Trace, lower, replay, shrink
 
 from . import landmarks
 from .machines import LoggedMachine
 from .runners import RNG_SEED, TIME_LIMIT_S
 
 RUNS = 60
+FAILURES = 35
+SHRUNK = 4
 STEPS = 12
 # Above what any run has, so that the stop at the end of a run is a choice of its own and not forced by the limit.
 STEP_LIMIT = 10_000
@@ -110,6 +114,94 @@ class SwarmMarket(FaultyMarket):
     swarm = True
 
 
+# One run in a few ends with one of these, chosen by its history: as many kinds of failures, each at a place of its own.
+AUDIT_ERRORS: tuple[type[Exception], ...] = tuple(type(f"Failure{number}", (Exception,), {}) for number in range(64))
+
+
+def fail_by_lot(history: str) -> None:
+    """Raise what the history decides, or nothing."""
+    lot = zlib.crc32(history.encode("utf-8", "surrogatepass")) % (20 * len(AUDIT_ERRORS))
+    if lot < len(AUDIT_ERRORS):
+        raise AUDIT_ERRORS[lot]
+
+
+class Unlucky(LoggedMachine):
+    """Fails within a rule or an invariant."""
+
+    def write(self, entry: str) -> None:
+        """Write the entry; it may be the last."""
+        self.history += f"{entry};"
+        landmarks.reach(self.history.count(";"))
+        if entry[0] in "mso":
+            fail_by_lot(self.history)
+
+    @invariant(check_during_init=True)
+    def lucky(self) -> None:
+        fail_by_lot(f"invariant {self.history}")
+
+
+class UnluckyMarket(Unlucky, Market):
+    """Bundles, initialize rules, preconditions, draws in a body, random numbers."""
+
+
+class UnluckyFaultyMarket(Unlucky, FaultyMarket):
+    """The same with three faults."""
+
+
+class UnluckySwarmMarket(Unlucky, SwarmMarket):
+    """Initialize rules on both sides of the one that draws the faults, in Hypothesis' order, which is that of names."""
+
+    @initialize(height=st.floats(0, 1), width=st.floats(0, 1), depth=st.binary(max_size=2))
+    def Zone(self, height: float, width: float, depth: bytes) -> None:
+        self.write(f"o {height!r} {width!r} {depth!r}")
+
+    @initialize()
+    def zoned(self) -> None:
+        self.write("o")
+
+
+class UnluckyWalk(Unlucky):
+    """One rule, so that there is none to choose."""
+
+    @rule(far=st.one_of(st.none(), st.integers(), st.tuples(st.booleans(), st.text())))
+    def step(self, far: Any) -> None:
+        self.write(f"step {far!r}")
+
+
+class UnluckySwitch(Unlucky, ChaosTest):
+    """No rule but one without arguments, and one fault, so that there is none to choose."""
+
+    faults: ClassVar[list[Fault]] = [LambdaFault("only", nothing, nothing)]
+
+    @rule()
+    def step(self) -> None:
+        self.write(f"step {len(self.active_faults)}")
+
+
+class UnluckyRunner(Unlucky):
+    """Strategies that look at the machine, keep a value for the run, or build on a bundle's values."""
+
+    a: Bundle[list[int]] = Bundle("a")
+
+    @initialize(target=a, numbers=st.lists(st.integers(0, 9), min_size=1), unique=st.sets(st.integers(0, 9)))
+    def begin(self, numbers: list[int], unique: set[int]) -> list[int]:
+        self.write(f"begin {numbers} {unique}")
+        return numbers
+
+    @rule(target=a, numbers=a, size=st.runner().flatmap(lambda self: st.integers(0, len(self.history))))
+    def more(self, numbers: list[int], size: int) -> list[int]:
+        self.write(f"more {size}")
+        return [*numbers, size]
+
+    @rule(one=a.flatmap(st.sampled_from), key=st.shared(st.text(max_size=2), key="key"))
+    def some(self, one: int, key: str) -> None:
+        self.write(f"some {one} {key!r}")
+
+    @rule(few=st.lists(a, min_size=1, max_size=2), data=st.data())
+    def several(self, few: list[list[int]], data: st.DataObject) -> None:
+        self.write(f"several {data.draw(st.permutations(few[0]))}")
+
+
 class Leaking(Market):
     """A market whose bundle must not grow beyond four."""
 
@@ -137,7 +229,15 @@ def explored(machine: type[LoggedMachine]) -> list[Trace]:
     return traces
 
 
-def replay_in_hypothesis(machine: type[LoggedMachine], choices: tuple[Any, ...]) -> ConjectureData:
+@dataclass(frozen=True)
+class Replayed:
+    """What Hypothesis made of a choice sequence; ``is_exact`` when it asked for these choices and no others."""
+
+    error: BaseException | None
+    is_exact: bool
+
+
+def replay_in_hypothesis(machine: type[LoggedMachine], choices: tuple[Any, ...]) -> Replayed:
     """Run Hypothesis' own loop on one choice sequence."""
     limits = settings(
         stateful_step_count=STEP_LIMIT, deadline=None, database=None, suppress_health_check=list(HealthCheck)
@@ -145,9 +245,13 @@ def replay_in_hypothesis(machine: type[LoggedMachine], choices: tuple[Any, ...])
     test: Any = get_state_machine_test(machine, settings=limits)
     inner = test.hypothesis.inner_test
     data = ConjectureData.for_choices(choices)
+    error: BaseException | None = None
     with deterministic_PRNG(), BuildContext(data, wrapped_test=inner):
-        inner(data=data.draw(st.data()))
-    return data
+        try:
+            inner(data=data.draw(st.data()))
+        except AUDIT_ERRORS as failure:
+            error = failure
+    return Replayed(error, data.misaligned_at is None and data.index == len(choices))
 
 
 @pytest.mark.parametrize("base", [Market, FaultyMarket, SwarmMarket])
@@ -163,11 +267,9 @@ def test_37_every_run_replays_in_hypothesis_with_the_same_history(base: type[Mar
         assert replay(trace, Machine) is None
         native = Machine.histories[-1]
         choices = lower(trace, Machine)
-        data = replay_in_hypothesis(Machine, choices)
+        assert replay_in_hypothesis(Machine, choices) == Replayed(None, is_exact=True)
         assert native in original
         assert Machine.histories[-1] == native
-        assert data.misaligned_at is None
-        assert data.index == len(choices)
 
 
 def test_37_the_runs_use_everything_that_must_lower() -> None:
@@ -197,3 +299,33 @@ def test_37_a_failure_reproduces_through_the_decorator_of_hypothesis() -> None:
     with pytest.raises(LookupError, match="too many"):
         run_state_machine_as_test(decorated, settings=settings(stateful_step_count=STEP_LIMIT, database=None))
     assert Machine.histories[-1] == native
+
+
+def failing(machine: type[LoggedMachine]) -> list[Trace]:
+    """Traces of failures, as many as wanted, some of them shrunk as well."""
+    traces: list[Trace] = []
+    for rng_seed in range(RUNS):
+        explorer = Explorer(machine, target_modules=[landmarks.__name__], checkpoint_prob=0.5, seed=rng_seed)
+        result = explorer.run(max_runs=RUNS, max_time=TIME_LIMIT_S, steps_per_run=STEPS, shrink=False)
+        traces += [failure.trace for failure in result.failures if failure.trace is not None]
+        if len(traces) >= FAILURES:
+            break
+    return [*traces, *(shrink(trace, machine) for trace in traces[:SHRUNK])]
+
+
+@pytest.mark.parametrize(
+    "base", [UnluckyMarket, UnluckyFaultyMarket, UnluckySwarmMarket, UnluckyWalk, UnluckySwitch, UnluckyRunner]
+)
+def test_37_every_failure_happens_in_hypothesis_alike(base: type[LoggedMachine]) -> None:
+    class Machine(base):  # type: ignore[valid-type, misc]
+        """One whose histories are its own."""
+
+    traces = failing(Machine)
+    assert len(traces) >= FAILURES + SHRUNK
+    for trace in traces:
+        native = replay(trace, Machine)
+        history = Machine.histories[-1]
+        replayed = replay_in_hypothesis(Machine, lower(trace, Machine))
+        assert replayed.is_exact
+        assert (type(replayed.error), Machine.histories[-1]) == (type(native), history)
+        assert isinstance(native, AUDIT_ERRORS)

@@ -178,6 +178,92 @@ def test_finding_15_the_report_of_the_command_line_shows_gaps_and_lines(project:
     assert {gap["file"] for gap in behavior["coverage_gaps"]} == {"store/stock.py", "store/unused.py"}
 
 
+DEPOT = {
+    # No __init__.py at the top nor in `far`: namespace packages.
+    "depot/near.py": """
+        LIMIT = 3
+
+        def work(number):
+            if number > LIMIT:
+                return "much"
+            return "little"
+    """,
+    "depot/far/unused.py": """
+        def audit(rows):
+            for row in rows:
+                print(row)
+    """,
+    "depot/optional.py": """
+        import a_package_that_is_not_installed
+
+        def send(text):
+            if not text:
+                raise ValueError('say "something"')
+    """,
+    "depot/crashing.py": """
+        raise RuntimeError("not to be imported")
+    """,
+    "depot/template.py": "def half(:\n",
+    "depot/not-a-module/script.py": "if True:\n    pass\n",
+    "chaos.py": """
+        from hypothesis import strategies as st
+        from hypothesis.stateful import RuleBasedStateMachine, rule
+
+        from depot import near
+
+        class DepotMachine(RuleBasedStateMachine):
+            @rule(number=st.integers(0, 9))
+            def work(self, number):
+                near.work(number)
+    """,
+    "ordeal.toml": """
+        [explorer]
+        target_modules = ["depot"]
+        max_runs = 30
+        workers = 1
+        [[tests]]
+        class = "chaos:DepotMachine"
+    """,
+}
+
+
+def test_finding_15_modules_that_are_not_or_cannot_be_imported_count(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(project.root)
+    project.write(DEPOT)
+    result = explore(project.load("chaos:DepotMachine"), runs=30, target_modules=["depot"])
+    assert [(gap["file"], gap["code"]) for gap in result.coverage_gaps] == [
+        ("depot/crashing.py", 'raise RuntimeError("not to be imported")'),
+        ("depot/far/unused.py", "for row in rows:"),
+        ("depot/optional.py", "if not text:"),
+        ("depot/optional.py", "raise ValueError('say \"something\"')"),
+    ]
+    # near.py whole; one line of crashing.py, three of unused.py and four of optional.py were left out.
+    assert (result.lines_covered, result.lines_total) == (5, 5 + 1 + 3 + 4)
+    assert any("depot/template.py is no valid Python" in note for note in result.notes)
+
+
+def test_finding_15_paths_are_relative_to_the_folder_that_the_command_runs_in(project: Project) -> None:
+    project.write(DEPOT)
+    done = project.explore("--json")
+    assert done.returncode == 0, done.stderr
+    behavior = json.loads(done.stdout)["results"][0]["telemetry"]["behavior"]
+    assert [gap["file"] for gap in behavior["coverage_gaps"]] == [
+        "depot/crashing.py",
+        "depot/far/unused.py",
+        "depot/optional.py",
+        "depot/optional.py",
+    ]
+    text = project.explore().stdout
+    assert "Line coverage: 5/13 (38%)" in text
+    assert "Not reached in 30 runs: 4 branch(es) in target modules" in text
+    (suggestion,) = [line for line in text.splitlines() if "say" in line and "add: " in line]
+    labels: list[str] = []
+    eval(suggestion.partition("add: ")[2], {"reachable": labels.append})
+    assert labels == ["depot/optional.py:6: raise ValueError('say \"something\"')"]
+
+
 SHOP = {
     "myapp/__init__.py": "",
     "myapp/core.py": """

@@ -29,6 +29,25 @@ TEST(CoverageMap, MarkIsFreshOnce) {
   EXPECT_EQ(map.hits(edge), 0U) << "the novelty level does not count";
 }
 
+TEST(CoverageMap, WhatIsForgottenIsFreshAgainUnderItsOldId) {
+  CoverageMap map;
+  const std::uint32_t marked = map.add_edge(1);
+  const std::uint32_t hit = map.add_edge(2);
+  map.mark(marked);
+  map.hit(hit);
+  EXPECT_TRUE(map.add_feature(3));
+  map.forget();
+  EXPECT_TRUE(map.keys().empty());
+  EXPECT_EQ(map.edges_seen(), 0U);
+  EXPECT_EQ(map.features_seen(), 0U);
+  EXPECT_EQ(map.hits(hit), 0U);
+  EXPECT_EQ(map.take_fresh().edges, 0U);
+  EXPECT_EQ(map.add_edge(2), hit);
+  map.hit(hit);
+  EXPECT_EQ(map.keys(), (std::vector<std::uint64_t>{2}));
+  EXPECT_EQ(map.take_fresh().edges, 1U);
+}
+
 TEST(CoverageMap, EachBucketIsFreshOnce) {
   CoverageMap map;
   const std::uint32_t edge = map.add_edge(1);

@@ -98,6 +98,33 @@ TEST(Replay, CountsWhatANewVersionOfTheMachineCannotUse) {
   }
 }
 
+TEST(Replay, CountsRecordedChoicesThatNothingDrew) {
+  Tape tape;
+  for (std::uint32_t origin = 0; origin < 3; ++origin) {
+    tape.begin_step(StepKind::kRule, origin, origin);
+    for (const std::uint32_t name : {0U, 1U}) {
+      tape.begin_argument(name);
+      tape.add(Choice::integer(4));
+      tape.add(Choice::integer(5));
+    }
+  }
+  Replay replay(tape);
+  const std::vector<std::uint32_t> in_body{0};
+  EXPECT_EQ(replay.unused(in_body, true), 0U);
+  replay.next();
+  replay.source().begin_argument(1);
+  replay.source().integer(0, 9, 0);
+  EXPECT_EQ(replay.unused(in_body, true), 1U);
+  EXPECT_EQ(replay.unused({}, true), 3U);
+  EXPECT_EQ(replay.unused(in_body, false), 0U);
+  replay.next();
+  replay.reject();
+  EXPECT_EQ(replay.unused(in_body, true), 1U);
+  replay.next();
+  EXPECT_EQ(replay.unused(in_body, true), 3U + 2U);
+  EXPECT_EQ(replay.unused(in_body, false), 3U);
+}
+
 TEST(Replay, RejectedStepsAreLeftOut) {
   const Tape tape = explored(4);
   std::vector<bool> keep;

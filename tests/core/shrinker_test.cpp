@@ -14,14 +14,13 @@
 
 #include "core/check.h"
 #include "core/rng.h"
+#include "failing_tapes.h"
 #include "toy_targets.h"
 
 namespace ordeal {
 namespace {
 
-using Predicate = std::function<bool(const Tape&)>;
-
-Tape tape_of(const std::vector<std::pair<StepKind, std::uint32_t>>& steps) {
+Tape steps_of(const std::vector<std::pair<StepKind, std::uint32_t>>& steps) {
   Tape tape;
   for (const auto& [kind, target] : steps) {
     tape.begin_step(kind, target, static_cast<std::uint32_t>(tape.size()));
@@ -38,7 +37,7 @@ Tape rules(const std::vector<std::uint32_t>& targets) {
 }
 
 // Rules 0..below and toggles of three faults, in equal parts.
-Tape random_tape(Rng& rng, std::size_t size, std::uint32_t below) {
+Tape tape_without_choices(Rng& rng, std::size_t size, std::uint32_t below) {
   Tape tape;
   while (tape.size() < size) {
     const auto origin = static_cast<std::uint32_t>(tape.size());
@@ -74,20 +73,20 @@ struct Shrunk {
   std::uint64_t candidates = 0;
 };
 
-// Asks until nothing is left. Each candidate must be new and smaller, and the current tape always one that failed.
+// Asks until nothing is left. Each candidate must be new, and the current tape always one that failed, ever simpler.
 Shrunk shrink(const Tape& failing, const Predicate& fails) {
   EXPECT_TRUE(fails(failing));
   Shrinker shrinker(failing);
   std::set<std::uint64_t> asked;
   Tape last_accepted = failing;
   while (auto candidate = shrinker.candidate()) {
-    EXPECT_LT(candidate->size(), shrinker.current().size());
     EXPECT_TRUE(asked.insert(candidate->hash()).second);
     if (fails(*candidate)) {
+      const bool is_simpler = TapeRank(Failing(*candidate)) < TapeRank(Failing(last_accepted));
       shrinker.accept(*candidate);
-      last_accepted = *candidate;
+      last_accepted = is_simpler ? *candidate : last_accepted;
     } else {
-      shrinker.refuse();
+      shrinker.refuse(*candidate);
     }
     EXPECT_EQ(shrinker.current(), last_accepted);
   }
@@ -126,7 +125,7 @@ TEST(Shrinker, FindsOneStepOfAThousand) {
 TEST(Shrinker, FindsStepsInOrder) {
   Rng rng(1);
   for (int i = 0; i < 20; ++i) {
-    Tape tape = random_tape(rng, 200, 20);
+    Tape tape = tape_without_choices(rng, 200, 20);
     const std::vector<std::uint32_t> needed{3, 17, 3, 8, 11};
     const Predicate fails = [&](const Tape& candidate) { return has_in_order(candidate, needed); };
     for (const std::uint32_t target : needed) {  // so that the tape fails at all
@@ -134,7 +133,7 @@ TEST(Shrinker, FindsStepsInOrder) {
     }
     const Shrunk shrunk = shrink(tape, fails);
     EXPECT_EQ(targets_of(shrunk.tape), needed);
-    EXPECT_LE(shrunk.candidates, 70U);
+    EXPECT_LE(shrunk.candidates, 80U);
   }
 }
 
@@ -157,7 +156,7 @@ TEST(Shrinker, FindsAFaultWindow) {
   Rng rng(2);
   int failing = 0;
   for (int i = 0; i < 100; ++i) {
-    const Tape tape = random_tape(rng, 150, 5);
+    const Tape tape = tape_without_choices(rng, 150, 5);
     if (!fails(tape)) {
       continue;
     }
@@ -213,7 +212,7 @@ TEST(Shrinker, AllTogglesOfAFaultGoAtOnce) {
     steps.emplace_back(i % 2 == 0 ? StepKind::kFaultOn : StepKind::kFaultOff, i % 3);
   }
   steps.emplace_back(StepKind::kRule, 0);
-  const Shrunk shrunk = shrink(tape_of(steps), [](const Tape& tape) { return has_in_order(tape, {0}); });
+  const Shrunk shrunk = shrink(steps_of(steps), [](const Tape& tape) { return has_in_order(tape, {0}); });
   EXPECT_EQ(shrunk.tape.size(), 1U);
   EXPECT_LE(shrunk.candidates, 20U);
 }
@@ -270,13 +269,13 @@ TEST(Shrinker, AnyPredicateEndsOneMinimalWithinABound) {
   Rng rng(5);
   for (int i = 0; i < 50; ++i) {
     const std::uint64_t salt = rng.next();
-    const Tape tape = random_tape(rng, 60, 4);
+    const Tape tape = tape_without_choices(rng, 60, 4);
     const Predicate fails = [&](const Tape& candidate) {
       return candidate.size() == 60 || mix64(candidate.hash() ^ salt) % 10 == 0;
     };
     const Shrunk shrunk = shrink(tape, fails);
     EXPECT_TRUE(is_one_minimal(shrunk.tape, fails));
-    EXPECT_LE(shrunk.candidates, 400U);
+    EXPECT_LE(shrunk.candidates, 500U);
   }
 }
 
@@ -334,19 +333,98 @@ TEST(Shrinker, AnAnswerNeedsAQuestion) {
 }
 
 TEST(Shrinker, NamesItsPhases) {
-  Shrinker shrinker(tape_of({{StepKind::kFaultOn, 0},
-                             {StepKind::kRule, 1},
-                             {StepKind::kRule, 2},
-                             {StepKind::kFaultOff, 0},
-                             {StepKind::kRule, 3}}));
+  Tape tape = tape_of("1ab-1c");
+  tape.begin_argument(1);
+  tape.add(Choice::boolean(true));
+  tape.add(Choice::integer(700));
+  tape.add(Choice::boolean(true));
+  tape.add(Choice::integer(700));
+  Shrinker shrinker(tape);
   std::vector<std::string> phases;
   while (shrinker.candidate()) {
     if (phases.empty() || phases.back() != shrinker.phase()) {
       phases.emplace_back(shrinker.phase());
     }
   }
-  EXPECT_EQ(phases, (std::vector<std::string>{"chunks", "faults", "steps", "pairs"}));
+  EXPECT_EQ(phases, (std::vector<std::string>{"chunks", "faults", "steps", "arguments", "elements", "equals", "values",
+                                              "windows", "sums", "pairs"}));
   EXPECT_EQ(shrinker.phase(), "minimal");
+}
+
+TEST(Shrinker, EndsForAnyPredicateWithATapeThatFailsAndIsNoLessSimple) {
+  Rng rng(6);
+  std::uint64_t candidates = 0;
+  for (int i = 0; i < 300; ++i) {
+    const std::uint64_t salt = rng.next();
+    const std::uint64_t odds = 1 + rng.below(8);
+    const Tape tape = random_tape(rng, rng.below(25), 4);
+    const Predicate fails = [&](const Tape& candidate) {
+      return candidate == tape || mix64(candidate.hash() ^ salt) % odds == 0;
+    };
+    const Shrunk shrunk = shrink(tape, fails);
+    EXPECT_TRUE(fails(shrunk.tape));
+    EXPECT_LE(TapeRank(Failing(shrunk.tape)), TapeRank(Failing(tape)));
+    EXPECT_LE(shrunk.candidates, 10'000U);
+    candidates += shrunk.candidates;
+  }
+  EXPECT_LE(candidates, 300U * 400U);
+}
+
+TEST(Shrinker, IsTheSameEachTime) {
+  Rng rng(7);
+  for (int i = 0; i < 30; ++i) {
+    const Tape tape = random_tape(rng, 30, 4);
+    const std::uint64_t salt = rng.next();
+    const Predicate fails = [&](const Tape& candidate) {
+      return candidate == tape || mix64(candidate.hash() ^ salt) % 5 == 0;
+    };
+    const Shrunk first = shrink(tape, fails);
+    const Shrunk second = shrink(tape, fails);
+    EXPECT_EQ(first.tape, second.tape);
+    EXPECT_EQ(first.candidates, second.candidates);
+  }
+}
+
+// What a step that draws an integer from 100 to 200 makes of its choice, as a replay does.
+Tape clamped(const Tape& tape) {
+  const std::int64_t value = tape.choice_count() == 0 ? 100 : tape.choices()[0].number;
+  return tape.empty() ? tape : step_with({Choice::integer(std::clamp<std::int64_t>(value, 100, 200))});
+}
+
+TEST(Shrinker, LearnsWhatADrawAllowsFromWhatWasRefused) {
+  Shrinker shrinker(step_with({Choice::integer(187)}));
+  std::uint64_t repaired = 0;
+  while (const auto candidate = shrinker.candidate()) {
+    const Tape realized = clamped(*candidate);
+    repaired += realized == *candidate ? 0U : 1U;
+    const std::vector<Domain> domains(realized.choice_count(), {100, 200, 100});
+    if (!realized.empty() && realized.choices()[0].number >= 150) {
+      shrinker.accept(realized, domains);
+    } else {
+      shrinker.refuse(realized, domains);
+    }
+  }
+  EXPECT_EQ(shrinker.current(), step_with({Choice::integer(150)}));
+  EXPECT_LE(shrinker.candidates(), 20U);
+  EXPECT_LE(repaired, 1U);
+}
+
+TEST(Shrinker, TakesTheSimplestValuesOfTheDomains) {
+  // A year towards 2000: 1990 is nearer than 1900, whatever their distance from zero.
+  for (const bool tells_when_refused : {true, false}) {
+    Shrinker shrinker(step_with({Choice::integer(1900)}));
+    while (const auto candidate = shrinker.candidate()) {
+      const std::vector<Domain> domains(candidate->choice_count(), {1, 9999, 2000});
+      if (candidate->choice_count() == 1 && candidate->choices()[0].number <= 1990) {
+        shrinker.accept(*candidate, domains);
+      } else if (tells_when_refused) {
+        shrinker.refuse(*candidate, domains);
+      } else {
+        shrinker.refuse();
+      }
+    }
+    EXPECT_EQ(shrinker.current(), step_with({Choice::integer(1990)}));
+  }
 }
 
 // The first failing tape that a session finds in a toy machine, shrunk by replaying.
@@ -362,9 +440,11 @@ Tape find_and_shrink(std::uint64_t seed) {
   while (auto candidate = shrinker.candidate()) {
     if (breaks<Machine>(*candidate, realized)) {
       shrinker.accept(realized);
+    } else {
+      shrinker.refuse(realized);
     }
   }
-  EXPECT_LE(shrinker.candidates(), 100U);
+  EXPECT_LE(shrinker.candidates(), 120U);
   return shrinker.current();
 }
 
@@ -373,8 +453,10 @@ TEST(Shrinker, ShrinksWhatSessionsFind) {
     const Tape climbed = find_and_shrink<Staircase>(seed);
     EXPECT_TRUE(std::ranges::equal(targets_of(climbed), Staircase::kSteps));
     const Tape written = find_and_shrink<Journal>(seed);
-    // Two faults on, then open, write and close.
+    // Open, write and close; one fault comes on before the writing, the other one before the closing.
     EXPECT_EQ(written.size(), 5U);
+    EXPECT_EQ(integers_of(written), (std::vector<std::int64_t>{901}));
+    EXPECT_EQ(TapeRank(Failing(written)).windows, 6U);
     EXPECT_TRUE(has_in_order(written, {Journal::kOpen, Journal::kWrite, Journal::kClose}));
   }
 }

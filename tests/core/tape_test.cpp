@@ -109,6 +109,29 @@ TEST(Tape, RefusesWhatHasNoPlace) {
   EXPECT_THROW((void)Tape().append(Tape(), tape.step(0)), CheckFailure);
 }
 
+TEST(Tape, ChoicesAndProducersAreReplaced) {
+  Tape tape = three_steps();
+  tape.replace_choice(1, Choice::integer(7));
+  tape.replace_producer(2, 5);
+  EXPECT_EQ(tape.choices(tape.arguments()[0])[1], Choice::integer(7));
+  EXPECT_EQ(tape.arguments()[2].producer, 5);
+  EXPECT_THROW(tape.replace_choice(3, Choice::integer(7)), CheckFailure);
+  EXPECT_THROW(tape.replace_producer(3, 5), CheckFailure);
+}
+
+TEST(Tape, SubsetsOfChoicesKeepStepsAndArguments) {
+  const Tape tape = three_steps();
+  EXPECT_EQ(tape.subset_of_choices({true, true, true}), tape);
+  const Tape some = tape.subset_of_choices({false, true, false});
+  EXPECT_EQ(some.size(), 3U);
+  EXPECT_EQ(some.arguments().size(), 3U);
+  ASSERT_EQ(some.choice_count(), 1U);
+  EXPECT_EQ(some.choices(some.arguments()[0])[0], Choice::text("ten"));
+  EXPECT_TRUE(some.choices(some.arguments()[1]).empty());
+  EXPECT_EQ(some.arguments()[2].producer, 0);
+  EXPECT_THROW((void)tape.subset_of_choices({true}), CheckFailure);
+}
+
 TEST(Tape, HashesWhatHappensNotWhereItCameFrom) {
   const Tape tape = three_steps().subset({true, true, false});
   Tape moved;

@@ -98,7 +98,7 @@ class TestModule:
     @pytest.mark.parametrize(
         ("text", "expected"),
         [
-            ("x = 1\nraise RuntimeError('a\\nb')\n", r"RuntimeError: a\\nb \(machines.py:2\)"),
+            ("x = 1\nraise RuntimeError('a\\tb\\nc')\n", r"RuntimeError: a\\tb \(machines.py:2\)"),
             ("import sys\nsys.exit(3)\n", r"SystemExit: 3 \(machines.py:2\)"),
             ("class A:\n  def half(:\n", r"SyntaxError: .+ \(machines.py:2\)"),
             ("import json\njson.loads('[')\n", r"JSONDecodeError: .+ \(machines.py:2\)"),

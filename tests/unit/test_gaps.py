@@ -267,5 +267,17 @@ def test_a_modified_file_is_read_again(make_module: MakeModule, tmp_path: Path) 
     assert find_gaps(targets, {}).gaps == []
 
 
+def test_lines_of_several_monitors_count_once(make_module: MakeModule, tmp_path: Path) -> None:
+    make_module("def run(x):\n    if x:\n        return 1\n    return 2\n", "shop.cart")
+    path = str((tmp_path / "shop" / "cart.py").resolve())
+    targets = resolve_targets(["shop"])
+    first, second = {path: [2, 3]}, {path: [2, 4]}
+    assert find_gaps(targets, first).lines_covered == find_gaps(targets, second).lines_covered == 3
+    merged = find_gaps(targets, first, second)
+    assert (merged.lines_covered, merged.lines_total, merged.gaps) == (4, 4, [])
+    assert find_gaps(targets, second, first) == merged
+    assert find_gaps(targets) == find_gaps(targets, {})
+
+
 def test_no_targets() -> None:
     assert find_gaps([], {}) == Gaps()

@@ -108,7 +108,7 @@ PROJECT = {
 
             @rule(n=st.integers(0, 20))
             def go(self, n):
-                store.look(n)
+                print(store.look(n))
                 if store.broken:
                     raise ValueError("fault")
 
@@ -149,6 +149,13 @@ PROJECT = {
                 if n + random.randint(0, 5) > 20:
                     raise ArithmeticError("dice")
 
+        class TestNamed(ChaosTest):
+            @rule(n=st.integers(0, 20))
+            def go(self, n):
+                store.look(n)
+                if n > 12:
+                    raise RuntimeError("named like a test")
+
         class Slow(ChaosTest):
             rule_timeout = 0.1
 
@@ -170,7 +177,7 @@ PROJECT = {
                 pass
         """,
 }
-PLAIN = ["Limit", "Bundles", "Faulty", "Asynchronous", "Values"]
+PLAIN = ["Limit", "Bundles", "Faulty", "Asynchronous", "Values", "TestNamed"]
 REPLAYED = ["Drawing", "Opaque", "Noting", "Chance", "Slow"]
 
 
@@ -185,14 +192,15 @@ def _project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         del sys.modules[name]
 
 
-def explored(name: str, module: str = "shelf.machines", **options: Any) -> list[Trace]:
+def explored(name: str, module: str = "shelf.machines", seed: int = 42, **options: Any) -> list[Trace]:
     machine = getattr(importlib.import_module(module), name)
     runs = 2 if name == "Slow" else 100
-    return Explorer(machine, target_modules=["shelf.store"]).run(max_runs=runs, record_traces=True, **options).traces
+    explorer = Explorer(machine, target_modules=["shelf.store"], seed=seed)
+    return explorer.run(max_runs=runs, record_traces=True, **options).traces
 
 
-def body_of(source: str, name: str) -> str:
-    return source.partition(f"def {name}():\n")[2].partition("\n\n\ndef ")[0]
+def names_in(source: str) -> list[str]:
+    return re.findall(r"^def (\w+)", source, re.MULTILINE)
 
 
 def outcomes(folder: Path, source: str) -> dict[str, str]:
@@ -238,6 +246,13 @@ def test_a_failure_that_calls_cannot_say_is_replayed_with_its_program_beside_it(
     assert "replay_packed(trace, " in source
 
 
+def test_what_the_program_prints_is_not_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    traces = explored("Faulty")
+    capsys.readouterr()
+    assert generate_tests(traces)
+    assert capsys.readouterr().out == ""
+
+
 def test_faults_and_calls_have_the_documented_shape() -> None:
     (failing, *_) = explored("Faulty")
     failing.run_id, failing.edges_discovered = 42, 3
@@ -247,7 +262,7 @@ def test_faults_and_calls_have_the_documented_shape() -> None:
         from shelf.machines import Faulty
 
 
-        def test_fail_r42():
+        def test_fail_value_error_62c36c461db7():
             """Run 42, ValueError: fault, 2 steps, 3 new edges"""
             machine = Faulty()
             try:
@@ -255,7 +270,7 @@ def test_faults_and_calls_have_the_documented_shape() -> None:
                 for f in machine._faults:
                     if f.name == "break('x', 1)":
                         f.activate()
-                machine.go(n=19)
+                machine.go(n=0)
             finally:
                 machine.teardown()
         ''')
@@ -263,28 +278,28 @@ def test_faults_and_calls_have_the_documented_shape() -> None:
 
 def test_invariants_are_checked_after_each_step_but_not_before_the_initialize_rules() -> None:
     (failing, *_) = explored("Limit")
-    body = body_of(generate_tests([failing]), f"test_fail_r{failing.run_id}")
+    body = generate_tests([failing]).partition("\ndef ")[2]
     lines = [line.strip() for line in body.splitlines()]
-    assert lines[1:6] == [
+    assert lines[2:7] == [
         "machine = Limit()",
         "try:",
         "machine.begin()",
         "check_invariants(machine)",
-        "machine.add(by=5)",
+        "machine.add(by=2)",
     ]
     assert '"""Run 1, AssertionError: too \\"\\"\\"big\\n\\\\, 4 steps' in body.replace("\\\\n", "\\n")
 
 
 def test_results_of_bundles_are_passed_on() -> None:
     (failing, *_) = explored("Bundles")
-    body = body_of(generate_tests([failing]), f"test_fail_r{failing.run_id}")
+    body = generate_tests([failing])
     assert "made_by_step_1 = list(machine.make(count=3))" in body
     assert "machine.spend(x=made_by_step_1[2], y=made_by_step_1[2])" in body
 
 
 def test_coroutines_run_on_the_loop_of_the_machine() -> None:
     (failing, *_) = explored("Asynchronous")
-    assert "machine.run_coroutine(machine.go(n=19))" in generate_tests([failing])
+    assert "machine.run_coroutine(machine.go(n=13))" in generate_tests([failing])
 
 
 def test_there_is_no_file_without_traces() -> None:
@@ -297,19 +312,11 @@ def test_a_trace_is_written_once() -> None:
     assert generate_tests([failing, later]) == generate_tests([failing])
 
 
-def test_names_stay_apart_and_classes_of_one_name_are_told_apart_by_module() -> None:
-    traces = [explored(name)[0] for name in ("Limit", "Faulty")]
-    toggle = TraceStep("fault_toggle", "-break('x', 1)")
-    traces += [explored("Limit", "shelf.other")[0], replace(traces[1], run_id=7, steps=[toggle, *traces[1].steps])]
+def test_classes_of_one_name_are_told_apart_by_module() -> None:
+    traces = [explored(name)[0] for name in ("Limit", "Faulty")] + [explored("Limit", "shelf.other")[0]]
     nested = replace(traces[2], test_class="shelf.other:Outer.Limit")
     source = generate_tests([*traces, nested])
-    assert re.findall(r"^def (\w+)", source, re.MULTILINE)[:2] == [
-        "test_fail_r1_limit_" + traces[0].content_hash(),
-        "test_fail_r1_faulty",
-    ]
-    names = re.findall(r"^def (\w+)", source, re.MULTILINE)
-    assert len(set(names)) == len(names) == 5
-    assert names[3] == "test_fail_r7"
+    assert len(set(names_in(source))) == 4
     assert source.splitlines()[2:7] == [
         "import shelf.machines",
         "import shelf.other",
@@ -320,6 +327,55 @@ def test_names_stay_apart_and_classes_of_one_name_are_told_apart_by_module() -> 
     assert "    machine = shelf.machines.Limit()\n" in source
     assert "    machine = shelf.other.Limit()\n" in source
     assert "    machine = Outer.Limit()\n" in source
+
+
+def test_a_class_that_pytest_would_collect_is_not_imported_by_its_name() -> None:
+    source = generate_tests([explored("TestNamed")[0]])
+    assert source.splitlines()[2] == "import shelf.machines"
+    assert "    machine = shelf.machines.TestNamed()\n" in source
+
+
+def test_a_failure_has_one_test_with_one_name_whatever_run_met_it() -> None:
+    (failing, *_) = explored("Faulty", seed=1)
+    (another, *_) = explored("Faulty", seed=2)
+    longer = replace(failing, steps=[TraceStep("fault_toggle", "-break('x', 1)"), *failing.steps])
+    assert names_in(generate_tests([longer, replace(another, run_id=99), failing])) == names_in(
+        generate_tests([another])
+    )
+    assert "2 steps" in generate_tests([longer, failing])
+    assert "3 steps" in generate_tests([longer])
+
+
+def test_a_failure_of_unknown_bucket_is_known_by_its_steps() -> None:
+    (failing, *_) = explored("Faulty")
+    assert failing.failure is not None
+    unknown = replace(failing, failure=replace(failing.failure, bucket=""))
+    (name,) = names_in(generate_tests([unknown, replace(unknown, run_id=99)]))
+    assert name == f"test_fail_value_error_{unknown.content_hash()}"
+
+
+def test_a_path_is_named_by_its_last_rule_and_its_steps() -> None:
+    path = replace(explored("Faulty")[0], failure=None)
+    alone = replace(path, steps=[TraceStep("fault_toggle", "-break('x', 1)")])
+    assert names_in(generate_tests([path, alone])) == [
+        f"test_path_go_{path.content_hash()}",
+        f"test_path_{alone.content_hash()}",
+    ]
+
+
+def test_plain_calls_that_fail_elsewhere_are_no_test() -> None:
+    (failing, *_) = explored("Faulty")
+    assert failing.failure is not None
+    elsewhere = replace(failing, failure=replace(failing.failure, bucket="ValueError in elsewhere"))
+    assert "replay_packed(" in generate_tests([elsewhere])
+
+
+def test_a_class_of_the_started_program_is_refused() -> None:
+    (failing, *_) = explored("Faulty")
+    failing.test_class = "__main__:Faulty"
+    with pytest.raises(TraceError, match="no test can import __main__:Faulty"):
+        generate_tests([failing])
+    assert "from shelf.machines import Faulty\n" in generate_tests([failing], class_path="shelf.machines:Faulty")
 
 
 def test_the_class_path_given_replaces_that_of_the_traces() -> None:

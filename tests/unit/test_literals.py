@@ -15,6 +15,7 @@ import uuid
 from collections import OrderedDict
 from typing import Any, NamedTuple
 
+import numpy
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -105,6 +106,8 @@ def rebuilt(value: Any) -> Any:
         datetime.datetime(2020, 2, 29, tzinfo=datetime.UTC),
         datetime.time(1, tzinfo=datetime.timezone(datetime.timedelta(hours=-3))),
         datetime.timedelta(-1, 5),
+        datetime.UTC,
+        datetime.timezone(datetime.timedelta(hours=2), "two"),
         decimal.Decimal("-0.10"),
         fractions.Fraction(1, 3),
         uuid.UUID(int=5),
@@ -124,6 +127,33 @@ def rebuilt(value: Any) -> Any:
 def test_values_come_back_equal(value: Any) -> None:
     assert rebuilt(value) == value
     assert type(rebuilt(value)) is type(value)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        numpy.array([1, 2, 3]),
+        numpy.array([[1.5, math.nan], [-math.inf, -0.0]], dtype="float32"),
+        numpy.array(5),
+        numpy.array([]),
+        numpy.array([True, False]),
+        numpy.array([1j]),
+        numpy.array(["a", "bc"]),
+        numpy.array([b"a\0", b"bcd"]),
+        numpy.array([1, 2], dtype=">i2"),
+        numpy.float64(0.1),
+        numpy.float16(0.1),
+        numpy.float64("nan"),
+        numpy.int8(-3),
+        numpy.bool_(True),
+        numpy.str_("x"),
+    ],
+    ids=repr,
+)
+def test_arrays_and_numbers_of_numpy_come_back_with_their_bytes(value: Any) -> None:
+    again = rebuilt(value)
+    assert type(again) is type(value)
+    assert (again.dtype, again.shape, again.tobytes()) == (value.dtype, value.shape, value.tobytes())
 
 
 @pytest.mark.parametrize("bits", ["7ff8000000000000", "fff8000000000000", "7ff0000000000001", "fff8dead0000beef"])
@@ -153,6 +183,15 @@ def nested(depth: int) -> Any:
         "x" * 100_000,
         datetime.time(tzinfo=type("Zone", (datetime.tzinfo,), {})()),
         type("Local", (), {}),
+        numpy.zeros((0, 3)),
+        numpy.zeros(10_000),
+        numpy.array([None]),
+        numpy.array([(1, 2.0)], dtype=[("a", "i4"), ("b", "f8")]),
+        numpy.longdouble(1) / 3,
+        numpy.bytes_(b"a\0"),
+        numpy.datetime64("2020-01-01"),
+        numpy.ma.array([1]),
+        numpy.random.default_rng(1),
     ],
     ids=lambda value: type(value).__name__,
 )

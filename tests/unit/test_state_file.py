@@ -75,14 +75,14 @@ class Jars(ChaosTest):
 
 EXPLORE = """
 import importlib, json, sys
-from ordeal import report
+from ordeal import reporting
 from ordeal.explore import Explorer
 
 options = json.loads(sys.argv[1])
 module, name = options["class"].split(":")
 explorer = Explorer(getattr(importlib.import_module(module), name), record_traces=True, **options["explorer"])
 result = explorer.run(max_time=600, max_shrink_time=100, **options["run"])
-document = json.loads(report.json_report([result]))
+document = json.loads(reporting.json_report([result]))
 del document["results"][0]["timing"]
 print(json.dumps([document, [trace.to_dict() for trace in result.traces]]))
 """

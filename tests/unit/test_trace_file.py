@@ -6,8 +6,12 @@ import gzip
 import hashlib
 import json
 import math
+import os
+import platform
 import random
 import struct
+import time
+import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,7 +20,8 @@ import pytest
 
 from ordeal import _native
 from ordeal.errors import TraceError
-from ordeal.trace_file import SIZE_MAX, ChoiceValue, Trace, TraceFailure, TraceStep, decode_choice, encode_choice
+from ordeal.trace_file import ChoiceValue, Trace, TraceFailure, TraceStep, decode_choice, encode_choice
+from ordeal.untrusted_json import SIZE_MAX
 
 from .traced import Everything, failing
 
@@ -53,6 +58,7 @@ CHOICES: list[ChoiceValue] = [
 BAD_CHOICES: list[object] = [
     None,
     1.5,
+    math.nan,
     [],
     {},
     {"float": "x", "bytes": ""},
@@ -89,6 +95,7 @@ def sample() -> Trace:
         ],
         failure=TraceFailure("ValueError", "line\nbreak \ud800", 3, "ValueError in add: raise"),
         edges_discovered=7,
+        targets={"shop.orders": "5a" * 32},
         program=["state = Orders()", "state.add(by=4)"],
     )
 
@@ -120,6 +127,19 @@ def test_the_same_trace_is_the_same_file(suffix: str, tmp_path: Path) -> None:
     assert (tmp_path / f"a{suffix}").read_bytes() == (tmp_path / f"b{suffix}").read_bytes()
 
 
+def test_a_file_names_its_versions_and_the_source_of_the_targets(tmp_path: Path) -> None:
+    sample().save(tmp_path / "t.json")
+    record = json.loads((tmp_path / "t.json").read_bytes())
+    assert list(record)[:5] == ["format", "version", "ordeal", "hypothesis", "python"]
+    assert record["python"] == platform.python_version()
+    assert record["targets"] == {"shop.orders": "5a" * 32}
+    assert "duration" not in record
+    older = sample()
+    older.versions = {"ordeal": "0.0.1", "hypothesis": "6.1", "python": "3.12.0"}
+    older.save(tmp_path / "t.json")
+    assert Trace.load(tmp_path / "t.json").versions == older.versions
+
+
 def test_packing_pays(tmp_path: Path) -> None:
     long = sample()
     long.steps = [TraceStep("rule", f"rule_{i % 7}", {"by": i % 5}, choices={"by": [i % 5]}) for i in range(5_000)]
@@ -144,6 +164,7 @@ def test_a_recorded_trace_comes_back_whatever_it_drew(tmp_path: Path) -> None:
 def test_the_hash_is_of_what_happens() -> None:
     changed = sample()
     changed.run_id, changed.seed, changed.edges_discovered, changed.program = 9, 1, 0, []
+    changed.duration, changed.targets, changed.versions = 3.5, {}, dict.fromkeys(changed.versions, "0")
     changed.steps = changed.steps[1:]
     changed.steps[2].text, changed.steps[2].params = {"by": "other text"}, {}
     assert changed.content_hash() == sample().content_hash()
@@ -177,7 +198,6 @@ def with_choice(choice: object) -> bytes:
 
 
 def signed(record: dict[str, Any]) -> str:
-
     return hashlib.sha256(json.dumps(record, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 
 
@@ -185,19 +205,30 @@ def signed(record: dict[str, Any]) -> str:
     ("data", "message"),
     [
         (b"", "is not JSON"),
-        (b"\xff\xfe\x00garbage\xff", "is not JSON"),
+        (b"\xff\xfe\x00garbage\xff", "is not UTF-8: invalid start byte at byte 0"),
         (b"{", "is not JSON"),
         (b"[]", "is not a JSON object but list"),
         (b"null", "is not a JSON object but NoneType"),
-        (b"[" * 200_000, "is not JSON"),
-        (b'{"format": "ordeal-trace", "version": 1, "x": ' + b"[" * 900 + b"]" * 900 + b"}", "damaged|not JSON"),
+        ('{"format": "ordeal-trace"}'.encode("utf-16"), "is not UTF-8"),
+        (b"[" * 200_000, "nests lists or objects too deeply"),
+        (b'{"steps": ' + b"[" * 20_000 + b"]" * 20_000 + b"}", "nests lists or objects too deeply|no field"),
+        (b'{"run_id": 1, "seed": 2, "run_id": 3}', "the field 'run_id' is there twice"),
         (b'{"run_id": ' + b"9" * 5_000 + b"}", "is not JSON"),
-        (b'{"run_id": 1, "seed": 1, "test_class": "a:B", "steps": []}', "another program wrote it"),
+        (b'{"run_id": 1, "steps": [], "checksum": ""}', "no field 'format'"),
         (b'{"format": "zip"}', "is not a trace of ordeal: its format is 'zip'"),
         (edited(lambda record: record.update(version=2)), "version 2; this ordeal reads version 1"),
         (edited(lambda record: record.update(version=True)), "'version' is not an integer but bool"),
         (edited(lambda record: record.update(run_id=99), sign=False), "damaged: its checksum does not fit"),
-        (edited(lambda record: record.pop("checksum"), sign=False), "damaged"),
+        (edited(lambda record: record.pop("checksum"), sign=False), "no field 'checksum'"),
+        (edited(lambda record: record.update(checksum=5), sign=False), "'checksum' is not a text but int"),
+        (edited(lambda record: record.update(extra=1)), "has the unknown field 'extra'"),
+        (edited(lambda record: record.update(run_id=2**64)), "'run_id' is an integer of more than 64 bits"),
+        (edited(lambda record: record.update(run_id=math.nan)), "'run_id' is not an integer but float"),
+        (edited(lambda record: record.update(seed=math.inf)), "'seed' is not an integer but float"),
+        (edited(lambda record: record.update(python=3)), "'python' is not a text but int"),
+        (edited(lambda record: record.update(targets=[])), "'targets' is not an object but list"),
+        (edited(lambda record: record.update(targets={"shop": 1})), "'shop' of 'targets' is not a text but int"),
+        (edited(lambda record: record.update(steps=[{}] * 100_001)), "'steps' has 100001 items; at most 100000"),
         (edited(lambda record: record.pop("run_id")), "no field 'run_id'"),
         (edited(lambda record: record.update(seed="42")), "'seed' is not an integer but str"),
         (edited(lambda record: record.update(from_checkpoint="x")), "'from_checkpoint' is not an integer"),
@@ -206,9 +237,18 @@ def signed(record: dict[str, Any]) -> str:
         (edited(lambda record: record.update(program=[1])), "'program' is not a list of texts"),
         (edited(lambda record: record.update(failure=[])), "failure is not a JSON object"),
         (edited(lambda record: record["failure"].update(step=None)), "failure: field 'step' is not an integer"),
+        (edited(lambda record: record.update(rule_timeout="30")), "field 'rule_timeout' is not a number but str"),
+        (edited(lambda record: record.update(rule_timeout=1e300)), r"field 'rule_timeout' is 1e\+300, beyond 1e\+09"),
+        (
+            edited(lambda record: record.update(rule_timeout=2**60)),
+            "field 'rule_timeout' is 1152921504606846976, beyond",
+        ),
         (edited(lambda record: record["steps"][3].update(name=1)), r"steps\[3\]: field 'name' is not a text"),
         (edited(lambda record: record["steps"][3].update(active_faults=[1])), "'active_faults' is not a list of texts"),
-        (edited(lambda record: record["steps"][3].update(params={"by": 4})), "parameter 'by' is not a text"),
+        (edited(lambda record: record["steps"][3].update(kind="api_call")), r"steps\[3\]: field 'kind' is 'api_call'"),
+        (edited(lambda record: record["steps"][3].update(extra=1)), r"steps\[3\] has the unknown field 'extra'"),
+        (edited(lambda record: record["failure"].update(extra=1)), "failure has the unknown field 'extra'"),
+        (edited(lambda record: record["steps"][3].update(params={"by": 4})), "'by' of 'params' is not a text but int"),
         (edited(lambda record: record["steps"][3].update(choices={"by": 4})), "choices of 'by' are not a list"),
         *((with_choice(bad), "is not a choice") for bad in BAD_CHOICES),
     ],
@@ -254,12 +294,39 @@ def test_a_packed_file_in_the_wrong_format_is_refused(suffix: str, tmp_path: Pat
         Trace.load(path)
 
 
+def test_bytes_after_the_end_of_a_packed_file_are_refused(tmp_path: Path) -> None:
+    sample().save(tmp_path / "t.json.gz")
+    packed = (tmp_path / "t.json.gz").read_bytes()
+    (tmp_path / "t.json.gz").write_bytes(packed + packed)
+    with pytest.raises(TraceError, match=f"{len(packed)} bytes follow the end of the gzip file"):
+        Trace.load(tmp_path / "t.json.gz")
+
+
 def test_a_zst_that_claims_to_be_huge_is_refused_before_memory_is_taken(tmp_path: Path) -> None:
     # A frame header with a content size of 2**62 bytes, and nothing behind it.
     path = tmp_path / "trace.json.zst"
     path.write_bytes(struct.pack("<IBQ", 0xFD2FB528, 0b11100000, 2**62))
     with pytest.raises(TraceError, match="cannot read trace"):
         Trace.load(path)
+
+
+def test_ten_million_steps_are_refused_at_once_and_take_no_memory(tmp_path: Path) -> None:
+    path = tmp_path / "trace.json.zst"
+    path.write_bytes(_native.compress(b'{"steps": [' + b"{}," * 10_000_000 + b"{}]}"))
+    tracemalloc.start()
+    start = time.process_time()
+    with pytest.raises(TraceError, match=r"trace.json.zst holds 20000003 values; at most 4000000 are read"):
+        Trace.load(path)
+    took, (_, peak) = time.process_time() - start, tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert took < 2.0
+    assert peak < 200 * 2**20
+
+
+def test_a_pipe_is_refused_and_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "trace.json")
+    with pytest.raises(TraceError, match=r"cannot read trace .*trace.json: it is no regular file"):
+        Trace.load(tmp_path / "trace.json")
 
 
 def test_a_bomb_is_refused(tmp_path: Path) -> None:
@@ -285,3 +352,12 @@ def test_a_trace_that_cannot_be_written_leaves_nothing_behind(tmp_path: Path) ->
     with pytest.raises(TraceError, match="cannot write trace"):
         sample().save(tmp_path / "trace.json")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "trace.json"]
+
+
+@pytest.mark.parametrize("seconds", [None, 0.5, 0.0, 30.0])
+def test_a_file_keeps_the_limit_of_the_rules(seconds: float | None, tmp_path: Path) -> None:
+    limited = sample()
+    limited.rule_timeout = seconds
+    limited.save(tmp_path / "t.json")
+    assert Trace.load(tmp_path / "t.json").rule_timeout == seconds
+    assert limited.content_hash() == sample().content_hash()

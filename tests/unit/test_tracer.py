@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ordeal.bench import make_bench
 from ordeal.recorder import RunRecorder
+from ordeal.targets import Target, resolve_targets
 from ordeal.trace import Trace, TraceStep, replay
 from ordeal.tracer import Origin, TraceMaker
 
@@ -12,11 +15,11 @@ from .traced import Faulty
 STEPS = [TraceStep("fault_toggle", "+three(c)"), TraceStep("rule", "go")]
 
 
-def made(origin: Origin) -> Trace:
+def made(origin: Origin, targets: Sequence[Target] = ()) -> Trace:
     bench = make_bench(Trace(1, 42, "x:Y", steps=STEPS), Faulty)
     recorder = RunRecorder()
     replayed = bench.replayer.run(bench.tape, recorder)
-    maker = TraceMaker("x:Y", 42, bench.driver.definition, bench.driver.faults)
+    maker = TraceMaker("x:Y", 42, bench.driver.definition, bench.driver.faults, targets=targets)
     return maker.make(origin, replayed.tape, recorder)
 
 
@@ -34,3 +37,12 @@ def test_the_configuration_of_the_swarm_is_its_first_line_and_no_step() -> None:
     assert [step.name for step in trace.taken_steps()] == ["+three(c)", "go"]
     assert replay(trace, Faulty) is None
     assert Trace.from_dict(trace.to_dict()).content_hash() == trace.content_hash()
+
+
+def test_a_trace_holds_digests_of_the_source_of_its_targets() -> None:
+    origin = Origin(run_id=1, checkpoint=0, swarm=None, edges=0)
+    trace = made(origin, resolve_targets([__name__]))
+    assert list(trace.targets) == [__name__]
+    assert len(trace.targets[__name__]) == 64
+    assert made(origin).targets == {}
+    assert made(origin).content_hash() == trace.content_hash()

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from ordeal.watchdog import Watchdog
+from ordeal.watchdog import OutOfTime, Watchdog
 
 
 class TooLongError(Exception):
@@ -87,3 +87,38 @@ def test_the_timer_of_somebody_else_comes_back() -> None:
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0.0)
         signal.signal(signal.SIGALRM, before)
+
+
+def test_a_step_is_ended_at_the_deadline_without_a_limit_of_its_own() -> None:
+    watchdog = Watchdog(0.0, TooLongError)
+    watchdog.armed = True
+    started = time.monotonic()
+    with pytest.raises(OutOfTime), watchdog.until(started + 0.2):
+        spin(10)
+    assert 0.2 <= time.monotonic() - started < 0.5
+
+
+def test_a_step_is_ended_at_a_deadline_before_its_limit() -> None:
+    watchdog = Watchdog(30.0, TooLongError)
+    watchdog.armed = True
+    started = time.monotonic()
+    with watchdog.watching():
+        with pytest.raises(OutOfTime), watchdog.until(started + 1.3):
+            spin(10)
+        assert 1.3 <= time.monotonic() - started < 1.6
+
+
+def test_a_step_is_ended_after_its_limit_before_a_deadline() -> None:
+    watchdog = Watchdog(0.1, TooLongError)
+    watchdog.armed = True
+    with watchdog.watching(), watchdog.until(time.monotonic() + 10), pytest.raises(TooLongError):
+        spin(10)
+
+
+def test_a_deadline_ends_nothing_outside_of_user_code_and_nothing_later() -> None:
+    watchdog = Watchdog(5.0, TooLongError)
+    with watchdog.watching():
+        with watchdog.until(time.monotonic() + 0.05):
+            spin(0.2)
+        watchdog.armed = True
+        spin(1.5)

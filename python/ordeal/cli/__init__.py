@@ -31,6 +31,7 @@ class _Entry:
 _COMMANDS = {
     "explore": _Entry("ordeal.cli.explore", "Search the classes named in ordeal.toml for failures"),
     "replay": _Entry("ordeal.cli.replay", "Run a saved trace again, shrink it, or see which faults it needs"),
+    "seeds": _Entry("ordeal.cli.seeds", "Replay the saved seeds, and say which still fail"),
 }
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import signal
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager, nullcontext, redirect_stdout
 from dataclasses import dataclass
 from itertools import chain, count
@@ -14,15 +14,18 @@ from typing import Any
 
 import click
 
-from ordeal import __version__, report
+from ordeal import __version__, reporting
 from ordeal.class_path import load_class
+from ordeal.class_seeds import NOT_SAVED as SEED_NOT_SAVED
 from ordeal.cli import INTERRUPTED, terminal
 from ordeal.cli.progress import ProgressLine
 from ordeal.config import DEFAULT_PATH, ExplorerConfig, OrdealConfig, TestConfig, load_config, override
 from ordeal.errors import WRONG_USE, ConfigError, OrdealError
 from ordeal.explore import Explorer
-from ordeal.result import ExplorationResult, Failure
+from ordeal.result import ExplorationResult, Failure, SeedOutcome, SeedStatus
 from ordeal.saver import NOT_SAVED
+from ordeal.seed_corpus import SeedCorpus
+from ordeal.seed_paths import seed_name
 from ordeal.trace import generate_tests
 from ordeal.trace_file import Trace
 
@@ -40,6 +43,7 @@ class _Flags:
     workers: str | None
     verbose: bool
     no_shrink: bool
+    no_confirm_fresh: bool
     no_seeds: bool
     prune_fixed_seeds: bool
     generate_tests: str | None
@@ -62,6 +66,7 @@ _EPILOG = (
 @click.option("-w", "--workers", metavar="N", help="Processes, 0 for all cores (default: 0)")
 @click.option("-v", "--verbose", is_flag=True, help="Show live progress (default: off)")
 @click.option("--no-shrink", is_flag=True, help="Do not shrink failures (default: shrink)")
+@click.option("--no-confirm-fresh", is_flag=True, help="Skip the replay in a fresh process (default: replay)")
 @click.option("--no-seeds", is_flag=True, help="Do not use saved seeds (default: use)")
 @click.option("--prune-fixed-seeds", is_flag=True, help="Delete seeds that pass now (default: keep)")
 @click.option("--generate-tests", metavar="PATH", help="Write pytest functions (default: none)")
@@ -79,7 +84,7 @@ def command(**flags: Any) -> int:
 def _explore(flags: _Flags) -> int:
     config = _effective(load_config(flags.config), flags)
     _refuse_flags(flags, config)
-    terminal.say(report.session_header(__version__, config.explorer.seed, _options(flags, config)))
+    terminal.say(reporting.session_header(__version__, config.explorer.seed, _options(flags, config)))
     session = _Session(flags, config)
     with _termination_interrupts():
         session.explore_all()
@@ -122,17 +127,6 @@ def _refuse_flags(flags: _Flags, config: OrdealConfig) -> None:
         if path is not None and len(config.tests) != 1:
             message = f"`{option}` names one file, and {flags.config} has {len(config.tests)} [[tests]]"
             raise ConfigError(message, hint="keep each class that is resumed in a settings file of its own, see `-c`")
-    if flags.prune_fixed_seeds:
-        _refuse_to_prune(Path(config.report.corpus_dir))
-
-
-def _refuse_to_prune(folder: Path) -> None:
-    # Nothing in this version writes or replays seeds; those that lie there come from another one and stay untouched.
-    seeds = len(list(folder.rglob("seed-*.json*")))
-    if seeds:
-        message = f"`--prune-fixed-seeds` cannot replay the {report.counted(seeds, 'seed')} in {folder}"
-        raise ConfigError(message, hint="this version does not replay seeds; drop the option")
-    terminal.say(f"no seeds in {folder}, nothing to prune")
 
 
 def _options(flags: _Flags, config: OrdealConfig) -> dict[str, object]:
@@ -140,7 +134,12 @@ def _options(flags: _Flags, config: OrdealConfig) -> dict[str, object]:
     explorer = {
         f.name: getattr(config.explorer, f.name) for f in dataclasses.fields(ExplorerConfig) if f.name != "seed"
     }
-    return {"config": flags.config, **explorer, "shrink": not flags.no_shrink}
+    return {
+        "config": flags.config,
+        **explorer,
+        "shrink": not flags.no_shrink,
+        "confirm_fresh": not flags.no_confirm_fresh,
+    }
 
 
 class _Session:
@@ -171,9 +170,9 @@ class _Session:
             self._write_tests(Path(self._flags.generate_tests))
         in_file = self._config.report.format != "text" and self._write_report(Path(self._config.report.output))
         if self._flags.json:
-            terminal.write(report.json_report(self._results))
+            terminal.write(reporting.json_report(self._results))
         elif self._results and (self._config.report.format != "json" or not in_file):
-            terminal.write(report.exploration_report(self._results))
+            terminal.write(reporting.exploration_report(self._results))
         self._say_how_to_replay()
 
     def exit_code(self) -> int:
@@ -196,8 +195,29 @@ class _Session:
             self._interrupted = True
         else:
             self._results.append(self._save_traces(result))
+            self._tell_of_seeds(result)
             self._tell_of_state(result)
             self._interrupted = result.stopped_reason == "interrupted"
+
+    def _tell_of_seeds(self, result: ExplorationResult) -> None:
+        if result.seed_replays:
+            verbose = self._config.explorer.verbose
+            terminal.say(reporting.seed_outcomes_text(result.seed_replays, verbose=verbose))
+        if self._flags.prune_fixed_seeds:
+            terminal.say(reporting.seeds_pruned(self._prune(result.seed_replays)))
+        kept = sum(failure.seed_path is not None for failure in result.failures)
+        if kept:
+            terminal.say(reporting.seeds_saved(kept, self._config.report.corpus_dir))
+        self._unwritten += any(note.startswith(SEED_NOT_SAVED) for note in result.notes)
+
+    def _prune(self, outcomes: Sequence[SeedOutcome]) -> int:
+        """Delete the seeds that ran to their end and did not fail; return how many."""
+        fixed = [Path(outcome.path) for outcome in outcomes if outcome.status is SeedStatus.FIXED]
+        pruned, errors = SeedCorpus(self._config.report.corpus_dir).remove(fixed)
+        for error in errors:
+            terminal.show_error(error)
+            self._unwritten += 1
+        return len(pruned)
 
     def _tell_of_state(self, result: ExplorationResult) -> None:
         if self._flags.save_state is None:
@@ -218,7 +238,9 @@ class _Session:
                 max_runs=settings.max_runs,
                 steps_per_run=settings.steps_per_run if test.steps_per_run is None else test.steps_per_run,
                 shrink=not flags.no_shrink,
+                confirm_fresh=not flags.no_confirm_fresh,
                 progress=ticker,
+                shrink_progress=ticker.shrinking if ticker else None,
                 save_state_to=flags.save_state,
                 resume_from=flags.resume,
             )
@@ -239,7 +261,9 @@ class _Session:
         """Save the trace of a failure, whatever the settings say: a failure must not be lost."""
         if failure.trace is None:
             return failure
-        path = self._save_trace(failure.trace, folder / f"fail-run-{failure.run_id}.json")
+        of_seed = failure.run_id == 0 and failure.seed_path is not None
+        name = seed_name(Path(str(failure.seed_path))) if of_seed else f"run-{failure.run_id}"
+        path = self._save_trace(failure.trace, folder / f"fail-{name}.json")
         return dataclasses.replace(failure, trace_path=path)
 
     def _save_trace(self, trace: Trace, wanted: Path) -> str | None:
@@ -267,7 +291,7 @@ class _Session:
             terminal.say(f"Generated tests: {path}")
 
     def _write_report(self, path: Path) -> bool:
-        text = report.json_report(self._results)
+        text = reporting.json_report(self._results)
         written = self._written(path, "report", lambda: _replace_text(path, text))
         if written:
             terminal.say(f"Report saved: {path}")
@@ -290,7 +314,7 @@ class _Session:
         failures = (failure for result in self._results for failure in result.failures)
         path = next((failure.trace_path for failure in failures if failure.trace_path is not None), None)
         if path is not None:
-            terminal.say(report.replay_hint(path))
+            terminal.say(reporting.replay_hint(path))
 
 
 def _explorer(test: TestConfig, config: OrdealConfig, *, use_seeds: bool, record_traces: bool) -> Explorer:

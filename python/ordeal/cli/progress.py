@@ -1,31 +1,47 @@
-"""Shows the live progress line: after the first run, then at most every two seconds."""
+"""Shows the live progress line, of runs and of shrinking: after the first run, then at most every two seconds."""
 
 from __future__ import annotations
 
-from ordeal import report
+from ordeal import reporting
 from ordeal.cli import terminal
-from ordeal.result import ProgressSnapshot
+from ordeal.result import ProgressSnapshot, ShrinkSnapshot
 
 _INTERVAL_S = 2.0
 
 
 class ProgressLine:
-    """To be called after each run. Time is what the snapshots say, so it needs no clock of its own."""
+    """To be called after each run and while failures are shrunk.
+
+    Time is what the snapshots say, so it needs no clock of its own.
+    """
 
     def __init__(self) -> None:
         self._due_s = 0.0
         self._overwrites = terminal.is_terminal()
         self._line_open = False
+        self._length = 0
 
     def __call__(self, snapshot: ProgressSnapshot) -> None:
         """Show ``snapshot`` when it is time for a new line."""
-        if snapshot.elapsed < self._due_s:
-            return
-        self._due_s = snapshot.elapsed + _INTERVAL_S
-        line = report.progress_line(snapshot)
+        if self._is_due(snapshot.elapsed):
+            self._show(reporting.progress_line(snapshot))
+
+    def shrinking(self, snapshot: ShrinkSnapshot) -> None:
+        """Show ``snapshot`` when it is time for a new line."""
+        if self._is_due(snapshot.elapsed):
+            self._show(reporting.shrink_progress_line(snapshot))
+
+    def _is_due(self, elapsed: float) -> bool:
+        if elapsed < self._due_s:
+            return False
+        self._due_s = elapsed + _INTERVAL_S
+        return True
+
+    def _show(self, line: str) -> None:
         if self._overwrites:
-            terminal.say(f"\r{line}", newline=False)
-            self._line_open = True
+            # Blanks cover what a longer line left behind.
+            terminal.say(f"\r{line.ljust(self._length)}", newline=False)
+            self._line_open, self._length = True, len(line)
         else:
             terminal.say(line.rstrip())
 

@@ -10,11 +10,14 @@ from typing import Any
 
 import click
 
-from ordeal import report
+from ordeal import reporting
 from ordeal.bucket import traceback_text
 from ordeal.cli import terminal
-from ordeal.errors import ConfigError
+from ordeal.cli.debugger import can_debug, post_mortem
+from ordeal.cli.shrink_line import ShrinkLine
+from ordeal.errors import ConfigError, OutdatedTraceError
 from ordeal.rerun import ReplayStatus, Rerun, ablate_faults, rerun, shrink
+from ordeal.target_digests import changed_modules
 from ordeal.trace_file import Trace
 
 FOUND = 1
@@ -30,6 +33,7 @@ class _Flags:
     output: str | None
     json: bool
     verbose: bool
+    pdb: bool
 
 
 _EPILOG = (
@@ -45,36 +49,62 @@ _EPILOG = (
 @click.option("-o", "--output", metavar="PATH", help="Save the shrunk trace (default: do not)")
 @click.option("--json", is_flag=True, help="Print the outcome as JSON (default: as text)")
 @click.option("-v", "--verbose", is_flag=True, help="Show each step and the traceback (default: off)")
+@click.option("--pdb", is_flag=True, help="Debug where it fails (default: off)")
 def command(**flags: Any) -> int:
     """Run a saved trace again from a fresh machine."""
     return _replay(_Flags(**flags))
 
 
 def _replay(flags: _Flags) -> int:
-    if flags.output is not None and not flags.shrink:
-        raise ConfigError("`-o` saves the shrunk trace, and nothing is shrunk", hint="add `--shrink`, or drop `-o`")
+    _check(flags)
     trace = Trace.load(flags.trace)
-    terminal.say(report.replay_header(trace))
-    with _quiet():
-        result = rerun(trace)
+    terminal.say(reporting.replay_header(trace))
+    result, changed = _rerun(trace, flags), changed_modules(trace.targets)
     if flags.verbose and result.steps:
-        terminal.say(report.replay_steps(result.steps))
+        terminal.say(reporting.replay_steps(result.steps))
     if flags.verbose and result.error is not None:
-        terminal.say(report.safe_lines(traceback_text(result.error)))
-    terminal.say(report.replay_outcome(trace, result))
+        terminal.say(reporting.safe_lines(traceback_text(result.error)))
+    terminal.say(reporting.replay_outcome(trace, result, changed=changed))
     shrunk, faults = _study(flags, trace, result)
     if flags.json:
         terminal.write(
-            report.replay_json(
+            reporting.replay_json(
                 trace,
                 flags.trace,
                 result,
+                changed=changed,
                 shrunk=shrunk,
                 shrunk_path=None if shrunk is None else flags.output,
                 necessary_faults=faults,
             )
         )
+    if flags.pdb and result.error is not None:
+        _debug(result.error)
     return FOUND if result.error is not None else 0
+
+
+def _check(flags: _Flags) -> None:
+    if flags.output is not None and not flags.shrink:
+        raise ConfigError("`-o` saves the shrunk trace, and nothing is shrunk", hint="add `--shrink`, or drop `-o`")
+    if flags.pdb and flags.json:
+        raise ConfigError("`--pdb` and `--json` both write to stdout", hint="drop one of them")
+
+
+def _rerun(trace: Trace, flags: _Flags) -> Rerun:
+    try:
+        with _quiet():
+            return rerun(trace)
+    except OutdatedTraceError as error:
+        if flags.json:
+            terminal.write(reporting.outdated_json(trace, flags.trace, error.message))
+        raise
+
+
+def _debug(error: BaseException) -> None:
+    if can_debug():
+        post_mortem(error)
+    else:
+        terminal.say("Not debugged: stdin is closed.")
 
 
 def _study(flags: _Flags, trace: Trace, result: Rerun) -> tuple[Trace | None, dict[str, bool] | None]:
@@ -91,19 +121,27 @@ def _study(flags: _Flags, trace: Trace, result: Rerun) -> tuple[Trace | None, di
 def _shrink(trace: Trace, output: str | None) -> Trace:
     terminal.say("Shrinking...")
     with _quiet():
-        shrunk = shrink(trace)
-    terminal.say(report.shrunk_text(trace, shrunk))
+        shrunk = _shrink_watched(trace) if terminal.is_terminal() else shrink(trace)
+    terminal.say(reporting.shrunk_text(trace, shrunk))
     if output is not None:
         shrunk.save(output)
         terminal.say(f"Saved: {output}")
     return shrunk
 
 
+def _shrink_watched(trace: Trace) -> Trace:
+    line = ShrinkLine()
+    try:
+        return shrink(trace, tick=line)
+    finally:
+        line.close()
+
+
 def _ablate(trace: Trace) -> dict[str, bool]:
     terminal.say("Ablating faults...")
     with _quiet():
         faults = ablate_faults(trace)
-    terminal.say(report.ablation_text(faults))
+    terminal.say(reporting.ablation_text(faults))
     return faults
 
 

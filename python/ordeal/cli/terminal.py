@@ -9,7 +9,7 @@ import sys
 import click
 
 from ordeal.errors import OrdealError
-from ordeal.report import error_text
+from ordeal.reporting import error_text
 
 
 def accept_any_text() -> None:

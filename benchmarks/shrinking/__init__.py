@@ -1,0 +1,1 @@
+"""Shrinks one failing run with ordeal and with Hypothesis: one module for each, and the machines."""

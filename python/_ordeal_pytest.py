@@ -1,0 +1,286 @@
+"""The pytest plugin of ordeal: options, a marker, a fixture, and the choice of what a run needs.
+
+It lies outside the package and imports nothing but pytest and the standard library, because pytest loads it for every
+project of an environment. What replays seeds or counts properties is imported once a run has something to do for it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import math
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+CONFIG_FILE = "ordeal.toml"
+CORPUS_DIR = ".ordeal/seeds"
+BUGGIFY_PROBABILITY = 0.1
+CHAOS_SEED_MAX = 2**64 - 1
+SKIP_REASON = "chaos tests require --chaos flag"
+
+
+# Options
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Declare the command line options and the ini key."""
+    group = parser.getgroup("ordeal", "ordeal")
+    group.addoption(
+        "--chaos",
+        action="store_true",
+        help="Run tests marked `chaos`, with buggify on and properties tracked (default: skip them)",
+    )
+    group.addoption(
+        "--chaos-seed",
+        type=_chaos_seed,
+        metavar="INT",
+        help="Seed of Hypothesis, buggify and the random generators (default: Hypothesis draws its own)",
+    )
+    group.addoption(
+        "--buggify-prob",
+        type=_probability,
+        default=BUGGIFY_PROBABILITY,
+        metavar="FLOAT",
+        help=f"Probability that a buggify point acts, from 0 to 1 (default: {BUGGIFY_PROBABILITY})",
+    )
+    group.addoption(
+        "--rule-timeout",
+        type=_seconds,
+        metavar="FLOAT",
+        help="Seconds after which a rule of a ChaosTest ends, 0 for no limit (default: what the class says)",
+    )
+    group.addoption(
+        "--no-ordeal-seeds",
+        action="store_true",
+        help=f"Do not replay the saved seeds (default: replay all in {CORPUS_DIR})",
+    )
+    parser.addini("ordeal_seeds", "Replay the saved seeds of ordeal in every run", type="bool", default=True)
+
+
+def _chaos_seed(text: str) -> int:
+    try:
+        number = int(text)
+    except ValueError:
+        number = -1
+    if not 0 <= number <= CHAOS_SEED_MAX:
+        raise argparse.ArgumentTypeError(
+            f"`{text}` is not a whole number from 0 to 2**64 - 1; write for example `--chaos-seed 42`"
+        )
+    return number
+
+
+def _probability(text: str) -> float:
+    number = _number(text)
+    if not 0 <= number <= 1:
+        raise argparse.ArgumentTypeError(
+            f"`{text}` is not a number from 0 to 1; write for example `--buggify-prob {BUGGIFY_PROBABILITY}`"
+        )
+    return number
+
+
+def _seconds(text: str) -> float:
+    number = _number(text)
+    if not (math.isfinite(number) and number >= 0):
+        raise argparse.ArgumentTypeError(
+            f"`{text}` is not a number of seconds, 0 or more; write for example `--rule-timeout 5`"
+        )
+    return number
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return math.nan
+
+
+# Start
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Find out what this run has to do, and load what that takes."""
+    config.addinivalue_line("markers", "chaos: runs only with --chaos")
+    if config.getoption("help") or config.getoption("markers"):
+        return
+    chaos = bool(config.getoption("chaos"))
+    seeds = bool(config.getini("ordeal_seeds")) and not config.getoption("no_ordeal_seeds")
+    projects = {folder: _settings(config, folder, chaos, seeds) for folder in _folders(config)}
+    timeout_s = config.getoption("rule_timeout")
+    if timeout_s is None:
+        limits = (_setting(settings, "explorer", "rule_timeout") for settings in projects.values())
+        timeout_s = next((limit_s for limit_s in limits if limit_s is not None), None)
+    if timeout_s is not None:
+        _register(config, "pytest_timeouts", timeout_s)
+    corpora = _corpora(projects) if seeds else []
+    if corpora:
+        _register(config, "pytest_seeds", config, corpora)
+    if chaos:
+        _register(config, "pytest_chaos", config)
+
+
+def _folders(config: pytest.Config) -> list[Path]:
+    """The folders that a project of this run may be in: those on the way from where it starts up to the rootdir.
+
+    It starts in the current folder, and in each folder that it names. The nearest comes first, the rootdir last.
+    """
+    root, here = config.rootpath, config.invocation_params.dir
+    named = (_folder_of(Path(os.path.normpath(here / argument.partition("::")[0]))) for argument in config.args)
+    folders: dict[Path, None] = {}
+    for start in dict.fromkeys([here, *named]):
+        way = [start, *start.parents]
+        # Away from the rootdir only the folder itself is meant, and not all up to that of the whole disk.
+        folders |= dict.fromkeys(way[: way.index(root)] if root in way else [start])
+    return [*folders, root]
+
+
+def _folder_of(place: Path) -> Path:
+    try:
+        return place if place.is_dir() else place.parent
+    except OSError:
+        # It is for pytest to tell what is wrong with its arguments.
+        return place.parent
+
+
+def _corpora(projects: dict[Path, dict[str, Any]]) -> list[tuple[Path, Path]]:
+    """The projects that may have seeds, each with the folder of its seeds; those above another come before it.
+
+    Where one folder of seeds is that of several, it belongs to the one that has a configuration file.
+    """
+    corpora: dict[object, tuple[Path, Path]] = {}
+    for folder in sorted(projects, key=lambda folder: (not projects[folder], folder)):
+        seeds = folder / (_setting(projects[folder], "report", "corpus_dir") or CORPUS_DIR)
+        identity = _identity(seeds)
+        if identity is not None:
+            corpora.setdefault(identity, (folder, seeds))
+    return sorted(corpora.values())
+
+
+def _identity(folder: Path) -> object:
+    """What tells a folder from all others, by whatever name; None when there is none.
+
+    One that cannot be entered, or is none, counts: it is for the replay to tell of.
+    """
+    try:
+        found = folder.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError:
+        return folder
+    return found.st_dev, found.st_ino
+
+
+def _register(config: pytest.Config, module: str, *arguments: Any) -> None:
+    """Register ``make_plugin(*arguments)`` of a module of the package, which is imported for that."""
+    plugin = importlib.import_module(f"ordeal.{module}").make_plugin(*arguments)
+    config.pluginmanager.register(plugin, f"ordeal.{module}")
+
+
+# The configuration file
+
+
+def _settings(config: pytest.Config, folder: Path, chaos: bool, seeds: bool) -> dict[str, Any]:
+    """Return what the configuration file of a folder holds. One that cannot be used ends only a run that needs it."""
+    path = folder / CONFIG_FILE
+    try:
+        return _read_settings(path)
+    except _WrongFileError as error:
+        name = os.path.relpath(path, config.invocation_params.dir)
+        if not chaos and not (seeds and _identity(folder / CORPUS_DIR) is not None):
+            config.stash.setdefault(_UNUSED, []).append(f"{name} {error.problem}; nothing in it is used")
+            return {}
+        way_out = "" if chaos else "; `--no-ordeal-seeds` runs the tests without it"
+        raise pytest.UsageError(f"{name} {error.problem}\nhint: {error.hint}{way_out}") from None
+
+
+_UNUSED = pytest.StashKey[list[str]]()
+
+
+def pytest_report_header(config: pytest.Config) -> list[str]:
+    """Say which configuration files are left out of account."""
+    return [f"ordeal: {problem}" for problem in config.stash.get(_UNUSED, [])]
+
+
+class _WrongFileError(Exception):
+    """The configuration file cannot be used: what is wrong with it, and a hint."""
+
+    def __init__(self, problem: str, hint: str) -> None:
+        super().__init__(problem)
+        self.problem = problem
+        self.hint = hint
+
+
+def _read_settings(path: Path) -> dict[str, Any]:
+    """Return what the configuration file holds, checked only where this plugin uses it."""
+    try:
+        text = path.read_bytes().decode("utf-8-sig")
+        # Imported late: it takes longer than everything else in this module, and few projects have the file.
+        settings: dict[str, Any] = importlib.import_module("tomllib").loads(text)
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError, RecursionError) as error:
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else error
+        raise _WrongFileError(f"cannot be read: {reason}", "correct the file") from None
+    for section, key, kind, expected in _USED_SETTINGS:
+        value = _setting(settings, section, key)
+        if value is not None and not (isinstance(value, kind) and _is_usable(value)):
+            hint = f"write {expected}, or remove the line"
+            raise _WrongFileError(f"has {value!r:.60} as `{key}` in [{section}]", hint)
+    return settings
+
+
+_USED_SETTINGS = (
+    ("explorer", "rule_timeout", (int, float), "a number of seconds, for example `rule_timeout = 30.0`"),
+    ("report", "corpus_dir", str, f'a folder path, for example `corpus_dir = "{CORPUS_DIR}"`'),
+)
+
+
+def _is_usable(value: float | str) -> bool:
+    if isinstance(value, str):
+        return value != "" and "\0" not in value
+    return not isinstance(value, bool) and math.isfinite(value)
+
+
+def _setting(settings: dict[str, Any], section: str, key: str) -> Any:
+    table = settings.get(section)
+    return table.get(key) if isinstance(table, dict) else None
+
+
+# Tests that need --chaos
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Skip the tests marked ``chaos`` unless they were asked for."""
+    if config.getoption("chaos"):
+        return
+    skip = pytest.mark.skip(reason=SKIP_REASON)
+    for item in items:
+        if item.get_closest_marker("chaos") is not None:
+            item.add_marker(skip, append=False)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """Say how many tests were left out, as a green run would hide it, and what a program tracked on its own account."""
+    skipped = [report for report in terminalreporter.getreports("skipped") if _is_left_out(report)]
+    if skipped:
+        terminalreporter.section("Ordeal Warning")
+        terminalreporter.line(f"WARNING: {len(skipped)} chaos test(s) SKIPPED — run with --chaos to include them")
+    assertions: Any = sys.modules.get("ordeal.assertions")
+    if assertions is not None and assertions.tracker.active and not config.getoption("chaos"):
+        importlib.import_module("ordeal.pytest_chaos").write_properties(terminalreporter)
+
+
+def _is_left_out(report: pytest.TestReport) -> bool:
+    place_and_reason = report.longrepr
+    return isinstance(place_and_reason, tuple) and place_and_reason[2] == f"Skipped: {SKIP_REASON}"
+
+
+@pytest.fixture
+def chaos_enabled(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Track properties and switch buggify on for one test; afterwards both are as they were."""
+    with importlib.import_module("ordeal.pytest_chaos").chaos(request.config):
+        yield

@@ -1,0 +1,449 @@
+"""The assertions that a program carries: what always holds, what must happen sometimes, what is reached and what never.
+
+They may stay in production code. While nobody tracks them, a call that has nothing to object to costs some ten
+nanoseconds. ``always(False, ...)`` and ``unreachable(...)`` raise AssertionError in any case; the others only count.
+"""
+
+from __future__ import annotations
+
+import importlib
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import asdict
+from typing import Any, NotRequired, TypedDict
+
+from ordeal import _native
+from ordeal.errors import PropertyError
+from ordeal.gate import gated
+from ordeal.properties import PROPERTY_TYPES, PropertyTracker, PropertyType, ReliabilityCell
+
+__all__ = [
+    "PropertyReport",
+    "PropertyTracker",
+    "ReliabilityCell",
+    "ReliabilityCoverage",
+    "always",
+    "always_ge",
+    "always_gt",
+    "always_le",
+    "always_lt",
+    "always_or_unreachable",
+    "declare",
+    "reachable",
+    "report",
+    "sometimes",
+    "sometimes_all",
+    "sometimes_ge",
+    "sometimes_gt",
+    "sometimes_le",
+    "sometimes_lt",
+    "tracker",
+    "unreachable",
+]
+
+Condition = object | Callable[[], object]
+
+LABELS = ("operation", "fault")
+
+_power = _native.Switch()
+_counts = _native.HitCounts()
+
+tracker = PropertyTracker(_power, _counts)
+"""Counts what the assertions of this process see, while its ``active`` is true."""
+
+
+class ReliabilityCoverage(TypedDict):
+    """Which operations met which faults: a row for each cell, and how many of them came to what."""
+
+    dimensions: list[str]
+    rows: list[dict[str, Any]]
+    summary: dict[str, int]
+
+
+class PropertyReport(TypedDict):
+    """The properties that passed and those that did not, a row for each, by name."""
+
+    passed: list[dict[str, Any]]
+    failed: list[dict[str, Any]]
+    reliability_coverage: NotRequired[ReliabilityCoverage]
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# What holds whenever it is checked
+
+
+@gated(_power, "holds", labels=LABELS, counts=_counts, kind=PROPERTY_TYPES.index("always"))
+def always(
+    condition: object,
+    name: str,
+    *,
+    mute: bool = False,
+    operation: str | None = None,
+    fault: str | None = None,
+    **details: object,
+) -> None:
+    """Assert that ``condition`` is true whenever this is reached, which it must be at least once.
+
+    ``mute`` only counts a violation. ``operation`` and ``fault``, given together, say in which cell of the reliability
+    coverage it counts. ``details`` are shown with a violation.
+
+    Raises:
+        AssertionError: the condition is false.
+        PropertyError: only one of ``operation`` and ``fault`` is given, or the name is of a property of another type.
+    """
+    __tracebackhide__ = True
+    _check("always", bool(condition), name, mute, operation, fault, details)
+
+
+@gated(_power, "holds", labels=LABELS, counts=_counts, kind=PROPERTY_TYPES.index("always_or_unreachable"))
+def always_or_unreachable(
+    condition: object,
+    name: str,
+    *,
+    mute: bool = False,
+    operation: str | None = None,
+    fault: str | None = None,
+    **details: object,
+) -> None:
+    """Assert what ``always`` does, of a place that need not be reached. Raises what ``always`` does."""
+    __tracebackhide__ = True
+    _check("always_or_unreachable", bool(condition), name, mute, operation, fault, details)
+
+
+@gated(_power, "gt")
+def always_gt(
+    left: Any,
+    right: Any,
+    name: str,
+    *,
+    mute: bool = False,
+    operation: str | None = None,
+    fault: str | None = None,
+    **details: object,
+) -> None:
+    """Assert that ``left > right``, as ``always`` does, and keep the smallest distance between them."""
+    __tracebackhide__ = True
+    _check_order(bool(left > right), left, right, name, mute, operation, fault, details)
+
+
+@gated(_power, "ge")
+def always_ge(
+    left: Any,
+    right: Any,
+    name: str,
+    *,
+    mute: bool = False,
+    operation: str | None = None,
+    fault: str | None = None,
+    **details: object,
+) -> None:
+    """Assert that ``left >= right``, as ``always`` does, and keep the smallest distance between them."""
+    __tracebackhide__ = True
+    _check_order(bool(left >= right), left, right, name, mute, operation, fault, details)
+
+
+@gated(_power, "lt")
+def always_lt(
+    left: Any,
+    right: Any,
+    name: str,
+    *,
+    mute: bool = False,
+    operation: str | None = None,
+    fault: str | None = None,
+    **details: object,
+) -> None:
+    """Assert that ``left < right``, as ``always`` does, and keep the smallest distance between them."""
+    __tracebackhide__ = True
+    _check_order(bool(left < right), left, right, name, mute, operation, fault, details)
+
+
+@gated(_power, "le")
+def always_le(
+    left: Any,
+    right: Any,
+    name: str,
+    *,
+    mute: bool = False,
+    operation: str | None = None,
+    fault: str | None = None,
+    **details: object,
+) -> None:
+    """Assert that ``left <= right``, as ``always`` does, and keep the smallest distance between them."""
+    __tracebackhide__ = True
+    _check_order(bool(left <= right), left, right, name, mute, operation, fault, details)
+
+
+def unreachable(
+    name: str, *, mute: bool = False, operation: str | None = None, fault: str | None = None, **details: object
+) -> None:
+    """Assert that this place is never reached. ``mute`` only counts that it was.
+
+    Raises:
+        AssertionError: it was reached.
+        PropertyError: as ``always``.
+    """
+    __tracebackhide__ = True
+    text = _text_of(details)
+    _record("unreachable", name, False, operation, fault, None, text)
+    if not mute:
+        raise AssertionError(f"unreachable code reached: {name}{text and f' | {text}'}")
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# What must happen in some run
+
+
+@gated(
+    _power,
+    "nothing",
+    working=("attempts", "warn"),
+    labels=LABELS,
+    counts=_counts,
+    kind=PROPERTY_TYPES.index("sometimes"),
+)
+def sometimes(
+    condition: Condition,
+    name: str,
+    *,
+    attempts: int | None = None,
+    warn: bool = False,
+    operation: str | None = None,
+    fault: str | None = None,
+    **details: object,
+) -> None:
+    """Note whether ``condition``, a value or a function without arguments, is true: once in all runs it must be.
+
+    That it never was is known at the end only, from ``report()``. With ``attempts``, a function is asked here and now,
+    up to that many times until it says true. ``warn`` prints what was seen while no tracker keeps it. ``operation`` and
+    ``fault`` are as in ``always``; ``details`` are kept with what was seen first when it was not true.
+
+    Raises:
+        AssertionError: none of ``attempts`` was true.
+        PropertyError: as ``always``, or ``attempts`` is below 1 or without a function.
+    """
+    __tracebackhide__ = True
+    passed = _ask(condition) if attempts is None else _poll(condition, attempts)
+    _record("sometimes", name, passed, operation, fault, None, "" if passed else _text_of(details))
+    if attempts is not None and not passed:
+        raise AssertionError(f"sometimes: never true in {attempts} attempts: {name}")
+    if warn and not tracker.active:
+        importlib.import_module("ordeal.reporting").say_observed(name, passed)
+
+
+@gated(_power, "nothing")
+def sometimes_all(
+    conditions: Mapping[str, object],
+    name: str,
+    *,
+    operation: str | None = None,
+    fault: str | None = None,
+    **details: object,
+) -> None:
+    """Note whether all ``conditions`` are true at the same time: once in all runs they must be.
+
+    The distance is how many of them are false. Raises PropertyError as ``always``.
+    """
+    false = [key for key, condition in conditions.items() if not condition]
+    text = "" if not false else _text_of({"false": false, **details})
+    _record("sometimes", name, not false, operation, fault, float(len(false)), text)
+
+
+@gated(_power, "nothing")
+def sometimes_gt(
+    left: Any, right: Any, name: str, *, operation: str | None = None, fault: str | None = None, **details: object
+) -> None:
+    """Note whether ``left > right``: once in all runs it must be. How near it came is kept."""
+    _note_order(bool(left > right), left, right, name, operation, fault, details)
+
+
+@gated(_power, "nothing")
+def sometimes_ge(
+    left: Any, right: Any, name: str, *, operation: str | None = None, fault: str | None = None, **details: object
+) -> None:
+    """Note whether ``left >= right``: once in all runs it must be. How near it came is kept."""
+    _note_order(bool(left >= right), left, right, name, operation, fault, details)
+
+
+@gated(_power, "nothing")
+def sometimes_lt(
+    left: Any, right: Any, name: str, *, operation: str | None = None, fault: str | None = None, **details: object
+) -> None:
+    """Note whether ``left < right``: once in all runs it must be. How near it came is kept."""
+    _note_order(bool(left < right), left, right, name, operation, fault, details)
+
+
+@gated(_power, "nothing")
+def sometimes_le(
+    left: Any, right: Any, name: str, *, operation: str | None = None, fault: str | None = None, **details: object
+) -> None:
+    """Note whether ``left <= right``: once in all runs it must be. How near it came is kept."""
+    _note_order(bool(left <= right), left, right, name, operation, fault, details)
+
+
+@gated(_power, "nothing", labels=LABELS, counts=_counts, kind=PROPERTY_TYPES.index("reachable"))
+def reachable(name: str, *, operation: str | None = None, fault: str | None = None, **details: object) -> None:
+    """Note that this place was reached: once in all runs it must be. Raises PropertyError as ``always``."""
+    del details
+    _record("reachable", name, True, operation, fault, None, "")
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# What is expected and what was seen
+
+
+def declare(
+    name: str, kind: PropertyType = "sometimes", *, operation: str | None = None, fault: str | None = None
+) -> None:
+    """Expect a ``sometimes`` or ``reachable`` property, so that it fails also where no run comes near it.
+
+    With ``operation`` and ``fault`` a property of any type can be expected in that cell of the reliability coverage.
+
+    Raises:
+        PropertyError: as ``always``, or that type cannot be declared.
+    """
+    _check_labels(operation, fault)
+    if operation is None and kind not in ("sometimes", "reachable"):
+        raise PropertyError(
+            f"{name!r} cannot be declared as {kind!r} without a cell",
+            hint='write "sometimes" or "reachable", or pass operation= and fault=',
+        )
+    tracker.declare(name, kind, operation=operation, fault=fault)
+
+
+def report() -> PropertyReport:
+    """Whether each property that was seen or declared passed.
+
+    A row has name, type, hits, passes, failures, status, evidence_status, summary and details.
+    ``reliability_coverage`` is there when operations and faults were named.
+    """
+    passed: list[dict[str, Any]] = []
+    failed: list[dict[str, Any]] = []
+    for result in tracker.results:
+        (passed if result.status == "PASS" else failed).append(asdict(result))
+    cells = tracker.cells
+    if not cells:
+        return {"passed": passed, "failed": failed}
+    counts = {"PASS": 0, "FAIL": 0, "NOT EXERCISED": 0}
+    for cell in cells:
+        counts[cell.status] += 1
+    return {
+        "passed": passed,
+        "failed": failed,
+        "reliability_coverage": {
+            "dimensions": ["operation", "fault"],
+            "rows": [asdict(cell) for cell in cells],
+            "summary": {
+                "cells": len(cells),
+                "passed": counts["PASS"],
+                "failed": counts["FAIL"],
+                "not_exercised": counts["NOT EXERCISED"],
+            },
+        },
+    }
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+
+
+def _check(
+    kind: PropertyType,
+    passed: bool,
+    name: str,
+    mute: bool,
+    operation: str | None,
+    fault: str | None,
+    details: dict[str, object],
+    distance: float | None = None,
+) -> None:
+    __tracebackhide__ = True
+    if passed:
+        _record(kind, name, True, operation, fault, distance, "")
+        return
+    text = _text_of(details)
+    _record(kind, name, False, operation, fault, distance, text)
+    if not mute:
+        raise AssertionError(f"always violated: {name}{text and f' | {text}'}")
+
+
+def _check_order(
+    passed: bool,
+    left: Any,
+    right: Any,
+    name: str,
+    mute: bool,
+    operation: str | None,
+    fault: str | None,
+    details: dict[str, object],
+) -> None:
+    __tracebackhide__ = True
+    distance = _distance(left, right) if passed else 0.0
+    details = {"left": left, "right": right, **details}
+    _check("always", passed, name, mute, operation, fault, details, distance)
+
+
+def _note_order(
+    passed: bool,
+    left: Any,
+    right: Any,
+    name: str,
+    operation: str | None,
+    fault: str | None,
+    details: dict[str, object],
+) -> None:
+    distance = 0.0 if passed else _distance(left, right)
+    text = "" if passed else _text_of({"left": left, "right": right, **details})
+    _record("sometimes", name, passed, operation, fault, distance, text)
+
+
+def _record(
+    kind: PropertyType,
+    name: str,
+    passed: bool,
+    operation: str | None,
+    fault: str | None,
+    distance: float | None,
+    details: str,
+) -> None:
+    if operation is not fault:
+        _check_labels(operation, fault)
+    tracker.record(kind, name, passed, operation=operation, fault=fault, distance=distance, details=details)
+
+
+def _check_labels(operation: str | None, fault: str | None) -> None:
+    if (operation is None) != (fault is None):
+        given, missing = ("operation", "fault") if fault is None else ("fault", "operation")
+        raise PropertyError(f"{given}= is given without {missing}=", hint="a cell needs both: pass both, or neither")
+
+
+def _distance(left: Any, right: Any) -> float | None:
+    """How far apart two values are; None where that is no number."""
+    try:
+        distance = abs(float(left - right))
+    except (TypeError, ValueError, ArithmeticError):
+        return None
+    return None if math.isnan(distance) else distance
+
+
+def _ask(condition: Condition) -> bool:
+    return bool(condition() if callable(condition) else condition)
+
+
+def _poll(condition: Condition, attempts: int) -> bool:
+    if attempts < 1:
+        raise PropertyError(f"attempts is {attempts!r}", hint="write a whole number, 1 or more")
+    if not callable(condition):
+        raise PropertyError(
+            "attempts needs a condition that can be asked again", hint="write for example `lambda: queue.empty()`"
+        )
+    return any(bool(condition()) for _ in range(attempts))
+
+
+def _text_of(details: dict[str, object]) -> str:
+    """The details as text, whatever the ``repr`` of a value does: a violation must not turn into another error."""
+    if not details:
+        return ""
+    try:
+        return str(details)
+    except Exception as error:  # noqa: BLE001 - the repr is the user's code, which may raise anything
+        return f"<details whose repr raises {type(error).__name__}>"

@@ -1,0 +1,116 @@
+"""The seeds of the class under exploration: replayed before its first run, written when its failures are shrunk."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from pathlib import Path
+
+from ordeal.bench import tape_of
+from ordeal.bucket import is_in_bucket
+from ordeal.driver import Driver
+from ordeal.errors import OrdealError, TraceError
+from ordeal.findings import Finding, Findings
+from ordeal.machine import is_importable
+from ordeal.reporting import describe_error
+from ordeal.result import Failure, SeedOutcome, SeedStatus
+from ordeal.seed_corpus import SeedCorpus, load_seed, replay_trace
+from ordeal.seed_paths import SeedError, seed_name
+from ordeal.trace_file import Trace
+
+#: How the note of a result begins when a seed could not be written.
+NOT_SAVED = "A seed was not saved"
+
+
+class ClassSeeds:
+    """Replays and saves the seeds of one class. Used once, by one exploration.
+
+    Attributes:
+        outcomes: what became of the seeds, sorted by their files.
+    """
+
+    def __init__(self, folder: Path | None, test_class: str, driver: Driver, findings: Findings) -> None:
+        self.outcomes: list[SeedOutcome] = []
+        self._corpus = None if folder is None else SeedCorpus(folder)
+        self._test_class = test_class
+        self._driver = driver
+        self._findings = findings
+
+    def replay(self) -> None:
+        """Replay every seed; those that fail become findings, which no run has met yet."""
+        if self._corpus is None:
+            return
+        # Of several seeds in a bucket the shortest is the finding.
+        for path, trace in sorted(self._load(self._corpus), key=lambda seed: (len(seed[1].steps), seed[0])):
+            self.outcomes.append(self._replay(path, trace))
+        self.outcomes.sort(key=lambda outcome: outcome.path)
+
+    def save(self, failures: Sequence[Failure]) -> tuple[list[Failure], list[str]]:
+        """Save the failures that fail each time; return all of them, and a sentence for each that was not saved."""
+        kept, notes = [], []
+        for finding, failure in zip(self._findings.all(), failures, strict=True):
+            path = finding.seed
+            try:
+                path = self._saved(finding, failure)
+            except SeedError as error:
+                notes.append(f"{NOT_SAVED}: {error.message}.")
+            kept.append(dataclasses.replace(failure, seed_path=None if path is None else str(path)))
+        if any(failure.seed_path for failure in kept) and not is_importable(self._driver.factory, self._test_class):
+            notes.append(f"Only an Explorer of {self._test_class} can replay its seeds: nothing else can import it.")
+        return kept, notes
+
+    def _load(self, corpus: SeedCorpus) -> list[tuple[Path, Trace]]:
+        """The seeds of this very class: another module may have one of the same name."""
+        seeds = []
+        for path in corpus.paths_of(self._test_class):
+            try:
+                trace = load_seed(path)
+            except TraceError as error:
+                self.outcomes.append(_outcome(path, SeedStatus.UNREADABLE, error.message))
+                continue
+            if trace.test_class == self._test_class:
+                seeds.append((path, trace))
+        return seeds
+
+    def _replay(self, path: Path, trace: Trace) -> SeedOutcome:
+        try:
+            error = self._findings.add_seed(path, tape_of(trace, self._driver))
+        except OrdealError as outdated:
+            return _outcome(path, SeedStatus.NO_LONGER_APPLIES, outdated.message)
+        if error is None:
+            # What did not fail may also not have run as it did. That is for all who replay seeds to judge alike.
+            replay = replay_trace(path, trace, self._driver.factory, self._driver.rule_timeout)
+            message = replay.reason if replay.error is None else describe_error(replay.error)
+            return _outcome(path, replay.status, message)
+        status = SeedStatus.REPRODUCED if _is_recorded(error, trace) else SeedStatus.FAILS_DIFFERENTLY
+        return _outcome(path, status, describe_error(error))
+
+    def _saved(self, finding: Finding, failure: Failure) -> Path | None:
+        if self._corpus is None or failure.trace is None or failure.flaky:
+            return finding.seed
+        if finding.seed is None:
+            return self._corpus.save(failure.trace)
+        if not finding.improved:
+            return finding.seed
+        return self._replace(self._corpus, finding.seed, failure.trace)
+
+    def _replace(self, corpus: SeedCorpus, old: Path, trace: Trace) -> Path:
+        """Keep what shrinking made of a seed in its place, if it is the same failure still."""
+        new = corpus.save(trace)
+        outcome = next((outcome for outcome in self.outcomes if outcome.path == str(old)), None)
+        if new != old and outcome is not None and outcome.status is SeedStatus.REPRODUCED:
+            corpus.remove([old])
+        return new
+
+
+def _is_recorded(error: BaseException, trace: Trace) -> bool:
+    """Whether a seed failed with the failure that it records; traces of the public project know no buckets."""
+    failure = trace.failure
+    assert failure is not None, "a seed without a failure is not loaded"
+    if failure.bucket:
+        return is_in_bucket(error, failure.bucket)
+    return type(error).__name__ == failure.error_type
+
+
+def _outcome(path: Path, status: SeedStatus, message: str) -> SeedOutcome:
+    return SeedOutcome(seed_name(path), str(path), status, message)

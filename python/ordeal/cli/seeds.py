@@ -1,0 +1,95 @@
+"""``ordeal seeds``: replays every saved seed, says which still fail, and deletes those that are fixed on request."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+
+from ordeal import reporting
+from ordeal.bucket import traceback_text
+from ordeal.cli import terminal
+from ordeal.config import DEFAULT_PATH, load_config
+from ordeal.errors import WRONG_USE, ConfigError
+from ordeal.result import SeedStatus
+from ordeal.seed_corpus import SeedCorpus, SeedReplay, SeedReplayer
+from ordeal.seed_paths import CORPUS_DIR
+
+FOUND = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Flags:
+    """The command line as it was given."""
+
+    dir: str | None
+    prune_fixed: bool
+    json: bool
+    verbose: bool
+
+
+_EPILOG = "Exit code: 1 when a seed fails, as recorded or differently, 0 when none does, 2 for wrong use."
+
+
+@click.command(name="seeds", epilog=_EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
+@click.option("--dir", metavar="DIR", help=f"Folder of the seeds (default: of ordeal.toml, else {CORPUS_DIR})")
+@click.option("--prune-fixed", is_flag=True, help="Delete seeds that pass now (default: keep)")
+@click.option("--json", is_flag=True, help="Print the outcome as JSON (default: as text)")
+@click.option("-v", "--verbose", is_flag=True, help="Show programs, tracebacks and output (default: off)")
+def command(**flags: Any) -> int:
+    """Replay the saved seeds of all classes, and say which still fail."""
+    return _seeds(_Flags(**flags))
+
+
+def _seeds(flags: _Flags) -> int:
+    config = load_config() if flags.dir is None and Path(DEFAULT_PATH).exists() else None
+    corpus = SeedCorpus(flags.dir or (config.report.corpus_dir if config else CORPUS_DIR))
+    paths = corpus.paths()
+    if flags.dir is not None and not corpus.folder.is_dir():
+        raise ConfigError(f"no folder {flags.dir} to read seeds from", hint="name the folder that holds the seeds")
+    terminal.say(reporting.seeds_header(len(paths), corpus.folder, exists=corpus.folder.is_dir()))
+    replayer = SeedReplayer(config.explorer.rule_timeout if config else None)
+    replays = _replay_all(replayer, paths, verbose=flags.verbose)
+    fixed = [replay.path for replay in replays if replay.status is SeedStatus.FIXED]
+    pruned, errors = corpus.remove(fixed) if flags.prune_fixed else ([], [])
+    for error in errors:
+        terminal.show_error(error)
+    failing = [replay for replay in replays if replay.fails]
+    if replays:
+        terminal.say(reporting.seeds_summary(len(replays), len(failing), len(pruned)))
+    if failing:
+        terminal.say(reporting.replay_hint(str(failing[0].path)))
+    if flags.json:
+        terminal.write(reporting.seeds_json(replays, corpus.folder, pruned))
+    if failing:
+        return FOUND
+    return WRONG_USE if errors else 0
+
+
+def _replay_all(replayer: SeedReplayer, paths: Sequence[Path], *, verbose: bool) -> list[SeedReplay]:
+    replays = []
+    for path in paths:
+        with _contained(verbose=verbose):
+            replay = replayer.replay(path)
+        replays.append(replay)
+        terminal.say(reporting.seed_line(replay))
+        if verbose:
+            terminal.say(reporting.seed_details(replay, traceback_text(replay.error) if replay.error else ""))
+    return replays
+
+
+@contextmanager
+def _contained(*, verbose: bool) -> Iterator[None]:
+    """Keep what the program under test prints out of the listing."""
+    if verbose:
+        with redirect_stdout(sys.stderr):
+            yield
+        return
+    with Path(os.devnull).open("w", encoding="utf-8") as nowhere, redirect_stdout(nowhere), redirect_stderr(nowhere):
+        yield

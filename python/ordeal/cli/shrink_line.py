@@ -1,0 +1,32 @@
+"""Shows how far shrinking is on one line of a terminal, at most five times a second."""
+
+from __future__ import annotations
+
+import time
+
+from ordeal import reporting
+from ordeal.cli import terminal
+from ordeal.replayer import ShrinkProgress
+
+_INTERVAL_S = 0.2
+
+
+class ShrinkLine:
+    """To be called after each replay."""
+
+    def __init__(self) -> None:
+        self._due_s = time.monotonic()
+        self._line_open = False
+
+    def __call__(self, progress: ShrinkProgress) -> None:
+        """Show ``progress`` when it is time for it."""
+        if time.monotonic() >= self._due_s:
+            self._due_s = time.monotonic() + _INTERVAL_S
+            self._line_open = True
+            line = reporting.shrink_line(progress.phase, progress.steps, progress.candidates)
+            terminal.say(f"\r{line}", newline=False)
+
+    def close(self) -> None:
+        """End the line."""
+        if self._line_open:
+            terminal.say("")

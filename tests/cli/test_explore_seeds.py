@@ -1,0 +1,101 @@
+"""``ordeal explore`` and the seeds: what it says of them, deletes of them and saves, the engine being scripted."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from textwrap import dedent
+from typing import ClassVar
+
+import pytest
+
+from ordeal.result import SeedOutcome, SeedStatus
+
+from .conftest import Run, ScriptedExplorer
+from .test_explore import ACCOUNT, HEADER, MACHINES, make_result
+
+
+@pytest.fixture(autouse=True)
+def _project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("machines.py").write_text(dedent(MACHINES))
+    Path("ordeal.toml").write_text(ACCOUNT)
+
+
+class TestSeeds:
+    OUTCOMES: ClassVar[list[SeedOutcome]] = [
+        SeedOutcome("seed-1", ".ordeal/seeds/Account/seed-1.json", SeedStatus.REPRODUCED, "ValueError: bad"),
+        SeedOutcome("seed-2", ".ordeal/seeds/Account/seed-2.json", SeedStatus.FIXED),
+        SeedOutcome("seed-3", ".ordeal/seeds/Account/seed-3.json", SeedStatus.FAILS_DIFFERENTLY, "KeyError: 1"),
+        SeedOutcome("seed-4", ".ordeal/seeds/Account/seed-4.json", SeedStatus.NO_LONGER_APPLIES, "no rule 'x'"),
+        SeedOutcome("seed-5", ".ordeal/seeds/Account/seed-5.json", SeedStatus.UNREADABLE, "not JSON"),
+    ]
+    MUTE = "  outdated    seed-4: no longer applies: no rule 'x'\n  corrupt     seed-5: not JSON\n"
+
+    @staticmethod
+    def put_files() -> list[Path]:
+        paths = [Path(outcome.path) for outcome in TestSeeds.OUTCOMES]
+        paths[0].parent.mkdir(parents=True)
+        for path in paths:
+            path.write_text("")
+        return paths
+
+    def test_are_counted_but_for_those_that_somebody_must_look_at(self, run: Run, explorer: ScriptedExplorer) -> None:
+        explorer.outcomes = [make_result(seed_replays=self.OUTCOMES)]
+        assert run("explore")[2] == f"{HEADER}  Seed replay: 1 fixed, 2 reproduced\n{self.MUTE}"
+
+    def test_have_a_line_each_on_request(self, run: Run, explorer: ScriptedExplorer) -> None:
+        explorer.outcomes = [make_result(seed_replays=self.OUTCOMES)]
+        assert (
+            run("explore", "-v")[2]
+            == HEADER.replace("verbose=false", "verbose=true")
+            + (
+                "  REGRESSION  seed-1: ValueError: bad\n"
+                "  fixed       seed-2: no longer reproduces\n"
+                "  REGRESSION  seed-3: fails differently: KeyError: 1\n"
+            )
+            + self.MUTE
+        )
+
+    def test_of_failures_are_told_of_with_their_folder(self, run: Run, explorer: ScriptedExplorer) -> None:
+        result = make_result(7, 8)
+        failures = [dataclasses.replace(result.failures[0], seed_path="s/A/seed-7.json"), result.failures[1]]
+        explorer.outcomes = [dataclasses.replace(result, failures=failures)]
+        _, out, err = run("explore")
+        assert "  Seeds saved: 1 in .ordeal/seeds/ (auto-replay on next run)\n" in err
+        assert "      Seed: s/A/seed-7.json\n" in out
+
+    def test_that_failed_name_the_trace_and_the_failure(self, run: Run, explorer: ScriptedExplorer) -> None:
+        result = make_result(0)
+        failures = [dataclasses.replace(result.failures[0], seed_path="s/A/seed-0123.json")]
+        explorer.outcomes = [dataclasses.replace(result, failures=failures)]
+        _, out, err = run("explore")
+        assert "    Seed 0123, step 1: ValueError: bad\n" in out
+        assert err.endswith("replay the first failure: ordeal replay .ordeal/traces/fail-seed-0123.json\n")
+
+    def test_that_are_fixed_are_deleted_on_request_and_no_others(self, run: Run, explorer: ScriptedExplorer) -> None:
+        paths = self.put_files()
+        explorer.outcomes = [make_result(seed_replays=self.OUTCOMES), make_result(seed_replays=self.OUTCOMES)]
+        assert "Pruned" not in run("explore")[2]
+        assert all(path.exists() for path in paths)
+        code, _, err = run("explore", "--prune-fixed-seeds")
+        assert (code, "  Pruned 1 fixed seed(s).\n" in err) == (0, True)
+        assert [path.exists() for path in paths] == [True, False, True, True, True]
+
+    def test_that_cannot_be_deleted_or_saved_show_in_the_exit_code(self, run: Run, explorer: ScriptedExplorer) -> None:
+        Path(self.OUTCOMES[1].path).mkdir(parents=True)
+        explorer.outcomes = [
+            make_result(seed_replays=self.OUTCOMES),
+            make_result(notes=("A seed was not saved: cannot write trace s: No space left on device.",)),
+        ]
+        code, _, err = run("explore", "--prune-fixed-seeds")
+        assert (code, "error: cannot delete the seed " in err) == (2, True)
+        assert run("explore")[0] == 2
+
+    @pytest.mark.parametrize(("options", "folder"), [((), ".ordeal/seeds"), (("--no-seeds",), None)])
+    def test_are_used_unless_they_are_switched_off(
+        self, run: Run, explorer: ScriptedExplorer, options: tuple[str, ...], folder: str | None
+    ) -> None:
+        explorer.outcomes = [make_result()]
+        run("explore", *options)
+        assert explorer.constructed[0][1]["corpus_dir"] == folder

@@ -1,0 +1,1 @@
+"""Machines that fail, each with the smallest program that fails in the same way."""

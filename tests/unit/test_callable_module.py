@@ -1,0 +1,46 @@
+"""A name that is both a module and a function means the same object, whatever was imported before."""
+
+from __future__ import annotations
+
+import copy
+import importlib
+import itertools
+import subprocess
+import sys
+from types import ModuleType
+
+import pytest
+
+FIRST = [
+    "",
+    "import ordeal",
+    "import ordeal.buggify, ordeal.reporting",
+    "from ordeal.buggify import activate",
+    "from ordeal.reporting import one_line",
+    "import ordeal.explore",
+    "from ordeal import Explorer, always",
+]
+THEN = ["from ordeal import buggify, report", "import ordeal; buggify = ordeal.buggify; report = ordeal.report"]
+CHECK = """
+assert buggify() is False
+assert report() == {"passed": [], "failed": []}, report()
+import ordeal.buggify, ordeal.reporting
+assert ordeal.buggify is buggify and ordeal.report is report
+ordeal.buggify.activate(1.0)
+assert buggify() is True
+assert buggify.buggify() is True
+"""
+
+
+@pytest.mark.parametrize(("first", "then"), list(itertools.product(FIRST, THEN)))
+def test_whatever_was_imported_before(first: str, then: str) -> None:
+    code = f"{first}\n{then}\n{CHECK}"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_it_stays_a_module_that_a_copied_machine_may_hold() -> None:
+    module = importlib.import_module("ordeal.buggify")
+    assert isinstance(module, ModuleType)
+    assert callable(module)
+    assert copy.deepcopy([module])[0] is module
