@@ -20,7 +20,10 @@ from ordeal.faults import (
     PatchFault,
     bound_elsewhere,
     catalog,
+    concurrency,
     io,
+    network,
+    numerical,
     release,
     timing,
 )
@@ -250,7 +253,11 @@ def test_release_names_a_fault_that_leaks(shop: Any) -> None:
 
 def test_the_catalog_lists_every_fault_of_the_families() -> None:
     entries = {entry["name"]: entry for entry in catalog()}
-    assert set(entries) == {*timing.__all__, *io.__all__}
+    types = {"FaultHeaders", "FaultResponse", "HTTPFaultError"}
+    families = (timing, io, numerical, network, concurrency)
+    assert set(entries) == {name for family in families for name in family.__all__} - types
     assert entries["timeout"]["qualname"] == "ordeal.faults.timing.timeout"
+    assert entries["timeout"]["module"] == "ordeal.faults.timing"
     assert "delay: 'float' = 30.0" in entries["timeout"]["signature"]
+    assert "fill: 'Any' = <drop>" in entries["missing_feature"]["signature"]
     assert all(entry["doc"].endswith((".", ":")) for entry in entries.values())

@@ -114,7 +114,7 @@ def test_nothing_can_be_opened_for_writing(tmp_path: Path, make: Any, code: int)
         for mode in ("w", "a", "wb", "w+"):
             with pytest.raises(OSError, match="old") as caught:
                 open(old, mode)  # noqa: SIM115, PTH123
-            assert (caught.value.errno, caught.value.filename) == (code, old)
+            assert (caught.value.errno, caught.value.filename) == (code, str(old))
         with pytest.raises(OSError, match="new"):
             open(new, mode="x")  # noqa: SIM115, PTH123
         with pytest.raises(OSError, match="new"):

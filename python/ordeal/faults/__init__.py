@@ -6,9 +6,9 @@ The families are modules of their own: ``from ordeal.faults import io, timing``.
 from __future__ import annotations
 
 import inspect
-from types import ModuleType
+from types import FunctionType, ModuleType
 
-from ordeal.faults import io, randomness, timing
+from ordeal.faults import concurrency, io, network, numerical, randomness, timing
 from ordeal.faults.fault import CallFault, Fault, LambdaFault, MultiPatchFault, PatchFault, release
 from ordeal.faults.patching import bound_elsewhere
 
@@ -20,25 +20,33 @@ __all__ = [
     "PatchFault",
     "bound_elsewhere",
     "catalog",
+    "concurrency",
     "io",
+    "network",
+    "numerical",
     "randomness",
     "release",
     "timing",
 ]
 
-_FAMILIES: tuple[ModuleType, ...] = (timing, io)
+_FAMILIES: tuple[ModuleType, ...] = (timing, io, numerical, network, concurrency)
 
 
 def catalog() -> list[dict[str, str]]:
-    """Every function that makes a fault: ``name``, ``qualname``, ``signature``, and the first line of its ``doc``."""
-    return [_entry(family, name) for family in _FAMILIES for name in sorted(family.__all__)]
+    """Every function that makes a fault: ``name``, ``module``, ``qualname``, ``signature``, and a line of ``doc``."""
+    return [
+        _entry(family, factory)
+        for family in _FAMILIES
+        for _, factory in inspect.getmembers(family, inspect.isfunction)
+        if factory.__name__ in family.__all__
+    ]
 
 
-def _entry(family: ModuleType, name: str) -> dict[str, str]:
-    factory = getattr(family, name)
+def _entry(family: ModuleType, factory: FunctionType) -> dict[str, str]:
     return {
-        "name": name,
-        "qualname": f"{family.__name__}.{name}",
+        "name": factory.__name__,
+        "module": family.__name__,
+        "qualname": f"{family.__name__}.{factory.__name__}",
         "signature": str(inspect.signature(factory)),
         "doc": (inspect.getdoc(factory) or "").partition("\n")[0],
     }

@@ -33,7 +33,7 @@ class Ending:
     stderr: Output = None
 
 
-def finished(text: str, ending: Ending, observe: Callable[[], object]) -> Wrap:
+def finished(text: str, ending: Ending, strike: Callable[[], int]) -> Wrap:
     """Wrap a ``Popen`` class: a command with ``text`` in it starts nothing and is found ended in that way.
 
     Its output is there for the streams that the caller asked to read through a pipe.
@@ -46,10 +46,9 @@ def finished(text: str, ending: Ending, observe: Callable[[], object]) -> Wrap:
             _is_synthetic = False
 
             def __init__(self, args: Any, *rest: Any, **options: Any) -> None:
-                if text not in command_text(args):
+                if text not in command_text(args) or not strike():
                     super().__init__(args, *rest, **options)
                     return
-                observe()
                 self._is_synthetic = True
                 self.args, self.pid, self.returncode = args, _NO_PROCESS, ending.returncode
                 self.stdin, self.stdout, self.stderr = _open_streams(ending, options)
@@ -76,7 +75,7 @@ def finished(text: str, ending: Ending, observe: Callable[[], object]) -> Wrap:
 
 def changed_output(
     text: str,
-    observe: Callable[[], object],
+    strike: Callable[[], int],
     *,
     stdout: Callable[[Any], Any] | None = None,
     stderr: Callable[[Any], Any] | None = None,
@@ -92,9 +91,8 @@ def changed_output(
 
             def communicate(self, input: Any = None, timeout: float | None = None) -> Any:  # noqa: A002
                 out, err = super().communicate(input, timeout)
-                if text not in command_text(self.args):
+                if text not in command_text(self.args) or not strike():
                     return out, err
-                observe()
                 return stdout(out) if stdout else out, stderr(err) if stderr else err
 
         return _named_like(popen, ChangedPopen)

@@ -9,13 +9,14 @@ import threading
 import time
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
 from ordeal.errors import FaultError, OrdealError
 from ordeal.faults import randomness
+from ordeal.faults.limits import CallLimits, make_limits
 from ordeal.faults.patching import Patch, UnresolvedTargetError, Wrap, mark_like
 
 # A warning points at the line of the user's that switched the fault on.
@@ -130,14 +131,41 @@ class MultiPatchFault(Fault):
     """A fault that wraps several targets at once; all of them or none.
 
     ``patches`` holds pairs of a dotted path and a function from the original to its replacement. That function is
-    called again whenever another fault on the same target is switched, so what must last belongs outside of it.
+    called again whenever another fault on the same target is switched, so what must last belongs outside of it. Its
+    replacements ask ``strike()`` at each call that the fault is meant for.
     """
 
     def __init__(self, name: str, patches: Iterable[tuple[str, Wrap]]) -> None:
         """Raises FaultError when a target is not a dotted path."""
         super().__init__(name)
-        self._patches = [Patch(name, target, wrap) for target, wrap in patches]
+        self._unlimited_name = name
+        self._limits = CallLimits()
+        self._wraps = list(patches)
+        self._patches = [Patch(name, target, wrap) for target, wrap in self._wraps]
         self._is_warned = False
+
+    def limited(self, *, probability: float | None = None, calls: tuple[int, int | None] | None = None) -> Self:
+        """Act on some calls only, and say so in the name; returns this fault, so that it can follow a factory.
+
+        ``calls`` is the first and the last call to act on (None: no end), of those that meet the fault while it is on,
+        counted from 1 since ``reset()``. On each of these it acts with ``probability``, which is decided by the tape
+        of the run. Other calls pass as if the fault were off, but are counted.
+
+        Raises FaultError when the fault is on, or when these are no limits.
+        """
+        limits = make_limits(self._unlimited_name, probability, calls)
+        with self._lock:
+            if self._active:
+                raise FaultError(f"fault {self.name!r} is on", hint="set its limits before it is switched on")
+            self._limits = limits
+            self.name = f"{self._unlimited_name}{limits}"
+            self._patches = [Patch(self.name, target, wrap) for target, wrap in self._wraps]
+        return self
+
+    def strike(self) -> int:
+        """Count a call that the fault is meant for: its number, from 1, or 0 when the limits let it pass."""
+        number = self.observe()
+        return number if self._limits.admits(number) else 0
 
     @property
     def is_unwound(self) -> bool:
@@ -201,12 +229,16 @@ class PatchFault(MultiPatchFault):
         """What ``wrapper_fn`` makes of ``original``, with every call of it counted as a hit."""
         replacement = self._wrapper_fn(original)
         if not inspect.isfunction(replacement):
+            if self._limits != CallLimits():
+                raise FaultError(
+                    f"fault {self.name!r} limits calls, and puts {replacement!r} in place of `{self.target}`",
+                    hint="return a function from wrapper_fn, or leave the fault without limits",
+                )
             return replacement
 
         @functools.wraps(replacement)
         def counted(*args: Any, **kwargs: Any) -> Any:
-            self.observe()
-            return replacement(*args, **kwargs)
+            return (replacement if self.strike() else original)(*args, **kwargs)
 
         return mark_like(replacement, counted)
 
@@ -253,29 +285,36 @@ class CallFault(MultiPatchFault):
     def _around_call(self, original: Any) -> Any:
         @functools.wraps(original)
         def faulty(*args: Any, **kwargs: Any) -> Any:
-            self._begin()
-            if self._pause_s > 0:
-                time.sleep(self._pause_s)
-            result = original(*args, **kwargs) if self._answer is None else self._answer()
-            return self._end(result)
+            number = self.strike()
+            call = functools.partial(original, *args, **kwargs)
+            return self._struck(number, call) if number else call()
 
         return faulty
 
     def _around_coroutine(self, original: Any) -> Any:
         @functools.wraps(original)
         async def faulty(*args: Any, **kwargs: Any) -> Any:
-            self._begin()
-            if self._pause_s > 0:
-                await asyncio.sleep(self._pause_s)
-            result = await original(*args, **kwargs) if self._answer is None else self._answer()
-            return self._end(result)
+            number = self.strike()
+            call = functools.partial(original, *args, **kwargs)
+            return await (self._struck_coroutine(number, call) if number else call())
 
         return faulty
 
-    def _begin(self) -> None:
-        number = self.observe()
+    def _struck(self, number: int, call: Callable[[], Any]) -> Any:
+        """What becomes of ``call``, the call with this number."""
         if self._before is not None:
             self._before(number)
+        if self._pause_s > 0:
+            time.sleep(self._pause_s)
+        return self._end(call() if self._answer is None else self._answer())
+
+    async def _struck_coroutine(self, number: int, call: Callable[[], Awaitable[Any]]) -> Any:
+        """The same for a coroutine function."""
+        if self._before is not None:
+            self._before(number)
+        if self._pause_s > 0:
+            await asyncio.sleep(self._pause_s)
+        return self._end(await call() if self._answer is None else self._answer())
 
     def _end(self, result: Any) -> Any:
         return result if self._after is None else self._after(result)

@@ -12,9 +12,9 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from ordeal.errors import FaultError
+from ordeal.faults.arguments import check_fraction, check_seconds
 from ordeal.faults.child import Ending, Output, changed_output, command_text, finished
-from ordeal.faults.fault import CallFault, Fault, MultiPatchFault
+from ordeal.faults.fault import CallFault, MultiPatchFault
 from ordeal.faults.randomness import fault_bytes
 
 __all__ = [
@@ -62,17 +62,17 @@ def truncate_output(target: str, fraction: float = 0.5) -> CallFault:
     return CallFault(target, f"truncate_output({target}, {fraction})", after=cut)
 
 
-def disk_full() -> Fault:
+def disk_full() -> MultiPatchFault:
     """The disk is full, for the whole process: opening a file to write it, and writing to one, raises ENOSPC.
 
     It acts on ``open`` in the modes ``w``, ``a`` and ``x`` (also as ``Path.open`` and ``Path.write_text``) and on
     ``os.write`` to regular files; pipes, sockets and terminals need no disk.
     """
-    fault: Fault
+    fault: MultiPatchFault
 
     def refuse(path: Any) -> None:
-        fault.observe()
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), path)
+        if fault.strike():
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), path)
 
     def wrap_write(original: Any) -> Any:
         @functools.wraps(original)
@@ -89,28 +89,27 @@ def disk_full() -> Fault:
     return fault
 
 
-def permission_denied() -> Fault:
+def permission_denied() -> MultiPatchFault:
     """Nothing may be written, for the whole process: ``open`` in the modes ``w``, ``a`` and ``x`` raises EACCES."""
-    fault: Fault
+    fault: MultiPatchFault
 
     def refuse(path: Any) -> None:
-        fault.observe()
-        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), path)
+        if fault.strike():
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), path)
 
     opening = _refuse_writers(refuse)
     fault = MultiPatchFault("permission_denied", [("builtins.open", opening), ("io.open", opening)])
     return fault
 
 
-def subprocess_timeout(target: str, *, timeout_sec: float = 0.001) -> Fault:
+def subprocess_timeout(target: str, *, timeout_sec: float = 0.001) -> MultiPatchFault:
     """``subprocess.run`` raises ``TimeoutExpired`` at once for a command with ``target`` in its text."""
-    fault: Fault
+    fault: MultiPatchFault
 
     def wrap(original: Any) -> Any:
         @functools.wraps(original)
         def run(*args: Any, **options: Any) -> Any:
-            if _is_meant(target, args, options):
-                fault.observe()
+            if _is_meant(target, args, options) and fault.strike():
                 raise subprocess.TimeoutExpired(_command(args, options), timeout_sec)
             return original(*args, **options)
 
@@ -120,28 +119,30 @@ def subprocess_timeout(target: str, *, timeout_sec: float = 0.001) -> Fault:
     return fault
 
 
-def subprocess_exit(target: str, *, returncode: int = 1, stdout: Output = None, stderr: Output = None) -> Fault:
+def subprocess_exit(
+    target: str, *, returncode: int = 1, stdout: Output = None, stderr: Output = None
+) -> MultiPatchFault:
     """A command with ``target`` in its text is not run; it is found ended with ``returncode`` and this output.
 
     It acts on everything in ``subprocess``. The output is there for streams that are read through a pipe.
     """
     ending = Ending(returncode, stdout, stderr)
     return _popen_fault(
-        f"subprocess_exit({target!r}, returncode={returncode})", lambda observe: finished(target, ending, observe)
+        f"subprocess_exit({target!r}, returncode={returncode})", lambda strike: finished(target, ending, strike)
     )
 
 
 def subprocess_signal(
     target: str, *, signum: int = signal.SIGTERM, stdout: Output = None, stderr: Output = None
-) -> Fault:
+) -> MultiPatchFault:
     """A command with ``target`` in its text is not run; it is found killed by the signal ``signum``."""
     ending = Ending(-int(signum), stdout, stderr)
     return _popen_fault(
-        f"subprocess_signal({target!r}, signum={int(signum)})", lambda observe: finished(target, ending, observe)
+        f"subprocess_signal({target!r}, signum={int(signum)})", lambda strike: finished(target, ending, strike)
     )
 
 
-def subprocess_truncate_stdout(target: str, fraction: float = 0.5) -> Fault:
+def subprocess_truncate_stdout(target: str, fraction: float = 0.5) -> MultiPatchFault:
     """A command with ``target`` in its text runs, and only the first ``fraction`` of its captured output is seen.
 
     Raises FaultError when ``fraction`` is not between 0 and 1.
@@ -149,11 +150,11 @@ def subprocess_truncate_stdout(target: str, fraction: float = 0.5) -> Fault:
     cut = _cutter("subprocess_truncate_stdout", fraction)
     return _popen_fault(
         f"subprocess_truncate_stdout({target!r}, {fraction})",
-        lambda observe: changed_output(target, observe, stdout=cut),
+        lambda strike: changed_output(target, strike, stdout=cut),
     )
 
 
-def subprocess_truncate_stderr(target: str, fraction: float = 0.5) -> Fault:
+def subprocess_truncate_stderr(target: str, fraction: float = 0.5) -> MultiPatchFault:
     """A command with ``target`` in its text runs, and only the first ``fraction`` of its captured errors is seen.
 
     Raises FaultError when ``fraction`` is not between 0 and 1.
@@ -161,30 +162,28 @@ def subprocess_truncate_stderr(target: str, fraction: float = 0.5) -> Fault:
     cut = _cutter("subprocess_truncate_stderr", fraction)
     return _popen_fault(
         f"subprocess_truncate_stderr({target!r}, {fraction})",
-        lambda observe: changed_output(target, observe, stderr=cut),
+        lambda strike: changed_output(target, strike, stderr=cut),
     )
 
 
-def corrupt_stdout(target: str) -> Fault:
+def corrupt_stdout(target: str) -> MultiPatchFault:
     """A command with ``target`` in its text runs, and its captured output is replaced by as much chance."""
-    return _popen_fault(f"corrupt_stdout({target!r})", lambda observe: changed_output(target, observe, stdout=_corrupt))
+    return _popen_fault(f"corrupt_stdout({target!r})", lambda strike: changed_output(target, strike, stdout=_corrupt))
 
 
-def subprocess_delay(target: str, *, delay: float = 1.0) -> Fault:
+def subprocess_delay(target: str, *, delay: float = 1.0) -> MultiPatchFault:
     """``subprocess.run`` returns ``delay`` seconds after the end of a command with ``target`` in its text.
 
     Raises FaultError when ``delay`` is negative.
     """
-    if delay < 0:
-        raise FaultError(f"subprocess_delay() got the delay {delay!r}", hint="write seconds, not negative")
-    fault: Fault
+    check_seconds("subprocess_delay", "delay", delay)
+    fault: MultiPatchFault
 
     def wrap(original: Any) -> Any:
         @functools.wraps(original)
         def run(*args: Any, **options: Any) -> Any:
             completed = original(*args, **options)
-            if _is_meant(target, args, options):
-                fault.observe()
+            if _is_meant(target, args, options) and fault.strike():
                 time.sleep(delay)
             return completed
 
@@ -194,24 +193,24 @@ def subprocess_delay(target: str, *, delay: float = 1.0) -> Fault:
     return fault
 
 
-def _popen_fault(name: str, make_wrap: Callable[[Callable[[], object]], Callable[[Any], Any]]) -> Fault:
-    fault: Fault
+def _popen_fault(name: str, make_wrap: Callable[[Callable[[], int]], Callable[[Any], Any]]) -> MultiPatchFault:
+    fault: MultiPatchFault
 
-    def observe() -> int:
-        return fault.observe()
+    def strike() -> int:
+        return fault.strike()
 
-    fault = MultiPatchFault(name, [("subprocess.Popen", make_wrap(observe))])
+    fault = MultiPatchFault(name, [("subprocess.Popen", make_wrap(strike))])
     return fault
 
 
 def _refuse_writers(refuse: Callable[[Any], None]) -> Callable[[Any], Any]:
-    """Wrap an ``open``: ``refuse(path)``, which raises, is called for the modes that create or extend a file."""
+    """Wrap an ``open``: ``refuse(path)``, which may raise, is called for the modes that create or extend a file."""
 
     def wrap(original: Any) -> Any:
         @functools.wraps(original)
         def open_file(file: Any, mode: Any = "r", *args: Any, **options: Any) -> Any:
             if isinstance(mode, str) and set(mode) & set("wax"):
-                refuse(file)
+                refuse(os.fspath(file) if isinstance(file, os.PathLike) else file)
             return original(file, mode, *args, **options)
 
         return open_file
@@ -236,8 +235,7 @@ def _corrupt(result: Any) -> Any:
 
 
 def _cutter(factory: str, fraction: float) -> Callable[[Any], Any]:
-    if not 0 <= fraction <= 1:
-        raise FaultError(f"{factory}() got the fraction {fraction!r}", hint="write a number between 0 and 1")
+    check_fraction(factory, fraction)
 
     def cut(result: Any) -> Any:
         if isinstance(result, (bytes, bytearray, str, list, tuple)):

@@ -55,7 +55,7 @@ class Site:
     def __init__(self, owner: Any, attribute: str) -> None:
         self.owner = owner
         self.attribute = attribute
-        self.is_own, stored = _stored(owner, attribute)
+        self.is_own, stored = stored_attribute(owner, attribute)
         self.original = _without_dispatcher(stored)
         self.layers: list[Layer] = []
         self._function, self._rebuild = _split_kind(owner, self.original)
@@ -115,7 +115,7 @@ class Site:
         return value
 
     def _is_intact(self) -> bool:
-        return _stored(self.owner, self.attribute)[1] is self.installed
+        return stored_attribute(self.owner, self.attribute)[1] is self.installed
 
     def _store(self, value: Any, fault_name: str) -> None:
         try:
@@ -144,7 +144,7 @@ class Site:
 _sites: dict[tuple[int, str], Site] = {}
 
 
-def _stored(owner: Any, attribute: str) -> tuple[bool, Any]:
+def stored_attribute(owner: Any, attribute: str) -> tuple[bool, Any]:
     """Whether ``owner`` itself holds the attribute, and the object as it is stored, descriptors unbound."""
     namespace = _namespace(owner)
     if namespace is not None and attribute in namespace:
@@ -305,7 +305,7 @@ def bound_elsewhere(target: str) -> list[str]:
 
 def _original(owner: Any, attribute: str) -> Any:
     site = _sites.get((id(owner), attribute))
-    return site.original if site is not None else _without_dispatcher(_stored(owner, attribute)[1])
+    return site.original if site is not None else _without_dispatcher(stored_attribute(owner, attribute)[1])
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -348,7 +348,7 @@ class TargetPath:
             if owner is _MISSING:
                 raise UnresolvedTargetError(f"`{place}` has no attribute {name!r}")
             place = f"{place}.{name}"
-        if _stored(owner, self._parts[-1])[1] is _MISSING:
+        if stored_attribute(owner, self._parts[-1])[1] is _MISSING:
             raise UnresolvedTargetError(f"`{place}` has no attribute {self._parts[-1]!r}")
         return owner, self._parts[-1]
 

@@ -1,15 +1,20 @@
-"""The one source of chance in faults: seeded, settable, never the operating system's."""
+"""The one source of chance in faults: the tape of the run, else a seeded generator; never the operating system's."""
 
 from __future__ import annotations
 
 import random
 import threading
 
+from ordeal.buggify import activated, buggify
+
 _DEFAULT_SEED = 0
+
+# So many decisions choose the bytes of one effect. Each is a choice on the tape, which the shrinker tries to remove.
+_DECISIONS_PER_EFFECT = 16
 
 
 class _Source:
-    """The generator in use, thread-safe; the default one starts over when it is reset."""
+    """The generators in use, thread-safe; the default one starts over when it is reset."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -22,12 +27,21 @@ class _Source:
             previous, self._given = self._given, source
             return previous
 
-    def draw_bytes(self, size: int) -> bytes:
+    def given_bytes(self, size: int) -> bytes | None:
+        """From the source that was given, if one was."""
         with self._lock:
-            if self._given is not None:
-                return self._given.randbytes(size)
+            return None if self._given is None else self._given.randbytes(size)
+
+    def given_unit(self) -> float | None:
+        """A number below 1 from the source that was given, if one was."""
+        with self._lock:
+            return None if self._given is None else self._given.random()
+
+    def draw_seed(self) -> int:
+        """From the default source."""
+        with self._lock:
             self._is_fresh = False
-            return self._default.randbytes(size)
+            return self._default.getrandbits(64)
 
     def reset_default(self) -> None:
         with self._lock:
@@ -41,19 +55,37 @@ _source = _Source()
 
 
 def set_random(source: random.Random | None) -> random.Random | None:
-    """Draw the chance of faults from ``source`` from now on, or from the default when it is ``None``.
+    """Draw the chance of faults from ``source`` from now on, or from where it comes by itself when it is ``None``.
 
-    Returns what was set before, so that it can be put back. The default is a generator with a fixed seed, which
-    starts over at every ``Fault.reset()``; a given source is never reseeded.
+    By itself it comes from the tape of the run in the Explorer and in replays, from Hypothesis' choices in one of its
+    tests, and else from a generator with a fixed seed that starts over at every ``Fault.reset()``. A given source is
+    never reseeded. Returns what was set before, so that it can be put back.
     """
     return _source.set(source)
 
 
 def fault_bytes(size: int) -> bytes:
-    """``size`` bytes of chance for the effect of a fault, the same ones in every run with the same source."""
-    return _source.draw_bytes(size)
+    """``size`` bytes of chance for the effect of a fault, the same ones when the run is replayed."""
+    given = _source.given_bytes(size)
+    return random.Random(_decided_number()).randbytes(size) if given is None else given
+
+
+def fault_chance(probability: float) -> bool:
+    """True with ``probability``, and the same when the run is replayed."""
+    unit = _source.given_unit()
+    return _decisions(probability, 1)[0] if unit is None else unit < probability
+
+
+def _decided_number() -> int:
+    return sum(acts << place for place, acts in enumerate(_decisions(0.5, _DECISIONS_PER_EFFECT)))
+
+
+def _decisions(probability: float, count: int) -> list[bool]:
+    # The seed counts only where the decisions come neither from a tape nor from Hypothesis.
+    with activated(seed=_source.draw_seed()):
+        return [buggify(probability) for _ in range(count)]
 
 
 def reset_default() -> None:
-    """Start the default source over. A source given to ``set_random`` is left alone."""
+    """Start the generator with the fixed seed over. A source given to ``set_random`` is left alone."""
     _source.reset_default()

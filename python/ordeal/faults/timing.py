@@ -6,7 +6,7 @@ from decimal import Decimal
 from numbers import Real
 from typing import Any
 
-from ordeal.errors import FaultError
+from ordeal.faults.arguments import check_every_n, check_mode, check_seconds
 from ordeal.faults.fault import CallFault
 
 __all__ = ["intermittent_crash", "jitter", "slow", "timeout"]
@@ -27,10 +27,8 @@ def slow(target: str, delay: float = 1.0, mode: str = "simulate") -> CallFault:
     ``mode="simulate"`` only counts the calls; ``mode="real"`` sleeps before each (on the event loop for a coroutine
     function). Raises FaultError for another mode or a negative delay.
     """
-    if mode not in ("simulate", "real"):
-        raise FaultError(f"slow() has no mode {mode!r}", hint='write mode="simulate" or mode="real"')
-    if delay < 0:
-        raise FaultError(f"slow() got the delay {delay!r}", hint="write a number of seconds that is not negative")
+    check_mode("slow", mode)
+    check_seconds("slow", "delay", delay)
     pause_s = delay if mode == "real" else 0.0
     return CallFault(target, f"slow({target}, {delay}s, {mode})", pause_s=pause_s)
 
@@ -40,10 +38,7 @@ def intermittent_crash(target: str, every_n: int = 3, error: type[Exception] = R
 
     Raises FaultError when ``every_n`` is below 1.
     """
-    if every_n < 1:
-        raise FaultError(
-            f"intermittent_crash() got every_n={every_n!r}", hint="write 1 to crash at every call, or more"
-        )
+    check_every_n("intermittent_crash", every_n)
 
     def crash(number: int) -> None:
         if number % every_n == 0:

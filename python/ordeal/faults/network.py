@@ -1,0 +1,201 @@
+"""Faults of the network: error answers of servers, lost connections, names that are not known, cut responses."""
+
+from __future__ import annotations
+
+import copy
+import errno
+import json
+import math
+import socket
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ordeal.faults.arguments import check_every_n, check_fraction, check_seconds, check_status
+from ordeal.faults.fault import CallFault
+
+__all__ = [
+    "FaultHeaders",
+    "FaultResponse",
+    "HTTPFaultError",
+    "auth_failure",
+    "connection_reset",
+    "dns_failure",
+    "http_error",
+    "intermittent_http_error",
+    "partial_response",
+    "rate_limited",
+]
+
+# What getaddrinfo of the GNU C library returns for an unknown name; other systems have other numbers.
+_NAME_NOT_KNOWN = -2
+
+# Where the clients of common services keep the text of a response.
+_TEXT_ATTRIBUTES = ("output_text", "text", "content")
+
+
+class FaultHeaders(Mapping[str, str]):
+    """The headers of a response; their names are found in upper and lower case."""
+
+    def __init__(self, headers: Mapping[str, str]) -> None:
+        self._headers = dict(headers)
+        self._names = {name.lower(): name for name in headers}
+
+    def __getitem__(self, name: str) -> str:
+        return self._headers[self._names[name.lower()]]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._headers)
+
+    def __len__(self) -> int:
+        return len(self._headers)
+
+    def __repr__(self) -> str:
+        return repr(self._headers)
+
+
+@dataclass(frozen=True)
+class FaultResponse:
+    """What the server is said to have answered, with the attributes that clients of HTTP give a response."""
+
+    status_code: int
+    text: str
+    headers: Mapping[str, str] = field(default_factory=lambda: FaultHeaders({}))
+
+    @property
+    def content(self) -> bytes:
+        """The text as bytes."""
+        return self.text.encode()
+
+    def json(self) -> Any:
+        """The text as JSON, or ``{"error": text}`` where it is none."""
+        try:
+            return json.loads(self.text)
+        except json.JSONDecodeError:
+            return {"error": self.text}
+
+
+class HTTPFaultError(Exception):
+    """A server has answered with an error.
+
+    ``status_code`` is its code, ``response`` its answer, and ``retry_after`` the seconds to wait where it said so.
+    """
+
+    def __init__(self, status_code: int, message: str, retry_after: float | None = None) -> None:
+        super().__init__(status_code, message, retry_after)
+        # The header has whole seconds.
+        headers = {} if retry_after is None else {"Retry-After": str(math.ceil(retry_after))}
+        self.status_code = status_code
+        self.retry_after = retry_after
+        self.response = FaultResponse(status_code, message, FaultHeaders(headers))
+
+    def __str__(self) -> str:
+        return f"{self.status_code} {self.response.text}"
+
+
+def http_error(target: str, status_code: int = 500, message: str = "Internal Server Error") -> CallFault:
+    """Calls of ``target`` raise HTTPFaultError with this code and text. Raises FaultError when it is no code."""
+    check_status("http_error", status_code)
+    return _failing(target, f"http_error({target}, {status_code})", status_code, message)
+
+
+def connection_reset(target: str) -> CallFault:
+    """Calls of ``target`` raise ConnectionResetError, a ConnectionError."""
+
+    def reset(_number: int) -> None:
+        raise ConnectionResetError(errno.ECONNRESET, f"Connection reset by peer: {target}")
+
+    return CallFault(target, f"connection_reset({target})", before=reset)
+
+
+def dns_failure(target: str) -> CallFault:
+    """Calls of ``target`` raise ``socket.gaierror``, an OSError: the name of the server is not known."""
+
+    def fail(_number: int) -> None:
+        raise socket.gaierror(_NAME_NOT_KNOWN, f"Name or service not known: {target}")
+
+    return CallFault(target, f"dns_failure({target})", before=fail)
+
+
+def rate_limited(target: str, retry_after: float = 30.0) -> CallFault:
+    """Calls of ``target`` raise HTTPFaultError with code 429, which says to wait ``retry_after`` seconds.
+
+    Raises FaultError when it is negative.
+    """
+    check_seconds("rate_limited", "retry_after", retry_after)
+    name = f"rate_limited({target}, retry_after={retry_after}s)"
+    return _failing(target, name, 429, "Too Many Requests", retry_after=retry_after)
+
+
+def auth_failure(target: str, status_code: int = 401) -> CallFault:
+    """Calls of ``target`` raise HTTPFaultError: "Unauthorized" with code 401, "Forbidden" with another.
+
+    Raises FaultError when it is no code.
+    """
+    check_status("auth_failure", status_code)
+    message = "Unauthorized" if status_code == 401 else "Forbidden"
+    return _failing(target, f"auth_failure({target}, {status_code})", status_code, message)
+
+
+def partial_response(target: str, fraction: float = 0.5) -> CallFault:
+    """Only the first ``fraction`` of a response is there.
+
+    The response is a ``str`` or ``bytes`` result, or the first of ``output_text``, ``text`` and ``content`` that the
+    result has as one; a copy of the result then has the shorter text. Raises FaultError when ``fraction`` is not
+    between 0 and 1.
+    """
+    check_fraction("partial_response", fraction)
+
+    def cut(result: Any) -> Any:
+        if isinstance(result, (str, bytes)):
+            return result[: int(len(result) * fraction)]
+        for name in _TEXT_ATTRIBUTES:
+            text = getattr(result, name, None)
+            if isinstance(text, (str, bytes)):
+                return _with_attribute(result, name, text[: int(len(text) * fraction)])
+        return result
+
+    return CallFault(target, f"partial_response({target}, {fraction})", after=cut)
+
+
+def intermittent_http_error(
+    target: str, every_n: int = 3, status_code: int = 503, message: str = "Service Unavailable"
+) -> CallFault:
+    """Every ``every_n``-th call of ``target`` raises HTTPFaultError; calls are counted anew after ``reset()``.
+
+    Raises FaultError when ``every_n`` is below 1, or the code is none.
+    """
+    check_every_n("intermittent_http_error", every_n)
+    check_status("intermittent_http_error", status_code)
+    name = f"intermittent_http_error({target}, every {every_n}, {status_code})"
+    return _failing(target, name, status_code, message, every_n=every_n)
+
+
+def _failing(
+    target: str,
+    name: str,
+    status_code: int,
+    message: str,
+    *,
+    retry_after: float | None = None,
+    every_n: int = 1,
+) -> CallFault:
+    def fail(number: int) -> None:
+        if number % every_n == 0:
+            raise HTTPFaultError(status_code, message, retry_after)
+
+    return CallFault(target, name, before=fail)
+
+
+def _with_attribute(response: Any, name: str, value: Any) -> Any:
+    """A copy of ``response`` in which the attribute ``name`` is ``value``."""
+    changed = copy.copy(response)
+    try:
+        setattr(changed, name, value)
+    except AttributeError:
+        # It is a property, or the object is frozen: a class of its own says what it is.
+        cls = type(response)
+        body = {"__slots__": (), "__module__": cls.__module__, name: property(lambda _self: value)}
+        # Not through the object: a frozen one refuses every assignment.
+        object.__setattr__(changed, "__class__", type(cls.__name__, (cls,), body))
+    return changed

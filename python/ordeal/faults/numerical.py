@@ -1,0 +1,283 @@
+"""Faults of numbers and of tables: results that are not numbers, or have another shape, type, order or size."""
+
+from __future__ import annotations
+
+import copy
+import importlib
+import importlib.util
+import math
+import sys
+from collections.abc import Callable, Sequence
+from decimal import Decimal
+from numbers import Complex, Number, Real
+from typing import Any
+
+from ordeal.errors import FaultError
+from ordeal.faults.arguments import check_fraction
+from ordeal.faults.fault import CallFault, Fault
+
+__all__ = [
+    "corrupted_floats",
+    "dtype_drift",
+    "feature_order_drift",
+    "inf_injection",
+    "missing_feature",
+    "nan_injection",
+    "partial_batch",
+    "wrong_shape",
+]
+
+Change = Callable[[Any], Any]
+
+_CORRUPT_FLOATS = {
+    "nan": math.nan,
+    "inf": math.inf,
+    "-inf": -math.inf,
+    "max": sys.float_info.max,
+    "min": 5e-324,
+}
+
+
+class _Drop:
+    """Stands for "no value": the feature is dropped."""
+
+    def __repr__(self) -> str:
+        return "<drop>"
+
+
+_DROP = _Drop()
+
+
+def nan_injection(target: str) -> CallFault:
+    """Every number in the result becomes NaN: in lists, tuples, dicts, arrays and what has a ``tolist()``."""
+    return CallFault(target, f"nan_injection({target})", after=_replacing_numbers(math.nan))
+
+
+def inf_injection(target: str) -> CallFault:
+    """Every number in the result becomes infinite: in lists, tuples, dicts, arrays and what has a ``tolist()``."""
+    return CallFault(target, f"inf_injection({target})", after=_replacing_numbers(math.inf))
+
+
+def wrong_shape(target: str, expected: Sequence[int], actual: Sequence[int]) -> CallFault:
+    """Calls of ``target`` are made, and zeros of the shape ``actual`` returned where ``expected`` is the right one.
+
+    They are a numpy array where numpy is installed, else nested lists. Raises FaultError when one is no shape.
+    """
+    right, wrong = _shape("expected", expected), _shape("actual", actual)
+    return CallFault(target, f"wrong_shape({target}, {right}->{wrong})", after=lambda _result: _zeros(wrong))
+
+
+def dtype_drift(target: str, kind: str = "str") -> CallFault:
+    """Every number in the result becomes a ``str``, an ``int``, a ``bool``, or with ``object`` a ``{"value": number}``.
+
+    A number that ``int`` cannot take, such as NaN, stays. Raises FaultError for another kind.
+    """
+    changes: dict[str, Change] = {"str": str, "int": _whole, "bool": bool, "object": lambda number: {"value": number}}
+    if kind not in changes:
+        raise FaultError(f"dtype_drift() has no kind {kind!r}", hint=f"write one of {', '.join(changes)}")
+    return CallFault(target, f"dtype_drift({target}, {kind})", after=lambda result: _with(result, changes[kind]))
+
+
+def partial_batch(target: str, fraction: float = 0.5, min_items: int = 1) -> CallFault:
+    """Only the first ``fraction`` of a list, tuple or array is returned, and ``min_items`` of it at least.
+
+    Raises FaultError when ``fraction`` is not between 0 and 1, or ``min_items`` is negative.
+    """
+    check_fraction("partial_batch", fraction)
+    if min_items < 0:
+        raise FaultError(f"partial_batch() got min_items={min_items!r}", hint="write 0 or more")
+
+    def cut(result: Any) -> Any:
+        if not _is_batch(result):
+            return result
+        return result[: max(min_items, int(len(result) * fraction))]
+
+    return CallFault(target, f"partial_batch({target}, fraction={fraction}, min_items={min_items})", after=cut)
+
+
+def feature_order_drift(target: str, *, shift: int = 1) -> CallFault:
+    """The features of the result move ``shift`` places to the left, and round to the end.
+
+    They are the values of a list, tuple or array, and the keys of a dict, whose order changes. In a list of rows and
+    in an array with more than one dimension they move in each row.
+    """
+    return CallFault(
+        target, f"feature_order_drift({target}, shift={shift})", after=lambda result: _reordered(result, shift)
+    )
+
+
+def missing_feature(target: str, key: Any = None, *, fill: Any = _DROP) -> CallFault:
+    """The result, a dict or a list of dicts, lacks ``key`` (its first key when None), or has ``fill`` for it.
+
+    A dict that does not have the key is left alone.
+    """
+    return CallFault(
+        target, f"missing_feature({target}, key={key!r})", after=lambda result: _without(result, key, fill)
+    )
+
+
+class CorruptedFloats(Fault):
+    """A float that is no ordinary number while the fault is on; it patches nothing."""
+
+    def __init__(self, corrupt_type: str) -> None:
+        super().__init__(f"corrupted_floats({corrupt_type})")
+        self._corrupt = _CORRUPT_FLOATS[corrupt_type]
+
+    def value(self) -> float:
+        """The corrupt float while the fault is on, else 0.0."""
+        if not self.active:
+            return 0.0
+        self.observe()
+        return self._corrupt
+
+    def _do_activate(self) -> None:
+        """Being on is the whole effect."""
+
+    def _do_deactivate(self) -> None:
+        """Nothing was put in place."""
+
+
+def corrupted_floats(corrupt_type: str = "nan") -> CorruptedFloats:
+    """Its ``value()`` is ``nan``, ``inf``, ``-inf``, the greatest float (``max``) or the least above 0 (``min``).
+
+    It patches nothing: the test passes the value on. When the fault is off, the value is 0.0. Raises FaultError for
+    another type.
+    """
+    if corrupt_type not in _CORRUPT_FLOATS:
+        raise FaultError(
+            f"corrupted_floats() has no type {corrupt_type!r}", hint=f"write one of {', '.join(_CORRUPT_FLOATS)}"
+        )
+    return CorruptedFloats(corrupt_type)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Numbers anywhere in a result
+
+
+def _replacing_numbers(value: float) -> Change:
+    def replacement(number: Any) -> Any:
+        if isinstance(number, Decimal):
+            return Decimal(value)
+        return complex(value) if isinstance(number, Complex) and not isinstance(number, Real) else value
+
+    return lambda result: _with(result, replacement)
+
+
+def _whole(number: Any) -> Any:
+    real: Any = number if isinstance(number, (Real, Decimal)) else number.real
+    return int(real) if math.isfinite(real) else number
+
+
+def _with(value: Any, change: Change) -> Any:
+    """``value`` with every number in it changed, in new containers of the same kinds."""
+    if isinstance(value, bool):
+        # A number to Python only.
+        return value
+    if isinstance(value, Number):
+        return change(value)
+    if isinstance(value, dict):
+        return _like_dict(value, [(key, _with(item, change)) for key, item in value.items()])
+    if isinstance(value, (list, tuple)):
+        return _like_sequence(value, [_with(item, change) for item in value])
+    if _is_array(value):
+        return _array_with(value, change)
+    return _with(value.tolist(), change) if hasattr(value, "tolist") else value
+
+
+def _array_with(array: Any, change: Change) -> Any:
+    numpy = sys.modules["numpy"]
+    if array.dtype.kind not in "iufcO":
+        return array
+    items = [_with(item, change) for item in array.ravel().tolist()]
+    if array.dtype.kind == "O" or not items:
+        made = numpy.empty(len(items), array.dtype)
+        made[:] = items
+    else:
+        made = numpy.array(items)
+        if made.dtype.kind == array.dtype.kind:
+            made = made.astype(array.dtype)
+    return made.reshape(array.shape)
+
+
+def _like_dict(original: dict[Any, Any], items: list[tuple[Any, Any]]) -> dict[Any, Any]:
+    # A copy keeps the kind of dict, and for example the factory of a defaultdict.
+    made = copy.copy(original)
+    made.clear()
+    made.update(items)
+    return made
+
+
+def _like_sequence(original: Any, items: list[Any]) -> Any:
+    if isinstance(original, list):
+        return items
+    return type(original)._make(items) if hasattr(original, "_make") else tuple(items)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Arrays and shapes
+
+
+def _is_array(value: Any) -> bool:
+    # Only who has imported numpy can have an array of it.
+    numpy = sys.modules.get("numpy")
+    return numpy is not None and isinstance(value, numpy.ndarray)
+
+
+def _is_batch(value: Any) -> bool:
+    if isinstance(value, (list, tuple)):
+        return not hasattr(value, "_make")
+    if getattr(value, "ndim", 1) == 0:
+        return False
+    return hasattr(value, "tolist") and hasattr(value, "__len__") and hasattr(value, "__getitem__")
+
+
+def _shape(argument: str, shape: Sequence[int]) -> tuple[int, ...]:
+    sizes: tuple[Any, ...] = tuple(shape) if isinstance(shape, (list, tuple)) else (None,)
+    if not all(isinstance(size, int) and not isinstance(size, bool) and size >= 0 for size in sizes):
+        raise FaultError(f"wrong_shape() got {argument}={shape!r}", hint="write a tuple of sizes, such as (2, 3)")
+    return sizes
+
+
+def _zeros(shape: tuple[int, ...]) -> Any:
+    if importlib.util.find_spec("numpy") is not None:
+        # Imported late: who has no arrays must not wait for numpy.
+        return importlib.import_module("numpy").zeros(shape)
+    return _nested_zeros(shape)
+
+
+def _nested_zeros(shape: tuple[int, ...]) -> Any:
+    return [_nested_zeros(shape[1:]) for _ in range(shape[0])] if shape else 0.0
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Features
+
+
+def _reordered(value: Any, shift: int) -> Any:
+    if isinstance(value, dict):
+        return _like_dict(value, _rotated(list(value.items()), shift))
+    if isinstance(value, (list, tuple)):
+        if value and all(isinstance(row, (list, tuple, dict)) or _is_array(row) for row in value):
+            return _like_sequence(value, [_reordered(row, shift) for row in value])
+        return _like_sequence(value, _rotated(list(value), shift))
+    if _is_array(value) and value.ndim:
+        return sys.modules["numpy"].roll(value, -shift, axis=-1)
+    return value
+
+
+def _rotated(items: list[Any], shift: int) -> list[Any]:
+    start = shift % len(items) if items else 0
+    return items[start:] + items[:start]
+
+
+def _without(value: Any, key: Any, fill: Any) -> Any:
+    if isinstance(value, (list, tuple)):
+        return _like_sequence(value, [_without(row, key, fill) if isinstance(row, dict) else row for row in value])
+    if not isinstance(value, dict):
+        return value
+    missing = next(iter(value), None) if key is None else key
+    if missing not in value:
+        return value
+    if fill is _DROP:
+        return _like_dict(value, [(name, item) for name, item in value.items() if name != missing])
+    return _like_dict(value, [(name, fill if name == missing else item) for name, item in value.items()])
