@@ -1,0 +1,148 @@
+"""The functions of ``time`` and ``datetime`` that ask the simulated clock of the innermost patch."""
+
+from __future__ import annotations
+
+import datetime as datetime_module
+import sys
+import time
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from ordeal.simulate.replacement import MACHINERY, Places, Replacement, package_of
+
+# What blocks in the operating system has to measure the time that passes there, or waits for ever.
+_WAITS_FOR_REAL = MACHINERY | {
+    "asyncio", "concurrent", "multiprocessing", "queue", "select", "selectors", "signal", "socket", "socketserver",
+    "subprocess", "threading",
+}  # fmt: skip
+
+
+class Timepiece(Protocol):
+    """What answers for the functions below."""
+
+    def time(self) -> float:
+        """The time now, in seconds."""
+
+    def sleep(self, seconds: float) -> None:
+        """Let ``seconds`` pass."""
+
+
+_clocks: list[Timepiece] = []
+
+
+def replace_clock_functions[Clock: Timepiece](clock: Clock, on_change: Callable[[int], None]) -> Replacement[Clock]:
+    """A block in which ``clock`` answers; ``on_change`` is told +1 at its start and -1 at its end."""
+
+    def change(by: int) -> None:
+        if by > 0:
+            _clocks.append(clock)
+        else:
+            _clocks.pop()
+        on_change(by)
+
+    return Replacement(clock, _PLACES, on_change=change)
+
+
+def _clock_for(caller: str) -> Timepiece | None:
+    """The clock that a module asks, or None when it is to see the real time."""
+    if not _clocks:
+        return None
+    # A fault that sleeps does so for the program.
+    if package_of(caller) in _WAITS_FOR_REAL and not caller.startswith("ordeal.faults"):
+        return None
+    return _clocks[-1]
+
+
+def _caller() -> str:
+    """The name of the module that called the function that asks."""
+    return str(sys._getframe(2).f_globals.get("__name__", ""))
+
+
+def _answering(real: Callable[[], Any], unit: Callable[[float], Any]) -> Callable[[], Any]:
+    def answer() -> Any:
+        clock = _clock_for(_caller())
+        return real() if clock is None else unit(clock.time())
+
+    return answer
+
+
+def _nanoseconds(seconds: float) -> int:
+    return round(seconds * 1e9)
+
+
+def _sleep(seconds: float, /) -> None:
+    clock = _clock_for(_caller())
+    if clock is None:
+        _REAL_SLEEP(seconds)
+    else:
+        clock.sleep(seconds)
+
+
+def _at(real: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of a time, which is now when none is given."""
+
+    def at(seconds: float | None = None, /) -> Any:
+        clock = _clock_for(_caller())
+        return real(seconds) if clock is None or seconds is not None else real(clock.time())
+
+    return at
+
+
+def _strftime(pattern: str, moment: Any = None, /) -> str:
+    clock = _clock_for(_caller())
+    if moment is None and clock is not None:
+        moment = _REAL_LOCALTIME(clock.time())
+    return _REAL_STRFTIME(pattern) if moment is None else _REAL_STRFTIME(pattern, moment)
+
+
+_REAL_SLEEP = time.sleep
+_REAL_LOCALTIME = time.localtime
+_REAL_STRFTIME = time.strftime
+_RealDatetime = datetime_module.datetime
+
+
+class _LooksReal(type):
+    """Has the replaced class count as the real one: what was made before the block is an instance of it too."""
+
+    def __instancecheck__(cls, instance: object) -> bool:
+        return isinstance(instance, _RealDatetime)
+
+    def __subclasscheck__(cls, subclass: type) -> bool:
+        return issubclass(subclass, _RealDatetime)
+
+
+class _Datetime(_RealDatetime, metaclass=_LooksReal):
+    """Makes real datetimes, so that nothing of the simulation is left in the values of the program."""
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
+        return _RealDatetime(*args, **kwargs)
+
+    @classmethod
+    def now(cls, tz: datetime_module.tzinfo | None = None) -> Any:
+        clock = _clock_for(_caller())
+        return _RealDatetime.now(tz) if clock is None else _RealDatetime.fromtimestamp(clock.time(), tz)
+
+    @classmethod
+    def today(cls) -> Any:
+        clock = _clock_for(_caller())
+        return _RealDatetime.now() if clock is None else _RealDatetime.fromtimestamp(clock.time())
+
+    @classmethod
+    def utcnow(cls) -> Any:
+        clock = _clock_for(_caller())
+        seconds = time.time() if clock is None else clock.time()
+        return _RealDatetime.fromtimestamp(seconds, datetime_module.UTC).replace(tzinfo=None)
+
+
+_Datetime.__name__ = _Datetime.__qualname__ = "datetime"
+_Datetime.__module__ = "datetime"
+
+
+_SECONDS = {name: _answering(getattr(time, name), float) for name in ("time", "monotonic", "perf_counter")}
+_NANOSECONDS = {f"{name}_ns": _answering(getattr(time, f"{name}_ns"), _nanoseconds) for name in _SECONDS}
+_MOMENTS = {name: _at(getattr(time, name)) for name in ("gmtime", "localtime", "ctime")}
+_OF_TIME: dict[str, Any] = {**_SECONDS, **_NANOSECONDS, **_MOMENTS, "sleep": _sleep, "strftime": _strftime}
+_PLACES = Places(
+    {**{(time, name): function for name, function in _OF_TIME.items()}, (datetime_module, "datetime"): _Datetime},
+    captured={},
+)

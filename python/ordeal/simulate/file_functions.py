@@ -1,0 +1,385 @@
+"""``open`` and the functions of ``os`` that ask the simulated file system of the innermost patch for its paths."""
+
+from __future__ import annotations
+
+import builtins
+import errno
+import glob
+import io
+import os
+import stat
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+
+from ordeal.simulate import descriptors
+from ordeal.simulate.disk import File, Folder
+from ordeal.simulate.open_files import SimulatedFile, flags_of, in_layers
+from ordeal.simulate.paths import absolute, os_error
+from ordeal.simulate.replacement import Places, Replacement
+
+if TYPE_CHECKING:
+    from ordeal.simulate.file_system import FileSystem
+
+
+@dataclass(frozen=True, slots=True)
+class Mount:
+    """A file system that answers for the paths at ``root`` and below."""
+
+    files: FileSystem
+    root: str
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A path in a simulated file system."""
+
+    files: FileSystem
+    where: str
+
+
+_mounts: list[Mount] = []
+
+
+def replace_file_functions(files: FileSystem, root: str, on_change: Callable[[int], None]) -> Replacement[FileSystem]:
+    """A block in which ``files`` answers at ``root``; ``on_change`` is told +1 at its start and -1 at its end."""
+    mount = Mount(files, root)
+
+    def change(by: int) -> None:
+        if by > 0:
+            files.make_root(root)
+            _mounts.append(mount)
+        else:
+            _mounts.pop()
+        on_change(by)
+
+    return Replacement(files, _PLACES, on_change=change)
+
+
+# -- who answers --------------------------------------------------------------------------------------------------
+
+
+def _owner_of(number: object) -> FileSystem | None:
+    """The file system in which a descriptor is open."""
+    if not isinstance(number, int) or number < descriptors.FIRST_DESCRIPTOR:
+        return None
+    return next((m.files for m in reversed(_mounts) if m.files.descriptors.is_open(number)), None)
+
+
+def _place(path: Any, dir_fd: int | None = None) -> Place | None:
+    """Where a path or a descriptor lies, or None when that is on the real disk."""
+    if isinstance(path, int):
+        owner = _owner_of(path)
+        return None if owner is None else Place(owner, owner.descriptors.get(path).where)
+    text = os.fspath(path) if isinstance(path, (str, os.PathLike)) else ""
+    if not isinstance(text, str) or not text:
+        return None
+    if dir_fd is not None and not text.startswith("/"):
+        owner = _owner_of(dir_fd)
+        return None if owner is None else Place(owner, absolute(f"{owner.descriptors.get(dir_fd).where}/{text}"))
+    where = absolute(text)
+    for mount in reversed(_mounts):
+        if mount.root == "/" or (text.startswith("/") and f"{where}/".startswith(f"{mount.root}/")):
+            return Place(mount.files, where)
+    return None
+
+
+type Answer = Callable[..., Any]
+
+
+def _on_path(real: Answer, simulated: Answer) -> Answer:
+    """``simulated(place, ...)`` for simulated paths, ``real`` for others."""
+
+    def function(path: Any, *args: Any, dir_fd: int | None = None, **kwargs: Any) -> Any:
+        place = _place(path, dir_fd)
+        if place is None:
+            return real(path, *args, **kwargs) if dir_fd is None else real(path, *args, dir_fd=dir_fd, **kwargs)
+        return simulated(place, *args, **kwargs)
+
+    return function
+
+
+def _on_descriptor(real: Answer, simulated: Answer) -> Answer:
+    """``simulated(files, number, ...)`` for what is open in a simulation, ``real`` for others."""
+
+    def function(number: Any, *args: Any) -> Any:
+        # fsync() and others take a file object too.
+        plain = number if isinstance(number, int) else number.fileno()
+        owner = _owner_of(plain)
+        return real(number, *args) if owner is None else simulated(owner, plain, *args)
+
+    return function
+
+
+# -- open ---------------------------------------------------------------------------------------------------------
+
+
+def _open(
+    file: Any,
+    mode: str = "r",
+    buffering: int = -1,
+    encoding: str | None = None,
+    errors: str | None = None,
+    newline: str | None = None,
+    closefd: bool = True,
+    opener: Callable[[Any, int], int] | None = None,
+) -> Any:
+    place = _place(file)
+    if place is None:
+        return _REAL_OPEN(file, mode, buffering, encoding, errors, newline, closefd, opener)
+    flags = flags_of(mode)
+    if isinstance(file, int):
+        number = file
+    elif opener is not None:
+        number = opener(file, flags)
+        if _owner_of(number) is not place.files:
+            return _REAL_OPEN(number, mode, buffering, encoding, errors, newline)
+    else:
+        number = descriptors.open_descriptor(place.files, place.where, flags)
+        try:
+            place.files.descriptors.get(number).file()
+        except OSError:
+            place.files.descriptors.close(number)
+            raise
+    raw = SimulatedFile(place.files, number, file, mode.replace("t", ""), closefd)
+    try:
+        if "a" in mode:
+            raw.seek(0, os.SEEK_END)
+        return in_layers(raw, mode, buffering, encoding, errors, newline)
+    except BaseException:
+        raw.close()
+        raise
+
+
+# -- functions of os on descriptors ---------------------------------------------------------------------------------
+
+
+def _close(files: FileSystem, number: int) -> None:
+    files.descriptors.close(number)
+
+
+def _read(files: FileSystem, number: int, size: int) -> bytes:
+    return descriptors.read(files, files.descriptors.get(number), size)
+
+
+def _write(files: FileSystem, number: int, content: Any) -> int:
+    return descriptors.write(files, files.descriptors.get(number), bytes(content))
+
+
+def _lseek(files: FileSystem, number: int, offset: int, whence: int) -> int:
+    return descriptors.seek(files.descriptors.get(number), offset, whence)
+
+
+def _fsync(files: FileSystem, number: int) -> None:
+    files.sync_node(files.descriptors.get(number).node)
+
+
+def _fstat(files: FileSystem, number: int) -> os.stat_result:
+    return _status(files.descriptors.get(number).node)
+
+
+def _ftruncate(files: FileSystem, number: int, size: int) -> None:
+    descriptors.resize(files, files.descriptors.get(number), size)
+
+
+# -- functions of os on paths ---------------------------------------------------------------------------------------
+
+
+def _os_open(place: Place, flags: int, mode: int = 0o777) -> int:
+    del mode  # Nobody is kept out of a simulated file but by a fault.
+    return descriptors.open_descriptor(place.files, place.where, flags)
+
+
+def _stat(place: Place, *, follow_symlinks: bool = True) -> os.stat_result:
+    del follow_symlinks  # There are none.
+    return _status(place.files.node(place.where))
+
+
+def _status(node: File | Folder) -> os.stat_result:
+    is_file = isinstance(node, File)
+    mode = stat.S_IFREG | 0o644 if is_file else stat.S_IFDIR | 0o755
+    size, seconds = (len(node.content), node.modified_s) if isinstance(node, File) else (0, 0.0)
+    times = {f"st_{kind}time": seconds for kind in "amc"} | {
+        f"st_{kind}time_ns": round(seconds * 1e9) for kind in "amc"
+    }
+    whole = int(seconds)
+    return os.stat_result((mode, node.number, 0, 1, 0, 0, size, whole, whole, whole), times)
+
+
+def _access(place: Place, mode: int, **_: Any) -> bool:
+    return place.files.exists(place.where) and not (mode & os.W_OK and place.files.is_readonly(place.where))
+
+
+def _mkdir(place: Place, mode: int = 0o777) -> None:
+    del mode
+    place.files.new_folder(place.where)
+
+
+def _rmdir(place: Place) -> None:
+    place.files.folder(place.where)
+    place.files.delete(place.where)
+
+
+def _unlink(place: Place) -> None:
+    place.files.file(place.where)
+    place.files.delete(place.where)
+
+
+def _truncate(place: Place, size: int) -> None:
+    descriptors.resize_file(place.files, place.where, place.files.open_file(place.where, create=False), size)
+
+
+def _attributes(place: Place, *_: Any, **__: Any) -> None:
+    """Modes, owners and times of files can be set, to no effect."""
+    place.files.node(place.where)
+
+
+def _readlink(place: Place) -> str:
+    place.files.node(place.where)
+    raise os_error(errno.EINVAL, place.where)
+
+
+def _link(source: Any, destination: Any, **kwargs: Any) -> None:
+    _refuse_link(_REAL["link"], source, destination, **kwargs)
+
+
+def _symlink(source: Any, destination: Any, *args: Any, **kwargs: Any) -> None:
+    _refuse_link(_REAL["symlink"], source, destination, *args, **kwargs)
+
+
+def _refuse_link(real: Answer, source: Any, destination: Any, *args: Any, **kwargs: Any) -> None:
+    place = _place(destination)
+    if place is not None:
+        raise os_error(errno.ENOTSUP, place.where)
+    real(source, destination, *args, **kwargs)
+
+
+def _rename(source: Any, destination: Any, *, src_dir_fd: int | None = None, dst_dir_fd: int | None = None) -> None:
+    old, new = _place(source, src_dir_fd), _place(destination, dst_dir_fd)
+    if old is None and new is None:
+        _REAL["replace"](source, destination, src_dir_fd=src_dir_fd, dst_dir_fd=dst_dir_fd)
+    elif old is None or new is None or old.files is not new.files:
+        raise OSError(errno.EXDEV, os.strerror(errno.EXDEV), source, None, destination)
+    else:
+        new.files.rename(old.where, new.where)
+
+
+def _getcwd() -> str:
+    return "/" if any(mount.root == "/" for mount in _mounts) else str(_REAL["getcwd"]())
+
+
+# -- folders --------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What ``os.scandir`` gives for one name."""
+
+    name: str
+    path: str
+    status: os.stat_result
+
+    def is_dir(self, *, follow_symlinks: bool = True) -> bool:
+        """Whether it is a folder."""
+        del follow_symlinks
+        return stat.S_ISDIR(self.status.st_mode)
+
+    def is_file(self, *, follow_symlinks: bool = True) -> bool:
+        """Whether it is a file."""
+        del follow_symlinks
+        return stat.S_ISREG(self.status.st_mode)
+
+    def is_symlink(self) -> bool:
+        """Never."""
+        return False
+
+    def is_junction(self) -> bool:
+        """Never."""
+        return False
+
+    def inode(self) -> int:
+        """The number of the file or folder."""
+        return self.status.st_ino
+
+    def stat(self, *, follow_symlinks: bool = True) -> os.stat_result:
+        """Its size and times, as they were when the folder was read."""
+        del follow_symlinks
+        return self.status
+
+    def __fspath__(self) -> str:
+        return self.path
+
+
+class Entries:
+    """The entries of a folder, one by one, as ``os.scandir`` gives them."""
+
+    def __init__(self, entries: list[Entry]) -> None:
+        self._entries: Iterator[Entry] = iter(entries)
+
+    def __iter__(self) -> Self:
+        return self
+
+    def __next__(self) -> Entry:
+        return next(self._entries)
+
+    def close(self) -> None:
+        """Give no more entries."""
+        self._entries = iter(())
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def _entries(place: Place) -> dict[str, File | Folder]:
+    """What is in a folder, by name; sorted, though no real file system promises that."""
+    entries = place.files.folder(place.where).entries
+    return {name: entries[name] for name in sorted(entries) if place.files.exists(f"{place.where}/{name}")}
+
+
+def _listdir(path: Any = ".") -> list[str]:
+    place = _place(path)
+    return list(_REAL["listdir"](path)) if place is None else list(_entries(place))
+
+
+def _scandir(path: Any = ".") -> Any:
+    place = _place(path)
+    if place is None:
+        return _REAL["scandir"](path)
+    start = "" if isinstance(path, int) else f"{os.fspath(path).rstrip('/')}/"
+    return Entries([Entry(name, f"{start}{name}", _status(node)) for name, node in _entries(place).items()])
+
+
+# -- the table ------------------------------------------------------------------------------------------------------
+
+_BY_PATH: dict[str, Answer] = {
+    "open": _os_open, "stat": _stat, "lstat": _stat, "access": _access, "mkdir": _mkdir, "rmdir": _rmdir,
+    "unlink": _unlink, "remove": _unlink, "truncate": _truncate, "chmod": _attributes, "chown": _attributes,
+    "utime": _attributes, "readlink": _readlink,
+}  # fmt: skip
+_BY_DESCRIPTOR: dict[str, Answer] = {
+    "close": _close, "read": _read, "write": _write, "lseek": _lseek, "fsync": _fsync, "fdatasync": _fsync,
+    "fstat": _fstat, "ftruncate": _ftruncate,
+}  # fmt: skip
+_WHOLE: dict[str, Answer] = {
+    "rename": _rename, "replace": _rename, "link": _link, "symlink": _symlink, "getcwd": _getcwd,
+    "listdir": _listdir, "scandir": _scandir,
+}  # fmt: skip
+_REAL_OPEN: Any = io.open
+_REAL: dict[str, Answer] = {name: getattr(os, name) for name in (*_BY_PATH, *_BY_DESCRIPTOR, *_WHOLE)}
+_OF_OS: dict[str, Answer] = {
+    **{name: _on_path(_REAL[name], function) for name, function in _BY_PATH.items()},
+    **{name: _on_descriptor(_REAL[name], function) for name, function in _BY_DESCRIPTOR.items()},
+    **_WHOLE,
+}
+# Path.glob of Python 3.13 and later holds on to the function.
+_GLOBBER = getattr(glob, "_StringGlobber", None)
+_PLACES = Places(
+    {(builtins, "open"): _open, (io, "open"): _open, **{(os, name): function for name, function in _OF_OS.items()}},
+    captured={} if _GLOBBER is None else {(_GLOBBER, "scandir"): _scandir},
+)

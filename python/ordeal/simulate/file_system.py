@@ -1,0 +1,324 @@
+"""FileSystem: files in memory that can fail and crash, for code that has to keep its promises on a real disk."""
+
+from __future__ import annotations
+
+import copy
+import errno
+import posixpath
+from collections.abc import Iterator
+from contextlib import AbstractContextManager
+from typing import Any, Literal, get_args
+
+from ordeal.simulate.chance import Chance, Choose
+from ordeal.simulate.clock import Clock
+from ordeal.simulate.descriptors import Descriptors
+from ordeal.simulate.disk import Disk, File, Folder, Resize, Write
+from ordeal.simulate.errors import SimulationError
+from ordeal.simulate.file_functions import replace_file_functions
+from ordeal.simulate.paths import AnyPath, absolute, names_of, os_error
+
+FileFault = Literal["readonly", "full", "corrupt", "missing"]
+
+
+class FileSystem:
+    """A file system in memory. It starts empty, and what is written is durable only once it was synced.
+
+    A path that is not absolute starts at ``/``. ``with files.patch():`` makes it the file system of the program. It
+    belongs in the machine, and is copied with it at checkpoints. Not thread-safe.
+    """
+
+    def __init__(self, *, clock: Clock | None = None, rng_seed: int = 0) -> None:
+        """The times of files are those of ``clock``, else 0.
+
+        ``rng_seed`` fixes the bytes of a corrupt file, and what a ``crash()`` without ``choose`` leaves, where no run
+        of the Explorer or of Hypothesis decides that.
+        """
+        self._clock = clock
+        self._rng_seed = rng_seed
+        self._patches = 0
+        self.reset()
+
+    def reset(self) -> None:
+        """Back to the state of a new file system: empty, no faults, nothing open, and chance started over."""
+        self._disk = Disk()
+        self._faults: dict[str, FileFault] = {}
+        self._chance = Chance(self._rng_seed)
+        self.descriptors = Descriptors()
+
+    # -- files ----------------------------------------------------------------------------------------------------
+
+    def write(self, path: AnyPath, content: bytes | str) -> None:
+        """Replace the content of a file; it and the folders above are made when they do not exist.
+
+        ``str`` is written as UTF-8. Nothing of it is durable before ``fsync``. Raises OSError like ``open`` does.
+        """
+        where = absolute(path)
+        self.make_folders(posixpath.dirname(where))
+        file = self.open_file(where, create=True)
+        self.check_space(where)
+        if file.content:
+            file.change(Resize(0), self.now_s())
+        file.change(Write(0, _encoded(content)), self.now_s())
+
+    def append(self, path: AnyPath, content: bytes | str) -> None:
+        """Add to the end of a file; it and the folders above are made when they do not exist."""
+        where = absolute(path)
+        self.make_folders(posixpath.dirname(where))
+        file = self.open_file(where, create=True)
+        self.check_space(where)
+        file.change(Write(len(file.content), _encoded(content)), self.now_s())
+
+    def read(self, path: AnyPath) -> bytes:
+        """The content of a file. Raises OSError like ``open`` does."""
+        where = absolute(path)
+        file = self.file(where)
+        return self.seen(where, bytes(file.content))
+
+    def read_text(self, path: AnyPath) -> str:
+        """The content of a file as UTF-8. Raises OSError, or UnicodeDecodeError."""
+        return self.read(path).decode("utf-8")
+
+    def exists(self, path: AnyPath) -> bool:
+        """Whether there is a file or folder of that name."""
+        try:
+            self.node(absolute(path))
+        except OSError:
+            return False
+        return True
+
+    def delete(self, path: AnyPath) -> None:
+        """Take away a file, or a folder that is empty. Raises OSError."""
+        where = absolute(path)
+        node = self.node(where)
+        if isinstance(node, Folder) and node.entries:
+            raise os_error(errno.ENOTEMPTY, where)
+        self._disk.remove(*self.parent(where))
+
+    def rename(self, source: AnyPath, destination: AnyPath) -> None:
+        """Give a file or folder another name, in place of what has it, as ``os.replace`` does. Raises OSError."""
+        old, new = absolute(source), absolute(destination)
+        node = self.node(old)
+        folder, name = self.parent(old)
+        to_folder, to_name = self.parent(new)
+        if f"{new}/".startswith(f"{old}/"):
+            if new == old:
+                return
+            raise os_error(errno.EINVAL, new)
+        _check_replaceable(node, to_folder.entries.get(to_name), new)
+        self._disk.rename(folder, name, to_folder, to_name)
+
+    def make_folders(self, path: AnyPath) -> None:
+        """Make a folder and those above it, where they do not exist. Raises OSError when a file is in the way."""
+        folder = self._disk.root
+        where = ""
+        for name in names_of(absolute(path)):
+            where = f"{where}/{name}"
+            node = folder.entries.get(name)
+            if isinstance(node, File):
+                raise os_error(errno.ENOTDIR, where)
+            folder = node if node is not None else self._disk.new_folder(folder, name)
+
+    def list_dir(self, prefix: str = "/") -> list[str]:
+        """The paths of all files, at any depth, that begin with ``prefix``; sorted."""
+        start = prefix if prefix.startswith("/") else f"/{prefix}"
+        found = self._paths(self._disk.root, "")
+        return sorted(path for path in found if path.startswith(start) and self._faults.get(path) != "missing")
+
+    # -- durability -----------------------------------------------------------------------------------------------
+
+    def fsync(self, path: AnyPath) -> None:
+        """Make durable the content of a file, or the names in a folder. Raises OSError.
+
+        A file's name is in its folder: without an fsync of that, a crash may lose the file however often it is synced.
+        """
+        self.sync_node(self.node(absolute(path)))
+
+    def sync(self) -> None:
+        """Make everything durable, as a clean shutdown does."""
+        self._disk.sync()
+
+    def crash(self, *, torn: bool = False, choose: Choose | None = None) -> None:
+        """Cut the power: what was not synced is lost, or some of it. Files that are open are of no use any more.
+
+        Of the names that were made, moved and deleted without an fsync of the folder, the first so many survive. Of
+        the writes to each file without an fsync, the first so many survive; with ``torn``, the next one in part.
+
+        By itself, what survives is part of the run of the Explorer or of Hypothesis: it replays, and shrinks towards
+        losing everything. Elsewhere it goes by the seed and by how often chance was needed before.
+
+        Or ``choose(n)`` says how many of ``n`` things survive, from 0 to ``n``: ``lambda n: 0`` loses everything,
+        ``lambda n: n`` nothing. It is asked for the names first, then for the writes of each file, the oldest first.
+
+        Raises SimulationError, a ValueError, when ``choose`` returns something else.
+        """
+        self._disk.crash(self._chance.up_to if choose is None else _checked(choose), torn)
+        self.descriptors.forget()
+
+    # -- faults ---------------------------------------------------------------------------------------------------
+
+    def inject_fault(self, path: AnyPath, fault: FileFault) -> None:
+        """Have a path fail until ``clear_fault``, whether it exists or not; the last fault of a path counts.
+
+        - ``"readonly"``: opening it for writing raises PermissionError;
+        - ``"full"``: writing to it raises OSError with ENOSPC;
+        - ``"corrupt"``: reading it gives as many other bytes;
+        - ``"missing"``: it does not exist.
+
+        Raises SimulationError, a ValueError, for another kind.
+        """
+        if fault not in get_args(FileFault):
+            kinds = ", ".join(f'"{kind}"' for kind in get_args(FileFault))
+            raise SimulationError(f"there is no fault {fault!r} of a file", hint=f"the kinds are {kinds}")
+        self._faults[absolute(path)] = fault
+
+    def clear_fault(self, path: AnyPath) -> None:
+        """Have a path work again; nothing happens when it does."""
+        self._faults.pop(absolute(path), None)
+
+    def clear_all_faults(self) -> None:
+        """Have all paths work again."""
+        self._faults.clear()
+
+    # -- the program's file system --------------------------------------------------------------------------------
+
+    def patch(self, root: AnyPath = "/") -> AbstractContextManager[FileSystem]:
+        """Make this the file system of the program inside of a ``with`` block, for paths at ``root`` and below.
+
+        It answers ``open``, the functions of ``os`` on files and folders, and so ``pathlib``, ``shutil`` and
+        ``tempfile``. ``root`` exists. Other paths are those of the real disk. With the root ``/``, the current folder
+        of the program is ``/``; with another one it is the real one. Blocks nest: the inner one counts first.
+        """
+        return replace_file_functions(self, absolute(root), self._count_patches)
+
+    def _count_patches(self, change: int) -> None:
+        self._patches += change
+
+    # -- for the functions of the program, which share the above -----------------------------------------------------
+
+    def now_s(self) -> float:
+        """The time that is written on files."""
+        return 0.0 if self._clock is None else self._clock.time()
+
+    def node(self, where: str) -> File | Folder:
+        """What an absolute path names. Raises OSError."""
+        if self._faults.get(where) == "missing":
+            raise os_error(errno.ENOENT, where)
+        node: File | Folder = self._disk.root
+        for name in names_of(where):
+            if isinstance(node, File):
+                raise os_error(errno.ENOTDIR, where)
+            found = node.entries.get(name)
+            if found is None:
+                raise os_error(errno.ENOENT, where)
+            node = found
+        return node
+
+    def file(self, where: str) -> File:
+        """The file that an absolute path names. Raises OSError."""
+        node = self.node(where)
+        if isinstance(node, Folder):
+            raise os_error(errno.EISDIR, where)
+        return node
+
+    def folder(self, where: str) -> Folder:
+        """The folder that an absolute path names. Raises OSError."""
+        node = self.node(where)
+        if isinstance(node, File):
+            raise os_error(errno.ENOTDIR, where)
+        return node
+
+    def parent(self, where: str) -> tuple[Folder, str]:
+        """The folder that the last name of a path is in, and that name. Raises OSError."""
+        above, name = posixpath.split(where)
+        if not name:
+            raise os_error(errno.EBUSY, where)
+        return self.folder(above), name
+
+    def open_file(self, where: str, *, create: bool) -> File:
+        """The file to be written to. Raises OSError."""
+        if self.is_readonly(where):
+            raise os_error(errno.EACCES, where)
+        folder, name = self.parent(where)
+        if create and name not in folder.entries and self._faults.get(where) != "missing":
+            return self._disk.new_file(folder, name, self.now_s())
+        return self.file(where)
+
+    def new_folder(self, where: str) -> None:
+        """Make one folder. Raises OSError."""
+        folder, name = self.parent(where)
+        if name in folder.entries:
+            raise os_error(errno.EEXIST, where)
+        self._disk.new_folder(folder, name)
+
+    def make_root(self, where: str) -> None:
+        """Make the folder of a patch, durably, where it does not exist: the machine had it before the program."""
+        folder = self._disk.root
+        for name in names_of(where):
+            node = folder.entries.get(name)
+            if isinstance(node, File):
+                raise os_error(errno.ENOTDIR, where)
+            folder = node if node is not None else self._disk.new_folder(folder, name, durable=True)
+
+    def is_readonly(self, where: str) -> bool:
+        """Whether the fault of a path forbids writing."""
+        return self._faults.get(where) == "readonly"
+
+    def check_space(self, where: str) -> None:
+        """Raise OSError when the disk is full for a path."""
+        if self._faults.get(where) == "full":
+            raise os_error(errno.ENOSPC, where)
+
+    def seen(self, where: str, content: bytes) -> bytes:
+        """What a read of ``content`` gives."""
+        return self._chance.content(len(content)) if self._faults.get(where) == "corrupt" else content
+
+    def sync_node(self, node: File | Folder) -> None:
+        """Make durable the content of a file, or the names in a folder."""
+        if isinstance(node, Folder):
+            self._disk.sync_folder(node)
+        else:
+            node.sync()
+
+    def _paths(self, folder: Folder, above: str) -> Iterator[str]:
+        for name, node in folder.entries.items():
+            if isinstance(node, Folder):
+                yield from self._paths(node, f"{above}/{name}")
+            else:
+                yield f"{above}/{name}"
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> FileSystem:
+        if self._patches:
+            raise SimulationError(
+                "a file system cannot be copied inside of its patch()",
+                hint="enter patch() in each rule, not once for the whole machine",
+            )
+        copied = type(self).__new__(type(self))
+        memo[id(self)] = copied
+        copied.__dict__.update(copy.deepcopy(self.__dict__, memo))
+        return copied
+
+
+def _check_replaceable(node: File | Folder, there: File | Folder | None, where: str) -> None:
+    if isinstance(there, Folder):
+        if isinstance(node, File):
+            raise os_error(errno.EISDIR, where)
+        if there.entries:
+            raise os_error(errno.ENOTEMPTY, where)
+    elif there is not None and isinstance(node, Folder):
+        raise os_error(errno.ENOTDIR, where)
+
+
+def _encoded(content: bytes | str) -> bytes:
+    return content.encode("utf-8") if isinstance(content, str) else bytes(content)
+
+
+def _checked(choose: Choose) -> Choose:
+    def chosen(most: int) -> int:
+        kept: object = choose(most)
+        if isinstance(kept, bool) or not isinstance(kept, int) or not 0 <= kept <= most:
+            raise SimulationError(
+                f"choose({most}) returned {kept!r}", hint=f"return how many survive, a whole number from 0 to {most}"
+            )
+        return kept
+
+    return chosen

@@ -1,0 +1,152 @@
+"""Puts the functions of a simulation in the place of real ones, in the modules of the program under test, for a while.
+
+Entering and leaving cost microseconds, since a machine does both in every rule: where else a function is bound is
+looked up once, and again only after an import.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from types import ModuleType, TracebackType
+from typing import Any
+
+from ordeal.simulate.errors import SimulationError
+
+# What runs a test has its own deadlines and files, which are real.
+MACHINERY = frozenset(
+    {"ordeal", "_ordeal_pytest", "hypothesis", "pytest", "_pytest", "pluggy", "xdist", "execnet", "coverage"}
+)
+
+type Owner = ModuleType | type
+type Named = tuple[ModuleType, str]
+# Where a function is bound, what that owner holds, and what is to stand there.
+type Place = tuple[Owner, str, Mapping[str, Any], Any]
+
+
+def package_of(module_name: str) -> str:
+    """The top-level package of a dotted name."""
+    return module_name.partition(".")[0]
+
+
+class Places:
+    """Where some functions are bound: under their own names, and wherever ``from time import sleep`` put them.
+
+    The standard library is left as it is but for the functions themselves, and so is what runs the test.
+    """
+
+    def __init__(self, replacements: Mapping[Named, Any], *, captured: Mapping[tuple[type, str], Any]) -> None:
+        """``captured`` are static methods of classes which are such a function too."""
+        self._own: list[Place] = [
+            *((module, name, namespace_of(module), put) for (module, name), put in replacements.items()),
+            *((cls, name, namespace_of(cls), staticmethod(put)) for (cls, name), put in captured.items()),
+        ]
+        # Kept, so that the ids of the functions stay theirs.
+        self._functions = [getattr(module, name) for module, name in replacements]
+        self._by_id = dict(zip(map(id, self._functions), replacements.values(), strict=True))
+        self._found: list[Place] = []
+        self.found_at: tuple[int, str | None] | None = None
+
+    def find(self) -> list[Place]:
+        """All places there are now."""
+        mark = modules_mark()
+        if self.found_at != mark:
+            self._found = [*self._own, *self._bound_elsewhere()]
+            self.found_at = mark
+        return self._found
+
+    def _bound_elsewhere(self) -> Iterator[Place]:
+        for name, module in program_modules():
+            if package_of(name) in MACHINERY:
+                continue
+            namespace = namespace_of(module)
+            for bound, value in list(namespace.items()):
+                if id(value) in self._by_id:
+                    yield module, bound, namespace, self._by_id[id(value)]
+
+
+def modules_mark() -> tuple[int, str | None]:
+    """Changes when a module has been imported, and costs nothing."""
+    return len(sys.modules), next(reversed(sys.modules), None)
+
+
+def namespace_of(owner: Owner) -> Mapping[str, Any]:
+    """What a module or a class holds itself, as it is stored."""
+    # Not vars() for a module: one that is loaded lazily would be loaded by it.
+    return vars(owner) if isinstance(owner, type) else object.__getattribute__(owner, "__dict__")
+
+
+def program_modules() -> Iterator[tuple[str, ModuleType]]:
+    """Every imported module that is not of the standard library, with its name."""
+    # The table may hold anything, whatever its type says.
+    modules: list[tuple[str, Any]] = list(sys.modules.items())
+    for name, module in modules:
+        if isinstance(module, ModuleType) and (name == "__main__" or package_of(name) not in sys.stdlib_module_names):
+            yield name, module
+
+
+class Replacement[Simulation]:
+    """A context manager that puts what stands in for functions into their places, and takes it out again.
+
+    Entering gives the simulation. It may be entered again after it was left. What it puts in place acts in all threads;
+    entering and leaving belong in one.
+    """
+
+    def __init__(
+        self,
+        simulation: Simulation,
+        places: Places,
+        *,
+        on_change: Callable[[int], None],
+    ) -> None:
+        """``on_change`` is told +1 when the block is entered and -1 when it is left."""
+        self._simulation = simulation
+        self._places = places
+        self._on_change = on_change
+        self._replaced: list[tuple[Place, Any]] | None = None
+        self._entered_at: tuple[int, str | None] | None = None
+
+    def __enter__(self) -> Simulation:
+        if self._replaced is not None:
+            raise SimulationError("this patch is in place already", hint="call patch() again for a second block")
+        places = self._places.find()
+        self._on_change(1)
+        self._entered_at = self._places.found_at
+        self._replaced = [(place, place[2][place[1]]) for place in places]
+        for owner, attribute, _, replacement in places:
+            setattr(owner, attribute, replacement)
+        return self._simulation
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        replaced, self._replaced = self._replaced or [], None
+        self._on_change(-1)
+        foreign = []
+        for (owner, attribute, namespace, replacement), original in replaced:
+            if namespace.get(attribute) is replacement:
+                setattr(owner, attribute, original)
+            else:
+                foreign.append(f"{owner.__name__}.{attribute}")
+        if modules_mark() != self._entered_at:
+            _restore_in_late_modules(replaced)
+        if foreign and error is None:
+            raise SimulationError(
+                f"something else has replaced {', '.join(foreign)} inside of the patch, and was left in place",
+                hint="undo the other replacement (a fault, a monkeypatch) before the block of patch() ends",
+            )
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Replacement[Simulation]:
+        raise SimulationError(
+            "a patch cannot be copied with its machine",
+            hint="keep the clock or the file system in the machine, and enter its patch() in each rule",
+        )
+
+
+def _restore_in_late_modules(replaced: list[tuple[Place, Any]]) -> None:
+    # A module that ran `from time import sleep` inside of the block took the replacement with it.
+    originals = {id(replacement): original for (_, _, _, replacement), original in replaced}
+    for _, module in program_modules():
+        for bound, value in list(namespace_of(module).items()):
+            if id(value) in originals:
+                setattr(module, bound, originals[id(value)])

@@ -1,0 +1,184 @@
+"""A simulated clock moves when it is told to, fires its timers in order, and copies with what it belongs to."""
+
+from __future__ import annotations
+
+import copy
+import functools
+import math
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from ordeal.errors import OrdealError
+from ordeal.simulate import Clock, SimulationError
+from ordeal.simulate.clock import TIMERS_PER_ADVANCE_MAX
+
+
+class Diary:
+    """Notes what happens when, by a clock of its own."""
+
+    def __init__(self) -> None:
+        self.clock = Clock()
+        self.notes: list[tuple[float, str]] = []
+
+    def note(self, text: str = "") -> None:
+        self.notes.append((self.clock.time(), text))
+
+    def note_every_second(self) -> None:
+        self.note("tick")
+        self.clock.set_timer(1, self.note_every_second)
+
+
+def do_nothing() -> None:
+    """A function that holds on to nothing."""
+
+
+@pytest.fixture
+def diary() -> Diary:
+    return Diary()
+
+
+def test_time_stands_still_until_it_is_moved() -> None:
+    clock = Clock(100)
+    assert clock.time() == clock.time() == 100.0
+    clock.advance(1.5)
+    clock.sleep(2)
+    assert clock.time() == 103.5
+
+
+def test_timers_fire_in_order_of_deadlines_each_at_its_time(diary: Diary) -> None:
+    for delay, text in [(3, "c"), (1, "a"), (2, "b"), (1, "a again"), (9, "late")]:
+        diary.clock.set_timer(delay, functools.partial(diary.note, text))
+    diary.clock.advance(5)
+    assert diary.notes == [(1.0, "a"), (1.0, "a again"), (2.0, "b"), (3.0, "c")]
+    assert diary.clock.time() == 5.0
+    assert diary.clock.pending_timers == 1
+
+
+def test_timer_is_due_at_its_deadline(diary: Diary) -> None:
+    diary.clock.set_timer(2, diary.note)
+    diary.clock.advance(1)
+    assert diary.notes == []
+    diary.clock.advance(1)
+    assert diary.notes == [(2.0, "")]
+
+
+def test_timer_without_delay_fires_at_the_next_advance(diary: Diary) -> None:
+    diary.clock.set_timer(0, diary.note)
+    assert diary.notes == []
+    diary.clock.advance(0)
+    assert diary.notes == [(0.0, "")]
+
+
+def test_timer_may_set_itself_again(diary: Diary) -> None:
+    diary.clock.set_timer(1, diary.note_every_second)
+    diary.clock.advance(3.5)
+    assert diary.notes == [(1.0, "tick"), (2.0, "tick"), (3.0, "tick")]
+
+
+def test_timer_may_sleep(diary: Diary) -> None:
+    diary.clock.set_timer(1, lambda: diary.clock.sleep(10))
+    diary.clock.set_timer(2, diary.note)
+    diary.clock.advance(3)
+    assert diary.notes == [(2.0, "")]
+    assert diary.clock.time() == 11.0
+
+
+def test_error_in_a_timer_leaves_the_clock_at_its_time(diary: Diary) -> None:
+    diary.clock.set_timer(1, [].pop)
+    diary.clock.set_timer(2, diary.note)
+    with pytest.raises(IndexError):
+        diary.clock.advance(5)
+    assert diary.clock.time() == 1.0
+    diary.clock.advance(4)
+    assert diary.notes == [(2.0, "")]
+
+
+def test_cancelled_timer_does_not_fire(diary: Diary) -> None:
+    timers = [diary.clock.set_timer(1, functools.partial(diary.note, text)) for text in "abc"]
+    assert diary.clock.cancel_timer(timers[1])
+    assert not diary.clock.cancel_timer(timers[1])
+    diary.clock.advance(1)
+    assert [text for _, text in diary.notes] == ["a", "c"]
+    assert not diary.clock.cancel_timer(timers[0])
+
+
+def test_timer_that_never_lets_time_pass_is_stopped() -> None:
+    clock = Clock()
+
+    def again() -> None:
+        clock.set_timer(0, again)
+
+    again()
+    with pytest.raises(SimulationError, match=f"{TIMERS_PER_ADVANCE_MAX} timers fired") as caught:
+        clock.advance(1)
+    assert "needs a delay above 0" in str(caught.value)
+
+
+@pytest.mark.parametrize("wrong", [lambda c: c.advance(-1), lambda c: c.sleep(-0.1), lambda c: c.set_timer(-1, c.time)])
+def test_negative_time_is_refused_with_a_hint(wrong: Callable[[Clock], object]) -> None:
+    clock = Clock()
+    with pytest.raises(ValueError, match="must not be negative, got -") as caught:
+        wrong(clock)
+    assert isinstance(caught.value, OrdealError)
+    assert "only goes forward" in str(caught.value)
+    assert (clock.time(), clock.pending_timers) == (0.0, 0)
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, "1", None])
+def test_what_is_no_finite_number_is_refused(value: Any) -> None:
+    with pytest.raises(SimulationError, match="start must be a finite number of seconds"):
+        Clock(value)
+    with pytest.raises(SimulationError, match="seconds must be a finite number of seconds"):
+        Clock().advance(value)
+
+
+def test_copy_has_its_own_time_and_timers(diary: Diary) -> None:
+    diary.clock.set_timer(1, diary.note)
+    diary.clock.set_timer(2, functools.partial(diary.note, "two"))
+    other = copy.deepcopy(diary)
+    other.clock.advance(2)
+    assert other.notes == [(1.0, ""), (2.0, "two")]
+    assert diary.notes == []
+    assert (diary.clock.time(), diary.clock.pending_timers) == (0.0, 2)
+
+
+def test_timer_with_a_method_in_c_is_bound_to_the_copy(diary: Diary) -> None:
+    diary.clock.set_timer(1, functools.partial(diary.notes.append, (0.0, "appended")))
+    diary.clock.set_timer(2, diary.notes.clear)
+    other = copy.deepcopy(diary)
+    diary.clock.advance(1)
+    assert (diary.notes, other.notes) == ([(0.0, "appended")], [])
+    other.clock.advance(2)
+    assert (diary.notes, other.notes) == ([(0.0, "appended")], [])
+
+
+def test_timer_with_a_plain_function_is_copied(diary: Diary) -> None:
+    diary.clock.set_timer(1, time.time)
+    diary.clock.set_timer(1, do_nothing)
+    assert copy.deepcopy(diary).clock.pending_timers == 2
+
+
+@pytest.mark.parametrize("wrap", [lambda f: f, functools.partial, lambda f: functools.partial(map, f)])
+def test_lambda_that_holds_on_to_something_is_not_copied(diary: Diary, wrap: Callable[[Any], Any]) -> None:
+    diary.clock.set_timer(1, wrap(lambda: diary.note("mine")))
+    with pytest.raises(SimulationError, match="cannot be copied with its machine") as caught:
+        copy.deepcopy(diary)
+    assert "bound method" in str(caught.value)
+
+
+def test_lambda_with_a_default_is_not_copied(diary: Diary) -> None:
+    def note(owner: Diary = diary) -> None:
+        owner.note()
+
+    diary.clock.set_timer(1, note)
+    with pytest.raises(SimulationError, match="cannot be copied"):
+        copy.deepcopy(diary)
+
+
+def test_clock_shows_its_state() -> None:
+    clock = Clock(1)
+    clock.set_timer(1, clock.time)
+    assert repr(clock) == "<Clock at 1.0 s, 1 timers>"
