@@ -1,0 +1,144 @@
+"""Property tests from type hints: ``@quickcheck`` over a function whose parameters say what they are.
+
+The module can be called like the function of its name: ``from ordeal import quickcheck`` is both.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from typing import Any, get_type_hints, overload
+
+from hypothesis import given, settings
+from hypothesis.strategies import SearchStrategy
+
+from ordeal.callable_module import make_callable
+from ordeal.errors import ConfigError
+from ordeal.quickcheck import biased
+from ordeal.quickcheck.by_type import strategy_for_type
+
+__all__ = ["biased", "quickcheck", "strategy_for_type"]
+
+Test = Callable[..., Any]
+EXAMPLE = "write for example `def test_sum(xs: list[int]) -> None:`"
+
+
+@overload
+def quickcheck(fn: Test, /) -> Test: ...
+
+
+@overload
+def quickcheck(
+    fn: None = None, /, *, max_examples: int = 100, **overrides: SearchStrategy[Any]
+) -> Callable[[Test], Test]: ...
+
+
+def quickcheck(fn: Test | None = None, /, *, max_examples: int = 100, **overrides: SearchStrategy[Any]) -> Any:
+    """Run a test with arguments made from its type hints; what fails is shrunk and replayed by Hypothesis.
+
+    Use it as ``@quickcheck`` or as ``@quickcheck(max_examples=500, port=st.integers(1, 65535))``. A parameter that has
+    a default and no hint keeps its default. The ``self`` of a method is left alone.
+
+    Args:
+        fn: the test, where nothing else is given.
+        max_examples: how often it is run.
+        overrides: strategies for parameters, by name; they need no hint.
+
+    Raises:
+        ConfigError: a parameter has neither a hint nor an override, or a hint of which no values can be made; an
+            override is no strategy or names no parameter; there is nothing to draw; the test is a coroutine.
+    """
+    if type(max_examples) is not int or max_examples < 1:
+        raise ConfigError(f"quickcheck(max_examples={max_examples!r})", hint="write a whole number from 1")
+    if fn is not None and not callable(fn):
+        raise ConfigError(f"@quickcheck needs a function, got {fn!r}", hint="write @quickcheck above a test")
+
+    def decorate(test: Test) -> Test:
+        strategies = _strategies(test, overrides)
+        plain = _without_defaults(test, set(strategies))
+        checked: Test = settings(max_examples=max_examples)(given(**strategies)(plain))
+        return checked
+
+    return decorate if fn is None else decorate(fn)
+
+
+def _without_defaults(test: Test, drawn: set[str]) -> Test:
+    """``test`` as Hypothesis takes it: no parameter has a default, and those that keep theirs are not seen."""
+    signature = inspect.signature(test)
+    if all(parameter.default is parameter.empty for parameter in signature.parameters.values()):
+        return test
+
+    @functools.wraps(test)
+    def plain(*args: Any, **kwargs: Any) -> Any:
+        return test(*args, **kwargs)
+
+    left = [p for p in signature.parameters.values() if p.name in drawn or p.default is p.empty]
+    parameters = [p.replace(default=p.empty) for p in left]
+    plain.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+    return plain
+
+
+def _strategies(test: Test, overrides: dict[str, SearchStrategy[Any]]) -> dict[str, SearchStrategy[Any]]:
+    name = getattr(test, "__qualname__", repr(test))
+    if inspect.iscoroutinefunction(test):
+        raise ConfigError(f"{name} is a coroutine function", hint="call asyncio.run(...) in a plain test")
+    parameters = _parameters(test)
+    _check_overrides(name, parameters, overrides)
+    hints = _hints(name, test)
+    strategies = {}
+    for parameter in parameters.values():
+        if parameter.name in overrides:
+            strategies[parameter.name] = overrides[parameter.name]
+        elif parameter.name in hints:
+            strategies[parameter.name] = _from_hint(name, parameter.name, hints[parameter.name])
+        elif parameter.default is parameter.empty:
+            raise ConfigError(
+                f"{name}: the parameter {parameter.name!r} has no type hint",
+                hint=f"give it one, or a strategy: @quickcheck({parameter.name}=st.integers())",
+            )
+    if not strategies:
+        raise ConfigError(f"{name} has no parameter to make values for", hint=EXAMPLE)
+    return strategies
+
+
+def _parameters(test: Test) -> dict[str, inspect.Parameter]:
+    """The parameters to be given, without the ``self`` of a method; those of ``*args`` and ``**kwargs`` stay empty."""
+    named = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+    parameters = {name: p for name, p in inspect.signature(test).parameters.items() if p.kind in named}
+    first = next(iter(parameters.values()), None)
+    owner = getattr(test, "__qualname__", "").rpartition(".")[0]
+    if first is not None and first.name in {"self", "cls"} and owner and not owner.endswith("<locals>"):
+        del parameters[first.name]
+    return parameters
+
+
+def _check_overrides(name: str, parameters: dict[str, inspect.Parameter], overrides: dict[str, Any]) -> None:
+    for override, strategy in overrides.items():
+        if override not in parameters:
+            known = ", ".join(parameters) or "none"
+            raise ConfigError(f"{name} has no parameter {override!r}", hint=f"its parameters: {known}")
+        if not isinstance(strategy, SearchStrategy):
+            raise ConfigError(
+                f"{name}: {override}={strategy!r} is no strategy", hint=f"write {override}=st.just({strategy!r})"
+            )
+
+
+def _hints(name: str, test: Test) -> dict[str, Any]:
+    try:
+        return get_type_hints(test, include_extras=True)
+    except NameError as error:
+        raise ConfigError(f"{name}: a type hint cannot be read: {error}", hint="import what it names") from error
+
+
+def _from_hint(name: str, parameter: str, hint: Any) -> SearchStrategy[Any]:
+    try:
+        return strategy_for_type(hint)
+    except ConfigError as error:
+        raise ConfigError(
+            f"{name}: the parameter {parameter!r}: {error.message}",
+            hint=f"give a strategy: @quickcheck({parameter}=st.builds(...))",
+        ) from error
+
+
+make_callable(__name__, quickcheck)

@@ -1,0 +1,335 @@
+"""Pairs: what differs between a system and its model is found, said from both sides, shrunk and replayed."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import pytest
+from hypothesis import strategies as st
+from hypothesis.stateful import Bundle
+
+from ordeal.errors import MachineError
+from ordeal.explore import Explorer
+from ordeal.model import VACUOUS_CALLS, DivergenceError, Pair, VacuousOpWarning, op, same
+from ordeal.trace import replay
+
+from .machines import run
+
+keys = st.integers(0, 5)
+
+
+class Store(dict[Any, Any]):
+    """A correct dictionary."""
+
+
+class Forgets(Store):
+    """Forgets a key when another one is deleted while it has four."""
+
+    def __delitem__(self, key: Any) -> None:
+        super().__delitem__(key)
+        if len(self) == 3:
+            self.popitem()
+
+
+class StorePair(Pair):
+    impl: Any = Store
+    model: Any = dict
+
+    @op(key=keys, value=st.integers())
+    def put(self, key: int, value: int) -> None:
+        self.both("__setitem__", key, value)
+
+    @op()
+    def delete(self, key: int = keys) -> None:  # type: ignore[assignment]
+        self.both("__delitem__", key)
+
+    @op(key=keys)
+    def get(self, key: int) -> None:
+        self.both("get", key)
+
+    def view(self) -> tuple[Any, Any]:
+        return dict(self.impl), self.model
+
+
+class ForgetsPair(StorePair):
+    impl = Forgets
+
+
+class RarelyViewed(ForgetsPair):
+    every = 1000
+
+
+@op()
+def nothing(self: Pair) -> None: ...
+
+
+def pair(system: Any, model: Any, **settings: Any) -> Pair:
+    """A machine of a pair without operations."""
+    sides = {"impl": staticmethod(system), "model": staticmethod(model), "nothing": nothing}
+    made: Pair = type("Made", (Pair,), {**sides, **settings})()
+    return made
+
+
+def difference(machine: Pair, *call: Any) -> str:
+    with pytest.raises(DivergenceError) as caught:
+        machine.both(*call)
+    return str(caught.value)
+
+
+def test_equal_sides_pass_in_both_engines() -> None:
+    run(StorePair)
+    assert Explorer(StorePair).run(max_runs=200).failures == []
+
+
+def test_hypothesis_finds_the_difference() -> None:
+    with pytest.raises((DivergenceError, ExceptionGroup), match=r"the views differ|distinct failures"):
+        run(ForgetsPair, max_examples=300, steps=50)
+
+
+@pytest.mark.parametrize("machine", [ForgetsPair, RarelyViewed])
+def test_the_explorer_finds_shrinks_and_replays_it(machine: type[Pair]) -> None:
+    result = Explorer(machine).run(max_runs=300)
+    failure = result.failures[0]
+    assert failure.trace is not None
+    assert [step.name for step in failure.trace.steps if step.name in {"put", "delete"}] == ["put"] * 4 + ["delete"]
+    assert isinstance(replay(failure.trace), DivergenceError)
+
+
+def test_a_difference_is_said_from_both_sides() -> None:
+    assert difference(pair(lambda: [1], lambda: [2]), "pop") == (
+        "pop(): the system (list) returned 1, but the model (list) returned 2"
+    )
+    assert difference(pair(dict, lambda: {"a": 1}), "pop", "a") == (
+        "pop('a'): the system (dict) raised KeyError: 'a', but the model (dict) returned 1"
+    )
+    assert difference(pair(lambda: {"a": 1}, dict), "pop", "a") == (
+        "pop('a'): the system (dict) returned 1, but the model (dict) raised KeyError: 'a'"
+    )
+
+
+def test_collections_are_compared_item_by_item() -> None:
+    machine = pair(lambda: {"a": 1, "b": 2}, lambda: {"a": 3, "c": 4})
+    assert difference(machine, "copy").splitlines()[1:] == [
+        "  ['a']: 1, in the model 3",
+        "  ['b']: only the system has it, 2",
+        "  ['c']: only the model has it, 4",
+    ]
+    assert difference(pair(lambda: [1, 2], lambda: [1, 3, 4]), "copy").splitlines()[1:] == [
+        "  2 items, in the model 3",
+        "  [1]: 2, in the model 3",
+    ]
+    assert difference(pair(lambda: {1, 2}, lambda: {2, 3}), "copy").splitlines()[1:] == [
+        "  only the system has 1",
+        "  only the model has 3",
+    ]
+    assert difference(pair(lambda: list(range(9)), lambda: [9] * 9), "copy").endswith("\n  and 4 more")
+
+
+def test_views_that_differ_are_said_from_both_sides() -> None:
+    class Differs(Pair):
+        impl, model = list, dict
+        nothing = nothing
+
+        def view(self) -> tuple[Any, Any]:
+            return [1], [2]
+
+    with pytest.raises(DivergenceError) as caught:
+        Differs()._views_agree()
+    assert str(caught.value) == (
+        "after operation the views differ: the system (list) shows [1], but the model (dict) shows [2]\n"
+        "  [0]: 1, in the model 2"
+    )
+
+
+def test_an_error_may_be_of_a_derived_class_or_mapped() -> None:
+    class MissingError(KeyError): ...
+
+    class OtherError(Exception): ...
+
+    class Raises:
+        def __init__(self, error: Exception) -> None:
+            self.error = error
+
+        def get(self) -> None:
+            raise self.error
+
+    assert pair(lambda: Raises(MissingError()), lambda: Raises(KeyError())).both("get") is None
+    assert (
+        pair(lambda: Raises(OtherError()), lambda: Raises(KeyError()), errors={OtherError: LookupError}).both("get")
+        is None
+    )
+    other = pair(lambda: Raises(OtherError("x")), lambda: Raises(KeyError("k")))
+    assert difference(other, "get") == (
+        "get(): the system (Raises) raised OtherError: x, but the model (Raises) raised KeyError: 'k'"
+    )
+    failed = pair(lambda: Raises(AssertionError("inside")), lambda: Raises(AssertionError("inside")))
+    with pytest.raises(AssertionError, match=r"^inside$"):
+        failed.both("get")
+
+
+def test_each_side_gets_arguments_of_its_own() -> None:
+    machine = pair(list, list)
+    machine.both("append", [1])
+    machine.both(lambda side: side[0].append(2))
+    assert machine.impl == machine.model == [[1, 2]]
+
+
+def test_iterators_are_read_and_what_returns_itself_is_equal() -> None:
+    class Chained(list[int]):
+        def then(self) -> Chained:
+            return self
+
+        def __eq__(self, other: object) -> bool:
+            return self is other
+
+        __hash__ = None
+
+    pair(Chained, Chained).both("then")
+    assert pair(lambda: {1: 2}, lambda: {1: 2}).both("values") == [2]
+    assert pair(lambda: [1], lambda: [1]).both("__iter__") == [1]
+
+
+def test_coroutines_are_awaited() -> None:
+    class Remote:
+        async def get(self) -> int:
+            return 1
+
+    class Local:
+        def get(self) -> int:
+            return 1
+
+    machine = pair(Remote, Local)
+    try:
+        assert machine.both("get") == 1
+    finally:
+        machine.teardown()
+
+
+def test_match_compares_by_its_own_rule() -> None:
+    machine = pair(list, list)
+    assert machine.match(lambda: 1.0, lambda: 1.01, equal=lambda a, b: abs(a - b) < 0.1) == 1.0
+    with pytest.raises(DivergenceError, match=r"operation: the system .* returned 1, but the model .* returned 2"):
+        machine.match(lambda: 1, lambda: 2)
+
+
+def test_equality_is_that_of_python_but_for_nan_and_truth() -> None:
+    nan = float("nan")
+    for ours, theirs in [(nan, float("nan")), ([nan], [float("nan")]), (1, 1.0), ({1: (nan,)}, {1: (float("nan"),)})]:
+        assert same(ours, theirs)
+    for ours, theirs in [(1, True), ([1], (1,)), ({1: 0}, {1: False}), ([1], [1, 2]), (nan, 1)]:
+        assert not same(ours, theirs)
+
+
+def test_nothing_is_added_to_a_target_when_both_raise() -> None:
+    class Stack(Pair):
+        impl, model = list, list
+        taken: Any = Bundle("taken")
+        seen: list[Any] = []  # noqa: RUF012
+
+        @op(target=taken)
+        def pop(self) -> Any:
+            return self.both("pop")
+
+        @op(value=keys)
+        def push(self, value: int) -> None:
+            self.both("append", value)
+
+        @op(value=taken)
+        def use(self, value: int) -> None:
+            self.seen.append(value)
+
+    run(Stack)
+    assert Stack.seen
+    assert None not in Stack.seen
+
+
+class NeverThere(Pair):
+    impl: Any = Store
+    model: Any = dict
+
+    @op(key=keys)
+    def delete(self, key: int) -> None:
+        self.both("__delitem__", key)
+
+    @op(key=keys)
+    def put(self, key: int) -> None:
+        self.both("__setitem__", -1 - key, 0)
+
+    def view(self) -> tuple[Any, Any]:
+        return dict(self.impl), self.model
+
+
+def test_an_operation_without_any_effect_is_told_of_once() -> None:
+    machine = NeverThere()
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        for _ in range(2 * VACUOUS_CALLS):
+            machine.delete(key=1)
+            machine.put(key=1)
+    assert [(w.category, str(w.message)) for w in seen] == [
+        (
+            VacuousOpWarning,
+            (
+                "vacuous op: NeverThere.delete was called 200 times and never changed or returned anything; "
+                "choose arguments that the system knows"
+            ),
+        )
+    ]
+
+
+class Unfinished(Pair):
+    impl = Store
+
+
+class Unmade(Pair):
+    impl, model = Store, 3
+
+
+def _set(**settings: Any) -> Any:
+    return type("Wrong", (Pair,), {"nothing": nothing, **settings})
+
+
+def _without_strategy() -> Any:
+    @op()
+    def put(self: Pair, key: int) -> None: ...
+
+    return put
+
+
+@pytest.mark.parametrize(
+    ("use", "message", "hint"),
+    [
+        (
+            Unfinished,
+            "Unfinished.model is missing",
+            "write for example `impl, model = MyCache, dict` in the class body",
+        ),
+        (
+            Unmade,
+            "Unmade.model is 3, which makes nothing",
+            "write for example `impl, model = MyCache, dict` in the class body",
+        ),
+        (lambda: _set(every=0), "Wrong.every is 0", "write a whole number from 1"),
+        (
+            lambda: _set(errors=[KeyError]),
+            "Wrong.errors is [<class 'KeyError'>], not exceptions by exceptions",
+            "write the system's on the left: errors = {NotFoundError: KeyError}",
+        ),
+        (lambda: op()(3), "@op() needs a method, got 3", "write @op(...) above a `def`"),
+        (
+            _without_strategy,
+            "_without_strategy.<locals>.put: the parameter 'key' has no strategy",
+            "write @op(key=st.integers()), or the like",
+        ),
+        (
+            lambda: _set(impl=list, model=list, view=lambda self: 1)()._views_agree(),
+            "Wrong.view() returned 1, not a pair",
+            "return two values: what the system shows, and what the model shows",
+        ),
+    ],
+)
+def test_wrong_use(use: Any, message: str, hint: str) -> None:
+    with pytest.raises(MachineError) as caught:
+        use()
+    assert (caught.value.message, caught.value.hint) == (message, hint)
