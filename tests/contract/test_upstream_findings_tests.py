@@ -198,9 +198,13 @@ def names_in(source: str) -> list[str]:
     return [node.name for node in ast.parse(source).body if isinstance(node, ast.FunctionDef)]
 
 
+#: An editable install is found by an import hook, which is there before pytest can rewrite its asserts.
+EDITABLE = "ignore::pytest.PytestAssertRewriteWarning"
+
+
 def outcomes(project: Project, *options: str) -> dict[str, str]:
     """What pytest, in a process of its own, says of each test."""
-    quiet = ("-p", "no:cacheprovider", "-W", "error", "-rA", "--tb=no", "-q")
+    quiet = ("-p", "no:cacheprovider", "-W", "error", "-W", EDITABLE, "-rA", "--tb=no", "-q")
     done = project.python("-m", "pytest", *quiet, *options)
     return {name: word for word, name in re.findall(r"^(PASSED|FAILED) \w+\.py::(\w+)", done.stdout, re.MULTILINE)}
 
