@@ -89,7 +89,8 @@ def _replay_verdict(trace: Trace, result: Rerun) -> list[str]:
     return ["The trace fails differently now:", f"  recorded: {recorded}", f"  now: {describe_error(result.error)}"]
 
 
-def _recorded_error(failure: TraceFailure) -> str:
+def recorded_error(failure: TraceFailure) -> str:
+    """Return the type and the whole message of a recorded failure."""
     return f"{failure.error_type}: {failure.error_message}" if failure.error_message else failure.error_type
 
 
@@ -158,5 +159,5 @@ def _about(trace: Trace, trace_path: str, status: str) -> dict[str, object]:
         "run_id": trace.run_id,
         "rng_seed": trace.seed,
         "trace_steps": len(trace.taken_steps()),
-        "recorded_error": None if trace.failure is None else _recorded_error(trace.failure),
+        "recorded_error": None if trace.failure is None else recorded_error(trace.failure),
     }

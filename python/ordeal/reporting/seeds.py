@@ -7,13 +7,14 @@ from collections.abc import Sequence
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
+from ordeal.reporting.pytest_seeds import recorded_failure
+from ordeal.reporting.replay import recorded_error
 from ordeal.reporting.words import (
     JSON_MESSAGE_CHARS_MAX,
     JSON_SCHEMA_VERSION,
     MESSAGE_CHARS_MAX,
     counted,
     describe_error,
-    error_line,
     error_message,
     indented,
     one_line,
@@ -24,7 +25,6 @@ from ordeal.reporting.words import (
 if TYPE_CHECKING:
     from ordeal.result import SeedOutcome
     from ordeal.seed_corpus import SeedReplay
-    from ordeal.trace_file import Trace
 
 
 def seeds_header(number: int, folder: Path, *, exists: bool) -> str:
@@ -48,20 +48,8 @@ def seed_line(replay: SeedReplay) -> str:
         return f"  fixed       {what}" if not replay.reason else f"  outdated    {what} — {_outdated(replay)}"
     if replay.status.value == "reproduced":
         return f"  REPRODUCES  {what} — {describe_error(replay.error)}"
-    recorded = _recorded_line(replay.trace)
+    recorded = recorded_failure(replay.trace)
     return f"  DIFFERENT   {what} — fails differently: {describe_error(replay.error)}; recorded: {recorded}"
-
-
-def _recorded_line(trace: Trace) -> str:
-    failure = trace.failure
-    assert failure is not None, "a seed without a failure is not loaded"
-    return error_line(failure.error_type, failure.error_message)
-
-
-def _recorded_error(trace: Trace) -> str:
-    failure = trace.failure
-    assert failure is not None, "a seed without a failure is not loaded"
-    return f"{failure.error_type}: {failure.error_message}"
 
 
 def _outdated(replay: SeedReplay) -> str:
@@ -110,7 +98,7 @@ def _seed_record(replay: SeedReplay) -> dict[str, Any]:
         "status": replay.status.value,
         "test_class": None if trace is None else trace.test_class,
         "trace_steps": None if trace is None else len(trace.taken_steps()),
-        "recorded_error": None if trace is None else _recorded_error(trace),
+        "recorded_error": None if trace is None or trace.failure is None else recorded_error(trace.failure),
         "error_type": None if error is None else type(error).__name__,
         "error_message": None if error is None else error_message(error)[:JSON_MESSAGE_CHARS_MAX],
         "reason": replay.reason,
