@@ -8,6 +8,8 @@ import pytest
 
 from .projects import Project
 
+pytestmark = pytest.mark.slow
+
 VAULT = {
     "vault.py": """
         LIGHT = {"is_on": True}

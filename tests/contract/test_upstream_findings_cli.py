@@ -12,6 +12,8 @@ import pytest
 
 from .projects import Project
 
+pytestmark = pytest.mark.slow
+
 QUEUE = {
     "queueing/__init__.py": "",
     "queueing/queue.py": """

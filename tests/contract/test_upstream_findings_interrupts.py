@@ -11,6 +11,8 @@ import pytest
 
 from .projects import CLI_TIME_LIMIT_S, Project, environment
 
+pytestmark = pytest.mark.slow
+
 PROJECT = {
     "chaos.py": """
         import time

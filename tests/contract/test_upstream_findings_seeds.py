@@ -12,6 +12,8 @@ from ordeal.trace import Trace
 
 from .projects import Project
 
+pytestmark = pytest.mark.slow
+
 TILL = {
     "till/__init__.py": """
         class Till:

@@ -14,6 +14,8 @@ from ordeal.trace import Trace, generate_tests
 
 from .projects import Project, explore
 
+pytestmark = pytest.mark.slow
+
 STORE = """
     def look(number):
         if number > 3:

@@ -25,6 +25,8 @@ from ordeal.trace_file import Trace
 
 from .monitored import MakeModule
 
+pytestmark = pytest.mark.slow
+
 # Fails here; does what a test says in a fresh process.
 MACHINE = """
 import os, subprocess, sys, time

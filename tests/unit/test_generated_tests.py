@@ -22,6 +22,8 @@ from ordeal.explore import Explorer
 from ordeal.generated_tests import pack, replay_packed, unpack
 from ordeal.trace import Trace, TraceFailure, TraceStep, generate_tests
 
+pytestmark = pytest.mark.slow
+
 PROJECT = {
     "shelf/__init__.py": "",
     "shelf/store.py": """\

@@ -17,6 +17,8 @@ import ordeal.quickcheck
 from ordeal.errors import ConfigError
 from ordeal.quickcheck import biased, quickcheck, strategy_for_type
 
+pytestmark = pytest.mark.slow
+
 QUICK = settings(max_examples=2000, database=None, derandomize=True, suppress_health_check=list(HealthCheck))
 
 UserId = NewType("UserId", int)

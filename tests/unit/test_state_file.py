@@ -10,7 +10,7 @@ import struct
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -152,6 +152,7 @@ def jars(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow
 class TestGoingOn:
     @pytest.mark.parametrize("rule_swarm", [False, True])
     def test_the_shop_gives_the_same_bytes_with_and_without_a_break(self, tmp_path: Path, rule_swarm: bool) -> None:
@@ -368,11 +369,10 @@ class TestHostileContent:
             lambda header: header["monitor"].update(touched=["first"]),
         ],
     )
-    def test_a_damaged_header_is_refused(self, jars: Path, change: Callable[[dict[str, Any]], object]) -> None:
-        path = self.saved(jars)
-        rewrite(path, change)
+    def test_a_damaged_header_is_refused(self, saved: Path, change: Callable[[dict[str, Any]], object]) -> None:
+        rewrite(saved, change)
         with pytest.raises(StateError, match="is damaged"):
-            self.explorer(jars).run(max_runs=100, resume_from=path)
+            self.explorer(saved.parent).run(max_runs=100, resume_from=saved)
 
     @pytest.mark.parametrize(
         "change",
@@ -385,26 +385,35 @@ class TestHostileContent:
             lambda header: header.update(rule_files={"make": [-1, 10**6], "gone": [0]}),
         ],
     )
-    def test_what_fits_nothing_is_left_out(self, jars: Path, change: Callable[[dict[str, Any]], object]) -> None:
-        path = self.saved(jars)
-        rewrite(path, change)
-        assert self.explorer(jars).run(max_runs=70, resume_from=path, shrink=False).total_runs == 70
+    def test_what_fits_nothing_is_left_out(self, saved: Path, change: Callable[[dict[str, Any]], object]) -> None:
+        rewrite(saved, change)
+        assert self.explorer(saved.parent).run(max_runs=70, resume_from=saved, shrink=False).total_runs == 70
 
-    @pytest.fixture(autouse=True)
-    def _importable(self, jars: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.syspath_prepend(jars)
-        monkeypatch.delitem(sys.modules, "jars", raising=False)
+    @pytest.fixture(scope="class")
+    @classmethod
+    def folder(cls, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+        folder = tmp_path_factory.mktemp("hostile")
+        (folder / "jars.py").write_text(JARS)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.syspath_prepend(folder)
+            patch.delitem(sys.modules, "jars", raising=False)
+            state = folder / "state"
+            assert cls.explorer(folder).run(max_runs=60, save_state_to=state, shrink=False).failures
+            yield folder
+
+    @pytest.fixture
+    def saved(self, folder: Path) -> Iterator[Path]:
+        """A state that is what it should be, and again so for the next test."""
+        state = folder / "state"
+        content = state.read_bytes()
+        yield state
+        state.write_bytes(content)
 
     @staticmethod
     def explorer(folder: Path) -> Explorer:
         __import__("jars")
         assert sys.modules["jars"].__file__ == str(folder / "jars.py")
         return Explorer(sys.modules["jars"].Jars, target_modules=["jars"], rule_swarm=True)
-
-    def saved(self, folder: Path) -> Path:
-        path = folder / "state"
-        assert self.explorer(folder).run(max_runs=60, save_state_to=path, shrink=False).failures
-        return path
 
 
 class TestChangedMachines:

@@ -22,6 +22,8 @@ from ordeal.strategies import (
     nan_floats,
 )
 
+pytestmark = pytest.mark.slow
+
 QUICK = settings(max_examples=2000, database=None, derandomize=True, suppress_health_check=list(HealthCheck))
 
 
