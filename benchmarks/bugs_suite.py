@@ -55,6 +55,7 @@ PUZZLES = [
         options_without={"checkpoint_strategy": "uniform"},
     ),
     Puzzle("state_hash", "hidden_progress:ToldProgress", machine_without="hidden_progress:HiddenProgress"),
+    Puzzle("distances", "far_limit:ToldDistance", machine_without="far_limit:FarLimit"),
     Puzzle("bundles", "handed_out:HandedOut", machine_without="handed_out:Guessed"),
 ]
 
@@ -118,8 +119,8 @@ def cells(searches: list[Search]) -> list[str]:
 
 def row(puzzle: Puzzle, seeds: list[int]) -> list[str]:
     """The table row of a puzzle."""
-    machine = load_class(f"tests.puzzles.{puzzle.machine}")
-    without = load_class(f"tests.puzzles.{puzzle.machine_without or puzzle.machine}")
+    machine: Any = load_class(f"tests.puzzles.{puzzle.machine}")
+    without: Any = load_class(f"tests.puzzles.{puzzle.machine_without or puzzle.machine}")
     return [
         f"{machine.__name__}: {puzzle.capability}",
         *cells([explore(machine, rng_seed, puzzle.options) for rng_seed in seeds]),

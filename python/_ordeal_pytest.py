@@ -39,7 +39,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--chaos-seed",
         type=_chaos_seed,
         metavar="INT",
-        help="Seed of Hypothesis, buggify and the random generators (default: Hypothesis draws its own)",
+        help="Seed of Hypothesis, buggify and the random generators (default: they follow --ordeal-seed)",
     )
     group.addoption(
         "--buggify-prob",
@@ -59,7 +59,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help=f"Do not replay the saved seeds (default: replay all in {CORPUS_DIR})",
     )
+    group.addoption(
+        "--ordeal-seed",
+        metavar="SEED",
+        help="Have all chance follow this number, git commit, `last` seed or `fresh` one (default: only `ordeal_rng`)",
+    )
     parser.addini("ordeal_seeds", "Replay the saved seeds of ordeal in every run", type="bool", default=True)
+    parser.addini(
+        "ordeal_seed", "What --ordeal-seed is when neither it nor ORDEAL_SEED or TEST_SEED is given", default=""
+    )
 
 
 def _chaos_seed(text: str) -> int:
@@ -121,6 +129,8 @@ def pytest_configure(config: pytest.Config) -> None:
         _register(config, "pytest_seeds", config, corpora)
     if chaos:
         _register(config, "pytest_chaos", config)
+    if chaos or _is_seeded(config):
+        _session_seed(config)
 
 
 def _folders(config: pytest.Config) -> list[Path]:
@@ -174,10 +184,11 @@ def _identity(folder: Path) -> object:
     return found.st_dev, found.st_ino
 
 
-def _register(config: pytest.Config, module: str, *arguments: Any) -> None:
-    """Register ``make_plugin(*arguments)`` of a module of the package, which is imported for that."""
+def _register(config: pytest.Config, module: str, *arguments: Any) -> Any:
+    """Register ``make_plugin(*arguments)`` of a module of the package, which is imported for that, and return it."""
     plugin = importlib.import_module(f"ordeal.{module}").make_plugin(*arguments)
     config.pluginmanager.register(plugin, f"ordeal.{module}")
+    return plugin
 
 
 # The configuration file
@@ -250,17 +261,63 @@ def _setting(settings: dict[str, Any], section: str, key: str) -> Any:
     return table.get(key) if isinstance(table, dict) else None
 
 
+# The seed of the session
+
+
+def _is_seeded(config: pytest.Config) -> bool:
+    """Whether a seed is given; in a worker of xdist, by its controller."""
+    if config.getoption("ordeal_seed") is not None or "ordeal_seed" in getattr(config, "workerinput", {}):
+        return True
+    elsewhere = (os.environ.get("ORDEAL_SEED", ""), os.environ.get("TEST_SEED", ""), config.getini("ordeal_seed"))
+    return any(text.strip() for text in elsewhere)
+
+
+def _session_seed(config: pytest.Config) -> Any:
+    """The plugin that has chance follow the seed; a run gets it when something first asks for a seed."""
+    plugin = config.pluginmanager.get_plugin("ordeal.pytest_session_seed")
+    return _register(config, "pytest_session_seed", config) if plugin is None else plugin
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    """Have all workers of xdist draw from one seed."""
+    _session_seed(node.config).tell(node)
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Notice a program that has asked for the seed without the fixture."""
+    seed: Any = sys.modules.get("ordeal.seed")
+    if seed is not None and seed.asked() is not None:
+        _session_seed(session.config).notice_use()
+
+
+@pytest.fixture
+def ordeal_rng(request: pytest.FixtureRequest) -> Any:
+    """A random.Random of the test's own, which starts from the session's seed and the test's node id."""
+    return _session_seed(request.config).rng(request.node)
+
+
 # Tests that need --chaos
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Skip the tests marked ``chaos`` unless they were asked for."""
+    """Skip the tests marked ``chaos`` unless they were asked for, and prepare for those that draw from a seed."""
+    if any("ordeal_rng" in getattr(item, "fixturenames", ()) for item in items):
+        _session_seed(config)
     if config.getoption("chaos"):
         return
     skip = pytest.mark.skip(reason=SKIP_REASON)
     for item in items:
         if item.get_closest_marker("chaos") is not None:
             item.add_marker(skip, append=False)
+
+
+def pytest_report_teststatus(report: pytest.TestReport) -> tuple[str, str, str] | None:
+    """With ``-v``, say beside PASSED how many cases an exhaustive test ran."""
+    if report.when != "call" or not report.passed:
+        return None
+    cases = next((value for name, value in report.user_properties if name == "ordeal_cases"), None)
+    return None if cases is None else ("passed", ".", f"PASSED ({cases})")
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:

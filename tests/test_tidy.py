@@ -20,30 +20,53 @@ FUNCTION_LINES_MAX = 70
 # The facade from the ground up: a module imports only from the lines above its own.
 LAYERS: list[set[str]] = [
     {"_native", "bucket", "callable_module", "code_layout", "draws", "errors", "literals", "rule_timeout", "watchdog"},
-    {"gate", "invariants", "outcome", "properties", "reporting", "strategies"},
+    {"gate", "invariants", "outcome", "properties", "reporting", "seed", "strategies"},
     {"assertions", "buggify", "quickcheck"},
-    {"buggify_draws", "chaos_mode", "simulate"},
+    {"buggify_draws", "chaos_mode", "global_generators", "simulate"},
     {"untrusted_json"},
-    {"_hypothesis", "class_path", "code_imports", "config", "faults", "result", "seed_paths", "targets", "trace_file"},
-    {"chaos", "gaps", "recorder", "state_file", "target_digests"},
-    {"driver", "model", "snapshot", "tracer"},
-    {"lowering", "machine", "replayer", "value_choices"},
+    {
+        "_hypothesis",
+        "assertion_sites",
+        "code_imports",
+        "config",
+        "faults",
+        "result",
+        "seed_paths",
+        "targets",
+        "trace_file",
+    },
+    {"swarm"},
+    {"weighed_rules"},
+    {
+        "chaos",
+        "gaps",
+        "property_store",
+        "property_watch",
+        "recorder",
+        "state_file",
+        "stateful",
+        "target_digests",
+    },
+    {"class_path", "driver", "model", "site_catalog", "snapshot", "tracer"},
+    {"exhaustive_progress", "finite", "lowering", "machine", "replayer", "value_choices"},
     {"bench", "example_database", "findings", "path_shrinking"},
     {"rerun", "saver"},
     {"seed_corpus"},
     {"class_seeds", "fresh_process", "replay_child"},
-    {"exploration", "generated_tests"},
+    {"exhaustive", "exploration", "generated_tests", "small_scope"},
     {"explore", "pytest_projects", "trace"},
-    {"__init__", "cli", "pytest_chaos", "pytest_seeds", "pytest_timeouts"},
+    {"__init__", "cli", "pytest_chaos", "pytest_seeds", "pytest_session_seed", "pytest_timeouts"},
     {"__main__"},
 ]
 TALKERS = ("python/ordeal/reporting/", "python/ordeal/cli/")
 # Hypothesis hands a Random to the strategies that ask for one, faults draw from one, and --chaos-seed is for the one
-# of the program; all of them are seeded there.
+# of the program; all of them are seeded there. The seed of a session may be drawn by chance, and seeds all others.
 CHANCE_IN_PYTHON = {
     "python/ordeal/_hypothesis.py",
     "python/ordeal/faults/randomness.py",
+    "python/ordeal/global_generators.py",
     "python/ordeal/pytest_chaos.py",
+    "python/ordeal/seed.py",
 }
 
 # Runs the test functions that it has just written, from literals and the names of a class in memory, to see that they

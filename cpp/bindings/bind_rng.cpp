@@ -11,6 +11,7 @@ void bind_rng(py::module_& m) {
   py::class_<Rng>(m, "Rng")
       .def(py::init([](std::uint64_t seed, const std::string& stream) { return Rng::stream(seed, stream); }),
            py::arg("seed"), py::arg("stream"))
+      .def("random", &Rng::unit)
       .def("chance", &Rng::chance, py::arg("p"));
 }
 

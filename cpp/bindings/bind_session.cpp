@@ -1,10 +1,14 @@
 // Binds Session and Replay, the two scripts that a driver of runs can follow.
+#include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "bindings/bindings.h"
+#include "bindings/operation_cast.h"
+#include "core/error.h"
 #include "core/replay.h"
 #include "core/session.h"
 
@@ -14,12 +18,25 @@ namespace {
 // One small int a step instead of an object: kind in the low three bits, target above.
 std::uint32_t packed(NextStep step) noexcept { return (step.target << 3U) | static_cast<std::uint32_t>(step.kind); }
 
+SwarmLaw parse_law(const std::string& name) {
+  static const std::map<std::string, SwarmLaw, std::less<>> kLaws{{"off", SwarmLaw::kOff},
+                                                                  {"coins", SwarmLaw::kCoins},
+                                                                  {"sizes", SwarmLaw::kSizes},
+                                                                  {"hypothesis", SwarmLaw::kHypothesis}};
+  const auto found = kLaws.find(name);
+  if (found == kLaws.end()) {
+    throw ConfigError("the swarm law \"" + name + "\" is unknown; it must be off, coins, sizes or hypothesis");
+  }
+  return found->second;
+}
+
 std::unique_ptr<Session> make_session(const std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>& shape,
                                       std::shared_ptr<CoverageMap> coverage, std::uint64_t seed,
                                       std::size_t max_checkpoints, double checkpoint_prob,
                                       const std::string& checkpoint_strategy, double fault_toggle_prob,
                                       double seed_mutation_prob, std::uint32_t steps_per_run, bool rule_swarm,
-                                      bool fault_swarm, bool pair_features) {
+                                      const std::string& swarm, const std::vector<OperationFields>& operations,
+                                      bool pair_features) {
   const auto [rules, initializers, faults] = shape;
   return std::make_unique<Session>(MachineShape{.rules = rules, .initializers = initializers, .faults = faults},
                                    SessionOptions{.seed = seed,
@@ -30,18 +47,18 @@ std::unique_ptr<Session> make_session(const std::tuple<std::uint32_t, std::uint3
                                                   .seed_mutation_prob = seed_mutation_prob,
                                                   .steps_per_run = steps_per_run,
                                                   .rule_swarm = rule_swarm,
-                                                  .fault_swarm = fault_swarm,
+                                                  .swarm = parse_law(swarm),
+                                                  .operations = to_operations(operations),
                                                   .pair_features = pair_features},
                                    std::move(coverage));
 }
 
 // Null when the run has no configuration of its own.
 py::object configuration(const Session& session) {
-  if (session.plan().swarm == RunPlan::kNoSwarm) {
+  if (!session.draws_rules()) {
     return py::none();
   }
-  const SwarmConfiguration& drawn = session.swarm().configuration(session.plan().swarm);
-  return py::make_tuple(drawn.rules, drawn.faults);
+  return py::make_tuple(session.configuration().rules, session.configuration().faults);
 }
 
 py::dict swarm_counts(const Session& session) {
@@ -72,7 +89,7 @@ void bind_session(py::module_& m) {
       .def(py::init(&make_session), py::arg("shape"), py::arg("coverage"), py::kw_only(), py::arg("seed"),
            py::arg("max_checkpoints"), py::arg("checkpoint_prob"), py::arg("checkpoint_strategy"),
            py::arg("fault_toggle_prob"), py::arg("seed_mutation_prob"), py::arg("steps_per_run"), py::arg("rule_swarm"),
-           py::arg("fault_swarm"), py::arg("pair_features"))
+           py::arg("swarm"), py::arg("operations"), py::arg("pair_features"))
       .def("begin_run", &Session::begin_run)
       .def("restored", &Session::restored)
       .def("next", [](Session& self) { return packed(self.next()); })
@@ -80,19 +97,21 @@ void bind_session(py::module_& m) {
       // Edges and other features of the step, packed as edges * 2^32 + features: 0 is the usual answer.
       .def(
           "done",
-          [](Session& self, std::uint64_t state_hash) {
-            const StepNews news = self.done(state_hash);
+          [](Session& self, std::uint64_t state_hash, std::uint32_t nearer) {
+            const StepNews news = self.done(state_hash, nearer);
             return (static_cast<std::uint64_t>(news.edges) << 32U) | news.features;
           },
-          py::arg("state_hash") = 0)
+          py::arg("state_hash") = 0, py::arg("nearer") = 0)
       .def("keep",
            [](Session& self) {
              const Kept kept = self.keep();
              return py::make_tuple(kept.id, kept.evicted);
            })
+      .def("supersede", &Session::supersede, py::arg("checkpoint"), py::arg("by"))
       .def("end_run", &Session::end_run)
       .def("direct_swarm", &Session::direct_swarm, py::arg("rules"))
       .def("configuration", &configuration)
+      .def_property_readonly("weights", &Session::weights)
       .def("swarm_counts", &swarm_counts)
       .def_property_readonly("plan", &Session::plan)
       .def_property_readonly("running", &Session::running)

@@ -22,6 +22,9 @@ PYBIND11_MODULE(_native, m) {
   ordeal::bindings::bind_shrinker(m);
   ordeal::bindings::bind_fault_ablation(m);
   ordeal::bindings::bind_monitor(m);
+  ordeal::bindings::bind_odometer(m);
   ordeal::bindings::bind_gate(m);
+  ordeal::bindings::bind_graph_copy(m);
   ordeal::bindings::bind_rng(m);
+  ordeal::bindings::bind_op_weights(m);
 }

@@ -135,6 +135,17 @@ void Corpus::decay(std::uint64_t id) {
   }
 }
 
+void Corpus::hand_over(std::uint64_t from, std::uint64_t to) {
+  const auto giver = slot_of_.find(from);
+  const auto taker = slot_of_.find(to);
+  if (giver == slot_of_.end() || taker == slot_of_.end()) {
+    return;
+  }
+  const double given = slots_[giver->second]->energy - kEnergyFloor;
+  set_energy(taker->second, slots_[taker->second]->energy + given);
+  set_energy(giver->second, kEnergyFloor);
+}
+
 void Corpus::set_energy(std::size_t slot, double energy) {
   slots_[slot]->energy = energy;
   tree_.set(slot, energy);

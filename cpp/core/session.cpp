@@ -34,10 +34,28 @@ SessionOptions checked(const SessionOptions& options) {
   return options;
 }
 
+void check_between(const char* what, std::uint32_t value, std::uint32_t max) {
+  if (value < 1 || value > max) {
+    throw ConfigError(std::string(what) + " is " + std::to_string(value) + "; it must be between 1 and " +
+                      std::to_string(max));
+  }
+}
+
 void check_count(const char* what, std::uint32_t count) {
   if (count > MachineShape::kTargetsMax) {
     throw ConfigError("the machine has " + std::to_string(count) + " " + what + "; at most " +
                       std::to_string(MachineShape::kTargetsMax) + " are possible");
+  }
+}
+
+void check_operations(const std::vector<Operation>& operations, std::uint32_t rules) {
+  if (!operations.empty() && operations.size() != rules) {
+    throw ConfigError("the machine has " + std::to_string(rules) + " rules, but " + std::to_string(operations.size()) +
+                      " are weighted");
+  }
+  for (const Operation& operation : operations) {
+    check_between("a cap", operation.cap, Operation::kWeightMax);
+    check_between("a weight", operation.base, Operation::kBaseMax);
   }
 }
 
@@ -57,7 +75,7 @@ std::uint32_t step_code(const TapeStep& step) noexcept {
 
 }  // namespace
 
-Session::Session(MachineShape shape, SessionOptions options, std::shared_ptr<CoverageMap> coverage)
+Session::Session(MachineShape shape, const SessionOptions& options, std::shared_ptr<CoverageMap> coverage)
     : shape_(checked(shape)),
       options_(checked(options)),
       coverage_(std::move(coverage)),
@@ -67,6 +85,8 @@ Session::Session(MachineShape shape, SessionOptions options, std::shared_ptr<Cov
       source_(tape_),
       faults_on_(shape.faults, false) {
   ORDEAL_CHECK(coverage_ != nullptr, "a session needs a coverage map");
+  check_operations(options_.operations, shape.rules);
+  options_.operations.resize(shape.rules);
 }
 
 // A stream of its own for every run, here and below: what one run draws shifts nothing in the next.
@@ -87,6 +107,7 @@ RunPlan Session::begin_run() {
   faults_on_.assign(shape_.faults, false);
   previous_code_ = 0;
   run_edges_ = 0;
+  run_nearer_ = 0;
   rejected_ = false;
   coverage_->begin_run();
   // What ran between two runs (a replay to confirm a failure) is seen, but no run's merit.
@@ -109,24 +130,73 @@ void Session::choose_start() {
   plan_.prefix_steps = prefix_.size();
 }
 
+bool Session::draws_rules() const noexcept {
+  return plan_.swarm != RunPlan::kNoSwarm || options_.swarm == SwarmLaw::kSizes ||
+         options_.swarm == SwarmLaw::kHypothesis;
+}
+
 void Session::choose_configuration() {
-  rules_.resize(shape_.rules);
-  std::iota(rules_.begin(), rules_.end(), 0U);
-  rules_active_ = rules_.size();
-  std::vector<bool> faults(shape_.faults, true);
+  // A stream of its own, so that nothing of it has to be remembered from run to run.
+  Rng rng = Rng::stream(options_.seed, "op weights", plan_.run_id);
+  configuration_ = draw_configuration(rng);
+  for (std::size_t rule = 0; rule < shape_.rules; ++rule) {
+    configuration_.rules[rule] = configuration_.rules[rule] || options_.operations[rule].always_on;
+  }
+  weights_ = weights_of_run(rng);
+  apply_configuration();
+}
+
+SwarmConfiguration Session::draw_configuration(Rng& rng) {
   if (options_.rule_swarm && shape_.rules + shape_.faults > 1) {
     plan_.swarm = swarm_.draw(schedule_);
-    const SwarmConfiguration& configuration = swarm_.configuration(plan_.swarm);
-    const auto is_active = [&](std::uint32_t rule) { return static_cast<bool>(configuration.rules[rule]); };
-    const auto inactive = std::ranges::stable_partition(rules_, is_active);
-    rules_active_ = rules_.size() - inactive.size();
-    faults = configuration.faults;
-  } else if (options_.fault_swarm && shape_.faults > 1) {
-    faults = draw_faults();
+    return swarm_.configuration(plan_.swarm);
   }
+  SwarmConfiguration drawn{std::vector<bool>(shape_.rules, true), std::vector<bool>(shape_.faults, true)};
+  if (options_.swarm == SwarmLaw::kCoins && shape_.faults > 1) {
+    drawn.faults = draw_faults();
+  } else if (options_.swarm == SwarmLaw::kSizes) {
+    drawn = {draw_kept(rng, options_.operations), draw_by_size(rng, shape_.faults)};
+  } else if (options_.swarm == SwarmLaw::kHypothesis) {
+    drawn = draw_shared(rng);
+  }
+  return drawn;
+}
+
+// Rules and faults share the probability.
+SwarmConfiguration Session::draw_shared(Rng& rng) const {
+  const std::vector<bool> both = draw_by_share(rng, std::size_t{shape_.rules} + shape_.faults);
+  const auto middle = both.begin() + shape_.rules;
+  SwarmConfiguration drawn{{both.begin(), middle}, {middle, both.end()}};
+  if (drawn.rule_count() == 0) {
+    drawn.rules[rng.below(shape_.rules)] = true;
+  }
+  return drawn;
+}
+
+// Empty when all rules that are on are alike.
+std::vector<std::uint32_t> Session::weights_of_run(Rng& rng) const {
+  const std::vector<Operation>& operations = options_.operations;
+  if (options_.swarm == SwarmLaw::kSizes) {
+    return draw_weights(rng, operations, configuration_.rules);
+  }
+  if (std::ranges::all_of(operations, [](const Operation& operation) { return operation.base == 1; })) {
+    return {};
+  }
+  std::vector<std::uint32_t> weights(operations.size(), 0);
+  for (std::size_t rule = 0; rule < weights.size(); ++rule) {
+    weights[rule] = configuration_.rules[rule] ? operations[rule].base : 0;
+  }
+  return weights;
+}
+
+void Session::apply_configuration() {
+  rules_.resize(shape_.rules);
+  std::iota(rules_.begin(), rules_.end(), 0U);
+  const auto is_on = [&](std::uint32_t rule) { return static_cast<bool>(configuration_.rules[rule]); };
+  rules_active_ = rules_.size() - std::ranges::stable_partition(rules_, is_on).size();
   faults_.clear();
   for (std::uint32_t i = 0; i < shape_.faults; ++i) {
-    if (faults[i]) {
+    if (configuration_.faults[i]) {
       faults_.push_back(i);
     }
   }
@@ -220,12 +290,29 @@ NextStep Session::next_rule() {
   if (rules_offered_ == rules_.size()) {
     return {NextKind::kStuck, 0};
   }
-  const std::size_t end = rules_offered_ < rules_active_ ? rules_active_ : rules_.size();
-  const std::size_t pick = rules_offered_ + run_.below(end - rules_offered_);
-  std::swap(rules_[rules_offered_], rules_[pick]);
+  std::swap(rules_[rules_offered_], rules_[pick_rule()]);
   const std::uint32_t rule = rules_[rules_offered_++];
   lean_on_prefix(rule);
   return propose(NextKind::kRule, rule);
+}
+
+// By weight among the active rules that are left. The others have none: there one is as good as another.
+std::size_t Session::pick_rule() {
+  const bool among_active = rules_offered_ < rules_active_;
+  const std::size_t end = among_active ? rules_active_ : rules_.size();
+  if (weights_.empty() || !among_active) {
+    return rules_offered_ + run_.below(end - rules_offered_);
+  }
+  std::uint64_t total = 0;
+  for (std::size_t i = rules_offered_; i < end; ++i) {
+    total += weights_[rules_[i]];
+  }
+  std::uint64_t left = run_.below(total);
+  std::size_t pick = rules_offered_;
+  while (left >= weights_[rules_[pick]]) {
+    left -= weights_[rules_[pick++]];
+  }
+  return pick;
 }
 
 // What led to the checkpoint is a good start for going on from it: the values there match the state.
@@ -250,13 +337,13 @@ void Session::reject() {
   rejected_ = !step_of_prefix_;
 }
 
-StepNews Session::done(std::uint64_t state_hash) {
+StepNews Session::done(std::uint64_t state_hash, std::uint32_t nearer) {
   ORDEAL_CHECK(stage_ == Stage::kProposed, "run " << plan_.run_id << " proposed no step");
   stage_ = Stage::kReady;
   const std::uint32_t before = previous_code_;
   note_step(tape_.last_step());
   const Fresh fresh = coverage_->take_fresh();
-  StepNews news{fresh.edges, fresh.buckets};
+  StepNews news{fresh.edges, fresh.buckets + nearer};
   if (state_hash != 0) {
     news.features += note_feature(kStateFeature ^ mix64(state_hash));
   }
@@ -265,6 +352,8 @@ StepNews Session::done(std::uint64_t state_hash) {
     news.features += note_feature(kPairFeature ^ mix64(pair));
   }
   run_edges_ += news.edges;
+  run_nearer_ += nearer;
+  step_nearer_ = nearer;
   return news;
 }
 
@@ -284,6 +373,7 @@ Kept Session::keep() {
   Checkpoint checkpoint;
   checkpoint.id = next_checkpoint_++;
   checkpoint.prefix = tape_;
+  checkpoint.energy = rewarded(kEnergyInitial, step_nearer_);
   checkpoint.new_edges = run_edges_;
   checkpoint.step = static_cast<std::uint32_t>(tape_.size());
   checkpoint.run_id = plan_.run_id;
@@ -299,7 +389,8 @@ void Session::end_run() {
   run_edges_ += coverage_->take_fresh().edges;  // of a last step that did not end
   if (plan_.checkpoint != 0 && run_edges_ > 0) {
     corpus_.reward(plan_.checkpoint, run_edges_);
-  } else if (plan_.checkpoint != 0) {
+  } else if (plan_.checkpoint != 0 && run_nearer_ == 0) {
+    // A run that came nearer takes nothing and brings nothing: the energy is where it came to.
     corpus_.decay(plan_.checkpoint);
   }
   if (plan_.swarm != RunPlan::kNoSwarm) {

@@ -9,6 +9,7 @@
 
 #include "core/corpus.h"
 #include "core/coverage_map.h"
+#include "core/op_weights.h"
 #include "core/rng.h"
 #include "core/script.h"
 #include "core/session_state.h"
@@ -27,9 +28,12 @@ struct SessionOptions {
   // Share of the rule steps, in runs that branch, whose arguments lean on the rule's last call before the checkpoint.
   double seed_mutation_prob = 0.0;
   std::uint32_t steps_per_run = 50;  // a run draws its length from 1 to this; initialize rules count
-  bool rule_swarm = false;           // swarm configurations over rules and faults
-  bool fault_swarm = false;          // a random non-empty subset of the faults in each run; rule_swarm goes before it
-  bool pair_features = false;        // pairs of adjacent steps count as novelty: for sessions without coverage
+  bool rule_swarm = false;           // swarm configurations over rules and faults, from what earlier ones found
+  SwarmLaw swarm = SwarmLaw::kOff;   // of each run by itself; rule_swarm goes before it in saying what is on
+  // What is known of each rule, in their order. Empty: nothing, so all are alike.
+  // NOLINTNEXTLINE(readability-redundant-member-init): without it, gcc asks for it wherever options are written.
+  std::vector<Operation> operations = {};
+  bool pair_features = false;  // pairs of adjacent steps count as novelty: for sessions without coverage
 };
 
 struct RunPlan {
@@ -45,7 +49,7 @@ struct RunPlan {
 // Novelty that one step brought.
 struct StepNews {
   std::uint32_t edges = 0;
-  std::uint32_t features = 0;  // hit-count buckets, state hashes, pairs
+  std::uint32_t features = 0;  // hit-count buckets, state hashes, pairs, properties that came nearer
 
   [[nodiscard]] bool any() const noexcept { return edges > 0 || features > 0; }
 };
@@ -67,7 +71,7 @@ class Session {
   static constexpr std::size_t kFeaturesMax = std::size_t{1} << 22U;
 
   // `coverage` is fed by whoever watches the program under test. ConfigError for an option or a shape out of range.
-  Session(MachineShape shape, SessionOptions options, std::shared_ptr<CoverageMap> coverage);
+  Session(MachineShape shape, const SessionOptions& options, std::shared_ptr<CoverageMap> coverage);
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
@@ -78,10 +82,13 @@ class Session {
   NextStep next();
   // The rule that next() proposed cannot run now. What comes next takes the place of its step.
   void reject();
-  // The step ran to its end. `state_hash` 0 means none.
-  StepNews done(std::uint64_t state_hash = 0);
+  // The step ran to its end. `state_hash` 0 means none. `nearer` is how many properties that compare numbers came
+  // nearer than ever to what they say, which whoever keeps the distances knows.
+  StepNews done(std::uint64_t state_hash = 0, std::uint32_t nearer = 0);
   // Remembers the state after the last step as a checkpoint, unless the tape is full or no run would start from it.
   Kept keep();
+  // What made one checkpoint worth keeping is outdone by another, which runs are to start from in its place.
+  void supersede(std::uint64_t checkpoint, std::uint64_t by) { corpus_.hand_over(checkpoint, by); }
   void end_run();
 
   // What another process needs to go on from here. Only between two runs.
@@ -100,6 +107,12 @@ class Session {
   [[nodiscard]] const RunPlan& plan() const noexcept { return plan_; }
   [[nodiscard]] const Corpus& corpus() const noexcept { return corpus_; }
   [[nodiscard]] const Swarm& swarm() const noexcept { return swarm_; }
+  // What is on in this run.
+  [[nodiscard]] const SwarmConfiguration& configuration() const noexcept { return configuration_; }
+  // Whether the run drew which of the rules are on.
+  [[nodiscard]] bool draws_rules() const noexcept;
+  // By rule, how often it is proposed in relation to the others, 0 where it is left out. Empty: all are alike.
+  [[nodiscard]] const std::vector<std::uint32_t>& weights() const noexcept { return weights_; }
   [[nodiscard]] std::uint32_t edges_in_run() const noexcept { return run_edges_; }
   [[nodiscard]] std::uint64_t checkpoints_saved() const noexcept { return checkpoints_saved_; }
   // Which faults are on after the last step that was done.
@@ -114,11 +127,16 @@ class Session {
 
   void choose_start();
   void choose_configuration();
+  void apply_configuration();
+  [[nodiscard]] SwarmConfiguration draw_configuration(Rng& rng);
+  [[nodiscard]] SwarmConfiguration draw_shared(Rng& rng) const;
   [[nodiscard]] std::vector<bool> draw_faults();
+  [[nodiscard]] std::vector<std::uint32_t> weights_of_run(Rng& rng) const;
   [[nodiscard]] Rng values() const noexcept;
   NextStep propose(NextKind kind, std::uint32_t target);
   NextStep next_of_prefix();
   NextStep next_rule();
+  std::size_t pick_rule();
   void lean_on_prefix(std::uint32_t rule);
   std::optional<NextStep> next_fault();
   NextStep next_step();
@@ -132,6 +150,9 @@ class Session {
   Rng run_{0};    // inside a run: its length, step kinds, rules, faults
   Corpus corpus_;
   Swarm swarm_;
+
+  SwarmConfiguration configuration_;
+  std::vector<std::uint32_t> weights_;
 
   Stage stage_ = Stage::kIdle;
   RunPlan plan_;
@@ -150,6 +171,8 @@ class Session {
   std::vector<bool> faults_on_;
   std::uint32_t previous_code_ = 0;
   std::uint32_t run_edges_ = 0;
+  std::uint32_t run_nearer_ = 0;
+  std::uint32_t step_nearer_ = 0;
   std::uint64_t next_checkpoint_ = 1;
   std::uint64_t checkpoints_saved_ = 0;
 };

@@ -11,9 +11,21 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from hypothesis.stateful import Bundle, consumes, initialize, invariant, multiple, precondition, rule
 
-    from ordeal.assertions import ReliabilityCell, always, declare, reachable, sometimes, unreachable
+    import ordeal.assertions
+    import ordeal.exhaustive
+    import ordeal.explore
+    import ordeal.faults
+    import ordeal.invariants
+    import ordeal.model
+    import ordeal.seed
+    import ordeal.simulate
+    import ordeal.stateful
+    import ordeal.strategies
+    import ordeal.swarm
+    import ordeal.trace  # noqa: F401 - type checkers then know all of these as attributes
+    from ordeal.assertions import ReliabilityCell, always, declare, reachable, report, sometimes, unreachable
     from ordeal.buggify import buggify_value
-    from ordeal.callable_module import Buggify
+    from ordeal.callable_module import Buggify, Quickcheck
     from ordeal.chaos import ChaosTest, RuleTimeoutError, chaos_test
     from ordeal.chaos_mode import auto_configure
     from ordeal.explore import Explorer
@@ -21,6 +33,7 @@ if TYPE_CHECKING:
 
     __version__: str
     buggify: Buggify
+    quickcheck: Quickcheck
 
 __all__ = [
     "Bundle",
@@ -41,6 +54,7 @@ __all__ = [
     "invariant",
     "multiple",
     "precondition",
+    "quickcheck",
     "reachable",
     "report",
     "rule",
@@ -74,13 +88,32 @@ _HOMES = {
     "unreachable": "ordeal.assertions",
 }
 
+# `import ordeal` is enough for `ordeal.swarm.op_weights`. Two can be called: the function and the module are one.
+_MODULES = frozenset(
+    {
+        "assertions",
+        "exhaustive",
+        "explore",
+        "faults",
+        "invariants",
+        "model",
+        "seed",
+        "simulate",
+        "stateful",
+        "strategies",
+        "swarm",
+        "trace",
+        "buggify",
+        "quickcheck",
+    }
+)
+
 
 def __getattr__(name: str) -> Any:
     if name == "__version__":
         value: Any = _version()
-    elif name == "buggify":
-        # The module is callable: the function and it are one object.
-        value = importlib.import_module("ordeal.buggify")
+    elif name in _MODULES:
+        value = importlib.import_module(f"ordeal.{name}")
     elif name in _HOMES:
         value = getattr(importlib.import_module(_HOMES[name]), name)
     else:

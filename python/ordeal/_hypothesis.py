@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import inspect
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
@@ -27,12 +28,16 @@ from hypothesis.strategies._internal.strategies import SampledFromStrategy
 from ordeal.buggify import Decisions, enter_run, leave_run
 from ordeal.buggify_draws import BUGGIFY_ARGUMENT, BuggifyDraws
 from ordeal.draws import TapeDraws, is_int64
+from ordeal.global_generators import same_state
 
 if TYPE_CHECKING:
     from ordeal._native import ChoiceSource
 
 RULE_MARKER = "hypothesis_stateful_rule"
 INITIALIZE_MARKER = "hypothesis_stateful_initialize_rule"
+
+#: Where the decorators ``@seed`` and ``@reproduce_failure`` leave on a class what they say.
+DECORATOR_MARKS = ("_hypothesis_internal_use_seed", "_hypothesis_internal_use_reproduce_failure")
 
 #: A run ends early once its choices take this much of Hypothesis' buffer: better a shorter run than an overrun.
 LENGTH_MAX = int(0.8 * BUFFER_SIZE)
@@ -272,6 +277,11 @@ def holds(preconditions: tuple[Callable[[Any], bool], ...], machine: RuleBasedSt
     return True
 
 
+def set_rules_strategy(machine: RuleBasedStateMachine, strategy: Any) -> None:
+    """Have Hypothesis' loop draw each next rule of ``machine``, with its arguments, from ``strategy``."""
+    machine._rules_strategy = strategy
+
+
 def initialized(machine: RuleBasedStateMachine, rule: Rule) -> None:
     """Take the initialize rule ``rule`` off the list: it runs now."""
     machine._initialize_rules_to_run = [left for left in machine._initialize_rules_to_run if left is not rule.original]
@@ -393,7 +403,9 @@ def _check_strategy(rule: str, argument: str, strategy: SearchStrategy[Any]) -> 
 def _check_names(cls: type[RuleBasedStateMachine], members: Iterable[Any]) -> None:
     for member in members:
         name = member.function.__name__
-        if hasattr(RuleBasedStateMachine, name):
+        every = inspect.getattr_static(RuleBasedStateMachine, name, None)
+        # A function may bear the name and lie elsewhere: then nothing is hidden.
+        if every is not None and inspect.getattr_static(cls, name) is not every:
             raise InvalidDefinition(
                 f"{cls.__name__}.{name} has the name of a method that every rule machine has; give it another name"
             )
@@ -417,15 +429,15 @@ class RunContext:
     Attributes:
         source: where choices come from.
         machine: the machine of this run, set by the driver once it exists.
-        buggify: what the points of buggify do, which the driver tells of steps; with a probability of 0, nothing.
+        buggify: what the points of buggify do, which the driver tells of steps; with a probability of None, nothing.
         data: Hypothesis' record of the run, through which strategies without a plan draw.
     """
 
     __slots__ = ("_before", "_buggify_prob", "_context", "_producers", "buggify", "data", "machine", "source")
 
-    def __init__(self, source: ChoiceSource, buggify_argument: int = 0, buggify_prob: float = 0.0) -> None:
+    def __init__(self, source: ChoiceSource, buggify_argument: int = 0, buggify_prob: float | None = None) -> None:
         self.source = source
-        self.buggify = BuggifyDraws(source, buggify_argument)
+        self.buggify = BuggifyDraws(source, buggify_argument, points_act=bool(buggify_prob))
         self._buggify_prob = buggify_prob
         self._before: tuple[float | None, Decisions | None] = (None, None)
         self.machine: Any = None
@@ -435,7 +447,7 @@ class RunContext:
 
     def __enter__(self) -> RunContext:
         self._context.__enter__()
-        self._before = enter_run(self.buggify, self._buggify_prob or None)
+        self._before = enter_run(self.buggify, self._buggify_prob)
         return self
 
     def __exit__(self, *exc_info: Any) -> None:
@@ -472,6 +484,11 @@ class RunContext:
             source.put(position)
         source.set_producer(self._producers.get(references[-1 - position].name, -1))
         return position
+
+    def draw_by(self, provider: PrimitiveProvider, draw: Callable[..., Any]) -> None:
+        """Have Hypothesis take its choices from ``provider``, and ``draw(original, strategy, ...)`` make its draws."""
+        self.data.provider = provider
+        self.data.draw = functools.partial(draw, self.data.draw)  # type: ignore[method-assign]
 
     @property
     def length(self) -> int:
@@ -541,7 +558,7 @@ class GlobalRandoms:
         return [
             (generator, state)
             for generator in self._managed()
-            if not _same_state(state := generator.getstate(), self._seeded_state(generator))
+            if not same_state(state := generator.getstate(), self._seeded_state(generator))
         ]
 
     @contextmanager
@@ -563,15 +580,6 @@ class GlobalRandoms:
             known = self._seeded[id(generator)] = generator.getstate()
             generator.setstate(now)
         return known
-
-
-def _same_state(a: Any, b: Any) -> bool:
-    # numpy's states hold arrays, whose == is not a truth value; their text is exact enough to see a draw.
-    return repr(a) == repr(b) if type(a) is not tuple or not _plain(a) else bool(a == b)
-
-
-def _plain(state: tuple[Any, ...]) -> bool:
-    return all(item is None or isinstance(item, int | float | str | tuple) for item in state)
 
 
 # ---------------------------------------------------------------------------------------------------------------------

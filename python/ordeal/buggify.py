@@ -36,8 +36,8 @@ _active_threads = 0
 class Decisions(Protocol):
     """Where the decisions of a run come from."""
 
-    def decide(self, probability: float) -> bool:
-        """Whether the point acts, which it does with ``probability``."""
+    def decide(self, probability: float, *, is_point: bool = True) -> bool:
+        """Whether the point acts, which it does with ``probability``; or the effect of a fault, which is no point."""
 
 
 class _ThreadState(threading.local):
@@ -69,6 +69,11 @@ def buggify(probability: float | None = None) -> bool:
 def buggify_value[Value](normal: Value, faulty: Value, probability: float | None = None) -> Value:
     """``faulty`` when this point is to act now, and ``normal`` otherwise. Arguments and errors as for ``buggify``."""
     return faulty if buggify(probability) else normal
+
+
+def effect_acts(probability: float) -> bool:
+    """Whether the effect of a fault happens now, with ``probability``. A fault has a switch of its own."""
+    return _decide(probability, is_point=False)
 
 
 def activate(probability: float = DEFAULT_PROBABILITY) -> None:
@@ -140,9 +145,9 @@ def _set_probability(probability: float | None) -> None:
             _power.on = _active_threads > 0
 
 
-def _decide(probability: float) -> bool:
+def _decide(probability: float, *, is_point: bool = True) -> bool:
     if _state.decisions is not None:
-        return _state.decisions.decide(probability)
+        return _state.decisions.decide(probability, is_point=is_point)
     if "hypothesis" in sys.modules:
         # Looked up late: who is no Hypothesis test must not pay for importing it.
         decision = importlib.import_module("ordeal.buggify_draws").decide_in_test(probability)

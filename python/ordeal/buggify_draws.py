@@ -25,24 +25,28 @@ class BuggifyDraws:
     whose choices must not be torn. They include those of the invariants after the step. Outside of the steps, while a
     machine is made or torn down and while preconditions are asked, no point acts: no step could hold the decision.
 
-    A replay takes what was recorded for the step, and no point beyond that acts.
+    A replay takes what was recorded for the step, and no point beyond that acts. In a live run none does without
+    ``points_act``; what faults draw is for their own switches to say.
     """
 
-    __slots__ = ("_argument", "_drawn", "_recorded", "_source", "in_step")
+    __slots__ = ("_argument", "_drawn", "_points_act", "_recorded", "_source", "in_step")
 
-    def __init__(self, source: ChoiceSource, argument: int) -> None:
+    def __init__(self, source: ChoiceSource, argument: int, *, points_act: bool = True) -> None:
         self.in_step = False
+        self._points_act = points_act
         self._source = source
         self._argument = argument
         self._drawn: list[bool] = []
         self._recorded: Iterator[ChoiceValue] | None = None
 
-    def decide(self, probability: float) -> bool:
-        """Whether the point acts, which it does with ``probability`` when the run is no replay."""
+    def decide(self, probability: float, *, is_point: bool = True) -> bool:
+        """Whether the point, or the effect of a fault, acts: with ``probability`` when the run is no replay."""
         if not self.in_step or len(self._drawn) >= DECISIONS_PER_STEP_MAX:
             return False
         source = self._source
         if source.live:
+            if is_point and not self._points_act:
+                return False
             acts = source.raw_unit() < probability
         else:
             if self._recorded is None:

@@ -6,7 +6,12 @@ import sys
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from types import ModuleType
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, overload
+
+if TYPE_CHECKING:
+    from hypothesis.strategies import SearchStrategy
+
+    from ordeal.quickcheck import biased
 
 
 def make_callable(module_name: str, function: Callable[..., Any]) -> None:
@@ -47,3 +52,36 @@ class Buggify(Protocol):
 
     def is_active(self) -> bool:
         """See ``ordeal.buggify.is_active``."""
+
+
+class QuickcheckFunction(Protocol):
+    """The function ``ordeal.quickcheck.quickcheck``."""
+
+    @overload
+    def __call__(self, fn: Callable[..., None], /) -> Callable[..., None]: ...
+    @overload
+    def __call__(
+        self, fn: None = None, /, *, max_examples: int = 100, **overrides: SearchStrategy[Any]
+    ) -> Callable[[Callable[..., None]], Callable[..., None]]: ...
+
+
+class Quickcheck(QuickcheckFunction, Protocol):
+    """What ``ordeal.quickcheck`` offers, called and as a module; for type checkers."""
+
+    quickcheck: QuickcheckFunction
+    biased: Biased
+
+    def strategy_for_type(self, tp: Any) -> SearchStrategy[Any]:
+        """See ``ordeal.quickcheck.strategy_for_type``."""
+
+
+if TYPE_CHECKING:
+
+    class Biased:
+        """The functions of ``ordeal.quickcheck.biased``."""
+
+        integers = staticmethod(biased.integers)
+        floats = staticmethod(biased.floats)
+        strings = staticmethod(biased.strings)
+        bytes_ = staticmethod(biased.bytes_)
+        lists = staticmethod(biased.lists)

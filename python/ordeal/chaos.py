@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import types
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any, ClassVar, overload
 
 from hypothesis import strategies as st
@@ -15,10 +15,15 @@ from ordeal._hypothesis import INITIALIZE_MARKER, RULE_MARKER, rewrap_rules
 from ordeal.errors import MachineError
 from ordeal.faults import Fault, release
 from ordeal.rule_timeout import RuleLoop, RuleTimeoutError, call_with_timeout
+from ordeal.swarm import Chance, OpWeights, SwarmPlan, draw_by_size, plan_of
+from ordeal.weighed_rules import ChanceStrategy, weigh_rules
 
 __all__ = ["ChaosTest", "RuleTimeoutError", "chaos_test", "overrides"]
 
 TestCaseClass = type[Any]
+
+#: The rule that switches faults.
+NEMESIS = "_nemesis"
 
 _DEFAULT_MARKER = "ordeal_default"
 _AUTOMATIC_MARKER = "ordeal_automatic"
@@ -52,8 +57,25 @@ class ChaosTest(RuleBasedStateMachine):
     faults: ClassVar[list[Fault]] = []
     """The faults that the nemesis may switch."""
 
-    swarm: ClassVar[bool] = False
-    """Whether each run draws which of the faults it may use at all (when there are two or more)."""
+    swarm: ClassVar[bool | str] = False
+    """The law by which each run leaves out some of what there is, so that the rest dominates.
+
+    "coins", or True: a coin for each fault (when there are two or more). "sizes": how many rules are kept is uniform
+    from 1 to all, each of them gets a weight from 1 to 100, and faults are kept in the same way, without weights.
+    "hypothesis": each rule and fault is left out with one probability that the run draws.
+    """
+
+    weights: ClassVar[Mapping[str, int]] = {}
+    """How often rules are chosen in relation to others, by name: from 1, which the others have, to 1000.
+
+    Under "sizes" they multiply what is drawn.
+    """
+
+    weight_caps: ClassVar[Mapping[str, int]] = {}
+    """The largest weight that "sizes" may draw for a rule, by name; 100 for the others."""
+
+    always_on: ClassVar[Collection[str]] = frozenset()
+    """The names of rules that no law leaves out."""
 
     rule_timeout: float = 30.0
     """Seconds after which a rule is ended with RuleTimeoutError; 0 or less for no limit.
@@ -62,12 +84,14 @@ class ChaosTest(RuleBasedStateMachine):
     """
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
-        """Check the faults of the class, give it its automatic rules, and time its rules.
+        """Check the faults and weights of the class, give it its automatic rules, and time its rules.
 
-        Raises MachineError when ``faults`` is not a list of faults with different names.
+        Raises MachineError when ``faults`` is not a list of faults with different names, when ``swarm`` is no law, or
+        when weights, caps or ``always_on`` are not those of rules.
         """
         super().__init_subclass__(**kwargs)
         _check_faults(cls)
+        cls._swarm_plan = plan_of(cls)
         _set_automatic_rules(cls)
         _adopt_rules_of_plain_machines(cls)
         rewrap_rules(cls, _timed)
@@ -86,6 +110,7 @@ class ChaosTest(RuleBasedStateMachine):
         release(self._faults)
 
     _has_nemesis: ClassVar[bool] = False
+    _swarm_plan: ClassVar[SwarmPlan]
 
     @property
     def active_faults(self) -> list[Fault]:
@@ -129,6 +154,13 @@ class ChaosTest(RuleBasedStateMachine):
     def restore_snapshot(self, state: dict[str, Any]) -> None:
         """Called with the attributes of a snapshot after they have been set on this machine."""
 
+    def _draw_faults(self, chance: Chance) -> list[str]:
+        kept = draw_by_size(len(self._faults), chance)
+        return [fault.name for fault, on in zip(self._faults, kept, strict=True) if on]
+
+    def _draw_weights(self, chance: Chance) -> OpWeights:
+        return self._swarm_plan.draw(chance, [NEMESIS] if self._has_nemesis else [])
+
     def run_coroutine(self, coroutine: Any) -> Any:
         """The result of ``coroutine``, run on the event loop of this machine."""
         return self._rule_loop.run(coroutine)
@@ -157,8 +189,16 @@ def _nemesis(self: ChaosTest, data: st.DataObject) -> None:
 
 
 def _swarm_init(self: ChaosTest, data: st.DataObject) -> None:
-    mask = data.draw(st.integers(1, 2 ** len(self._faults) - 1), label="faults of this run, as bits")
-    self._faults = [fault for index, fault in enumerate(self._faults) if mask >> index & 1]
+    plan = self._swarm_plan
+    if len(self._faults) > 1 and plan.law == "coins":
+        mask = data.draw(st.integers(1, 2 ** len(self._faults) - 1), label="faults of this run, as bits")
+        self._faults = [fault for index, fault in enumerate(self._faults) if mask >> index & 1]
+    elif len(self._faults) > 1 and plan.law == "sizes":
+        names = data.draw(ChanceStrategy(self._draw_faults), label="faults of this run")
+        self._faults = [fault for fault in self._faults if fault.name in names]
+    if plan.chooses_rules:
+        drawn = data.draw(ChanceStrategy(self._draw_weights), label="weights of this run")
+        weigh_rules(self, drawn.weights)
 
 
 for _function in (_nemesis, _swarm_init):
@@ -171,8 +211,10 @@ _SWARM_RULE = initialize(data=st.data())(_swarm_init)
 def _set_automatic_rules(cls: type[ChaosTest]) -> None:
     """Give the class the rules it needs only: each costs steps and lines in a report, and "no rules" must be seen."""
     cls._has_nemesis = bool(cls.faults)
-    _offer(cls, "_nemesis", _NEMESIS_RULE, needed=bool(cls.faults))
-    _offer(cls, "_swarm_init", _SWARM_RULE, needed=cls.swarm and len(cls.faults) > 1)
+    plan = cls._swarm_plan
+    draws_faults = plan.law in ("coins", "sizes") and len(cls.faults) > 1
+    _offer(cls, NEMESIS, _NEMESIS_RULE, needed=bool(cls.faults))
+    _offer(cls, "_swarm_init", _SWARM_RULE, needed=draws_faults or plan.chooses_rules)
 
 
 def _offer(cls: type[ChaosTest], name: str, member: Any, *, needed: bool) -> None:

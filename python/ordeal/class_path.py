@@ -1,11 +1,13 @@
-"""Turns a class path such as ``tests.test_chaos:MyServiceChaos`` into the rule machine that it names."""
+"""Turns a class path such as ``tests.test_chaos:MyServiceChaos`` into the machine, or its factory, that it names."""
 
 from __future__ import annotations
 
 import importlib
+import inspect
 import pkgutil
 import sys
 import traceback
+from collections.abc import Callable
 from difflib import get_close_matches
 from pathlib import Path
 from types import ModuleType
@@ -16,18 +18,19 @@ from hypothesis.stateful import RuleBasedStateMachine
 
 from ordeal.errors import ConfigError, MachineError
 from ordeal.reporting import describe_error
+from ordeal.stateful.generic import AnyMachine, GenericStateMachine
 
 _EXAMPLE = "`tests.test_chaos:MyServiceChaos`"
 
 
-def load_class(path: str) -> type[RuleBasedStateMachine]:
-    """Import the module and return the class of ``module.path:ClassName``.
+def load_class(path: str) -> Callable[[], AnyMachine]:
+    """Import the module and return the class of ``module.path:ClassName``, or a function that makes its machines.
 
     Raises ``ConfigError`` for a malformed path, and ``MachineError`` when the module cannot be imported, has no such
-    class, or the class is no rule machine.
+    class, or the class is no rule machine and no generic one. What a function makes is not looked at.
     """
     module_name, name = split_class_path(path)
-    return _machine_class(_find(_import(module_name), module_name, name), path)
+    return _machine_factory(_find(_import(module_name), module_name, name), path)
 
 
 def split_class_path(path: str) -> tuple[str, str]:
@@ -126,11 +129,15 @@ def _class_hint(module: ModuleType, module_name: str, name: str) -> str:
 def _is_machine(value: object) -> bool:
     bases = value.__mro__[1:] if isinstance(value, type) else ()
     # ChaosTest itself, imported to be subclassed, has no rules of its own.
-    return RuleBasedStateMachine in bases and not getattr(value, "__module__", "").startswith("ordeal.")
+    return (RuleBasedStateMachine in bases or GenericStateMachine in bases) and not getattr(
+        value, "__module__", ""
+    ).startswith("ordeal.")
 
 
-def _machine_class(found: object, path: str) -> type[RuleBasedStateMachine]:
-    if isinstance(found, type) and issubclass(found, RuleBasedStateMachine):
+def _machine_factory(found: object, path: str) -> Callable[[], AnyMachine]:
+    if isinstance(found, type) and issubclass(found, RuleBasedStateMachine | GenericStateMachine):
+        return found
+    if inspect.isfunction(found):
         return found
     if isinstance(found, type) and issubclass(found, TestCase):
         hint = "name the rule machine itself, the class whose `.TestCase` this is"

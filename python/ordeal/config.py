@@ -152,6 +152,7 @@ class ExplorerConfig:
     checkpoint_strategy: _Strategy = "energy"
     steps_per_run: _Steps = 50
     fault_toggle_prob: _Probability = 0.3
+    buggify_prob: _Probability = 0.1
     workers: _Workers = 0
     rule_swarm: _Switch = False
     share_edges: _Switch = True

@@ -26,6 +26,7 @@ from ordeal._hypothesis import (
     resolve,
     skip_types,
 )
+from ordeal.buggify import DEFAULT_PROBABILITY
 from ordeal.chaos import ChaosTest, overrides
 from ordeal.errors import MachineError, OrdealError
 from ordeal.faults import Fault
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
 
 RULE, INITIALIZE, FAULT_ON, FAULT_OFF, END, STUCK = range(6)
 BODY = 0
-BUGGIFY_PROB = 0.1
 HASH_MASK = 2**64 - 1
 
 
@@ -106,7 +106,8 @@ class Driver:
     """Executes runs of one machine class. Not thread-safe: a run owns the process' faults and random generators.
 
     ``factory`` makes a fresh machine. ``faults`` are those of the class, in the order of the definition.
-    ``buggify_prob`` is the probability that a point of buggify acts where it does not say another; 0 is never.
+    ``buggify_prob`` is the probability that a point of buggify acts where it does not say another. With 0 only those of
+    a replay act, as they are recorded, and with None not even they.
     """
 
     def __init__(
@@ -120,7 +121,7 @@ class Driver:
         self.factory = factory
         self.faults = faults
         self.rule_timeout = rule_timeout
-        self.buggify_prob = BUGGIFY_PROB
+        self.buggify_prob: float | None = DEFAULT_PROBABILITY
         self.watchdog = Watchdog(rule_timeout, self._timed_out)
         self._current_rule = ""
         self._loop = RuleLoop()

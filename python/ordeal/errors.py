@@ -63,3 +63,22 @@ class FaultError(OrdealError, ValueError):
 
 class PropertyError(OrdealError, ValueError):
     """A property is declared or checked in a way that cannot be counted."""
+
+
+class GenerationError(OrdealError, ValueError):
+    """An exhaustive generation is asked for something it cannot give: see ``ordeal.exhaustive``.
+
+    It is a ``ValueError`` too, because most of its causes are arguments.
+    """
+
+
+class InfiniteStrategyError(GenerationError):
+    """A strategy has more values than can be gone through."""
+
+
+class Incomplete(GenerationError):  # noqa: N818 - it says how far the test came, and that is no mistake of its code
+    """The limit was reached before every case had run, so the test says nothing of the rest."""
+
+
+class NonDeterministicGeneration(GenerationError):  # noqa: N818 - the same
+    """A case made other choices than an earlier one that began alike: something else than they decides."""

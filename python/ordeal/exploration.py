@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,12 +22,14 @@ from ordeal.fresh_process import FreshProcess, confirm_fresh
 from ordeal.gaps import Gaps, find_gaps
 from ordeal.machine import is_importable
 from ordeal.path_shrinking import shrink_paths
+from ordeal.property_watch import PropertyWatch
 from ordeal.recorder import RunRecorder
 from ordeal.replayer import Replayer, ShrinkProgress
 from ordeal.reporting import swarm_text
 from ordeal.result import ExplorationResult, Failure, ProgressSnapshot, ShrinkSnapshot, StoppedReason
 from ordeal.saver import Learnt, Saver
 from ordeal.snapshot import Snapshot, SnapshotError, Snapshots
+from ordeal.swarm import plan_of
 from ordeal.targets import Target
 from ordeal.trace_file import Trace
 from ordeal.tracer import Origin, TraceMaker
@@ -59,9 +61,10 @@ class Settings:
     checkpoint_strategy: str
     fault_toggle_prob: float
     seed_mutation_prob: float
+    buggify_prob: float
     steps_per_run: int
     rule_swarm: bool
-    fault_swarm: bool
+    swarm: str
     coverage: str
     max_time: float
     max_runs: int | None
@@ -119,7 +122,8 @@ class Exploration:
             seed_mutation_prob=settings.seed_mutation_prob,
             steps_per_run=settings.steps_per_run,
             rule_swarm=settings.rule_swarm,
-            fault_swarm=settings.fault_swarm,
+            swarm=settings.swarm,
+            operations=plan_of(definition.cls).operations(rule.name for rule in definition.rules),
             pair_features=not targets,
         )
         self._snapshots = Snapshots(definition.cls, driver.factory, driver.faults, self._randoms)
@@ -138,7 +142,8 @@ class Exploration:
             rule_timeout=settings.rule_timeout,
         )
         self._findings = Findings(self._replayer, self._maker)
-        self._learnt = Learnt(self._tally, self._findings)
+        self._watch = PropertyWatch()
+        self._learnt = Learnt(self._tally, self._findings, self._watch)
         self._saver = Saver(settings, driver, targets, self._session)
         self._seeds = ClassSeeds(settings.corpus_dir, settings.test_class, driver, self._findings)
         self._fresh = self._fresh_process()
@@ -150,11 +155,12 @@ class Exploration:
         """Explore until time, runs or patience are used up or Ctrl-C is pressed, then shrink and report."""
         self._started = time.perf_counter()
         self._saver.check()
-        with self._randoms.managed(), self._driver.watchdog.watching():
+        with self._randoms.managed(), self._driver.watchdog.watching(), self._watch.recording():
             try:
                 self._start_monitor()
                 self._saver.resume(self._learnt, self._monitor)
-                self._stopped = self._explore()
+                with self._watch.counting():
+                    self._stopped = self._explore()
                 # Before shrinking: a resumed exploration shrinks what it finds in the end, as one without a break does.
                 self._saver.save(self._learnt, self._monitor)
             finally:
@@ -207,6 +213,7 @@ class Exploration:
         plan = session.begin_run()
         self._has_news = False
         self._tune(plan.run_id)
+        self._watch.begin_run()
         self._randoms.reseed()
         snapshot = self._kept.get(plan.checkpoint) if plan.checkpoint else None
         replayed_steps = 0
@@ -231,7 +238,7 @@ class Exploration:
         if outcome.status is Status.REJECTED:
             tally.rejected += 1
             return
-        origin = Origin(plan.run_id, plan.checkpoint, session.configuration(), edges)
+        origin = Origin(plan.run_id, plan.checkpoint, session.configuration(), edges, session.weights)
         if outcome.status is Status.FAILED:
             self._failed(outcome, origin, from_copy=snapshot is not None)
         elif edges and self._settings.record_traces and len(self._learnt.productive) < TRACES_MAX:
@@ -247,8 +254,7 @@ class Exploration:
 
     def _set_returning(self, returning: bool) -> None:
         self._returning = returning
-        if self._monitor is not None:
-            self._monitor.set_paused(returning)
+        self._set_paused(returning)
 
     def _step_of_return(self, run: RunContext, state_hash: int) -> None:
         self._session.done(state_hash)
@@ -272,12 +278,17 @@ class Exploration:
             touched = self._monitor.take_files()
             if touched:
                 self._learnt.rule_files.setdefault(code >> 3, set()).update(touched)
-        if self._session.done(state_hash) and not self._session.replaying_prefix:
+        nearer = self._watch.take_nearer() if self._watch.nearer else ()
+        news = self._session.done(state_hash, len(nearer)) if nearer else self._session.done(state_hash)
+        if news and not self._session.replaying_prefix:
             self._has_news = True
-            self._keep(run)
+            self._keep(run, nearer, alone=news == len(nearer))
 
-    def _keep(self, run: RunContext) -> None:
+    def _keep(self, run: RunContext, nearer: Sequence[str], *, alone: bool) -> None:
+        """Keep the state as a checkpoint: for the properties that came ``nearer``, and when not ``alone`` for more."""
         checkpoint, evicted = self._session.keep()
+        for outdone in self._watch.outdone(nearer, checkpoint if alone else 0):
+            self._session.supersede(outdone, checkpoint)
         if evicted is not None:
             self._kept.pop(evicted, None)
         if checkpoint and evicted != checkpoint:
@@ -316,18 +327,20 @@ class Exploration:
 
     @contextmanager
     def _unwatched(self) -> Iterator[None]:
-        """Hide replays from the monitor: what the exploration learns must not hang on how often something is replayed.
+        """Hide replays: what the exploration learns must not hang on how often something is replayed.
 
         With it, the runs are the same whether a failure is new to this exploration or known from a seed.
         """
-        if self._monitor is None:
-            yield
-            return
-        self._monitor.set_paused(True)
+        self._set_paused(True)
         try:
             yield
         finally:
-            self._monitor.set_paused(False)
+            self._set_paused(False)
+
+    def _set_paused(self, paused: bool) -> None:
+        self._watch.set_paused(paused)
+        if self._monitor is not None:
+            self._monitor.set_paused(paused)
 
     def _tune(self, run_id: int) -> None:
         """Choose the level by what the first runs showed. By counts, never by time: the same seed must choose alike."""
@@ -502,6 +515,8 @@ class Exploration:
             failures=failures,
             traces=traces,
             seed_replays=self._seeds.outcomes,
+            properties=self._watch.results,
+            reliability_cells=self._watch.cells,
             coverage_gaps=[{k: gap[k] for k in ("file", "line", "code")} for gap in gaps.gaps],
             lines_covered=gaps.lines_covered,
             lines_total=gaps.lines_total,

@@ -9,11 +9,14 @@ from pathlib import Path
 
 from hypothesis.errors import InvalidDefinition
 
+from ordeal.buggify import DEFAULT_PROBABILITY
 from ordeal.config import CHECKPOINTS_MAX, RNG_SEED_MAX, STEPS_MAX
 from ordeal.errors import ConfigError, MachineError
 from ordeal.exploration import Exploration, Progress, Settings, ShrinkTold
 from ordeal.machine import MachineFactory, class_path, make_driver
 from ordeal.result import ExplorationResult, Failure, ProgressSnapshot
+from ordeal.small_scope import COUNT_MAX, Scope, SmallScope
+from ordeal.swarm import law_of
 from ordeal.targets import resolve_targets
 
 __all__ = ["ExplorationResult", "Explorer", "Failure", "ProgressSnapshot"]
@@ -50,6 +53,8 @@ class Explorer:
         rule_swarm: draw for each run which rules and faults are on (Groce et al., "Swarm Testing", ISSTA 2012).
         rule_timeout: seconds that a rule may take, 0 or less for no limit; None takes the machine's own
             ``rule_timeout``, or 30 s.
+        buggify_prob: probability that a point of buggify acts where the program does not say another; with 0 none
+            acts. What a trace or a seed recorded is replayed in any case.
         coverage: ``counts`` sees how often code ran, ``novelty`` whether it ran at hardly any cost, ``auto`` looks at
             the first runs and chooses.
 
@@ -79,6 +84,7 @@ class Explorer:
         corpus_dir: str | os.PathLike[str] | None = None,
         rule_swarm: bool = False,
         rule_timeout: float | None = None,
+        buggify_prob: float = DEFAULT_PROBABILITY,
         coverage: str = "auto",
     ) -> None:
         self.seed = _integer("seed", seed, 0, RNG_SEED_MAX)
@@ -104,7 +110,9 @@ class Explorer:
             )
         self.targets = resolve_targets(target_modules if target_modules is not None else [])
         self.rule_timeout = None if rule_timeout is None else _number("rule_timeout", rule_timeout)
+        self.buggify_prob = _number("buggify_prob", buggify_prob, 0.0, 1.0)
         self._driver = make_driver(test_class, self.rule_timeout)
+        self._driver.buggify_prob = self.buggify_prob
 
     def run(
         self,
@@ -161,9 +169,10 @@ class Explorer:
             checkpoint_strategy=self.checkpoint_strategy,
             fault_toggle_prob=self.fault_toggle_prob,
             seed_mutation_prob=self.seed_mutation_prob,
+            buggify_prob=self.buggify_prob,
             steps_per_run=_integer("steps_per_run", steps_per_run, 1, STEPS_MAX),
             rule_swarm=self.rule_swarm,
-            fault_swarm=bool(getattr(cls, "swarm", False)),
+            swarm=law_of(cls),
             coverage=self.coverage,
             max_time=_number("max_time", max_time, 0.0, above=True),
             max_runs=max_runs,
@@ -181,6 +190,58 @@ class Explorer:
         )
         try:
             return Exploration(settings, self._driver, self.targets, self.workers).run()
+        except InvalidDefinition as error:
+            raise MachineError(str(error)) from error
+
+    def exhaustive(
+        self,
+        *,
+        depth: int = 3,
+        limit: int = 1_000_000,
+        faults: bool = False,
+        values: int | None = None,
+        shrink: bool = True,
+        max_shrink_time: float = 30.0,
+        progress: Progress | None = None,
+    ) -> ExplorationResult:
+        """Run all rule sequences of up to ``depth`` steps, with all values of their arguments, and say so.
+
+        Nothing is left to chance: neither ``seed`` nor coverage matters, and no point of ``buggify`` acts. Shorter
+        sequences come before the longer ones that begin with them. Initialize rules come first, in every order, and
+        are not counted as steps. A failure is confirmed, shrunk and saved as in ``run``.
+
+        Args:
+            depth: the number of steps that a sequence may have.
+            limit: the number of runs after which it ends when there are more.
+            faults: whether switching a fault of the class is a step too.
+            values: the most values that one number, text or bytes takes, the simplest ones; the result names the
+                arguments that have more. None means all, and then an argument without an end of values is an error.
+            shrink: whether to make failing traces minimal.
+            max_shrink_time: seconds that shrinking one failure may take.
+            progress: called with a ``ProgressSnapshot`` after each run.
+
+        Raises:
+            ConfigError: an argument has a wrong type or is out of range.
+            Incomplete: the limit was reached, and nothing had failed by then. When something had, a note of the result
+                says that it is incomplete.
+            GenerationError: an argument of a rule has no end of values; the message names it.
+            NonDeterministicGeneration: a run did not go as an earlier one that began alike.
+            MachineError: no rule can run, or the machine breaks a rule of Hypothesis.
+        """
+        scope = Scope(
+            test_class=class_path(self.test_class, self._driver.definition.cls),
+            depth=_integer("depth", depth, 1, STEPS_MAX),
+            limit=_integer("limit", limit, 1, COUNT_MAX),
+            faults=faults,
+            values=None if values is None else _integer("values", values, 1),
+            shrink=shrink,
+            max_shrink_time=_number("max_shrink_time", max_shrink_time, 0.0),
+            progress=progress,
+            corpus_dir=None if self.corpus_dir is None else Path(self.corpus_dir),
+            rule_timeout=self.rule_timeout,
+        )
+        try:
+            return SmallScope(scope, self._driver, self.targets).run()
         except InvalidDefinition as error:
             raise MachineError(str(error)) from error
 

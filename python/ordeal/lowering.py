@@ -2,21 +2,37 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from hypothesis.errors import InvalidDefinition
+from hypothesis.stateful import RuleBasedStateMachine
 
 from ordeal import _native
-from ordeal._hypothesis import Rule, RunContext, is_initializing, position_among_initializers
-from ordeal.driver import END, FAULT_OFF, FAULT_ON, INITIALIZE, RULE, Driver, Observer, Script, Status
+from ordeal._hypothesis import Rule, RunContext, is_initializing, may_run, position_among_initializers
+from ordeal.buggify import enter_run, leave_run
+from ordeal.chaos import NEMESIS
+from ordeal.driver import (
+    END,
+    FAULT_OFF,
+    FAULT_ON,
+    INITIALIZE,
+    RULE,
+    Driver,
+    Learner,
+    Observer,
+    Outcome,
+    Script,
+    Status,
+)
 from ordeal.faults import Fault
+from ordeal.swarm import pick_in_order
 
 #: The chance of the stop choice before each step of Hypothesis' loop.
 STOP_PROBABILITY = 2**-16
 #: The largest share of disabled rules that Hypothesis draws, in 255ths; 0 enables all.
 DISABLED_MAX = 254
-NEMESIS = "_nemesis"
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,19 +53,22 @@ class LoweringDriver(Driver):
     """Runs a tape and writes, around the arguments, the choices that Hypothesis' own loop would have made.
 
     The layout is that of ``get_state_machine_test``: stop or go on, which initialize rule (when several are left) or
-    how many rules are disabled (once), which rule, whether it is disabled, then its arguments. Used for one tape.
+    how many rules are disabled (once), which rule, whether it is disabled, then its arguments. What faults decide by
+    chance is written where it is decided, as they draw it there under Hypothesis. Used for one tape.
     """
 
     def __init__(self, driver: Driver) -> None:
         definition = driver.definition
         super().__init__(definition, driver.factory, driver.faults, driver.rule_timeout)
         # As under Hypothesis: no point of buggify acts by itself there.
-        self.buggify_prob = 0.0
+        self.buggify_prob = None
         self._run_context: RunContext | None = None
+        self._chance: _WrittenChance | None = None
         self._steps_begun = 0
         self._ended = False
         self._timed_out_in = ""
         self._first_rule_seen = False
+        self._weights: dict[str, int] | None = None  # where the machine chooses its rules by weight
         self._swarm_is_due = definition.swarm_place is not None
         self._initializers_left = len(definition.initializers) + self._swarm_is_due
 
@@ -70,9 +89,27 @@ class LoweringDriver(Driver):
             raise InvalidDefinition("the tape does not run to its end on this machine")
         if outcome.status is Status.DONE and not self._ended:
             raise InvalidDefinition("the run makes more choices than Hypothesis takes in one run")
+        if self._chance is not None and self._chance.contradicts:
+            raise InvalidDefinition("outside of the steps, faults with a probability of 1 act under Hypothesis only")
         # A constructor that fails comes before the first choice.
         choices = self._run_context.choices if self._run_context is not None else ()
         return Lowered(choices, self._steps_begun, outcome.error, self._timed_out_in)
+
+    def _run(
+        self,
+        run: RunContext,
+        script: Script,
+        restore: Callable[[RunContext], RuleBasedStateMachine] | None,
+        learner: Learner | None,
+        observer: Observer | None,
+        outcome: Outcome,
+    ) -> None:
+        self._chance = _WrittenChance(run)
+        before = enter_run(self._chance, self.buggify_prob)
+        try:
+            super()._run(run, script, restore, learner, observer, outcome)
+        finally:
+            leave_run(before)
 
     def next_step(self, script: Script, run: RunContext) -> int:
         """The next step, after the choices that lead to it are written."""
@@ -107,6 +144,9 @@ class LoweringDriver(Driver):
         self._initializers_left -= 1
 
     def _write_choice_of(self, index: int, run: RunContext) -> None:
+        if self._weights is not None:
+            self._write_pick(self.definition.order[index], self._weights, run)
+            return
         if not self._first_rule_seen:
             self._first_rule_seen = True
             run.write_integer(0, 0, DISABLED_MAX)
@@ -116,15 +156,42 @@ class LoweringDriver(Driver):
         run.write_boolean(False)
 
     def _write_swarm(self, run: RunContext) -> None:
-        """The initialize rule that draws which faults are on: all of them."""
+        """The initialize rule that draws what is on: all of it, and all alike."""
         place = self.definition.swarm_place
         assert place is not None
         self._swarm_is_due = False
         self._write_stop(run, stop=False)
         if self._initializers_left > 1:
             run.write_integer(place, 0, self._initializers_left - 1)
-        run.write_integer(2 ** len(self.faults) - 1, 1, 2 ** len(self.faults) - 1)
+        self._write_configuration(run)
         self._initializers_left -= 1
+
+    def _write_configuration(self, run: RunContext) -> None:
+        def never(p: float) -> bool:
+            run.write_boolean(False, p)
+            return False
+
+        machine = run.machine
+        if len(self.faults) > 1 and machine._swarm_plan.law == "coins":
+            run.write_integer(2 ** len(self.faults) - 1, 1, 2 ** len(self.faults) - 1)
+        elif len(self.faults) > 1 and machine._swarm_plan.law == "sizes":
+            machine._draw_faults(never)
+        if machine._swarm_plan.chooses_rules:
+            self._weights = machine._draw_weights(never).weights
+
+    def _write_pick(self, name: str, weights: dict[str, int], run: RunContext) -> None:
+        """The choices by which rules chosen by weight come to ``name``: to skip those before it."""
+        can_run = {rule.name for rule in self.definition.rules if may_run(run.machine, rule)} | {NEMESIS}
+        names = [each for each in self.definition.order if each in can_run]
+        to_skip = names.index(name)
+
+        def skip(p: float) -> bool:
+            nonlocal to_skip
+            to_skip -= 1
+            run.write_boolean(to_skip >= 0, p)
+            return to_skip >= 0
+
+        pick_in_order(weights, names, skip)
 
     def draw_arguments(self, rule: Rule, run: RunContext, *, initialize: bool) -> dict[str, Any]:
         """The arguments, all drawn through Hypothesis so that it records them."""
@@ -148,3 +215,24 @@ class LoweringDriver(Driver):
     def _timed_out(self) -> BaseException:
         self._timed_out_in = self._current_rule
         return super()._timed_out()
+
+
+class _WrittenChance:
+    """The decisions of a run, each also written as the choice that a fault makes for it under Hypothesis.
+
+    Attributes:
+        contradicts: whether one came out as no choice of Hypothesis can.
+    """
+
+    def __init__(self, run: RunContext) -> None:
+        self.contradicts = False
+        self._run = run
+
+    def decide(self, probability: float, *, is_point: bool = True) -> bool:
+        """What was decided in the run."""
+        acts = self._run.buggify.decide(probability, is_point=is_point)
+        if probability in (0, 1) and acts != bool(probability):
+            self.contradicts = True
+        elif not self._run.data.frozen:
+            self._run.write_boolean(acts, probability)
+        return acts

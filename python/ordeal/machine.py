@@ -4,20 +4,30 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from typing import Any
 
 from hypothesis.errors import InvalidDefinition
 from hypothesis.stateful import RuleBasedStateMachine
 
-from ordeal._hypothesis import define_machine
+from ordeal._hypothesis import RunContext, define_machine
 from ordeal.chaos import ChaosTest
-from ordeal.driver import Driver
+from ordeal.driver import END, Driver, Script
 from ordeal.errors import MachineError
 from ordeal.faults import Fault
+from ordeal.stateful.generic import (
+    AnyMachine,
+    GenericRunner,
+    GenericStateMachine,
+    as_rule_machine,
+    check_generic_class,
+    maker_name,
+    rule_machine_class,
+)
 
 RULE_TIMEOUT_SECONDS = 30.0
 EXAMPLE = "write `class MyChaos(ChaosTest):` with at least one method under `@rule(...)`"
 
-MachineFactory = type[RuleBasedStateMachine] | Callable[[], RuleBasedStateMachine]
+MachineFactory = type[AnyMachine] | Callable[[], AnyMachine]
 
 
 def make_driver(given: MachineFactory, rule_timeout: float | None = None) -> Driver:
@@ -28,7 +38,7 @@ def make_driver(given: MachineFactory, rule_timeout: float | None = None) -> Dri
     Raises:
         MachineError: it makes no rule machine, or one without rules.
     """
-    cls = _class_of(given)
+    cls, factory = _class_and_factory(given)
     try:
         definition = define_machine(cls)
     except InvalidDefinition as error:
@@ -39,7 +49,8 @@ def make_driver(given: MachineFactory, rule_timeout: float | None = None) -> Dri
         raise MachineError(f"{cls.__name__} has no rules{only}", hint=EXAMPLE)
     if rule_timeout is None:
         rule_timeout = cls.rule_timeout if issubclass(cls, ChaosTest) else RULE_TIMEOUT_SECONDS
-    return Driver(definition, given, faults, rule_timeout)
+    make = _GenericDriver if issubclass(cls, GenericRunner) else Driver
+    return make(definition, factory, faults, rule_timeout)
 
 
 def class_path(given: MachineFactory, cls: type) -> str:
@@ -51,17 +62,43 @@ def class_path(given: MachineFactory, cls: type) -> str:
 def is_importable(given: MachineFactory, path: str) -> bool:
     """Whether another process can import what the user gave by its ``path``, as ``class_path`` names it."""
     module, _, name = path.partition(":")
-    return inspect.isclass(given) and module != "__main__" and "<" not in name
+    return (inspect.isclass(given) or inspect.isfunction(given)) and module != "__main__" and "<" not in name
 
 
-def _class_of(given: MachineFactory) -> type[RuleBasedStateMachine]:
-    if inspect.isclass(given):
-        if not issubclass(given, RuleBasedStateMachine):
-            raise MachineError(f"{given.__name__} is not a rule machine", hint=EXAMPLE)
-        return given
-    if not callable(given):
-        raise MachineError(f"{given!r} is not a rule machine", hint=EXAMPLE)
+class _GenericDriver(Driver):
+    """Runs generic machines, whose run is over when they have no step left."""
+
+    def next_step(self, script: Script, run: RunContext) -> int:
+        """The end where no step is left, else what the script wants next. Here an error in ``steps()`` is raised."""
+        self._current_rule = "steps"
+        return END if run.machine.is_over else super().next_step(script, run)
+
+
+def _class_and_factory(given: Any) -> tuple[type[RuleBasedStateMachine], Callable[[], RuleBasedStateMachine]]:
+    """The class of the rule machines to run, and what makes them."""
+    if inspect.isclass(given) and issubclass(given, GenericStateMachine):
+        check_generic_class(given)
+        return rule_machine_class(given), rule_machine_class(given)
+    if inspect.isclass(given) and issubclass(given, RuleBasedStateMachine):
+        return given, given
+    if inspect.isclass(given) or not callable(given):
+        name = given.__name__ if inspect.isclass(given) else repr(given)
+        raise MachineError(f"{name} is not a rule machine", hint=EXAMPLE)
+    _check_takes_nothing(given)
     made = given()
-    if not isinstance(made, RuleBasedStateMachine):
-        raise MachineError(f"{given!r} made a {type(made).__name__}, which is not a rule machine", hint=EXAMPLE)
-    return type(made)
+    if isinstance(made, GenericStateMachine):
+        return type(as_rule_machine(made, given)), lambda: as_rule_machine(given(), given)
+    return type(as_rule_machine(made, given)), given
+
+
+def _check_takes_nothing(function: Callable[..., Any]) -> None:
+    try:
+        inspect.signature(function).bind()
+    except TypeError as error:
+        raise MachineError(
+            f"{maker_name(function)} cannot be called without arguments: {error}",
+            hint="write a function without any, such as `lambda: MyMachine(3)`",
+        ) from None
+    except ValueError:
+        # What is written in C may not tell its arguments.
+        return

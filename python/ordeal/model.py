@@ -9,7 +9,8 @@ import functools
 import inspect
 import sys
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from hypothesis import strategies as st
@@ -18,12 +19,15 @@ from hypothesis.stateful import invariant, multiple, rule
 
 from ordeal.chaos import ChaosTest, RuleTimeoutError
 from ordeal.errors import MachineError
-from ordeal.outcome import Outcome, describe_difference, materialized, owned, same
+from ordeal.outcome import Outcome, awaited, describe_difference, for_two, materialized, outcome_of, same, shown
+from ordeal.swarm import BASE_MAX, WEIGHT_MARKER
 
 __all__ = ["DivergenceError", "Pair", "VacuousOpWarning", "op", "same"]
 
-#: After so many calls without an effect, an operation is called vacuous.
+#: After so many calls without an effect, in so many runs, an operation is called vacuous. A single run may lack what
+#: would give it one, as a run leaves out operations.
 VACUOUS_CALLS = 200
+VACUOUS_RUNS = 60
 
 _OP_MARKER = "ordeal_op"
 #: Exceptions that end a rule for another reason than what the system did.
@@ -38,6 +42,18 @@ class DivergenceError(AssertionError):
 
 class VacuousOpWarning(UserWarning):
     """An operation has never had an effect, so it tests nothing."""
+
+
+@dataclass(slots=True)
+class _Silence:
+    """How often an operation was called, and in how many runs, before it had an effect for the first time."""
+
+    calls: int = 0
+    runs: int = 0
+
+    @property
+    def is_vacuous(self) -> bool:
+        return self.calls >= VACUOUS_CALLS and self.runs >= VACUOUS_RUNS
 
 
 class Pair(ChaosTest):
@@ -60,16 +76,19 @@ class Pair(ChaosTest):
     An error that is not listed must be of the class of the model's error, or of one derived from it.
     """
 
+    swarm: ClassVar[bool | str] = "sizes"
+    """As for ``ChaosTest``, but "sizes" unless said otherwise: what is filled only grows while little is taken out."""
+
     every: ClassVar[int] = 1
     """The views are compared after every so many operations, and at the end of a run."""
 
-    _calls_without_effect: ClassVar[dict[str, int]] = {}
+    _silences: ClassVar[dict[str, _Silence]] = {}
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         """Raises MachineError when ``errors`` or ``every`` cannot be used."""
         super().__init_subclass__(**kwargs)
         _check_settings(cls)
-        cls._calls_without_effect = {name: 0 for name in dir(cls) if hasattr(getattr(cls, name, None), _OP_MARKER)}
+        cls._silences = {name: _Silence() for name in dir(cls) if hasattr(getattr(cls, name, None), _OP_MARKER)}
 
     def __init__(self) -> None:
         """Raises MachineError when ``impl`` or ``model`` is missing."""
@@ -80,6 +99,7 @@ class Pair(ChaosTest):
         self._ops_compared = 0
         self._had_effect = False
         self._both_raised = False
+        self._silent_ops: set[str] = set()
 
     def view(self) -> tuple[Any, Any]:
         """What can be seen of the system, and of the model, in a form in which they are to be equal.
@@ -97,19 +117,23 @@ class Pair(ChaosTest):
 
         Args:
             operation: the name of a method of both, or a function that is given one of the two.
-            *args: passed to it. Each side gets lists, dictionaries and sets of its own.
+            *args: passed to it. Each side gets collections and iterators of its own.
             **kwargs: the same, by name.
 
         Returns:
-            What the system returned; None when both raised. An iterator is read, and returned as a list.
+            What the system returned; None when both raised. What can be awaited is awaited; an iterator is read, and
+            returned as a list.
 
         Raises:
             DivergenceError: only one of them raised, or their results or errors differ.
+            MachineError: neither of them has such a method.
         """
+        self._check_operation(operation)
+        ours, theirs = for_two((args, kwargs))
         return self._compared(
-            _call_text(operation, args, kwargs),
-            self._outcome(self.impl, operation, args, kwargs),
-            self._outcome(self.model, operation, args, kwargs),
+            lambda: _call_text(operation, args, kwargs),
+            self._outcome(lambda: _called(self.impl, operation, *ours)),
+            self._outcome(lambda: _called(self.model, operation, *theirs)),
             None,
         )
 
@@ -119,9 +143,7 @@ class Pair(ChaosTest):
         For operations that the two spell differently, or whose results are equal by a rule of their own, ``equal``.
         Returns and raises as ``both`` does.
         """
-        one = self._outcome(None, lambda _side: ours(), (), {})
-        other = self._outcome(None, lambda _side: theirs(), (), {})
-        return self._compared(None, one, other, equal)
+        return self._compared(lambda: None, self._outcome(ours), self._outcome(theirs), equal)
 
     @invariant()
     def _views_agree(self) -> None:
@@ -130,36 +152,44 @@ class Pair(ChaosTest):
 
     def teardown(self) -> None:
         """Compare the views that ``every`` left out, then end the run."""
+        error = sys.exception()
         try:
             # What has failed already is the finding; the views then may differ because of it.
-            if self._ops != self._ops_compared and sys.exception() is None:
+            if self._ops != self._ops_compared and error is None:
                 self._compare_views()
+            self._count_run(error)
         finally:
             super().teardown()
 
     # -----------------------------------------------------------------------------------------------------------------
     # Comparing
 
-    def _outcome(self, side: Any, operation: str | Callable[[Any], Any], args: Any, kwargs: Any) -> Outcome:
-        try:
-            call = getattr(side, operation) if isinstance(operation, str) else functools.partial(operation, side)
-            result = call(*owned(args), **owned(kwargs))
-            if inspect.isawaitable(result):
-                result = self.run_coroutine(result)
-            return Outcome(materialized(result))
-        except _PASSED_ON:
-            raise
-        except Exception as error:  # noqa: BLE001 - what an operation raises is its outcome, and compared
-            return Outcome(None, error)
+    def _check_operation(self, operation: str | Callable[[Any], Any]) -> None:
+        if not isinstance(operation, str):
+            return
+        # Both would raise AttributeError or TypeError, which is to do the same.
+        if not any(callable(getattr(side, operation, None)) for side in (self.impl, self.model)):
+            system, model = _name(self.impl), _name(self.model)
+            raise MachineError(
+                f"neither the system ({system}) nor the model ({model}) has a method {operation!r}",
+                hint=f"check the name; an attribute is compared by self.both(lambda side: side.{operation})",
+            )
 
-    def _compared(self, call: str | None, ours: Outcome, theirs: Outcome, equal: Equal | None) -> Any:
+    def _outcome(self, call: Callable[[], Any]) -> Outcome:
+        return outcome_of(lambda: self._awaited(call()), _PASSED_ON)
+
+    def _awaited(self, result: Any) -> Any:
+        is_awaited = inspect.isawaitable(result) or isinstance(result, AsyncIterator)
+        return self.run_coroutine(awaited(result)) if is_awaited else result
+
+    def _compared(self, call: Callable[[], str | None], ours: Outcome, theirs: Outcome, equal: Equal | None) -> Any:
         self._both_raised = ours.error is not None and theirs.error is not None
         self._had_effect = self._had_effect or ours.result is not None or theirs.result is not None
         if self._agree(ours, theirs, equal or self.equal):
-            return ours.result
+            return None if self._both_raised else ours.result
         error = DivergenceError(
-            f"{call or self._current_op}: the system ({_name(self.impl)}) {ours}, but the model ({_name(self.model)}) "
-            f"{theirs}{describe_difference(ours, theirs)}"
+            f"{call() or self._current_op}: the system ({_name(self.impl)}) {ours}, "
+            f"but the model ({_name(self.model)}) {theirs}{describe_difference(ours, theirs)}"
         )
         # With the traceback of what the system raised, which says where in it.
         raise error.with_traceback(None if ours.error is None else ours.error.__traceback__) from ours.error
@@ -172,6 +202,9 @@ class Pair(ChaosTest):
             itself = ours.result is self.impl and theirs.result is self.model
             return itself or bool(equal(ours.result, theirs.result))
         if ours.error is None or theirs.error is None:
+            return False
+        given = ours.result is not None or theirs.result is not None
+        if given and not equal(ours.result, theirs.result):
             return False
         for system_error, model_error in self.errors.items():
             if isinstance(ours.error, system_error) and isinstance(theirs.error, model_error):
@@ -212,38 +245,65 @@ class Pair(ChaosTest):
 
     def _seen_text(self, name: str) -> str | None:
         """The view of the model, while it is not known that the operation has an effect."""
-        if name not in self._calls_without_effect:
+        if name not in self._silences:
             return None
         return "" if type(self).view is Pair.view else repr(self._checked_view()[1])
 
     def _count_effect(self, name: str, seen: str) -> None:
         silent_success = not seen and not self._both_raised
         if self._had_effect or silent_success or self._seen_text(name) != seen:
-            del self._calls_without_effect[name]
+            del self._silences[name]
+        else:
+            self._silences[name].calls += 1
+            self._silent_ops.add(name)
+
+    def _count_run(self, error: BaseException | None) -> None:
+        """Count a run for each operation that has had no effect so far, and tell of the vacuous ones."""
+        if isinstance(error, Exception) and not isinstance(error, HypothesisException):
+            # From now on failing runs are replayed and made smaller, which says nothing of operations.
+            self._silences.clear()
+        if error is not None:
             return
-        self._calls_without_effect[name] += 1
-        if self._calls_without_effect[name] == VACUOUS_CALLS:
-            warnings.warn(
-                f"vacuous op: {type(self).__name__}.{name} was called {VACUOUS_CALLS} times and never changed or "
-                "returned anything; choose arguments that the system knows",
-                VacuousOpWarning,
-                stacklevel=1,
-            )
+        for name in sorted(self._silent_ops & self._silences.keys()):
+            silence = self._silences[name]
+            silence.runs += 1
+            if silence.is_vacuous:
+                del self._silences[name]
+                self._warn(name, silence)
+
+    def _warn(self, name: str, silence: _Silence) -> None:
+        warnings.warn(
+            f"vacuous op: {type(self).__name__}.{name} was called {silence.calls} times in {silence.runs} runs and "
+            "never changed or returned anything; choose arguments that the system knows",
+            VacuousOpWarning,
+            stacklevel=1,
+        )
 
 
-def op(*, target: Any = None, targets: Any = (), **arguments: st.SearchStrategy[Any]) -> Callable[[Any], Any]:
+def op(
+    *, target: Any = None, targets: Any = (), weight: int = 1, **arguments: st.SearchStrategy[Any]
+) -> Callable[[Any], Any]:
     """Make a method of a ``Pair`` an operation: a rule after which the two sides are compared.
 
     Arguments are as for ``rule``. A parameter may have its strategy as default instead: ``def put(self, key=keys)``.
-    With a target, nothing is added to it when both sides raised.
+    With a target, what the method returns is added to it, but nothing when both sides raised. Without, it is dropped.
+    It is chosen ``weight`` times, from 1 to 1000, as often as an operation without; ``weights`` of the class go first.
 
     Raises:
-        MachineError: it is not used as ``@op(...)`` above a method, or a parameter has no strategy.
+        MachineError: it is not used as ``@op(...)`` above a plain method; a parameter has no strategy, or can be given
+            by position only; an argument is no strategy or names no parameter; ``weight`` is out of range.
     """
+    if type(weight) is not int or not 1 <= weight <= BASE_MAX:
+        raise MachineError(f"@op has the weight {weight!r}", hint=f"write a whole number from 1 to {BASE_MAX}")
 
     def decorate(method: Any) -> Any:
         if not inspect.isfunction(method):
             raise MachineError(f"@op() needs a method, got {method!r}", hint="write @op(...) above a `def`")
+        if inspect.iscoroutinefunction(method):
+            raise MachineError(
+                f"{method.__qualname__} is a coroutine function",
+                hint="write a plain `def`: self.both() awaits what the two sides return",
+            )
         strategies = _strategies(method, arguments)
         has_target = target is not None or bool(targets)
 
@@ -254,7 +314,9 @@ def op(*, target: Any = None, targets: Any = (), **arguments: st.SearchStrategy[
                     hint=f"write `class {type(self).__name__}(Pair):`, or use @rule",
                 )
             result = self._run_op(method, args, kwargs)
-            return multiple() if has_target and self._both_raised and result is None else result
+            if not has_target:
+                return None
+            return multiple() if self._both_raised and result is None else result
 
         functools.update_wrapper(operation, method)
         # Hypothesis asks for the parameters: these have no defaults any more.
@@ -263,6 +325,7 @@ def op(*, target: Any = None, targets: Any = (), **arguments: st.SearchStrategy[
         where = {"target": target} if target is not None else {"targets": targets}
         ruled: Any = rule(**where, **strategies)(operation)  # type: ignore[no-untyped-call]
         setattr(ruled, _OP_MARKER, True)
+        setattr(ruled, WEIGHT_MARKER, weight)
         return ruled
 
     return decorate
@@ -270,16 +333,43 @@ def op(*, target: Any = None, targets: Any = (), **arguments: st.SearchStrategy[
 
 def _strategies(method: Callable[..., Any], arguments: dict[str, Any]) -> dict[str, Any]:
     strategies = dict(arguments)
-    parameters = list(inspect.signature(method).parameters.values())[1:]
+    _, *parameters = inspect.signature(method).parameters.values()
+    _check_arguments(method, parameters, arguments)
     for parameter in parameters:
-        if parameter.name not in strategies and isinstance(parameter.default, st.SearchStrategy):
+        if parameter.name in strategies or parameter.kind in _OPEN_ENDED:
+            continue
+        if isinstance(parameter.default, st.SearchStrategy):
             strategies[parameter.name] = parameter.default
-        elif parameter.name not in strategies and parameter.default is parameter.empty:
+        elif parameter.default is parameter.empty:
             raise MachineError(
                 f"{method.__qualname__}: the parameter {parameter.name!r} has no strategy",
                 hint=f"write @op({parameter.name}=st.integers()), or the like",
             )
     return strategies
+
+
+_OPEN_ENDED = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+
+
+def _check_arguments(
+    method: Callable[..., Any], parameters: list[inspect.Parameter], arguments: dict[str, Any]
+) -> None:
+    name = method.__qualname__
+    for parameter in parameters:
+        if parameter.kind is parameter.POSITIONAL_ONLY:
+            raise MachineError(
+                f"{name}: the parameter {parameter.name!r} can be given by position only, and rules name theirs",
+                hint="leave the `/` out",
+            )
+    names = [parameter.name for parameter in parameters if parameter.kind not in _OPEN_ENDED]
+    takes_any = any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters)
+    for argument, strategy in arguments.items():
+        if argument not in names and not takes_any:
+            raise MachineError(f"{name} has no parameter {argument!r}", hint=f"it has: {', '.join(names) or 'none'}")
+        if not isinstance(strategy, st.SearchStrategy):
+            raise MachineError(
+                f"{name}: {argument}={strategy!r} is no strategy", hint=f"write {argument}=st.just({strategy!r})"
+            )
 
 
 def _without_defaults(method: Callable[..., Any]) -> inspect.Signature:
@@ -321,8 +411,14 @@ def _name(side: Any) -> str:
     return type(side).__name__
 
 
+def _called(side: Any, operation: str | Callable[[Any], Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    if isinstance(operation, str):
+        return getattr(side, operation)(*args, **kwargs)
+    return operation(side, *args, **kwargs)
+
+
 def _call_text(operation: str | Callable[[Any], Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> str | None:
     if not isinstance(operation, str):
         return None
-    arguments = [*map(repr, args), *(f"{name}={value!r}" for name, value in kwargs.items())]
+    arguments = [*map(shown, args), *(f"{name}={shown(value)}" for name, value in kwargs.items())]
     return f"{operation}({', '.join(arguments)})"

@@ -2,9 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import ItemsView, Iterator, KeysView, Mapping, Sequence, ValuesView
+import copy
+import itertools
+from collections import deque
+from collections.abc import (
+    AsyncIterator,
+    Callable,
+    ItemsView,
+    Iterator,
+    KeysView,
+    Mapping,
+    MutableMapping,
+    MutableSequence,
+    MutableSet,
+    Sequence,
+    ValuesView,
+)
 from dataclasses import dataclass
-from itertools import islice
+from io import BytesIO, IOBase, StringIO
 from typing import Any
 
 #: Of an iterator, as many items are compared: some never end.
@@ -15,58 +30,135 @@ DIFFERENCES_MAX = 5
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """A result, or the error that was raised instead."""
+    """A result, or the error that was raised instead; of an iterator that raised, what it gave before, too."""
 
     result: Any
     error: Exception | None = None
 
     def shown(self) -> str:
         """The result, as messages show it."""
-        return _cut(self.result)
+        return shown(self.result)
 
     def __str__(self) -> str:
         if self.error is None:
             return f"returned {self.shown()}"
+        given = "" if self.result is None else f"gave {self.shown()} and then "
         said = str(self.error)
-        return f"raised {type(self.error).__name__}{f': {said}' if said else ''}"
+        return f"{given}raised {type(self.error).__name__}{f': {said}' if said else ''}"
 
 
-def materialized(result: Any) -> Any:
-    """``result`` in a form that can be compared: an iterator or a view of a dictionary as a list of its items."""
-    if isinstance(result, Iterator):
-        return list(islice(result, ITEMS_MAX))
-    if isinstance(result, KeysView | ItemsView | ValuesView):
-        return list(result)
-    return result
+def outcome_of(call: Callable[[], Any], passed_on: tuple[type[Exception], ...]) -> Outcome:
+    """What comes of ``call``. Raises what it raises of the kinds ``passed_on``."""
+    given: list[Any] = []
+    try:
+        result = call()
+        if not isinstance(result, Iterator):
+            return Outcome(materialized(result))
+        # Not made a list at once: what it gives before it raises is kept.
+        given.extend(itertools.islice(result, ITEMS_MAX))
+        return Outcome(given)
+    except passed_on:
+        raise
+    except Exception as error:  # noqa: BLE001 - what an operation raises is its outcome, and compared
+        return Outcome(given or None, error)
 
 
-def owned(value: Any) -> Any:
-    """A copy of the lists, dictionaries, sets and byte arrays in ``value``; all else is shared by both sides."""
+def materialized(value: Any) -> Any:
+    """``value`` in a form that can be compared: iterators and views of dictionaries as lists, also those in a tuple."""
+    if isinstance(value, Iterator):
+        return list(itertools.islice(value, ITEMS_MAX))
+    if isinstance(value, KeysView | ItemsView | ValuesView):
+        return list(value)
+    return tuple(map(materialized, value)) if type(value) is tuple else value
+
+
+async def awaited(awaitable: Any) -> Any:
+    """The result of anything that can be awaited, or a list of the items of an asynchronous iterator."""
+    if not isinstance(awaitable, AsyncIterator):
+        return await awaitable
+    items: list[Any] = []
+    async for item in awaitable:
+        items.append(item)
+        if len(items) == ITEMS_MAX:
+            break
+    return items
+
+
+def for_two(value: Any) -> tuple[Any, Any]:
+    """``value`` twice, so that what one side does with it is not seen by the other.
+
+    Collections that can change are copied, arrays too, and iterators split. All else is shared.
+    """
     kind = type(value)
     if kind is list or kind is tuple:
-        return kind(map(owned, value))
+        pairs = [for_two(item) for item in value]
+        return kind(one for one, _ in pairs), kind(other for _, other in pairs)
     if kind is dict:
-        return {key: owned(item) for key, item in value.items()}
-    if kind is set or kind is bytearray:
-        return kind(value)
-    return value
+        values = {key: for_two(item) for key, item in value.items()}
+        return {key: one for key, (one, _) in values.items()}, {key: other for key, (_, other) in values.items()}
+    if kind in _FLAT:
+        return copy.copy(value), copy.copy(value)
+    if isinstance(value, MutableSequence | MutableMapping | MutableSet) or hasattr(value, "__array__"):
+        return copy.deepcopy(value), copy.deepcopy(value)
+    if isinstance(value, Iterator) and not isinstance(value, IOBase):
+        one, other = itertools.tee(value)
+        return one, other
+    return value, value
+
+
+#: Collections of which a shallow copy will do, as their items are seldom changed.
+_FLAT = {bytearray, deque, set, BytesIO, StringIO}
 
 
 def same(ours: Any, theirs: Any) -> bool:
     """Whether two values are equal, as Python compares them, but that NaN is NaN and True is not 1.
 
-    Lists, tuples and dictionaries are compared item by item, arrays as a whole.
+    Lists, tuples, deques and dictionaries are compared item by item, arrays as a whole.
     """
-    if isinstance(ours, bool) is not isinstance(theirs, bool):
+    kind = type(ours)
+    if kind is type(theirs) and kind in _PLAIN:
+        return bool(ours == theirs)
+    if _is_truth(ours) is not _is_truth(theirs):
         return False
-    if _are(list, ours, theirs) or _are(tuple, ours, theirs):
-        return len(ours) == len(theirs) and all(map(same, ours, theirs))
+    for collection in (list, tuple, deque):
+        if _are(collection, ours, theirs):
+            return len(ours) == len(theirs) and all(map(same, ours, theirs))
     if _are(dict, ours, theirs):
         return ours.keys() == theirs.keys() and all(same(item, theirs[key]) for key, item in ours.items())
-    equal = ours == theirs
-    if hasattr(equal, "all") and not isinstance(equal, bool):
-        return getattr(ours, "shape", None) == getattr(theirs, "shape", None) and bool(equal.all())
-    return bool(equal) or (ours != ours and theirs != theirs)
+    if hasattr(ours, "__array__") or hasattr(theirs, "__array__"):
+        return _same_arrays(ours, theirs)
+    return bool(ours == theirs) or bool(ours != ours and theirs != theirs)
+
+
+#: Types whose values need no further look.
+_PLAIN = {bool, bytes, int, str, type(None)}
+
+
+def _are(kind: type, ours: Any, theirs: Any) -> bool:
+    """Whether both are of the kind, and no derived class compares them in a way of its own."""
+    return _is_plain(kind, ours) and _is_plain(kind, theirs)
+
+
+def _is_plain(kind: Any, value: Any) -> bool:
+    cls: Any = type(value)
+    return issubclass(cls, kind) and cls.__eq__ is kind.__eq__
+
+
+def _is_truth(value: Any) -> bool:
+    return isinstance(value, bool) or (_shape(value) == () and getattr(value.dtype, "kind", "") == "b")
+
+
+def _same_arrays(ours: Any, theirs: Any) -> bool:
+    """Also of numpy's own numbers, which are arrays without an extent, like Python's."""
+    if (_shape(ours) or ()) != (_shape(theirs) or ()):
+        return False
+    equal = (ours == theirs) | ((ours != ours) & (theirs != theirs))
+    return bool(equal.__array__().all() if hasattr(equal, "__array__") else equal)
+
+
+def _shape(value: Any) -> Any:
+    """The extent of an array; None of anything else."""
+    return value.shape if hasattr(value, "__array__") and hasattr(value, "dtype") else None
 
 
 def describe_difference(ours: Outcome, theirs: Outcome) -> str:
@@ -80,8 +172,8 @@ def describe_difference(ours: Outcome, theirs: Outcome) -> str:
     elif isinstance(one, Sequence) and isinstance(other, Sequence) and not isinstance(one, str | bytes):
         lines = _sequence_differences(one, other)
     elif isinstance(one, set | frozenset) and isinstance(other, set | frozenset):
-        lines = [f"only the system has {_cut(item)}" for item in sorted(one - other, key=repr)]
-        lines += [f"only the model has {_cut(item)}" for item in sorted(other - one, key=repr)]
+        lines = [f"only the system has {shown(item)}" for item in sorted(one - other, key=shown)]
+        lines += [f"only the model has {shown(item)}" for item in sorted(other - one, key=shown)]
     left = len(lines) - DIFFERENCES_MAX
     more = [f"and {left} more"] if left > 0 else []
     return "".join(f"\n  {line}" for line in [*lines[:DIFFERENCES_MAX], *more])
@@ -91,11 +183,11 @@ def _mapping_differences(one: Mapping[Any, Any], other: Mapping[Any, Any]) -> li
     lines = []
     for key in dict.fromkeys((*one, *other)):
         if key not in other:
-            lines.append(f"[{key!r}]: only the system has it, {_cut(one[key])}")
+            lines.append(f"[{shown(key)}]: only the system has it, {shown(one[key])}")
         elif key not in one:
-            lines.append(f"[{key!r}]: only the model has it, {_cut(other[key])}")
+            lines.append(f"[{shown(key)}]: only the model has it, {shown(other[key])}")
         elif not same(one[key], other[key]):
-            lines.append(f"[{key!r}]: {_cut(one[key])}, in the model {_cut(other[key])}")
+            lines.append(f"[{shown(key)}]: {shown(one[key])}, in the model {shown(other[key])}")
     return lines
 
 
@@ -106,13 +198,13 @@ def _sequence_differences(one: Sequence[Any], other: Sequence[Any]) -> list[str]
     if len(one) != len(other):
         lines.append(f"{len(one)} items, in the model {len(other)}")
     pairs = enumerate(zip(one, other, strict=False))
-    return lines + [f"[{at}]: {_cut(a)}, in the model {_cut(b)}" for at, (a, b) in pairs if not same(a, b)]
+    return lines + [f"[{at}]: {shown(a)}, in the model {shown(b)}" for at, (a, b) in pairs if not same(a, b)]
 
 
-def _are(kind: type, ours: Any, theirs: Any) -> bool:
-    return type(ours) is kind and type(theirs) is kind
-
-
-def _cut(value: Any) -> str:
-    text = repr(value)
+def shown(value: Any) -> str:
+    """The repr of ``value``, cut to what a message can hold."""
+    try:
+        text = repr(value)
+    except Exception as error:  # noqa: BLE001 - a broken repr must not hide what is to be said
+        return f"<{type(value).__name__}, whose repr raises {type(error).__name__}>"
     return text if len(text) <= SHOWN_MAX else f"{text[:SHOWN_MAX]}..."

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import os
+import sys
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -16,10 +18,13 @@ PropertyType = Literal["always", "always_or_unreachable", "sometimes", "reachabl
 Status = Literal["PASS", "FAIL", "NOT EXERCISED"]
 Snapshot = dict[str, list[dict[str, Any]]]
 
-PROPERTY_TYPES: tuple[str, ...] = get_args(PropertyType)
+PROPERTY_TYPES: tuple[PropertyType, ...] = get_args(PropertyType)
 
 #: Names are constants of the source. More than this many can only be made at run time, without end.
 PROPERTIES_MAX = 10_000
+
+#: How finely distances are told apart: halving one comes nearer so many times.
+RUNGS_PER_HALVING = 1024
 
 
 @dataclass(slots=True)
@@ -65,8 +70,11 @@ class Tally:
         if not self.hits:
             return "never checked"
         if self.type == "sometimes":
-            return f"true in {self.passes} of {hits}" if self.passes else f"never true in {hits}"
+            return f"true in {self.passes} of {hits}" if self.passes else f"never true in {hits}{self._nearest()}"
         return f"{self.failures} of {hits} failed" if self.failures else hits
+
+    def _nearest(self) -> str:
+        return "" if self.distance is None else f", {self.distance:g} away at the nearest"
 
     def count(self, passes: int, failures: int) -> None:
         """Add hits."""
@@ -74,10 +82,13 @@ class Tally:
         self.passes += passes
         self.failures += failures
 
-    def come_near(self, distance: float) -> None:
-        """Keep the smaller distance."""
-        if self.distance is None or distance < self.distance:
-            self.distance = distance
+    def come_near(self, distance: float) -> bool:
+        """Keep the smaller distance. Whether it is smaller by a rung, so that it is worth going on from there."""
+        before = self.distance
+        if before is not None and distance >= before:
+            return False
+        self.distance = distance
+        return before is None or rung_of(distance) < rung_of(before)
 
     def add(self, other: Tally) -> None:
         """Add what another worker saw."""
@@ -86,6 +97,20 @@ class Tally:
         self.details = self.details or other.details
         if other.distance is not None:
             self.come_near(other.distance)
+
+
+def rung_of(distance: float) -> int:
+    """The rung that a distance stands on: a ladder toward 0, with ``RUNGS_PER_HALVING`` rungs for each halving.
+
+    Small whole numbers have rungs of their own, and large ones share them, so that there is an end of coming nearer.
+    """
+    if distance == 0:
+        return _LAST_RUNG
+    fraction, exponent = math.frexp(min(distance, sys.float_info.max))
+    return exponent * RUNGS_PER_HALVING + int((2 * fraction - 1) * RUNGS_PER_HALVING)
+
+
+_LAST_RUNG = math.frexp(math.ulp(0.0))[1] * RUNGS_PER_HALVING - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,6 +248,8 @@ class PropertyTracker:
         self._power = power
         self._active = power.on  # the switch is for the gates; to ask it takes longer than all else here
         self._tallies = Tallies()
+        #: Which properties that compare numbers came nearer, by a rung, since somebody last took the names.
+        self.nearer: dict[str, None] = {}
         # Plain hits of properties that were met before are counted by the gates, at a fifth of the price.
         self._counts = counts
         self._counted: set[str] = set()
@@ -283,8 +310,8 @@ class PropertyTracker:
                 self._counted.add(name)
                 self._counts.add(name, PROPERTY_TYPES.index(kind))
             tally.count(passed, not passed)
-            if distance is not None:
-                tally.come_near(distance)
+            if distance is not None and tally.come_near(distance):
+                self.nearer[name] = None
             if not passed and not tally.details:
                 tally.details = details
             if operation is not None and fault is not None:
@@ -335,6 +362,13 @@ class PropertyTracker:
                 for name, tally in sorted(self._tallies.properties.items())
                 if tally.distance is not None
             }
+
+    def take_nearer(self) -> list[str]:
+        """The names in ``nearer``, which is empty afterwards."""
+        with self._lock:
+            names = list(self.nearer)
+            self.nearer.clear()
+        return names
 
     # -- the tallies as a whole ---------------------------------------------------------------------------------------
 

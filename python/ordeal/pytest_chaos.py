@@ -14,6 +14,7 @@ import pytest
 from ordeal import buggify
 from ordeal.assertions import report, tracker
 from ordeal.errors import PropertyError
+from ordeal.property_store import PROPERTIES_PATH, add_reached
 from ordeal.reporting import one_line, property_sections
 
 # Under this name a worker of xdist sends what it has tracked.
@@ -62,16 +63,25 @@ class ChaosRun:
         try:
             tracker.merge(snapshot)
         except PropertyError as error:
-            self._trouble.append(error.message)
+            self._trouble.append(f"of a worker: {error.message}")
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """Send what was tracked to the controller, or have the run fail for a property that failed."""
         output = getattr(self._config, "workeroutput", None)
         if output is not None:
             output[_KEY] = tracker.snapshot()
-        elif self._properties_fail(session):
+            return
+        self._save_properties()
+        if self._properties_fail(session):
             self._fails_run = True
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+    def _save_properties(self) -> None:
+        """Let `ordeal catalog` know what was reached."""
+        try:
+            add_reached(self._config.rootpath / PROPERTIES_PATH, tracker.results)
+        except PropertyError as error:
+            self._trouble.append(error.message)
 
     def _properties_fail(self, session: pytest.Session) -> bool:
         # A run that is listed, empty or broken off has its own exit status, and shows nothing about properties.
@@ -83,7 +93,7 @@ class ChaosRun:
         if not self._config.getoption("collectonly"):
             write_properties(terminalreporter, chaos=True, fails_run=self._fails_run, chaos_seed=self._chaos_seed)
             for trouble in self._trouble:
-                terminalreporter.line(f"  of a worker: {one_line(trouble)}")
+                terminalreporter.line(f"  {one_line(trouble)}")
 
     def pytest_unconfigure(self) -> None:
         """Leave everything as it was."""

@@ -117,6 +117,8 @@ class SeedItem(pytest.Item):
 
     #: It has none, but the hooks of many a conftest.py ask every test.
     fixturenames: ClassVar[list[str]] = []
+    #: Asked for by the plugin of the session's seed.
+    says_how_to_replay: ClassVar[bool] = True
 
     def __init__(self, *, replays: SeedReplays, project: Project, **fields: Any) -> None:
         super().__init__(**fields)

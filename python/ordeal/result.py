@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any, Literal
 from ordeal import reporting
 
 if TYPE_CHECKING:
+    from ordeal.properties import PropertyResult, ReliabilityCell
     from ordeal.trace_file import Trace
 
-StoppedReason = Literal["time", "max_runs", "patience", "stuck", "interrupted"]
+StoppedReason = Literal["time", "max_runs", "patience", "stuck", "interrupted", "exhausted", "limit"]
 SnapshotKind = Literal["copy", "replay"]
 
 
@@ -111,9 +112,10 @@ class ExplorationResult:
 
     ``checkpoints_saved`` counts every checkpoint ever saved, also those evicted since. ``rejected_runs`` ended in a
     failed ``assume()``. ``unconfirmed`` counts failures that did not fail again from a fresh machine. ``seed_replays``
-    tells what became of the saved seeds of the class. ``notes`` are things the user should know, one sentence each.
-    ``coverage_gaps`` holds a dict ``file``, ``line``, ``code`` for each branch statement of the target modules that no
-    run reached; another seed or a longer exploration may still reach it.
+    tells what became of the saved seeds of the class. ``properties`` and ``reliability_cells`` are what the runs saw of
+    the assertions in the program and the machine; seeds, confirmations and shrinking are not counted. ``notes`` are
+    things the user should know, one sentence each. ``coverage_gaps`` holds a dict ``file``, ``line``, ``code`` for each
+    branch statement of the target modules that no run reached; another seed or a longer exploration may still reach it.
     """
 
     test_class: str
@@ -126,6 +128,8 @@ class ExplorationResult:
     failures: list[Failure] = field(default_factory=list)
     traces: list[Trace] = field(default_factory=list)
     seed_replays: list[SeedOutcome] = field(default_factory=list)
+    properties: list[PropertyResult] = field(default_factory=list)
+    reliability_cells: list[ReliabilityCell] = field(default_factory=list)
     coverage_gaps: list[dict[str, Any]] = field(default_factory=list)
     lines_covered: int = 0
     lines_total: int = 0

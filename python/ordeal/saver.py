@@ -13,6 +13,8 @@ from ordeal.bucket import traceback_text
 from ordeal.driver import Driver
 from ordeal.errors import StateError
 from ordeal.findings import Finding, Findings
+from ordeal.properties import Snapshot as PropertySnapshot
+from ordeal.property_watch import PropertyWatch
 from ordeal.reporting import counted, error_message
 from ordeal.result import SnapshotKind
 from ordeal.state_file import (
@@ -46,9 +48,10 @@ DECIDING = (
     "checkpoint_strategy",
     "fault_toggle_prob",
     "seed_mutation_prob",
+    "buggify_prob",
     "steps_per_run",
     "rule_swarm",
-    "fault_swarm",
+    "swarm",
     "coverage",
 )
 
@@ -62,6 +65,7 @@ class Learnt:
 
     tally: Tally
     findings: Findings
+    watch: PropertyWatch
     kind: SnapshotKind = "copy"
     seconds_before: float = 0.0
     productive: list[tuple[Origin, _native.Tape]] = field(default_factory=list)
@@ -133,6 +137,8 @@ class Saver:
             findings=[self._saved_finding(finding) for finding in learnt.findings.all()],
             unfaithful=learnt.findings.unfaithful(),
             productive=[self._saved_origin(origin) for origin, _ in learnt.productive],
+            properties=_writable_snapshot(learnt.watch.snapshot()),
+            nearest={_writable_text(name): checkpoint for name, checkpoint in learnt.watch.nearest.items()},
             monitor=None if monitor is None else self._saved_monitor(monitor),
             rule_files={self._rules[rule]: sorted(files) for rule, files in sorted(learnt.rule_files.items())},
         )
@@ -147,7 +153,10 @@ class Saver:
         if origin.swarm is not None:
             rules, faults = origin.swarm
             swarm = (_chosen(self._rules, rules), _chosen(self._faults, faults))
-        return SavedOrigin(run_id=origin.run_id, checkpoint=origin.checkpoint, edges=origin.edges, swarm=swarm)
+        weights = {name: weight for name, weight in zip(self._rules, origin.weights, strict=False) if weight}
+        return SavedOrigin(
+            run_id=origin.run_id, checkpoint=origin.checkpoint, edges=origin.edges, swarm=swarm, weights=weights
+        )
 
     def _saved_finding(self, finding: Finding) -> SavedFinding:
         return SavedFinding(
@@ -227,6 +236,8 @@ class Saver:
         fresh, learnt.tally.notes = learnt.tally.notes, list(header.notes)
         for text in fresh:
             learnt.tally.note(text)
+        if header.properties:
+            learnt.watch.restore(header.properties, header.nearest)
         learnt.kind = header.snapshot_kind
         learnt.seconds_before = max(0.0, header.seconds)
         of_findings, of_runs = tapes[: len(header.findings)], tapes[len(header.findings) :]
@@ -249,7 +260,8 @@ class Saver:
         if saved.swarm is not None:
             rules, faults = saved.swarm
             swarm = ([name in rules for name in self._rules], [name in faults for name in self._faults])
-        return Origin(saved.run_id, saved.checkpoint, swarm, saved.edges)
+        weights = [saved.weights.get(name, 0) for name in self._rules] if saved.weights else []
+        return Origin(saved.run_id, saved.checkpoint, swarm, saved.edges, weights)
 
     def _put_back_monitor(
         self, saved: SavedMonitor, rule_files: dict[str, list[int]], learnt: Learnt, monitor: _native.Monitor
@@ -310,6 +322,15 @@ def _chosen(names: list[str], flags: list[bool]) -> list[str]:
 
 def _writable_text(text: str) -> str:
     return text.encode("utf-8", "backslashreplace").decode()
+
+
+def _writable_snapshot(snapshot: PropertySnapshot) -> PropertySnapshot:
+    return {
+        part: [
+            {key: _writable_text(each) if isinstance(each, str) else each for key, each in row.items()} for row in rows
+        ]
+        for part, rows in snapshot.items()
+    }
 
 
 def _error_of_earlier_process(name: str, message: str) -> BaseException:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 from hypothesis.stateful import RuleBasedStateMachine
 
 from ordeal._hypothesis import ENGINE_ATTRIBUTES, BundleState, GlobalRandoms, RunContext
+from ordeal._native import deep_copy
 from ordeal.chaos import ChaosTest, overrides
 from ordeal.faults import Fault, release
 
@@ -78,7 +78,7 @@ class Snapshots:
                 state["attributes"] = self._state_of(machine)
             # The machine itself stands for whichever machine the copy ends up in.
             memo[id(machine)] = _MACHINE
-            copied = copy.deepcopy(state, memo)
+            copied = deep_copy(state, memo)
         except (KeyboardInterrupt, SystemExit):
             raise
         except BaseException as error:
@@ -98,7 +98,7 @@ class Snapshots:
         release(self._faults)
         fresh = self._clones_itself or self._filters
         machine = self._factory() if fresh else self._cls.__new__(self._cls)
-        copied = copy.deepcopy(snapshot.copied, {id(_MACHINE): machine})
+        copied = deep_copy(snapshot.copied, {id(_MACHINE): machine})
         if not fresh:
             machine.__dict__.update(snapshot.shared_attributes)
         machine.__dict__.update(copied["attributes"])

@@ -42,12 +42,16 @@ Option = str | int | float | bool | list[str]
 
 
 class SavedOrigin(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
-    """Where a tape comes from. Of its swarm configuration, the names of the rules and faults that were on."""
+    """Where a tape comes from. Of its swarm configuration, the names of the rules and faults that were on.
+
+    ``weights`` are those of the rules that were on, where rules differed in them.
+    """
 
     run_id: int
     checkpoint: int
     edges: int
     swarm: tuple[list[str], list[str]] | None
+    weights: dict[str, int]
 
 
 class SavedFinding(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
@@ -85,7 +89,8 @@ class Header(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=Tr
 
     ``seconds`` is how long it has explored. The tapes of ``findings`` and then those of ``productive`` are kept by the
     engine, in this order. ``rule_files`` holds for each rule the numbers of the files, in ``monitor``, that it was seen
-    to run.
+    to run. ``properties`` is the snapshot of a tracker, ``nearest`` names the checkpoint that came nearest to each
+    property that compares numbers, or 0 where it is worth more than that.
     """
 
     versions: dict[str, str]
@@ -100,6 +105,8 @@ class Header(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=Tr
     productive: list[SavedOrigin]
     monitor: SavedMonitor | None
     rule_files: dict[str, list[int]]
+    properties: dict[str, list[dict[str, str | int | float | bool | None]]] = {}
+    nearest: dict[str, int] = {}
 
 
 def versions() -> dict[str, str]:

@@ -16,12 +16,16 @@ from ordeal.trace_file import Trace, TraceStep
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where a tape comes from: its run, the checkpoint that it branched from (0: none), its swarm configuration."""
+    """Where a tape comes from: its run, the checkpoint that it branched from (0: none), its swarm configuration.
+
+    ``weights`` are those of the rules, 0 for one that was left out, and empty where all rules were alike.
+    """
 
     run_id: int
     checkpoint: int
     swarm: tuple[list[bool], list[bool]] | None
     edges: int
+    weights: Sequence[int] = ()
 
 
 class TraceMaker:
@@ -48,7 +52,7 @@ class TraceMaker:
         """The trace of ``tape``, which ran while ``recorder`` watched."""
         steps = recorder.finished_steps(tape, self._definition)
         if origin.swarm is not None:
-            steps = [self._swarm_step(*origin.swarm), *steps]
+            steps = [self._swarm_step(*origin.swarm, origin.weights), *steps]
         return Trace(
             run_id=origin.run_id,
             seed=self._seed,
@@ -61,11 +65,15 @@ class TraceMaker:
             rule_timeout=self._rule_timeout,
         )
 
-    def _swarm_step(self, rules: list[bool], faults: list[bool]) -> TraceStep:
+    def _swarm_step(self, rules: list[bool], faults: list[bool], weights: Sequence[int]) -> TraceStep:
         active_rules = [rule.name for rule, on in zip(self._definition.rules, rules, strict=True) if on]
         active_faults = [fault.name for fault, on in zip(self._faults, faults, strict=True) if on]
+        params: dict[str, object] = {"active_rules": active_rules, "active_faults": active_faults}
+        if weights:
+            names = [rule.name for rule in self._definition.rules]
+            params["weights"] = dict(zip(names, weights, strict=True))
         return TraceStep(
             kind="rule_swarm",
             name=f"[swarm rules={len(active_rules)} faults={len(active_faults)}]",
-            params={"active_rules": active_rules, "active_faults": active_faults},
+            params=params,
         )

@@ -44,9 +44,9 @@ ACCOUNT = '[[tests]]\nclass = "machines:Account"\n'
 LEDGER = '[[tests]]\nclass = "machines:Ledger"\n'
 OPTIONS = (
     "options: config=ordeal.toml target_modules=none max_time=60.0 max_runs=none max_checkpoints=256"
-    " checkpoint_prob=0.4 checkpoint_strategy=energy steps_per_run=50 fault_toggle_prob=0.3 workers=0 rule_swarm=false"
-    " share_edges=true share_checkpoints=true rule_timeout=none seed_mutation_respect_strategies=true verbose=false"
-    " shrink=true confirm_fresh=true"
+    " checkpoint_prob=0.4 checkpoint_strategy=energy steps_per_run=50 fault_toggle_prob=0.3 buggify_prob=0.1 workers=0"
+    " rule_swarm=false share_edges=true share_checkpoints=true rule_timeout=none seed_mutation_respect_strategies=true"
+    " verbose=false shrink=true confirm_fresh=true"
 )
 HEADER = f"ordeal {__version__}\nrng seed: 42\n{OPTIONS}\nExploring machines:Account...\n"
 CLEAN_REPORT = """
@@ -169,6 +169,7 @@ class TestOptions:
             "checkpoint_prob": 0.4,
             "checkpoint_strategy": "energy",
             "fault_toggle_prob": 0.3,
+            "buggify_prob": 0.1,
             "record_traces": False,
             "workers": 0,
             "share_edges": True,

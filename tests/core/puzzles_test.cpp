@@ -64,7 +64,7 @@ TEST(Puzzles, WithoutFaultsTheJournalHolds) { EXPECT_EQ(solve<Journal>({.fault_t
 
 TEST(Puzzles, SwarmsDoNotHideTheFaultBug) {
   EXPECT_EQ(solve<Journal>({.rule_swarm = true}, 1500).found, kSeeds);
-  EXPECT_EQ(solve<Journal>({.fault_swarm = true}, 1500).found, kSeeds);
+  EXPECT_EQ(solve<Journal>({.swarm = SwarmLaw::kCoins}, 1500).found, kSeeds);
 }
 
 TEST(Puzzles, WithoutCoverageThePairsOfStepsLead) {

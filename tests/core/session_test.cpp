@@ -16,6 +16,7 @@
 #include "chi_squared.h"
 #include "core/check.h"
 #include "core/error.h"
+#include "session_bench.h"
 
 namespace ordeal {
 namespace {
@@ -23,52 +24,6 @@ namespace {
 constexpr MachineShape kPlain{.rules = 5, .initializers = 0, .faults = 0};
 constexpr MachineShape kFaulty{.rules = 5, .initializers = 2, .faults = 3};
 constexpr int kRuns = 20'000;
-
-struct Bench {
-  std::shared_ptr<CoverageMap> coverage = std::make_shared<CoverageMap>(64);
-  Session session;
-
-  explicit Bench(MachineShape shape, const SessionOptions& options = {}) : session(shape, options, coverage) {}
-
-  // Runs the step with one drawn integer; false at the end of the run.
-  bool step(int draws = 1) {
-    const NextStep next = session.next();
-    if (next.kind == NextKind::kEnd) {
-      return false;
-    }
-    if (next.kind == NextKind::kRule) {
-      session.source().begin_argument(7);
-      for (int i = 0; i < draws; ++i) {
-        session.source().integer(0, 1'000'000, 0);
-      }
-    }
-    session.done();
-    return true;
-  }
-
-  Tape run(int draws = 1) {
-    session.begin_run();
-    finish(draws);
-    return session.tape();
-  }
-
-  void finish(int draws = 1) {
-    while (step(draws)) {
-    }
-    session.end_run();
-  }
-
-  // A run with a checkpoint after its first step; the run is left to its end.
-  std::uint64_t keep_one() {
-    session.begin_run();
-    step();
-    const Kept kept = session.keep();
-    finish();
-    return kept.id;
-  }
-
-  void mark(std::uint64_t key) { coverage->mark(coverage->add_edge(key)); }
-};
 
 std::vector<Tape> first_tapes(std::uint64_t seed) {
   Bench bench(kFaulty, {.seed = seed, .rule_swarm = true, .pair_features = true});
@@ -195,17 +150,6 @@ TEST(Session, InitializeRulesRunOnceInRandomOrderBeforeAnythingElse) {
   expect_fits(counts, std::vector<double>(6, 1.0));
 }
 
-// Rejects all rules of one step; the order in which they were offered.
-std::vector<std::uint32_t> reject_all(Session& session) {
-  std::vector<std::uint32_t> offered;
-  for (NextStep next = session.next(); next.kind != NextKind::kStuck; next = session.next()) {
-    EXPECT_EQ(next.kind, NextKind::kRule);
-    offered.push_back(next.target);
-    session.reject();
-  }
-  return offered;
-}
-
 TEST(Session, RejectingOffersEveryRuleOnceInRandomOrder) {
   Bench bench({.rules = 3, .initializers = 0, .faults = 0});
   std::map<std::vector<std::uint32_t>, std::uint64_t> orders;
@@ -279,7 +223,7 @@ TEST(Session, AMachineOfOneRuleHasNoSwarm) {
 
 TEST(Session, AFaultSwarmDrawsFaultsAndNeverNone) {
   Bench bench({.rules = 1, .initializers = 0, .faults = 2},
-              {.checkpoint_prob = 0, .fault_toggle_prob = 0.9, .fault_swarm = true});
+              {.checkpoint_prob = 0, .fault_toggle_prob = 0.9, .swarm = SwarmLaw::kCoins});
   std::vector<std::uint64_t> counts(3);
   for (int i = 0; i < 5000; ++i) {
     const Tape tape = bench.run(0);
@@ -472,6 +416,31 @@ TEST(Session, NewsAreEdgesBucketsAndStateHashes) {
   EXPECT_EQ(news_after(0, 77).features, 1U);
   EXPECT_FALSE(news_after(0, 77).any());
   EXPECT_EQ(news_after(0, 78).features, 1U);
+}
+
+TEST(Session, ComingNearerIsNewsAndEnergyForWhatCameNearest) {
+  Bench bench(kPlain, {.checkpoint_prob = 1.0});
+  const auto energy = [&](std::uint64_t id) { return bench.session.corpus().find(id)->energy; };
+  const auto keep_nearer = [&](std::uint32_t nearer) {
+    bench.session.begin_run();
+    bench.session.next();
+    while (bench.session.prefix_left() > 0) {
+      bench.session.done();
+      bench.session.next();
+    }
+    EXPECT_EQ(bench.session.done(0, nearer).features, nearer);
+    const Kept kept = bench.session.keep();
+    bench.session.end_run();
+    return kept.id;
+  };
+  const std::uint64_t first = keep_nearer(2);
+  EXPECT_DOUBLE_EQ(energy(first), kEnergyInitial + 2 * kEnergyReward);
+  // The run started from the first one, which neither gains nor loses by what came nearer.
+  const std::uint64_t second = keep_nearer(1);
+  EXPECT_DOUBLE_EQ(energy(first), kEnergyInitial + 2 * kEnergyReward);
+  bench.session.supersede(first, second);
+  EXPECT_DOUBLE_EQ(energy(first), kEnergyFloor);
+  EXPECT_DOUBLE_EQ(energy(second), (2 * kEnergyInitial) + (3 * kEnergyReward) - kEnergyFloor);
 }
 
 TEST(Session, PairsOfStepsAreNewsWithoutCoverage) {

@@ -59,7 +59,7 @@ std::vector<SessionOptions> all_options() {
           SessionOptions{.seed = 3, .max_checkpoints = 8, .checkpoint_strategy = CheckpointStrategy::kUniform},
           SessionOptions{.seed = 4, .checkpoint_strategy = CheckpointStrategy::kRecent, .rule_swarm = true},
           SessionOptions{.seed = 5, .rule_swarm = true, .pair_features = true},
-          SessionOptions{.seed = 6, .fault_swarm = true, .pair_features = true}};
+          SessionOptions{.seed = 6, .swarm = SwarmLaw::kCoins, .pair_features = true}};
 }
 
 std::string saved_bytes(int runs = 60) {

@@ -11,6 +11,7 @@ from pathlib import Path
 from textwrap import dedent
 from typing import Any
 
+import hypothesis.core
 import pytest
 
 import _ordeal_pytest
@@ -174,6 +175,8 @@ def project(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Itera
     monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
     monkeypatch.setenv("COLUMNS", "160")
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    # Hypothesis' own option sets it for good.
+    monkeypatch.setattr(hypothesis.core, "global_force_seed", hypothesis.core.global_force_seed)
     made = Project(pytester)
     made.write(FILES)
     # What its modules declare, in a run in this process, is not for the runs of other tests.

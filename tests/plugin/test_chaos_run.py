@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from ordeal.property_store import PROPERTIES_PATH, load_reached
+
 from .conftest import Project, section
 
 pytest_plugins = ["pytester"]
@@ -323,3 +325,17 @@ def test_configuration_that_cannot_be_used(project: Project, text: str, message:
     ]
     assert project.run("-q", "--no-ordeal-seeds").ret == pytest.ExitCode.OK
     assert project.run("-q", "--chaos", "--no-ordeal-seeds").errlines[:2] == [f"ERROR: {message}", f"hint: {hint}"]
+
+
+def test_what_was_reached_is_kept_for_the_catalog(project: Project) -> None:
+    project.write({"tests/test_properties.py": PROPERTIES})
+    for _ in range(2):
+        project.run("-q", "--chaos")
+    reached = load_reached(project.root / PROPERTIES_PATH)
+    assert {name: each.hits for name, each in reached.items()} == {"happens": 2, "holds": 4, "never happens": 2}
+
+
+def test_without_chaos_nothing_is_kept(project: Project) -> None:
+    project.write({"tests/test_properties.py": PROPERTIES})
+    project.run("-q")
+    assert not (project.root / PROPERTIES_PATH).exists()

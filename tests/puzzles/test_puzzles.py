@@ -7,8 +7,10 @@ import pytest
 from ordeal.chaos import ChaosTest
 from ordeal.explore import Explorer
 
+from .busy_desk import BusyDesk, EvenDesk, SharedDesk
 from .dead_ends import DeadEnds
 from .deep_chain import DeepChain
+from .far_limit import FarLimit, ToldDistance
 from .full_shelf import FullShelf
 from .handed_out import Guessed, HandedOut
 from .hidden_progress import HiddenProgress, ToldProgress
@@ -43,6 +45,14 @@ def test_swarm_leaves_out_the_rules_that_undo() -> None:
     assert not solved(FullShelf, max_runs=1500, rule_swarm=False)
 
 
+def test_weights_let_one_rule_dominate_where_none_may_be_left_out() -> None:
+    # Without checkpoints, from which a run that leaves out the others could go on where they have been.
+    assert solved(BusyDesk, max_runs=1000, seed=45, checkpoint_prob=0.0)
+    assert not solved(EvenDesk, max_runs=1000, seed=45, checkpoint_prob=0.0)
+    assert not solved(EvenDesk, max_runs=1000, seed=45, checkpoint_prob=0.0, rule_swarm=True)
+    assert not solved(SharedDesk, max_runs=1000, seed=45, checkpoint_prob=0.0)
+
+
 def test_energy_leaves_dead_ends_alone() -> None:
     seeds = range(42, 48)
 
@@ -57,6 +67,11 @@ def test_energy_leaves_dead_ends_alone() -> None:
 def test_state_hash_shows_progress_that_no_branch_shows() -> None:
     assert solved(ToldProgress, max_runs=3000)
     assert not solved(HiddenProgress, max_runs=3000)
+
+
+def test_distances_lead_where_no_run_could_go() -> None:
+    assert solved(ToldDistance, max_runs=2500)
+    assert not solved(FarLimit, max_runs=7500)
 
 
 def test_bundles_hand_values_on() -> None:

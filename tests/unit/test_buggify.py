@@ -138,6 +138,53 @@ def test_activated_puts_back_what_it_found() -> None:
     assert not buggify.is_active()
 
 
+class Flaky(ChaosTest):
+    """Fails where a point of buggify acts."""
+
+    @rule()
+    def go(self) -> None:
+        assert not buggify()
+        assert not buggify(1.0)
+
+
+@pytest.mark.parametrize(("probability", "message"), [(0.0, None), (0.5, "buggify(1.0)"), (1.0, "buggify()")])
+def test_the_explorer_takes_the_probability(probability: float, message: str | None) -> None:
+    result = Explorer(Flaky, buggify_prob=probability).run(max_runs=20, shrink=False)
+    found = " ".join(failure.error_traceback for failure in result.failures)
+    assert (message is None) == (not result.failures)
+    assert message is None or f"assert not {message}" in found
+
+
+@pytest.mark.parametrize("probability", [0.0, 0.1, 1.0])
+def test_what_was_recorded_replays_whatever_the_probability_is(probability: float, tmp_path: Path) -> None:
+    (failure,) = Explorer(Flaky, buggify_prob=1.0, corpus_dir=tmp_path).run(max_runs=5).failures
+    assert failure.trace is not None
+    assert isinstance(replay(failure.trace, Flaky), AssertionError)
+    again = Explorer(Flaky, buggify_prob=probability, corpus_dir=tmp_path).run(max_runs=1, shrink=False)
+    assert [outcome.status.value for outcome in again.seed_replays] == ["reproduced"]
+
+
+@pytest.mark.parametrize("probability", [-0.1, 1.1, "1", True, float("nan")])
+def test_the_explorer_refuses_what_is_no_probability(probability: Any) -> None:
+    with pytest.raises(ConfigError, match="buggify_prob is"):
+        Explorer(Flaky, buggify_prob=probability)
+
+
+def test_a_resumed_exploration_notes_another_probability(tmp_path: Path) -> None:
+    Explorer(Flaky, buggify_prob=0.0).run(max_runs=5, save_state_to=tmp_path / "s")
+    result = Explorer(Flaky, buggify_prob=0.5).run(max_runs=6, shrink=False, resume_from=tmp_path / "s")
+    assert "buggify_prob is 0.5 since the resumed state was saved with 0.0." in result.notes
+
+
+@pytest.fixture
+def _undeclared() -> Iterator[None]:
+    before = tracker.snapshot()
+    tracker.reset(declared=True)
+    yield
+    tracker.restore(before)
+
+
+@pytest.mark.usefixtures("_undeclared")
 def test_auto_configure_switches_all_on() -> None:
     with tracker.recording():
         tracker.active = False

@@ -39,8 +39,21 @@ def test_whatever_was_imported_before(first: str, then: str) -> None:
     assert done.returncode == 0, done.stderr
 
 
-def test_it_stays_a_module_that_a_copied_machine_may_hold() -> None:
-    module = importlib.import_module("ordeal.buggify")
+QUICKCHECK = """
+quickcheck(max_examples=1, n=quickcheck.biased.integers())(lambda n: None)()
+import ordeal.quickcheck
+assert ordeal.quickcheck is quickcheck
+"""
+
+
+@pytest.mark.parametrize("first", ["from ordeal import quickcheck", "import ordeal; quickcheck = ordeal.quickcheck"])
+def test_quickcheck_is_a_module_and_a_function_too(first: str) -> None:
+    subprocess.run([sys.executable, "-c", f"{first}\n{QUICKCHECK}"], check=True)
+
+
+@pytest.mark.parametrize("name", ["ordeal.buggify", "ordeal.quickcheck"])
+def test_it_stays_a_module_that_a_copied_machine_may_hold(name: str) -> None:
+    module = importlib.import_module(name)
     assert isinstance(module, ModuleType)
     assert callable(module)
     assert copy.deepcopy([module])[0] is module

@@ -54,6 +54,7 @@ class TestValues:
                 checkpoint_strategy="energy",
                 steps_per_run=50,
                 fault_toggle_prob=0.3,
+                buggify_prob=0.1,
                 workers=0,
                 rule_swarm=False,
                 share_edges=True,
@@ -86,6 +87,7 @@ class TestValues:
             checkpoint_strategy = "recent"
             steps_per_run = 1
             fault_toggle_prob = 0.0
+            buggify_prob = 0.5
             workers = 8
             rule_swarm = true
             share_edges = false
@@ -120,6 +122,7 @@ class TestValues:
                 checkpoint_strategy="recent",
                 steps_per_run=1,
                 fault_toggle_prob=0.0,
+                buggify_prob=0.5,
                 workers=8,
                 rule_swarm=True,
                 share_edges=False,
@@ -176,6 +179,7 @@ class TestValues:
         ("max_runs = 9223372036854775808", "9223372036854775808", "a whole number, 1 or more", "1000"),
         ("steps_per_run = 0", "0", "a whole number from 1 to 10000", "50"),
         ("fault_toggle_prob = -0.1", "-0.1", "a number from 0 to 1", "0.4"),
+        ("buggify_prob = 1.5", "1.5", "a number from 0 to 1", "0.4"),
         ("workers = -1", "-1", "a whole number from 0 (all cores) to 4096", "2"),
         ("workers = true", "true", "a whole number from 0 (all cores) to 4096", "2"),
         ("workers = 1000000", "1000000", "a whole number from 0 (all cores) to 4096", "2"),

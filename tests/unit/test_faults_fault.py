@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import copy
+import pickle
 import threading
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -261,3 +262,47 @@ def test_the_catalog_lists_every_fault_of_the_families() -> None:
     assert "delay: 'float' = 30.0" in entries["timeout"]["signature"]
     assert "fill: 'Any' = <drop>" in entries["missing_feature"]["signature"]
     assert all(entry["doc"].endswith((".", ":")) for entry in entries.values())
+
+
+class Blackout(Fault):
+    def __init__(self, place: str) -> None:
+        super().__init__(f"blackout({place})")
+        self.place = place
+
+    def _do_activate(self) -> None: ...
+
+    def _do_deactivate(self) -> None: ...
+
+
+def no_change(original: Any) -> Any:
+    return lambda: original()  # noqa: PLW0108 - limits are of functions in Python
+
+
+@pytest.mark.parametrize(
+    "fault", [Blackout("north"), LambdaFault("off", int, int), PatchFault("os.getpid", no_change).limited(calls=(1, 2))]
+)
+def test_own_faults_can_be_sent_to_another_process(fault: Fault) -> None:
+    with fault:
+        fault.observe()
+        there = pickle.loads(pickle.dumps(fault))
+    assert (type(there), there.name, there.active, there.observation_hits) == (type(fault), fault.name, False, 0)
+    with there:
+        assert there.active
+    assert there.is_unwound
+    assert fault.observation_hits == 1
+
+
+@pytest.mark.parametrize(
+    ("make", "text"),
+    [
+        (lambda: LambdaFault("", int, int), "a fault got the name ''\nhint: write a text that is not empty"),
+        (lambda: LambdaFault(5, int, int), "a fault got the name 5\nhint: write a text that is not empty"),  # type: ignore[arg-type]
+        (lambda: LambdaFault("off", None, int), "fault 'off' got the on_activate None\nhint: write a function"),  # type: ignore[arg-type]
+        (lambda: LambdaFault("off", int, None), "fault 'off' got the on_deactivate None\nhint: write a function"),  # type: ignore[arg-type]
+        (lambda: PatchFault("a.b", 5), "fault 'patch(a.b)' got the wrapper_fn 5\nhint: write a function"),  # type: ignore[arg-type]
+    ],
+)
+def test_arguments_that_are_refused(make: Callable[[], object], text: str) -> None:
+    with pytest.raises(FaultError) as refused:
+        make()
+    assert str(refused.value) == text

@@ -14,7 +14,7 @@ from typing import Any
 
 import hypothesis.stateful
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ordeal.errors import FaultError
@@ -42,6 +42,7 @@ def constant(value: Any) -> Callable[[Any], Any]:
 # Unwinding
 
 
+@settings(deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 3), st.booleans()), max_size=30))
 def test_any_sequence_of_switches_unwinds_to_the_original(switches: list[tuple[int, bool]]) -> None:
     with shop_app() as shop:
@@ -154,6 +155,71 @@ def test_an_inherited_method_is_patched_in_the_subclass_only(shop: Any) -> None:
     assert "send" not in vars(shop.api.Mobile)
 
 
+@pytest.mark.parametrize("first_on", [0, 1])
+@pytest.mark.parametrize("first_off", [0, 1])
+def test_a_fault_on_the_base_class_acts_below_one_on_who_inherits(shop: Any, first_on: int, first_off: int) -> None:
+    faults = [
+        PatchFault("shop_app.api.Client.send", adding_text("!")),
+        PatchFault("shop_app.api.Mobile.send", adding_text("?")),
+    ]
+    faults[first_on].activate()
+    faults[1 - first_on].activate()
+    assert shop.api.Mobile().send("x") == "sent x!?"
+    faults[first_off].deactivate()
+    assert shop.api.Mobile().send("x") == ("sent x?" if first_off == 0 else "sent x!")
+    faults[1 - first_off].deactivate()
+    assert shop.api.Mobile().send("x") == "sent x"
+    assert "send" not in vars(shop.api.Mobile)
+
+
+@pytest.mark.parametrize("first_on", [0, 1])
+def test_a_fault_on_a_class_acts_below_one_on_an_object_of_it(shop: Any, first_on: int) -> None:
+    faults = [
+        PatchFault("shop_app.api.Client.send", adding_text("!")),
+        PatchFault("shop_app.api.client.send", lambda f: lambda text: f(text) + "?"),
+    ]
+    faults[first_on].activate()
+    faults[1 - first_on].activate()
+    assert shop.api.client.send("x") == "sent x!?"
+    faults[0].deactivate()
+    assert shop.api.client.send("x") == "sent x?"
+    faults[1].deactivate()
+    assert vars(shop.api.client) == {}
+
+
+def test_a_method_of_a_metaclass_stays_bound_to_its_class(shop: Any) -> None:
+    meta = type("Meta", (type,), {"name_of": lambda cls: cls.__name__})
+    shop.api.Made = meta("Made", (), {})
+    with PatchFault("shop_app.api.Made.name_of", adding("!")):  # type: ignore[arg-type]
+        assert shop.api.Made.name_of() == "Made!"
+    assert "name_of" not in vars(shop.api.Made)
+
+
+def test_a_bound_method_in_a_class_body_is_not_bound_again(shop: Any) -> None:
+    shop.api.Mobile.post = shop.api.client.send
+    with PatchFault("shop_app.api.Mobile.post", adding("!")):  # type: ignore[arg-type]
+        assert shop.api.Mobile().post("x") == shop.api.Mobile.post("x") == "sent x!"
+    assert vars(shop.api.Mobile)["post"] == shop.api.client.send
+
+
+def test_class_methods_of_object_get_the_class(shop: Any) -> None:
+    with timing.slow("shop_app.api.Client.__init_subclass__") as fault:
+        type("Below", (shop.api.Client,), {})
+    assert fault.observation_hits == 1
+    assert "__init_subclass__" not in vars(shop.api.Client)
+
+
+def test_an_inherited_new_cannot_be_replaced_without_a_trace(shop: Any) -> None:
+    shop.api.Sized = type("Sized", (), {"__init__": lambda self, size: setattr(self, "size", size)})
+    with pytest.raises(
+        FaultError, match=r"(?s)Sized.__new__`: the class does not define it.*hint: aim at the __init__"
+    ):
+        timing.slow("shop_app.api.Sized.__new__").activate()
+    with timing.slow("shop_app.api.Sized.__init__"):
+        assert shop.api.Sized(3).size == 3
+    assert shop.api.Sized(3).size == 3
+
+
 def test_a_method_of_one_object(shop: Any) -> None:
     with PatchFault("shop_app.api.client.send", adding("!")):  # type: ignore[arg-type]
         assert shop.api.client.send("x") == "sent x!"
@@ -236,6 +302,25 @@ def test_a_fault_on_a_binding_and_one_on_the_function_unwind_in_any_order(shop: 
     assert shop.orders.charge() == 11
     other.deactivate()
     assert shop.orders.charge is shop.orders.bill is shop.api.charge is original
+
+
+def test_a_module_made_anew_between_two_activations_meets_the_fault(shop: Any) -> None:
+    fault = timing.timeout("shop_app.api.charge")
+    with fault:
+        pass
+    old = shop.api.charge
+    exec("def charge(amount=1):\n    return amount", vars(shop.api))
+    with fault, pytest.raises(TimeoutError):
+        shop.api.charge()
+    assert shop.api.charge() == shop.orders.charge() == 1
+    assert shop.orders.charge is old
+
+
+def test_a_module_under_another_name_is_the_same(shop: Any) -> None:
+    late = add_module("late", "import shop_app.api as bank\ndef ask():\n    return bank.charge()")
+    with PatchFault("shop_app.api.charge", constant(-1)):
+        assert late.ask() == -1
+    assert late.ask() == 1
 
 
 def test_modules_imported_before_the_next_activation_are_found(shop: Any) -> None:

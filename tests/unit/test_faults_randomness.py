@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import random
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, ClassVar
 
 import pytest
@@ -130,6 +132,66 @@ def test_corruption_differs_between_runs_of_the_explorer(api: Any) -> None:
     assert len(seen) > 20
 
 
+def test_an_occasion_decides_where_nothing_else_does() -> None:
+    first = [randomness.fault_bytes(8, occasion="a #1"), randomness.fault_bytes(8, occasion="a #2")]
+    randomness.fault_bytes(8)
+    assert [randomness.fault_bytes(8, occasion="a #1"), randomness.fault_bytes(8, occasion="a #2")] == first
+    assert first[0] != first[1]
+    assert 30 < sum(randomness.fault_chance(0.5, occasion=f"a #{number}") for number in range(100)) < 70
+
+
+class Threads(Reader):
+    """Reads in a thread of its own, and remembers what it read and what the run decided meanwhile."""
+
+    seen: ClassVar[list[Any]] = []
+
+    @rule()
+    def read(self) -> None:
+        with ThreadPoolExecutor(1) as pool:
+            answers = [pool.submit(sys.modules["shop_app.api"].charge, b"abcd").result() for _ in range(3)]
+        self.seen.append(answers)
+        if answers[1] != b"abcd":
+            raise ValueError("damaged in a thread")
+
+
+def test_chance_in_threads_is_replayed_and_leaves_the_tape_alone(api: Any) -> None:
+    Threads.seen.clear()
+    failures = Explorer(Threads, seed=1).run(max_runs=60).failures
+    (failure,) = [failure for failure in failures if str(failure.error) == "damaged in a thread"]
+    assert failure.trace is not None
+    assert [step.name for step in failure.trace.steps] == [f"+corrupt_output({CHARGE})", "read"]
+    assert [step.choices for step in failure.trace.steps] == [{}, {}]
+    Threads.seen.clear()
+    for _ in range(3):
+        assert str(replay(failure.trace, Threads)) == "damaged in a thread"
+    assert Threads.seen[0] == Threads.seen[1] == Threads.seen[2]
+
+
+def test_threads_that_race_have_the_same_calls_met(api: Any) -> None:
+    fault = io.return_empty(CHARGE).limited(probability=0.3)
+
+    def missing() -> int:
+        fault.reset()
+        with fault, ThreadPoolExecutor(8) as pool:
+            return list(pool.map(api.charge, range(200))).count(None)
+
+    assert len({missing() for _ in range(5)}) == 1
+
+
+def test_a_run_that_goes_on_from_a_checkpoint_decides_in_threads_as_the_whole_run(api: Any) -> None:
+    fault = io.return_empty(CHARGE).limited(probability=0.3)
+
+    def calls(count: int) -> list[Any]:
+        with fault, ThreadPoolExecutor(1) as pool:
+            return list(pool.map(api.charge, range(count)))
+
+    fault.reset()
+    whole = calls(20)
+    fault.reset()
+    fault.resume(12)
+    assert [answer is None for answer in calls(8)] == [answer is None for answer in whole[12:]]
+
+
 def test_chance_comes_from_the_choices_of_a_hypothesis_test(api: Any) -> None:
     seen: set[bytes] = set()
     fault = io.corrupt_output(CHARGE)
@@ -146,3 +208,20 @@ def test_chance_comes_from_the_choices_of_a_hypothesis_test(api: Any) -> None:
     with pytest.raises(AssertionError):
         read()
     assert len(seen) > 5
+
+
+class Torn(ChaosTest):
+    """Fails once its fault, which acts on half of the calls, has acted."""
+
+    faults: ClassVar[list[Fault]] = [io.error_on_call("json.dumps").limited(probability=0.5)]
+
+    @rule()
+    def write(self) -> None:
+        json.dumps(1)
+
+
+def test_without_buggify_faults_have_their_chance_all_the_same() -> None:
+    (failure,) = Explorer(Torn, buggify_prob=0.0).run(max_runs=50).failures
+    assert isinstance(failure.error, OSError)
+    assert failure.trace is not None
+    assert isinstance(replay(failure.trace, Torn), OSError)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -21,6 +23,14 @@ def test_every_public_name_is_there(name: str) -> None:
     assert name in dir(ordeal)
 
 
+def test_type_checkers_know_every_public_name() -> None:
+    tree = ast.parse(Path(str(ordeal.__file__)).read_text("utf-8"))
+    block = next(node for node in tree.body if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING")
+    imported = [alias.name for node in block.body if isinstance(node, ast.ImportFrom) for alias in node.names]
+    declared = [ast.unparse(node.target) for node in block.body if isinstance(node, ast.AnnAssign)]
+    assert set(ordeal.__all__) <= {*imported, *declared}
+
+
 def test_an_unknown_name_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="module 'ordeal' has no attribute 'chaos_tset'"):
         _ = ordeal.chaos_tset
@@ -36,9 +46,16 @@ def test_explore_is_always_the_module(before: str) -> None:
     assert python(f"{before}from ordeal import explore; print(type(explore).__name__)") == "module"
 
 
+def test_modules_need_no_import_of_their_own() -> None:
+    names = sorted(ordeal._MODULES)
+    assert python(f"import ordeal; print([getattr(ordeal, name).__name__ for name in {names}])") == str(
+        [f"ordeal.{name}" for name in names]
+    )
+
+
 def test_a_public_name_that_is_also_a_module_is_that_module_and_can_be_called() -> None:
     clashing = {name: sys.modules[f"ordeal.{name}"] for name in ordeal.__all__ if f"ordeal.{name}" in sys.modules}
-    assert set(clashing) <= {"buggify", "report"}
+    assert set(clashing) <= {"buggify", "quickcheck", "report"}
     for name, module in clashing.items():
         assert getattr(ordeal, name) is module
         assert callable(module)

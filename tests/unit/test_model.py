@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+import asyncio
 import warnings
+from collections import OrderedDict, deque, namedtuple
+from io import BytesIO
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle
 
 from ordeal.errors import MachineError
 from ordeal.explore import Explorer
-from ordeal.model import VACUOUS_CALLS, DivergenceError, Pair, VacuousOpWarning, op, same
+from ordeal.model import VACUOUS_CALLS, VACUOUS_RUNS, DivergenceError, Pair, VacuousOpWarning, op, same
+from ordeal.outcome import ITEMS_MAX
 from ordeal.trace import replay
 
 from .machines import run
 
 keys = st.integers(0, 5)
+no_strategy: Any = 1
 
 
 class Store(dict[Any, Any]):
@@ -168,11 +174,51 @@ def test_an_error_may_be_of_a_derived_class_or_mapped() -> None:
         failed.both("get")
 
 
-def test_each_side_gets_arguments_of_its_own() -> None:
+class Eats(list[Any]):
+    """Changes what it is given."""
+
+    def eat(self, food: Any) -> list[Any]:
+        eaten = list(food)
+        if hasattr(food, "clear"):
+            food.clear()
+        if isinstance(food, np.ndarray):
+            food[:] = 0
+        return eaten
+
+
+@pytest.mark.parametrize(
+    "food",
+    [
+        [1, 2],
+        {1: 2},
+        {1, 2},
+        bytearray(b"12"),
+        deque([1, 2]),
+        OrderedDict({1: 2}),
+        np.array([1, 2]),
+        (n for n in (1, 2)),
+        BytesIO(b"1\n2\n"),
+        ([1],),
+    ],
+    ids=lambda food: type(food).__name__,
+)
+def test_each_side_gets_arguments_of_its_own(food: Any) -> None:
+    assert pair(Eats, Eats).both("eat", food)
+    assert pair(Eats, Eats).both("eat", food=food) is not None
+
+
+def test_what_is_inside_of_arguments_is_copied_too() -> None:
     machine = pair(list, list)
-    machine.both("append", [1])
-    machine.both(lambda side: side[0].append(2))
-    assert machine.impl == machine.model == [[1, 2]]
+    machine.both("append", [[1]])
+    machine.both(lambda side: side[0][0].append(2))
+    assert machine.impl == machine.model == [[[1, 2]]]
+
+
+def test_other_arguments_are_shared() -> None:
+    key = object()
+    machine = pair(dict, dict)
+    machine.both("__setitem__", key, 1)
+    assert machine.both("get", key) == 1
 
 
 def test_iterators_are_read_and_what_returns_itself_is_equal() -> None:
@@ -188,20 +234,84 @@ def test_iterators_are_read_and_what_returns_itself_is_equal() -> None:
     pair(Chained, Chained).both("then")
     assert pair(lambda: {1: 2}, lambda: {1: 2}).both("values") == [2]
     assert pair(lambda: [1], lambda: [1]).both("__iter__") == [1]
+    assert pair(dict, dict).both(lambda side: (len(side), side.values(), iter([1]))) == (0, [], [1])
 
 
-def test_coroutines_are_awaited() -> None:
-    class Remote:
-        async def get(self) -> int:
-            return 1
+def test_what_an_iterator_gave_before_it_raised_is_compared() -> None:
+    def gives(*items: int) -> Any:
+        class Gives:
+            def items(self) -> Any:
+                yield from items
+                raise ValueError("over")
 
-    class Local:
-        def get(self) -> int:
-            return 1
+        return Gives
 
+    assert pair(gives(1, 2), gives(1, 2)).both("items") is None
+    assert difference(pair(gives(1), gives(2)), "items").startswith(
+        "items(): the system (Gives) gave [1] and then raised ValueError: over, but the model (Gives) gave [2] and then"
+    )
+
+
+def test_an_iterator_that_raises_at_once_raises_like_a_call() -> None:
+    class Lazy:
+        def items(self) -> Any:
+            yield from range(1 // len(self.__dict__))
+
+    class Eager:
+        def items(self) -> Any:
+            return 1 // len(self.__dict__)
+
+    assert pair(Lazy, Eager, equal=lambda self, ours, theirs: 1 / 0).both("items") is None
+
+
+class Later:
+    """Can be awaited, and is no coroutine."""
+
+    def __await__(self) -> Any:
+        yield from asyncio.sleep(0).__await__()
+        return 1
+
+
+class Remote:
+    async def get(self) -> int:
+        return 1
+
+    def later(self) -> Later:
+        return Later()
+
+    async def items(self) -> Any:
+        yield 1
+
+
+class Local:
+    def get(self) -> int:
+        return 1
+
+    def later(self) -> int:
+        return 1
+
+    def items(self) -> list[int]:
+        return [1]
+
+
+@pytest.mark.parametrize(("method", "result"), [("get", 1), ("later", 1), ("items", [1])])
+def test_what_can_be_awaited_is_awaited(method: str, result: Any) -> None:
     machine = pair(Remote, Local)
     try:
-        assert machine.both("get") == 1
+        assert machine.both(method) == result
+    finally:
+        machine.teardown()
+
+
+def test_asynchronous_iterators_without_an_end_are_cut() -> None:
+    class Endless:
+        async def items(self) -> Any:
+            while True:
+                yield 1
+
+    machine = pair(Endless, Endless)
+    try:
+        assert len(machine.both("items")) == ITEMS_MAX
     finally:
         machine.teardown()
 
@@ -213,12 +323,82 @@ def test_match_compares_by_its_own_rule() -> None:
         machine.match(lambda: 1, lambda: 2)
 
 
-def test_equality_is_that_of_python_but_for_nan_and_truth() -> None:
-    nan = float("nan")
-    for ours, theirs in [(nan, float("nan")), ([nan], [float("nan")]), (1, 1.0), ({1: (nan,)}, {1: (float("nan"),)})]:
-        assert same(ours, theirs)
-    for ours, theirs in [(1, True), ([1], (1,)), ({1: 0}, {1: False}), ([1], [1, 2]), (nan, 1)]:
-        assert not same(ours, theirs)
+Point = namedtuple("Point", "x y")
+nan = float("nan")
+
+
+class Folded(list[str]):
+    """A list with an equality of its own."""
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, list) and [s.lower() for s in self] == [s.lower() for s in other]
+
+    __hash__ = None
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs"),
+    [
+        (nan, float("nan")),
+        ([nan], [float("nan")]),
+        (1, 1.0),
+        ({1: (nan,)}, {1: (float("nan"),)}),
+        (Point(nan, 1), Point(float("nan"), 1)),
+        (deque([nan]), deque([float("nan")])),
+        (Store(a=nan), {"a": float("nan")}),
+        (Folded(["A"]), ["a"]),
+        (np.array([nan, 1]), np.array([float("nan"), 1])),
+        (np.array([]), np.array([])),
+        (np.int64(1), 1),
+        (np.float64("nan"), nan),
+        (np.True_, True),
+        (np.array([None, "a"]), np.array([None, "a"])),
+    ],
+    ids=repr,
+)
+def test_these_are_the_same(ours: Any, theirs: Any) -> None:
+    assert same(ours, theirs)
+    assert same(theirs, ours) or isinstance(ours, Folded)
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs"),
+    [
+        (1, True),
+        ([1], (1,)),
+        ({1: 0}, {1: False}),
+        ([1], [1, 2]),
+        (nan, 1),
+        (deque([1]), [1]),
+        (np.array([1, 2]), np.array([1, 3])),
+        (np.array([1, 2]), np.array([1, 2, 3])),
+        (np.array([1, 2]), [1, 2]),
+        (np.True_, 1),
+        (np.array([1]), None),
+        ({1: np.array([1])}, {1: np.array([2])}),
+    ],
+    ids=repr,
+)
+def test_these_are_not_the_same(ours: Any, theirs: Any) -> None:
+    assert not same(ours, theirs)
+    assert not same(theirs, ours)
+
+
+def test_a_broken_repr_hides_no_difference() -> None:
+    class Broken:
+        def __repr__(self) -> str:
+            raise RuntimeError
+
+        def get(self) -> Any:
+            return self if len(self.__dict__) else Broken()
+
+    assert "<Broken, whose repr raises RuntimeError>" in difference(pair(Broken, Broken), "get")
+
+
+def test_long_arguments_are_cut() -> None:
+    text = difference(pair(list, dict), "get", list(range(9_999)))
+    assert text.startswith("get([0, 1, 2, 3, ")
+    assert len(text) < 1_000
 
 
 def test_nothing_is_added_to_a_target_when_both_raise() -> None:
@@ -244,6 +424,26 @@ def test_nothing_is_added_to_a_target_when_both_raise() -> None:
     assert None not in Stack.seen
 
 
+class Returns(Pair):
+    """Each operation returns what came of it, and has no use for it."""
+
+    impl, model = list, list
+
+    @op()
+    def push(self, value: int = keys, *more: int, default: int = 7, **named: int) -> Any:  # type: ignore[assignment]
+        assert (more, default, named) == ((), 7, {})
+        return self.both("append", value)
+
+    @op()
+    def pop(self) -> Any:
+        return self.both("pop")
+
+
+def test_what_an_operation_returns_is_dropped_without_a_target() -> None:
+    run(Returns)
+    assert Explorer(Returns).run(max_runs=50).failures == []
+
+
 class NeverThere(Pair):
     impl: Any = Store
     model: Any = dict
@@ -260,22 +460,42 @@ class NeverThere(Pair):
         return dict(self.impl), self.model
 
 
-def test_an_operation_without_any_effect_is_told_of_once() -> None:
-    machine = NeverThere()
+def vacuous(cls: type[Any], *, runs: int, calls: int) -> list[str]:
+    """What is said while so many machines are made, and each is told to do its operations so many times."""
     with warnings.catch_warnings(record=True) as seen:
         warnings.simplefilter("always")
-        for _ in range(2 * VACUOUS_CALLS):
-            machine.delete(key=1)
-            machine.put(key=1)
-    assert [(w.category, str(w.message)) for w in seen] == [
-        (
-            VacuousOpWarning,
-            (
-                "vacuous op: NeverThere.delete was called 200 times and never changed or returned anything; "
-                "choose arguments that the system knows"
-            ),
-        )
-    ]
+        for _ in range(runs):
+            machine = cls()
+            for _ in range(calls):
+                machine.delete(key=1)
+                machine.put(key=1)
+            machine.teardown()
+    assert all(warning.category is VacuousOpWarning for warning in seen)
+    return [str(warning.message) for warning in seen]
+
+
+def test_an_operation_without_any_effect_is_told_of_once() -> None:
+    (said,) = vacuous(type("Never", (NeverThere,), {}), runs=90, calls=10)
+    assert said == (
+        "vacuous op: Never.delete was called 600 times in 60 runs and never changed or returned anything; choose "
+        "arguments that the system knows"
+    )
+
+
+def test_few_calls_or_few_runs_show_nothing() -> None:
+    assert vacuous(type("Few", (NeverThere,), {}), runs=VACUOUS_RUNS - 1, calls=50) == []
+    assert vacuous(type("Few", (NeverThere,), {}), runs=VACUOUS_CALLS - 1, calls=1) == []
+
+
+def test_after_a_failure_nothing_is_vacuous() -> None:
+    never = type("Never", (NeverThere,), {})
+    machine = never()
+    machine.delete(key=1)
+    try:
+        raise DivergenceError
+    except DivergenceError:
+        machine.teardown()
+    assert vacuous(never, runs=90, calls=10) == []
 
 
 class Unfinished(Pair):
@@ -288,6 +508,15 @@ class Unmade(Pair):
 
 def _set(**settings: Any) -> Any:
     return type("Wrong", (Pair,), {"nothing": nothing, **settings})
+
+
+def by_position(self: Pair, a: int, /) -> None: ...
+
+
+def by_name(self: Pair, a: int, b: int, *c: int) -> None: ...
+
+
+def nothing_to_give(self: Pair) -> None: ...
 
 
 def _without_strategy() -> Any:
@@ -316,6 +545,29 @@ def _without_strategy() -> Any:
             "Wrong.errors is [<class 'KeyError'>], not exceptions by exceptions",
             "write the system's on the left: errors = {NotFoundError: KeyError}",
         ),
+        (
+            lambda: pair(list, list).both("appendd", 1),
+            "neither the system (list) nor the model (list) has a method 'appendd'",
+            "check the name; an attribute is compared by self.both(lambda side: side.appendd)",
+        ),
+        (
+            lambda: pair(deque, deque).both("maxlen"),
+            "neither the system (deque) nor the model (deque) has a method 'maxlen'",
+            "check the name; an attribute is compared by self.both(lambda side: side.maxlen)",
+        ),
+        (
+            lambda: op()(Remote.get),
+            "Remote.get is a coroutine function",
+            "write a plain `def`: self.both() awaits what the two sides return",
+        ),
+        (
+            lambda: op(a=keys)(by_position),
+            "by_position: the parameter 'a' can be given by position only, and rules name theirs",
+            "leave the `/` out",
+        ),
+        (lambda: op(b=keys, c=keys)(by_name), "by_name has no parameter 'c'", "it has: a, b"),
+        (lambda: op(c=keys)(nothing_to_give), "nothing_to_give has no parameter 'c'", "it has: none"),
+        (lambda: op(a=no_strategy, b=keys)(by_name), "by_name: a=1 is no strategy", "write a=st.just(1)"),
         (lambda: op()(3), "@op() needs a method, got 3", "write @op(...) above a `def`"),
         (
             _without_strategy,

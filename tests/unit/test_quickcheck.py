@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Literal, NewType
+from typing import Any, Generic, Literal, NewType, TypeVar
 
 import pytest
 from hypothesis import HealthCheck, find, given, settings
@@ -23,6 +23,9 @@ QUICK = settings(max_examples=2000, database=None, derandomize=True, suppress_he
 
 UserId = NewType("UserId", int)
 type Row = tuple[int, str]
+type Json = int | list[Json] | dict[str, Json]
+type Chain[Item] = tuple[Item, Chain[Item]] | None
+Value = TypeVar("Value")
 
 
 class Colour(enum.Enum):
@@ -36,6 +39,19 @@ class Tree:
     label: str = "x"
     children: list[Tree] = field(default_factory=list)
     size: int = field(default=0, init=False)
+
+
+@dataclass
+class Box[Item]:
+    item: Item
+    more: list[Item]
+    inner: Box[Item] | None
+
+
+@dataclass
+class OldBox(Generic[Value]):  # noqa: UP046 - the older way to write it
+    item: dict[str, Value]
+    box: Box[Value]
 
 
 class Unmakeable:
@@ -94,7 +110,7 @@ class TestMethods:
 
 
 def test_the_module_is_the_function() -> None:
-    @ordeal.quickcheck(max_examples=3)  # type: ignore[operator, untyped-decorator]
+    @ordeal.quickcheck(max_examples=3)
     def check(number: int) -> None:
         assert type(number) is int
 
@@ -155,7 +171,7 @@ def unreadable(value: Missing) -> None:  # type: ignore[name-defined]  # noqa: F
             "give a strategy: @quickcheck(value=st.builds(...))",
         ),
         (
-            lambda: quickcheck(coroutine),
+            lambda: quickcheck(coroutine),  # type: ignore[arg-type]
             "coroutine is a coroutine function",
             "call asyncio.run(...) in a plain test",
         ),
@@ -183,6 +199,20 @@ def test_wrong_use(use: Callable[[], Any], message: str, hint: str) -> None:
 
 
 # -- types ------------------------------------------------------------------------------------------------------------
+
+
+def is_json(value: Any) -> bool:
+    inner = value.values() if type(value) is dict else value if type(value) is list else []
+    return type(value) in (int, list, dict) and all(map(is_json, inner))
+
+
+def is_chain(value: Any) -> bool:
+    return value is None or (type(value[0]) is int and is_chain(value[1]))
+
+
+def is_box(kind: type, value: Any) -> bool:
+    items = [value.item, *value.more]
+    return type(value) is Box and all(type(i) is kind for i in items) and (not value.inner or is_box(kind, value.inner))
 
 
 def is_tree(value: Any) -> bool:
@@ -215,6 +245,13 @@ def is_tree(value: Any) -> bool:
         (complex, lambda v: type(v) is complex),
         (Tree, is_tree),
         (list[list[list[int]]], lambda v: type(v) is list),
+        (Json, is_json),
+        (Chain[int], is_chain),
+        (Box[str], partial(is_box, str)),
+        (Box[Box[int]], lambda v: is_box(int, v.item)),
+        (OldBox[int], lambda v: is_box(int, v.box) and all(type(i) is int for i in v.item.values())),
+        (tuple[int, *tuple[str, ...]], lambda v: [type(i) for i in v] == [int, *[str] * (len(v) - 1)]),
+        (dict[Any, int], lambda v: all(type(i) is int for i in v.values())),
     ],
 )
 def test_values_are_of_the_type(tp: Any, is_one: Callable[[Any], bool]) -> None:
@@ -226,8 +263,15 @@ def test_values_are_of_the_type(tp: Any, is_one: Callable[[Any], bool]) -> None:
     check()
 
 
-def test_recursive_classes_nest() -> None:
+def test_recursive_types_nest() -> None:
     assert found(strategy_for_type(Tree), lambda tree: any(child.children for child in tree.children))
+    assert found(strategy_for_type(Json), lambda value: type(value) is list and [] in value)
+    assert found(strategy_for_type(Chain[int]), lambda value: value and value[1] and value[1][1])
+
+
+@pytest.mark.parametrize("tp", [list, tuple, set, frozenset, dict, tuple[int, *tuple[str, ...]]], ids=repr)
+def test_collections_without_their_items_types_have_items(tp: Any) -> None:
+    assert found(strategy_for_type(tp), lambda value: len(value) > 1)
 
 
 def has_length(wanted: int, value: Any) -> bool:

@@ -59,6 +59,13 @@ class TestReport:
             "    No failures.\n"
         )
 
+    @pytest.mark.parametrize("reason", ["exhausted", "limit"])
+    def test_nothing_steers_an_exhaustive_exploration(self, reason: str) -> None:
+        result = make_result(stopped_reason=reason, unique_edges=0, checkpoints_saved=0)
+        for text in (reporting.summary_text(result), reporting.exploration_report([result])):
+            assert "edge" not in text
+            assert "checkpoint" not in text
+
     def test_with_failures(self) -> None:
         negative = make_failure(
             ValueError("balance cannot be negative"),
@@ -242,6 +249,8 @@ class TestJson:
                     "seed_replays": [
                         {"name": "seed-0a", "path": "s/C/seed-0a.json", "status": "reproduced", "message": "E: x"}
                     ],
+                    "properties": [],
+                    "reliability_cells": [],
                     "notes": ["n"],
                     "failures": [
                         {

@@ -386,3 +386,77 @@ def test_file_system_is_not_copied_while_in_use(files: FileSystem) -> None:
     with pytest.raises(SimulationError, match=r"inside of its patch\(\)") as caught:
         copy.deepcopy(files)
     assert "in each rule" in str(caught.value)
+
+
+def test_shutil_copies_with_all_that_belongs_to_a_file(files: FileSystem) -> None:
+    Path("/d/a").write_text("a")
+    shutil.copy("/d/a", "/d/b")
+    shutil.copy2("/d/a", "/d/c")
+    shutil.copytree("/d", "/e")
+    assert files.list_dir("/e") == ["/e/a", "/e/b", "/e/c"]
+    assert system.listxattr("/d/a") == []
+    with pytest.raises(OSError, match="not supported"):
+        system.setxattr("/d/a", "user.x", b"1")
+
+
+def test_descriptors_read_and_write_elsewhere_and_have_twins(files: FileSystem) -> None:
+    number = system.open("/d/a", os.O_RDWR | os.O_CREAT)
+    twin = system.dup(number)
+    assert system.pwrite(number, b"abc", 2) == 3
+    assert system.pread(number, 2, 3) == b"bc"
+    assert system.lseek(number, 0, os.SEEK_CUR) == 0
+    system.write(number, b"x")
+    system.close(number)
+    assert system.lseek(twin, 0, os.SEEK_CUR) == 1
+    system.fchmod(twin, 0o600)
+    with pytest.raises(OSError, match="Invalid argument"):
+        system.pread(twin, 1, -1)
+    system.close(twin)
+    with pytest.raises(OSError, match="Bad file descriptor"):
+        system.dup(twin)
+    assert files.read("/d/a") == b"x\0abc"
+
+
+def test_arguments_are_checked_before_a_file_is_emptied(files: FileSystem) -> None:
+    Path("/d/a").write_text("a")
+    with pytest.raises(ValueError, match="binary mode doesn't take an encoding"):
+        built_in.open("/d/a", "wb", encoding="utf-8")
+    with pytest.raises(ValueError, match="Cannot use closefd=False with file name"):
+        built_in.open("/d/a", "w", closefd=False)
+    assert files.read_text("/d/a") == "a"
+
+
+FAILING: dict[str, Callable[[], object]] = {
+    "open": lambda: built_in.open("d/x/y", "w"),
+    "stat": lambda: system.stat("d/x/y"),
+    "pathlib": lambda: Path("d/x/y").touch(),
+    "mkdir": lambda: system.mkdir("d/x/y"),
+    "listdir": lambda: system.listdir("d/x/y"),
+    "scandir": lambda: system.scandir("d/x/y"),
+    "replace": lambda: system.replace("d/x/y", "d/z"),
+}
+
+
+@pytest.mark.parametrize("name", FAILING)
+def test_errors_name_the_path_as_the_program_wrote_it(files: FileSystem, name: str) -> None:
+    with pytest.raises(FileNotFoundError) as caught:
+        FAILING[name]()
+    two = name == "replace"
+    assert (caught.value.filename, caught.value.filename2) == ("d/x/y", "d/z" if two else None)
+    assert str(caught.value).endswith("'d/x/y' -> 'd/z'" if two else "'d/x/y'")
+
+
+def test_names_that_no_disk_takes_are_refused(files: FileSystem) -> None:
+    with pytest.raises(ValueError, match="null byte"):
+        built_in.open("/d/a\0b", "w")
+    with pytest.raises(OSError, match="File name too long"):
+        Path("/d/" + "é" * 128).touch()
+    Path("/d/" + "a" * 255).touch()
+    assert len(files.list_dir()) == 1
+
+
+def test_current_folder_cannot_be_changed_to_a_simulated_one(files: FileSystem) -> None:
+    with pytest.raises(OSError, match="not supported"):
+        system.chdir("/d")
+    with pytest.raises(FileNotFoundError):
+        system.chdir("/x")

@@ -22,6 +22,7 @@ from ordeal.cli.progress import ProgressLine
 from ordeal.config import DEFAULT_PATH, ExplorerConfig, OrdealConfig, TestConfig, load_config, override
 from ordeal.errors import WRONG_USE, ConfigError, OrdealError
 from ordeal.explore import Explorer
+from ordeal.property_store import PROPERTIES_PATH, add_reached
 from ordeal.result import ExplorationResult, Failure, SeedOutcome, SeedStatus
 from ordeal.saver import NOT_SAVED
 from ordeal.seed_corpus import SeedCorpus
@@ -30,6 +31,9 @@ from ordeal.trace import generate_tests
 from ordeal.trace_file import Trace
 
 FOUND = 1
+
+# Options that settings of the same name stand behind.
+_NUMBERS = ("seed", "max_time", "max_runs", "workers", "buggify_prob")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,6 +45,7 @@ class _Flags:
     max_time: str | None
     max_runs: str | None
     workers: str | None
+    buggify_prob: str | None
     verbose: bool
     no_shrink: bool
     no_confirm_fresh: bool
@@ -64,6 +69,7 @@ _EPILOG = (
 @click.option("--max-time", metavar="S", help="Seconds to start new runs for (default: 60)")
 @click.option("--max-runs", metavar="N", help="Runs to stop after (default: no limit)")
 @click.option("-w", "--workers", metavar="N", help="Processes, 0 for all cores (default: 0)")
+@click.option("--buggify-prob", metavar="P", help="Probability that a buggify point acts (default: 0.1)")
 @click.option("-v", "--verbose", is_flag=True, help="Show live progress (default: off)")
 @click.option("--no-shrink", is_flag=True, help="Do not shrink failures (default: shrink)")
 @click.option("--no-confirm-fresh", is_flag=True, help="Skip the replay in a fresh process (default: replay)")
@@ -103,8 +109,8 @@ def _termination_interrupts() -> Iterator[None]:
 
 
 def _effective(config: OrdealConfig, flags: _Flags) -> OrdealConfig:
-    given = {"seed": flags.seed, "max_time": flags.max_time, "max_runs": flags.max_runs, "workers": flags.workers}
-    explorer = override(config.explorer, {key: _as_number(text) for key, text in given.items()})
+    given = {key: _as_number(getattr(flags, key)) for key in _NUMBERS}
+    explorer = override(config.explorer, given)
     verbose = flags.verbose or explorer.verbose or config.report.verbose
     return dataclasses.replace(config, explorer=dataclasses.replace(explorer, verbose=verbose))
 
@@ -195,9 +201,18 @@ class _Session:
             self._interrupted = True
         else:
             self._results.append(self._save_traces(result))
+            self._save_properties(result)
             self._tell_of_seeds(result)
             self._tell_of_state(result)
             self._interrupted = result.stopped_reason == "interrupted"
+
+    def _save_properties(self, result: ExplorationResult) -> None:
+        """Let `ordeal catalog` know what was reached."""
+        try:
+            add_reached(Path(PROPERTIES_PATH), result.properties)
+        except OrdealError as error:
+            terminal.show_error(error)
+            self._unwritten += 1
 
     def _tell_of_seeds(self, result: ExplorationResult) -> None:
         if result.seed_replays:
@@ -327,6 +342,7 @@ def _explorer(test: TestConfig, config: OrdealConfig, *, use_seeds: bool, record
         checkpoint_prob=settings.checkpoint_prob,
         checkpoint_strategy=settings.checkpoint_strategy,
         fault_toggle_prob=settings.fault_toggle_prob,
+        buggify_prob=settings.buggify_prob,
         record_traces=record_traces,
         workers=settings.workers,
         share_edges=settings.share_edges,

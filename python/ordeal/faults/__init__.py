@@ -10,7 +10,7 @@ from types import FunctionType, ModuleType
 
 from ordeal.faults import concurrency, io, network, numerical, randomness, timing
 from ordeal.faults.fault import CallFault, Fault, LambdaFault, MultiPatchFault, PatchFault, release
-from ordeal.faults.patching import bound_elsewhere
+from ordeal.faults.patching import bound_elsewhere, kept_elsewhere
 
 __all__ = [
     "CallFault",
@@ -22,6 +22,7 @@ __all__ = [
     "catalog",
     "concurrency",
     "io",
+    "kept_elsewhere",
     "network",
     "numerical",
     "randomness",

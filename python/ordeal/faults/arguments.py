@@ -2,22 +2,46 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ordeal.errors import FaultError
 
 
-def check_fraction(factory: str, fraction: float) -> None:
+def is_number(value: Any) -> bool:
+    """Whether it is a number to a person: no boolean, and no NaN."""
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and value == value
+
+
+def is_whole(value: Any) -> bool:
+    """Whether it is an int and no boolean."""
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def check_fraction(factory: str, fraction: Any) -> None:
     """A share of a whole, from 0 to 1."""
-    if not 0 <= fraction <= 1:
+    if not (is_number(fraction) and 0 <= fraction <= 1):
         raise FaultError(f"{factory}() got the fraction {fraction!r}", hint="write a number between 0 and 1")
 
 
-def check_seconds(factory: str, argument: str, seconds: float) -> None:
+def check_seconds(factory: str, argument: str, seconds: Any) -> None:
     """A duration, 0 or more."""
-    # `not >=` rather than `<`: it refuses nan as well.
-    if not seconds >= 0:
+    if not (is_number(seconds) and seconds >= 0):
         raise FaultError(
             f"{factory}() got the {argument} {seconds!r}", hint="write a number of seconds that is not negative"
         )
+
+
+def check_number(factory: str, argument: str, value: Any) -> None:
+    """Any number."""
+    if not is_number(value):
+        raise FaultError(f"{factory}() got the {argument} {value!r}", hint="write a number")
+
+
+def check_count(factory: str, argument: str, value: Any, least: int | None = None) -> None:
+    """A whole number, ``least`` or more where there is a least one."""
+    if not (is_whole(value) and (least is None or value >= least)):
+        hint = "write a whole number" if least is None else f"write {least} or more"
+        raise FaultError(f"{factory}() got {argument}={value!r}", hint=hint)
 
 
 def check_mode(factory: str, mode: str) -> None:
@@ -26,15 +50,47 @@ def check_mode(factory: str, mode: str) -> None:
         raise FaultError(f"{factory}() has no mode {mode!r}", hint='write mode="simulate" or mode="real"')
 
 
-def check_every_n(factory: str, every_n: int) -> None:
+def check_every_n(factory: str, every_n: Any) -> None:
     """A count of calls, 1 or more."""
-    if every_n < 1:
+    if not (is_whole(every_n) and every_n >= 1):
         raise FaultError(f"{factory}() got every_n={every_n!r}", hint="write 1 to fail at every call, or more")
 
 
-def check_status(factory: str, status_code: int) -> None:
+def check_status(factory: str, status_code: Any) -> None:
     """A status code of HTTP."""
-    if not 100 <= status_code <= 599:
+    if not (is_whole(status_code) and 100 <= status_code <= 599):
         raise FaultError(
             f"{factory}() got status_code={status_code!r}", hint="write a status code of HTTP, from 100 to 599"
         )
+
+
+def check_text(factory: str, argument: str, text: Any, hint: str = "write a text") -> None:
+    """A ``str``."""
+    if not isinstance(text, str):
+        raise FaultError(f"{factory}() got the {argument} {text!r}", hint=hint)
+
+
+def check_command(factory: str, target: Any) -> None:
+    """What a child process is known by."""
+    check_text(factory, "target", target, 'write a part of the command that starts the child, such as "git push"')
+
+
+def check_output(factory: str, argument: str, output: Any) -> None:
+    """What a child process has written."""
+    if not isinstance(output, (str, bytes, type(None))):
+        raise FaultError(f"{factory}() got the {argument} {output!r}", hint="write a text, bytes, or None")
+
+
+def check_error(factory: str, error: Any) -> None:
+    """A class of exceptions that are made from one text; else the program under test would get a TypeError."""
+    if not (isinstance(error, type) and issubclass(error, BaseException)):
+        raise FaultError(
+            f"{factory}() got the error {error!r}", hint="give a class of exceptions, such as TimeoutError"
+        )
+    try:
+        error("text")
+    except TypeError as refusal:
+        raise FaultError(
+            f"{factory}() cannot make a {error.__name__} of a text: {refusal}",
+            hint="give a class of its own that needs one argument, or raise the error in the wrapper of a PatchFault",
+        ) from refusal

@@ -13,8 +13,8 @@ from concurrent.futures import Future, wait
 from typing import Any
 
 from ordeal.errors import FaultError
-from ordeal.faults.arguments import check_mode, check_seconds
-from ordeal.faults.fault import CallFault, Fault
+from ordeal.faults.arguments import check_mode, check_seconds, check_text
+from ordeal.faults.fault import CallFault, Fault, made_again
 from ordeal.faults.patching import stored_attribute
 
 __all__ = ["contended_call", "delayed_release", "stale_state", "thread_boundary"]
@@ -23,6 +23,7 @@ Call = Callable[[], Any]
 CoroutineCall = Callable[[], Awaitable[Any]]
 
 
+@made_again
 def contended_call(target: str, contention: float = 0.05, mode: str = "simulate") -> CallFault:
     """Calls of ``target`` wait for each other, as for one lock; a call that it makes of itself does not.
 
@@ -36,6 +37,7 @@ def contended_call(target: str, contention: float = 0.05, mode: str = "simulate"
     )
 
 
+@made_again
 def delayed_release(target: str, delay: float = 0.5, mode: str = "simulate") -> CallFault:
     """Calls of ``target`` return late by ``delay`` seconds, and what they hold is held for longer.
 
@@ -49,6 +51,7 @@ def delayed_release(target: str, delay: float = 0.5, mode: str = "simulate") -> 
     )
 
 
+@made_again
 def thread_boundary(target: str, timeout: float = 5.0) -> CallFault:
     """Calls of ``target`` are made in another thread, where thread-local state is missing; the caller waits.
 
@@ -59,12 +62,14 @@ def thread_boundary(target: str, timeout: float = 5.0) -> CallFault:
     return _ThreadBoundary(target, f"thread_boundary({target})", timeout)
 
 
+@made_again
 def stale_state(obj: Any, attr: str, stale_value: Any) -> Fault:
     """The attribute ``attr`` of ``obj`` is ``stale_value``; afterwards it is what it was before.
 
-    A value that the program sets in the meantime stays. Switching it on raises FaultError when there is no such
-    attribute, or it cannot be set.
+    A value that the program sets in the meantime stays. Raises FaultError when ``attr`` is no text; switching it on
+    does when there is no such attribute, or it cannot be set.
     """
+    check_text("stale_state", "attribute", attr, "write the name of the attribute")
     return _StaleState(obj, attr, stale_value)
 
 

@@ -12,12 +12,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, SupportsIndex
 
 from ordeal.errors import FaultError, OrdealError
 from ordeal.faults import randomness
+from ordeal.faults.function_kinds import async_generator_like, changed_items, generator_like, mark_like
 from ordeal.faults.limits import CallLimits, make_limits
-from ordeal.faults.patching import Patch, UnresolvedTargetError, Wrap, mark_like
+from ordeal.faults.patching import Patch, UnresolvedTargetError, Wrap, is_of_program, kept_elsewhere
 
 # A warning points at the line of the user's that switched the fault on.
 _PACKAGE_FOLDER = str(Path(__file__).parents[1])
@@ -31,8 +32,13 @@ class Fault(ABC):
     """
 
     def __init__(self, name: str | None = None) -> None:
+        """The default name is that of the class. Raises FaultError when the name is no text or empty."""
+        given: object = name
+        if name == "" or not isinstance(given, (str, type(None))):
+            raise FaultError(f"a fault got the name {name!r}", hint="write a text that is not empty")
         self.name = name if name is not None else type(self).__name__
         self._active = False
+        self._made_by: tuple[Callable[..., Fault], tuple[Any, ...], dict[str, Any]] | None = None
         self._lock = threading.RLock()
         self._hits = 0
         self._hits_lock = threading.Lock()
@@ -101,7 +107,8 @@ class Fault(ABC):
     def _run(self, switch: str, action: Callable[[], bool | None]) -> bool | None:
         try:
             return action()
-        except OrdealError:
+        except (OrdealError, Warning):
+            # A warning is an error where the user has it so, and says what it is about.
             raise
         except Exception as error:
             raise FaultError(
@@ -116,6 +123,22 @@ class Fault(ABC):
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         self.deactivate()
+
+    def __reduce_ex__(self, protocol: SupportsIndex) -> str | tuple[Any, ...]:
+        """Sent to another process it is the call that made it, or its attributes; it is off and new there."""
+        if self._made_by is None:
+            return super().__reduce_ex__(protocol)
+        return _make_again, (*self._made_by, self._limits_in_words())
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "_active": False, "_hits": 0, "_lock": None, "_hits_lock": None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state, _lock=threading.RLock(), _hits_lock=threading.Lock())
+
+    def _limits_in_words(self) -> dict[str, Any]:
+        """The arguments of ``limited`` that give the fault its limits."""
+        return {}
 
     def __copy__(self) -> Self:
         return self
@@ -143,6 +166,7 @@ class MultiPatchFault(Fault):
         self._wraps = list(patches)
         self._patches = [Patch(name, target, wrap) for target, wrap in self._wraps]
         self._is_warned = False
+        self._has_told = False
 
     def limited(self, *, probability: float | None = None, calls: tuple[int, int | None] | None = None) -> Self:
         """Act on some calls only, and say so in the name; returns this fault, so that it can follow a factory.
@@ -162,10 +186,21 @@ class MultiPatchFault(Fault):
             self._patches = [Patch(self.name, target, wrap) for target, wrap in self._wraps]
         return self
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {**super().__getstate__(), "_patches": []}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        self._patches = [Patch(self.name, target, wrap) for target, wrap in self._wraps]
+
+    def _limits_in_words(self) -> dict[str, Any]:
+        limits = self._limits
+        return {"probability": limits.probability, "calls": (limits.first, limits.last)}
+
     def strike(self) -> int:
         """Count a call that the fault is meant for: its number, from 1, or 0 when the limits let it pass."""
         number = self.observe()
-        return number if self._limits.admits(number) else 0
+        return number if self._limits.admits(self.name, number) else 0
 
     @property
     def is_unwound(self) -> bool:
@@ -173,12 +208,15 @@ class MultiPatchFault(Fault):
         return super().is_unwound and not any(patch.is_applied for patch in self._patches)
 
     def _do_activate(self) -> bool:
+        self._tell_once()
         try:
             for patch in self._patches:
                 patch.apply()
         except UnresolvedTargetError as error:
             self._undo_all()
-            self._warn_once(str(error))
+            if not self._is_warned:
+                self._is_warned = True
+                _warn(f"Skipping fault {self.name!r}: cannot resolve target {error}")
             return False
         except BaseException:
             self._undo_all()
@@ -198,11 +236,19 @@ class MultiPatchFault(Fault):
         if errors:
             raise errors[0]
 
-    def _warn_once(self, reason: str) -> None:
-        if not self._is_warned:
-            self._is_warned = True
-            message = f"Skipping fault {self.name!r}: cannot resolve target {reason}"
-            warnings.warn(message, UserWarning, stacklevel=2, skip_file_prefixes=(_PACKAGE_FOLDER,))
+    def _tell_once(self) -> None:
+        """Warn of what a fault cannot reach; looking for it takes too long for every switch."""
+        if self._has_told:
+            return
+        try:
+            kept = {target: kept_elsewhere(target) for target, _ in self._wraps if is_of_program(target)}
+        except FaultError:
+            # What cannot be resolved now may be later.
+            return
+        self._has_told = True
+        for target, places in kept.items():
+            if places:
+                _warn(f"Fault {self.name!r} does not act where `{target}` is kept elsewhere: {', '.join(places)}")
 
 
 class PatchFault(MultiPatchFault):
@@ -220,9 +266,13 @@ class PatchFault(MultiPatchFault):
     """
 
     def __init__(self, target: str, wrapper_fn: Wrap, name: str | None = None) -> None:
-        """The default name is ``patch(target)``. Raises FaultError, a ValueError, when the target is no dotted path."""
+        """The default name is ``patch(target)``.
+
+        Raises FaultError, a ValueError, when the target is no dotted path or ``wrapper_fn`` is no function.
+        """
         self.target = target
         super().__init__(f"patch({target})" if name is None else name, [(target, self._counting)])
+        _check_function(self.name, "wrapper_fn", wrapper_fn)
         self._wrapper_fn = wrapper_fn
 
     def _counting(self, original: Any) -> Any:
@@ -244,11 +294,12 @@ class PatchFault(MultiPatchFault):
 
 
 class CallFault(MultiPatchFault):
-    """A fault on the calls of ``target``, a plain or a coroutine function; the latter stays one.
+    """A fault on the calls of ``target``, which stays what it is: a plain, coroutine or generator function.
 
     Each call runs ``before(number)``, with the number of the call since ``reset()`` from 1, which may raise; then
     waits ``pause_s`` seconds; then makes the original call, or takes the result of ``answer()`` in its place; and
-    returns ``after(result)``.
+    returns ``after(result)``. A call of a generator function begins when its first item is asked for, and ``after``
+    changes each of its items; an ``answer()`` of None is one without items.
     """
 
     def __init__(
@@ -278,18 +329,20 @@ class CallFault(MultiPatchFault):
             )
         if not callable(original):
             raise FaultError(f"fault {self.name!r} acts on functions, and `{self.target}` is {original!r}")
-        return (
-            self._around_coroutine(original) if inspect.iscoroutinefunction(original) else self._around_call(original)
-        )
+        if inspect.iscoroutinefunction(original):
+            return self._around_coroutine(original)
+        if inspect.isasyncgenfunction(original):
+            return self._around_async_generator(original)
+        return self._around_call(original)
 
     def _around_call(self, original: Any) -> Any:
-        @functools.wraps(original)
         def faulty(*args: Any, **kwargs: Any) -> Any:
             number = self.strike()
             call = functools.partial(original, *args, **kwargs)
             return self._struck(number, call) if number else call()
 
-        return faulty
+        is_generator = inspect.isgeneratorfunction(original)
+        return generator_like(original, faulty) if is_generator else functools.wraps(original)(faulty)
 
     def _around_coroutine(self, original: Any) -> Any:
         @functools.wraps(original)
@@ -299,6 +352,16 @@ class CallFault(MultiPatchFault):
             return await (self._struck_coroutine(number, call) if number else call())
 
         return faulty
+
+    def _around_async_generator(self, original: Any) -> Any:
+        async def faulty(*args: Any, **kwargs: Any) -> Any:
+            async def call() -> Any:
+                return original(*args, **kwargs)
+
+            number = self.strike()
+            return await (self._struck_coroutine(number, call) if number else call())
+
+        return async_generator_like(original, faulty)
 
     def _struck(self, number: int, call: Callable[[], Any]) -> Any:
         """What becomes of ``call``, the call with this number."""
@@ -317,7 +380,7 @@ class CallFault(MultiPatchFault):
         return self._end(await call() if self._answer is None else self._answer())
 
     def _end(self, result: Any) -> Any:
-        return result if self._after is None else self._after(result)
+        return result if self._after is None else changed_items(result, self._after)
 
 
 class LambdaFault(Fault):
@@ -327,7 +390,10 @@ class LambdaFault(Fault):
     """
 
     def __init__(self, name: str, on_activate: Callable[[], object], on_deactivate: Callable[[], object]) -> None:
+        """Raises FaultError when one of them is no function."""
         super().__init__(name)
+        _check_function(name, "on_activate", on_activate)
+        _check_function(name, "on_deactivate", on_deactivate)
         self._on_activate = on_activate
         self._on_deactivate = on_deactivate
 
@@ -336,6 +402,34 @@ class LambdaFault(Fault):
 
     def _do_deactivate(self) -> None:
         self._on_deactivate()
+
+
+def _warn(message: str) -> None:
+    warnings.warn(message, UserWarning, stacklevel=2, skip_file_prefixes=(_PACKAGE_FOLDER,))
+
+
+def _check_function(fault_name: str, argument: str, function: object) -> None:
+    if not callable(function):
+        raise FaultError(f"fault {fault_name!r} got the {argument} {function!r}", hint="write a function")
+
+
+def made_again[**P, F: Fault](factory: Callable[P, F]) -> Callable[P, F]:
+    """Have the faults that ``factory`` makes remember how, so that they can be sent to other processes."""
+
+    @functools.wraps(factory)
+    def make(*args: P.args, **kwargs: P.kwargs) -> F:
+        fault = factory(*args, **kwargs)
+        fault._made_by = (make, args, dict(kwargs))
+        return fault
+
+    return make
+
+
+def _make_again(
+    make: Callable[..., Fault], args: tuple[Any, ...], kwargs: dict[str, Any], limits: dict[str, Any]
+) -> Fault:
+    fault = make(*args, **kwargs)
+    return fault.limited(**limits) if isinstance(fault, MultiPatchFault) else fault
 
 
 def release(faults: Sequence[Fault]) -> None:

@@ -12,9 +12,17 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from ordeal.faults.arguments import check_fraction, check_seconds
+from ordeal.faults.arguments import (
+    check_command,
+    check_count,
+    check_error,
+    check_fraction,
+    check_output,
+    check_seconds,
+    check_text,
+)
 from ordeal.faults.child import Ending, Output, changed_output, command_text, finished
-from ordeal.faults.fault import CallFault, MultiPatchFault
+from ordeal.faults.fault import CallFault, MultiPatchFault, made_again
 from ordeal.faults.randomness import fault_bytes
 
 __all__ = [
@@ -34,8 +42,14 @@ __all__ = [
 ]
 
 
+@made_again
 def error_on_call(target: str, error: type[Exception] = OSError, message: str = "Simulated I/O error") -> CallFault:
-    """Calls of ``target`` raise ``error(message)``."""
+    """Calls of ``target`` raise ``error(message)``.
+
+    Raises FaultError when ``error`` is no class of exceptions that are made from a text, or ``message`` is none.
+    """
+    check_error("error_on_call", error)
+    check_text("error_on_call", "message", message)
 
     def fail(_number: int) -> None:
         raise error(message)
@@ -43,16 +57,25 @@ def error_on_call(target: str, error: type[Exception] = OSError, message: str = 
     return CallFault(target, f"error_on_call({target})", before=fail)
 
 
+@made_again
 def return_empty(target: str) -> CallFault:
     """Calls of ``target`` return ``None`` and do nothing."""
     return CallFault(target, f"return_empty({target})", answer=lambda: None)
 
 
+@made_again
 def corrupt_output(target: str) -> CallFault:
     """A ``bytes`` or ``str`` result is replaced by as much chance, drawn from ``ordeal.faults.randomness``."""
-    return CallFault(target, f"corrupt_output({target})", after=_corrupt)
+    fault: CallFault
+
+    def corrupt(result: Any) -> Any:
+        return _corrupt(result, fault)
+
+    fault = CallFault(target, f"corrupt_output({target})", after=corrupt)
+    return fault
 
 
+@made_again
 def truncate_output(target: str, fraction: float = 0.5) -> CallFault:
     """Only the first ``fraction`` of a ``bytes``, ``str``, ``list`` or ``tuple`` result is returned.
 
@@ -62,6 +85,7 @@ def truncate_output(target: str, fraction: float = 0.5) -> CallFault:
     return CallFault(target, f"truncate_output({target}, {fraction})", after=cut)
 
 
+@made_again
 def disk_full() -> MultiPatchFault:
     """The disk is full, for the whole process: opening a file to write it, and writing to one, raises ENOSPC.
 
@@ -89,6 +113,7 @@ def disk_full() -> MultiPatchFault:
     return fault
 
 
+@made_again
 def permission_denied() -> MultiPatchFault:
     """Nothing may be written, for the whole process: ``open`` in the modes ``w``, ``a`` and ``x`` raises EACCES."""
     fault: MultiPatchFault
@@ -102,8 +127,14 @@ def permission_denied() -> MultiPatchFault:
     return fault
 
 
+@made_again
 def subprocess_timeout(target: str, *, timeout_sec: float = 0.001) -> MultiPatchFault:
-    """``subprocess.run`` raises ``TimeoutExpired`` at once for a command with ``target`` in its text."""
+    """``subprocess.run`` raises ``TimeoutExpired`` at once for a command with ``target`` in its text.
+
+    Raises FaultError when ``timeout_sec`` is negative, or the target is no text.
+    """
+    check_command("subprocess_timeout", target)
+    check_seconds("subprocess_timeout", "timeout_sec", timeout_sec)
     fault: MultiPatchFault
 
     def wrap(original: Any) -> Any:
@@ -119,34 +150,46 @@ def subprocess_timeout(target: str, *, timeout_sec: float = 0.001) -> MultiPatch
     return fault
 
 
+@made_again
 def subprocess_exit(
     target: str, *, returncode: int = 1, stdout: Output = None, stderr: Output = None
 ) -> MultiPatchFault:
     """A command with ``target`` in its text is not run; it is found ended with ``returncode`` and this output.
 
-    It acts on everything in ``subprocess``. The output is there for streams that are read through a pipe.
+    It acts on everything in ``subprocess``. The output is there for streams that are read through a pipe. Raises
+    FaultError for arguments of other types.
     """
+    _check_ending("subprocess_exit", target, stdout, stderr)
+    check_count("subprocess_exit", "returncode", returncode)
     ending = Ending(returncode, stdout, stderr)
     return _popen_fault(
         f"subprocess_exit({target!r}, returncode={returncode})", lambda strike: finished(target, ending, strike)
     )
 
 
+@made_again
 def subprocess_signal(
     target: str, *, signum: int = signal.SIGTERM, stdout: Output = None, stderr: Output = None
 ) -> MultiPatchFault:
-    """A command with ``target`` in its text is not run; it is found killed by the signal ``signum``."""
+    """A command with ``target`` in its text is not run; it is found killed by the signal ``signum``.
+
+    Raises FaultError when there is no such signal, or for arguments of other types.
+    """
+    _check_ending("subprocess_signal", target, stdout, stderr)
+    check_count("subprocess_signal", "signum", signum, least=1)
     ending = Ending(-int(signum), stdout, stderr)
     return _popen_fault(
         f"subprocess_signal({target!r}, signum={int(signum)})", lambda strike: finished(target, ending, strike)
     )
 
 
+@made_again
 def subprocess_truncate_stdout(target: str, fraction: float = 0.5) -> MultiPatchFault:
     """A command with ``target`` in its text runs, and only the first ``fraction`` of its captured output is seen.
 
     Raises FaultError when ``fraction`` is not between 0 and 1.
     """
+    check_command("subprocess_truncate_stdout", target)
     cut = _cutter("subprocess_truncate_stdout", fraction)
     return _popen_fault(
         f"subprocess_truncate_stdout({target!r}, {fraction})",
@@ -154,11 +197,13 @@ def subprocess_truncate_stdout(target: str, fraction: float = 0.5) -> MultiPatch
     )
 
 
+@made_again
 def subprocess_truncate_stderr(target: str, fraction: float = 0.5) -> MultiPatchFault:
     """A command with ``target`` in its text runs, and only the first ``fraction`` of its captured errors is seen.
 
     Raises FaultError when ``fraction`` is not between 0 and 1.
     """
+    check_command("subprocess_truncate_stderr", target)
     cut = _cutter("subprocess_truncate_stderr", fraction)
     return _popen_fault(
         f"subprocess_truncate_stderr({target!r}, {fraction})",
@@ -166,16 +211,29 @@ def subprocess_truncate_stderr(target: str, fraction: float = 0.5) -> MultiPatch
     )
 
 
+@made_again
 def corrupt_stdout(target: str) -> MultiPatchFault:
-    """A command with ``target`` in its text runs, and its captured output is replaced by as much chance."""
-    return _popen_fault(f"corrupt_stdout({target!r})", lambda strike: changed_output(target, strike, stdout=_corrupt))
+    """A command with ``target`` in its text runs, and its captured output is replaced by as much chance.
+
+    Raises FaultError when the target is no text.
+    """
+    check_command("corrupt_stdout", target)
+    fault: MultiPatchFault
+
+    def corrupt(output: Any) -> Any:
+        return _corrupt(output, fault)
+
+    fault = _popen_fault(f"corrupt_stdout({target!r})", lambda strike: changed_output(target, strike, stdout=corrupt))
+    return fault
 
 
+@made_again
 def subprocess_delay(target: str, *, delay: float = 1.0) -> MultiPatchFault:
     """``subprocess.run`` returns ``delay`` seconds after the end of a command with ``target`` in its text.
 
-    Raises FaultError when ``delay`` is negative.
+    Raises FaultError when ``delay`` is negative, or the target is no text.
     """
+    check_command("subprocess_delay", target)
     check_seconds("subprocess_delay", "delay", delay)
     fault: MultiPatchFault
 
@@ -191,6 +249,12 @@ def subprocess_delay(target: str, *, delay: float = 1.0) -> MultiPatchFault:
 
     fault = MultiPatchFault(f"subprocess_delay({target!r})", [("subprocess.run", wrap)])
     return fault
+
+
+def _check_ending(factory: str, target: str, stdout: Output, stderr: Output) -> None:
+    check_command(factory, target)
+    check_output(factory, "stdout", stdout)
+    check_output(factory, "stderr", stderr)
 
 
 def _popen_fault(name: str, make_wrap: Callable[[Callable[[], int]], Callable[[Any], Any]]) -> MultiPatchFault:
@@ -226,11 +290,12 @@ def _is_meant(target: str, args: tuple[Any, ...], options: dict[str, Any]) -> bo
     return target in command_text(_command(args, options))
 
 
-def _corrupt(result: Any) -> Any:
+def _corrupt(result: Any, fault: MultiPatchFault) -> Any:
+    occasion = f"{fault.name} #{fault.observation_hits}"
     if isinstance(result, str):
-        return fault_bytes(len(result)).decode("latin-1")
+        return fault_bytes(len(result), occasion=occasion).decode("latin-1")
     if isinstance(result, (bytes, bytearray)):
-        return type(result)(fault_bytes(len(result)))
+        return type(result)(fault_bytes(len(result), occasion=occasion))
     return result
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ordeal.errors import FaultError
+from ordeal.faults.arguments import is_number, is_whole
 from ordeal.faults.randomness import fault_chance
 
 
@@ -17,11 +18,11 @@ class CallLimits:
     first: int = 1
     last: int | None = None
 
-    def admits(self, number: int) -> bool:
+    def admits(self, fault_name: str, number: int) -> bool:
         """Whether the fault acts on call ``number``. Chance is only asked where it decides."""
         if number < self.first or (self.last is not None and number > self.last):
             return False
-        return self.probability is None or fault_chance(self.probability)
+        return self.probability is None or fault_chance(self.probability, occasion=f"{fault_name} #{number}")
 
     def __str__(self) -> str:
         """As it stands in the name of a fault; empty without limits."""
@@ -33,20 +34,16 @@ class CallLimits:
 
 def make_limits(fault_name: str, probability: Any, calls: Any) -> CallLimits:
     """The limits that a user wrote. Raises FaultError when they are none."""
-    if probability is not None and not (_is_a(probability, (int, float)) and 0 <= probability <= 1):
+    if probability is not None and not (is_number(probability) and 0 <= probability <= 1):
         raise FaultError(f"fault {fault_name!r} got the probability {probability!r}", hint="write a number from 0 to 1")
     if calls is None:
         return CallLimits(probability)
     first: Any
     last: Any
     first, last = calls if isinstance(calls, tuple) and len(calls) == 2 else (None, None)
-    if not (_is_a(first, int) and first >= 1 and (last is None or (_is_a(last, int) and last >= first))):
+    if not (is_whole(first) and first >= 1 and (last is None or (is_whole(last) and last >= first))):
         raise FaultError(
             f"fault {fault_name!r} got the calls {calls!r}",
             hint="write the first and the last call it acts on, such as calls=(1, 3), or calls=(4, None) for no end",
         )
     return CallLimits(probability, first, last)
-
-
-def _is_a(value: Any, kind: Any) -> bool:
-    return isinstance(value, kind) and not isinstance(value, bool)

@@ -13,8 +13,8 @@ from numbers import Complex, Number, Real
 from typing import Any
 
 from ordeal.errors import FaultError
-from ordeal.faults.arguments import check_fraction
-from ordeal.faults.fault import CallFault, Fault
+from ordeal.faults.arguments import check_count, check_fraction
+from ordeal.faults.fault import CallFault, Fault, made_again
 
 __all__ = [
     "corrupted_floats",
@@ -48,16 +48,19 @@ class _Drop:
 _DROP = _Drop()
 
 
+@made_again
 def nan_injection(target: str) -> CallFault:
     """Every number in the result becomes NaN: in lists, tuples, dicts, arrays and what has a ``tolist()``."""
     return CallFault(target, f"nan_injection({target})", after=_replacing_numbers(math.nan))
 
 
+@made_again
 def inf_injection(target: str) -> CallFault:
     """Every number in the result becomes infinite: in lists, tuples, dicts, arrays and what has a ``tolist()``."""
     return CallFault(target, f"inf_injection({target})", after=_replacing_numbers(math.inf))
 
 
+@made_again
 def wrong_shape(target: str, expected: Sequence[int], actual: Sequence[int]) -> CallFault:
     """Calls of ``target`` are made, and zeros of the shape ``actual`` returned where ``expected`` is the right one.
 
@@ -67,25 +70,26 @@ def wrong_shape(target: str, expected: Sequence[int], actual: Sequence[int]) -> 
     return CallFault(target, f"wrong_shape({target}, {right}->{wrong})", after=lambda _result: _zeros(wrong))
 
 
+@made_again
 def dtype_drift(target: str, kind: str = "str") -> CallFault:
     """Every number in the result becomes a ``str``, an ``int``, a ``bool``, or with ``object`` a ``{"value": number}``.
 
     A number that ``int`` cannot take, such as NaN, stays. Raises FaultError for another kind.
     """
     changes: dict[str, Change] = {"str": str, "int": _whole, "bool": bool, "object": lambda number: {"value": number}}
-    if kind not in changes:
+    if kind not in [*changes]:
         raise FaultError(f"dtype_drift() has no kind {kind!r}", hint=f"write one of {', '.join(changes)}")
     return CallFault(target, f"dtype_drift({target}, {kind})", after=lambda result: _with(result, changes[kind]))
 
 
+@made_again
 def partial_batch(target: str, fraction: float = 0.5, min_items: int = 1) -> CallFault:
     """Only the first ``fraction`` of a list, tuple or array is returned, and ``min_items`` of it at least.
 
     Raises FaultError when ``fraction`` is not between 0 and 1, or ``min_items`` is negative.
     """
     check_fraction("partial_batch", fraction)
-    if min_items < 0:
-        raise FaultError(f"partial_batch() got min_items={min_items!r}", hint="write 0 or more")
+    check_count("partial_batch", "min_items", min_items, least=0)
 
     def cut(result: Any) -> Any:
         if not _is_batch(result):
@@ -95,17 +99,20 @@ def partial_batch(target: str, fraction: float = 0.5, min_items: int = 1) -> Cal
     return CallFault(target, f"partial_batch({target}, fraction={fraction}, min_items={min_items})", after=cut)
 
 
+@made_again
 def feature_order_drift(target: str, *, shift: int = 1) -> CallFault:
     """The features of the result move ``shift`` places to the left, and round to the end.
 
     They are the values of a list, tuple or array, and the keys of a dict, whose order changes. In a list of rows and
-    in an array with more than one dimension they move in each row.
+    in an array with more than one dimension they move in each row. Raises FaultError when ``shift`` is no whole number.
     """
+    check_count("feature_order_drift", "shift", shift)
     return CallFault(
         target, f"feature_order_drift({target}, shift={shift})", after=lambda result: _reordered(result, shift)
     )
 
 
+@made_again
 def missing_feature(target: str, key: Any = None, *, fill: Any = _DROP) -> CallFault:
     """The result, a dict or a list of dicts, lacks ``key`` (its first key when None), or has ``fill`` for it.
 
@@ -137,13 +144,14 @@ class CorruptedFloats(Fault):
         """Nothing was put in place."""
 
 
+@made_again
 def corrupted_floats(corrupt_type: str = "nan") -> CorruptedFloats:
     """Its ``value()`` is ``nan``, ``inf``, ``-inf``, the greatest float (``max``) or the least above 0 (``min``).
 
     It patches nothing: the test passes the value on. When the fault is off, the value is 0.0. Raises FaultError for
     another type.
     """
-    if corrupt_type not in _CORRUPT_FLOATS:
+    if corrupt_type not in [*_CORRUPT_FLOATS]:
         raise FaultError(
             f"corrupted_floats() has no type {corrupt_type!r}", hint=f"write one of {', '.join(_CORRUPT_FLOATS)}"
         )

@@ -9,15 +9,16 @@ from __future__ import annotations
 
 import functools
 import importlib
-import inspect
 import sys
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
+from types import BuiltinFunctionType, ClassMethodDescriptorType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 from ordeal.errors import FaultError
+from ordeal.faults.function_kinds import mark_like, passing_on
+from ordeal.faults.keepers import keepers
 
 Wrap = Callable[[Any], Any]
 
@@ -59,6 +60,8 @@ class Site:
         self.original = _without_dispatcher(stored)
         self.layers: list[Layer] = []
         self._function, self._rebuild = _split_kind(owner, self.original)
+        if not self.is_own and callable(self._function) and not isinstance(self._function, type):
+            self._function = _inherited(owner, attribute, self._function)
         self.current: Any = self._function
         # A class cannot hide behind a function: isinstance and subclassing must go on working.
         self._dispatches = callable(self._function) and not isinstance(self._function, type)
@@ -69,6 +72,12 @@ class Site:
         """Put ``layer`` on top. Raises FaultError, with nothing changed, when that is not possible."""
         if self.layers and not self._is_intact():
             raise _replaced_meanwhile(layer.fault_name, self, "put on")
+        if self.attribute == "__new__" and not self.is_own:
+            # CPython does not forget a __new__ that was deleted again: the class would refuse all arguments for good.
+            raise FaultError(
+                f"fault {layer.fault_name!r} cannot replace {describe(self)}: the class does not define it",
+                hint="aim at the __init__ of the class",
+            )
         composed = self._compose([*self.layers, layer])
         if not self.layers or not self._dispatches:
             self._store(self.installed if self._dispatches else self._rebuild(composed), layer.fault_name)
@@ -149,12 +158,29 @@ def stored_attribute(owner: Any, attribute: str) -> tuple[bool, Any]:
     namespace = _namespace(owner)
     if namespace is not None and attribute in namespace:
         return True, namespace[attribute]
-    found = (
-        inspect.getattr_static(owner, attribute, _MISSING)
-        if isinstance(owner, type)
-        else getattr(owner, attribute, _MISSING)
-    )
-    return namespace is None, found
+    for cls in _ancestors(owner):
+        if isinstance(owner, type) and attribute in vars(cls):
+            return False, vars(cls)[attribute]
+    # What a class gets from its metaclass comes bound to it, like the method of an object.
+    return namespace is None, getattr(owner, attribute, _MISSING)
+
+
+def _ancestors(owner: Any) -> tuple[type, ...]:
+    """The classes in which an attribute is looked up that ``owner`` does not hold itself."""
+    return owner.__mro__[1:] if isinstance(owner, type) else type(owner).__mro__
+
+
+def _inherited(owner: Any, attribute: str, function: Any) -> Any:
+    """A function like ``function``, which ``owner`` inherits; it calls what would be inherited at the time."""
+    if not any(attribute in vars(cls) for cls in _ancestors(owner)):
+        return function
+
+    def current() -> Any:
+        # A fault on the base class acts on those who inherit from it, whichever fault was switched on first.
+        stored = next(vars(cls)[attribute] for cls in _ancestors(owner) if attribute in vars(cls))
+        return _split_kind(owner, stored)[0] if isinstance(owner, type) else stored.__get__(owner, type(owner))
+
+    return passing_on(function, current) if hasattr(function, "__get__") else function
 
 
 def _namespace(owner: Any) -> Any:
@@ -174,10 +200,29 @@ def _split_kind(owner: Any, stored: Any) -> tuple[Any, Wrap]:
         return function, lambda fget: property(fget, stored.fset, stored.fdel, stored.__doc__)
     if isinstance(stored, functools.cached_property):
         return function, lambda func: _cached_property(owner, stored.attrname, func)
-    if isinstance(owner, type) and not hasattr(type(stored), "__get__"):
-        # A C function or a class in a class body does not bind; a Python function in its place must not either.
+    if not isinstance(owner, type):
+        return stored, lambda value: value
+    if isinstance(stored, (functools.partialmethod, functools.singledispatchmethod)):
+        return _method_of(stored), lambda value: value
+    if isinstance(stored, ClassMethodDescriptorType):
+        return stored, classmethod
+    if isinstance(stored, MethodType) or not hasattr(type(stored), "__get__"):
+        # A bound method, a C function or a class does not bind in a class body; what takes its place must not either.
         return stored, lambda value: staticmethod(value) if hasattr(type(value), "__get__") else value
     return stored, lambda value: value
+
+
+def _method_of(descriptor: Any) -> Any:
+    """The method that an object gets from a descriptor which is no function itself."""
+
+    @functools.wraps(descriptor.func)
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        return descriptor.__get__(self, type(self))(*args, **kwargs)
+
+    for name in ("register", "dispatcher"):
+        if hasattr(descriptor, name):
+            setattr(method, name, getattr(descriptor, name))
+    return mark_like(descriptor.func, method)
 
 
 def _cached_property(owner: Any, name: str | None, function: Any) -> functools.cached_property[Any]:
@@ -187,23 +232,13 @@ def _cached_property(owner: Any, name: str | None, function: Any) -> functools.c
 
 
 def _dispatcher(site: Site, function: Any) -> Any:
-    @functools.wraps(function)
-    def dispatch(*args: Any, **kwargs: Any) -> Any:
-        return site.current(*args, **kwargs)
-
+    dispatch = passing_on(function, lambda: site.current)
     for name in () if isinstance(function, _PLAIN_FUNCTIONS) else dir(function):
         # For example `cache_clear` of a cached function.
         if not name.startswith("__") and not hasattr(dispatch, name):
             setattr(dispatch, name, getattr(function, name))
     setattr(dispatch, _SITE_MARKER, site)
-    return mark_like(function, dispatch)
-
-
-def mark_like(function: Any, replacement: Any) -> Any:
-    """Have ``replacement`` count as a coroutine function where ``function`` is one; returns ``replacement``."""
-    if inspect.iscoroutinefunction(function):
-        return inspect.markcoroutinefunction(replacement)
-    return replacement
+    return dispatch
 
 
 def _without_dispatcher(stored: Any) -> Any:
@@ -265,17 +300,25 @@ def _bindings_to_patch(owner: Any, attribute: str, original: Any) -> list[tuple[
     It is when the target lies in the package that defines the function. A target in another package names the
     import of a foreign function (`shop.orders.sleep`) and means that one binding.
     """
-    if not isinstance(owner, ModuleType) or not callable(original):
+    if not _is_at_home(owner, original):
         return []
-    home = _package(getattr(original, "__module__", None) or "")
-    if home != _package(owner.__name__):
-        return []
-    wanted = {id(original)} | {id(site.installed) for site in _sites.values() if site.original is original}
     return [
         (module, name)
-        for module, name in _bindings(wanted)
+        for module, name in _bindings(_ids_of(original))
         if (module is not owner or name != attribute) and _may_patch(module.__name__, owner.__name__)
     ]
+
+
+def _ids_of(original: Any) -> set[int]:
+    """Of the function itself, and of what stands for it while a fault is on."""
+    return {id(original)} | {id(site.installed) for site in _sites.values() if site.original is original}
+
+
+def _is_at_home(owner: Any, original: Any) -> bool:
+    """Whether it is a function of a module in the package that defines it."""
+    if not isinstance(owner, ModuleType) or not callable(original):
+        return False
+    return _package(getattr(original, "__module__", None) or "") == _package(owner.__name__)
 
 
 def _may_patch(module_name: str, owner_name: str) -> bool:
@@ -294,13 +337,42 @@ def bound_elsewhere(target: str) -> list[str]:
 
     Raises FaultError when the target is not a dotted path or names nothing.
     """
-    try:
-        owner, attribute = TargetPath(target).resolve()
-    except UnresolvedTargetError as error:
-        raise FaultError(f"cannot resolve target {error}") from error
+    owner, attribute = _resolved(target)
     with _lock:
         found = _bindings_to_patch(owner, attribute, _original(owner, attribute))
     return [f"{module.__name__}.{name}" for module, name in found]
+
+
+def kept_elsewhere(target: str) -> list[str]:
+    """Where the program keeps the function of ``target`` itself, in words: a fault on the target does not act there.
+
+    These are default arguments, closures, attributes of classes, and containers and objects that a module has a name
+    for, in modules that have a name for the function or for its module. The list is empty where that of
+    ``bound_elsewhere`` is because of the package, and for methods and classes. A fault warns of these once, when it is
+    first switched on, if its target is not in the standard library.
+
+    Raises FaultError when the target is not a dotted path or names nothing.
+    """
+    owner, attribute = _resolved(target)
+    with _lock:
+        original = _original(owner, attribute)
+        if not _is_at_home(owner, original) or isinstance(original, type):
+            return []
+        near = {id(module): module for module, _ in _bindings(_ids_of(original) | {id(owner)})}
+    near[id(owner)] = owner
+    return keepers(original, [module for module in near.values() if _may_patch(module.__name__, owner.__name__)])
+
+
+def is_of_program(target: str) -> bool:
+    """Whether the target, which resolves, is no part of the standard library."""
+    return _package(target) != "<stdlib>"
+
+
+def _resolved(target: str) -> tuple[Any, str]:
+    try:
+        return TargetPath(target).resolve()
+    except UnresolvedTargetError as error:
+        raise FaultError(f"cannot resolve target {error}") from error
 
 
 def _original(owner: Any, attribute: str) -> Any:

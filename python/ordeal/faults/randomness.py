@@ -1,11 +1,12 @@
-"""The one source of chance in faults: the tape of the run, else a seeded generator; never the operating system's."""
+"""The one source of chance in faults: the tape of the run, else what is the same in every run; never the system's."""
 
 from __future__ import annotations
 
+import hashlib
 import random
 import threading
 
-from ordeal.buggify import activated, buggify
+from ordeal.buggify import activated, effect_acts
 
 _DEFAULT_SEED = 0
 
@@ -58,32 +59,41 @@ def set_random(source: random.Random | None) -> random.Random | None:
     """Draw the chance of faults from ``source`` from now on, or from where it comes by itself when it is ``None``.
 
     By itself it comes from the tape of the run in the Explorer and in replays, from Hypothesis' choices in one of its
-    tests, and else from a generator with a fixed seed that starts over at every ``Fault.reset()``. A given source is
-    never reseeded. Returns what was set before, so that it can be put back.
+    tests, and else, as in threads that the program starts, from the name of the fault and the number of the call. A
+    given source is never reseeded. Returns what was set before, so that it can be put back.
     """
     return _source.set(source)
 
 
-def fault_bytes(size: int) -> bytes:
-    """``size`` bytes of chance for the effect of a fault, the same ones when the run is replayed."""
+def fault_bytes(size: int, *, occasion: str = "") -> bytes:
+    """``size`` bytes of chance for the effect of a fault, the same ones when the run is replayed.
+
+    ``occasion`` says what they are for, such as the name of the fault and the number of the call. Where there is
+    neither a tape nor a Hypothesis test, as in threads of the program, they come from it alone, so that no other thread
+    has a part in them; without it from a generator with a fixed seed, which starts over at every ``Fault.reset()``.
+    """
     given = _source.given_bytes(size)
-    return random.Random(_decided_number()).randbytes(size) if given is None else given
+    return random.Random(_decided_number(occasion)).randbytes(size) if given is None else given
 
 
-def fault_chance(probability: float) -> bool:
-    """True with ``probability``, and the same when the run is replayed."""
+def fault_chance(probability: float, *, occasion: str = "") -> bool:
+    """True with ``probability``, and the same when the run is replayed; ``occasion`` is as for ``fault_bytes``."""
     unit = _source.given_unit()
-    return _decisions(probability, 1)[0] if unit is None else unit < probability
+    return _decisions(probability, 1, occasion)[0] if unit is None else unit < probability
 
 
-def _decided_number() -> int:
-    return sum(acts << place for place, acts in enumerate(_decisions(0.5, _DECISIONS_PER_EFFECT)))
+def _decided_number(occasion: str) -> int:
+    return sum(acts << place for place, acts in enumerate(_decisions(0.5, _DECISIONS_PER_EFFECT, occasion)))
 
 
-def _decisions(probability: float, count: int) -> list[bool]:
+def _decisions(probability: float, count: int, occasion: str) -> list[bool]:
     # The seed counts only where the decisions come neither from a tape nor from Hypothesis.
-    with activated(seed=_source.draw_seed()):
-        return [buggify(probability) for _ in range(count)]
+    with activated(seed=_seed_of(occasion) if occasion else _source.draw_seed()):
+        return [effect_acts(probability) for _ in range(count)]
+
+
+def _seed_of(occasion: str) -> int:
+    return int.from_bytes(hashlib.blake2b(occasion.encode(), digest_size=8).digest())
 
 
 def reset_default() -> None:

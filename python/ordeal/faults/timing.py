@@ -6,14 +6,20 @@ from decimal import Decimal
 from numbers import Real
 from typing import Any
 
-from ordeal.faults.arguments import check_every_n, check_mode, check_seconds
-from ordeal.faults.fault import CallFault
+from ordeal.faults.arguments import check_error, check_every_n, check_mode, check_number, check_seconds
+from ordeal.faults.fault import CallFault, made_again
 
 __all__ = ["intermittent_crash", "jitter", "slow", "timeout"]
 
 
+@made_again
 def timeout(target: str, delay: float = 30.0, error: type[Exception] = TimeoutError) -> CallFault:
-    """Calls of ``target`` raise ``error`` at once, as if ``delay`` seconds had passed. Nothing sleeps."""
+    """Calls of ``target`` raise ``error`` at once, as if ``delay`` seconds had passed. Nothing sleeps.
+
+    Raises FaultError for a negative delay, or when ``error`` is no class of exceptions that are made from a text.
+    """
+    check_seconds("timeout", "delay", delay)
+    check_error("timeout", error)
 
     def time_out(_number: int) -> None:
         raise error(f"Simulated timeout after {delay}s in {target}")
@@ -21,6 +27,7 @@ def timeout(target: str, delay: float = 30.0, error: type[Exception] = TimeoutEr
     return CallFault(target, f"timeout({target}, {delay}s)", before=time_out)
 
 
+@made_again
 def slow(target: str, delay: float = 1.0, mode: str = "simulate") -> CallFault:
     """Calls of ``target`` are slow by ``delay`` seconds.
 
@@ -33,12 +40,14 @@ def slow(target: str, delay: float = 1.0, mode: str = "simulate") -> CallFault:
     return CallFault(target, f"slow({target}, {delay}s, {mode})", pause_s=pause_s)
 
 
+@made_again
 def intermittent_crash(target: str, every_n: int = 3, error: type[Exception] = RuntimeError) -> CallFault:
     """Every ``every_n``-th call of ``target`` raises ``error``; calls are counted anew after ``reset()``.
 
-    Raises FaultError when ``every_n`` is below 1.
+    Raises FaultError when ``every_n`` is below 1, or ``error`` is no class of exceptions that are made from a text.
     """
     check_every_n("intermittent_crash", every_n)
+    check_error("intermittent_crash", error)
 
     def crash(number: int) -> None:
         if number % every_n == 0:
@@ -47,11 +56,13 @@ def intermittent_crash(target: str, every_n: int = 3, error: type[Exception] = R
     return CallFault(target, f"intermittent_crash({target}, every {every_n})", before=crash)
 
 
+@made_again
 def jitter(target: str, magnitude: float = 0.01) -> CallFault:
     """A numeric result is moved by ``magnitude`` times its size, up and down in turn (by ``magnitude`` itself at 0).
 
-    Results that are no real numbers, and booleans, are left alone.
+    Results that are no real numbers, and booleans, are left alone. Raises FaultError when ``magnitude`` is no number.
     """
+    check_number("jitter", "magnitude", magnitude)
     fault: CallFault
 
     def shift(result: Any) -> Any:

@@ -20,7 +20,7 @@ from ordeal.quickcheck.by_type import strategy_for_type
 
 __all__ = ["biased", "quickcheck", "strategy_for_type"]
 
-Test = Callable[..., Any]
+Test = Callable[..., None]
 EXAMPLE = "write for example `def test_sum(xs: list[int]) -> None:`"
 
 

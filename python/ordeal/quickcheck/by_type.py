@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import types
-from collections.abc import Callable
-from typing import Any, Literal, NewType, TypeAliasType, Union, get_args, get_origin, get_type_hints
+from collections.abc import Callable, Iterator
+from itertools import chain
+from typing import Any, Literal, NewType, TypeAliasType, TypeVar, Union, Unpack, get_args, get_origin, get_type_hints
 
 from hypothesis import strategies as st
 from hypothesis.errors import HypothesisException
@@ -36,7 +37,7 @@ def strategy_for_type(tp: Any) -> SearchStrategy[Any]:
     """A strategy of values of the type ``tp``, as hints write it.
 
     Knows the plain types, lists, tuples, sets, dictionaries, unions, ``Literal``, ``NewType``, type aliases and
-    dataclasses, also recursive ones; of other types, what Hypothesis knows.
+    dataclasses, also recursive and generic ones; of other types, what Hypothesis knows.
 
     Raises:
         ConfigError: no value of the type can be made.
@@ -45,21 +46,43 @@ def strategy_for_type(tp: Any) -> SearchStrategy[Any]:
 
 
 class _Types:
-    """One translation; it remembers the dataclasses under way, which may contain themselves."""
+    """One translation; it remembers the aliases and dataclasses under way, which may contain themselves."""
 
     def __init__(self) -> None:
-        self._dataclasses: dict[type, SearchStrategy[Any]] = {}
+        self._named: dict[Any, SearchStrategy[Any]] = {}
+        # What the parameters of the generic types under way stand for.
+        self._bound: dict[Any, Any] = {}
 
     def strategy(self, tp: Any) -> SearchStrategy[Any]:
-        if isinstance(tp, TypeAliasType):
-            return self.strategy(tp.__value__)
+        origin, parts = get_origin(tp) or tp, tuple(self._bound_types(get_args(tp)))
+        if isinstance(tp, TypeVar) and tp in self._bound:
+            return self.strategy(self._bound[tp])
         if isinstance(tp, NewType):
             return self.strategy(tp.__supertype__)
         if _is_hashable(tp) and tp in _PLAIN:
             return _PLAIN[tp]()
-        if dataclasses.is_dataclass(tp) and isinstance(tp, type):
-            return self._dataclass(tp)
-        return self._generic(tp, get_origin(tp) or tp, get_args(tp))
+        if isinstance(origin, TypeAliasType):
+            return self._once(origin, parts, lambda: self.strategy(origin.__value__))
+        if dataclasses.is_dataclass(origin) and isinstance(origin, type):
+            return self._once(origin, parts, lambda: self._dataclass(origin))
+        return self._generic(tp, origin, parts)
+
+    def _once(
+        self, origin: Any, parts: tuple[Any, ...], make: Callable[[], SearchStrategy[Any]]
+    ) -> SearchStrategy[Any]:
+        """What ``make`` makes; inside of it, a reference to it, as what is recursive asks for itself."""
+        key = (origin, parts)
+        if key not in self._named:
+            made: list[SearchStrategy[Any]] = []
+            self._named[key] = st.deferred(lambda: made[0])
+            outer = self._bound
+            self._bound = {**outer, **dict(zip(origin.__type_params__ or _parameters(origin), parts, strict=False))}
+            made.append(make())
+            self._bound = outer
+        return self._named[key]
+
+    def _bound_types(self, parts: tuple[Any, ...]) -> Iterator[Any]:
+        return (self._bound.get(part, part) if isinstance(part, TypeVar) else part for part in parts)
 
     def _generic(self, tp: Any, origin: Any, parts: tuple[Any, ...]) -> SearchStrategy[Any]:
         if origin is Literal:
@@ -68,14 +91,18 @@ class _Types:
             return st.one_of([self.strategy(part) for part in parts])
         if origin is list:
             return self._list(parts[0] if parts else Any)
-        if origin is tuple and parts:
-            return self._tuple(parts)
-        if origin in (set, frozenset) and parts:
-            items = self.strategy(parts[0])
+        if origin is tuple:
+            return self._tuple(parts or (Any, ...)) if tp != tuple[()] else st.just(())
+        if origin in (set, frozenset):
+            items = self._hashable(parts[0] if parts else Any)
             return (st.sets if origin is set else st.frozensets)(items, max_size=KEYS_MAX)
-        if origin is dict and parts:
-            return st.dictionaries(self.strategy(parts[0]), self.strategy(parts[1]), max_size=KEYS_MAX)
+        if origin is dict:
+            key, value = parts or (Any, Any)
+            return st.dictionaries(self._hashable(key), self.strategy(value), max_size=KEYS_MAX)
         return _from_hypothesis(tp)
+
+    def _hashable(self, tp: Any) -> SearchStrategy[Any]:
+        return self.strategy(tp).filter(_is_hashable) if tp in (Any, object) else self.strategy(tp)
 
     def _list(self, part: Any) -> SearchStrategy[list[Any]]:
         items = self.strategy(part)
@@ -85,24 +112,25 @@ class _Types:
         return st.just([]).map(list) | st.lists(items, max_size=NESTED_MAX)
 
     def _tuple(self, parts: tuple[Any, ...]) -> SearchStrategy[Any]:
-        if parts == ((),):
-            return st.just(())
         if parts[-1] is Ellipsis:
             return self._list(parts[0]).map(tuple)
-        return st.tuples(*map(self.strategy, parts))
+        # Each part as a tuple of its own: an unpacked one, as in tuple[int, *tuple[str, ...]], has any length.
+        pieces = [self._tuple(get_args(p)) if _is_unpacked(p) else st.tuples(self.strategy(p)) for p in parts]
+        return st.tuples(*pieces).map(lambda drawn: tuple(chain.from_iterable(drawn)))
 
     def _dataclass(self, cls: type) -> SearchStrategy[Any]:
-        known = self._dataclasses.get(cls)
-        if known is not None:
-            return known
-        fields: dict[str, SearchStrategy[Any]] = {}
-        # The fields are filled in below: those of a recursive class ask for the strategy of the class itself.
-        made = self._dataclasses[cls] = st.deferred(lambda: st.builds(cls, **fields))
-        hints = get_type_hints(cls)
-        for field in dataclasses.fields(cls):
-            if field.init:
-                fields[field.name] = self.strategy(hints[field.name])
-        return made
+        hints = get_type_hints(cls, include_extras=True)
+        fields = {field.name: self.strategy(hints[field.name]) for field in dataclasses.fields(cls) if field.init}
+        return st.builds(cls, **fields)
+
+
+def _parameters(origin: Any) -> tuple[Any, ...]:
+    """The parameters of a generic class that is written in the older way, as ``class Box(Generic[T])``."""
+    return getattr(origin, "__parameters__", ())
+
+
+def _is_unpacked(part: Any) -> bool:
+    return bool(getattr(part, "__unpacked__", False)) or get_origin(part) is Unpack
 
 
 def _from_hypothesis(tp: Any) -> SearchStrategy[Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ordeal.reporting.catalog import catalog_complaints, catalog_json, catalog_text
 from ordeal.reporting.exploration import (
     exploration_report,
     failure_text,
@@ -14,6 +15,7 @@ from ordeal.reporting.exploration import (
     summary_text,
     swarm_text,
     trace_steps,
+    weights_text,
 )
 from ordeal.reporting.properties import property_lines, reliability_lines, say_observed
 from ordeal.reporting.pytest_chaos import property_sections
@@ -56,6 +58,9 @@ from ordeal.reporting.words import (
 __all__ = [
     "ablation_text",
     "capped",
+    "catalog_complaints",
+    "catalog_json",
+    "catalog_text",
     "counted",
     "describe_error",
     "error_message",
@@ -100,4 +105,5 @@ __all__ = [
     "summary_text",
     "swarm_text",
     "trace_steps",
+    "weights_text",
 ]

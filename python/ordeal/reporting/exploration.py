@@ -9,6 +9,7 @@ from itertools import chain
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
+from ordeal.reporting.properties import explored_properties, json_cells, json_properties
 from ordeal.reporting.words import (
     JSON_MESSAGE_CHARS_MAX,
     JSON_SCHEMA_VERSION,
@@ -44,8 +45,24 @@ def failure_text(failure: Failure) -> str:
     ]
     if failure.necessary_faults is not None:
         lines.append(f"  Necessary faults: {_necessary(failure.necessary_faults)}")
+    lines += _swarm_lines(failure)
     lines.append(f"  Sequence: {_sequence(failure.rule_log)}")
     return "\n".join(lines)
+
+
+def _swarm_lines(failure: Failure) -> list[str]:
+    """How the run that failed weighed its rules. The trace does without: it names the rules that it takes."""
+    steps = [] if failure.trace is None else failure.trace.steps
+    drawn = [step.params["weights"] for step in steps if step.kind == "rule_swarm" and "weights" in step.params]
+    return [f"  Swarm: {one_line(weights_text(weights))}" for weights in drawn]
+
+
+def weights_text(weights: Mapping[str, int]) -> str:
+    """Return the weights of operations: of those that are kept, heaviest first, then the names of the others."""
+    kept = sorted((name for name in weights if weights[name]), key=lambda name: -weights[name])
+    left_out = [name for name in weights if not weights[name]]
+    text = ", ".join(f"{name} {weights[name]}" for name in kept)
+    return f"{text}; without {', '.join(left_out)}" if left_out else text
 
 
 def _run_name(failure: Failure) -> str:
@@ -144,9 +161,10 @@ def summary_text(result: ExplorationResult) -> str:
     """Return the summary of one result, as ``ExplorationResult.summary`` shows it."""
     lines = [
         f"Exploration: {_run_figures(result)}",
-        f"Coverage: {_coverage_figures(result)}",
+        *(f"Coverage: {figures}" for figures in _coverage_figures(result)),
         *([f"Swarm: {one_line(result.swarm_summary)}"] if result.swarm_summary else []),
         *_summary_failures(result.failures),
+        *explored_properties(result.properties, result.reliability_cells),
         *_coverage_lines(result),
         *_remark_lines(result),
         f"Stopped: {result.stopped_reason}",
@@ -159,8 +177,11 @@ def _run_figures(result: ExplorationResult) -> str:
     return f"{runs}, {steps}, {result.duration_seconds:.1f}s"
 
 
-def _coverage_figures(result: ExplorationResult) -> str:
-    return f"{counted(result.unique_edges, 'edge')}, {counted(result.checkpoints_saved, 'checkpoint')}"
+def _coverage_figures(result: ExplorationResult) -> list[str]:
+    """What steered the search; nothing where all was run."""
+    if result.stopped_reason in ("exhausted", "limit"):
+        return []
+    return [f"{counted(result.unique_edges, 'edge')}, {counted(result.checkpoints_saved, 'checkpoint')}"]
 
 
 def _summary_failures(failures: Sequence[Failure]) -> list[str]:
@@ -180,7 +201,7 @@ def exploration_report(results: Sequence[ExplorationResult]) -> str:
 
 
 def _section(result: ExplorationResult) -> list[str]:
-    body = [_run_figures(result), _coverage_figures(result), *_failure_list(result.failures)]
+    body = [_run_figures(result), *_coverage_figures(result), *_failure_list(result.failures)]
     if result.stopped_reason == "interrupted":
         body.append("Stopped: interrupted")
     for block in _section_blocks(result):
@@ -198,7 +219,8 @@ def _failure_list(failures: Sequence[Failure]) -> list[str]:
 def _section_blocks(result: ExplorationResult) -> list[list[str]]:
     details = [_failure_details(failure) for failure in result.failures[:_FAILURES_MAX]]
     swarm = [f"Swarm: {one_line(result.swarm_summary)}"] if result.swarm_summary else []
-    blocks = [*details, swarm + _coverage_lines(result), _remark_lines(result)]
+    properties = explored_properties(result.properties, result.reliability_cells)
+    blocks = [*details, properties, swarm + _coverage_lines(result), _remark_lines(result)]
     return [block for block in blocks if block]
 
 
@@ -279,6 +301,8 @@ def _json_result(result: ExplorationResult) -> dict[str, Any]:
             {"name": seed.name, "path": _posix(seed.path), "status": seed.status.value, "message": seed.message}
             for seed in result.seed_replays
         ],
+        "properties": json_properties(result.properties),
+        "reliability_cells": json_cells(result.reliability_cells),
         "notes": list(result.notes),
         "failures": [_json_failure(failure) for failure in result.failures],
         "timing": _json_timing(result),

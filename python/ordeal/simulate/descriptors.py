@@ -38,6 +38,12 @@ class Descriptor:
         """Whether it was opened for writing."""
         return self.flags & _ACCESS in (os.O_WRONLY, os.O_RDWR)
 
+    def at(self, offset: int) -> Descriptor:
+        """The same at another place, for one read or write. Raises OSError."""
+        if offset < 0:
+            raise OSError(errno.EINVAL, os.strerror(errno.EINVAL))
+        return Descriptor(self.where, self.node, self.flags, offset)
+
     def file(self) -> File:
         """The file that is open. Raises OSError for a folder."""
         if isinstance(self.node, Folder):
@@ -122,7 +128,7 @@ def seek(descriptor: Descriptor, offset: int, whence: int) -> int:
     """Move the descriptor; returns where it stands. Raises OSError."""
     start = {os.SEEK_SET: 0, os.SEEK_CUR: descriptor.offset}.get(whence, len(descriptor.file().content))
     if start + offset < 0:
-        raise os_error(errno.EINVAL, descriptor.where)
+        raise OSError(errno.EINVAL, os.strerror(errno.EINVAL))
     descriptor.offset = start + offset
     return descriptor.offset
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from ordeal.simulate import descriptors
 from ordeal.simulate.disk import File, Folder
-from ordeal.simulate.open_files import SimulatedFile, flags_of, in_layers
+from ordeal.simulate.open_files import SimulatedFile, check_arguments, flags_of, in_layers
 from ordeal.simulate.paths import absolute, os_error
 from ordeal.simulate.replacement import Places, Replacement
 
@@ -73,7 +73,8 @@ def _place(path: Any, dir_fd: int | None = None) -> Place | None:
         owner = _owner_of(path)
         return None if owner is None else Place(owner, owner.descriptors.get(path).where)
     text = os.fspath(path) if isinstance(path, (str, os.PathLike)) else ""
-    if not isinstance(text, str) or not text:
+    # The real function says what is wrong with a path that is none.
+    if not isinstance(text, str) or not text or "\0" in text:
         return None
     if dir_fd is not None and not text.startswith("/"):
         owner = _owner_of(dir_fd)
@@ -95,9 +96,21 @@ def _on_path(real: Answer, simulated: Answer) -> Answer:
         place = _place(path, dir_fd)
         if place is None:
             return real(path, *args, **kwargs) if dir_fd is None else real(path, *args, dir_fd=dir_fd, **kwargs)
-        return simulated(place, *args, **kwargs)
+        try:
+            return simulated(place, *args, **kwargs)
+        except OSError as error:
+            raise _about(error, path) from None
 
     return function
+
+
+def _about(error: OSError, path: Any, other: Any = None) -> OSError:
+    """The error, naming the path as the program wrote it, which may be relative."""
+    if error.filename is not None and not isinstance(path, int):
+        error.filename = os.fspath(path)
+        if other is not None:
+            error.filename2 = os.fspath(other)
+    return error
 
 
 def _on_descriptor(real: Answer, simulated: Answer) -> Answer:
@@ -129,6 +142,8 @@ def _open(
     if place is None:
         return _REAL_OPEN(file, mode, buffering, encoding, errors, newline, closefd, opener)
     flags = flags_of(mode)
+    # Before the file is made or emptied.
+    check_arguments(file, mode, encoding, errors, newline, closefd)
     if isinstance(file, int):
         number = file
     elif opener is not None:
@@ -136,12 +151,7 @@ def _open(
         if _owner_of(number) is not place.files:
             return _REAL_OPEN(number, mode, buffering, encoding, errors, newline)
     else:
-        number = descriptors.open_descriptor(place.files, place.where, flags)
-        try:
-            place.files.descriptors.get(number).file()
-        except OSError:
-            place.files.descriptors.close(number)
-            raise
+        number = _opened(file, place, flags)
     raw = SimulatedFile(place.files, number, file, mode.replace("t", ""), closefd)
     try:
         if "a" in mode:
@@ -150,6 +160,18 @@ def _open(
     except BaseException:
         raw.close()
         raise
+
+
+def _opened(file: Any, place: Place, flags: int) -> int:
+    number = None
+    try:
+        number = descriptors.open_descriptor(place.files, place.where, flags)
+        place.files.descriptors.get(number).file()
+    except OSError as error:
+        if number is not None:
+            place.files.descriptors.close(number)
+        raise _about(error, file) from None
+    return number
 
 
 # -- functions of os on descriptors ---------------------------------------------------------------------------------
@@ -171,12 +193,28 @@ def _lseek(files: FileSystem, number: int, offset: int, whence: int) -> int:
     return descriptors.seek(files.descriptors.get(number), offset, whence)
 
 
+def _pread(files: FileSystem, number: int, size: int, offset: int) -> bytes:
+    return descriptors.read(files, files.descriptors.get(number).at(offset), size)
+
+
+def _pwrite(files: FileSystem, number: int, content: Any, offset: int) -> int:
+    return descriptors.write(files, files.descriptors.get(number).at(offset), bytes(content))
+
+
+def _dup(files: FileSystem, number: int) -> int:
+    return files.descriptors.add(files.descriptors.get(number))
+
+
 def _fsync(files: FileSystem, number: int) -> None:
     files.sync_node(files.descriptors.get(number).node)
 
 
 def _fstat(files: FileSystem, number: int) -> os.stat_result:
     return _status(files.descriptors.get(number).node)
+
+
+def _fchange(files: FileSystem, number: int, *_: Any) -> None:
+    files.descriptors.get(number)
 
 
 def _ftruncate(files: FileSystem, number: int, size: int) -> None:
@@ -235,6 +273,17 @@ def _attributes(place: Place, *_: Any, **__: Any) -> None:
     place.files.node(place.where)
 
 
+def _list_attributes(place: Place, **_: Any) -> list[str]:
+    place.files.node(place.where)
+    return []
+
+
+def _refused(place: Place, *_: Any, **__: Any) -> None:
+    """What a simulated disk has not: extended attributes, a current folder."""
+    place.files.node(place.where)
+    raise os_error(errno.ENOTSUP, place.where)
+
+
 def _readlink(place: Place) -> str:
     place.files.node(place.where)
     raise os_error(errno.EINVAL, place.where)
@@ -262,7 +311,10 @@ def _rename(source: Any, destination: Any, *, src_dir_fd: int | None = None, dst
     elif old is None or new is None or old.files is not new.files:
         raise OSError(errno.EXDEV, os.strerror(errno.EXDEV), source, None, destination)
     else:
-        new.files.rename(old.where, new.where)
+        try:
+            new.files.rename(old.where, new.where)
+        except OSError as error:
+            raise _about(error, source, destination) from None
 
 
 def _getcwd() -> str:
@@ -336,15 +388,20 @@ class Entries:
         self.close()
 
 
-def _entries(place: Place) -> dict[str, File | Folder]:
+def _entries(place: Place, path: Any) -> dict[str, File | Folder]:
     """What is in a folder, by name; sorted, though no real file system promises that."""
-    entries = place.files.folder(place.where).entries
+    try:
+        entries = place.files.folder(place.where).entries
+    except OSError as error:
+        raise _about(error, path) from None
     return {name: entries[name] for name in sorted(entries) if place.files.exists(f"{place.where}/{name}")}
 
 
 def _listdir(path: Any = ".") -> list[str]:
     place = _place(path)
-    return list(_REAL["listdir"](path)) if place is None else list(_entries(place))
+    if place is None:
+        return list(_REAL["listdir"](path))
+    return list(_entries(place, path))
 
 
 def _scandir(path: Any = ".") -> Any:
@@ -352,7 +409,7 @@ def _scandir(path: Any = ".") -> Any:
     if place is None:
         return _REAL["scandir"](path)
     start = "" if isinstance(path, int) else f"{os.fspath(path).rstrip('/')}/"
-    return Entries([Entry(name, f"{start}{name}", _status(node)) for name, node in _entries(place).items()])
+    return Entries([Entry(name, f"{start}{name}", _status(node)) for name, node in _entries(place, path).items()])
 
 
 # -- the table ------------------------------------------------------------------------------------------------------
@@ -360,26 +417,31 @@ def _scandir(path: Any = ".") -> Any:
 _BY_PATH: dict[str, Answer] = {
     "open": _os_open, "stat": _stat, "lstat": _stat, "access": _access, "mkdir": _mkdir, "rmdir": _rmdir,
     "unlink": _unlink, "remove": _unlink, "truncate": _truncate, "chmod": _attributes, "chown": _attributes,
-    "utime": _attributes, "readlink": _readlink,
+    "utime": _attributes, "readlink": _readlink, "listxattr": _list_attributes, "getxattr": _refused,
+    "setxattr": _refused, "removexattr": _refused, "chdir": _refused,
 }  # fmt: skip
 _BY_DESCRIPTOR: dict[str, Answer] = {
     "close": _close, "read": _read, "write": _write, "lseek": _lseek, "fsync": _fsync, "fdatasync": _fsync,
-    "fstat": _fstat, "ftruncate": _ftruncate,
+    "fstat": _fstat, "ftruncate": _ftruncate, "pread": _pread, "pwrite": _pwrite, "dup": _dup, "fchmod": _fchange,
+    "fchown": _fchange,
 }  # fmt: skip
 _WHOLE: dict[str, Answer] = {
     "rename": _rename, "replace": _rename, "link": _link, "symlink": _symlink, "getcwd": _getcwd,
     "listdir": _listdir, "scandir": _scandir,
 }  # fmt: skip
 _REAL_OPEN: Any = io.open
-_REAL: dict[str, Answer] = {name: getattr(os, name) for name in (*_BY_PATH, *_BY_DESCRIPTOR, *_WHOLE)}
+# Not every system has all of them.
+_REAL: dict[str, Answer] = {
+    name: getattr(os, name) for name in (*_BY_PATH, *_BY_DESCRIPTOR, *_WHOLE) if hasattr(os, name)
+}
 _OF_OS: dict[str, Answer] = {
-    **{name: _on_path(_REAL[name], function) for name, function in _BY_PATH.items()},
-    **{name: _on_descriptor(_REAL[name], function) for name, function in _BY_DESCRIPTOR.items()},
+    **{name: _on_path(_REAL[name], function) for name, function in _BY_PATH.items() if name in _REAL},
+    **{name: _on_descriptor(_REAL[name], function) for name, function in _BY_DESCRIPTOR.items() if name in _REAL},
     **_WHOLE,
 }
-# Path.glob of Python 3.13 and later holds on to the function.
-_GLOBBER = getattr(glob, "_StringGlobber", None)
+# Path.glob of Python 3.13 holds on to the function itself; that of other versions asks os for it.
+_GLOBBER: Any = getattr(glob, "_StringGlobber", None)
 _PLACES = Places(
     {(builtins, "open"): _open, (io, "open"): _open, **{(os, name): function for name, function in _OF_OS.items()}},
-    captured={} if _GLOBBER is None else {(_GLOBBER, "scandir"): _scandir},
+    captured={(_GLOBBER, "scandir"): _scandir} if getattr(_GLOBBER, "scandir", None) is os.scandir else {},
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import errno
+import os
 import posixpath
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
@@ -16,6 +17,9 @@ from ordeal.simulate.disk import Disk, File, Folder, Resize, Write
 from ordeal.simulate.errors import SimulationError
 from ordeal.simulate.file_functions import replace_file_functions
 from ordeal.simulate.paths import AnyPath, absolute, names_of, os_error
+
+#: Of one name in a folder, as on most real disks.
+NAME_BYTES_MAX = 255
 
 FileFault = Literal["readonly", "full", "corrupt", "missing"]
 
@@ -232,6 +236,8 @@ class FileSystem:
         above, name = posixpath.split(where)
         if not name:
             raise os_error(errno.EBUSY, where)
+        if len(os.fsencode(name)) > NAME_BYTES_MAX:
+            raise os_error(errno.ENAMETOOLONG, where)
         return self.folder(above), name
 
     def open_file(self, where: str, *, create: bool) -> File:

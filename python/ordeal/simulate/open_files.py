@@ -111,13 +111,21 @@ def flags_of(mode: str) -> int:
     return access | extra[kinds[0]]
 
 
+def check_arguments(
+    file: object, mode: str, encoding: str | None, errors: str | None, newline: str | None, closefd: bool
+) -> None:
+    """Raise ValueError for arguments of ``open`` that do not go together."""
+    if "b" in mode and (encoding, errors, newline) != (None, None, None):
+        raise ValueError("binary mode doesn't take an encoding, errors or newline argument")
+    if not closefd and not isinstance(file, int):
+        raise ValueError("Cannot use closefd=False with file name")
+
+
 def in_layers(
     raw: SimulatedFile, mode: str, buffering: int, encoding: str | None, errors: str | None, newline: str | None
 ) -> Any:
     """What ``open`` returns for a mode: the raw file, or buffers and text over it. Raises ValueError."""
     is_binary = "b" in mode
-    if is_binary and (encoding, errors, newline) != (None, None, None):
-        raise ValueError("binary mode doesn't take an encoding, errors or newline argument")
     if buffering == 0:
         if not is_binary:
             raise ValueError("can't have unbuffered text I/O")

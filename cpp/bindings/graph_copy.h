@@ -1,0 +1,88 @@
+// Copies a graph of Python objects as copy.deepcopy does, without running Python for the types that programs mostly
+// use.
+#pragma once
+
+#include <tsl/robin_map.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "bindings/bindings.h"
+
+namespace ordeal::bindings {
+
+// One copy with one memo: what is reachable in two ways is one object afterwards too. Used once, under the GIL. Holds
+// all originals and copies until it ends, so that no id is that of another object meanwhile.
+class GraphCopy {
+ public:
+  // `memo` is that of copy.deepcopy: copies by the ids of originals. What it holds is not copied again. New copies get
+  // into it only for a `__deepcopy__` of the program, which is given it.
+  explicit GraphCopy(py::dict memo);
+
+  // Throws py::error_already_set with what a hook of the program raised, or what cannot be copied.
+  py::object copy(PyObject* original);
+
+ private:
+  enum class Kind : std::uint8_t {
+    kAtomic,    // is its own copy
+    kInstance,  // attributes and slots, and nothing that copying it otherwise would ask for
+    kDeque,
+    kOrderedDict,
+    kDefaultDict,
+    kDispatched,  // copy.deepcopy has a function for the type
+    kHooked,      // has __deepcopy__
+    kReduced,     // by __reduce_ex__
+  };
+
+  // How objects of a type are copied.
+  struct Shape {
+    Kind kind = Kind::kReduced;
+    bool has_own_lookup = false;    // an instance may have a hook that its type has not
+    bool has_attributes = false;    // in a dictionary
+    std::vector<Py_ssize_t> slots;  // where an instance has them
+    py::object function;            // of a dispatched type, or in copyreg's table
+  };
+
+  const Shape& shape_of(PyTypeObject* type);
+  std::unique_ptr<Shape> find_shape(PyTypeObject* type);
+
+  py::object copy_by(const Shape& shape, PyObject* original);
+  py::object copy_container(PyObject* original);
+  py::object copy_list(PyObject* original);
+  py::object copy_tuple(PyObject* original);
+  py::object copy_dict(PyObject* original);
+  py::object copy_set(PyObject* original);
+  py::object copy_instance(PyObject* original, const Shape& shape);
+  py::object copy_deque(PyObject* original);
+  py::object copy_default_dict(PyObject* original);
+  py::object copy_ordered_dict(PyObject* original);
+  py::object copy_by_function(PyObject* original, const py::object& function, const py::tuple& arguments);
+  py::object copy_reduced(PyObject* original, const Shape& shape);
+  py::object rebuild(PyObject* original, const py::tuple& parts);
+  void copy_items(PyObject* from, PyObject* to);
+  void set_state(PyObject* copied, const py::object& state);
+
+  [[nodiscard]] PyObject* known(PyObject* original) const;
+  void remember(PyObject* original, const py::object& copied);
+  void tell_memo();
+  void learn_from_memo();
+
+  py::dict memo_;
+  Py_ssize_t memo_size_ = 0;      // what was in it when it was last read or written
+  Py_ssize_t memo_position_ = 0;  // of PyDict_Next
+  std::size_t told_ = 0;          // how many of the pairs are in the memo
+  std::vector<std::pair<py::object, py::object>> pairs_;
+  tsl::robin_map<const void*, PyObject*> copies_;  // by the original
+  tsl::robin_map<PyTypeObject*, std::unique_ptr<Shape>> shapes_;
+  std::vector<py::object> kept_;
+  // Null until an object of a type that is not built in is met.
+  py::object dispatch_;  // of copy
+  py::object table_;     // of copyreg
+  py::object deque_;
+  py::object default_dict_;
+};
+
+}  // namespace ordeal::bindings

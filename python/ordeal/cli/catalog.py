@@ -1,0 +1,65 @@
+"""``ordeal catalog``: lists the assertion sites of the source, and says which of them no run has reached."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import redirect_stdout
+from pathlib import Path
+
+import click
+
+from ordeal import reporting
+from ordeal.assertion_sites import scan
+from ordeal.cli import terminal
+from ordeal.config import DEFAULT_PATH, load_config
+from ordeal.property_store import PROPERTIES_PATH, load_reached
+from ordeal.site_catalog import make_catalog
+from ordeal.targets import resolve_targets
+
+FOUND = 1
+
+_EPILOG = (
+    "Exit code: 0 when runs have reached all sites, 1 when they have not or a name is used with two types, "
+    "2 for wrong use."
+)
+
+
+@click.command(name="catalog", epilog=_EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
+@click.argument("paths", nargs=-1, metavar="[PATHS]...")
+@click.option("--json", is_flag=True, help="Print the catalog as JSON (default: as text)")
+def command(paths: Sequence[str], json: bool) -> int:
+    """List the assertions of the source that no run has reached.
+
+    PATHS are files and folders (default: the target modules of ordeal.toml, else the current folder). What `ordeal
+    explore` and `pytest --chaos` have reached is in .ordeal/properties.json.
+    """
+    reached_file = Path(PROPERTIES_PATH)
+    reached = load_reached(reached_file)
+    catalog = make_catalog(scan([Path(path) for path in paths] or _default_paths()), reached)
+    complaints = reporting.catalog_complaints(catalog)
+    if complaints:
+        terminal.say(complaints)
+    if json:
+        terminal.write(reporting.catalog_json(catalog))
+    else:
+        terminal.write(reporting.catalog_text(catalog, reached_file, exists=bool(reached)))
+    return 0 if catalog.complete else FOUND
+
+
+def _default_paths() -> list[Path]:
+    return [*_target_files()] or [Path()]
+
+
+def _target_files() -> Iterator[Path]:
+    """The source files of the target modules, those in the current folder by their short names."""
+    if not Path(DEFAULT_PATH).exists():
+        return
+    # Importing a module runs it, and what it prints is talk.
+    with redirect_stdout(sys.stderr):
+        targets = resolve_targets(load_config().explorer.target_modules)
+    here = Path.cwd().resolve()
+    for target in targets:
+        for source in target.sources():
+            path = Path(source.path)
+            yield path.relative_to(here) if path.is_relative_to(here) else path

@@ -1,0 +1,105 @@
+"""Functions that stand in for others and stay of their kind: plain, coroutine, generator or asynchronous generator."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
+from typing import Any
+
+Change = Callable[[Any], Any]
+
+
+def mark_like(function: Any, replacement: Any) -> Any:
+    """Have ``replacement`` count as a coroutine function where ``function`` is one; returns ``replacement``."""
+    if inspect.iscoroutinefunction(function):
+        return inspect.markcoroutinefunction(replacement)
+    return replacement
+
+
+def passing_on(function: Any, current: Callable[[], Any]) -> Any:
+    """A function like ``function`` that calls what ``current()`` gives at the time of each call."""
+
+    def passed(*args: Any, **kwargs: Any) -> Any:
+        return current()(*args, **kwargs)
+
+    if inspect.isgeneratorfunction(function):
+        return generator_like(function, passed)
+    if inspect.isasyncgenfunction(function):
+
+        async def start(*args: Any, **kwargs: Any) -> Any:
+            return passed(*args, **kwargs)
+
+        return async_generator_like(function, start)
+    return mark_like(function, functools.wraps(function)(passed))
+
+
+def generator_like(function: Any, start: Callable[..., Any]) -> Any:
+    """A generator function like ``function``; ``start``, called at the first item, gives the items or None."""
+
+    @functools.wraps(function)
+    def passed(*args: Any, **kwargs: Any) -> Generator[Any, Any, Any]:
+        items = start(*args, **kwargs)
+        return None if items is None else (yield from items)
+
+    return passed
+
+
+def async_generator_like(
+    function: Any, start: Callable[..., Awaitable[Any]], change: Change = lambda item: item
+) -> Callable[..., AsyncGenerator[Any, Any]]:
+    """The same for an asynchronous generator function; each item is what ``change`` makes of it."""
+
+    @functools.wraps(function)
+    async def passed(*args: Any, **kwargs: Any) -> AsyncGenerator[Any, Any]:
+        items = await start(*args, **kwargs)
+        if items is None:
+            return
+        upcoming = anext(items)
+        while True:
+            try:
+                item = await upcoming
+            except StopAsyncIteration:
+                return
+            try:
+                sent = yield change(item)
+            except GeneratorExit:
+                await items.aclose()
+                raise
+            except BaseException as error:  # noqa: BLE001 - whatever the caller throws in is for the generator
+                upcoming = items.athrow(error)
+            else:
+                upcoming = items.asend(sent)
+
+    return passed
+
+
+def changed_items(result: Any, change: Change) -> Any:
+    """``result``, or where it is a generator of either kind one whose items are what ``change`` makes of its items."""
+    if inspect.isgenerator(result):
+        return _each(result, change)
+    if inspect.isasyncgen(result):
+
+        async def start() -> Any:
+            return result
+
+        return async_generator_like(start, start, change)()
+    return change(result)
+
+
+def _each(items: Generator[Any, Any, Any], change: Change) -> Generator[Any, Any, Any]:
+    resume: Callable[[], Any] = functools.partial(next, items)
+    while True:
+        try:
+            item = resume()
+        except StopIteration as end:
+            return end.value
+        try:
+            sent = yield change(item)
+        except GeneratorExit:
+            items.close()
+            raise
+        except BaseException as error:  # noqa: BLE001 - whatever the caller throws in is for the generator
+            resume = functools.partial(items.throw, error)
+        else:
+            resume = functools.partial(items.send, sent)

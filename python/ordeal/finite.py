@@ -1,0 +1,230 @@
+"""Draws from Hypothesis' strategies one value after the other: each choice that a strategy makes is one of a few."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NoReturn, cast
+
+from hypothesis.errors import UnsatisfiedAssumption
+from hypothesis.strategies import SearchStrategy, sampled_from
+
+from ordeal._hypothesis import LENGTH_MAX, RunContext, TapeProvider, describe_strategy
+from ordeal.errors import InfiniteStrategyError
+
+if TYPE_CHECKING:
+    from ordeal._native import ChoiceSource, ChoiceValue
+
+#: What Hypothesis says where a collection has no greatest size.
+SIZE_MAX = 10**10
+#: The simplest floats, in order.
+FLOATS = (0.0, 1.0, -1.0, 0.5, -0.5, 2.0, -2.0, math.inf, -math.inf, math.nan)
+
+
+class FiniteSource:
+    """Stands in for a ``ChoiceSource``: a draw is the answer of ``choose``, which takes a number of options.
+
+    With ``values`` no number, text or bytes takes more than so many values, the simplest ones, and ``restrict`` is
+    called where there would be more. Without, a draw that has infinitely many is an error.
+    """
+
+    live = False  # Chance decides nothing here.
+    misaligned = 0
+    producer = -1
+    origin = 0
+
+    def __init__(self, choose: Callable[[int], int], values: int | None = None) -> None:
+        self._choose = choose
+        self.values = values
+        self.draws_number = True
+
+    def begin_argument(self, name: int) -> None:
+        """The choices that follow are of the argument ``name``."""
+
+    def set_producer(self, producer: int) -> None:
+        """The argument is the value that ``producer`` made."""
+
+    def put(self, value: ChoiceValue) -> None:
+        """A choice was made."""
+
+    def recorded_for(self, name: int) -> list[ChoiceValue]:
+        """Nothing was recorded."""
+        del name
+        return []
+
+    def boolean(self, p: float) -> bool:
+        """False, then True, as far as both can be."""
+        value = p >= 1 if p <= 0 or p >= 1 else bool(self._choose(2))
+        self.put(value)
+        return value
+
+    def position(self, size: int) -> int:
+        """A place among ``size``."""
+        value = self._choose(size)
+        self.put(value)
+        return value
+
+    def integer(self, low: int, high: int, toward: int) -> int:
+        """The integers from the simplest on, which is the one nearest to ``toward``."""
+        value = nearest_integer(self._choose(self.cut(high - low + 1)), low, high, min(max(toward, low), high))
+        self.put(value)
+        return value
+
+    def restrict(self) -> None:
+        """Fewer values are taken than there are."""
+
+    def cut(self, size: int) -> int:
+        """How many of ``size`` values of a number are taken."""
+        if self.values is None or not self.draws_number or size <= self.values:
+            return size
+        self.restrict()
+        return self.values
+
+    def cut_infinite(self, what: str) -> int:
+        """How many values are taken of what has infinitely many."""
+        if self.values is None:
+            raise_infinite(what)
+        self.restrict()
+        return self.values
+
+    def choose(self, size: int) -> int:
+        """A number below ``size`` that is part of a choice."""
+        return self._choose(size)
+
+
+def nearest_integer(number: int, low: int, high: int, toward: int) -> int:
+    """The integer with this number when they are ordered by their distance from ``toward``, the greater one first."""
+    both = min(toward - low, high - toward)
+    if number <= 2 * both:
+        distance = (number + 1) // 2
+        return toward + distance if number % 2 else toward - distance
+    beyond = number - both
+    return toward + beyond if high - toward > both else toward - beyond
+
+
+class FiniteProvider(TapeProvider):
+    """Gives Hypothesis' strategies each of their choices in turn."""
+
+    def __init__(self, source: FiniteSource) -> None:
+        super().__init__(cast("ChoiceSource", source))
+        self._finite = source
+
+    def draw_integer(
+        self,
+        min_value: int | None = None,
+        max_value: int | None = None,
+        *,
+        weights: dict[int, float] | None = None,
+        shrink_towards: int = 0,
+    ) -> int:
+        """An integer; how probable it is does not matter."""
+        del weights
+        source = self._finite
+        if min_value is not None and max_value is not None:
+            return source.integer(min_value, max_value, shrink_towards)
+        number = source.choose(source.cut_infinite("integers without a bound"))
+        toward = shrink_towards
+        toward = toward if min_value is None else max(toward, min_value)
+        toward = toward if max_value is None else min(toward, max_value)
+        low = toward - number if min_value is None else min_value
+        high = toward + number if max_value is None else max_value
+        value = nearest_integer(number, low, high, toward)
+        source.put(value)
+        return value
+
+    def draw_float(
+        self,
+        *,
+        min_value: float = -math.inf,
+        max_value: float = math.inf,
+        allow_nan: bool = True,
+        smallest_nonzero_magnitude: float,
+    ) -> float:
+        """A float of the few that are simplest."""
+        source = self._finite
+        limit = source.cut_infinite("floats")
+        inside = [x for x in (*FLOATS, min_value, max_value) if min_value <= x <= max_value or (x != x and allow_nan)]
+        values = [x for x in inside if x == 0 or not abs(x) < smallest_nonzero_magnitude]
+        value = values[source.choose(min(limit, len(values)))]
+        source.put(value)
+        return value
+
+    def draw_string(self, intervals: Any, *, min_size: int = 0, max_size: int = SIZE_MAX) -> str:
+        """A string, the shorter ones first."""
+        alphabet = len(intervals)
+        places = self._places(alphabet, min_size, max_size if alphabet else min_size, "text of any size")
+        value = "".join([intervals.char_in_shrink_order(place) for place in places])
+        self._finite.put(value)
+        return value
+
+    def draw_bytes(self, min_size: int = 0, max_size: int = SIZE_MAX) -> bytes:
+        """Bytes, the shorter ones first."""
+        value = bytes(self._places(256, min_size, max_size, "binary() of any size"))
+        self._finite.put(value)
+        return value
+
+    def _places(self, alphabet: int, low: int, high: int, what: str) -> list[int]:
+        """Which characters a text is made of, where one is chosen among ``alphabet``."""
+        source = self._finite
+        if source.values is not None:
+            return [0] * (low + source.choose(min(source.cut_infinite(what), high - low + 1)))
+        if high >= SIZE_MAX:
+            raise_infinite(what)
+        size = low + source.choose(high - low + 1)
+        return [source.choose(alphabet) for _ in range(size)]
+
+    def span_end(self, discard: bool, /) -> None:
+        """A value that its filter refused ends the case: another one is a case of its own."""
+        if discard:
+            raise UnsatisfiedAssumption
+
+
+def make_finite(run: RunContext, source: FiniteSource) -> None:
+    """Have everything that ``run`` draws through Hypothesis be a choice of ``source``.
+
+    Raises, when it draws:
+        InfiniteStrategyError: a strategy has no end of values.
+        hypothesis.errors.UnsatisfiedAssumption: a filter refuses the value.
+    """
+
+    def draw_finite(draw: Callable[..., Any], strategy: SearchStrategy[Any], *arguments: Any, **keywords: Any) -> Any:
+        if run.length > LENGTH_MAX:
+            raise_infinite("more choices than a run can hold")
+        kind, parts = describe_strategy(strategy)
+        _check_finite(kind, parts)
+        before, source.draws_number = source.draws_number, kind == "IntegersStrategy"
+        try:
+            if kind == "SampledFromStrategy" and parts["transformations"]:
+                element = draw(sampled_from(parts["elements"]), *arguments, **keywords)
+                return _transformed(element, parts["transformations"])
+            return draw(strategy, *arguments, **keywords)
+        finally:
+            source.draws_number = before
+
+    run.draw_by(FiniteProvider(source), draw_finite)
+
+
+def _check_finite(kind: str, parts: dict[str, Any]) -> None:
+    # The other collections hold each value once, so that they end with the values.
+    if kind == "ListStrategy" and parts["max_size"] == math.inf:
+        raise_infinite("a collection of any size")
+    if kind == "RecursiveStrategy":
+        raise_infinite("recursive()")
+
+
+def _transformed(element: Any, transformations: tuple[tuple[Any, ...], ...]) -> Any:
+    """What ``map`` and ``filter`` make of the element; Hypothesis would try others where a filter refuses it."""
+    for name, function, *_ in transformations:
+        if name == "map":
+            element = function(element)
+        elif not function(element):
+            raise UnsatisfiedAssumption
+    return element
+
+
+def raise_infinite(what: str) -> NoReturn:
+    """Raise InfiniteStrategyError."""
+    raise InfiniteStrategyError(
+        f"it draws {what}, of which there is no end",
+        hint="give it bounds, a max_size or a sampled_from() of the values that matter",
+    )

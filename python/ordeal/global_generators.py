@@ -1,0 +1,114 @@
+"""The random generators that a whole process shares: seeds those that are loaded, and puts them back afterwards."""
+
+from __future__ import annotations
+
+import random
+import sys
+from collections.abc import Callable, Collection, Iterator
+from contextlib import ExitStack, contextmanager
+from importlib.metadata import entry_points
+from typing import Any
+
+from ordeal import buggify
+
+#: What ``leave`` can name: the generators that another option seeds.
+CHAOS_SEEDED = frozenset({"random", "numpy", "hypothesis", "buggify"})
+REGISTERED = "registered"
+
+# Instances of random.Random that libraries keep in a module for all of their users.
+_KEPT_BY_LIBRARIES = (
+    ("faker.generator", "random"),
+    ("model_bakery.random_gen", "baker_random"),
+    ("polyfactory.constants", "DEFAULT_RANDOM"),
+)
+# Libraries register functions here that take a seed; pytest-randomly has brought this about.
+_ENTRY_POINTS = "pytest_randomly.random_seeder"
+_REGISTERED_SEEDS = 2**32
+
+Seeds = Callable[[str], int]
+Undo = Callable[[], object]
+
+
+class GlobalGenerators:
+    """Seeds the generators that are loaded; one that is loaded later keeps the start that it gives itself.
+
+    Owned by one thread, that of the tests. ``leave`` names what is not touched.
+    """
+
+    def __init__(self, *, leave: Collection[str] = ()) -> None:
+        self._leave = leave
+        self._buggify_seed = 0
+        self._registered: list[Callable[[int], object]] | None = None
+
+    @contextmanager
+    def seeded(self, seeds: Seeds) -> Iterator[None]:
+        """Start each generator from ``seeds(its name)``; at the end of the block they are where they were before."""
+        steps = {
+            "random": self._seed_random,
+            "numpy": self._seed_numpy,
+            "hypothesis": self._seed_hypothesis,
+            "buggify": self._seed_buggify,
+            REGISTERED: self._seed_registered,
+        }
+        with ExitStack() as undo:
+            for name, step in steps.items():
+                if name not in self._leave:
+                    step(seeds, undo)
+            yield
+
+    def _seed_random(self, seeds: Seeds, undo: ExitStack) -> None:
+        _start_over(random, seeds("random"), undo)
+
+    def _seed_numpy(self, seeds: Seeds, undo: ExitStack) -> None:
+        numpy: Any = sys.modules.get("numpy")
+        if numpy is None:
+            return
+        seed = seeds("numpy")
+        undo.callback(numpy.random.set_state, numpy.random.get_state())
+        # It takes 32 bits at a time, which would be few for many tests.
+        numpy.random.seed([seed & 0xFFFFFFFF, seed >> 32])
+
+    def _seed_hypothesis(self, seeds: Seeds, undo: ExitStack) -> None:
+        """Have Hypothesis draw all its examples from the seed, as its own option --hypothesis-seed does.
+
+        A test with ``@seed``, and one that is derandomized, go by that, as they do with the option.
+        """
+        core: Any = sys.modules.get("hypothesis.core")
+        if core is not None:
+            undo.callback(setattr, core, "global_force_seed", core.global_force_seed)
+            core.global_force_seed = seeds("hypothesis")
+
+    def _seed_buggify(self, seeds: Seeds, undo: ExitStack) -> None:
+        # What was drawn from it cannot be seen from here: afterwards it starts over where it had started before.
+        undo.callback(self._start_buggify, self._buggify_seed)
+        self._start_buggify(seeds("buggify"))
+
+    def _start_buggify(self, seed: int) -> None:
+        self._buggify_seed = seed
+        buggify.set_seed(seed)
+
+    def _seed_registered(self, seeds: Seeds, undo: ExitStack) -> None:
+        for module, attribute in _KEPT_BY_LIBRARIES:
+            generator = getattr(sys.modules.get(module), attribute, None)
+            if generator is not None:
+                _start_over(generator, seeds(module), undo)
+        if self._registered is None:
+            self._registered = [each.load() for each in sorted(entry_points(group=_ENTRY_POINTS))]
+        for seed_one in self._registered:
+            # They can be seeded, and not put back.
+            seed_one(seeds(REGISTERED) % _REGISTERED_SEEDS)
+
+
+def same_state(a: Any, b: Any) -> bool:
+    """Whether two states of one generator are the same, so that nothing was drawn between them."""
+    # numpy's states hold arrays, whose == is not a truth value; their text is exact enough to see a draw.
+    return repr(a) == repr(b) if type(a) is not tuple or not _is_plain(a) else bool(a == b)
+
+
+def _is_plain(state: tuple[Any, ...]) -> bool:
+    return all(item is None or isinstance(item, int | float | str | tuple) for item in state)
+
+
+def _start_over(generator: Any, seed: int, undo: ExitStack) -> None:
+    undo.callback(generator.setstate, generator.getstate())
+    generator.seed(seed)

@@ -1,0 +1,27 @@
+"""Rule machines, old and new: what Hypothesis has for them today, and what it had once and removed.
+
+A test that was written for ``hypothesis.stateful`` in its first years runs when it imports from here instead.
+"""
+
+from __future__ import annotations
+
+from hypothesis.stateful import Bundle, consumes, invariant, multiple, precondition
+
+from ordeal.stateful.as_test import run_state_machine_as_test
+from ordeal.stateful.generic import GenericStateMachine
+from ordeal.stateful.rules import initialize, rule, strategy
+from ordeal.stateful.test_case import RuleBasedStateMachine
+
+__all__ = [
+    "Bundle",
+    "GenericStateMachine",
+    "RuleBasedStateMachine",
+    "consumes",
+    "initialize",
+    "invariant",
+    "multiple",
+    "precondition",
+    "rule",
+    "run_state_machine_as_test",
+    "strategy",
+]

@@ -1,0 +1,61 @@
+"""Rules whose arguments may be given by their types, as in ``@rule(x=int)``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, get_origin
+
+import hypothesis.stateful
+from hypothesis import strategies as st
+from hypothesis.stateful import Bundle
+
+from ordeal.errors import MachineError
+
+
+def rule[Function: Callable[..., Any]](
+    *, targets: Sequence[Bundle[Any]] = (), target: Bundle[Any] | None = None, **arguments: Any
+) -> Callable[[Function], Function]:
+    """Make a method a rule, as Hypothesis' ``rule`` does; an argument may be given by a type in place of a strategy.
+
+    Raises:
+        hypothesis.errors.InvalidArgument: an argument is neither, or ``target`` and ``targets`` are both given.
+    """
+    return _decorator(hypothesis.stateful.rule, targets, target, arguments)
+
+
+def initialize[Function: Callable[..., Any]](
+    *, targets: Sequence[Bundle[Any]] = (), target: Bundle[Any] | None = None, **arguments: Any
+) -> Callable[[Function], Function]:
+    """Make a method a rule that runs once, before the others; arguments are as for ``rule``, which tells the errors."""
+    return _decorator(hypothesis.stateful.initialize, targets, target, arguments)
+
+
+def strategy(given: Any) -> st.SearchStrategy[Any]:
+    """The strategy of a type such as ``int`` or ``list[int]``; a strategy is returned as it is.
+
+    Raises:
+        MachineError: it is neither.
+    """
+    found = _strategy(given)
+    if isinstance(found, st.SearchStrategy):
+        return found
+    raise MachineError(
+        f"{given!r} is neither a strategy nor a type", hint="write a strategy such as `st.integers()`, or a type: `int`"
+    )
+
+
+def _decorator(
+    make: Any, targets: Sequence[Bundle[Any]], target: Bundle[Any] | None, arguments: dict[str, Any]
+) -> Callable[[Any], Any]:
+    # Hypothesis tells a target that was left out from one that is None.
+    where = {} if target is None else {"target": target}
+    decorate: Callable[[Any], Any] = make(
+        targets=targets, **where, **{name: _strategy(given) for name, given in arguments.items()}
+    )
+    return decorate
+
+
+def _strategy(given: Any) -> Any:
+    """The strategy of a type; what is none is left for Hypothesis to complain of."""
+    is_type = isinstance(given, type) or get_origin(given) is not None
+    return st.from_type(given) if is_type else given
