@@ -56,10 +56,9 @@ py::object op_picker(py::tuple names, const std::vector<std::uint32_t>& weights)
     throw py::value_error("as many names as weights are needed");
   }
   auto picks = std::make_unique<Picks>(Picks{.names = std::move(names), .picker = OpPicker(weights)});
-  const py::capsule self(picks.get(), kCapsule, [](PyObject* capsule) {
+  const py::capsule self(picks.release(), kCapsule, [](PyObject* capsule) {
     delete static_cast<Picks*>(PyCapsule_GetPointer(capsule, kCapsule));
   });
-  static_cast<void>(picks.release());
   return py::reinterpret_steal<py::object>(PyCFunction_New(&pick_method, self.ptr()));
 }
 

@@ -87,40 +87,6 @@ bool has_slots(PyTypeObject* type) {
   return PyDict_GetItemString(members.ptr(), "__slots__") != nullptr;
 }
 
-// Whether objects of the type are attributes and slots, and object's own ways of making and reducing them are all there
-// is.
-bool is_plain(PyTypeObject* type) {
-  if (type->tp_getattro != PyObject_GenericGetAttr || (type->tp_flags & Py_TPFLAGS_IS_ABSTRACT) != 0 ||
-      type->tp_itemsize != 0) {
-    return false;
-  }
-  bool slotted = false;
-  for (const py::handle base : borrowed(type->tp_mro)) {
-    auto* const each = reinterpret_cast<PyTypeObject*>(base.ptr());
-    if (each == &PyBaseObject_Type) {
-      continue;
-    }
-    // What a class made in C keeps is its own affair.
-    if ((each->tp_flags & Py_TPFLAGS_HEAPTYPE) == 0 || each->tp_new != type->tp_new) {
-      return false;
-    }
-    slotted = slotted || has_slots(each);
-  }
-  for (const char* const hook : {"__new__", "__reduce__", "__reduce_ex__", "__getstate__"}) {
-    if (!is_that_of_object(type, hook)) {
-      return false;
-    }
-  }
-  for (const char* const hook : {"__setstate__", "__getnewargs__", "__getnewargs_ex__"}) {
-    if (find_in_bases(type, hook)) {
-      return false;
-    }
-  }
-  const py::object attributes = find_in_bases(type, "__dict__");
-  return (!attributes || Py_TYPE(attributes.ptr()) == &PyGetSetDescr_Type) &&
-         (!slotted || type->tp_setattro == PyObject_GenericSetAttr);
-}
-
 // Where in an object its slots are: of each class with __slots__, the members that CPython made for them.
 std::vector<Py_ssize_t> slots_of(PyTypeObject* type) {
   std::vector<Py_ssize_t> slots;
@@ -139,6 +105,47 @@ std::vector<Py_ssize_t> slots_of(PyTypeObject* type) {
     }
   }
   return slots;
+}
+
+// Whether an object of the type has room for more than attributes and slots, as those of a class made in C have.
+bool holds_more(PyTypeObject* type) {
+  const auto pointers = (type->tp_dictoffset > 0 ? 1U : 0U) + (type->tp_weaklistoffset > 0 ? 1U : 0U);
+  const auto known = (pointers + slots_of(type).size()) * sizeof(PyObject*);
+  return type->tp_basicsize > PyBaseObject_Type.tp_basicsize + static_cast<Py_ssize_t>(known);
+}
+
+// Whether objects of the type are attributes and slots, and object's own ways of making and reducing them are all there
+// is.
+bool is_plain(PyTypeObject* type) {
+  if (type->tp_getattro != PyObject_GenericGetAttr || (type->tp_flags & Py_TPFLAGS_IS_ABSTRACT) != 0 ||
+      type->tp_itemsize != 0 || holds_more(type)) {
+    return false;
+  }
+  bool slotted = false;
+  for (const py::handle base : borrowed(type->tp_mro)) {
+    auto* const each = reinterpret_cast<PyTypeObject*>(base.ptr());
+    if (each == &PyBaseObject_Type) {
+      continue;
+    }
+    // What a class made in C keeps is its own affair; one that cannot be called has no tp_new.
+    if ((each->tp_flags & Py_TPFLAGS_HEAPTYPE) == 0 || each->tp_new != PyBaseObject_Type.tp_new) {
+      return false;
+    }
+    slotted = slotted || has_slots(each);
+  }
+  for (const char* const hook : {"__new__", "__reduce__", "__reduce_ex__", "__getstate__"}) {
+    if (!is_that_of_object(type, hook)) {
+      return false;
+    }
+  }
+  for (const char* const hook : {"__setstate__", "__getnewargs__", "__getnewargs_ex__"}) {
+    if (find_in_bases(type, hook)) {
+      return false;
+    }
+  }
+  const py::object attributes = find_in_bases(type, "__dict__");
+  return (!attributes || Py_TYPE(attributes.ptr()) == &PyGetSetDescr_Type) &&
+         (!slotted || type->tp_setattro == PyObject_GenericSetAttr);
 }
 
 [[noreturn]] void refuse(PyObject* original) {

@@ -128,7 +128,7 @@ def test_explorer_finds_all_three(shop_chaos: ModuleType) -> None:
         if progress.failures == len(SEQUENCES):
             raise KeyboardInterrupt
 
-    result = Explorer(shop_chaos.ShopChaos, target_modules=["shop"]).run(max_time=60, progress=stop_at_three)
+    result = Explorer(shop_chaos.ShopChaos, target_modules=["shop"]).run(max_time=600, progress=stop_at_three)
     found = {str(failure.error): failure for failure in result.failures}
     assert found.keys() == {message for message, _ in SEQUENCES.values()}
     for message, steps in SEQUENCES.values():

@@ -6,15 +6,18 @@ import array
 import collections
 import copy
 import copyreg
+import csv
 import dataclasses
 import datetime
 import decimal
 import enum
 import fractions
 import functools
+import hashlib
 import pathlib
 import random
 import re
+import struct
 import threading
 import types
 import uuid
@@ -349,7 +352,18 @@ def test_random_generators_go_on_alike() -> None:
     assert [copied.random() for _ in range(3)] == [generator.random() for _ in range(3)]
 
 
-@pytest.mark.parametrize("make", [threading.Lock, lambda: (n for n in [1]), lambda: [Plain(threading.Lock())]])
+@pytest.mark.parametrize(
+    "make",
+    [
+        threading.Lock,
+        lambda: (n for n in [1]),
+        lambda: [Plain(threading.Lock())],
+        # Classes made in C that take object's __new__, or none: a copy without what they keep would crash.
+        hashlib.sha256,
+        functools.partial(csv.reader, []),
+        functools.partial(struct.iter_unpack, "b", b"12"),
+    ],
+)
 def test_what_cannot_be_copied_says_so(make: Callable[[], Any]) -> None:
     value = make()
     with pytest.raises(TypeError) as expected:

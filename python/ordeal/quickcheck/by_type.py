@@ -119,7 +119,7 @@ class _Types:
         return st.tuples(*pieces).map(lambda drawn: tuple(chain.from_iterable(drawn)))
 
     def _dataclass(self, cls: type) -> SearchStrategy[Any]:
-        hints = get_type_hints(cls, include_extras=True)
+        hints = _hints(cls)
         fields = {field.name: self.strategy(hints[field.name]) for field in dataclasses.fields(cls) if field.init}
         return st.builds(cls, **fields)
 
@@ -127,6 +127,15 @@ class _Types:
 def _parameters(origin: Any) -> tuple[Any, ...]:
     """The parameters of a generic class that is written in the older way, as ``class Box(Generic[T])``."""
     return getattr(origin, "__parameters__", ())
+
+
+def _hints(cls: type) -> dict[str, Any]:
+    try:
+        return get_type_hints(cls, include_extras=True)
+    except NameError:
+        # Hints that are text name no parameter of the class before Python 3.12.2.
+        parameters = {parameter.__name__: parameter for parameter in cls.__type_params__}
+        return get_type_hints(cls, localns=parameters, include_extras=True)
 
 
 def _is_unpacked(part: Any) -> bool:
