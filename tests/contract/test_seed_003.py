@@ -294,6 +294,7 @@ def make_set():
 """
 
 
+@pytest.mark.slow
 def test_the_command_line_finds_replays_and_keeps_the_failure_of_a_class_and_of_a_function(project: Project) -> None:
     project.write({"broken_set.py": BROKEN_SET.partition("TestSet")[0] + FACTORY, "ordeal.toml": CONFIG})
     explored = project.explore("--generate-tests", "test_generated.py")

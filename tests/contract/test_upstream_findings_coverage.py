@@ -12,6 +12,8 @@ from ordeal.explore import ExplorationResult
 
 from .projects import Project, explore
 
+pytestmark = pytest.mark.slow
+
 DECOYS = [f"decoy{number}" for number in range(9)]
 
 

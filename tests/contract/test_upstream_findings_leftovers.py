@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 from .projects import Project
+
+pytestmark = pytest.mark.slow
 
 LEFTOVERS = {
     "registry.py": """

@@ -11,6 +11,8 @@ from ordeal.trace import Trace, TraceStep, ablate_faults
 
 from .projects import Project, explore
 
+pytestmark = pytest.mark.slow
+
 ACCOUNT = {
     "account.py": """
         class Account:

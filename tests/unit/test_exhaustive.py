@@ -429,6 +429,7 @@ def test_nothing(g):
 """
 
 
+@pytest.mark.slow
 def test_pytest_sees_one_test_with_its_number_of_cases(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(PROJECT)
     result = pytester.runpytest_subprocess("-rA", "-p", "no:cacheprovider", "--junitxml=out.xml")
