@@ -295,7 +295,9 @@ def make_set():
 
 
 @pytest.mark.slow
-def test_the_command_line_finds_replays_and_keeps_the_failure_of_a_class_and_of_a_function(project: Project) -> None:
+def test_the_command_line_finds_replays_and_keeps_the_failure_of_a_class_and_of_a_function(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
     project.write({"broken_set.py": BROKEN_SET.partition("TestSet")[0] + FACTORY, "ordeal.toml": CONFIG})
     explored = project.explore("--generate-tests", "test_generated.py")
     assert explored.returncode == 1, explored.stderr
@@ -303,5 +305,7 @@ def test_the_command_line_finds_replays_and_keeps_the_failure_of_a_class_and_of_
     assert [seed.parent.name for seed in seeds] == ["BrokenSet", "make_set"]
     replayed = project.python("-m", "ordeal", "replay", str(seeds[1].relative_to(project.root)))
     assert (replayed.returncode, "Failure reproduced: AssertionError" in replayed.stderr) == (1, True), replayed.stderr
+    # Whether ordeal is installed or used from its sources, its plugin is loaded once.
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
     tested = project.python("-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "_ordeal_pytest")
     assert "4 failed" in tested.stdout, tested.stdout

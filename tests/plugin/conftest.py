@@ -183,6 +183,8 @@ def project(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Itera
     before = tracker.snapshot()
     yield made
     tracker.restore(before)
+    # Nor is the profile that they choose.
+    hypothesis.settings.load_profile("default")
 
 
 def attributes(element: Any, *names: str) -> tuple[str, ...]:
