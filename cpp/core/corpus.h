@@ -53,7 +53,7 @@ class Corpus {
   // The outcome of a run that started from the entry. An entry that has made room meanwhile is ignored.
   void reward(std::uint64_t id, std::uint32_t new_edges);
   void decay(std::uint64_t id);
-  // Gives the energy of one entry, as much as it can lose, to another; both must be there.
+  // Gives the energy of one entry, as much as it can lose, to another. Nothing happens when one of them is gone.
   void hand_over(std::uint64_t from, std::uint64_t to);
   // False when there is no such entry.
   bool remove(std::uint64_t id);
