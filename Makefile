@@ -2,10 +2,12 @@
 #
 #   make demo          explore the shipped example until its planted bugs are found
 #   make test          every check and every test
+#   make test-hypothesis  the tests of what depends on Hypothesis' inside, with its older versions
 #   make build         the extension and an editable install in .venv
 #   make lint          formats, lint and types alone
 #   make format        rewrite the sources in the house format
-#   make bench         run the benchmarks and print their tables
+#   make bench         measure speed and a short bug suite, in minutes, into benchmarks/RESULTS.md
+#   make bench-full    run every benchmark and the whole bug suite with all peers, in hours, into the same file
 #   make fuzz-traces   load 100,000 damaged trace files under the sanitizers
 #   make clean         remove what the above made, .venv included
 
@@ -28,7 +30,7 @@ cpp_headers := $(filter %.h,$(cpp_files))
 extension_inputs := CMakeLists.txt $(shell find cpp)
 tidy_stamps := $(patsubst %.cpp,build/tidy/%.ok,$(filter cpp/%.cpp,$(cpp_files)))
 
-.PHONY: demo test build lint format bench fuzz-traces clean
+.PHONY: demo test test-hypothesis build lint format bench bench-full fuzz-traces clean
 .PHONY: checks check-shell check-ruff check-format check-types check-clang-format sanitized check-core check-bindings test-python
 
 build: $(VENV)/stamp-build
@@ -51,6 +53,10 @@ format: build
 bench: build
 	@tools/system-packages bench
 	@tools/bench
+
+bench-full: build
+	@tools/system-packages bench
+	@tools/bench --full
 
 fuzz-traces: sanitized
 	@ORDEAL_MUTATED_FILES=100000 tools/test-bindings build/san $(VENV) tests/unit/test_trace_mutations.py
@@ -118,3 +124,9 @@ check-clang-format:
 
 test-python: build
 	@python -m pytest --quiet -n $(JOBS)
+
+# The oldest version of Hypothesis that is supported, and one between it and the newest, which all other tests run with.
+hypothesis_versions := 6.140.3 6.160.0
+
+test-hypothesis: build
+	@for version in $(hypothesis_versions); do tools/test-hypothesis $$version $(VENV) -n $(JOBS); done

@@ -1,144 +1,183 @@
-"""The puzzles of tests/puzzles: how often and how soon they fall, with the capability that each needs and without.
+"""Bugs that real libraries once had, and planted ones: how often and how soon each engine finds them.
 
-usage: python benchmarks/bugs_suite.py [--seeds N ...]
+usage: python benchmarks/bugs_suite.py [--seeds N] [--seconds S] [--targets NAME ...] [--engines NAME ...]
+                                       [--repaired] [--check] [--results FILE]
 
-These machines are made to show one capability each, so they say what it is worth where it is needed, and nothing of how
-good an engine is on programs that were not written for it.
+Each cell is one engine on one target with one seed, in a process of its own; engines take turns on each seed. A search
+ends at its first finding, which must happen again on a fresh machine without the engine, or after S seconds of
+processor time. With --repaired the libraries are those without the bug, and nothing may be found. With --check no
+engine runs: each target must fail against its one release and pass against the other. Cells in FILE are not run again.
 """
 
 import argparse
-import statistics
+import json
+import os
+import subprocess
 import sys
-import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-import hypothesis
+from bugs.catalog import TARGETS, Target, target_named
+from bugs.check import reproduced
+from bugs.libraries import folder_of
+from bugs.results import OWN, RIVALS, Result, append, found_table, read, summary
+from harness.peers import PeerError, interpreter_with
 from harness.report import command, host, table
-from hypothesis import HealthCheck, Phase, settings
-from hypothesis.stateful import RuleBasedStateMachine, run_state_machine_as_test
 
-from ordeal.class_path import load_class
-from ordeal.explore import Explorer
-from ordeal.result import ProgressSnapshot
-
-ROOT = Path(__file__).parents[1]
-SEEDS = (42, 1, 2, 3, 4)
-RUNS_MAX = 4_000
-UNLIMITED_S = 3600.0
-HYPOTHESIS_RUNS = 300
-
-Machine = type[RuleBasedStateMachine]
+HERE = Path(__file__).parent
+HYPOTHESIS = "hypothesis==6.170.15"
+SEEDS = 3
+SECONDS = 10.0
+# Past its limit a cell may still be in a library's call, or on a machine that is busy with other work.
+PATIENCE_TIMES = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Puzzle:
-    """A machine with the capability, as a class path in tests.puzzles, and the machine or the options without it."""
+class Engine:
+    """What runs the machines: its name in the table, its module in bugs.engines, and its interpreter."""
 
-    capability: str
-    machine: str
-    options: Mapping[str, Any] = field(default_factory=dict)
-    machine_without: str = ""
-    options_without: Mapping[str, Any] = field(default_factory=dict)
+    name: str
+    module: str
+    python: Path
+    package: str
 
-
-PUZZLES = [
-    Puzzle("checkpoints", "deep_chain:DeepChain", options_without={"checkpoint_prob": 0.0}),
-    Puzzle("fault toggles", "two_faults:TwoFaults", options_without={"fault_toggle_prob": 0.0}),
-    Puzzle("rule swarm", "full_shelf:FullShelf", {"rule_swarm": True}, options_without={"rule_swarm": False}),
-    Puzzle(
-        "energy",
-        "dead_ends:DeadEnds",
-        {"checkpoint_strategy": "energy"},
-        options_without={"checkpoint_strategy": "uniform"},
-    ),
-    Puzzle("state_hash", "hidden_progress:ToldProgress", machine_without="hidden_progress:HiddenProgress"),
-    Puzzle("distances", "far_limit:ToldDistance", machine_without="far_limit:FarLimit"),
-    Puzzle("bundles", "handed_out:HandedOut", machine_without="handed_out:Guessed"),
-]
+    def version(self) -> str:
+        """The release that its environment has, and that of Hypothesis there."""
+        own, hypothesis = (_version_of(self.python, package) for package in (self.package, "hypothesis"))
+        beside = "" if self.package == "hypothesis" else f" (Hypothesis {hypothesis})"
+        return f"{self.name} {own}{beside}"
 
 
-@dataclass(frozen=True, slots=True)
-class Search:
-    """How one search ended: seconds of processor time until the bug was found, or until it gave up."""
-
-    found: bool
-    cpu_s: float
+def _version_of(python: Path, package: str) -> str:
+    ask = "import importlib.metadata as m, sys; print(m.version(sys.argv[1]))"
+    done = subprocess.run([python, "-c", ask, package], capture_output=True, text=True, check=False)
+    return done.stdout.strip() or "of a source tree"
 
 
-def explore(machine: Machine, rng_seed: int, options: Mapping[str, Any]) -> Search:
-    """Explore until the bug is found, or RUNS_MAX runs are over."""
+def engine_named(name: str) -> Engine:
+    """An engine with its environment, which is made the first time.
 
-    def stop(now: ProgressSnapshot) -> None:
-        if now.failures:
-            raise KeyboardInterrupt  # What a user would do.
+    Raises:
+        PeerError: it cannot be installed.
+    """
+    here = Path(sys.executable)
+    if name == OWN:
+        return Engine(name, "ordeal", here, "ordeal")
+    if name == "Hypothesis":
+        return Engine(name, "hypothesis", here, "hypothesis")
+    if name == "public ordeal":
+        return Engine(name, "ordeal", interpreter_with("ordeal==0.3.43", HYPOTHESIS), "ordeal")
+    if name == "HypoFuzz":
+        return Engine(name, "hypofuzz", interpreter_with("hypofuzz==25.11.1", HYPOTHESIS), "hypofuzz")
+    return Engine(name, "atheris", interpreter_with("atheris==3.1.0", HYPOTHESIS, version="3.12"), "atheris")
 
-    explorer = Explorer(machine, target_modules=[machine.__module__], seed=rng_seed, **options)
-    return timed(
-        lambda: bool(explorer.run(max_time=UNLIMITED_S, max_runs=RUNS_MAX, shrink=False, progress=stop).failures)
-    )
+
+ENGINES = (OWN, *RIVALS, "HypoFuzz", "Atheris")
 
 
-def generate(machine: Machine, rng_seed: int) -> Search:
-    """The same machine under Hypothesis alone, which stops at the first failure too."""
-    generate_only = settings(
-        max_examples=HYPOTHESIS_RUNS,
-        phases=[Phase.generate],
-        database=None,
-        deadline=None,
-        suppress_health_check=list(HealthCheck),
-    )
-
-    def run() -> bool:
-        seeded = hypothesis.seed(rng_seed)(type(machine.__name__, (machine,), {"__module__": machine.__module__}))
+def run_cell(engine: Engine, target: Target, rng_seed: int, limit_s: float, *, repaired: bool) -> Result:
+    """Search in a process of its own, in a folder that goes away with what the engine leaves there."""
+    paths = [str(HERE)]
+    if engine.python == Path(sys.executable) and "PYTHONPATH" in os.environ:
+        paths.append(os.environ["PYTHONPATH"])
+    arguments = [str(engine.python), "-m", "bugs.cell", "--engine", engine.module, "--target", target.name]
+    arguments += ["--seconds", str(limit_s), "--seed", str(rng_seed), *(["--repaired"] if repaired else [])]
+    cell = (engine.name, target.name, rng_seed, limit_s, repaired)
+    with tempfile.TemporaryDirectory() as folder:
         try:
-            run_state_machine_as_test(seeded, settings=generate_only)
-        except AssertionError:
-            return True
-        return False
-
-    return timed(run)
-
-
-def timed(run: Callable[[], bool]) -> Search:
-    """Time one search."""
-    started = time.process_time()
-    found = run()
-    return Search(found, time.process_time() - started)
-
-
-def cells(searches: list[Search]) -> list[str]:
-    """Found how often, and in how many seconds (median of those that found it, or of all when none did)."""
-    times = [search.cpu_s for search in searches if search.found]
-    if times:
-        return [f"{len(times)} of {len(searches)}", f"{statistics.median(times):.2f} (max {max(times):.2f})"]
-    return [f"0 of {len(searches)}", f"gave up after {statistics.median(search.cpu_s for search in searches):.2f}"]
+            done = subprocess.run(
+                arguments,
+                env={**os.environ, "PYTHONPATH": os.pathsep.join(paths), "PYTHONDONTWRITEBYTECODE": "1"},
+                cwd=folder,
+                capture_output=True,
+                text=True,
+                check=False,
+                timeout=60 + PATIENCE_TIMES * limit_s,
+            )
+        except subprocess.TimeoutExpired:
+            return Result(*cell, found=False, cpu_s=limit_s, broken=True, note="it did not end")
+    lines = [line for line in done.stdout.splitlines() if line.startswith("{")]
+    if done.returncode or not lines:
+        said = done.stderr.strip().splitlines() or [f"it ended with {done.returncode}"]
+        return Result(*cell, found=False, cpu_s=limit_s, broken=True, note=said[-1][:160])
+    return Result(*cell, **json.loads(lines[-1]))
 
 
-def row(puzzle: Puzzle, seeds: list[int]) -> list[str]:
-    """The table row of a puzzle."""
-    machine: Any = load_class(f"tests.puzzles.{puzzle.machine}")
-    without: Any = load_class(f"tests.puzzles.{puzzle.machine_without or puzzle.machine}")
-    return [
-        f"{machine.__name__}: {puzzle.capability}",
-        *cells([explore(machine, rng_seed, puzzle.options) for rng_seed in seeds]),
-        *cells([explore(without, rng_seed, puzzle.options_without) for rng_seed in seeds]),
-        *cells([generate(machine, rng_seed) for rng_seed in seeds]),
-    ]
+def cells(engines: list[Engine], targets: list[Target], seeds: int) -> Iterator[tuple[Engine, Target, int]]:
+    """Every cell; engines in the reverse order every second seed, so that a slow minute hits them alike."""
+    for rng_seed in range(1, seeds + 1):
+        for target in targets:
+            yield from ((engine, target, rng_seed) for engine in (engines if rng_seed % 2 else reversed(engines)))
+
+
+def search(engines: list[Engine], targets: list[Target], options: argparse.Namespace, path: Path) -> list[Result]:
+    """Run every cell that is not in the file yet, and return the results of all."""
+    known = {result.key: result for result in read(path)}
+    results = []
+    for engine, target, rng_seed in cells(engines, targets, options.seeds):
+        key = (engine.name, target.name, rng_seed, options.seconds, options.repaired)
+        if key not in known:
+            known[key] = run_cell(engine, target, rng_seed, options.seconds, repaired=options.repaired)
+            append(path, known[key])
+        results.append(known[key])
+        if sys.stderr.isatty():
+            print(f"{target.name} {engine.name} {rng_seed}: {known[key].note or '-'}", file=sys.stderr)
+    return results
+
+
+def check(targets: list[Target]) -> int:
+    """Print what ``reproduce()`` says against both releases; the number of targets that prove nothing."""
+    rows, bad = [], 0
+    for target in targets:
+        fails, passes = reproduced(target, repaired=False), not reproduced(target, repaired=True)
+        bad += not (fails and passes)
+        releases = f"{target.package} {target.buggy}, {target.repaired}" if target.is_real else "planted"
+        rows.append([target.name, releases, fails or "passes", "passes" if passes else "FAILS"])
+    print(table(["target", "releases", "with the bug", "repaired"], rows))
+    return bad
+
+
+def parsed() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seeds", type=int, default=SEEDS, help=f"seeds 1 to N ({SEEDS})")
+    parser.add_argument("--seconds", type=float, default=SECONDS, help=f"processor time of a cell ({SECONDS:g})")
+    parser.add_argument("--targets", nargs="+", default=[each.name for each in TARGETS], help="all")
+    parser.add_argument("--engines", nargs="+", default=list(ENGINES), choices=ENGINES, help="all")
+    parser.add_argument("--repaired", action="store_true", help="search the repaired libraries")
+    parser.add_argument("--check", action="store_true", help="prove the targets, and search nothing")
+    parser.add_argument("--results", type=Path, help="file of results to begin with and to add to")
+    return parser.parse_args()
 
 
 def main() -> None:
-    """Search, and print the table."""
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--seeds", type=int, nargs="+", default=list(SEEDS), help="42 and 1 to 4")
-    seeds: list[int] = parser.parse_args().seeds
-    sys.path.insert(0, str(ROOT))  # The tests are a package of the checkout, which nothing installs.
-    print(f"{host()}, Hypothesis {hypothesis.__version__}\n`{command()}`")
-    print(f"CPU seconds; {RUNS_MAX:,} runs at most, {HYPOTHESIS_RUNS:,} longer ones for Hypothesis\n")
-    header = ["puzzle: needs", "found", "seconds", "without it", "seconds", "Hypothesis", "seconds"]
-    print(table(header, [row(puzzle, seeds) for puzzle in PUZZLES]))
+    """Search, and print the tables."""
+    options = parsed()
+    where = host()
+    targets = [target_named(name) for name in options.targets]
+    for target in targets:
+        if target.is_real:
+            for repaired in {options.repaired, options.repaired or options.check}:
+                folder_of(target, repaired=repaired)
+    if options.check:
+        sys.exit(1 if check(targets) else 0)
+    engines, missing = [], []
+    for name in options.engines:
+        try:
+            engines.append(engine_named(name))
+        except PeerError as error:
+            missing.append(f"Not measured: {name} could not be installed ({error}).\n")
+    with tempfile.TemporaryDirectory() as folder:
+        results = search(engines, targets, options, options.results or Path(folder) / "results.jsonl")
+    names = [engine.name for engine in engines]
+    print(f"{where}\n`{command()}`: {'; '.join(engine.version() for engine in engines)}\n")
+    print("".join(missing), end="")
+    print("Found in n of m seeds · median CPU seconds to the finding (slowest one that was found)\n")
+    print(found_table(results, names))
+    print(f"\n{summary(results, names)}")
+    if options.repaired and any(result.found for result in results):
+        sys.exit(1)
 
 
 if __name__ == "__main__":

@@ -19,42 +19,26 @@ from five_rules.run_ordeal import make
 
 INTERVAL_S = 0.001
 
-BODIES = "rule bodies and the program under test"
-INVARIANTS = "invariants, with the loop over them"
-PRECONDITIONS = "gates and preconditions"
-DRAWING = "drawing arguments, with the core's choices"
-BUNDLES = "results into bundles"
-SESSION = "session: the next step, what it brought"
-STEPPING = "the driver's own loop"
+#: A function that neither loops nor calls sees no signal before it ends, so the loop and what it calls are one.
+STEPS = "steps: the loop in C++, and the rules, preconditions and invariants that it calls"
 MACHINE = "making fresh machines"
 CONTEXT = "Hypothesis' context of a run"
 RANDOMS = "reseeding random generators"
 RESTORING = "restoring checkpoints"
 TAKING = "taking checkpoints"
+ENDING = "teardown"
 RUN = "the rest of a run"
 
 PARTS = {
-    ("rules", "FiveRules.place"): BODIES,
-    ("rules", "FiveRules.reload"): BODIES,
-    ("rules", "FiveRules.look"): BODIES,
-    ("rules", "FiveRules.take"): BODIES,
-    ("rules", "FiveRules.clear"): BODIES,
-    ("driver", "Driver._check_invariants"): INVARIANTS,
-    ("_hypothesis", "may_run"): PRECONDITIONS,
-    ("driver", "Driver.draw_arguments"): DRAWING,
-    ("_hypothesis", "resolve"): DRAWING,
-    ("_hypothesis", "add_to_bundles"): BUNDLES,
-    ("driver", "Driver.next_step"): SESSION,
-    ("exploration", "Exploration.step_done"): SESSION,
-    ("driver", "Driver._step"): STEPPING,
-    ("driver", "Driver._steps"): STEPPING,
+    ("driver", "Driver._loop_steps"): STEPS,
     ("rules", "FiveRules.__init__"): MACHINE,
-    ("_hypothesis", "RunContext.__init__"): CONTEXT,
-    ("_hypothesis", "RunContext.__enter__"): CONTEXT,
-    ("_hypothesis", "RunContext.__exit__"): CONTEXT,
-    ("_hypothesis", "GlobalRandoms.reseed"): RANDOMS,
+    ("driver", "Driver._renewed"): CONTEXT,
+    ("run_context", "RunContext.__enter__"): CONTEXT,
+    ("run_context", "RunContext.__exit__"): CONTEXT,
+    ("randoms", "GlobalRandoms.reseed"): RANDOMS,
     ("snapshot", "Snapshots.restore"): RESTORING,
     ("snapshot", "Snapshots.take"): TAKING,
+    ("chaos", "ChaosTest.teardown"): ENDING,
     ("exploration", "Exploration._one_run"): RUN,
 }
 

@@ -1,7 +1,10 @@
 """The five rules and two invariants, to be mixed into the machine class of the engine that is measured."""
 
+from typing import Any
+
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, invariant, precondition, rule
+from hypothesis.strategies import SearchStrategy
 
 from five_rules.shelf import Shelf
 
@@ -22,6 +25,14 @@ class Tally:
 
 
 TALLY = Tally()
+
+
+class Weight(SearchStrategy[int]):
+    """The weights, as a strategy of the user's own class: nobody knows what it draws until it does."""
+
+    def do_draw(self, data: Any) -> int:
+        """Any weight."""
+        return int(data.draw_integer(1, 100))
 
 
 class FiveRules:
@@ -66,3 +77,17 @@ class FiveRules:
     @invariant()
     def boxes_were_placed(self) -> None:
         assert len(self.shelf.weights) <= self.shelf.placed
+
+
+class FiveUnplannedRules(FiveRules):
+    """The same with a strategy that has to be drawn from through Hypothesis."""
+
+    @rule(target=FiveRules.boxes, weight=Weight())
+    def place(self, weight: int) -> int:
+        TALLY.steps += 1
+        return self.shelf.place(weight)
+
+    @rule(box=FiveRules.boxes, weight=Weight())
+    def reload(self, box: int, weight: int) -> None:
+        TALLY.steps += 1
+        self.shelf.reload(box, weight)

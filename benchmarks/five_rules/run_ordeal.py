@@ -5,13 +5,17 @@ from collections.abc import Callable
 
 import ordeal
 from five_rules.measured import measure
-from five_rules.rules import FiveRules
+from five_rules.rules import FiveRules, FiveUnplannedRules
 from ordeal.chaos import ChaosTest
 from ordeal.explore import Explorer
 
 
 class FiveRulesChaos(FiveRules, ChaosTest):
     """The five rules as a machine of ordeal. It has no faults."""
+
+
+class FiveUnplannedChaos(FiveUnplannedRules, ChaosTest):
+    """The same without plans for its strategies."""
 
 
 def make() -> tuple[Callable[[], int], str]:
@@ -21,9 +25,12 @@ def make() -> tuple[Callable[[], int], str]:
     parser.add_argument("--steps", type=int, required=True)
     parser.add_argument("--seed", type=int, required=True)
     parser.add_argument("--coverage", action="store_true")
+    parser.add_argument("--unplanned", action="store_true")
     options = parser.parse_args()
     targets = ["five_rules.shelf"] if options.coverage else None
-    explorer = Explorer(FiveRulesChaos, target_modules=targets, seed=options.seed)
+    explorer = Explorer(
+        FiveUnplannedChaos if options.unplanned else FiveRulesChaos, target_modules=targets, seed=options.seed
+    )
 
     def explore() -> int:
         result = explorer.run(max_time=60, max_runs=options.runs, steps_per_run=options.steps, shrink=False)

@@ -7,21 +7,45 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 PEERS = ROOT / "build" / "peers"
+_OWN_VERSION = f"{sys.version_info.major}.{sys.version_info.minor}"
 
 
 class PeerError(Exception):
     """A peer could not be installed; the text says why."""
 
 
-def interpreter_with(requirement: str) -> Path:
-    """An interpreter, of the version of this one, that has ``requirement`` and what it needs.
+def interpreter_with(*requirements: str, version: str | None = None) -> Path:
+    """An interpreter that has ``requirements`` and what they need.
+
+    Args:
+        requirements: packages, as pip takes them; the first gives the environment its name.
+        version: which Python, such as ``3.12``; None for the version of this one.
 
     Raises:
-        PeerError: it cannot be installed.
+        PeerError: there is no such Python, or a package cannot be installed.
     """
-    folder = PEERS / f"{requirement}-{sys.version_info.major}.{sys.version_info.minor}"
+    version = version or _OWN_VERSION
+    folder = PEERS / f"{requirements[0]}-{version}"
     python = folder / "bin" / "python"
-    return _once(folder, [sys.executable, "-m", "venv", str(folder)], _pip(python, requirement)) / "bin" / "python"
+    base = python_of(version)
+    return _once(folder, [str(base), "-m", "venv", str(folder)], _pip(python, *requirements)) / "bin" / "python"
+
+
+def python_of(version: str) -> Path:
+    """A Python of that version: this one, one on the path, or one installed beside this one.
+
+    Raises:
+        PeerError: none was found.
+    """
+    if version == _OWN_VERSION:
+        return Path(sys.executable)
+    beside = sorted(Path(sys.base_prefix).parent.glob(f"*{version}*/bin/python{version}"))
+    on_path = shutil.which(f"python{version}")
+    for python in [*beside, *([Path(on_path)] if on_path else [])]:
+        # A shim may be there for a version that is not.
+        if subprocess.run([python, "-c", ""], capture_output=True, check=False).returncode == 0:
+            return python
+    raise PeerError(f"there is no Python {version}")
 
 
 def folder_with(name: str, *arguments: str) -> Path:

@@ -2,6 +2,7 @@
 #include <memory>
 
 #include "bindings/bindings.h"
+#include "core/coverage_hits.h"
 #include "core/coverage_map.h"
 
 namespace ordeal::bindings {
@@ -32,10 +33,11 @@ void bind_coverage_map(py::module_& m) {
              return py::make_tuple(fresh.edges, fresh.buckets);
            })
       .def("forget", &CoverageMap::forget)
-      .def("add_feature", &CoverageMap::add_feature, py::arg("key"))
+      .def("forget_sample", &CoverageMap::forget_sample)
+      .def("take_hits", [](CoverageMap& map) { return py::bytes(take_hits(map)); })
+      .def("add_hits", &add_hits, py::arg("hits"), py::kw_only(), py::arg("counted"))
       .def("keys", &CoverageMap::keys)
-      .def_property_readonly("edges_seen", &CoverageMap::edges_seen)
-      .def_property_readonly("features_seen", &CoverageMap::features_seen);
+      .def_property_readonly("edges_seen", &CoverageMap::edges_seen);
 }
 
 }  // namespace ordeal::bindings

@@ -87,6 +87,21 @@ void restore(Monitor& monitor, const std::vector<std::pair<py::str, std::vector<
   monitor.restore(state);
 }
 
+py::object branch_sides(Monitor& monitor, const py::object& code) {
+  if (!PyCode_Check(code.ptr())) {
+    throw py::type_error("branch_sides() takes a code object");
+  }
+  const auto branches = monitor.branch_sides(reinterpret_cast<PyCodeObject*>(code.ptr()));
+  if (!branches) {
+    return py::none();
+  }
+  py::list pairs;
+  for (const auto& [from, both] : *branches) {
+    pairs.append(py::make_tuple(from, both));
+  }
+  return pairs;
+}
+
 }  // namespace
 
 void bind_monitor(py::module_& m) {
@@ -102,6 +117,7 @@ void bind_monitor(py::module_& m) {
       .def("lines", &Monitor::lines)
       .def("files", &Monitor::files)
       .def("take_files", &Monitor::take_files)
+      .def("branch_sides", &branch_sides, py::arg("code"))
       .def("set_paused", &Monitor::set_paused, py::arg("paused"))
       .def("save", &save)
       .def("restore", &restore, py::arg("files"), py::arg("touched"), py::arg("codes"), py::arg("events"))

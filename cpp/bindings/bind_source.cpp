@@ -1,13 +1,21 @@
 // Binds ChoiceSource: the draws that strategies are made of.
 #include <cstdint>
+#include <cstring>
+#include <memory>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
+
+#include <tsl/robin_map.h>
 
 #include "bindings/bindings.h"
 #include "bindings/choice_cast.h"
 #include "core/distributions.h"
 #include "core/source.h"
 #include "core/text.h"
+#include "core/value_draws.h"
+#include "core/wide_integer.h"
 
 namespace ordeal::bindings {
 namespace {
@@ -30,6 +38,41 @@ py::object draw_unbounded(ChoiceSource& source, std::optional<std::int64_t> low,
   return choice_to_python(draw_unbounded_integer(source.rng(), low, high, toward));
 }
 
+// Of intervals as pairs of 32-bit numbers in the order of bytes of the machine. Kept by their content; the one asked
+// for last, which a strategy asks for again and again, is known by its object.
+const Alphabet& alphabet_of(const py::bytes& packed) {
+  static auto* const kKnown = new tsl::robin_map<std::string, std::unique_ptr<Alphabet>>();  // outlives the interpreter
+  static PyObject* last = nullptr;
+  static const Alphabet* last_alphabet = nullptr;
+  if (packed.ptr() == last) {
+    return *last_alphabet;
+  }
+  std::string content = packed;
+  auto& alphabet = (*kKnown)[content];
+  if (alphabet == nullptr) {
+    std::vector<std::uint32_t> ends(content.size() / sizeof(std::uint32_t));
+    std::memcpy(ends.data(), content.data(), ends.size() * sizeof(std::uint32_t));
+    std::vector<Alphabet::Interval> intervals;
+    for (std::size_t i = 0; i + 1 < ends.size(); i += 2) {
+      intervals.emplace_back(static_cast<char32_t>(ends[i]), static_cast<char32_t>(ends[i + 1]));
+    }
+    alphabet = std::make_unique<Alphabet>(std::move(intervals));
+  }
+  Py_XSETREF(last, Py_NewRef(packed.ptr()));
+  last_alphabet = alphabet.get();
+  return *alphabet;
+}
+
+py::object open_integer(ChoiceSource& source, std::optional<std::int64_t> low, std::optional<std::int64_t> high,
+                        std::int64_t toward) {
+  return choice_to_python(draw_open_integer(source, low, high, toward));
+}
+
+py::object wide_integer(ChoiceSource& source, py::handle low, py::handle high, py::handle toward) {
+  return choice_to_python(
+      draw_wide_integer(source, wide_from_python(low), wide_from_python(high), wide_from_python(toward)));
+}
+
 }  // namespace
 
 void bind_source(py::module_& m) {
@@ -45,6 +88,20 @@ void bind_source(py::module_& m) {
       .def("position", &ChoiceSource::position, py::arg("size"))
       .def("real", &ChoiceSource::real, py::arg("low"), py::arg("high"), py::arg("allow_nan"),
            py::arg("smallest_nonzero"))
+      .def(
+          "text",
+          [](ChoiceSource& self, const py::bytes& intervals, std::int64_t low, std::int64_t high) {
+            return choice_to_python(Choice::text(draw_text(self, alphabet_of(intervals), low, high)));
+          },
+          py::arg("intervals"), py::arg("low"), py::arg("high"))
+      .def(
+          "bytes",
+          [](ChoiceSource& self, std::int64_t low, std::int64_t high) {
+            return py::bytes(draw_bytes(self, low, high));
+          },
+          py::arg("low"), py::arg("high"))
+      .def("open_integer", &open_integer, py::arg("low"), py::arg("high"), py::arg("toward"))
+      .def("wide_integer", &wide_integer, py::arg("low"), py::arg("high"), py::arg("toward"))
       .def("recorded", &recorded, py::arg("kind"))
       .def("recorded_for", &recorded_for, py::arg("name"))
       .def("misalign", &ChoiceSource::misalign)

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <optional>
 #include <string>
 
 namespace ordeal::bindings {
@@ -77,6 +78,14 @@ Choice choice_from_python(py::handle value) {
   }
   throw py::type_error("a choice is a bool, int, float, str or bytes, got " +
                        std::string(py::str(py::type::of(value).attr("__name__"))));
+}
+
+Wide wide_from_python(py::handle value) {
+  const std::optional<Wide> wide = wide_of(choice_from_python(value));
+  if (!wide) {
+    throw py::value_error("an integer of more than 128 bits");
+  }
+  return *wide;
 }
 
 }  // namespace ordeal::bindings

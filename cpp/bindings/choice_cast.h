@@ -3,6 +3,7 @@
 
 #include "bindings/bindings.h"
 #include "core/choice.h"
+#include "core/wide_integer.h"
 
 namespace ordeal::bindings {
 
@@ -11,5 +12,7 @@ py::object choice_to_python(const Choice& choice);
 Choice choice_from_python(py::handle value);
 // An int outside int64 in two's complement, little endian, at least nine bytes; the caller holds an int.
 Choice big_integer_from_python(py::handle value);
+// An int of at most 128 bits. Raises ValueError for a longer one.
+Wide wide_from_python(py::handle value);
 
 }  // namespace ordeal::bindings

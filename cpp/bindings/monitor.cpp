@@ -226,6 +226,8 @@ void Monitor::disarm(int tool_id) noexcept {
 
 void Monitor::begin_run(bool full) {
   coverage_->begin_run();
+  const bool counts = level_ == TraceLevel::kCounts;
+  coverage_->sample({.hits = counts, .marks = full && !counts});
   if (full && tool_id_) {
     restart_events();
   }
@@ -264,6 +266,33 @@ std::vector<std::uint32_t> Monitor::take_files() {
   }
   touched_.clear();  // and not moved from: it keeps its room, so that count_event() never allocates
   return taken;
+}
+
+// Code that ran in an earlier process only is known by its key.
+std::optional<std::vector<Monitor::BranchSides>> Monitor::branch_sides(PyCodeObject* code) {
+  std::vector<BranchSides> branches;
+  if (const TracedCode* const found = traced(code)) {
+    for (std::size_t instruction = 0; instruction < found->site_at.size(); ++instruction) {
+      if (const std::uint32_t place = found->site_at[instruction]; place != kUnknown) {
+        const auto from = static_cast<std::int64_t>(instruction) * kInstructionSize;
+        branches.push_back({from, found->sites[place].sides[1].edge != kUnknown});
+      }
+    }
+    return branches;
+  }
+  const auto file = file_of(code);
+  if (!file || restored_.empty()) {
+    return std::nullopt;
+  }
+  const auto state =
+      restored_.find(code_key(files_[*file].source.module_name, utf8(code->co_qualname), hash_code_body(code)));
+  if (state == restored_.end()) {
+    return std::nullopt;
+  }
+  for (const MonitorState::Site& site : state->second.sites) {
+    branches.push_back({site.from, site.sides[1].to >= 0});
+  }
+  return branches;
 }
 
 bool Monitor::on_entry(PyCodeObject* code) noexcept {
@@ -439,7 +468,8 @@ bool Monitor::is_silent(const BranchSite& site, std::int64_t to) const noexcept 
 
 // At the novelty level: whether the location has more to tell.
 bool Monitor::mark_branch(BranchSite& site, std::int64_t to, std::uint32_t edge) noexcept {
-  coverage_->mark(edge);
+  // Before the sides have events of their own, one of them silences both: then no run tells of each side that it took.
+  coverage_->mark(edge, sides_apart_);
   if (!sides_apart_) {
     site.silent = !has_more_to_tell(site);
     return !site.silent;

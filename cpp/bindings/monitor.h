@@ -99,6 +99,14 @@ class Monitor {
   // The ids of files that reported an event since the last call, in the order of their first event.
   [[nodiscard]] std::vector<std::uint32_t> take_files();
 
+  // Of a code object of the targets: the instruction of each branch that ran, and whether both of its sides did.
+  // Nothing when none of it ran.
+  struct BranchSides {
+    std::int64_t from = 0;
+    bool both = false;
+  };
+  [[nodiscard]] std::optional<std::vector<BranchSides>> branch_sides(PyCodeObject* code);
+
   // Events of target code since the monitor was made: a measure of tracing cost that does not depend on time.
   [[nodiscard]] std::uint64_t events() const noexcept { return events_; }
   [[nodiscard]] std::optional<int> tool_id() const noexcept { return tool_id_; }

@@ -62,6 +62,7 @@ Corpus::Corpus(std::size_t max_checkpoints, CheckpointStrategy strategy)
 std::optional<std::uint64_t> Corpus::add(Checkpoint checkpoint, Rng& rng) {
   ORDEAL_CHECK(!slot_of_.contains(checkpoint.id), "id=" << checkpoint.id << " is kept already");
   ORDEAL_CHECK(std::isfinite(checkpoint.energy) && checkpoint.energy > 0, "energy=" << checkpoint.energy);
+  ORDEAL_CHECK(checkpoint.commonness <= kCommonnessMax, "commonness=" << checkpoint.commonness);
   if (max_checkpoints_ == 0) {
     return std::nullopt;
   }
@@ -73,9 +74,9 @@ std::optional<std::uint64_t> Corpus::add(Checkpoint checkpoint, Rng& rng) {
     compact();
   }
   const std::size_t slot = slots_.size();
-  tree_.set(slot, checkpoint.energy);
   slot_of_[checkpoint.id] = slot;
   slots_.emplace_back(std::move(checkpoint));
+  weigh(slot);
   return evicted;
 }
 
@@ -97,7 +98,7 @@ void Corpus::compact() {
   std::erase_if(slots_, [](const auto& slot) { return !slot.has_value(); });
   tree_.reset(std::max(kSlotsMin, 2 * slots_.size()));
   for (std::size_t slot = 0; slot < slots_.size(); ++slot) {
-    tree_.set(slot, slots_[slot]->energy);
+    weigh(slot);
     slot_of_[slots_[slot]->id] = slot;
   }
 }
@@ -123,7 +124,7 @@ std::size_t Corpus::pick_slot(Rng& rng) const {
   return tree_.at_unit(rng.below(tree_.units()));
 }
 
-void Corpus::reward(std::uint64_t id, std::uint32_t new_edges) {
+void Corpus::reward(std::uint64_t id, double new_edges) {
   if (const auto found = slot_of_.find(id); found != slot_of_.end()) {
     set_energy(found->second, rewarded(slots_[found->second]->energy, new_edges));
   }
@@ -132,6 +133,14 @@ void Corpus::reward(std::uint64_t id, std::uint32_t new_edges) {
 void Corpus::decay(std::uint64_t id) {
   if (const auto found = slot_of_.find(id); found != slot_of_.end()) {
     set_energy(found->second, decayed(slots_[found->second]->energy));
+  }
+}
+
+void Corpus::set_commonness(std::uint64_t id, std::uint32_t commonness) {
+  ORDEAL_CHECK(commonness <= kCommonnessMax, "commonness=" << commonness);
+  if (const auto found = slot_of_.find(id); found != slot_of_.end()) {
+    slots_[found->second]->commonness = commonness;
+    weigh(found->second);
   }
 }
 
@@ -148,8 +157,10 @@ void Corpus::hand_over(std::uint64_t from, std::uint64_t to) {
 
 void Corpus::set_energy(std::size_t slot, double energy) {
   slots_[slot]->energy = energy;
-  tree_.set(slot, energy);
+  weigh(slot);
 }
+
+void Corpus::weigh(std::size_t slot) { tree_.set(slot, thinned(slots_[slot]->energy, slots_[slot]->commonness)); }
 
 bool Corpus::remove(std::uint64_t id) {
   const auto found = slot_of_.find(id);

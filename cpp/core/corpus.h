@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/energy_tree.h"
+#include "core/features.h"
 #include "core/power_schedule.h"
 #include "core/rng.h"
 #include "core/tape.h"
@@ -30,6 +31,10 @@ struct Checkpoint {
   std::uint64_t id = 0;
   Tape prefix;
   double energy = kEnergyInitial;
+  std::uint32_t commonness = 0;  // of the rarest feature below, when that was last looked at
+  // The features it was kept for; not all when they were many.
+  // NOLINTNEXTLINE(readability-redundant-member-init): without it, gcc asks for it wherever a checkpoint is written.
+  std::vector<Feature> shows = {};
   std::uint32_t new_edges = 0;
   std::uint32_t step = 0;  // its depth: steps from a fresh machine
   std::uint64_t run_id = 0;
@@ -51,8 +56,10 @@ class Corpus {
   const Checkpoint* pick(Rng& rng);
 
   // The outcome of a run that started from the entry. An entry that has made room meanwhile is ignored.
-  void reward(std::uint64_t id, std::uint32_t new_edges);
+  void reward(std::uint64_t id, double new_edges);
   void decay(std::uint64_t id);
+  // What the entry shows is as common as that now: its share of the runs shrinks, and its energy stays.
+  void set_commonness(std::uint64_t id, std::uint32_t commonness);
   // Gives the energy of one entry, as much as it can lose, to another. Nothing happens when one of them is gone.
   void hand_over(std::uint64_t from, std::uint64_t to);
   // False when there is no such entry.
@@ -71,6 +78,7 @@ class Corpus {
   std::uint64_t make_room(Rng& rng);
   void clear_slot(std::size_t slot);
   void set_energy(std::size_t slot, double energy);
+  void weigh(std::size_t slot);
   void compact();
 
   std::size_t max_checkpoints_;

@@ -17,6 +17,7 @@ CoverageMap::CoverageMap(std::size_t capacity) {
   ids_.reserve(capacity);
   keys_.reserve(capacity);
   cells_.reserve(capacity);
+  sightings_.reserve(capacity);
   touched_.reserve(capacity);
 }
 
@@ -28,6 +29,7 @@ std::uint32_t CoverageMap::add_edge(std::uint64_t key) {
   const auto id = static_cast<std::uint32_t>(cells_.size());
   keys_.push_back(key);
   cells_.emplace_back();
+  sightings_.emplace_back();
   touched_.reserve(cells_.capacity());
   ids_.emplace(key, id);
   ORDEAL_CHECK(touched_.capacity() >= cells_.size(), "capacity=" << touched_.capacity());
@@ -41,27 +43,45 @@ void CoverageMap::begin_run() noexcept {
   touched_.clear();
 }
 
-Fresh CoverageMap::take_fresh() noexcept { return std::exchange(fresh_, Fresh{}); }
+void CoverageMap::end_run() noexcept {
+  runs_sampled_ += sampled_.any() ? 1U : 0U;
+  ++run_;
+}
+
+void CoverageMap::forget_sample() noexcept {
+  std::ranges::fill(sightings_, Sighting{});
+  runs_sampled_ = 0;
+}
+
+Fresh CoverageMap::take_fresh() noexcept {
+  fresh_told_ = std::min<std::size_t>(fresh_.edges, kFreshTold);
+  return std::exchange(fresh_, Fresh{});
+}
 
 void CoverageMap::forget() noexcept {
   std::ranges::fill(cells_, Cell{});
   touched_.clear();
-  features_.clear();
+  forget_sample();
   fresh_ = {};
+  fresh_told_ = 0;
   edges_seen_ = 0;
 }
 
-bool CoverageMap::add_feature(std::uint64_t key) {
-  if (features_.contains(key)) {
-    return false;
-  }
-  ORDEAL_CHECK(features_.size() < kFeaturesMax, "features=" << features_.size());
-  return features_.insert(key).second;
+std::uint64_t CoverageMap::runs_of(std::uint64_t key) const noexcept {
+  const auto known = ids_.find(key);
+  return known == ids_.end() ? 0 : sightings_[known->second].runs;
 }
+
+Abundance CoverageMap::abundance() const { return abundance_of(sightings_, runs_sampled_); }
 
 std::uint32_t CoverageMap::hits(std::uint32_t id) const {
   ORDEAL_CHECK(id < cells_.size(), "id=" << id << " edges=" << cells_.size());
   return cells_[id].hits;
+}
+
+std::uint64_t CoverageMap::key(std::uint32_t id) const {
+  ORDEAL_CHECK(id < keys_.size(), "id=" << id << " edges=" << keys_.size());
+  return keys_[id];
 }
 
 std::vector<std::uint64_t> CoverageMap::keys() const {
@@ -82,24 +102,26 @@ CoverageState CoverageMap::save() const {
   state.edges.reserve(edges_seen_);
   for (std::size_t id = 0; id < cells_.size(); ++id) {
     if (cells_[id].buckets != 0) {
-      state.edges.push_back({keys_[id], cells_[id].buckets});
+      state.edges.push_back({keys_[id], cells_[id].buckets, cells_[id].rules, sightings_[id]});
     }
   }
   std::ranges::sort(state.edges, {}, &CoverageState::Edge::key);
-  state.features.assign(features_.begin(), features_.end());
-  std::ranges::sort(state.features);
+  state.runs = run_ - 1;
+  state.runs_sampled = runs_sampled_;
   return state;
 }
 
 void CoverageMap::restore(const CoverageState& state) {
-  for (const auto& [key, buckets] : state.edges) {
-    Cell& cell = cells_[add_edge(key)];
+  for (const auto& [key, buckets, rules, sighting] : state.edges) {
+    const std::uint32_t id = add_edge(key);
+    Cell& cell = cells_[id];
     edges_seen_ += cell.buckets == 0 && buckets != 0 ? 1 : 0;
     cell.buckets = static_cast<std::uint8_t>(cell.buckets | buckets);
+    cell.rules |= rules;
+    sightings_[id] = sighting;
   }
-  for (const std::uint64_t feature : state.features) {
-    static_cast<void>(add_feature(feature));
-  }
+  run_ = static_cast<std::uint32_t>(state.runs + 1);
+  runs_sampled_ = state.runs_sampled;
 }
 
 }  // namespace ordeal

@@ -2,14 +2,15 @@
 #pragma once
 
 #include <tsl/robin_map.h>
-#include <tsl/robin_set.h>
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "core/check.h"
+#include "core/discovery.h"
 
 namespace ordeal {
 
@@ -17,7 +18,17 @@ namespace ordeal {
 struct Fresh {
   std::uint32_t edges = 0;  // edges that never ran before
   std::uint32_t buckets =
-      0;  // (edge, hit-count bucket) pairs; an edge that is itself fresh brings its first pair along
+      0;                    // (edge, hit-count bucket) pairs; an edge that is itself fresh brings its first pair along
+  std::uint32_t rules = 0;  // (edge, rule) pairs; a fresh edge brings one along as well
+};
+
+// What counts for the sample of runs behind Sightings. An event that comes only once for many runs tells nothing of how
+// many runs show its edge, so the monitor says which events come in every run of the sample.
+struct Sampled {
+  bool hits = false;
+  bool marks = false;
+
+  [[nodiscard]] bool any() const noexcept { return hits || marks; }
 };
 
 // What a map has seen, for a later session to go on with.
@@ -25,12 +36,15 @@ struct CoverageState {
   struct Edge {
     std::uint64_t key = 0;
     std::uint8_t buckets = 0;  // a bit per bucket; never 0
+    std::uint64_t rules = 0;   // a bit per rule that passed it
+    Sighting sighting{};
 
     friend bool operator==(const Edge&, const Edge&) = default;
   };
 
-  std::vector<Edge> edges;              // by ascending key
-  std::vector<std::uint64_t> features;  // ascending
+  std::vector<Edge> edges;  // by ascending key
+  std::uint64_t runs = 0;
+  std::uint64_t runs_sampled = 0;
 
   friend bool operator==(const CoverageState&, const CoverageState&) = default;
 };
@@ -42,7 +56,8 @@ class CoverageMap {
  public:
   static constexpr std::size_t kDefaultCapacity = 65536;
   static constexpr std::size_t kEdgesMax = std::size_t{1} << 26U;
-  static constexpr std::size_t kFeaturesMax = std::size_t{1} << 26U;
+  // Of the edges that became fresh in a step, so many are told by name.
+  static constexpr std::size_t kFreshTold = 8;
 
   explicit CoverageMap(std::size_t capacity = kDefaultCapacity);
 
@@ -53,36 +68,61 @@ class CoverageMap {
   void hit(std::uint32_t id) noexcept {
     ORDEAL_DCHECK(id < cells_.size(), "id=" << id << " edges=" << cells_.size());
     Cell& cell = cells_[id];
+    see_rule(cell);
     if (cell.hits == kHitsMax) {
       return;
     }
     if (cell.hits == 0) {
       touched_.push_back(id);  // never allocates: add_edge() keeps room for every edge
+      if (sampled_.hits) {
+        sightings_[id].in_run(run_);
+      }
     }
     ++cell.hits;
-    see(cell, kBucketEntered[cell.hits]);
+    see(cell, id, kBucketEntered[cell.hits]);
   }
 
-  // Novelty level: the edge ran at least once.
-  void mark(std::uint32_t id) noexcept {
+  // Novelty level: the edge ran at least once. When its location does not tell so in each run that is sampled, it
+  // counts for no sample.
+  void mark(std::uint32_t id, bool tells_each_run = true) noexcept {
     ORDEAL_DCHECK(id < cells_.size(), "id=" << id << " edges=" << cells_.size());
-    see(cells_[id], 1);
+    see_rule(cells_[id]);
+    see(cells_[id], id, 1);
+    if (sampled_.marks && tells_each_run) {
+      sightings_[id].in_run(run_);
+    }
   }
 
   // Starts the counters of a run at zero. Costs one store for each edge that the last run touched.
   void begin_run() noexcept;
+  // The run is over: if it was sampled, it counts.
+  void end_run() noexcept;
+  // What of this run and the next ones counts for the sample; all does until somebody says otherwise.
+  void sample(Sampled sampled) noexcept { sampled_ = sampled; }
+  // Starts the sample anew: what was counted does not go together with what will be.
+  void forget_sample() noexcept;
+  // From here on, edges are passed by this rule: a bit, or 0 for none.
+  void enter_rule(std::uint64_t bit) noexcept { rule_ = bit; }
 
   // What became fresh since the last call.
   Fresh take_fresh() noexcept;
 
+  // The edges that ran in this run at the counts level, in the order of their first passage.
+  [[nodiscard]] const std::vector<std::uint32_t>& touched() const noexcept { return touched_; }
+  [[nodiscard]] std::uint64_t key(std::uint32_t id) const;
+
   // Nothing counts as seen any more, so that keys() tells of what runs from here on alone. Ids stay valid.
   void forget() noexcept;
 
-  // Another kind of feature than an edge (a state hash, a pair of rules); true when the session never saw it.
-  bool add_feature(std::uint64_t key);
+  // The first edges, by id, of those that the last take_fresh() told of. Until the next edge is fresh.
+  [[nodiscard]] std::span<const std::uint32_t> fresh_edges() const noexcept { return {fresh_ids_.data(), fresh_told_}; }
 
   [[nodiscard]] std::size_t edges_seen() const noexcept { return edges_seen_; }
-  [[nodiscard]] std::size_t features_seen() const noexcept { return features_.size(); }
+  // In how many of the sampled runs the edge ran; 0 for one that is not known.
+  [[nodiscard]] std::uint64_t runs_of(std::uint64_t key) const noexcept;
+  [[nodiscard]] std::uint64_t runs_sampled() const noexcept { return runs_sampled_; }
+  // How rare the edges of the sample are.
+  [[nodiscard]] Abundance abundance() const;
   // How often the edge ran in this run, up to 128.
   [[nodiscard]] std::uint32_t hits(std::uint32_t id) const;
   // The keys of the edges seen, sorted, so that they can be written, compared and merged.
@@ -99,6 +139,7 @@ class CoverageMap {
   struct Cell {
     std::uint8_t hits = 0;     // in this run, saturating at kHitsMax
     std::uint8_t buckets = 0;  // seen in this session, a bit per bucket; 0 means that the edge never ran
+    std::uint64_t rules = 0;   // that passed it in this session, a bit for each
   };
 
   // The bit of the bucket that begins at this number of hits, 0 inside a bucket.
@@ -111,11 +152,21 @@ class CoverageMap {
   }
   static const std::array<std::uint8_t, kHitsMax + 1> kBucketEntered;
 
-  void see(Cell& cell, std::uint8_t bucket) noexcept {
+  void see_rule(Cell& cell) noexcept {
+    if ((rule_ & ~cell.rules) != 0) {
+      cell.rules |= rule_;
+      ++fresh_.rules;
+    }
+  }
+
+  void see(Cell& cell, std::uint32_t id, std::uint8_t bucket) noexcept {
     if ((bucket & ~cell.buckets) == 0) {
       return;
     }
     if (cell.buckets == 0) {
+      if (fresh_.edges < kFreshTold) {
+        fresh_ids_[fresh_.edges] = id;
+      }
       ++fresh_.edges;
       ++edges_seen_;
     }
@@ -126,8 +177,14 @@ class CoverageMap {
   tsl::robin_map<std::uint64_t, std::uint32_t> ids_;
   std::vector<std::uint64_t> keys_;     // by id
   std::vector<Cell> cells_;             // by id
+  std::vector<Sighting> sightings_;     // by id
   std::vector<std::uint32_t> touched_;  // ids with hits in this run; capacity is never below cells_.size()
-  tsl::robin_set<std::uint64_t> features_;
+  std::array<std::uint32_t, kFreshTold> fresh_ids_{};
+  std::size_t fresh_told_ = 0;
+  std::uint64_t rule_ = 0;
+  Sampled sampled_{.hits = true, .marks = true};
+  std::uint32_t run_ = 1;
+  std::uint64_t runs_sampled_ = 0;
   Fresh fresh_;
   std::size_t edges_seen_ = 0;
 };

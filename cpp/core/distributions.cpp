@@ -5,6 +5,7 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <span>
 #include <utility>
 
 #include "core/check.h"
@@ -169,7 +170,8 @@ struct RealRange {
   double high;
   double smallest_nonzero;
 
-  [[nodiscard]] bool is_finite() const noexcept { return std::isfinite(low) && std::isfinite(high); }
+  // Most of its values are so large that a uniform draw would give little else.
+  [[nodiscard]] bool is_wide() const noexcept { return !((high / 2) - (low / 2) < 0x1p63); }
 
   [[nodiscard]] bool permits(double value) const noexcept {
     const std::uint64_t rank = rank_of(value);
@@ -197,15 +199,15 @@ double any_real(Rng& rng, const RealRange& range) {
   return range.low;
 }
 
-// Two products, because high - low may be infinite. The range is finite.
+// The range is not wide.
 double uniform_real(Rng& rng, const RealRange& range) noexcept {
   const double share = rng.unit();
   return (range.low * (1 - share)) + (range.high * share);
 }
 
-// Everywhere in the range: uniform, or where there is no such thing any bit pattern.
+// Everywhere in the range: uniform, or where that would give large values only any bit pattern.
 double spread_real(Rng& rng, const RealRange& range) {
-  if (range.is_finite()) {
+  if (!range.is_wide()) {
     const double value = uniform_real(rng, range);
     if (range.permits(value)) {
       return value;
@@ -218,11 +220,14 @@ double spread_real(Rng& rng, const RealRange& range) {
 // for most draws would be the same few.
 double simple_real(Rng& rng, const RealRange& range) {
   constexpr std::array<double, 8> kDivisors{1, 1, 1, 1, 2, 4, 10, 100};
+  constexpr std::array<double, 16> kDivisorsWide{1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 2, 10, 100};
   constexpr std::array<double, 8> kDivisorsShort{1, 2, 4, 8, 10, 10, 100, 100};
   constexpr double kShort = 16;
   constexpr double kExact = 0x1p53;
   const bool is_short = (range.high / 2) - (range.low / 2) < kShort / 2;
-  const double divisor = (is_short ? kDivisorsShort : kDivisors)[rng.below(kDivisors.size())];
+  const std::span<const double> divisors =
+      is_short ? std::span(kDivisorsShort) : (range.is_wide() ? std::span<const double>(kDivisorsWide) : kDivisors);
+  const double divisor = divisors[rng.below(divisors.size())];
   const double low = std::clamp(std::ceil(range.low * divisor), -kExact, kExact);
   const double high = std::clamp(std::floor(range.high * divisor), -kExact, kExact);
   if (low > high) {
@@ -343,11 +348,11 @@ struct RealShares {
   std::uint64_t hard;
 };
 
-constexpr RealShares kFiniteShares{30, 65, 75, 80, 92};
-constexpr RealShares kInfiniteShares{30, 30, 65, 77, 90};
+constexpr RealShares kNarrowShares{30, 65, 75, 80, 92};
+constexpr RealShares kWideShares{58, 58, 73, 83, 94};
 
 double draw_candidate(Rng& rng, const RealRange& range) {
-  const RealShares& shares = range.is_finite() ? kFiniteShares : kInfiniteShares;
+  const RealShares& shares = range.is_wide() ? kWideShares : kNarrowShares;
   const std::uint64_t percent = rng.below(100);
   if (percent < shares.simple) {
     return simple_real(rng, range);
@@ -524,14 +529,14 @@ std::uint32_t draw_alphabet_index(Rng& rng, std::uint32_t size) {
   if (size <= kLatin) {
     return between(0, size);
   }
-  const std::uint64_t tenth = rng.below(10);
-  if (tenth < 6) {
+  const std::uint64_t twentieth = rng.below(20);
+  if (twentieth < 9) {
     return between(0, kCommon);
   }
-  if (tenth < 8) {
+  if (twentieth < 15) {
     return between(kCommon, kLatin);
   }
-  return between(kLatin, tenth == 8 ? std::min(size, kScripts) : size);
+  return between(kLatin, twentieth == 15 ? std::min(size, kScripts) : size);
 }
 
 std::string draw_bytes(Rng& rng, std::size_t low, std::size_t high) {

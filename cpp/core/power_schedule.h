@@ -11,15 +11,18 @@
 namespace ordeal {
 
 inline constexpr double kEnergyInitial = 1.0;
-inline constexpr double kEnergyReward = 2.0;  // per new edge
-inline constexpr double kEnergyDecay = 0.95;  // per run that found nothing
+inline constexpr double kEnergyReward = 2.0;  // per new edge, or what is worth as much
+inline constexpr double kEnergyDecay = 0.95;  // per run that found less than an edge
 inline constexpr double kEnergyFloor = 0.01;  // above zero, so that every entry stays reachable
 
-constexpr double rewarded(double energy, std::uint32_t new_edges) noexcept {
-  return energy + (kEnergyReward * new_edges);
-}
+constexpr double rewarded(double energy, double new_edges) noexcept { return energy + (kEnergyReward * new_edges); }
 
 constexpr double decayed(double energy) noexcept { return std::max(kEnergyFloor, energy * kEnergyDecay); }
+
+// Of an entry: its energy is halved once for each step that the rarest of its features became more common.
+constexpr double thinned(double energy, std::uint32_t commonness) noexcept {
+  return std::max(kEnergyFloor, energy / static_cast<double>(std::uint64_t{1} << commonness));
+}
 
 // An index with probability weights[i] / sum. Weights are finite and not negative, and one is above zero; an index of
 // weight zero is never returned. Draws from `rng` exactly once. O(n), so for short lists; the corpus has its own tree.

@@ -1,9 +1,9 @@
 #include "core/session.h"
 
 #include <algorithm>
+#include <bit>
 #include <numeric>
 #include <ranges>
-#include <sstream>
 #include <string>
 #include <utility>
 
@@ -13,80 +13,38 @@
 namespace ordeal {
 namespace {
 
-constexpr std::uint64_t kStateFeature = 0x5354'4154'4500'0001ULL;
-constexpr std::uint64_t kPairFeature = 0x5041'4952'0000'0002ULL;
+// In a run that leans on what led to its checkpoint.
+constexpr double kLeanProb = 0.5;
+// Runs of the simplest kinds come first, whoever decides: what is easy is found by them.
+constexpr std::uint64_t kPlainRuns = 16;
 
-void check_probability(const char* name, double value) {
-  if (!(value >= 0.0 && value <= 1.0)) {  // a NaN is neither
-    std::ostringstream text;
-    text << name << " is " << value << "; it must be between 0 and 1";
-    throw ConfigError(text.str());
-  }
-}
+constexpr std::uint32_t kBranches =
+    bit(RunStart::kBranch) | bit(RunStart::kLeaning) | bit(RunStart::kSplice) | bit(RunStart::kRepeat);
 
-SessionOptions checked(const SessionOptions& options) {
-  check_probability("checkpoint_prob", options.checkpoint_prob);
-  check_probability("fault_toggle_prob", options.fault_toggle_prob);
-  check_probability("seed_mutation_prob", options.seed_mutation_prob);
-  if (options.steps_per_run == 0) {
-    throw ConfigError("steps_per_run is 0; it must be at least 1");
+// Where checkpoints are picked without regard to energy, one that an old edge and another rule are all that speaks for
+// would be picked as often as any.
+FeatureMask features_of(const SessionOptions& options) noexcept {
+  FeatureMask off = options.pair_features ? 0 : mask_of(FeatureKind::kRulePair);
+  if (options.checkpoint_strategy != CheckpointStrategy::kEnergy) {
+    off |= mask_of(FeatureKind::kEdgeOfRule);
   }
-  return options;
-}
-
-void check_between(const char* what, std::uint32_t value, std::uint32_t max) {
-  if (value < 1 || value > max) {
-    throw ConfigError(std::string(what) + " is " + std::to_string(value) + "; it must be between 1 and " +
-                      std::to_string(max));
-  }
-}
-
-void check_count(const char* what, std::uint32_t count) {
-  if (count > MachineShape::kTargetsMax) {
-    throw ConfigError("the machine has " + std::to_string(count) + " " + what + "; at most " +
-                      std::to_string(MachineShape::kTargetsMax) + " are possible");
-  }
-}
-
-void check_operations(const std::vector<Operation>& operations, std::uint32_t rules) {
-  if (!operations.empty() && operations.size() != rules) {
-    throw ConfigError("the machine has " + std::to_string(rules) + " rules, but " + std::to_string(operations.size()) +
-                      " are weighted");
-  }
-  for (const Operation& operation : operations) {
-    check_between("a cap", operation.cap, Operation::kWeightMax);
-    check_between("a weight", operation.base, Operation::kBaseMax);
-  }
-}
-
-MachineShape checked(const MachineShape& shape) {
-  check_count("rules", shape.rules);
-  check_count("initialize rules", shape.initializers);
-  check_count("faults", shape.faults);
-  if (shape.rules == 0) {
-    throw ConfigError("the machine has no rules; it must have at least one");
-  }
-  return shape;
-}
-
-std::uint32_t step_code(const TapeStep& step) noexcept {
-  return (step.target << 3U) | (static_cast<std::uint32_t>(step.kind) + 1U);
+  return options.features & ~off;
 }
 
 }  // namespace
 
 Session::Session(MachineShape shape, const SessionOptions& options, std::shared_ptr<CoverageMap> coverage)
     : shape_(checked(shape)),
-      options_(checked(options)),
+      options_(checked(options, shape_)),
       coverage_(std::move(coverage)),
       schedule_(Rng::stream(options.seed, "schedule")),
+      features_(features_of(options)),
       corpus_(options.max_checkpoints, options.checkpoint_strategy),
       swarm_(shape.rules, shape.faults),
       source_(tape_),
       faults_on_(shape.faults, false) {
   ORDEAL_CHECK(coverage_ != nullptr, "a session needs a coverage map");
-  check_operations(options_.operations, shape.rules);
-  options_.operations.resize(shape.rules);
+  source_.reuse(values_, options_.value_reuse_prob);
 }
 
 // A stream of its own for every run, here and below: what one run draws shifts nothing in the next.
@@ -97,10 +55,14 @@ RunPlan Session::begin_run() {
   stage_ = Stage::kReady;
   plan_ = RunPlan{.run_id = plan_.run_id + 1};
   run_ = Rng::stream(options_.seed, "run", plan_.run_id);
-  plan_.steps = static_cast<std::uint32_t>(1 + run_.below(options_.steps_per_run));
+  std::optional<Tape> solution = operands_.next();
+  solving_ = solution.has_value();
+  choose_kind();
+  plan_.steps = draw_steps();
   steps_left_ = plan_.steps;
   tape_.clear();
-  source_.live(values());
+  live_ = values();
+  source_.live(live_);
   source_.reset_misaligned();
   initializers_left_.resize(shape_.initializers);
   std::iota(initializers_left_.begin(), initializers_left_.end(), 0U);
@@ -108,31 +70,123 @@ RunPlan Session::begin_run() {
   previous_code_ = 0;
   run_edges_ = 0;
   run_nearer_ = 0;
+  run_worth_ = 0;
+  run_reward_ = 0;
   rejected_ = false;
   coverage_->begin_run();
+  features_.begin_run(plan_.run_id);
   // What ran between two runs (a replay to confirm a failure) is seen, but no run's merit.
   static_cast<void>(coverage_->take_fresh());
   choose_start();
+  if (solution) {
+    follow(*std::move(solution));
+  }
   choose_configuration();
   return plan_;
+}
+
+void Session::choose_kind() {
+  kind_ = {};
+  if (solving_) {
+    return;
+  }
+  if (options_.policy == SwarmPolicy::kAdaptive) {
+    Rng rng = Rng::stream(options_.seed, "kind of run", plan_.run_id);
+    const RunKinds allowed = allowed_kinds(rng);
+    kind_ = runs_.draw(rng, allowed);
+  } else if (schedule_.chance(*options_.checkpoint_prob) && !corpus_.empty()) {
+    kind_.start = RunStart::kBranch;
+  }
+}
+
+RunKinds Session::allowed_kinds(Rng& rng) const {
+  RunKinds allowed{.swarms = allowed_swarms()};
+  if (options_.checkpoint_prob) {
+    const bool branches = rng.chance(*options_.checkpoint_prob);
+    allowed.starts = branches ? kBranches : bit(RunStart::kFresh) | bit(RunStart::kEdit);
+  }
+  if (options_.seed_mutation_prob) {
+    allowed.starts &= ~bit(RunStart::kLeaning);
+  }
+  if (plan_.run_id <= kPlainRuns) {
+    allowed.starts &= bit(RunStart::kFresh) | bit(RunStart::kBranch);
+  }
+  if (corpus_.empty()) {
+    allowed.starts = bit(RunStart::kFresh);
+  }
+  return allowed;
+}
+
+bool Session::learns_swarm() const noexcept {
+  const bool by_policy = options_.policy == SwarmPolicy::kAdaptive && options_.swarm == SwarmLaw::kOff;
+  return options_.rule_swarm.value_or(by_policy) && shape_.rules + shape_.faults > 1;
+}
+
+// All of one kind where an option says how configurations are drawn.
+std::uint32_t Session::allowed_swarms() const noexcept {
+  if (options_.rule_swarm || !learns_swarm() || plan_.run_id <= kPlainRuns) {
+    return bit(RunSwarm::kFull);
+  }
+  std::uint32_t allowed = RunKinds{}.swarms;
+  if (!swarm_.is_directed()) {
+    allowed &= ~bit(RunSwarm::kDirected);
+  }
+  if (swarm_.counts().configurations == 0) {
+    allowed &= ~bit(RunSwarm::kEnergy);
+  }
+  return allowed;
+}
+
+std::uint32_t Session::draw_steps() {
+  const std::uint32_t most = options_.steps_per_run;
+  const std::uint32_t quarter = (most + 3) / 4;
+  switch (kind_.length) {
+    case RunLength::kShort:
+      return static_cast<std::uint32_t>(1 + run_.below(quarter));
+    case RunLength::kLong:
+      return static_cast<std::uint32_t>(most - run_.below(quarter));
+    case RunLength::kAny:
+      break;
+  }
+  return static_cast<std::uint32_t>(1 + run_.below(most));
 }
 
 void Session::choose_start() {
   prefix_.clear();
   prefix_position_ = 0;
   step_of_prefix_ = false;
-  if (!schedule_.chance(options_.checkpoint_prob) || corpus_.empty()) {
+  sequence_ = {};
+  sequence_position_ = 0;
+  step_of_sequence_ = false;
+  lean_prob_ = 0.0;
+  if (kind_.start == RunStart::kFresh) {
     return;
   }
   const Checkpoint* checkpoint = corpus_.pick(schedule_);
-  prefix_ = checkpoint->prefix;
-  plan_.checkpoint = checkpoint->id;
-  plan_.prefix_steps = prefix_.size();
+  if (kind_.start != RunStart::kEdit) {
+    prefix_ = checkpoint->prefix;
+    plan_.checkpoint = checkpoint->id;
+    plan_.prefix_steps = prefix_.size();
+    lean_prob_ = kind_.start == RunStart::kLeaning ? kLeanProb : options_.seed_mutation_prob.value_or(0.0);
+  }
+  choose_sequence(*checkpoint);
+}
+
+void Session::choose_sequence(const Checkpoint& checkpoint) {
+  Rng rng = Rng::stream(options_.seed, "sequence", plan_.run_id);
+  if (kind_.start == RunStart::kSplice) {
+    std::vector<const Tape*> donors(1 + rng.below(kDonorsMax));
+    std::ranges::generate(donors, [&] { return &corpus_.pick(schedule_)->prefix; });
+    sequence_ = splice(rng, donors, plan_.steps);
+  } else if (kind_.start == RunStart::kRepeat) {
+    sequence_ = repeat(rng, checkpoint.prefix, plan_.steps);
+  } else if (kind_.start == RunStart::kEdit) {
+    sequence_ = edit(rng, checkpoint.prefix);
+  }
 }
 
 bool Session::draws_rules() const noexcept {
-  return plan_.swarm != RunPlan::kNoSwarm || options_.swarm == SwarmLaw::kSizes ||
-         options_.swarm == SwarmLaw::kHypothesis;
+  return plan_.swarm != RunPlan::kNoSwarm || law_ == SwarmLaw::kSizes || law_ == SwarmLaw::kHypothesis;
 }
 
 void Session::choose_configuration() {
@@ -147,19 +201,49 @@ void Session::choose_configuration() {
 }
 
 SwarmConfiguration Session::draw_configuration(Rng& rng) {
-  if (options_.rule_swarm && shape_.rules + shape_.faults > 1) {
-    plan_.swarm = swarm_.draw(schedule_);
+  choose_law();
+  if (plan_.swarm != RunPlan::kNoSwarm) {
     return swarm_.configuration(plan_.swarm);
   }
   SwarmConfiguration drawn{std::vector<bool>(shape_.rules, true), std::vector<bool>(shape_.faults, true)};
-  if (options_.swarm == SwarmLaw::kCoins && shape_.faults > 1) {
+  if (law_ == SwarmLaw::kCoins && shape_.faults > 1) {
     drawn.faults = draw_faults();
-  } else if (options_.swarm == SwarmLaw::kSizes) {
+  } else if (law_ == SwarmLaw::kSizes) {
     drawn = {draw_kept(rng, options_.operations), draw_by_size(rng, shape_.faults)};
-  } else if (options_.swarm == SwarmLaw::kHypothesis) {
+  } else if (law_ == SwarmLaw::kHypothesis) {
     drawn = draw_shared(rng);
   }
   return drawn;
+}
+
+// By the options, where they say so, and else by the kind of the run, which then says what was chosen either way.
+void Session::choose_law() {
+  law_ = options_.swarm;
+  const bool learns = learns_swarm();
+  if (options_.rule_swarm || !learns) {
+    plan_.swarm = learns ? swarm_.draw(schedule_) : RunPlan::kNoSwarm;
+    kind_.swarm = learns ? kind_of(swarm_.source(plan_.swarm)) : kind_of(law_);
+    return;
+  }
+  switch (kind_.swarm) {
+    case RunSwarm::kFull:
+      break;
+    case RunSwarm::kCoins:
+      plan_.swarm = swarm_.draw(schedule_, SwarmSource::kCoinFlip);
+      break;
+    case RunSwarm::kSizes:
+      law_ = SwarmLaw::kSizes;
+      break;
+    case RunSwarm::kShared:
+      law_ = SwarmLaw::kHypothesis;
+      break;
+    case RunSwarm::kDirected:
+      plan_.swarm = swarm_.draw(schedule_, SwarmSource::kDirected);
+      break;
+    case RunSwarm::kEnergy:
+      plan_.swarm = swarm_.draw(schedule_, SwarmSource::kEnergy);
+      break;
+  }
 }
 
 // Rules and faults share the probability.
@@ -176,7 +260,7 @@ SwarmConfiguration Session::draw_shared(Rng& rng) const {
 // Empty when all rules that are on are alike.
 std::vector<std::uint32_t> Session::weights_of_run(Rng& rng) const {
   const std::vector<Operation>& operations = options_.operations;
-  if (options_.swarm == SwarmLaw::kSizes) {
+  if (law_ == SwarmLaw::kSizes) {
     return draw_weights(rng, operations, configuration_.rules);
   }
   if (std::ranges::all_of(operations, [](const Operation& operation) { return operation.base == 1; })) {
@@ -223,19 +307,13 @@ void Session::restored() {
   prefix_position_ = prefix_.size();
 }
 
-void Session::note_step(const TapeStep& step) {
-  if (is_fault(step.kind)) {
-    faults_on_[step.target] = step.kind == StepKind::kFaultOn;
-  } else if (step.kind == StepKind::kInitialize) {
-    std::erase(initializers_left_, step.target);
-  }
-  previous_code_ = step_code(step);
-}
-
 NextStep Session::next() {
   ORDEAL_CHECK(stage_ == Stage::kReady, "run " << plan_.run_id << " waits for no step");
   step_of_prefix_ = prefix_position_ < prefix_.size();
+  step_of_sequence_ = false;
   const NextStep step = step_of_prefix_ ? next_of_prefix() : next_step();
+  features_.begin_step();
+  enter_rule(step);
   if (step.kind != NextKind::kEnd && step.kind != NextKind::kStuck) {
     stage_ = Stage::kProposed;
   }
@@ -249,10 +327,65 @@ NextStep Session::next_of_prefix() {
   return {next_kind(step.kind), step.target};
 }
 
-NextStep Session::next_step() {
+// What it draws live goes on where it stopped, whatever was read from a tape meanwhile.
+void Session::go_live() {
   if (!source_.is_live()) {
-    source_.live(values());
+    source_.live(live_);
   }
+}
+
+void Session::replay(const Tape& tape, const TapeStep& step) {
+  if (source_.is_live()) {
+    live_ = source_.rng();
+  }
+  source_.replay(tape, step);
+}
+
+// Whether a step can change anything here. Whether a rule is allowed, the driver finds out.
+bool Session::applies(const TapeStep& step) const noexcept {
+  switch (step.kind) {
+    case StepKind::kInitialize:
+      return std::ranges::find(initializers_left_, step.target) != initializers_left_.end();
+    case StepKind::kFaultOn:
+      return !faults_on_[step.target];
+    case StepKind::kFaultOff:
+      return faults_on_[step.target];
+    case StepKind::kRule:
+      break;
+  }
+  return true;
+}
+
+// Nothing when it is over, or when an initialize rule must come first.
+std::optional<NextStep> Session::next_of_sequence() {
+  while (sequence_position_ < sequence_.tape.size() && steps_left_ > 0 && tape_.size() < kTapeStepsMax) {
+    const TapeStep& step = sequence_.tape.step(sequence_position_);
+    if (step.kind != StepKind::kInitialize && !initializers_left_.empty()) {
+      break;
+    }
+    const bool is_changed = sequence_.changed[sequence_position_++];
+    if (!applies(step)) {
+      continue;
+    }
+    steps_left_ -= counts_sequence() ? 1U : 0U;
+    step_of_sequence_ = true;
+    if (is_changed) {
+      go_live();
+      source_.lean_on(sequence_.tape, step);
+    } else {
+      replay(sequence_.tape, step);
+    }
+    return propose(next_kind(step.kind), step.target);
+  }
+  return std::nullopt;
+}
+
+NextStep Session::next_step() {
+  if (const auto step = next_of_sequence()) {
+    return *step;
+  }
+  go_live();
+  source_.stop_leaning();
   if (std::exchange(rejected_, false)) {
     return next_rule();
   }
@@ -318,7 +451,7 @@ std::size_t Session::pick_rule() {
 // What led to the checkpoint is a good start for going on from it: the values there match the state.
 void Session::lean_on_prefix(std::uint32_t rule) {
   source_.stop_leaning();
-  if (options_.seed_mutation_prob <= 0 || prefix_.empty() || !run_.chance(options_.seed_mutation_prob)) {
+  if (lean_prob_ <= 0 || prefix_.empty() || !run_.chance(lean_prob_)) {
     return;
   }
   for (const TapeStep& step : prefix_.steps() | std::views::reverse) {
@@ -331,71 +464,12 @@ void Session::lean_on_prefix(std::uint32_t rule) {
 
 void Session::reject() {
   ORDEAL_CHECK(stage_ == Stage::kProposed, "run " << plan_.run_id << " proposed no step");
-  ORDEAL_CHECK(step_of_prefix_ || tape_.last_step().kind == StepKind::kRule, "only a rule can be rejected");
+  const bool is_read = step_of_prefix_ || step_of_sequence_;
+  ORDEAL_CHECK(is_read || tape_.last_step().kind == StepKind::kRule, "only a rule can be rejected");
   stage_ = Stage::kReady;
   tape_.drop_step();
-  rejected_ = !step_of_prefix_;
-}
-
-StepNews Session::done(std::uint64_t state_hash, std::uint32_t nearer) {
-  ORDEAL_CHECK(stage_ == Stage::kProposed, "run " << plan_.run_id << " proposed no step");
-  stage_ = Stage::kReady;
-  const std::uint32_t before = previous_code_;
-  note_step(tape_.last_step());
-  const Fresh fresh = coverage_->take_fresh();
-  StepNews news{fresh.edges, fresh.buckets + nearer};
-  if (state_hash != 0) {
-    news.features += note_feature(kStateFeature ^ mix64(state_hash));
-  }
-  if (options_.pair_features) {
-    const std::uint64_t pair = (static_cast<std::uint64_t>(before) << 32U) | previous_code_;
-    news.features += note_feature(kPairFeature ^ mix64(pair));
-  }
-  run_edges_ += news.edges;
-  run_nearer_ += nearer;
-  step_nearer_ = nearer;
-  return news;
-}
-
-// How much is new: 1 or 0.
-std::uint32_t Session::note_feature(std::uint64_t key) {
-  if (coverage_->features_seen() >= kFeaturesMax) {
-    return 0;
-  }
-  return coverage_->add_feature(mix64(key)) ? 1 : 0;
-}
-
-Kept Session::keep() {
-  ORDEAL_CHECK(stage_ == Stage::kReady && !tape_.empty(), "run " << plan_.run_id << " has no step that is done");
-  if (options_.max_checkpoints == 0 || options_.checkpoint_prob <= 0 || tape_.size() >= kTapeStepsMax) {
-    return {};
-  }
-  Checkpoint checkpoint;
-  checkpoint.id = next_checkpoint_++;
-  checkpoint.prefix = tape_;
-  checkpoint.energy = rewarded(kEnergyInitial, step_nearer_);
-  checkpoint.new_edges = run_edges_;
-  checkpoint.step = static_cast<std::uint32_t>(tape_.size());
-  checkpoint.run_id = plan_.run_id;
-  ++checkpoints_saved_;
-  Kept kept{checkpoint.id, std::nullopt};
-  kept.evicted = corpus_.add(std::move(checkpoint), schedule_);
-  return kept;
-}
-
-void Session::end_run() {
-  ORDEAL_CHECK(stage_ != Stage::kIdle, "no run to end");
-  stage_ = Stage::kIdle;
-  run_edges_ += coverage_->take_fresh().edges;  // of a last step that did not end
-  if (plan_.checkpoint != 0 && run_edges_ > 0) {
-    corpus_.reward(plan_.checkpoint, run_edges_);
-  } else if (plan_.checkpoint != 0 && run_nearer_ == 0) {
-    // A run that came nearer takes nothing and brings nothing: the energy is where it came to.
-    corpus_.decay(plan_.checkpoint);
-  }
-  if (plan_.swarm != RunPlan::kNoSwarm) {
-    swarm_.report(plan_.swarm, run_edges_);
-  }
+  rejected_ = !is_read;
+  steps_left_ += step_of_sequence_ && counts_sequence() ? 1U : 0U;
 }
 
 SessionState Session::save() const {
@@ -406,7 +480,11 @@ SessionState Session::save() const {
                      .checkpoints_saved = checkpoints_saved_,
                      .checkpoints = {},
                      .swarm = swarm_.save(),
-                     .coverage = coverage_->save()};
+                     .runs_by_kind = runs_.save(),
+                     .coverage = coverage_->save(),
+                     .features = features_.save(),
+                     .values = values_.save(),
+                     .operands = operands_.save()};
   state.checkpoints.reserve(corpus_.size());
   for (const Checkpoint* checkpoint : corpus_.entries()) {
     state.checkpoints.push_back(*checkpoint);
@@ -432,7 +510,13 @@ void Session::restore(SessionState state) {
     corpus_.add(std::move(checkpoint), schedule_);
   }
   swarm_.restore(std::move(state.swarm));
+  runs_.restore(std::move(state.runs_by_kind));
   coverage_->restore(state.coverage);
+  features_.restore(state.features);
+  for (ShelvedValue& shelved : state.values) {
+    values_.add(shelved.shelf, std::move(shelved.value));
+  }
+  operands_.restore(std::move(state.operands));
 }
 
 }  // namespace ordeal

@@ -5,36 +5,27 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
+#include <utility>
 #include <vector>
 
 #include "core/corpus.h"
 #include "core/coverage_map.h"
-#include "core/op_weights.h"
+#include "core/discovery.h"
+#include "core/features.h"
+#include "core/operand_search.h"
 #include "core/rng.h"
+#include "core/run_schedule.h"
 #include "core/script.h"
+#include "core/sequence_mutator.h"
+#include "core/session_options.h"
 #include "core/session_state.h"
 #include "core/source.h"
 #include "core/swarm.h"
 #include "core/tape.h"
+#include "core/value_pool.h"
 
 namespace ordeal {
-
-struct SessionOptions {
-  std::uint64_t seed = 42;
-  std::size_t max_checkpoints = 256;
-  double checkpoint_prob = 0.4;
-  CheckpointStrategy checkpoint_strategy = CheckpointStrategy::kEnergy;
-  double fault_toggle_prob = 0.3;
-  // Share of the rule steps, in runs that branch, whose arguments lean on the rule's last call before the checkpoint.
-  double seed_mutation_prob = 0.0;
-  std::uint32_t steps_per_run = 50;  // a run draws its length from 1 to this; initialize rules count
-  bool rule_swarm = false;           // swarm configurations over rules and faults, from what earlier ones found
-  SwarmLaw swarm = SwarmLaw::kOff;   // of each run by itself; rule_swarm goes before it in saying what is on
-  // What is known of each rule, in their order. Empty: nothing, so all are alike.
-  // NOLINTNEXTLINE(readability-redundant-member-init): without it, gcc asks for it wherever options are written.
-  std::vector<Operation> operations = {};
-  bool pair_features = false;  // pairs of adjacent steps count as novelty: for sessions without coverage
-};
 
 struct RunPlan {
   std::uint64_t run_id = 0;      // from 1
@@ -49,7 +40,7 @@ struct RunPlan {
 // Novelty that one step brought.
 struct StepNews {
   std::uint32_t edges = 0;
-  std::uint32_t features = 0;  // hit-count buckets, state hashes, pairs, properties that came nearer
+  std::uint32_t features = 0;  // whatever else is new or came nearer
 
   [[nodiscard]] bool any() const noexcept { return edges > 0 || features > 0; }
 };
@@ -66,9 +57,6 @@ class Session {
  public:
   // A run ends when its tape is this long, and no branch starts there: replaying prefixes must stay cheap.
   static constexpr std::size_t kTapeStepsMax = 10'000;
-  // State hashes and pairs are no news any more above this; a hash of something that always changes must not eat the
-  // memory.
-  static constexpr std::size_t kFeaturesMax = std::size_t{1} << 22U;
 
   // `coverage` is fed by whoever watches the program under test. ConfigError for an option or a shape out of range.
   Session(MachineShape shape, const SessionOptions& options, std::shared_ptr<CoverageMap> coverage);
@@ -82,9 +70,18 @@ class Session {
   NextStep next();
   // The rule that next() proposed cannot run now. What comes next takes the place of its step.
   void reject();
+  // Before done(): the step showed this feature, or left so many values in a bundle. Of a step of the prefix, nothing
+  // counts: the prefix need not run at all.
+  void feature(FeatureKind kind, std::uint64_t key);
+  void bundle_size(std::uint32_t bundle, std::size_t size);
+  // Whether hypothesis.target() came higher with this value than ever; then it counts as one of `nearer`.
+  bool target(std::uint64_t label, double value) { return features_.target(label, value); }
   // The step ran to its end. `state_hash` 0 means none. `nearer` is how many properties that compare numbers came
   // nearer than ever to what they say, which whoever keeps the distances knows.
   StepNews done(std::uint64_t state_hash = 0, std::uint32_t nearer = 0);
+  // Before end_run(), when the run did not fail: the news of what came after its last step. They are those of the state
+  // that this step left, which keep() remembers.
+  StepNews finished(std::uint32_t nearer = 0);
   // Remembers the state after the last step as a checkpoint, unless the tape is full or no run would start from it.
   Kept keep();
   // What made one checkpoint worth keeping is outdone by another, which runs are to start from in its place.
@@ -99,6 +96,15 @@ class Session {
   // Whether a run has begun and not ended.
   [[nodiscard]] bool running() const noexcept { return stage_ != Stage::kIdle; }
 
+  // A constant of the program, for draws to take. Before the first run, and not part of what save() gives.
+  void add_constant(Choice value) { values_.add(ValueShelf::kConstant, std::move(value)); }
+  // After end_run(): whether the comparisons that the program makes should be watched, in a replay of this tape.
+  [[nodiscard]] bool wants_comparisons() const noexcept { return operands_.due(); }
+  [[nodiscard]] const Tape& tape_to_watch() const;
+  // What that replay compared. It changes what later runs draw, and some of them follow the tape with one choice
+  // replaced. Returns how many. More may be wanted then.
+  std::size_t learn_comparisons(std::span<const Comparison> comparisons);
+
   // Rules that touch files with uncovered branches, for the third layer of the swarm.
   void direct_swarm(const std::vector<bool>& rules) { swarm_.set_directed(rules); }
 
@@ -109,11 +115,18 @@ class Session {
   [[nodiscard]] const Swarm& swarm() const noexcept { return swarm_; }
   // What is on in this run.
   [[nodiscard]] const SwarmConfiguration& configuration() const noexcept { return configuration_; }
+  // How many runs there were of each kind.
+  [[nodiscard]] const RunCounts& run_counts() const noexcept { return runs_.counts(); }
+  // Whether runs may draw their configurations from what earlier ones found, to which direct_swarm() belongs.
+  [[nodiscard]] bool learns_swarm() const noexcept;
   // Whether the run drew which of the rules are on.
   [[nodiscard]] bool draws_rules() const noexcept;
   // By rule, how often it is proposed in relation to the others, 0 where it is left out. Empty: all are alike.
   [[nodiscard]] const std::vector<std::uint32_t>& weights() const noexcept { return weights_; }
   [[nodiscard]] std::uint32_t edges_in_run() const noexcept { return run_edges_; }
+  // How much of what this session could see is still to come: of edges where it has any, else of other features.
+  // Nothing when too few runs say something about it.
+  [[nodiscard]] std::optional<Discovery> discovery() const;
   [[nodiscard]] std::uint64_t checkpoints_saved() const noexcept { return checkpoints_saved_; }
   // Which faults are on after the last step that was done.
   [[nodiscard]] const std::vector<bool>& faults_on() const noexcept { return faults_on_; }
@@ -125,8 +138,17 @@ class Session {
  private:
   enum class Stage : std::uint8_t { kIdle, kReady, kProposed };
 
+  void choose_kind();
+  void follow(Tape tape);
+  [[nodiscard]] const Checkpoint* checkpoint_to_watch() const;
+  void keep_values_of_step();
+  [[nodiscard]] RunKinds allowed_kinds(Rng& rng) const;
+  [[nodiscard]] std::uint32_t allowed_swarms() const noexcept;
+  [[nodiscard]] std::uint32_t draw_steps();
   void choose_start();
+  void choose_sequence(const Checkpoint& checkpoint);
   void choose_configuration();
+  void choose_law();
   void apply_configuration();
   [[nodiscard]] SwarmConfiguration draw_configuration(Rng& rng);
   [[nodiscard]] SwarmConfiguration draw_shared(Rng& rng) const;
@@ -135,44 +157,70 @@ class Session {
   [[nodiscard]] Rng values() const noexcept;
   NextStep propose(NextKind kind, std::uint32_t target);
   NextStep next_of_prefix();
+  std::optional<NextStep> next_of_sequence();
+  // Whether its steps count like others. In a fresh run they take the place of a prefix.
+  [[nodiscard]] bool counts_sequence() const noexcept { return plan_.checkpoint != 0; }
+  [[nodiscard]] bool applies(const TapeStep& step) const noexcept;
+  void replay(const Tape& tape, const TapeStep& step);
+  void go_live();
   NextStep next_rule();
   std::size_t pick_rule();
   void lean_on_prefix(std::uint32_t rule);
   std::optional<NextStep> next_fault();
+  [[nodiscard]] bool keeps_checkpoints() const noexcept;
+  [[nodiscard]] std::uint64_t cost_of_run() const noexcept;
   NextStep next_step();
   void note_step(const TapeStep& step);
-  std::uint32_t note_feature(std::uint64_t key);
+  void enter_rule(const NextStep& step) noexcept;
+  StepNews take_news(const Fresh& fresh, std::uint32_t nearer);
+  [[nodiscard]] std::uint32_t commonness_of(const Checkpoint& checkpoint) const;
+  void reward_checkpoint();
 
   MachineShape shape_;
   SessionOptions options_;
   std::shared_ptr<CoverageMap> coverage_;
   Rng schedule_;  // between runs: starts, swarm, eviction
   Rng run_{0};    // inside a run: its length, step kinds, rules, faults
+  Features features_;
   Corpus corpus_;
   Swarm swarm_;
+  RunSchedule runs_;
+  ValuePool values_;
+  OperandSearch operands_;
 
+  RunKind kind_;
+  SwarmLaw law_ = SwarmLaw::kOff;  // of this run
+  Stage stage_ = Stage::kIdle;
+  bool step_of_prefix_ = false;
+  bool solving_ = false;  // the sequence is to turn a comparison
+  bool step_of_sequence_ = false;
+  bool rejected_ = false;  // the next proposal is for the same step
   SwarmConfiguration configuration_;
   std::vector<std::uint32_t> weights_;
 
-  Stage stage_ = Stage::kIdle;
   RunPlan plan_;
   Tape tape_;
   ChoiceSource source_;
   Tape prefix_;
   std::size_t prefix_position_ = 0;
-  bool step_of_prefix_ = false;
-  std::uint32_t steps_left_ = 0;
+  MutatedSequence sequence_;  // comes after the prefix
+  std::size_t sequence_position_ = 0;
+  Rng live_{0};             // where the source goes on with when it is live again
+  double lean_prob_ = 0.0;  // of this run
   std::vector<std::uint32_t> initializers_left_;
   std::vector<std::uint32_t> rules_;  // the active ones, then those that the swarm left out
   std::size_t rules_active_ = 0;
   std::size_t rules_offered_ = 0;      // for this step; they stand at the front
-  bool rejected_ = false;              // the next proposal is for the same step
   std::vector<std::uint32_t> faults_;  // eligible in this run
   std::vector<bool> faults_on_;
   std::uint32_t previous_code_ = 0;
+  std::uint32_t steps_left_ = 0;
   std::uint32_t run_edges_ = 0;
+  std::uint32_t run_reward_ = 0;
   std::uint32_t run_nearer_ = 0;
+  std::uint32_t run_worth_ = 0;
   std::uint32_t step_nearer_ = 0;
+  std::uint32_t step_worth_ = 0;
   std::uint64_t next_checkpoint_ = 1;
   std::uint64_t checkpoints_saved_ = 0;
 };

@@ -6,8 +6,12 @@
 
 #include "core/corpus.h"
 #include "core/coverage_map.h"
+#include "core/features.h"
+#include "core/operand_search.h"
 #include "core/rng.h"
+#include "core/run_schedule.h"
 #include "core/swarm.h"
+#include "core/value_pool.h"
 
 namespace ordeal {
 
@@ -18,7 +22,11 @@ struct SessionState {
   std::uint64_t checkpoints_saved = 0;
   std::vector<Checkpoint> checkpoints;  // oldest first
   SwarmState swarm;
+  RunScheduleState runs_by_kind;
   CoverageState coverage;
+  FeaturesState features;
+  std::vector<ShelvedValue> values;  // of the pool, without constants; oldest first
+  OperandSearchState operands;
 };
 
 }  // namespace ordeal

@@ -15,6 +15,12 @@ namespace {
 // How often a draw that leans on an earlier one takes a fresh value all the same, where there is no way to change it a
 // little.
 constexpr double kFreshChance = 0.25;
+// How often a text or bytes that are taken again are changed.
+constexpr double kChangeChance = 0.3;
+// How many arguments of the run are looked at for a value to draw again.
+constexpr int kLooks = 4;
+// Positions in fewer elements meet by chance.
+constexpr std::int64_t kPositionsFew = 16;
 
 }  // namespace
 
@@ -140,10 +146,65 @@ const Choice* ChoiceSource::suggested(ChoiceKind kind) noexcept {
   return choice;
 }
 
+// Looks at some arguments of the run, at one choice of each: what fits is taken from one of the same name rather than
+// from another.
+template <typename Fits>
+const Choice* ChoiceSource::drawn_earlier(const Fits& fits) noexcept {
+  const std::span<const TapeArgument> arguments = out_->arguments();
+  const Choice* found = nullptr;
+  for (int i = 0; i < kLooks && !arguments.empty(); ++i) {
+    const TapeArgument& argument = arguments[rng_.below(arguments.size())];
+    const std::span<const Choice> choices = out_->choices(argument);
+    if (choices.empty()) {
+      continue;
+    }
+    const Choice& choice = choices[rng_.below(choices.size())];
+    if (!fits(choice)) {
+      continue;
+    }
+    if (argument.name == arguments.back().name) {
+      return &choice;
+    }
+    found = &choice;
+  }
+  return found;
+}
+
+std::optional<std::int64_t> ChoiceSource::reused_integer(std::int64_t low, std::int64_t high) {
+  if (rng_.below(2) == 0) {
+    return pool_->pick_integer(rng_, low, high);
+  }
+  const Choice* const choice = drawn_earlier([=](const Choice& earlier) {
+    return earlier.kind == ChoiceKind::kInteger && !earlier.is_big() && low <= earlier.number && earlier.number <= high;
+  });
+  return choice == nullptr ? std::nullopt : std::optional(choice->number);
+}
+
+const Choice* ChoiceSource::reused(ChoiceKind kind) {
+  if (rng_.below(2) == 0) {
+    return pool_->pick(rng_, kind);
+  }
+  return drawn_earlier([=](const Choice& earlier) { return earlier.kind == kind; });
+}
+
+std::optional<Choice> ChoiceSource::leaned(const Choice& suggestion) {
+  if (rng_.chance(kFreshChance)) {
+    return std::nullopt;
+  }
+  if (!rng_.chance(kChangeChance)) {
+    return suggestion;
+  }
+  const Choice* const other = pool_ == nullptr ? nullptr : pool_->pick(rng_, suggestion.kind);
+  return mutate_choice(rng_, suggestion, other);
+}
+
 std::optional<Choice> ChoiceSource::recorded(ChoiceKind kind) {
   if (is_live()) {
-    const Choice* choice = suggested(kind);
-    return choice == nullptr || rng_.chance(kFreshChance) ? std::nullopt : std::optional<Choice>(*choice);
+    if (const Choice* choice = suggested(kind)) {
+      return leaned(*choice);
+    }
+    const Choice* choice = reuses() ? reused(kind) : nullptr;
+    return choice == nullptr ? std::nullopt : leaned(*choice);
   }
   const Choice* choice = take(kind);
   return choice == nullptr ? std::nullopt : std::optional<Choice>(*choice);
@@ -205,9 +266,19 @@ double ChoiceSource::take_real(const RealBounds& bounds) {
 std::int64_t ChoiceSource::live_integer(std::int64_t low, std::int64_t high, std::int64_t simplest) {
   const Choice* choice = suggested(ChoiceKind::kInteger);
   if (choice == nullptr || choice->is_big() || choice->number < low || choice->number > high) {
-    return draw_integer(rng_, low, high, simplest);
+    return new_integer(low, high, simplest);
   }
   return mutate_integer(rng_, choice->number, low, high);
+}
+
+std::int64_t ChoiceSource::new_integer(std::int64_t low, std::int64_t high, std::int64_t simplest) {
+  const bool is_large = static_cast<std::uint64_t>(high) - static_cast<std::uint64_t>(low) > kUniformRange;
+  if (is_large && reuses()) {
+    if (const auto again = reused_integer(low, high)) {
+      return *again;
+    }
+  }
+  return draw_integer(rng_, low, high, simplest);
 }
 
 std::int64_t ChoiceSource::integer(std::int64_t low, std::int64_t high, std::int64_t toward) {
@@ -220,24 +291,44 @@ std::int64_t ChoiceSource::integer(std::int64_t low, std::int64_t high, std::int
 
 std::int64_t ChoiceSource::position(std::int64_t size) {
   ORDEAL_CHECK(size > 0, "size=" << size);
-  const std::int64_t value = is_live() ? rng_.between(0, size - 1) : take_integer(0, size - 1, 0);
+  std::int64_t value = 0;
+  if (!is_live()) {
+    value = take_integer(0, size - 1, 0);
+  } else if (const Choice* again = size > kPositionsFew && reuses() ? earlier_position(size) : nullptr) {
+    value = again->number;
+  } else {
+    value = rng_.between(0, size - 1);
+  }
   put(Choice::integer(value));
   return value;
+}
+
+const Choice* ChoiceSource::earlier_position(std::int64_t size) noexcept {
+  return drawn_earlier([=](const Choice& earlier) {
+    return earlier.kind == ChoiceKind::kInteger && !earlier.is_big() && 0 <= earlier.number && earlier.number < size;
+  });
 }
 
 double ChoiceSource::real(double low, double high, bool allow_nan, double smallest_nonzero) {
   ORDEAL_CHECK(low <= high, "low=" << low << " high=" << high);
   const RealBounds bounds{low, high, allow_nan, smallest_nonzero};
-  double value = 0;
-  if (is_live()) {
-    const Choice* choice = suggested(ChoiceKind::kFloat);
-    const bool keep = choice != nullptr && bounds.permits(choice->as_real()) && !rng_.chance(kFreshChance);
-    value = keep ? choice->as_real() : draw_real(rng_, low, high, allow_nan, smallest_nonzero);
-  } else {
-    value = take_real(bounds);
-  }
+  const double value = is_live() ? live_real(bounds) : take_real(bounds);
   put(Choice::real(value));
   return value;
+}
+
+double ChoiceSource::live_real(const RealBounds& bounds) {
+  const Choice* choice = suggested(ChoiceKind::kFloat);
+  if (choice == nullptr && reuses()) {
+    choice = reused(ChoiceKind::kFloat);
+  }
+  if (choice != nullptr) {
+    const auto again = leaned(*choice);
+    if (again && bounds.permits(again->as_real())) {
+      return again->as_real();
+    }
+  }
+  return draw_real(rng_, bounds.low, bounds.high, bounds.allow_nan, bounds.smallest_nonzero);
 }
 
 }  // namespace ordeal

@@ -12,6 +12,7 @@
 #include "core/domain.h"
 #include "core/rng.h"
 #include "core/tape.h"
+#include "core/value_pool.h"
 
 namespace ordeal {
 
@@ -36,6 +37,12 @@ class ChoiceSource {
   // where it fits the constraints. It ends with the next call of live(), replay() or stop_leaning().
   void lean_on(const Tape& model, const TapeStep& step) noexcept;
   void stop_leaning() noexcept;
+  // From here on live draws that could hardly meet by chance take a value again, each with probability `prob`: one that
+  // was drawn earlier in the run, or one of `pool`, which must outlive the source.
+  void reuse(const ValuePool& pool, double prob) noexcept {
+    pool_ = prob > 0 ? &pool : nullptr;
+    reuse_prob_ = prob;
+  }
   void replay(const Tape& recorded, const TapeStep& step) noexcept;
 
   void begin_argument(std::uint32_t name);
@@ -51,6 +58,8 @@ class ChoiceSource {
   [[nodiscard]] std::uint64_t misaligned() const noexcept { return misaligned_; }
   void reset_misaligned() noexcept { misaligned_ = 0; }
   [[nodiscard]] Rng& rng() noexcept { return rng_; }
+  // What is written.
+  [[nodiscard]] const Tape& tape() const noexcept { return *out_; }
 
   // Recorded draws. `low <= high`, where -0.0 is below 0.0; `toward` is the simplest value and is clamped into the
   // bounds.
@@ -61,8 +70,9 @@ class ChoiceSource {
   double real(double low, double high, bool allow_nan, double smallest_nonzero);
 
   // For kinds whose constraints the core does not know (strings over an alphabet, huge integers): the next recorded
-  // choice of that kind, or nothing when live or when the recording has another. The caller checks it, then records
-  // what it used with `put`, after `misalign` if it could not use it.
+  // choice of that kind, or nothing when the recording has another. Live, it is a value to take instead of a new one,
+  // and mostly nothing. The caller checks it, then records what it used with `put`, after `misalign` if it could not
+  // use it.
   std::optional<Choice> recorded(ChoiceKind kind);
   void put(Choice choice);
   void misalign() noexcept { ++misaligned_; }
@@ -78,6 +88,15 @@ class ChoiceSource {
 
   const Choice* suggested(ChoiceKind kind) noexcept;
   std::int64_t live_integer(std::int64_t low, std::int64_t high, std::int64_t simplest);
+  std::int64_t new_integer(std::int64_t low, std::int64_t high, std::int64_t simplest);
+  double live_real(const RealBounds& bounds);
+  bool reuses() noexcept { return pool_ != nullptr && rng_.chance(reuse_prob_); }
+  std::optional<std::int64_t> reused_integer(std::int64_t low, std::int64_t high);
+  const Choice* reused(ChoiceKind kind);
+  const Choice* earlier_position(std::int64_t size) noexcept;
+  template <typename Fits>
+  const Choice* drawn_earlier(const Fits& fits) noexcept;
+  std::optional<Choice> leaned(const Choice& suggestion);
   const Choice* take(ChoiceKind kind) noexcept;
   const Choice* take_boolean(double p);
   double take_real(const RealBounds& bounds);
@@ -87,6 +106,8 @@ class ChoiceSource {
   Rng rng_{0};
   const Tape* recorded_ = nullptr;
   const Tape* model_ = nullptr;  // leaned on while live
+  const ValuePool* pool_ = nullptr;
+  double reuse_prob_ = 0.0;
   TapeStep step_{};
   std::span<const Choice> pending_;
   bool may_go_beyond_ = false;  // the recorded run may have ended while it drew this argument

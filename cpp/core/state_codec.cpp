@@ -10,21 +10,20 @@
 #include "core/byte_stream.h"
 #include "core/error.h"
 #include "core/script.h"
+#include "core/tape_codec.h"
+#include "core/values_codec.h"
 
 namespace ordeal {
 namespace {
 
-constexpr std::uint32_t kGone = UINT32_MAX;
-constexpr std::uint8_t kBigInteger = 5;  // follows the kinds of choices
-constexpr std::size_t kBigIntegerBytesMin = 9;
 // The fewest bytes that an item takes: what bounds how many of them can follow.
-constexpr std::size_t kStepBytesMin = 4;
-constexpr std::size_t kArgumentBytesMin = 3;
-constexpr std::size_t kChoiceBytesMin = 2;
-constexpr std::size_t kCheckpointBytesMin = 14;
-constexpr std::size_t kEdgeBytes = 9;
-constexpr std::size_t kFeatureBytes = 8;
+constexpr std::size_t kCheckpointBytesMin = 16;
+constexpr std::size_t kEdgeBytesMin = 19;
+constexpr std::size_t kFeatureBytes = 9;
+constexpr std::size_t kSeenBytesMin = kFeatureBytes + 2;
+constexpr std::size_t kBestBytesMin = 9;
 constexpr std::size_t kSwarmEntryBytesMin = 12;
+constexpr std::size_t kTallyBytesMin = 2;
 
 // -- names --
 
@@ -48,14 +47,14 @@ std::vector<std::string> read_names(ByteReader& in, const char* what, std::size_
   return names;
 }
 
-// The index that each name has now, kGone for one that is no longer there. The n-th of a name stands for the n-th.
+// The index that each name has now, Renaming::kGone for one that is no longer there. The n-th of a name stands for the n-th.
 std::vector<std::uint32_t> indexes_now(const std::vector<std::string>& then, const std::vector<std::string>& now) {
   std::map<std::string_view, std::vector<std::uint32_t>> places;
   for (std::size_t i = 0; i < now.size(); ++i) {
     places[now[i]].push_back(static_cast<std::uint32_t>(i));
   }
   std::map<std::string_view, std::size_t> used;
-  std::vector<std::uint32_t> indexes(then.size(), kGone);
+  std::vector<std::uint32_t> indexes(then.size(), Renaming::kGone);
   for (std::size_t i = 0; i < then.size(); ++i) {
     const auto found = places.find(then[i]);
     const std::size_t place = used[then[i]]++;
@@ -66,182 +65,67 @@ std::vector<std::uint32_t> indexes_now(const std::vector<std::string>& then, con
   return indexes;
 }
 
-struct Renaming {
-  std::vector<std::uint32_t> rules;
-  std::vector<std::uint32_t> initializers;
-  std::vector<std::uint32_t> faults;
-  std::vector<std::uint32_t> arguments;
+// -- features --
 
-  [[nodiscard]] const std::vector<std::uint32_t>& of(StepKind kind) const noexcept {
-    if (is_fault(kind)) {
-      return faults;
-    }
-    return kind == StepKind::kInitialize ? initializers : rules;
-  }
-};
-
-// -- choices --
-
-// The bytes of a character that begin with this one, 0 when none does.
-std::size_t character_size(std::uint8_t first) noexcept {
-  if (first < 0x80U) {
-    return 1;
-  }
-  if (first >= 0xC2U && first < 0xE0U) {
-    return 2;
-  }
-  if (first >= 0xE0U && first < 0xF0U) {
-    return 3;
-  }
-  return first >= 0xF0U && first < 0xF5U ? 4 : 0;
+void write_feature(ByteWriter& out, const Feature& feature) {
+  out.byte(static_cast<std::uint8_t>(feature.kind));
+  out.word(feature.key);
 }
 
-// UTF-8 in which surrogates may stand, as strings of Python hold them.
-bool is_text(std::string_view text) noexcept {
-  const auto at = [&](std::size_t i) { return static_cast<std::uint8_t>(text[i]); };
-  for (std::size_t i = 0; i < text.size();) {
-    const std::size_t size = character_size(at(i));
-    if (size == 0 || i + size > text.size()) {
-      return false;
-    }
-    for (std::size_t k = 1; k < size; ++k) {
-      if ((at(i + k) & 0xC0U) != 0x80U) {
-        return false;
-      }
-    }
-    const bool is_too_long = (at(i) == 0xE0U && at(i + 1) < 0xA0U) || (at(i) == 0xF0U && at(i + 1) < 0x90U);
-    const bool is_beyond_unicode = at(i) == 0xF4U && at(i + 1) >= 0x90U;
-    if (is_too_long || is_beyond_unicode) {
-      return false;
-    }
-    i += size;
-  }
-  return true;
+Feature read_feature(ByteReader& in) {
+  const std::uint64_t kind = in.number("a kind of feature", kFeatureKinds - 1);
+  return {static_cast<FeatureKind>(kind), in.word("a feature")};
 }
 
-void write_choice(ByteWriter& out, const Choice& choice) {
-  out.byte(choice.is_big() ? kBigInteger : static_cast<std::uint8_t>(choice.kind));
-  switch (choice.kind) {
-    case ChoiceKind::kBoolean:
-      out.byte(choice.number != 0 ? 1 : 0);
-      break;
-    case ChoiceKind::kInteger:
-      choice.is_big() ? out.text(choice.blob) : out.integer(choice.number);
-      break;
-    case ChoiceKind::kFloat:
-      out.real(choice.as_real());
-      break;
-    case ChoiceKind::kString:
-    case ChoiceKind::kBytes:
-      out.text(choice.blob);
-      break;
+void write_sighting(ByteWriter& out, const Sighting& sighting) {
+  out.number(sighting.runs);
+  out.number(sighting.last_run);
+}
+
+Sighting read_sighting(ByteReader& in, std::uint64_t runs) {
+  const Sighting sighting{in.number32("runs of a feature"), in.number32("a run of a feature")};
+  if (sighting.runs > sighting.last_run || sighting.last_run > runs) {
+    throw TraceError("a feature was seen in " + std::to_string(sighting.runs) + " runs, last in run " +
+                     std::to_string(sighting.last_run) + " of " + std::to_string(runs));
+  }
+  return sighting;
+}
+
+void write_features(ByteWriter& out, const FeaturesState& features) {
+  out.number(features.entries.size());
+  for (const FeaturesState::Entry& entry : features.entries) {
+    write_feature(out, entry.feature);
+    write_sighting(out, entry.sighting);
+  }
+  out.number(features.targets.size());
+  for (const FeaturesState::Best& best : features.targets) {
+    out.word(best.label);
+    out.integer(best.rung);
+  }
+  for (const std::uint64_t news : features.news) {
+    out.number(news);
   }
 }
 
-Choice read_big_integer(ByteReader& in) {
-  const std::string_view blob = in.text("an integer");
-  if (blob.size() < kBigIntegerBytesMin) {
-    throw TraceError("a big integer has " + std::to_string(blob.size()) + " bytes; it must have at least " +
-                     std::to_string(kBigIntegerBytesMin));
+FeaturesState read_features(ByteReader& in, std::uint64_t runs) {
+  FeaturesState features;
+  features.entries.resize(in.count("features", kSeenBytesMin));
+  for (FeaturesState::Entry& entry : features.entries) {
+    entry.feature = read_feature(in);
+    entry.sighting = read_sighting(in, runs);
   }
-  return Choice::big_integer(std::string(blob));
-}
-
-Choice read_string(ByteReader& in) {
-  const std::string_view text = in.text("a string");
-  if (!is_text(text)) {
-    throw TraceError("a string is not UTF-8");
+  features.targets.resize(in.count("targets", kBestBytesMin));
+  for (FeaturesState::Best& best : features.targets) {
+    best.label = in.word("a target");
+    best.rung = in.integer("the value of a target");
   }
-  return Choice::text(std::string(text));
-}
-
-Choice read_choice(ByteReader& in) {
-  const std::uint8_t kind = in.byte("a choice");
-  if (kind == kBigInteger) {
-    return read_big_integer(in);
+  for (std::uint64_t& news : features.news) {
+    news = in.number("new features");
   }
-  switch (static_cast<ChoiceKind>(kind)) {
-    case ChoiceKind::kBoolean:
-      return Choice::boolean(in.number("a boolean", 1) == 1);
-    case ChoiceKind::kInteger:
-      return Choice::integer(in.integer("an integer"));
-    case ChoiceKind::kFloat:
-      return Choice::real(in.real("a float"));
-    case ChoiceKind::kString:
-      return read_string(in);
-    case ChoiceKind::kBytes:
-      return Choice::bytes(std::string(in.text("bytes")));
+  if (std::max(features.entries.size(), features.targets.size()) > kFeatureKinds * Features::kOfKindMax) {
+    throw TraceError("there are more features than a session can hold");
   }
-  throw TraceError("a choice has the unknown kind " + std::to_string(kind));
-}
-
-// -- tapes --
-
-void write_tape(ByteWriter& out, const Tape& tape) {
-  out.number(tape.size());
-  for (const TapeStep& step : tape.steps()) {
-    out.byte(static_cast<std::uint8_t>(step.kind));
-    out.number(step.target);
-    out.number(step.origin);
-    const auto arguments = tape.arguments(step);
-    out.number(arguments.size());
-    for (const TapeArgument& argument : arguments) {
-      out.number(argument.name);
-      out.integer(argument.producer);
-      const auto choices = tape.choices(argument);
-      out.number(choices.size());
-      for (const Choice& choice : choices) {
-        write_choice(out, choice);
-      }
-    }
-  }
-}
-
-std::uint32_t read_index(ByteReader& in, const char* what, const std::vector<std::uint32_t>& table) {
-  const std::uint64_t index = in.number(what);
-  if (index >= table.size()) {
-    throw TraceError(std::string(what) + " is number " + std::to_string(index) + " of " + std::to_string(table.size()));
-  }
-  return table[static_cast<std::size_t>(index)];
-}
-
-// False when its name is no longer there.
-bool read_argument(ByteReader& in, const Renaming& renaming, Tape& tape) {
-  const std::uint32_t name = read_index(in, "an argument", renaming.arguments);
-  tape.begin_argument(name);
-  tape.set_producer(in.integer("a producer"));
-  const std::size_t choices = in.count("choices", kChoiceBytesMin);
-  for (std::size_t i = 0; i < choices; ++i) {
-    tape.add(read_choice(in));
-  }
-  return name != kGone;
-}
-
-// False when what it names is no longer there.
-bool read_step(ByteReader& in, const Renaming& renaming, Tape& tape) {
-  const std::uint8_t kind = in.byte("a step");
-  if (kind > static_cast<std::uint8_t>(StepKind::kFaultOff)) {
-    throw TraceError("a step has the unknown kind " + std::to_string(kind));
-  }
-  const auto step_kind = static_cast<StepKind>(kind);
-  const std::uint32_t target = read_index(in, "a step", renaming.of(step_kind));
-  tape.begin_step(step_kind, target, in.number32("an origin"));
-  bool applies = target != kGone;
-  const std::size_t arguments = in.count("arguments", kArgumentBytesMin);
-  for (std::size_t i = 0; i < arguments; ++i) {
-    applies = read_argument(in, renaming, tape) && applies;
-  }
-  return applies;
-}
-
-std::optional<Tape> read_tape(ByteReader& in, const Renaming& renaming) {
-  Tape tape;
-  bool applies = true;
-  const std::size_t steps = in.count("steps", kStepBytesMin);
-  for (std::size_t i = 0; i < steps; ++i) {
-    applies = read_step(in, renaming, tape) && applies;
-  }
-  return applies ? std::optional(std::move(tape)) : std::nullopt;
+  return features;
 }
 
 // -- the corpus --
@@ -252,6 +136,11 @@ void write_checkpoint(ByteWriter& out, const Checkpoint& checkpoint) {
   out.number(checkpoint.new_edges);
   out.number(checkpoint.run_id);
   out.number(checkpoint.times_selected);
+  out.number(checkpoint.commonness);
+  out.number(checkpoint.shows.size());
+  for (const Feature& feature : checkpoint.shows) {
+    write_feature(out, feature);
+  }
   write_tape(out, checkpoint.prefix);
 }
 
@@ -270,6 +159,11 @@ std::optional<Checkpoint> read_checkpoint(ByteReader& in, const Renaming& renami
   checkpoint.new_edges = in.number32("new edges");
   checkpoint.run_id = in.number("a run");
   checkpoint.times_selected = in.number("a number of selections");
+  checkpoint.commonness = static_cast<std::uint32_t>(in.number("the commonness of features", kCommonnessMax));
+  checkpoint.shows.resize(in.count("features of a checkpoint", kFeatureBytes));
+  for (Feature& feature : checkpoint.shows) {
+    feature = read_feature(in);
+  }
   std::optional<Tape> prefix = read_tape(in, renaming);
   if (!prefix) {
     return std::nullopt;
@@ -356,6 +250,56 @@ SwarmState read_swarm(ByteReader& in, std::size_t rules, std::size_t faults) {
   return swarm;
 }
 
+// -- kinds of runs --
+
+void write_bandit(ByteWriter& out, const BanditState& bandit) {
+  out.number(bandit.tallies.size());
+  for (const BanditState::Tally& tally : bandit.tallies) {
+    out.number(tally.reward);
+    out.number(tally.cost);
+  }
+}
+
+BanditState read_bandit(ByteReader& in) {
+  BanditState bandit;
+  bandit.tallies.resize(in.count("arms", kTallyBytesMin));
+  for (BanditState::Tally& tally : bandit.tallies) {
+    tally.reward = in.number("a reward");
+    tally.cost = in.number("a cost");
+  }
+  return bandit;
+}
+
+void write_kinds(ByteWriter& out, const RunScheduleState& kinds) {
+  for (const BanditState* bandit : {&kinds.starts, &kinds.swarms, &kinds.lengths}) {
+    write_bandit(out, *bandit);
+  }
+  for (const std::span<const std::uint64_t> counts :
+       {std::span<const std::uint64_t>(kinds.counts.starts), std::span<const std::uint64_t>(kinds.counts.swarms),
+        std::span<const std::uint64_t>(kinds.counts.lengths)}) {
+    for (const std::uint64_t count : counts) {
+      out.number(count);
+    }
+  }
+}
+
+RunScheduleState read_kinds(ByteReader& in) {
+  RunScheduleState kinds;
+  for (BanditState* bandit : {&kinds.starts, &kinds.swarms, &kinds.lengths}) {
+    *bandit = read_bandit(in);
+  }
+  for (const std::span<std::uint64_t> counts :
+       {std::span<std::uint64_t>(kinds.counts.starts), std::span<std::uint64_t>(kinds.counts.swarms),
+        std::span<std::uint64_t>(kinds.counts.lengths)}) {
+    for (std::uint64_t& count : counts) {
+      count = in.number("runs of a kind");
+    }
+  }
+  // Shows what is wrong now, when the file can still be named.
+  RunSchedule().restore(kinds);
+  return kinds;
+}
+
 // -- coverage --
 
 void write_coverage(ByteWriter& out, const CoverageState& coverage) {
@@ -363,29 +307,29 @@ void write_coverage(ByteWriter& out, const CoverageState& coverage) {
   for (const CoverageState::Edge& edge : coverage.edges) {
     out.word(edge.key);
     out.byte(edge.buckets);
+    out.word(edge.rules);
+    write_sighting(out, edge.sighting);
   }
-  out.number(coverage.features.size());
-  for (const std::uint64_t feature : coverage.features) {
-    out.word(feature);
-  }
+  out.number(coverage.runs);
+  out.number(coverage.runs_sampled);
 }
 
-CoverageState read_coverage(ByteReader& in) {
+CoverageState read_coverage(ByteReader& in, std::uint64_t runs) {
   CoverageState coverage;
-  coverage.edges.resize(in.count("edges", kEdgeBytes));
+  coverage.edges.resize(in.count("edges", kEdgeBytesMin));
   for (CoverageState::Edge& edge : coverage.edges) {
     edge.key = in.word("an edge");
     edge.buckets = in.byte("hit counts");
     if (edge.buckets == 0) {
       throw TraceError("an edge was never seen");
     }
+    edge.rules = in.word("the rules of an edge");
+    edge.sighting = read_sighting(in, runs);
   }
-  coverage.features.resize(in.count("features", kFeatureBytes));
-  for (std::uint64_t& feature : coverage.features) {
-    feature = in.word("a feature");
-  }
-  if (coverage.edges.size() > CoverageMap::kEdgesMax || coverage.features.size() > CoverageMap::kFeaturesMax) {
-    throw TraceError("there are more edges or features than a session can hold");
+  coverage.runs = in.number("runs", runs);
+  coverage.runs_sampled = in.number("sampled runs", coverage.runs);
+  if (coverage.edges.size() > CoverageMap::kEdgesMax) {
+    throw TraceError("there are more edges than a session can hold");
   }
   return coverage;
 }
@@ -410,6 +354,15 @@ Rng::State read_rng(ByteReader& in) {
   return state;
 }
 
+// Leaves out what counts by the numbers of rules, faults and bundles.
+void forget_rules(SessionState& session) {
+  session.swarm = {};
+  session.features.entries.clear();
+  for (CoverageState::Edge& edge : session.coverage.edges) {
+    edge.rules = 0;
+  }
+}
+
 }  // namespace
 
 std::string encode_state(const MachineNames& names, const SessionState& session, std::span<const Tape> tapes) {
@@ -429,7 +382,11 @@ std::string encode_state(const MachineNames& names, const SessionState& session,
     write_checkpoint(out, checkpoint);
   }
   write_swarm(out, session.swarm);
+  write_kinds(out, session.runs_by_kind);
   write_coverage(out, session.coverage);
+  write_features(out, session.features);
+  write_values(out, session.values);
+  write_operand_search(out, session.operands);
   out.number(tapes.size());
   for (const Tape& tape : tapes) {
     write_tape(out, tape);
@@ -451,7 +408,11 @@ LoadedState decode_state(std::string_view bytes, const MachineNames& now) {
   loaded.session.checkpoints_saved = in.number("checkpoints saved");
   read_checkpoints(in, renaming, loaded);
   loaded.session.swarm = read_swarm(in, then.rules.size(), then.faults.size());
-  loaded.session.coverage = read_coverage(in);
+  loaded.session.runs_by_kind = read_kinds(in);
+  loaded.session.coverage = read_coverage(in, loaded.session.runs);
+  loaded.session.features = read_features(in, loaded.session.runs);
+  loaded.session.values = read_values(in);
+  loaded.session.operands = read_operand_search(in, renaming);
   loaded.tapes.resize(in.count("tapes", 1));
   loaded.tapes_in_file += loaded.tapes.size();
   for (std::optional<Tape>& tape : loaded.tapes) {
@@ -460,8 +421,7 @@ LoadedState decode_state(std::string_view bytes, const MachineNames& now) {
   }
   in.check_end();
   if (loaded.machine_changed) {
-    loaded.session.swarm = {};
-    loaded.session.coverage.features.clear();
+    forget_rules(loaded.session);
   }
   return loaded;
 }

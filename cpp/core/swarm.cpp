@@ -51,8 +51,13 @@ Swarm::Swarm(std::size_t rule_count, std::size_t fault_count) : rule_count_(rule
   ORDEAL_CHECK(rule_count > 0, "a swarm needs a rule");
 }
 
-std::size_t Swarm::draw(Rng& rng) {
-  const SwarmSource source = draw_source(rng);
+std::size_t Swarm::draw(Rng& rng) { return draw(rng, draw_source(rng)); }
+
+std::size_t Swarm::draw(Rng& rng, SwarmSource source) {
+  if ((source == SwarmSource::kDirected && rules_near_gaps_.empty()) ||
+      (source == SwarmSource::kEnergy && history_.empty())) {
+    source = SwarmSource::kCoinFlip;
+  }
   const std::size_t index =
       source == SwarmSource::kEnergy ? pick_weighted(rng, energies_) : remember(draw_configuration(rng, source));
   history_[index].source = source;

@@ -73,11 +73,15 @@ class Swarm {
   // The index of a configuration in the history. Each draw is reported once; until then the index stays valid, after
   // that the slot may go to a new configuration. At most kHistoryMax draws may wait for their report.
   std::size_t draw(Rng& rng);
+  // The same from one source, which is no matter of chance then. Where it has nothing to draw from, a coin flip.
+  std::size_t draw(Rng& rng, SwarmSource source);
   void report(std::size_t index, std::uint32_t new_edges);
 
   // One flag per rule: it came near code that has not run. No flag set means that there is nothing to lean to.
   void set_directed(std::vector<bool> rules_near_gaps);
 
+  // Whether there are rules to lean to.
+  [[nodiscard]] bool is_directed() const noexcept { return !rules_near_gaps_.empty(); }
   [[nodiscard]] const SwarmConfiguration& configuration(std::size_t index) const;
   // The source of the latest draw of that configuration.
   [[nodiscard]] SwarmSource source(std::size_t index) const;

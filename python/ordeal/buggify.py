@@ -46,6 +46,7 @@ class _ThreadState(threading.local):
     def __init__(self) -> None:
         self.probability: float | None = None
         self.decisions: Decisions | None = None
+        self.is_counted = False  # among the active ones, whatever its probability
         self.generator = _native.Rng(0, "buggify")
 
 
@@ -120,6 +121,22 @@ def activated(probability: float = DEFAULT_PROBABILITY, *, seed: int | None = No
         _set_probability(probability_before)
 
 
+@contextmanager
+def many_runs() -> Iterator[None]:
+    """Have this thread be counted as active all the while, so that entering and leaving runs costs less."""
+    if _state.is_counted:
+        yield
+        return
+    # One that is active already is counted; that goes to what this does.
+    _count(_state.probability is None)
+    _state.is_counted = True
+    try:
+        yield
+    finally:
+        _state.is_counted = False
+        _count(-(_state.probability is None))
+
+
 def enter_run(decisions: Decisions, probability: float | None) -> tuple[float | None, Decisions | None]:
     """Take the decisions of this thread from ``decisions``; what is returned is for ``leave_run``."""
     before = (_state.probability, _state.decisions)
@@ -135,14 +152,18 @@ def leave_run(before: tuple[float | None, Decisions | None]) -> None:
 
 
 def _set_probability(probability: float | None) -> None:
-    global _active_threads  # noqa: PLW0603 - how many threads are active is a fact about the process
     change = (probability is not None) - (_state.probability is not None)
     _state.probability = probability
-    if change:
-        # A thread that ends without deactivating stays counted: then points cost what active ones do, and no more.
-        with _count_lock:
-            _active_threads += change
-            _power.on = _active_threads > 0
+    # A thread that ends without deactivating stays counted: then points cost what active ones do, and no more.
+    if change and not _state.is_counted:
+        _count(change)
+
+
+def _count(change: int) -> None:
+    global _active_threads  # noqa: PLW0603 - how many threads are active is a fact about the process
+    with _count_lock:
+        _active_threads += change
+        _power.on = _active_threads > 0
 
 
 def _decide(probability: float, *, is_point: bool = True) -> bool:

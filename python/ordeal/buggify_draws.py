@@ -9,7 +9,7 @@ from hypothesis import currently_in_test_context
 from hypothesis.control import current_build_context
 
 if TYPE_CHECKING:
-    from ordeal._native import ChoiceSource, ChoiceValue
+    from ordeal._native import ChoiceSource, ChoiceValue, StepLoop
 
 #: The name of the argument that they are recorded under. No argument of a rule can have it.
 BUGGIFY_ARGUMENT = "(buggify)"
@@ -27,21 +27,37 @@ class BuggifyDraws:
 
     A replay takes what was recorded for the step, and no point beyond that acts. In a live run none does without
     ``points_act``; what faults draw is for their own switches to say.
+
+    Attributes:
+        in_step: whether a step is under way, as the driver says. A step loop, ``loop``, says so itself.
+        drawn: the decisions of the step that is under way.
     """
 
-    __slots__ = ("_argument", "_drawn", "_points_act", "_recorded", "_source", "in_step")
+    __slots__ = ("_argument", "_points_act", "_recorded", "_source", "drawn", "in_step", "loop")
 
     def __init__(self, source: ChoiceSource, argument: int, *, points_act: bool = True) -> None:
         self.in_step = False
         self._points_act = points_act
         self._source = source
         self._argument = argument
-        self._drawn: list[bool] = []
+        self.drawn: list[bool] = []
+        self.loop: StepLoop | None = None
         self._recorded: Iterator[ChoiceValue] | None = None
+
+    def renew(self, source: ChoiceSource, *, points_act: bool) -> None:
+        """Be as new for another run."""
+        self._source = source
+        self._points_act = points_act
+        self._recorded = None
+        self.in_step = False
+        self.drawn.clear()
 
     def decide(self, probability: float, *, is_point: bool = True) -> bool:
         """Whether the point, or the effect of a fault, acts: with ``probability`` when the run is no replay."""
-        if not self.in_step or len(self._drawn) >= DECISIONS_PER_STEP_MAX:
+        if (
+            not (self.in_step or (self.loop is not None and self.loop.in_step))
+            or len(self.drawn) >= DECISIONS_PER_STEP_MAX
+        ):
             return False
         source = self._source
         if source.live:
@@ -52,24 +68,24 @@ class BuggifyDraws:
             if self._recorded is None:
                 self._recorded = iter(source.recorded_for(self._argument))
             acts = next(self._recorded, False) is True
-        self._drawn.append(acts)
+        self.drawn.append(acts)
         return acts
 
     def end_step(self) -> None:
         """Write the decisions of the step to the tape. Without any, its tape is as if there were no buggify."""
         self.in_step = False
         self._recorded = None
-        if not self._drawn:
+        if not self.drawn:
             return
         source = self._source
         source.begin_argument(self._argument)
-        for acts in self._drawn:
+        for acts in self.drawn:
             if source.live:
                 source.put(acts)
             else:
                 # Comes to the same decision, and the source learns that it could be False and which were missing.
                 source.boolean(0.5)
-        self._drawn.clear()
+        self.drawn.clear()
 
 
 def decide_in_test(probability: float) -> bool | None:

@@ -18,7 +18,13 @@ from ordeal.reporting import one_line
 DEFAULT_PATH = "ordeal.toml"
 
 CheckpointStrategy = Literal["energy", "uniform", "recent"]
+CheckpointKind = Literal["auto", "copy", "replay", "fork"]
+TracingOfComparisons = Literal["auto", "off"]
+SwarmPolicy = Literal["classic", "adaptive"]
 ReportFormat = Literal["text", "json", "both"]
+
+#: Who decides what kind of run comes next, where nobody says it.
+DEFAULT_SWARM_POLICY: SwarmPolicy = "classic"
 
 RNG_SEED_MAX = 2**64 - 1
 WORKERS_MAX = 4096
@@ -110,6 +116,7 @@ _Switch = Annotated[bool, _Check("a boolean", "true", _boolean)]
 _Probability = Annotated[float, _Check("a number from 0 to 1", "0.4", _number(lambda number: 0 <= number <= 1))]
 _Steps = Annotated[int, _Check("a whole number from 1 to 10000", "50", _integer(1, STEPS_MAX))]
 _Runs = Annotated[int, _Check("a whole number, 1 or more", "1000", _integer(1))]
+_Patience = Annotated[int, _Check("a whole number, 0 or more", "5000", _integer(0))]
 _Checkpoints = Annotated[int, _Check("a whole number from 0 to 65536", "256", _integer(0, CHECKPOINTS_MAX))]
 _Workers = Annotated[int, _Check("a whole number from 0 (all cores) to 4096", "2", _integer(0, WORKERS_MAX))]
 _RngSeed = Annotated[int, _Check("a whole number from 0 to 2**64 - 1", "42", _integer(0, RNG_SEED_MAX))]
@@ -123,6 +130,12 @@ _Strategy = Annotated[
     CheckpointStrategy,
     _Check('one of "energy", "uniform", "recent"', '"energy"', _one_of("energy", "uniform", "recent")),
 ]
+_Kind = Annotated[
+    CheckpointKind,
+    _Check('one of "auto", "copy", "replay", "fork"', '"auto"', _one_of("auto", "copy", "replay", "fork")),
+]
+_Tracing = Annotated[TracingOfComparisons, _Check('one of "auto", "off"', '"auto"', _one_of("auto", "off"))]
+_Policy = Annotated[SwarmPolicy, _Check('one of "classic", "adaptive"', '"adaptive"', _one_of("classic", "adaptive"))]
 _ClassPath = Annotated[
     str, _Check('a class path "module.path:ClassName"', '"tests.test_chaos:MyServiceChaos"', _class_path)
 ]
@@ -140,21 +153,26 @@ class ExplorerConfig:
     """The section ``[explorer]``: how to search. Times are in seconds.
 
     ``max_runs`` is ``None`` for no limit, ``workers`` 0 for all cores, and ``rule_timeout`` ``None`` for what the class
-    says.
+    says. ``checkpoint_prob`` and ``rule_swarm`` are ``None`` for what ``swarm_policy`` decides.
     """
 
     target_modules: _Modules = ()
     max_time: _Budget = 60.0
     max_runs: _Runs | None = None
+    patience: _Patience = 0
     seed: _RngSeed = 42
     max_checkpoints: _Checkpoints = 256
-    checkpoint_prob: _Probability = 0.4
+    checkpoint_prob: _Probability | None = None
     checkpoint_strategy: _Strategy = "energy"
+    checkpoint_kind: _Kind = "auto"
     steps_per_run: _Steps = 50
     fault_toggle_prob: _Probability = 0.3
     buggify_prob: _Probability = 0.1
+    value_reuse_prob: _Probability = 0.1
+    comparison_tracing: _Tracing = "auto"
     workers: _Workers = 0
-    rule_swarm: _Switch = False
+    rule_swarm: _Switch | None = None
+    swarm_policy: _Policy = DEFAULT_SWARM_POLICY
     share_edges: _Switch = True
     share_checkpoints: _Switch = True
     rule_timeout: _RuleTimeout | None = None

@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
+import itertools
 import math
+from array import array
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ordeal._native import ChoiceSource
 
 INT64_MIN, INT64_MAX = -(2**63), 2**63 - 1
-KIND_INTEGER, KIND_STRING, KIND_BYTES = 1, 3, 4
+KIND_INTEGER = 1
+#: Integers this far from zero at most are drawn by the core.
+WIDE_MAX = 2**125
+#: Ranges up to here are drawn uniformly whatever they are.
+UNIFORM_RANGE = 127
+#: What Hypothesis says where a text has no greatest size; a greater one means the same.
+SIZE_MAX = 10**10
+
+#: Where a set of characters keeps what the core is told of it.
+_PACKED = "_ordeal_packed"
 
 
 class TapeDraws:
@@ -33,6 +44,10 @@ class TapeDraws:
         """An integer; without a bound it is mostly small and seldom above 128 bits."""
         source = self._source
         if min_value is not None and max_value is not None and min_value >= INT64_MIN and max_value <= INT64_MAX:
+            shrink_towards = _nearest(shrink_towards, min_value, max_value)
+            if weights is None and min_value == 0 == shrink_towards and max_value > UNIFORM_RANGE:
+                # A place in a large collection, or a part of a time: none is worth more than another.
+                return source.position(max_value + 1)
             if weights is None or not source.live:
                 return source.integer(min_value, max_value, shrink_towards)
             return self._weighted(weights, min_value, max_value, shrink_towards)
@@ -53,35 +68,40 @@ class TapeDraws:
 
     def _huge_integer(self, low: int | None, high: int | None, toward: int) -> int:
         source = self._source
-        if source.live:
-            value = self._draw_huge(low, high, toward)
-        else:
-            simplest = _nearest(toward, low, high)
+        if all(bound is None or is_int64(bound) for bound in (low, high)) and is_int64(toward):
+            return int(source.open_integer(low, high, toward))
+        if low is not None and high is not None and -WIDE_MAX <= low and high <= WIDE_MAX:
+            return int(source.wide_integer(low, high, _nearest(toward, low, high)))
+        value = self._boundless(low, high, toward)
+        source.put(value)
+        return value
+
+    def _boundless(self, low: int | None, high: int | None, toward: int) -> int:
+        """An integer whose bounds are beyond 128 bits, or beyond 64 with one missing."""
+        source = self._source
+        simplest = _nearest(toward, low, high)
+        if not source.live:
             source.note_integer(
                 INT64_MIN if low is None else _nearest(low, INT64_MIN, INT64_MAX),
                 INT64_MAX if high is None else _nearest(high, INT64_MIN, INT64_MAX),
                 _nearest(simplest, INT64_MIN, INT64_MAX),
             )
-            recorded = source.recorded(KIND_INTEGER)
-            if isinstance(recorded, int) and _inside(recorded, low, high):
-                value = recorded
-            else:
-                if recorded is not None:
-                    source.misalign()
-                value = _nearest(recorded, low, high) if isinstance(recorded, int) else simplest
-        source.put(value)
-        return value
+        given = source.recorded(KIND_INTEGER)
+        if isinstance(given, int) and _inside(given, low, high):
+            return given
+        if given is not None:
+            source.misalign()
+        if source.live:
+            return self._draw_boundless(low, high)
+        return _nearest(given, low, high) if isinstance(given, int) else simplest
 
-    def _draw_huge(self, low: int | None, high: int | None, toward: int) -> int:
+    def _draw_boundless(self, low: int | None, high: int | None) -> int:
+        """A random magnitude above the nearer bound, else bits of the range of a random length."""
         source = self._source
-        if (low is None or is_int64(low)) and (high is None or is_int64(high)) and is_int64(toward):
-            return int(source.raw_unbounded_integer(low, high, toward))
-        # Bounds beyond 64 bits: a random magnitude above the nearer bound, else uniform bits of the range.
         if low is not None and high is not None:
             span = high - low
-            words = span.bit_length() // 64 + 2
             bits = 0
-            for _ in range(words):
+            for _ in range(span.bit_length() // 64 + 2):
                 bits = (bits << 64) | source.raw_bits()
             size = source.raw_below(span.bit_length() + 1)
             value = bits % (min(span, (1 << size) - 1) + 1)
@@ -100,61 +120,13 @@ class TapeDraws:
         """A float within the bounds, zero or of at least the smallest magnitude."""
         return self._source.real(min_value, max_value, allow_nan, smallest_nonzero_magnitude)
 
-    def draw_string(self, intervals: Any, *, min_size: int = 0, max_size: int = 10**10) -> str:
+    def draw_string(self, intervals: Any, *, min_size: int = 0, max_size: int = SIZE_MAX) -> str:
         """A string over the alphabet ``intervals``, a set of code points."""
-        source = self._source
-        recorded = source.recorded(KIND_STRING)
-        if not source.live:
-            value = self._replay_string(recorded, intervals, min_size, max_size)
-        elif isinstance(recorded, str) and min_size <= len(recorded) <= max_size and _is_over(recorded, intervals):
-            value = recorded
-        else:
-            value = self._live_string(recorded, intervals, min_size, max_size)
-        source.put(value)
-        return value
+        return str(self._source.text(_packed(intervals), min_size, min(max_size, SIZE_MAX)))
 
-    def _live_string(self, recorded: Any, intervals: Any, min_size: int, max_size: int) -> str:
-        source = self._source
-        if recorded is not None:
-            source.misalign()
-        alphabet = len(intervals)
-        if alphabet == 0:
-            return ""
-        size = source.raw_size(min_size, max_size, _average_size(min_size, max_size))
-        return "".join([intervals.char_in_shrink_order(source.raw_alphabet_index(alphabet)) for _ in range(size)])
-
-    def _replay_string(self, recorded: Any, intervals: Any, min_size: int, max_size: int) -> str:
-        """What was recorded, as far as it fits: other characters become the simplest, then it is cut or padded."""
-        if len(intervals) == 0:
-            simplest, max_size = "", 0
-        else:
-            simplest = intervals.char_in_shrink_order(0)
-            self._source.note_text(min_size, max_size, ord(simplest))
-        if not isinstance(recorded, str):
-            return simplest * min_size
-        value = "".join([c if ord(c) in intervals else simplest for c in recorded])
-        value = value[:max_size] + simplest * (min_size - len(value))
-        if value != recorded:
-            self._source.misalign()
-        return value
-
-    def draw_bytes(self, min_size: int = 0, max_size: int = 10**10) -> bytes:
+    def draw_bytes(self, min_size: int = 0, max_size: int = SIZE_MAX) -> bytes:
         """Bytes."""
-        source = self._source
-        recorded = source.recorded(KIND_BYTES)
-        if not source.live:
-            source.note_text(min_size, max_size, ord("0"))
-            value = recorded[:max_size].ljust(min_size, b"\0") if isinstance(recorded, bytes) else bytes(min_size)
-            if isinstance(recorded, bytes) and value != recorded:
-                source.misalign()
-        elif isinstance(recorded, bytes) and min_size <= len(recorded) <= max_size:
-            value = recorded
-        else:
-            if recorded is not None:
-                source.misalign()
-            value = source.raw_bytes(min_size, max_size)
-        source.put(value)
-        return value
+        return bytes(self._source.bytes(min_size, min(max_size, SIZE_MAX)))
 
 
 def is_int64(value: int) -> bool:
@@ -162,8 +134,12 @@ def is_int64(value: int) -> bool:
     return INT64_MIN <= value <= INT64_MAX
 
 
-def _is_over(text: str, intervals: Any) -> bool:
-    return all(ord(c) in intervals for c in text)
+def _packed(intervals: Any) -> bytes:
+    """The ends of the intervals, as the core reads them; kept with the set, which a strategy has for good."""
+    packed: bytes | None = intervals.__dict__.get(_PACKED)
+    if packed is None:
+        packed = intervals.__dict__[_PACKED] = array("I", itertools.chain.from_iterable(intervals.intervals)).tobytes()
+    return packed
 
 
 def _inside(value: int, low: int | None, high: int | None) -> bool:
@@ -174,7 +150,3 @@ def _nearest(value: int, low: int | None, high: int | None) -> int:
     if low is not None and value < low:
         return low
     return high if high is not None and value > high else value
-
-
-def _average_size(low: int, high: int) -> float:
-    return min(max(low * 2, low + 5), 0.5 * (low + high))

@@ -1,11 +1,13 @@
-"""Runs a machine step by step as a script says: the plain Python driver, readable and the reference for any other."""
+"""Runs a machine step by step as a script says: in plain Python, which is the reference, or by the step loop in C++."""
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
 from hypothesis.errors import FailedHealthCheck, InvalidDefinition
 from hypothesis.stateful import RuleBasedStateMachine
@@ -21,20 +23,22 @@ from ordeal._hypothesis import (
     holds,
     initialized,
     is_initializing,
+    make_loop,
     may_initialize,
     may_run,
     resolve,
     skip_types,
 )
+from ordeal._native import Replay, Session
 from ordeal.buggify import DEFAULT_PROBABILITY
 from ordeal.chaos import ChaosTest, overrides
 from ordeal.errors import MachineError, OrdealError
 from ordeal.faults import Fault
 from ordeal.rule_timeout import RuleLoop, timeout_error
-from ordeal.watchdog import Watchdog
+from ordeal.watchdog import OutOfTime, Watchdog
 
 if TYPE_CHECKING:
-    from ordeal._native import ChoiceSource
+    from ordeal._native import ChoiceSource, StepLoop
 
 RULE, INITIALIZE, FAULT_ON, FAULT_OFF, END, STUCK = range(6)
 BODY = 0
@@ -55,11 +59,54 @@ class Script(Protocol):
         """The rule given last cannot run now."""
 
 
+class TimedReplay:
+    """A replay that ends when time is up, between steps; within one the watchdog does."""
+
+    def __init__(self, replay: Replay, deadline: float) -> None:
+        self.replay = replay
+        self.deadline = deadline
+        self.source = replay.source
+        self.reject = replay.reject
+        self._next = replay.next
+
+    def next(self) -> int:
+        """The next step of the replay.
+
+        Raises:
+            OutOfTime: there is no time for it.
+        """
+        if time.monotonic() >= self.deadline:
+            raise OutOfTime
+        return self._next()
+
+
 class Learner(Protocol):
-    """What is told of every step that ended well; only a live run has one."""
+    """What is told of every step that ended well; only a live run has one.
+
+    The step loop tells the session itself of a step, and the learner only where that brought news. It leaves both to
+    ``step_done`` in runs with ``learns_each_step``, and while ``nearer`` holds something.
+    """
+
+    @property
+    def learns_each_step(self) -> bool:
+        """Whether each step of this run has more to tell than what it brought."""
+
+    @property
+    def nearer(self) -> dict[str, None]:
+        """The properties that came nearer and have not been looked at; always the same object."""
 
     def step_done(self, run: RunContext, code: int, state_hash: int) -> None:
         """The step ``code`` and the invariants after it have run."""
+
+    def news(self, run: RunContext) -> None:
+        """The latest step brought something new."""
+
+    def run_done(self, run: RunContext) -> None:
+        """The run ended well, and so did its teardown."""
+
+
+#: What the step loop can follow.
+_NATIVE_SCRIPTS = (Session, Replay, TimedReplay)
 
 
 class Observer(Protocol):
@@ -108,7 +155,12 @@ class Driver:
     ``factory`` makes a fresh machine. ``faults`` are those of the class, in the order of the definition.
     ``buggify_prob`` is the probability that a point of buggify acts where it does not say another. With 0 only those of
     a replay act, as they are recorded, and with None not even they.
+
+    Attributes:
+        in_cpp: whether the step loop in C++ runs what it can run. An observer and subclasses see each step in Python.
     """
+
+    in_cpp = True
 
     def __init__(
         self,
@@ -127,6 +179,7 @@ class Driver:
         self._loop = RuleLoop()
         self._due_while_initializing = tuple(i for i in definition.invariants if i.check_during_init)
         self._hashes_state = issubclass(definition.cls, ChaosTest) and overrides(definition.cls, "state_hash")
+        self._native: tuple[StepLoop, RunContext] | None = None
 
     def execute(
         self,
@@ -147,10 +200,16 @@ class Driver:
             hypothesis.errors.InvalidDefinition: no rule can run in a state that was reached.
         """
         outcome = Outcome(Status.DONE, 0)
-        run = RunContext(script.source, len(self.definition.argument_names) - 1, self.buggify_prob)
+        plain = self.in_cpp and type(self) is Driver and observer is None
+        if plain and isinstance(script, Session if learner is not None else _NATIVE_SCRIPTS):
+            run = self._renewed(script)
+        else:
+            run = RunContext(script.source, len(self.definition.argument_names) - 1, self.buggify_prob)
         try:
             with run:
                 self._run(run, script, restore, learner, observer, outcome)
+            if learner is not None:
+                learner.run_done(run)
         except (InvalidDefinition, OrdealError):
             raise
         except skip_types():
@@ -191,14 +250,41 @@ class Driver:
         if observer is not None:
             observer.started(machine)
         try:
-            if restore is None:
-                self._check_invariants(machine)
-            self._steps(run, machine, script, learner, observer, outcome)
+            if run.loop is not None:
+                self._loop_steps(run.loop, run, script, learner, outcome, fresh=restore is None)
+            else:
+                if restore is None:
+                    self._check_invariants(machine)
+                self._steps(run, machine, script, learner, observer, outcome)
         finally:
             run.buggify.end_step()
             self._current_rule = "teardown"
             watchdog.step += 1
             machine.teardown()
+
+    def _renewed(self, script: Script) -> RunContext:
+        """The context of a run by the step loop. The runs of a driver come one after the other, so one will do."""
+        if self._native is None:
+            run = RunContext(script.source, len(self.definition.argument_names) - 1)
+            run.loop = run.buggify.loop = make_loop(self.definition, self.faults, hashes_state=self._hashes_state)
+            self.watchdog.taken = run.loop.taken
+            self._native = run.loop, run
+        _, run = self._native
+        run.renew(script.source, self.buggify_prob)
+        return run
+
+    def _loop_steps(
+        self, loop: StepLoop, run: RunContext, script: Any, learner: Learner | None, outcome: Outcome, *, fresh: bool
+    ) -> None:
+        """Have the step loop do what ``_steps`` does, after a fresh machine's invariants."""
+        replay, deadline = (script.replay, script.deadline) if type(script) is TimedReplay else (script, math.inf)
+        if not fresh and run.length > LENGTH_MAX:
+            return
+        try:
+            if loop.run(replay, run, run.machine, self, learner, fresh, deadline):
+                outcome.stuck = self._stuck_message(run.machine)
+        finally:
+            outcome.steps = loop.begun
 
     def _steps(
         self,
@@ -210,8 +296,8 @@ class Driver:
         outcome: Outcome,
     ) -> None:
         rules, initializers = self.definition.rules, self.definition.initializers
-        watchdog, data, buggify = self.watchdog, run.data, run.buggify
-        while data.length <= LENGTH_MAX:
+        watchdog, buggify = self.watchdog, run.buggify
+        while run.length <= LENGTH_MAX:
             code = self.next_step(script, run)
             kind = code & 7
             watchdog.step += 1
@@ -243,7 +329,7 @@ class Driver:
             self._check_invariants(machine)
             buggify.end_step()
             if learner is not None:
-                learner.step_done(run, code, self._state_hash(machine) if self._hashes_state else 0)
+                learner.step_done(run, code, self.state_hash(machine) if self._hashes_state else 0)
 
     def next_step(self, script: Script, run: RunContext) -> int:
         """What the script wants next, packed: kind in the low three bits, index above."""
@@ -273,20 +359,18 @@ class Driver:
             initialized(machine, rule)
         result = rule.function(machine, **values)
         if rule.is_coroutine:
-            result = self._await(result, machine)
+            result = self.await_result(result, machine)
         names: list[list[str]] = []
         if rule.targets:
             names = add_to_bundles(machine, rule, result)
             if not run.source.live:
                 run.made(names)
         elif result is not None:
-            raise FailedHealthCheck(
-                f"rule {rule.name} has no target bundle but returned {result!r}; return None or give it a target"
-            )
+            self.refuse_result(rule.name, result)
         if observer is not None:
             observer.rule_done(rule, result, names)
 
-    def _await(self, coroutine: Any, machine: RuleBasedStateMachine) -> Any:
+    def await_result(self, coroutine: Any, machine: RuleBasedStateMachine) -> Any:
         """Run a coroutine rule on the event loop of its machine; one that has none gets the driver's for the run."""
         if isinstance(machine, ChaosTest):
             return machine.run_coroutine(coroutine)
@@ -320,16 +404,35 @@ class Driver:
             self._current_rule = invariant.name
             result: object = invariant.function(machine)  # type: ignore[func-returns-value]
             if result is not None:
-                raise FailedHealthCheck(f"invariant {invariant.name} returned {result!r}; an invariant returns None")
+                self.refuse_check(invariant.name, result)
 
-    def _state_hash(self, machine: RuleBasedStateMachine) -> int:
+    def refuse_result(self, rule: str, result: object) -> NoReturn:
+        """Fail for what a rule without a target returned."""
+        raise FailedHealthCheck(
+            f"rule {rule} has no target bundle but returned {result!r}; return None or give it a target"
+        )
+
+    def refuse_check(self, invariant: str, result: object) -> NoReturn:
+        """Fail for what an invariant returned."""
+        raise FailedHealthCheck(f"invariant {invariant} returned {result!r}; an invariant returns None")
+
+    def out_of_time(self) -> NoReturn:
+        """End a replay whose time is up."""
+        raise OutOfTime
+
+    def state_hash(self, machine: RuleBasedStateMachine) -> int:
+        """What the machine's hook says of its state."""
         value: object = machine.state_hash()  # type: ignore[attr-defined]
         if not isinstance(value, int):
-            raise MachineError(
-                f"{self.definition.cls.__name__}.state_hash() returned {value!r}, which is not an int",
-                hint="return an int computed from the state, or 0 for none",
-            )
+            self.refuse_hash(value)
         return value & HASH_MASK
+
+    def refuse_hash(self, value: object) -> NoReturn:
+        """Fail for what the machine's hook says of its state."""
+        raise MachineError(
+            f"{self.definition.cls.__name__}.state_hash() returned {value!r}, which is not an int",
+            hint="return an int computed from the state, or 0 for none",
+        )
 
     def _faults_off(self) -> None:
         for fault in self.faults:
@@ -337,7 +440,8 @@ class Driver:
                 fault.deactivate()
 
     def _timed_out(self) -> BaseException:
-        return timeout_error(self._current_rule, self.rule_timeout)
+        in_loop = self._native[0].current if self._native is not None else None
+        return timeout_error(in_loop or self._current_rule, self.rule_timeout)
 
     def _stuck_message(self, machine: RuleBasedStateMachine) -> str:
         names = ", ".join(rule.name for rule in self.definition.rules)

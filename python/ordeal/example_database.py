@@ -7,15 +7,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-import hypothesis
-from hypothesis import Phase, Verbosity, reproduce_failure, settings
-from hypothesis.core import encode_failure
+from hypothesis import Phase, Verbosity, settings
 from hypothesis.database import ExampleDatabase, InMemoryExampleDatabase, choices_to_bytes
 from hypothesis.errors import DidNotReproduce, HypothesisException
-from hypothesis.stateful import RuleBasedStateMachine, get_state_machine_test
+from hypothesis.stateful import RuleBasedStateMachine
 
 from ordeal import _native
-from ordeal._hypothesis import GlobalRandoms, database_key, failure_types, skip_types
+from ordeal._hypothesis import GlobalRandoms, database_key, failure_types, reproducing_test, skip_types
 from ordeal.bucket import Bucketer
 from ordeal.buggify_draws import BUGGIFY_ARGUMENT
 from ordeal.chaos import ChaosTest
@@ -163,8 +161,7 @@ def _explained() -> Iterator[None]:
 def _run_in_hypothesis(cls: type[RuleBasedStateMachine], choices: tuple[Any, ...]) -> BaseException | None:
     """What ``cls.TestCase`` fails with on ``choices``, run unseen; None when it passes or asks for other choices."""
     unseen = settings(cls.TestCase.settings, verbosity=Verbosity.quiet)
-    reproduced = reproduce_failure(hypothesis.__version__, encode_failure(choices))
-    test = reproduced(get_state_machine_test(cls, settings=unseen))
+    test = reproducing_test(cls, choices, unseen)
     try:
         test()
     except DidNotReproduce:

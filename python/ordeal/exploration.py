@@ -3,36 +3,40 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from pathlib import Path
 
 from hypothesis.stateful import RuleBasedStateMachine
 
 from ordeal import _native
-from ordeal._hypothesis import GlobalRandoms, RunContext
+from ordeal._hypothesis import GlobalRandoms, RunContext, given_up
 from ordeal.bucket import Bucketer
+from ordeal.buggify import many_runs
+from ordeal.checkpoints import Checkpoints
 from ordeal.class_seeds import ClassSeeds
-from ordeal.driver import RULE, Driver, Outcome, Status
+from ordeal.driver import INITIALIZE, RULE, Driver, Outcome, Status
 from ordeal.errors import MachineError, OrdealError, TargetError
 from ordeal.example_database import save_to_database
 from ordeal.findings import Finding, Findings, Verdict
+from ordeal.forked_state import Ending, Seen, Surroundings
 from ordeal.fresh_process import FreshProcess, confirm_fresh
 from ordeal.gaps import Gaps, find_gaps
 from ordeal.machine import is_importable
+from ordeal.observations import Observations
 from ordeal.path_shrinking import shrink_paths
 from ordeal.property_watch import PropertyWatch
 from ordeal.recorder import RunRecorder
 from ordeal.replayer import Replayer, ShrinkProgress
 from ordeal.reporting import swarm_text
-from ordeal.result import ExplorationResult, Failure, ProgressSnapshot, ShrinkSnapshot, StoppedReason
-from ordeal.saver import Learnt, Saver
-from ordeal.snapshot import Snapshot, SnapshotError, Snapshots
+from ordeal.result import Discovery, ExplorationResult, Failure, ProgressSnapshot, ShrinkSnapshot, StoppedReason
+from ordeal.saver import Learnt, Saver, error_of_elsewhere
+from ordeal.settings import Settings, Tally
+from ordeal.snapshot import Snapshot, Snapshots
 from ordeal.swarm import plan_of
 from ordeal.targets import Target
 from ordeal.trace_file import Trace
 from ordeal.tracer import Origin, TraceMaker
+from ordeal.value_sources import ValueSources
 
 #: The first runs count every event, to learn what the targets look like before a level is chosen.
 WARM_UP_RUNS = 20
@@ -42,61 +46,11 @@ COUNTED_EVENTS_PER_STEP_MAX = 50
 FULL_RUN_PERIOD = 100
 #: How often the swarm is told which rules touch files with gaps, in runs.
 DIRECT_PERIOD = 50
+#: The same where a bandit decides how often that is used at all: looking for gaps takes as long as many runs.
+ADAPTIVE_DIRECT_PERIOD = 500
 #: Above this share of rejected runs the user is told.
 REJECTED_SHARE_MAX = 0.5
 TRACES_MAX = 10_000
-
-Progress = Callable[[ProgressSnapshot], object]
-ShrinkTold = Callable[[ShrinkSnapshot], object]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
-    """The options of one exploration, all checked."""
-
-    test_class: str
-    seed: int
-    max_checkpoints: int
-    checkpoint_prob: float
-    checkpoint_strategy: str
-    fault_toggle_prob: float
-    seed_mutation_prob: float
-    buggify_prob: float
-    steps_per_run: int
-    rule_swarm: bool
-    swarm: str
-    coverage: str
-    max_time: float
-    max_runs: int | None
-    patience: int
-    shrink: bool
-    max_shrink_time: float
-    confirm_fresh: bool
-    record_traces: bool
-    progress: Progress | None
-    shrink_progress: ShrinkTold | None
-    save_state_to: Path | None
-    resume_from: Path | None
-    corpus_dir: Path | None
-    rule_timeout: float | None
-
-
-@dataclass(slots=True)
-class Tally:
-    """What the report counts."""
-
-    runs: int = 0
-    steps: int = 0
-    rejected: int = 0
-    stuck: int = 0
-    unconfirmed: int = 0
-    barren_runs: int = 0
-    notes: list[str] = field(default_factory=list)
-
-    def note(self, text: str) -> None:
-        """Remember something that the user should know, once."""
-        if text not in self.notes:
-            self.notes.append(text)
 
 
 class Exploration:
@@ -123,14 +77,15 @@ class Exploration:
             steps_per_run=settings.steps_per_run,
             rule_swarm=settings.rule_swarm,
             swarm=settings.swarm,
+            swarm_policy=settings.swarm_policy,
             operations=plan_of(definition.cls).operations(rule.name for rule in definition.rules),
             pair_features=not targets,
+            value_reuse_prob=settings.value_reuse_prob,
         )
-        self._snapshots = Snapshots(definition.cls, driver.factory, driver.faults, self._randoms)
-        self._kept: dict[int, Snapshot] = {}
         self._returning = False  # to a checkpoint of an earlier process, which has no snapshot in this one
         self._monitor: _native.Monitor | None = None
         self._tally = Tally()
+        self._plans_given_up = len(given_up)
         if workers > 1:
             self._tally.note(f"{workers} workers were asked for; this version explores in one process.")
         self._maker = TraceMaker(
@@ -143,23 +98,39 @@ class Exploration:
         )
         self._findings = Findings(self._replayer, self._maker)
         self._watch = PropertyWatch()
+        self._observations = Observations(self._session, self._watch)
         self._learnt = Learnt(self._tally, self._findings, self._watch)
+        self._values = ValueSources(self._session, targets, self._replayer, settings.comparison_tracing == "auto")
+        self._checkpoints = self._make_checkpoints()
         self._saver = Saver(settings, driver, targets, self._session)
         self._seeds = ClassSeeds(settings.corpus_dir, settings.test_class, driver, self._findings)
         self._fresh = self._fresh_process()
+        self._ending: Ending | None = None  # of the latest run, where that was in another process
+        self._return_began = 0.0  # by time.perf_counter()
         self._has_news = False  # the run that is under way brought something new
+        self._learns_files = False  # in it, which rule touches which file
         self._started = 0.0
         self._stopped: StoppedReason = "time"
+
+    def _make_checkpoints(self) -> Checkpoints:
+        targets = [(t.name, t.path, t.is_package) for t in self._targets]
+        if targets:
+            level = "novelty" if self._settings.coverage == "novelty" else "counts"
+            self._monitor = _native.Monitor(self._coverage, targets, level=level)
+        driver = self._driver
+        around = Surroundings(driver, self._randoms, self._bucketer, self._coverage, self._monitor, self._watch)
+        snapshots = Snapshots(driver.definition.cls, driver.factory, driver.faults, self._randoms)
+        return Checkpoints(self._settings.checkpoint_kind, around, snapshots, self._learnt)
 
     def run(self) -> ExplorationResult:
         """Explore until time, runs or patience are used up or Ctrl-C is pressed, then shrink and report."""
         self._started = time.perf_counter()
         self._saver.check()
-        with self._randoms.managed(), self._driver.watchdog.watching(), self._watch.recording():
+        with self._randoms.managed(), self._driver.watchdog.watching(), self._watch.recording(), many_runs():
             try:
                 self._start_monitor()
                 self._saver.resume(self._learnt, self._monitor)
-                with self._watch.counting():
+                with self._watch.counting(), self._checkpoints.open():
                     self._stopped = self._explore()
                 # Before shrinking: a resumed exploration shrinks what it finds in the end, as one without a break does.
                 self._saver.save(self._learnt, self._monitor)
@@ -214,19 +185,24 @@ class Exploration:
         self._has_news = False
         self._tune(plan.run_id)
         self._watch.begin_run()
+        self._observations.begin_run()
         self._randoms.reseed()
-        snapshot = self._kept.get(plan.checkpoint) if plan.checkpoint else None
+        snapshot = self._checkpoints.copy_of(plan.checkpoint)
         replayed_steps = 0
+        self._ending = None
         if snapshot is not None:
-            session.restored()
-            kept = snapshot
-            outcome = self._driver.execute(session, learner=self, restore=lambda run: self._restore(kept, run))
-        elif plan.checkpoint and self._learnt.kind == "copy":
+            outcome = self._execute_from(snapshot)
+        elif self._checkpoints.is_held(plan.checkpoint):
+            outcome = self._execute_in_fork()
+        elif plan.checkpoint:
             replayed_steps = plan.prefix_steps
             outcome = self._return_and_execute()
         else:
             outcome = self._driver.execute(session, learner=self)
         session.end_run()
+        if self._monitor is not None and self._values.are_due:
+            with self._unwatched():
+                self._values.gather(self._monitor)
         tally.runs += 1
         tally.steps += max(0, outcome.steps - replayed_steps)
         edges = session.edges_in_run
@@ -235,17 +211,47 @@ class Exploration:
             tally.stuck += 1
             if outcome.steps == 0 and not plan.checkpoint:
                 raise MachineError(outcome.stuck, hint="a rule must be able to run from a fresh machine")
+        if snapshot is not None and self._checkpoints.is_check_due():
+            with self._unwatched():
+                self._checkpoints.check(snapshot, session.tape, plan.prefix_steps, outcome)
         if outcome.status is Status.REJECTED:
             tally.rejected += 1
             return
+        is_productive = edges and self._settings.record_traces and len(self._learnt.productive) < TRACES_MAX
+        if outcome.status is not Status.FAILED and not is_productive:
+            return
         origin = Origin(plan.run_id, plan.checkpoint, session.configuration(), edges, session.weights)
         if outcome.status is Status.FAILED:
-            self._failed(outcome, origin, from_copy=snapshot is not None)
-        elif edges and self._settings.record_traces and len(self._learnt.productive) < TRACES_MAX:
+            self._failed(outcome, origin, from_copy=snapshot is not None or self._ending is not None)
+        else:
             self._learnt.productive.append((origin, session.tape))
 
+    def _execute_from(self, snapshot: Snapshot) -> Outcome:
+        """Run from a copy of a state."""
+        self._session.restored()
+
+        def restore(run: RunContext) -> RuleBasedStateMachine:
+            return self._checkpoints.restore(snapshot, run, self._session.faults_on)
+
+        return self._driver.execute(self._session, learner=self, restore=restore)
+
+    def _execute_in_fork(self) -> Outcome:
+        """Run from a state that a process holds, in a process of its own."""
+        self._session.restored()
+        ending = self._checkpoints.run_held(self._session.plan.checkpoint, self._session, self)
+        if ending is None:
+            return Outcome(Status.REJECTED, 0)
+        if ending.raised:
+            # What ends an exploration is raised here as well, where it belongs.
+            with self._unwatched():
+                self._replayer.run(self._session.tape)
+            return Outcome(Status.REJECTED, ending.outcome.steps)
+        self._ending = ending
+        return ending.outcome
+
     def _return_and_execute(self) -> Outcome:
-        """Run to a checkpoint of an earlier process as unseen as restoring its snapshot would be, and on from there."""
+        """Run to a checkpoint as unseen as restoring a snapshot of it would be, and on from there."""
+        self._return_began = time.perf_counter()
         self._set_returning(True)
         try:
             return self._driver.execute(self._session, learner=self)
@@ -260,62 +266,100 @@ class Exploration:
         self._session.done(state_hash)
         if not self._session.prefix_left:
             self._set_returning(False)
-            self._take_snapshot(self._session.plan.checkpoint, run)
-
-    def _restore(self, snapshot: Snapshot, run: RunContext) -> RuleBasedStateMachine:
-        machine = self._snapshots.restore(snapshot, run)
-        for fault, on in zip(self._driver.faults, self._session.faults_on, strict=True):
-            if on:
-                fault.activate()
-        return machine
+            plan = self._session.plan
+            seconds = time.perf_counter() - self._return_began
+            self._checkpoints.returned(plan.checkpoint, run, plan.prefix_steps, seconds)
 
     def step_done(self, run: RunContext, code: int, state_hash: int) -> None:
         """The driver tells of a step that ended well; what it brought may make it a checkpoint."""
         if self._returning:
             self._step_of_return(run, state_hash)
             return
-        if self._settings.rule_swarm and self._monitor is not None and code & 7 == RULE:
+        self._learn(run, code, state_hash)
+
+    def step_seen(self, code: int, state_hash: int, seen: Seen) -> None:
+        """A run in another process tells of a step that ended well."""
+        self._take_in(seen)
+        self._learn(seen, code, state_hash)
+
+    def done_seen(self, seen: Seen) -> None:
+        """A run in another process tells that it has ended well, teardown included."""
+        self._take_in(seen)
+        self.run_done(seen)
+
+    def end_seen(self, seen: Seen) -> None:
+        """A run in another process has ended."""
+        self._take_in(seen)
+
+    def _take_in(self, seen: Seen) -> None:
+        monitor = self._monitor
+        self._coverage.add_hits(seen.hits, counted=monitor is not None and monitor.level == "counts")
+        self._watch.absorb(seen.properties)
+        if monitor is not None:
+            monitor.restore(seen.lines, list(range(len(seen.lines))), [], monitor.events + seen.ticks)
+
+    def _learn(self, run: RunContext | Seen, code: int, state_hash: int) -> None:
+        """What a step of ``run`` brought, or of a run in another process."""
+        if self._learns_files and self._monitor is not None and code & 7 == RULE:
             touched = self._monitor.take_files()
             if touched:
                 self._learnt.rule_files.setdefault(code >> 3, set()).update(touched)
+        self._observations.look(run)
+        self._tell_sizes(run, code)
         nearer = self._watch.take_nearer() if self._watch.nearer else ()
         news = self._session.done(state_hash, len(nearer)) if nearer else self._session.done(state_hash)
         if news and not self._session.replaying_prefix:
             self._has_news = True
-            self._keep(run, nearer, alone=news == len(nearer))
+            self._keep(run if isinstance(run, RunContext) else None, nearer, alone=news == len(nearer))
 
-    def _keep(self, run: RunContext, nearer: Sequence[str], *, alone: bool) -> None:
+    def _tell_sizes(self, run: RunContext | Seen, code: int) -> None:
+        """How many values the bundles hold that the step may have changed. The step loop has told it before."""
+        if code & 7 > INITIALIZE:
+            return
+        definition = self._driver.definition
+        rule = (definition.rules if code & 7 == RULE else definition.initializers)[code >> 3]
+        for number, name in rule.fills:
+            held = run.machine.bundles.get(name, ()) if isinstance(run, RunContext) else range(run.sizes.get(name, 0))
+            self._session.bundle_size(number, len(held))
+
+    def run_done(self, run: RunContext | Seen) -> None:
+        """The driver tells that a run has ended well, teardown included: what that showed is the last step's merit."""
+        self._observations.look(run)
+        nearer = self._watch.take_nearer() if self._watch.nearer else ()
+        news = self._session.finished(len(nearer))
+        if news and len(self._session.tape) and not self._session.prefix_left:
+            self._has_news = True
+            self._keep(None, nearer, alone=news == len(nearer))
+
+    @property
+    def learns_each_step(self) -> bool:
+        """Whether this run returns to a checkpoint, or which files the steps touch matters."""
+        return self._returning or self._learns_files
+
+    @property
+    def nearer(self) -> dict[str, None]:
+        """Where the names of the properties that came nearer lie until a step has ended."""
+        return self._watch.nearer
+
+    def news(self, run: RunContext) -> None:
+        """The step loop tells of a step that brought something new, and nothing else."""
+        self._has_news = True
+        self._keep(run, (), alone=False)
+
+    def _keep(self, run: RunContext | None, nearer: Sequence[str], *, alone: bool) -> None:
         """Keep the state as a checkpoint: for the properties that came ``nearer``, and when not ``alone`` for more."""
         checkpoint, evicted = self._session.keep()
         for outdone in self._watch.outdone(nearer, checkpoint if alone else 0):
             self._session.supersede(outdone, checkpoint)
         if evicted is not None:
-            self._kept.pop(evicted, None)
-        if checkpoint and evicted != checkpoint:
-            self._take_snapshot(checkpoint, run)
-
-    def _take_snapshot(self, checkpoint: int, run: RunContext) -> None:
-        if self._learnt.kind != "copy":
-            return
-        try:
-            self._kept[checkpoint] = self._snapshots.take(run)
-        except SnapshotError as error:
-            self._use_replay(f"its state cannot be copied ({error})")
-
-    def _use_replay(self, why: str) -> None:
-        self._learnt.kind = "replay"
-        self._kept.clear()
-        name = self._driver.definition.cls.__name__
-        self._tally.note(f"Checkpoints of {name} are reached by running their steps again: {why}.")
+            self._checkpoints.forget(evicted)
+        if checkpoint and evicted != checkpoint and run is not None:
+            self._checkpoints.take(checkpoint, run)
 
     # -- coverage -----------------------------------------------------------------------------------------------------
 
     def _start_monitor(self) -> None:
-        if self._targets:
-            targets = [(t.name, t.path, t.is_package) for t in self._targets]
-            self._monitor = _native.Monitor(
-                self._coverage, targets, level="novelty" if self._settings.coverage == "novelty" else "counts"
-            )
+        if self._monitor is not None:
             try:
                 self._monitor.start()
             except _native.CoreError as error:
@@ -350,8 +394,14 @@ class Exploration:
         full = run_id % FULL_RUN_PERIOD == 0
         if self._settings.coverage == "auto" and run_id == WARM_UP_RUNS + 1 and self._counting_is_costly(monitor):
             monitor.set_level("novelty")
+            self._coverage.forget_sample()  # from here on other events count, in fewer runs
         monitor.begin_run(full=full)
-        if self._settings.rule_swarm and run_id > WARM_UP_RUNS and run_id % DIRECT_PERIOD == 1:
+        by_bandit = self._settings.rule_swarm is None and self._session.learns_swarm
+        self._learns_files = self._session.learns_swarm and (full or not by_bandit)
+        if by_bandit and self._learns_files:
+            monitor.take_files()  # They are of runs before.
+        period = ADAPTIVE_DIRECT_PERIOD if by_bandit else DIRECT_PERIOD
+        if self._session.learns_swarm and run_id > WARM_UP_RUNS and run_id % period == 1:
             self._direct_swarm(monitor)
 
     def _counting_is_costly(self, monitor: _native.Monitor) -> bool:
@@ -373,17 +423,24 @@ class Exploration:
     # -- failures -----------------------------------------------------------------------------------------------------
 
     def _failed(self, outcome: Outcome, origin: Origin, *, from_copy: bool) -> None:
-        assert outcome.error is not None
-        bucket = self._bucketer.bucket(outcome.error)
-        if self._findings.count(bucket):
+        finding = self._finding(outcome, origin)
+        if self._findings.count(finding.bucket):
             return
-        finding = Finding(bucket, self._session.tape, origin, outcome.error)
+        seen_in = finding.bucket
         with self._unwatched():
             verdict = self._findings.add(finding, from_copy=from_copy)
         if verdict in (Verdict.UNFAITHFUL, Verdict.DROPPED):
             self._tally.unconfirmed += 1
         if verdict is Verdict.UNFAITHFUL and self._learnt.kind == "copy":
-            self._use_replay(f"a failure from a copy ({bucket}) did not happen from a fresh machine")
+            self._checkpoints.stop_copying(f"a failure from a copy ({seen_in}) did not happen from a fresh machine")
+
+    def _finding(self, outcome: Outcome, origin: Origin) -> Finding:
+        ending = self._ending
+        if ending is not None:
+            error = error_of_elsewhere(ending.error_type, ending.error_text)
+            return Finding(ending.bucket, self._session.tape, origin, error, error_traceback=ending.traceback)
+        assert outcome.error is not None
+        return Finding(self._bucketer.bucket(outcome.error), self._session.tape, origin, outcome.error)
 
     def _replay_seeds(self) -> None:
         with self._unwatched():
@@ -500,6 +557,8 @@ class Exploration:
             tally.note(f"{path} is no valid Python, so its coverage is not known.")
         if self._monitor is not None and self._monitor.error is not None:
             tally.note(f"Some code was not traced: {self._monitor.error}.")
+        for note in given_up[self._plans_given_up :]:
+            tally.note(note)
 
     def _result(self, failures: list[Failure], traces: list[Trace]) -> ExplorationResult:
         gaps = self._gaps()
@@ -523,6 +582,8 @@ class Exploration:
             stopped_reason=self._stopped,
             snapshot_kind=self._learnt.kind,
             swarm_summary=swarm_text(self._session.swarm_counts()) if self._settings.rule_swarm else "",
+            run_kinds=self._session.run_counts(),
+            discovery=Discovery.of(self._session.discovery(), self._coverage.edges_seen),
             rejected_runs=self._tally.rejected,
             unconfirmed=self._tally.unconfirmed,
             notes=tuple(self._tally.notes),

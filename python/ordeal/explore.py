@@ -6,15 +6,24 @@ import math
 import os
 from collections.abc import Sequence
 from pathlib import Path
+from typing import cast, get_args
 
 from hypothesis.errors import InvalidDefinition
 
 from ordeal.buggify import DEFAULT_PROBABILITY
-from ordeal.config import CHECKPOINTS_MAX, RNG_SEED_MAX, STEPS_MAX
+from ordeal.config import (
+    CHECKPOINTS_MAX,
+    DEFAULT_SWARM_POLICY,
+    RNG_SEED_MAX,
+    STEPS_MAX,
+    CheckpointKind,
+    SwarmPolicy,
+)
 from ordeal.errors import ConfigError, MachineError
-from ordeal.exploration import Exploration, Progress, Settings, ShrinkTold
+from ordeal.exploration import Exploration
 from ordeal.machine import MachineFactory, class_path, make_driver
 from ordeal.result import ExplorationResult, Failure, ProgressSnapshot
+from ordeal.settings import Progress, Settings, ShrinkTold
 from ordeal.small_scope import COUNT_MAX, Scope, SmallScope
 from ordeal.swarm import law_of
 from ordeal.targets import resolve_targets
@@ -22,6 +31,8 @@ from ordeal.targets import resolve_targets
 __all__ = ["ExplorationResult", "Explorer", "Failure", "ProgressSnapshot"]
 
 STRATEGIES = ("energy", "uniform", "recent")
+KINDS = get_args(CheckpointKind)
+POLICIES = get_args(SwarmPolicy)
 LEVELS = ("auto", "novelty", "counts")
 
 
@@ -37,20 +48,35 @@ class Explorer:
             means no coverage: novelty is then what ``state_hash`` says and which rule follows which.
         seed: integer from which every decision is drawn.
         max_checkpoints: how many checkpoints are kept; 0 for none.
-        checkpoint_prob: share of the runs that branch from a checkpoint.
+        checkpoint_prob: share of the runs that branch from a checkpoint. None means 0.4, or what the adaptive policy
+            finds best.
         checkpoint_strategy: how one is chosen: ``energy``, ``uniform`` or ``recent``.
+        checkpoint_kind: how a run gets back to its state: ``copy`` copies it, ``replay`` runs the steps to it again,
+            ``fork`` has a process hold it (Linux only). ``auto`` copies as long as copies behave as the steps that led
+            to them, and else runs the steps again, or forks where that takes long.
         fault_toggle_prob: share of the steps that switch a fault.
         record_traces: keep the traces of all runs that reached new code; ``run`` takes it too.
         workers: worker processes. This version explores in one, and says so when asked for more.
         share_edges, share_checkpoints: whether workers share what they find.
         mutation_targets: functions whose mutants are to be killed; not in this version, so None or empty.
         seed_mutation_prob: share of the rule calls, in runs that branch, whose arguments are a small change of those
-            with which the rule was last called on the way to the checkpoint. None means never.
+            with which the rule was last called on the way to the checkpoint. None means never, or what the adaptive
+            policy finds best.
         seed_mutation_respect_strategies: always true: no argument ever leaves its strategy.
         corpus_dir: folder of saved failing traces, the seeds; None for none. Those of the class are replayed before
             the first run, and the ones that fail are failures of the result. Failures that fail each time are saved
             there when they are shrunk, a file each, named by what happens: the same failure is the same file.
-        rule_swarm: draw for each run which rules and faults are on (Groce et al., "Swarm Testing", ISSTA 2012).
+        rule_swarm: draw for each run which rules and faults are on (Groce et al., "Swarm Testing", ISSTA 2012). None
+            means not to, or what the adaptive policy finds best where the class names no law.
+        swarm_policy: who decides what kind of run comes next: whether it branches, repeats or changes what led
+            somewhere, how its swarm configuration is drawn, how long it is. ``classic`` has fixed shares; ``adaptive``
+            gives more runs to the kinds that bring more that is new for the steps they take. What another argument
+            fixes stays as it says.
+        value_reuse_prob: share of the numbers of a large range, texts and bytes that are drawn again instead of anew: a
+            value from earlier in the run, a constant of the targets, one that they compared, or one that led to new
+            code. Always one that the strategy allows.
+        comparison_tracing: ``auto`` watches what the targets compare, in replays of some runs when no new code was
+            reached for a while, and makes runs that turn the comparisons. ``off`` never does.
         rule_timeout: seconds that a rule may take, 0 or less for no limit; None takes the machine's own
             ``rule_timeout``, or 30 s.
         buggify_prob: probability that a point of buggify acts where the program does not say another; with 0 none
@@ -71,8 +97,9 @@ class Explorer:
         target_modules: Sequence[str] | None = None,
         seed: int = 42,
         max_checkpoints: int = 256,
-        checkpoint_prob: float = 0.4,
+        checkpoint_prob: float | None = None,
         checkpoint_strategy: str = "energy",
+        checkpoint_kind: str = "auto",
         fault_toggle_prob: float = 0.3,
         record_traces: bool = False,
         workers: int = 1,
@@ -82,24 +109,31 @@ class Explorer:
         seed_mutation_prob: float | None = None,
         seed_mutation_respect_strategies: bool = True,
         corpus_dir: str | os.PathLike[str] | None = None,
-        rule_swarm: bool = False,
+        rule_swarm: bool | None = None,
+        swarm_policy: str = DEFAULT_SWARM_POLICY,
         rule_timeout: float | None = None,
         buggify_prob: float = DEFAULT_PROBABILITY,
         coverage: str = "auto",
+        value_reuse_prob: float = 0.1,
+        comparison_tracing: str = "auto",
     ) -> None:
         self.seed = _integer("seed", seed, 0, RNG_SEED_MAX)
         self.max_checkpoints = _integer("max_checkpoints", max_checkpoints, 0, CHECKPOINTS_MAX)
-        self.checkpoint_prob = _number("checkpoint_prob", checkpoint_prob, 0.0, 1.0)
+        self.checkpoint_prob = _share("checkpoint_prob", checkpoint_prob)
         self.checkpoint_strategy = _one_of("checkpoint_strategy", checkpoint_strategy, STRATEGIES)
+        self.checkpoint_kind = cast("CheckpointKind", _one_of("checkpoint_kind", checkpoint_kind, KINDS))
         self.fault_toggle_prob = _number("fault_toggle_prob", fault_toggle_prob, 0.0, 1.0)
-        self.seed_mutation_prob = _number("seed_mutation_prob", seed_mutation_prob or 0.0, 0.0, 1.0)
+        self.seed_mutation_prob = _share("seed_mutation_prob", seed_mutation_prob)
         self.record_traces = record_traces
         self.workers = _integer("workers", workers, 0, 65_536)
         self.share_edges = share_edges
         self.share_checkpoints = share_checkpoints
         self.corpus_dir = corpus_dir
         self.rule_swarm = rule_swarm
+        self.swarm_policy = cast("SwarmPolicy", _one_of("swarm_policy", swarm_policy, POLICIES))
         self.coverage = _one_of("coverage", coverage, LEVELS)
+        self.value_reuse_prob = _number("value_reuse_prob", value_reuse_prob, 0.0, 1.0)
+        self.comparison_tracing = _one_of("comparison_tracing", comparison_tracing, ("auto", "off"))
         self.test_class = test_class
         if mutation_targets:
             raise ConfigError(f"mutation_targets is {mutation_targets!r}; this version makes no mutants")
@@ -144,7 +178,7 @@ class Explorer:
             confirm_fresh: whether to replay each failure once in a fresh process; one that does not fail there counts
                 as flaky. ``ordeal explore`` does so. It is off here, since that process imports the class anew: it
                 knows nothing of what a test or a notebook has prepared. What cannot be imported is left as it is.
-            patience: end after this many runs in a row without a new edge; 0 for never.
+            patience: end after this many runs in a row that showed nothing new; 0 for never.
             progress: called with a ``ProgressSnapshot`` after each run.
             shrink_progress: called with a ``ShrinkSnapshot`` after each trace that shrinking tries.
             record_traces: overrides the Explorer's own setting.
@@ -167,13 +201,17 @@ class Explorer:
             max_checkpoints=self.max_checkpoints,
             checkpoint_prob=self.checkpoint_prob,
             checkpoint_strategy=self.checkpoint_strategy,
+            checkpoint_kind=self.checkpoint_kind,
             fault_toggle_prob=self.fault_toggle_prob,
             seed_mutation_prob=self.seed_mutation_prob,
             buggify_prob=self.buggify_prob,
             steps_per_run=_integer("steps_per_run", steps_per_run, 1, STEPS_MAX),
             rule_swarm=self.rule_swarm,
+            swarm_policy=self.swarm_policy,
             swarm=law_of(cls),
             coverage=self.coverage,
+            value_reuse_prob=self.value_reuse_prob,
+            comparison_tracing=self.comparison_tracing,
             max_time=_number("max_time", max_time, 0.0, above=True),
             max_runs=max_runs,
             patience=_integer("patience", patience, 0),
@@ -253,6 +291,10 @@ def _integer(name: str, value: object, low: int, high: int | None = None) -> int
         allowed = f"at least {low}" if high is None else f"between {low} and {high}"
         raise ConfigError(f"{name} is {value}; it must be {allowed}")
     return value
+
+
+def _share(name: str, value: object) -> float | None:
+    return None if value is None else _number(name, value, 0.0, 1.0)
 
 
 def _number(name: str, value: object, low: float = -math.inf, high: float = math.inf, *, above: bool = False) -> float:

@@ -10,6 +10,7 @@ from importlib.metadata import entry_points
 from typing import Any
 
 from ordeal import buggify
+from ordeal._hypothesis.seeding import forced_seed
 
 #: What ``leave`` can name: the generators that another option seeds.
 CHAOS_SEEDED = frozenset({"random", "numpy", "hypothesis", "buggify"})
@@ -69,14 +70,7 @@ class GlobalGenerators:
         numpy.random.seed([seed & 0xFFFFFFFF, seed >> 32])
 
     def _seed_hypothesis(self, seeds: Seeds, undo: ExitStack) -> None:
-        """Have Hypothesis draw all its examples from the seed, as its own option --hypothesis-seed does.
-
-        A test with ``@seed``, and one that is derandomized, go by that, as they do with the option.
-        """
-        core: Any = sys.modules.get("hypothesis.core")
-        if core is not None:
-            undo.callback(setattr, core, "global_force_seed", core.global_force_seed)
-            core.global_force_seed = seeds("hypothesis")
+        undo.enter_context(forced_seed(seeds("hypothesis")))
 
     def _seed_buggify(self, seeds: Seeds, undo: ExitStack) -> None:
         # What was drawn from it cannot be seen from here: afterwards it starts over where it had started before.
@@ -97,16 +91,6 @@ class GlobalGenerators:
         for seed_one in self._registered:
             # They can be seeded, and not put back.
             seed_one(seeds(REGISTERED) % _REGISTERED_SEEDS)
-
-
-def same_state(a: Any, b: Any) -> bool:
-    """Whether two states of one generator are the same, so that nothing was drawn between them."""
-    # numpy's states hold arrays, whose == is not a truth value; their text is exact enough to see a draw.
-    return repr(a) == repr(b) if type(a) is not tuple or not _is_plain(a) else bool(a == b)
-
-
-def _is_plain(state: tuple[Any, ...]) -> bool:
-    return all(item is None or isinstance(item, int | float | str | tuple) for item in state)
 
 
 def _start_over(generator: Any, seed: int, undo: ExitStack) -> None:

@@ -89,6 +89,8 @@ class LoweringDriver(Driver):
             raise InvalidDefinition("the tape does not run to its end on this machine")
         if outcome.status is Status.DONE and not self._ended:
             raise InvalidDefinition("the run makes more choices than Hypothesis takes in one run")
+        if outcome.status is Status.DONE and not self._steps_begun:
+            raise InvalidDefinition("the run has no step, and under Hypothesis each has one at least")
         if self._chance is not None and self._chance.contradicts:
             raise InvalidDefinition("outside of the steps, faults with a probability of 1 act under Hypothesis only")
         # A constructor that fails comes before the first choice.

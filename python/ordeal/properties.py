@@ -248,7 +248,8 @@ class PropertyTracker:
         self._power = power
         self._active = power.on  # the switch is for the gates; to ask it takes longer than all else here
         self._tallies = Tallies()
-        #: Which properties that compare numbers came nearer, by a rung, since somebody last took the names.
+        #: Which properties came nearer since somebody last took the names: by a rung of the numbers that they compare,
+        #: or because what must happen sometimes happened for the first time.
         self.nearer: dict[str, None] = {}
         # Plain hits of properties that were met before are counted by the gates, at a fifth of the price.
         self._counts = counts
@@ -306,11 +307,14 @@ class PropertyTracker:
             return
         with self._lock:
             tally = self._tallies.tally(kind, name)
-            if name not in self._counted:
+            became_true = passed and not tally.passes and kind in ("sometimes", "reachable")
+            # The gates do not tell a first time from others, so until then a sometimes comes here.
+            if name not in self._counted and (passed or kind != "sometimes"):
                 self._counted.add(name)
                 self._counts.add(name, PROPERTY_TYPES.index(kind))
             tally.count(passed, not passed)
-            if distance is not None and tally.come_near(distance):
+            came_near = distance is not None and tally.come_near(distance)
+            if became_true or came_near:
                 self.nearer[name] = None
             if not passed and not tally.details:
                 tally.details = details
@@ -399,6 +403,23 @@ class PropertyTracker:
             sum_of_both = tallies_of(self._collect().snapshot())
             sum_of_both.add(other)
             self._replace(sum_of_both)
+
+    def absorb(self, snapshot: Snapshot) -> None:
+        """Count what ``snapshot`` holds as if it had been seen here just now: what comes nearer by it is in ``nearer``.
+
+        Raises what ``merge`` does, with a part of it added.
+        """
+        other = tallies_of(snapshot)
+        with self._lock:
+            known = self._collect()
+            for tally in other.properties.values():
+                before = known.tally(tally.type, tally.name)
+                distance, tally.distance = tally.distance, None
+                before.add(tally)
+                if distance is not None and before.come_near(distance):
+                    self.nearer[tally.name] = None
+            for (operation, fault, name), tally in other.cells.items():
+                known.cell(tally.type, name, operation, fault).add(tally)
 
     @contextmanager
     def recording(self) -> Iterator[None]:

@@ -49,7 +49,8 @@ class PropertyWatch:
 
     def begin_run(self) -> None:
         """Forget what came nearer in a step that did not end well: nothing can go on from there."""
-        tracker.take_nearer()
+        if self.nearer:
+            tracker.take_nearer()
 
     def take_nearer(self) -> Sequence[str]:
         """The properties that came nearer since the last call."""
@@ -64,6 +65,33 @@ class PropertyWatch:
         self.nearest.update(dict.fromkeys(nearer, checkpoint))
         still = set(self.nearest.values())
         return [each for each in dict.fromkeys(before) if each and each not in still]
+
+    # -- in a fork, and what is told of it ----------------------------------------------------------------------------
+
+    def start_over(self) -> None:
+        """Count from zero in a fork."""
+        tracker.reset()
+        tracker.take_nearer()
+        tracker.active = True
+
+    def take_snapshot(self) -> Snapshot:
+        """What was counted since ``start_over`` or the last call."""
+        snapshot = {
+            part: [row | {"declared": False} for row in rows if row["hits"] or row["distance"] is not None]
+            for part, rows in tracker.snapshot().items()
+        }
+        if any(snapshot.values()):
+            tracker.reset()
+        return snapshot
+
+    def absorb(self, snapshot: Snapshot) -> None:
+        """Count what a fork has counted as if it had been seen here.
+
+        Raises:
+            PropertyError: it is no snapshot, or a property has another type here.
+        """
+        if any(snapshot.values()):
+            tracker.absorb(snapshot)
 
     # -- across processes ---------------------------------------------------------------------------------------------
 

@@ -8,10 +8,11 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
-import hypothesis.core
+import hypothesis  # noqa: F401 - its tests are seeded, also those that are not loaded yet
 import pytest
 
 from ordeal import buggify
+from ordeal._hypothesis.seeding import forced_seed
 from ordeal.assertions import report, tracker
 from ordeal.errors import PropertyError
 from ordeal.property_store import PROPERTIES_PATH, add_reached
@@ -36,7 +37,7 @@ class ChaosRun:
         self._undo.enter_context(tracker.recording())
         self._undo.enter_context(buggify.activated(config.getoption("buggify_prob")))
         if self._chaos_seed is not None and config.getoption("hypothesis_seed", None) is None:
-            self._undo.enter_context(_hypothesis_seeded(self._chaos_seed))
+            self._undo.enter_context(forced_seed(self._chaos_seed))
 
     def pytest_report_header(self) -> str:
         """Say what chance depends on."""
@@ -125,14 +126,3 @@ def chaos(config: pytest.Config) -> Iterator[None]:
         return
     with tracker.recording(), buggify.activated(config.getoption("buggify_prob"), seed=config.getoption("chaos_seed")):
         yield
-
-
-@contextmanager
-def _hypothesis_seeded(seed: int) -> Iterator[None]:
-    """Have Hypothesis draw all its examples from ``seed``, as its own option --hypothesis-seed does."""
-    before = hypothesis.core.global_force_seed
-    hypothesis.core.global_force_seed = seed  # type: ignore[assignment]
-    try:
-        yield
-    finally:
-        hypothesis.core.global_force_seed = before

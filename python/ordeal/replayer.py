@@ -12,7 +12,7 @@ from hypothesis.errors import InvalidDefinition
 from ordeal import _native
 from ordeal._hypothesis import GlobalRandoms, skip_types
 from ordeal.bucket import Bucketer
-from ordeal.driver import BODY, Driver, Observer, Outcome, Script, Status
+from ordeal.driver import BODY, Driver, Observer, Outcome, Script, Status, TimedReplay
 from ordeal.errors import OrdealError
 from ordeal.watchdog import OutOfTime
 
@@ -130,7 +130,7 @@ class Replayer:
     ) -> None:
         script = _native.Replay(candidate)
         try:
-            outcome, bucket = self._execute(_TimedScript(script, deadline))
+            outcome, bucket = self._execute(TimedReplay(script, deadline))
         except OrdealError:
             shrinker.refuse(script)
             return
@@ -152,7 +152,7 @@ class Replayer:
                     if time.monotonic() >= deadline:
                         return None
                     script = _native.Replay(candidate)
-                    ablation.tell(self._fails_in(bucket, _TimedScript(script, deadline)))
+                    ablation.tell(self._fails_in(bucket, TimedReplay(script, deadline)))
         except OutOfTime:
             return None
         return {self._driver.faults[fault].name: necessary for fault, necessary in ablation.verdicts()}
@@ -185,19 +185,3 @@ class Replayer:
         if outcome.status is Status.FAILED and outcome.error is not None:
             bucket = self._bucketer.bucket(outcome.error)
         return outcome, bucket
-
-
-class _TimedScript:
-    """A replay that ends when time is up, between steps; within one the watchdog does."""
-
-    def __init__(self, replay: _native.Replay, deadline: float) -> None:
-        self.source = replay.source
-        self.reject = replay.reject
-        self._next = replay.next
-        self._deadline = deadline
-
-    def next(self) -> int:
-        """The next step of the replay."""
-        if time.monotonic() >= self._deadline:
-            raise OutOfTime
-        return self._next()

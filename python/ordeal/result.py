@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from ordeal.trace_file import Trace
 
 StoppedReason = Literal["time", "max_runs", "patience", "stuck", "interrupted", "exhausted", "limit"]
-SnapshotKind = Literal["copy", "replay"]
+SnapshotKind = Literal["copy", "replay", "fork"]
 
 
 class SeedStatus(Enum):
@@ -106,6 +106,37 @@ class Failure:
         return reporting.failure_text(self)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Discovery:
+    """What an exploration has not seen yet, estimated from what single runs showed alone.
+
+    ``runs`` are those of the sample and ``seen`` the ``what`` in it. ``next_run`` is the probability that one more run
+    shows something new, ``next_run_max`` its upper bound at 95 %, and ``total`` how many there are at the least. All
+    assume that the runs to come are like those of the sample: same machine, same options, no longer than they were.
+    """
+
+    what: Literal["edges", "features"]
+    runs: int
+    seen: int
+    next_run: float
+    next_run_max: float
+    total: float
+
+    @classmethod
+    def of(cls, estimate: tuple[int, int, float, float, float] | None, edges: int) -> Discovery | None:
+        """What a session says of it; ``edges`` is how many it saw, with those outside of the sample."""
+        if estimate is None:
+            return None
+        runs, seen, next_run, next_run_max, total = estimate
+        what: Literal["edges", "features"] = "edges" if edges else "features"
+        return cls(what=what, runs=runs, seen=seen, next_run=next_run, next_run_max=next_run_max, total=total)
+
+    @property
+    def unseen(self) -> int:
+        """How many there are at the least beside those of the sample."""
+        return round(self.total) - self.seen
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ExplorationResult:
     """What one exploration did and found.
@@ -116,6 +147,8 @@ class ExplorationResult:
     the assertions in the program and the machine; seeds, confirmations and shrinking are not counted. ``notes`` are
     things the user should know, one sentence each. ``coverage_gaps`` holds a dict ``file``, ``line``, ``code`` for each
     branch statement of the target modules that no run reached; another seed or a longer exploration may still reach it.
+    ``discovery`` estimates what is left to find, or is ``None`` where too few runs say something about it.
+    ``run_kinds`` counts the runs by where they started, by how their swarm configuration was drawn, and by length.
     """
 
     test_class: str
@@ -136,6 +169,8 @@ class ExplorationResult:
     stopped_reason: StoppedReason = "time"
     snapshot_kind: SnapshotKind = "copy"
     swarm_summary: str = ""
+    run_kinds: dict[str, dict[str, int]] = field(default_factory=dict)
+    discovery: Discovery | None = None
     rejected_runs: int = 0
     unconfirmed: int = 0
     notes: tuple[str, ...] = ()

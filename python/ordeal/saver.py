@@ -34,7 +34,7 @@ from ordeal.targets import Target
 from ordeal.tracer import Origin
 
 if TYPE_CHECKING:
-    from ordeal.exploration import Settings, Tally
+    from ordeal.settings import Settings, Tally
 
 #: How often the state is saved while exploring, in seconds.
 PERIOD_SECONDS = 30.0
@@ -46,13 +46,17 @@ DECIDING = (
     "max_checkpoints",
     "checkpoint_prob",
     "checkpoint_strategy",
+    "checkpoint_kind",
     "fault_toggle_prob",
     "seed_mutation_prob",
     "buggify_prob",
     "steps_per_run",
     "rule_swarm",
+    "swarm_policy",
     "swarm",
     "coverage",
+    "value_reuse_prob",
+    "comparison_tracing",
 )
 
 
@@ -250,7 +254,7 @@ class Saver:
         )
 
     def _finding(self, saved: SavedFinding, tape: _native.Tape) -> Finding:
-        error = _error_of_earlier_process(saved.error_type, saved.error_message)
+        error = error_of_elsewhere(saved.error_type, saved.error_message)
         finding = Finding(saved.bucket, tape, self._origin(saved.origin), error, saved.count, saved.flaky)
         finding.error_traceback = saved.traceback
         return finding
@@ -333,7 +337,7 @@ def _writable_snapshot(snapshot: PropertySnapshot) -> PropertySnapshot:
     }
 
 
-def _error_of_earlier_process(name: str, message: str) -> BaseException:
-    """Stands for an exception that a file cannot hold: its type by name only, and its text."""
+def error_of_elsewhere(name: str, message: str) -> BaseException:
+    """Stands for an exception of another process: its type by name only, and its text."""
     kind: type[Exception] = type(name, (Exception,), {"__module__": "builtins"})
     return kind(message)

@@ -108,8 +108,7 @@ class Snapshots:
             machine.restore_checkpoint_state(copied["custom"])  # type: ignore[attr-defined]
         elif self._filters and isinstance(machine, ChaosTest):
             machine.restore_snapshot(copied["attributes"])
-        for key, value in copied["shared"].items():
-            run.shared[key] = (value, snapshot.shared_strategies[key])
+        run.share({key: (value, snapshot.shared_strategies[key]) for key, value in copied["shared"].items()})
         for generator, state in snapshot.randoms:
             generator.setstate(state)
         for fault, hits in snapshot.fault_hits:

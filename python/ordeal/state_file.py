@@ -24,7 +24,7 @@ from ordeal.result import SnapshotKind
 from ordeal.trace_file import write_atomically
 
 MAGIC = b"ordeal-state\n"
-VERSION = 1
+VERSION = 2
 #: Larger files are not read, and nothing above this is unpacked. In bytes.
 PACKED_SIZE_MAX = 256 * 2**20
 UNPACKED_SIZE_MAX = 1024 * 2**20
@@ -38,7 +38,7 @@ _AFRESH = "explore again without `--resume`"
 _Side = tuple[int, bool]
 _Site = tuple[int, int, bool, _Side, _Side]
 _Code = tuple[int, bool, list[int], list[_Site]]
-Option = str | int | float | bool | list[str]
+Option = str | int | float | bool | list[str] | None
 
 
 class SavedOrigin(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):

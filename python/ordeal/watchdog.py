@@ -25,24 +25,42 @@ class Watchdog:
 
     One repeating timer looks at a counter that the driver moves on with every step, so a step costs an increment
     where a timer of its own would cost two system calls. A step ends between ``limit`` and 1.25 x ``limit`` seconds.
-    Works in the main thread of a POSIX process; elsewhere, and with ``limit <= 0``, it does nothing.
+    One that goes on all the same hears of it at every tick: it may have caught what was raised, or that was raised in
+    a callback of the garbage collector, where Python drops it. Works in the main thread of a POSIX process; elsewhere,
+    and with ``limit <= 0``, it does nothing.
 
     Attributes:
         step: moved on by the driver before each step.
         armed: true only while user code runs; an alarm at any other time is ignored.
+        taken: how many steps were taken, since this was asked last, that ``step`` was not moved on with.
     """
 
-    __slots__ = ("_deadline", "_expired", "_limit", "_seen_at", "_seen_step", "_tick", "armed", "step")
+    __slots__ = (
+        "_deadline",
+        "_ended_step",
+        "_ending",
+        "_expired",
+        "_limit",
+        "_seen_at",
+        "_seen_step",
+        "_tick",
+        "armed",
+        "step",
+        "taken",
+    )
 
     def __init__(self, limit: float, expired: Callable[[], BaseException]) -> None:
         self.step = 0
         self.armed = False
+        self.taken: Callable[[], int] = int
         self._limit = limit
         self._expired = expired
         self._seen_step = -1
         self._seen_at = 0.0
         self._deadline = math.inf
         self._tick = 0.0  # seconds between alarms; 0 when there are none
+        self._ended_step = -1  # the one that was to end last, and with what
+        self._ending = expired
 
     @contextmanager
     def watching(self) -> Iterator[None]:
@@ -57,8 +75,8 @@ class Watchdog:
     def until(self, deadline: float) -> Iterator[None]:
         """Raise OutOfTime in the step that is running at ``deadline``, by ``time.monotonic()``, during the block.
 
-        It is raised once, and not between steps: who runs them looks at the time as well. Where no alarm works, a step
-        is not interrupted.
+        It is raised in one step, and not between steps: who runs them looks at the time as well. Where no alarm works,
+        a step is not interrupted.
         """
         self._deadline = deadline
         try:
@@ -83,6 +101,11 @@ class Watchdog:
             signal.signal(signal.SIGALRM, handler)
             self._tick = before
 
+    def restart(self) -> None:
+        """Set the timer again, in a forked process: such a process does not inherit it."""
+        if self._tick:
+            signal.setitimer(signal.ITIMER_REAL, self._next_alarm(time.monotonic()), self._tick)
+
     def _next_alarm(self, now: float) -> float:
         """Seconds until the timer must ring: at the next tick, or at the deadline when that comes before."""
         left = self._deadline - now
@@ -90,9 +113,12 @@ class Watchdog:
 
     def _on_alarm(self, _signum: int, _frame: FrameType | None) -> None:
         now = time.monotonic()
+        self.step += self.taken()
+        if self.armed and self.step == self._ended_step:
+            raise self._ending()
         if now >= self._deadline and self.armed:
             self._deadline = math.inf
-            raise OutOfTime
+            raise self._end_with(OutOfTime)
         if now < self._deadline < now + self._tick:
             signal.setitimer(signal.ITIMER_REAL, self._next_alarm(now), self._tick)
         if not self.armed:
@@ -100,5 +126,9 @@ class Watchdog:
         if self.step != self._seen_step:
             self._seen_step, self._seen_at = self.step, now
         elif self._limit > 0 and now - self._seen_at >= self._limit:
-            self.armed = False
-            raise self._expired()
+            raise self._end_with(self._expired)
+
+    def _end_with(self, ending: Callable[[], BaseException]) -> BaseException:
+        """What the running step is to end with. Until it does, it is raised again: nobody says that it got through."""
+        self._ended_step, self._ending = self.step, ending
+        return ending()

@@ -43,9 +43,9 @@ MACHINES = """
 ACCOUNT = '[[tests]]\nclass = "machines:Account"\n'
 LEDGER = '[[tests]]\nclass = "machines:Ledger"\n'
 OPTIONS = (
-    "options: config=ordeal.toml target_modules=none max_time=60.0 max_runs=none max_checkpoints=256"
-    " checkpoint_prob=0.4 checkpoint_strategy=energy steps_per_run=50 fault_toggle_prob=0.3 buggify_prob=0.1 workers=0"
-    " rule_swarm=false share_edges=true share_checkpoints=true rule_timeout=none seed_mutation_respect_strategies=true"
+    "options: config=ordeal.toml target_modules=none max_time=60.0 max_runs=none patience=0 max_checkpoints=256"
+    " checkpoint_prob=none checkpoint_strategy=energy checkpoint_kind=auto steps_per_run=50 fault_toggle_prob=0.3 buggify_prob=0.1"
+    " workers=0 rule_swarm=none swarm_policy=classic share_edges=true share_checkpoints=true rule_timeout=none seed_mutation_respect_strategies=true"
     " verbose=false shrink=true confirm_fresh=true"
 )
 HEADER = f"ordeal {__version__}\nrng seed: 42\n{OPTIONS}\nExploring machines:Account...\n"
@@ -166,8 +166,9 @@ class TestOptions:
             "target_modules": [],
             "seed": 42,
             "max_checkpoints": 256,
-            "checkpoint_prob": 0.4,
+            "checkpoint_prob": None,
             "checkpoint_strategy": "energy",
+            "checkpoint_kind": "auto",
             "fault_toggle_prob": 0.3,
             "buggify_prob": 0.1,
             "record_traces": False,
@@ -175,12 +176,14 @@ class TestOptions:
             "share_edges": True,
             "share_checkpoints": True,
             "corpus_dir": ".ordeal/seeds",
-            "rule_swarm": False,
+            "rule_swarm": None,
+            "swarm_policy": "classic",
             "rule_timeout": None,
         }
         assert explorer.ran[0] == {
             "max_time": 60.0,
             "max_runs": None,
+            "patience": 0,
             "steps_per_run": 50,
             "shrink": True,
             "confirm_fresh": True,
@@ -202,10 +205,10 @@ class TestOptions:
     def test_command_line_outweighs_file(self, run: Run, explorer: ScriptedExplorer) -> None:
         Path("other.toml").write_text(f"[explorer]\nseed = 1\nmax_time = 1\nmax_runs = 1\nworkers = 1\n{ACCOUNT}")
         explorer.outcomes = [make_result()]
-        numbers = ["--seed", "18446744073709551615", "--max-time", "2.5", "--max-runs", "9", "-w", "3"]
+        numbers = f"--seed {2**64 - 1} --max-time 2.5 --max-runs 9 --patience 4 -w 3".split()
         _, _, err = run("explore", *numbers, "-c", "other.toml", "--no-shrink", "--no-confirm-fresh", "--no-seeds")
         assert err.startswith(f"ordeal {__version__}\nrng seed: 18446744073709551615\noptions: config=other.toml ")
-        assert " max_time=2.5 max_runs=9 " in err
+        assert " max_time=2.5 max_runs=9 patience=4 " in err
         assert " workers=3 " in err
         assert "shrink=false confirm_fresh=false\n" in err
         options = explorer.constructed[0][1]
@@ -213,6 +216,7 @@ class TestOptions:
         assert explorer.ran[0] == {
             "max_time": 2.5,
             "max_runs": 9,
+            "patience": 4,
             "steps_per_run": 50,
             "shrink": False,
             "confirm_fresh": False,

@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 import random
-import zlib
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import pytest
-from hypothesis import HealthCheck, __version__, reproduce_failure, settings
+from hypothesis import __version__, reproduce_failure, settings
 from hypothesis import strategies as st
-from hypothesis.control import BuildContext
 from hypothesis.core import encode_failure
-from hypothesis.internal.conjecture.data import ConjectureData
-from hypothesis.internal.entropy import deterministic_PRNG
 from hypothesis.stateful import (
     Bundle,
     MultipleResults,
     consumes,
-    get_state_machine_test,
     initialize,
     invariant,
     multiple,
@@ -28,20 +23,21 @@ from hypothesis.stateful import (
 )
 
 from ordeal.chaos import ChaosTest
+from ordeal.errors import TraceError
 from ordeal.explore import Explorer
 from ordeal.faults import Fault, LambdaFault
 from ordeal.trace import Trace, lower, replay, shrink
 
-from . import landmarks
+from . import landmarks, lowering_audit
+from .lowering_audit import STEP_LIMIT, Audit, Replayed, replay_in_hypothesis
 from .machines import LoggedMachine
+from .random_machines import AUDIT_ERRORS, fail_by_lot, random_machine
 from .runners import RNG_SEED, TIME_LIMIT_S
 
 RUNS = 60
 FAILURES = 35
 SHRUNK = 4
 STEPS = 12
-# Above what any run has, so that the stop at the end of a run is a choice of its own and not forced by the limit.
-STEP_LIMIT = 10_000
 
 
 class Market(LoggedMachine):
@@ -112,17 +108,6 @@ class SwarmMarket(FaultyMarket):
     """A faulty market where each run has some of the faults only."""
 
     swarm = True
-
-
-# One run in a few ends with one of these, chosen by its history: as many kinds of failures, each at a place of its own.
-AUDIT_ERRORS: tuple[type[Exception], ...] = tuple(type(f"Failure{number}", (Exception,), {}) for number in range(64))
-
-
-def fail_by_lot(history: str) -> None:
-    """Raise what the history decides, or nothing."""
-    lot = zlib.crc32(history.encode("utf-8", "surrogatepass")) % (20 * len(AUDIT_ERRORS))
-    if lot < len(AUDIT_ERRORS):
-        raise AUDIT_ERRORS[lot]
 
 
 class Unlucky(LoggedMachine):
@@ -229,31 +214,6 @@ def explored(machine: type[LoggedMachine]) -> list[Trace]:
     return traces
 
 
-@dataclass(frozen=True)
-class Replayed:
-    """What Hypothesis made of a choice sequence; ``is_exact`` when it asked for these choices and no others."""
-
-    error: BaseException | None
-    is_exact: bool
-
-
-def replay_in_hypothesis(machine: type[LoggedMachine], choices: tuple[Any, ...]) -> Replayed:
-    """Run Hypothesis' own loop on one choice sequence."""
-    limits = settings(
-        stateful_step_count=STEP_LIMIT, deadline=None, database=None, suppress_health_check=list(HealthCheck)
-    )
-    test: Any = get_state_machine_test(machine, settings=limits)
-    inner = test.hypothesis.inner_test
-    data = ConjectureData.for_choices(choices)
-    error: BaseException | None = None
-    with deterministic_PRNG(), BuildContext(data, wrapped_test=inner):
-        try:
-            inner(data=data.draw(st.data()))
-        except AUDIT_ERRORS as failure:
-            error = failure
-    return Replayed(error, data.misaligned_at is None and data.index == len(choices))
-
-
 @pytest.mark.parametrize("base", [Market, FaultyMarket, SwarmMarket])
 def test_37_every_run_replays_in_hypothesis_with_the_same_history(base: type[Market]) -> None:
     class Machine(base):  # type: ignore[valid-type, misc]
@@ -329,3 +289,40 @@ def test_37_every_failure_happens_in_hypothesis_alike(base: type[LoggedMachine])
         assert replayed.is_exact
         assert (type(replayed.error), Machine.histories[-1]) == (type(native), history)
         assert isinstance(native, AUDIT_ERRORS)
+
+
+AUDITED = 160
+
+
+@pytest.mark.parametrize("part", range(4))
+def test_37_what_machines_made_by_chance_did_happens_in_hypothesis_alike(part: int) -> None:
+    audit = Audit()
+    for seed in range(part, AUDITED, 4):
+        audit.add(seed)
+    assert audit.mismatches == []
+    assert audit.runs >= 3 * AUDITED / 4
+    assert audit.failures >= AUDITED / 4
+
+
+def test_37_a_run_without_a_step_is_none_of_hypothesis() -> None:
+    class Machine(Market):
+        """One whose histories are its own."""
+
+    trace = explored(Machine)[0]
+    with pytest.raises(TraceError, match="the run has no step"):
+        lower(replace(trace, steps=[], failure=None), Machine)
+
+
+def test_37_the_audit_sees_what_differs(monkeypatch: pytest.MonkeyPatch) -> None:
+    # A run that ends one choice too soon.
+    monkeypatch.setattr(lowering_audit, "lower", lambda trace, machine: lower(trace, machine)[:-1])
+    audit = Audit()
+    for seed in range(3):
+        audit.add(seed)
+    assert len(audit.mismatches) == audit.runs > 0
+
+
+def test_37_a_seed_makes_the_same_machine() -> None:
+    made = [random_machine(5).setup_state() for _ in range(2)]
+    first, second = ([(rule.function.__name__, sorted(rule.arguments)) for rule in state.rules] for state in made)
+    assert first == second

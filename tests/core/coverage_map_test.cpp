@@ -35,11 +35,9 @@ TEST(CoverageMap, WhatIsForgottenIsFreshAgainUnderItsOldId) {
   const std::uint32_t hit = map.add_edge(2);
   map.mark(marked);
   map.hit(hit);
-  EXPECT_TRUE(map.add_feature(3));
   map.forget();
   EXPECT_TRUE(map.keys().empty());
   EXPECT_EQ(map.edges_seen(), 0U);
-  EXPECT_EQ(map.features_seen(), 0U);
   EXPECT_EQ(map.hits(hit), 0U);
   EXPECT_EQ(map.take_fresh().edges, 0U);
   EXPECT_EQ(map.add_edge(2), hit);
@@ -109,13 +107,93 @@ TEST(CoverageMap, GrowsPastItsCapacityWithoutLosingEdges) {
   EXPECT_EQ(map.hits(kEdges - 1), 0U);
 }
 
-TEST(CoverageMap, FeaturesAreNotEdges) {
+TEST(CoverageMap, AnEdgeIsFreshForEachRuleThatPassesIt) {
   CoverageMap map;
-  EXPECT_TRUE(map.add_feature(42));
-  EXPECT_FALSE(map.add_feature(42));
-  EXPECT_EQ(map.features_seen(), 1U);
-  EXPECT_EQ(map.edges_seen(), 0U);
+  const std::uint32_t edge = map.add_edge(1);
+  map.enter_rule(1);
+  map.hit(edge);
+  map.hit(edge);
+  EXPECT_EQ(map.take_fresh().rules, 1U);
+  map.enter_rule(2);
+  map.mark(edge);
+  EXPECT_EQ(map.take_fresh().rules, 1U);
+  map.enter_rule(0);
+  map.hit(edge);
+  EXPECT_EQ(map.take_fresh().rules, 0U);
+  map.enter_rule(1);
+  for (int i = 0; i < 200; ++i) {
+    map.hit(edge);  // far above what is counted
+  }
+  map.enter_rule(4);
+  map.hit(edge);
+  EXPECT_EQ(map.take_fresh().rules, 1U);
+}
+
+TEST(CoverageMap, FreshEdgesAreToldByName) {
+  CoverageMap map;
+  for (std::uint64_t key = 10; key < 30; ++key) {
+    map.mark(map.add_edge(key));
+    map.mark(map.add_edge(key));
+  }
+  EXPECT_EQ(map.take_fresh().edges, 20U);
+  ASSERT_EQ(map.fresh_edges().size(), CoverageMap::kFreshTold);
+  EXPECT_EQ(map.key(map.fresh_edges().front()), 10U);
   EXPECT_EQ(map.take_fresh().edges, 0U);
+  EXPECT_TRUE(map.fresh_edges().empty());
+}
+
+TEST(CoverageMap, CountsTheRunsThatAreSampled) {
+  CoverageMap map;
+  const std::uint32_t often = map.add_edge(1);
+  const std::uint32_t once = map.add_edge(2);
+  for (int run = 0; run < 10; ++run) {
+    map.begin_run();
+    map.sample({.hits = true, .marks = run % 5 == 0});
+    map.hit(often);
+    map.hit(often);
+    map.mark(run < 5 ? once : often);
+    map.end_run();
+  }
+  map.begin_run();
+  map.sample({});
+  map.hit(often);
+  map.mark(once);
+  map.end_run();
+  EXPECT_EQ(map.runs_sampled(), 10U);
+  EXPECT_EQ(map.runs_of(1), 10U);
+  EXPECT_EQ(map.runs_of(2), 1U);
+  EXPECT_EQ(map.runs_of(3), 0U);
+  EXPECT_EQ(map.abundance(), (Abundance{.runs = 10, .seen = 2, .once = 1, .twice = 0, .runs_alone = 1}));
+  map.forget_sample();
+  EXPECT_EQ(map.abundance(), Abundance{});
+  EXPECT_EQ(map.edges_seen(), 2U);
+}
+
+TEST(CoverageMap, AMarkThatDoesNotComeInEachRunIsNoSample) {
+  CoverageMap map;
+  map.mark(map.add_edge(1), false);
+  EXPECT_EQ(map.runs_of(1), 0U);
+  EXPECT_EQ(map.edges_seen(), 1U);
+}
+
+TEST(CoverageMap, GoesOnFromWhatWasSaved) {
+  CoverageMap map;
+  map.enter_rule(1);
+  map.hit(map.add_edge(1));
+  map.end_run();
+  map.begin_run();
+  map.mark(map.add_edge(2));
+  const CoverageState state = [&] {
+    map.end_run();
+    return map.save();
+  }();
+  CoverageMap other;
+  other.restore(state);
+  EXPECT_EQ(other.save(), state);
+  EXPECT_EQ(other.abundance(), map.abundance());
+  other.enter_rule(1);
+  other.hit(other.add_edge(1));
+  EXPECT_EQ(other.take_fresh().rules, 0U);
 }
 
 TEST(CoverageMap, ARefusedCapacityNamesTheValue) {

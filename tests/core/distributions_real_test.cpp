@@ -171,6 +171,28 @@ TEST(DrawReal, WhatIsNeitherSimpleNorAnEdgeIsUniformWithinOneExponent) {
   expect_fits(counts, std::vector<double>(counts.size(), 1.0));
 }
 
+// Small integers, large ones, fractions, infinite.
+std::vector<std::uint64_t> kinds_of_reals(double low, double high) {
+  std::vector<std::uint64_t> counts(4);
+  Rng rng(7);
+  for (int i = 0; i < kDraws; ++i) {
+    const double value = draw_real(rng, low, high, false, kSmallest);
+    const bool is_integer = std::trunc(value) == value;
+    ++counts[std::isinf(value) ? 3 : !is_integer ? 2 : std::abs(value) < 0x1p53 ? 0 : 1];
+  }
+  return counts;
+}
+
+TEST(DrawReal, IsMostlyAnIntegerInAWideRange) {
+  expect_fits(kinds_of_reals(-kInfinity, kInfinity), std::vector<double>{0.515, 0.123, 0.32, 0.042});
+}
+
+TEST(DrawReal, IsMostlyAFractionInANarrowRange) {
+  const std::vector<std::uint64_t> counts = kinds_of_reals(0, 1000);
+  EXPECT_NEAR(static_cast<double>(counts[0]) / kDraws, 0.26, 0.02);
+  EXPECT_EQ(counts[1] + counts[3], 0U);
+}
+
 TEST(DrawReal, RefusesBoundsWithoutAValue) {
   Rng rng(6);
   const double nan = std::numeric_limits<double>::quiet_NaN();
@@ -189,12 +211,12 @@ TEST(DrawReal, SameSeedSameBits) {
   }
   EXPECT_EQ(drawn,
             (std::vector<std::uint64_t>{
-                4746794007248502784ULL,  4503599627370496ULL,     13859827853232701440ULL, 4643000109586448384ULL,
-                9218868437227405313ULL,  4630168577332621667ULL,  9227875636482146304ULL,  12492653171836623191ULL,
-                13836578020156401254ULL, 4649905042608881664ULL,  13829031084568770560ULL, 4648262893008148669ULL,
-                13999091848617361408ULL, 4651509965108727715ULL,  4757505997622214656ULL,  13844628204490326016ULL,
-                13865401195175346176ULL, 13836183955189006336ULL, 5794579429828032725ULL,  4609434218613702656ULL,
-                17883870326169645733ULL, 4648487000970624601ULL,  4633297227635228672ULL,  4648919880190394368ULL}));
+                4746794007248502784ULL, 4503599627370496ULL,     4641979762795872256ULL,  4644220769248114507ULL,
+                8175126633176582279ULL, 4650837252319692246ULL,  4609434218613702656ULL,  4630157813774024704ULL,
+                9227875636482146304ULL, 12492653171836623191ULL, 13836578020156401254ULL, 4649905042608881664ULL,
+                4765018430755045376ULL, 4648262893008148669ULL,  13999091848617361408ULL, 4651509965108727715ULL,
+                4757505997622214656ULL, 13844628204490326016ULL, 13865401195175346176ULL, 13836183955189006336ULL,
+                5794579429828032725ULL, 4609434218613702656ULL,  17883870326169645733ULL, 4648487000970624601ULL}));
 }
 
 }  // namespace

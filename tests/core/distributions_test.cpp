@@ -426,8 +426,8 @@ TEST(DrawAlphabetIndex, LargeOnesLeanToTheirFirstLetters) {
     ASSERT_LT(index, kUnicode);
     ++counts[index < 128 ? 0 : index < 256 ? 1 : index < 12'256 ? 2 : 3];
   }
-  const double near = 0.1 * 12'000 / (kUnicode - 256);
-  expect_fits(counts, std::vector<double>{0.6, 0.2, 0.1 + near, 0.1 - near});
+  const double near = 0.2 * 12'000 / (kUnicode - 256);
+  expect_fits(counts, std::vector<double>{0.45, 0.3, 0.05 + near, 0.2 - near});
 }
 
 TEST(DrawAlphabetIndex, AlphabetsJustAboveTheCommonOnes) {
@@ -473,8 +473,9 @@ TEST(DrawBytes, SameSeedSameValues) {
     drawn.push_back(hex(draw_bytes(rng, 0, 6)));
     drawn.push_back(std::to_string(draw_alphabet_index(rng, 1'112'064)));
   }
-  EXPECT_EQ(drawn, (std::vector<std::string>{"000000000000", "40", "", "5", "5042ac01b54f", "151", "abe43cc99d", "119",
-                                             "336d6d", "2487", "8bed", "165", "", "77", "485ef8cf75e5", "23"}));
+  EXPECT_EQ(drawn,
+            (std::vector<std::string>{"000000000000", "168", "", "133", "5042ac01b54f", "2473", "abe43cc99d", "119",
+                                      "336d6d", "206971", "8bed", "165", "", "205", "485ef8cf75e5", "23"}));
 }
 
 // All of them at once, often enough that a last bit that differs on one platform is met.
@@ -493,7 +494,7 @@ TEST(Distributions, AHundredThousandDrawsHashTheSameEverywhere) {
     add(draw_alphabet_index(rng, 70'000));
     add(hash_bytes(draw_bytes(rng, 0, 12)));
   }
-  EXPECT_EQ(h, 5798229610267886068ULL);
+  EXPECT_EQ(h, 4859911097202567018ULL);
 }
 
 }  // namespace

@@ -4,13 +4,17 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <set>
+#include <string>
 
 #include "core/check.h"
 #include "core/source.h"
 #include "core/tape.h"
+#include "core/text.h"
+#include "core/wide_integer.h"
 
 namespace ordeal {
 namespace {
@@ -60,6 +64,70 @@ TEST(MutateInteger, KeepsTheValueOftenAndReachesItsNeighbours) {
 TEST(MutateInteger, RefusesAValueOutside) {
   Rng rng(3);
   EXPECT_THROW(mutate_integer(rng, 11, 0, 10), CheckFailure);
+}
+
+TEST(MutateInteger, ReplacesAByteAsAWhole) {
+  Rng rng(5);
+  bool replaced = false;
+  for (int i = 0; i < 20'000; ++i) {
+    replaced = replaced || mutate_integer(rng, 0x12340000, 0, 0xFFFFFFFF) == 0x1234B700;
+  }
+  EXPECT_TRUE(replaced);
+}
+
+TEST(MutateText, InsertsDeletesDoublesAndJoins) {
+  Rng rng(6);
+  std::set<std::string> seen;
+  for (int i = 0; i < 20'000; ++i) {
+    seen.insert(mutate_text(rng, "ab", "xyz"));
+  }
+  for (const char* const text : {"a", "b", "aab", "abb", "abab", "xyzab", "abxyz", "xyz", "bb", "ac", "xb", "axb"}) {
+    EXPECT_TRUE(seen.contains(text)) << text;
+  }
+}
+
+TEST(MutateText, KeepsCharactersWhole) {
+  Rng rng(7);
+  for (int i = 0; i < 20'000; ++i) {
+    const std::string text = mutate_text(rng, "\xf4\x8f\xbf\xbf\xc3\xa4", "");
+    for (const char32_t c : characters_of(text)) {
+      ASSERT_LE(c, 0x10FFFFU);
+    }
+    ASSERT_EQ(utf8_of(characters_of(text)), text);
+  }
+}
+
+TEST(MutateBytes, OfNothingIsTheOtherOne) {
+  Rng rng(8);
+  EXPECT_EQ(mutate_bytes(rng, "", "xyz"), "xyz");
+  EXPECT_EQ(mutate_bytes(rng, "", ""), "");
+}
+
+TEST(MutateReal, ReachesNeighboursAndItsNegative) {
+  Rng rng(9);
+  std::set<double> seen;
+  for (int i = 0; i < 2'000; ++i) {
+    seen.insert(mutate_real(rng, 2.5));
+  }
+  for (const double value : {-2.5, 5.0, 1.25, 0.4, 3.0, 3.5, 1.5, std::nextafter(2.5, 3.0)}) {
+    EXPECT_TRUE(seen.contains(value)) << value;
+  }
+}
+
+TEST(MutateChoice, KeepsTheKindAndIntegersOfAnySize) {
+  Rng rng(10);
+  const Choice other = Choice::text("other");
+  const Choice big = integer_choice(Wide{1} << 90U);
+  bool near = false;
+  for (int i = 0; i < 1'000; ++i) {
+    for (const Choice& choice : {Choice::text("t"), Choice::bytes("b"), Choice::integer(INT64_MAX), big,
+                                 Choice::real(1.0), Choice::boolean(false)}) {
+      ASSERT_EQ(mutate_choice(rng, choice, choice.kind == ChoiceKind::kString ? &other : nullptr).kind, choice.kind);
+    }
+    near = near || mutate_choice(rng, big, nullptr) == integer_choice((Wide{1} << 90U) + 1);
+  }
+  EXPECT_TRUE(near);
+  EXPECT_EQ(mutate_choice(rng, Choice::boolean(false), nullptr), Choice::boolean(true));
 }
 
 TEST(LeaningOnAStep, DrawsAreNearItAndFitOtherConstraintsAllTheSame) {

@@ -67,6 +67,31 @@ TEST(Puzzles, SwarmsDoNotHideTheFaultBug) {
   EXPECT_EQ(solve<Journal>({.swarm = SwarmLaw::kCoins}, 1500).found, kSeeds);
 }
 
+TEST(Puzzles, TheAdaptivePolicyLosesNoneOfThem) {
+  EXPECT_EQ(solve<Staircase>({.policy = SwarmPolicy::kAdaptive}, 2000).found, kSeeds);
+  EXPECT_EQ(solve<Shelf>({.policy = SwarmPolicy::kAdaptive}, 150).found, kSeeds);
+  EXPECT_EQ(solve<Journal>({.policy = SwarmPolicy::kAdaptive}, 750).found, kSeeds);
+}
+
+// Of a new kind of run it is the half of the seeds that counts: chance has much to say here.
+TEST(Puzzles, RepeatedPartsBreakTheMillInFourThousandRuns) {
+  EXPECT_GE(solve<Mill>({.policy = SwarmPolicy::kAdaptive}, 4000).found, kSeeds / 2);
+}
+
+TEST(Puzzles, WithoutRepetitionTheMillHoldsForTwentyTimesAsMany) {
+  EXPECT_FALSE(runs_until_found<Mill>({}, 80'000).has_value());
+  EXPECT_FALSE(runs_until_found<Mill>({.rule_swarm = true}, 80'000).has_value());
+}
+
+TEST(Puzzles, JoinedPartsGoBothWaysInFiveThousandRuns) {
+  EXPECT_GE(solve<TwoWays>({.policy = SwarmPolicy::kAdaptive}, 5000).found, kSeeds / 2);
+}
+
+TEST(Puzzles, WithoutJoiningNobodyGoesBothWaysInTwentyTimesAsMany) {
+  EXPECT_FALSE(runs_until_found<TwoWays>({}, 100'000).has_value());
+  EXPECT_FALSE(runs_until_found<TwoWays>({.rule_swarm = true}, 100'000).has_value());
+}
+
 TEST(Puzzles, WithoutCoverageThePairsOfStepsLead) {
   EXPECT_EQ(solve<Journal>({.pair_features = true}, 1000).found, kSeeds);
 }

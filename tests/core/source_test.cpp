@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstdint>
@@ -278,6 +279,76 @@ TEST(ChoiceSource, WhatWasRecordedForAnArgumentIsKnownBeforeItBegins) {
   EXPECT_TRUE(source.recorded_for(3).empty());
   EXPECT_EQ(source.integer(0, 9, 0), 4);  // the argument that has begun goes on
   EXPECT_EQ(source.misaligned(), 0U);
+}
+
+// A live source that takes values again at times.
+struct Reusing : Live {
+  ValuePool pool;
+
+  explicit Reusing(std::uint64_t seed, double prob = 0.1) : Live(seed) { source.reuse(pool, prob); }
+};
+
+TEST(Reuse, DrawsMeetWhatTheRunDrewBefore) {
+  Reusing run(3);
+  std::vector<std::int64_t> drawn;
+  int met = 0;
+  for (int i = 0; i < 1'000; ++i) {
+    run.source.begin_argument(1);
+    const std::int64_t value = run.source.integer(1LL << 60, 1LL << 62, 1LL << 61);
+    met += std::ranges::find(drawn, value) != drawn.end() ? 1 : 0;
+    drawn.push_back(value);
+  }
+  EXPECT_GT(met, 30);
+}
+
+TEST(Reuse, DrawsMeetThePoolAndStayInTheirBounds) {
+  Reusing run(4);
+  run.pool.add(ValueShelf::kConstant, Choice::integer(0x5EED'5EED));
+  run.pool.add(ValueShelf::kOperand, Choice::text("key"));
+  run.pool.add(ValueShelf::kOperand, Choice::real(1234.5678));
+  int integers = 0;
+  int texts = 0;
+  int reals = 0;
+  for (int i = 0; i < 2'000; ++i) {
+    run.source.begin_argument(1);
+    integers += run.source.integer(0, INT64_MAX, 0) == 0x5EED'5EED ? 1 : 0;
+    run.source.begin_argument(2);
+    ASSERT_LE(run.source.integer(0, 1'000, 0), 1'000);
+    const double real = run.source.real(0, 1'000'000, false, kNormalMin);
+    ASSERT_GE(real, 0);
+    reals += real == 1234.5678 ? 1 : 0;
+    const auto text = run.source.recorded(ChoiceKind::kString);
+    texts += text == Choice::text("key") ? 1 : 0;
+    run.source.put(Choice::text("other"));
+  }
+  EXPECT_GT(integers, 30);
+  EXPECT_GT(texts, 30);
+  EXPECT_GT(reals, 30);
+}
+
+TEST(Reuse, PositionsMeetInManyElementsAndAreDrawnEvenlyInFew) {
+  Reusing run(5);
+  std::vector<std::int64_t> drawn;
+  int met = 0;
+  for (int i = 0; i < 500; ++i) {
+    run.source.begin_argument(1);
+    const std::int64_t position = run.source.position(1'000'000);
+    met += std::ranges::find(drawn, position) != drawn.end() ? 1 : 0;
+    drawn.push_back(position);
+    ASSERT_LT(run.source.position(5), 5);
+  }
+  EXPECT_GT(met, 15);
+}
+
+TEST(Reuse, IsTheSameForTheSameSeedAndNoneWithProbabilityZero) {
+  Reusing one(6);
+  Reusing other(6);
+  Reusing none(6, 0.0);
+  Live plain(6);
+  for (int i = 0; i < 200; ++i) {
+    EXPECT_EQ(one.source.integer(0, 1'000'000, 0), other.source.integer(0, 1'000'000, 0));
+    EXPECT_EQ(none.source.integer(0, 1'000'000, 0), plain.source.integer(0, 1'000'000, 0));
+  }
 }
 
 TEST(ChoiceSource, ADrawNeedsAnArgument) {

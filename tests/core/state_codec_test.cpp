@@ -179,7 +179,7 @@ TEST(StateCodec, ACheckpointWhoseRuleIsGoneIsDroppedAndTheOthersStay) {
   EXPECT_GT(loaded.session.checkpoints.size(), 0U);
   EXPECT_LT(loaded.session.checkpoints.size(), all);
   EXPECT_TRUE(loaded.session.swarm.history.empty());
-  EXPECT_TRUE(loaded.session.coverage.features.empty());
+  EXPECT_TRUE(loaded.session.features.entries.empty());
   EXPECT_FALSE(loaded.session.coverage.edges.empty());
 }
 
@@ -230,6 +230,16 @@ TEST(StateCodec, RefusesValuesOutOfRange) {
   EXPECT_NE(with([](SessionState& state) { state.swarm.history.clear(); }), "");
   EXPECT_NE(with([](SessionState& state) { state.swarm.history.resize(2000, state.swarm.history[0]); }), "");
   EXPECT_NE(with([](SessionState& state) { state.coverage.edges[0].buckets = 0; }), "");
+  EXPECT_NE(with([](SessionState& state) { state.coverage.edges[0].sighting = {.runs = 2, .last_run = 1}; }), "");
+  EXPECT_NE(with([](SessionState& state) { state.coverage.edges[0].sighting.last_run = 1'000'000; }), "");
+  EXPECT_NE(with([](SessionState& state) { state.coverage.runs = state.runs + 1; }), "");
+  EXPECT_NE(with([](SessionState& state) { state.coverage.runs_sampled = state.runs + 1; }), "");
+  EXPECT_NE(with([](SessionState& state) { state.checkpoints[0].commonness = kCommonnessMax + 1; }), "");
+  EXPECT_NE(with([](SessionState& state) {
+              state.features.entries.push_back({.feature = {.kind = static_cast<FeatureKind>(kFeatureKinds), .key = 1},
+                                                .sighting = {.runs = 1, .last_run = 1}});
+            }),
+            "");
 }
 
 TEST(StateCodec, RefusesStringsThatPythonCannotHold) {

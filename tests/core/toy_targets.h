@@ -93,6 +93,63 @@ class Journal {
   bool broken_ = false;
 };
 
+// Two ways of nine exact steps each, and a wrong step leads back to the start of both. How far one has come shows, but
+// on the second only to who has not been at the end of the first. Breaks at the end of the second, after the first.
+class TwoWays {
+ public:
+  static constexpr MachineShape kShape{.rules = 5, .initializers = 0, .faults = 0};
+  using Way = std::array<std::uint32_t, 9>;
+  static constexpr Way kFirst{0, 3, 1, 4, 2, 0, 2, 1, 3};
+  static constexpr Way kSecond{1, 0, 4, 4, 3, 2, 0, 3, 2};
+
+  [[nodiscard]] static bool is_available(std::uint32_t /*rule*/) noexcept { return true; }
+  void run(std::uint32_t rule, ChoiceSource& /*source*/, CoverageMap& coverage) {
+    first_ = rule == kFirst.at(first_) ? first_ + 1 : 0;
+    second_ = rule == kSecond.at(second_) ? second_ + 1 : 0;
+    coverage.mark(coverage.add_edge(first_));
+    if (!was_there_) {
+      coverage.mark(coverage.add_edge(kFirst.size() + 1 + second_));
+    }
+    broken_ = was_there_ && second_ == kSecond.size();
+    was_there_ = was_there_ || first_ == kFirst.size();
+    first_ %= kFirst.size();
+    second_ %= kSecond.size();
+  }
+  void toggle(std::uint32_t /*fault*/, bool /*on*/) noexcept {}
+  [[nodiscard]] bool is_broken() const noexcept { return broken_; }
+
+ private:
+  std::size_t first_ = 0;
+  std::size_t second_ = 0;
+  bool was_there_ = false;
+  bool broken_ = false;
+};
+
+// A mill that five exact steps turn once. How far a turn has come shows, but not how often it turned. Breaks at the
+// sixth turn; between two turns anything may happen.
+class Mill {
+ public:
+  static constexpr MachineShape kShape{.rules = 5, .initializers = 0, .faults = 0};
+  static constexpr std::array<std::uint32_t, 5> kTurn{2, 0, 4, 1, 3};
+  static constexpr std::size_t kTurnsMax = 6;
+
+  [[nodiscard]] static bool is_available(std::uint32_t /*rule*/) noexcept { return true; }
+  void run(std::uint32_t rule, ChoiceSource& /*source*/, CoverageMap& coverage) {
+    at_ = rule == kTurn.at(at_) ? at_ + 1 : 0;
+    coverage.mark(coverage.add_edge(at_));
+    if (at_ == kTurn.size()) {
+      at_ = 0;
+      ++turns_;
+    }
+  }
+  void toggle(std::uint32_t /*fault*/, bool /*on*/) noexcept {}
+  [[nodiscard]] bool is_broken() const noexcept { return turns_ == kTurnsMax; }
+
+ private:
+  std::size_t at_ = 0;
+  std::size_t turns_ = 0;
+};
+
 // Runs steps of a script until it ends or the machine breaks.
 template <typename Machine, typename Script, typename AfterStep>
 void run_script(Machine& machine, Script& script, CoverageMap& coverage, AfterStep after_step) {

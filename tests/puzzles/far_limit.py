@@ -1,6 +1,7 @@
-"""Puzzle for `sometimes_gt`: a limit further away than any run can go, and no branch on the way to it."""
+"""Puzzle for `sometimes_gt` and `target`: a limit further away than any run can go, and no branch on the way to it."""
 
 from hypothesis import strategies as st
+from hypothesis import target
 from hypothesis.stateful import rule
 
 from ordeal.assertions import sometimes, sometimes_gt
@@ -12,6 +13,8 @@ LIMIT = 10**6
 class FarLimit(ChaosTest):
     """Fills a tank, and says only whether it overflows."""
 
+    limit = LIMIT
+
     def __init__(self) -> None:
         super().__init__()
         self.level = 0
@@ -20,14 +23,14 @@ class FarLimit(ChaosTest):
     def pour(self, litres: int) -> None:
         self.level += litres
         self.tell()
-        assert self.level <= LIMIT, "the tank overflows"
+        assert self.level <= self.limit, "the tank overflows"
 
     @rule(litres=st.integers(0, 1000))
     def drain(self, litres: int) -> None:
         self.level = max(0, self.level - litres)
 
     def tell(self) -> None:
-        sometimes(self.level > LIMIT, "the tank overflows")
+        sometimes(self.level > self.limit, "the tank overflows")
 
 
 class ToldDistance(FarLimit):
@@ -35,3 +38,13 @@ class ToldDistance(FarLimit):
 
     def tell(self) -> None:
         sometimes_gt(self.level, LIMIT, "the tank overflows")
+
+
+class AimedHigh(FarLimit):
+    """Fills a tank, and says at the end how full it was."""
+
+    limit = LIMIT // 5
+
+    def teardown(self) -> None:
+        target(float(self.level), label="level")
+        super().teardown()

@@ -1,5 +1,6 @@
-"""Puzzle for `state_hash`: the right digits in a row again, but one line checks them all, so no branch shows."""
+"""Puzzle for `state_hash` and `event`: the right digits in a row again, but one line checks them all."""
 
+from hypothesis import event
 from hypothesis import strategies as st
 from hypothesis.stateful import rule
 
@@ -30,6 +31,15 @@ class HiddenProgress(ChaosTest):
     @rule(digit=st.integers(0, 9))
     def dial(self, digit: int) -> None:
         self.safe.dial(digit)
+
+
+class SpokenProgress(HiddenProgress):
+    """Dials digits, and says how many pins stand."""
+
+    @rule(digit=st.integers(0, 9))
+    def dial(self, digit: int) -> None:
+        super().dial(digit)
+        event(f"{self.safe.pins} pins stand")
 
 
 class ToldProgress(HiddenProgress):

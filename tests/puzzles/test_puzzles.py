@@ -1,20 +1,32 @@
 """Each capability of the Explorer against the smallest machine whose bug only that capability finds in the budget."""
 
+import functools
 from typing import Any
 
 import pytest
 
+from ordeal import _native
 from ordeal.chaos import ChaosTest
 from ordeal.explore import Explorer
 
+from .brim import Brim
 from .busy_desk import BusyDesk, EvenDesk, SharedDesk
 from .dead_ends import DeadEnds
 from .deep_chain import DeepChain
-from .far_limit import FarLimit, ToldDistance
+from .far_limit import AimedHigh, FarLimit, ToldDistance
 from .full_shelf import FullShelf
 from .handed_out import Guessed, HandedOut
-from .hidden_progress import HiddenProgress, ToldProgress
+from .hidden_progress import HiddenProgress, SpokenProgress, ToldProgress
+from .magic_header import MagicHeader
+from .met_again import MetAgain
+from .secret_key import SecretKey
+from .secret_number import SecretNumber
+from .shifted_code import ShiftedCode
 from .two_faults import TwoFaults
+from .two_keys import TwoKeys
+from .which_key import WhichKey
+from .worn_mill import WornMill
+from .written_word import WrittenWord
 
 # Runs end these searches, the clock must not: the same seed then gives the same answer on any machine.
 UNLIMITED_S = 3600.0
@@ -28,6 +40,16 @@ def solved(puzzle: type[ChaosTest], *, max_runs: int, seed: int = 42, **options:
     result = explorer.run(max_time=UNLIMITED_S, max_runs=max_runs, shrink=False)
     assert result.stopped_reason == "max_runs"
     return bool(result.failures)
+
+
+@pytest.fixture
+def without(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Switches kinds of features off."""
+
+    def switch_off(*kinds: str) -> None:
+        monkeypatch.setattr(_native, "Session", functools.partial(_native.Session, features_off=kinds))
+
+    return switch_off
 
 
 def test_checkpoints_climb_a_deep_chain() -> None:
@@ -77,3 +99,58 @@ def test_distances_lead_where_no_run_could_go() -> None:
 def test_bundles_hand_values_on() -> None:
     assert solved(HandedOut, max_runs=50)
     assert not solved(Guessed, max_runs=50)
+
+
+@pytest.mark.parametrize("puzzle", [SecretNumber, SecretKey, MagicHeader, ShiftedCode])
+def test_comparison_tracing_finds_what_is_compared(puzzle: type[ChaosTest]) -> None:
+    assert solved(puzzle, max_runs=300)
+    assert not solved(puzzle, max_runs=6000, comparison_tracing="off")
+
+
+def test_values_come_back_in_a_run() -> None:
+    assert solved(MetAgain, max_runs=50, comparison_tracing="off")
+    assert not solved(MetAgain, max_runs=1000, comparison_tracing="off", value_reuse_prob=0.0)
+
+
+def test_constants_of_the_targets_are_drawn() -> None:
+    assert solved(WrittenWord, max_runs=200)
+    assert not solved(WrittenWord, max_runs=4000, value_reuse_prob=0.0)
+
+
+def test_sizes_of_bundles_show_how_full_it_is(without: Any) -> None:
+    assert solved(Brim, max_runs=3000)
+    without("bundle size", "bundle pair")
+    assert not solved(Brim, max_runs=20 * 3000)
+
+
+def test_edges_by_rule_tell_the_keys_apart(without: Any) -> None:
+    assert solved(WhichKey, max_runs=3000)
+    without("edge of rule")
+    assert not solved(WhichKey, max_runs=20 * 3000)
+
+
+def test_events_show_progress_that_no_branch_shows(without: Any) -> None:
+    assert solved(SpokenProgress, max_runs=3000)
+    without("event")
+    assert not solved(SpokenProgress, max_runs=20 * 3000)
+
+
+def test_targets_lead_where_no_run_could_go(without: Any) -> None:
+    assert solved(AimedHigh, max_runs=3000)
+    without("target")
+    assert not solved(AimedHigh, max_runs=20 * 3000)
+
+
+def test_repeated_parts_wear_a_mill_out() -> None:
+    assert solved(WornMill, max_runs=10_000, swarm_policy="adaptive")
+    assert not solved(WornMill, max_runs=10_000, swarm_policy="classic")
+
+
+def test_joined_parts_open_a_lock_with_two_codes() -> None:
+    assert solved(TwoKeys, max_runs=5000, swarm_policy="adaptive")
+    assert not solved(TwoKeys, max_runs=5000, swarm_policy="classic")
+
+
+def test_the_adaptive_policy_finds_out_that_rules_are_to_be_left_out() -> None:
+    assert solved(FullShelf, max_runs=1500, swarm_policy="adaptive")
+    assert not solved(FullShelf, max_runs=1500, swarm_policy="classic")

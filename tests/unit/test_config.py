@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from ordeal.config import (
+    DEFAULT_SWARM_POLICY,
     RNG_SEED_MAX,
     ExplorerConfig,
     OrdealConfig,
@@ -41,6 +42,45 @@ def refusal(text: str) -> tuple[str, str]:
     return caught.value.message, caught.value.hint
 
 
+EVERY_KEY = """
+[explorer]
+target_modules = ["myapp", "mylib"]
+max_time = 300
+max_runs = 10
+patience = 7
+seed = 0
+max_checkpoints = 0
+checkpoint_prob = 1
+checkpoint_strategy = "recent"
+checkpoint_kind = "fork"
+steps_per_run = 1
+fault_toggle_prob = 0.0
+buggify_prob = 0.5
+workers = 8
+rule_swarm = true
+swarm_policy = "adaptive"
+share_edges = false
+share_checkpoints = false
+rule_timeout = 0
+seed_mutation_respect_strategies = true
+verbose = true
+[[tests]]
+class = "a.b:C"
+steps_per_run = 100
+swarm = true
+rule_timeout = 2.5
+[[tests]]
+class = "d:Outer.Inner"
+[report]
+format = "both"
+output = "out.json"
+traces = true
+traces_dir = "t"
+verbose = true
+corpus_dir = "s"
+"""
+
+
 class TestValues:
     def test_defaults(self) -> None:
         assert load(TESTS) == OrdealConfig(
@@ -48,15 +88,18 @@ class TestValues:
                 target_modules=(),
                 max_time=60.0,
                 max_runs=None,
+                patience=0,
                 seed=42,
                 max_checkpoints=256,
-                checkpoint_prob=0.4,
+                checkpoint_prob=None,
                 checkpoint_strategy="energy",
+                checkpoint_kind="auto",
                 steps_per_run=50,
                 fault_toggle_prob=0.3,
                 buggify_prob=0.1,
                 workers=0,
-                rule_swarm=False,
+                rule_swarm=None,
+                swarm_policy=DEFAULT_SWARM_POLICY,
                 share_edges=True,
                 share_checkpoints=True,
                 rule_timeout=None,
@@ -75,56 +118,24 @@ class TestValues:
         )
 
     def test_every_key(self) -> None:
-        config = load(
-            """
-            [explorer]
-            target_modules = ["myapp", "mylib"]
-            max_time = 300
-            max_runs = 10
-            seed = 0
-            max_checkpoints = 0
-            checkpoint_prob = 1
-            checkpoint_strategy = "recent"
-            steps_per_run = 1
-            fault_toggle_prob = 0.0
-            buggify_prob = 0.5
-            workers = 8
-            rule_swarm = true
-            share_edges = false
-            share_checkpoints = false
-            rule_timeout = 0
-            seed_mutation_respect_strategies = true
-            verbose = true
-            [[tests]]
-            class = "a.b:C"
-            steps_per_run = 100
-            swarm = true
-            rule_timeout = 2.5
-            [[tests]]
-            class = "d:Outer.Inner"
-            [report]
-            format = "both"
-            output = "out.json"
-            traces = true
-            traces_dir = "t"
-            verbose = true
-            corpus_dir = "s"
-            """
-        )
+        config = load(EVERY_KEY)
         assert config == OrdealConfig(
             explorer=ExplorerConfig(
                 target_modules=("myapp", "mylib"),
                 max_time=300.0,
                 max_runs=10,
+                patience=7,
                 seed=0,
                 max_checkpoints=0,
                 checkpoint_prob=1.0,
                 checkpoint_strategy="recent",
+                checkpoint_kind="fork",
                 steps_per_run=1,
                 fault_toggle_prob=0.0,
                 buggify_prob=0.5,
                 workers=8,
                 rule_swarm=True,
+                swarm_policy="adaptive",
                 share_edges=False,
                 share_checkpoints=False,
                 rule_timeout=0.0,
@@ -165,6 +176,7 @@ class TestValues:
         ("max_time = inf", "inf", "a number of seconds above 0", "60"),
         ("max_time = true", "true", "a number of seconds above 0", "60"),
         (f"max_time = 1{'0' * 400}", "a number of 1329 bits", "a number of seconds above 0", "60"),
+        ("patience = -1", "-1", "a whole number, 0 or more", "5000"),
         ("max_runs = 0", "0", "a whole number, 1 or more", "1000"),
         ("max_runs = 2.0", "2.0", "a whole number, 1 or more", "1000"),
         ("seed = -1", "-1", "a whole number from 0 to 2**64 - 1", "42"),
@@ -175,6 +187,7 @@ class TestValues:
         ("checkpoint_prob = nan", "nan", "a number from 0 to 1", "0.4"),
         ("checkpoint_prob = true", "true", "a number from 0 to 1", "0.4"),
         ('checkpoint_strategy = "foo"', '"foo"', 'one of "energy", "uniform", "recent"', '"energy"'),
+        ('checkpoint_kind = "pickle"', '"pickle"', 'one of "auto", "copy", "replay", "fork"', '"auto"'),
         ("checkpoint_strategy = 1", "1", 'one of "energy", "uniform", "recent"', '"energy"'),
         ("max_runs = 9223372036854775808", "9223372036854775808", "a whole number, 1 or more", "1000"),
         ("steps_per_run = 0", "0", "a whole number from 1 to 10000", "50"),
@@ -184,6 +197,7 @@ class TestValues:
         ("workers = true", "true", "a whole number from 0 (all cores) to 4096", "2"),
         ("workers = 1000000", "1000000", "a whole number from 0 (all cores) to 4096", "2"),
         ("rule_swarm = 1", "1", "a boolean", "true"),
+        ('swarm_policy = "greedy"', '"greedy"', 'one of "classic", "adaptive"', '"adaptive"'),
         ('share_edges = "yes"', '"yes"', "a boolean", "true"),
         ("seed_mutation_respect_strategies = false", "false", "true: no argument ever leaves its strategy", "true"),
         ("rule_timeout = inf", "inf", "a number of seconds", "30.0"),

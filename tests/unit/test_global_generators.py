@@ -13,7 +13,8 @@ import numpy
 import pytest
 
 from ordeal import buggify, global_generators
-from ordeal.global_generators import CHAOS_SEEDED, REGISTERED, GlobalGenerators, same_state
+from ordeal._hypothesis.randoms import same_state
+from ordeal.global_generators import CHAOS_SEEDED, REGISTERED, GlobalGenerators
 
 registered: list[int] = []
 

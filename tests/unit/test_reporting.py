@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import pytest
 
 from ordeal import reporting
-from ordeal.result import ExplorationResult, Failure, ProgressSnapshot, SeedOutcome, SeedStatus
+from ordeal.result import Discovery, ExplorationResult, Failure, ProgressSnapshot, SeedOutcome, SeedStatus
 from ordeal.trace_file import Trace, TraceStep
 
 
@@ -127,6 +127,23 @@ class TestReport:
             "",
         ]
 
+    def test_what_is_left_to_find_follows_the_coverage(self) -> None:
+        discovery = Discovery(what="edges", runs=2000, seen=47, next_run=0.0035, next_run_max=0.0064, total=51.6)
+        lines = report_lines(make_result(lines_covered=45, lines_total=60, discovery=discovery))
+        assert lines[8:10] == [
+            "    Line coverage: 45/60 (75%)",
+            (
+                "    Undiscovered: one more run like the 2000 runs counted shows a new edge "
+                "by a chance of about 0.35%, up to 0.64%; at least 5 edges more can be found"
+            ),
+        ]
+
+    def test_where_nothing_seems_left_a_bound_is_said(self) -> None:
+        discovery = Discovery(what="features", runs=100, seen=9, next_run=0.0, next_run_max=0.263, total=9.0)
+        assert report_lines(make_result(discovery=discovery))[8] == (
+            "    Undiscovered: one more run like the 100 runs counted shows a new feature by a chance of up to 26%"
+        )
+
     def test_each_class_has_a_section(self) -> None:
         lines = report_lines(make_result(), make_result(test_class="b:C", stopped_reason="interrupted"))
         assert lines[7:] == [
@@ -211,6 +228,22 @@ class TestProgressLine:
         assert reporting.progress_line(snapshot) == expected
 
 
+class TestRunKinds:
+    def test_shares_are_told_where_there_is_a_choice(self) -> None:
+        kinds = {
+            "starts": {"fresh": 30, "branch": 60, "splice": 10, "edit": 0},
+            "swarm": {"full": 100},
+            "lengths": {"any": 25, "short": 75, "long": 0},
+        }
+        text = make_result(run_kinds=kinds).summary()
+        assert "\nRuns: 30% fresh, 60% from a checkpoint, 10% joined\n" in text
+        assert "\nLengths: 25% of any length, 75% short\n" in text
+        assert "Swarm laws" not in text
+
+    def test_nothing_is_told_of_no_runs(self) -> None:
+        assert "Runs:" not in make_result().summary()
+
+
 class TestJson:
     def make(self, **changes: Any) -> ExplorationResult:
         failure = make_failure(
@@ -235,8 +268,10 @@ class TestJson:
                     "unconfirmed": 0,
                     "stopped_reason": "time",
                     "snapshot_kind": "copy",
+                    "discovery": None,
                     "telemetry": {
                         "swarm": {"summary": ""},
+                        "runs": {},
                         "behavior": {
                             "lines_covered": 0,
                             "lines_total": 0,

@@ -116,7 +116,7 @@ def test_values_of_shared_strategies_come_back(randoms: GlobalRandoms) -> None:
     snapshots = snapshots_of(Box, randoms)
     run = run_of(box)
     strategy = st.shared(st.just(1), key="k")
-    run.shared["k"] = (box.log, strategy)
+    run.share({"k": (box.log, strategy)})
     snapshot = snapshots.take(run)
     later = run_of(Box())
     twin: Any = snapshots.restore(snapshot, later)

@@ -310,9 +310,9 @@ class TestRefusing:
         path = tmp_path / "state"
         save(path, runs=1)
         data = bytearray(path.read_bytes())
-        data[len(state_file.MAGIC)] = 2
+        data[len(state_file.MAGIC)] = 1
         path.write_bytes(data)
-        assert refusal(path) == f"the state {path} has version 2; this ordeal reads version 1"
+        assert refusal(path) == f"the state {path} has version 1; this ordeal reads version 2"
 
     def test_another_class(self, tmp_path: Path) -> None:
         class Other(Till):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import signal
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -20,6 +22,11 @@ def spin(seconds: float) -> None:
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         pass
+
+
+def collect_and_spin() -> None:
+    gc.collect()
+    spin(10)
 
 
 @pytest.fixture(autouse=True)
@@ -45,6 +52,24 @@ def test_steps_below_the_limit_go_on_however_many() -> None:
         for _ in range(20):
             watchdog.step += 1
             spin(0.02)
+
+
+def test_steps_that_are_counted_elsewhere_go_on_as_well() -> None:
+    watchdog = Watchdog(0.2, TooLongError)
+    taken = [0]
+
+    def take() -> int:
+        taken[0], now = 0, taken[0]
+        return now
+
+    watchdog.taken = take
+    with watchdog.watching():
+        watchdog.armed = True
+        for _ in range(20):
+            taken[0] += 1
+            spin(0.02)
+        with pytest.raises(TooLongError):
+            spin(10)
 
 
 def test_nothing_is_ended_outside_of_user_code() -> None:
@@ -122,3 +147,53 @@ def test_a_deadline_ends_nothing_outside_of_user_code_and_nothing_later() -> Non
             spin(0.2)
         watchdog.armed = True
         spin(1.5)
+
+
+def test_what_a_step_catches_is_raised_again() -> None:
+    watchdog = Watchdog(0.05, TooLongError)
+    watchdog.step += 1
+    watchdog.armed = True
+    with watchdog.watching():
+        with pytest.raises(TooLongError):
+            spin(10)
+        with pytest.raises(TooLongError):
+            spin(10)
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.parametrize("limited_by", ["limit", "deadline"])
+def test_what_is_raised_inside_a_callback_of_the_collector_is_raised_again(limited_by: str) -> None:
+    lost: list[object] = []
+    during: list[str] = []
+
+    def slow(phase: str, _info: dict[str, int]) -> None:
+        # As Hypothesis' own, which measures the time that collecting takes.
+        if phase == "start" and not during:
+            during.append(phase)
+            spin(10)
+
+    watchdog = Watchdog(0.05 if limited_by == "limit" else 60, TooLongError)
+    hook, sys.unraisablehook = sys.unraisablehook, lambda told: lost.append(told.exc_type)
+    gc.callbacks.append(slow)
+    try:
+        with watchdog.watching(), watchdog.until(time.monotonic() + (60 if limited_by == "limit" else 0.05)):
+            watchdog.step += 1
+            watchdog.armed = True
+            with pytest.raises((TooLongError, OutOfTime)) as raised:
+                collect_and_spin()
+    finally:
+        gc.callbacks.remove(slow)
+        sys.unraisablehook = hook
+    assert set(lost) == {raised.type}
+
+
+def test_a_step_after_the_one_that_was_ended_has_its_own_time() -> None:
+    watchdog = Watchdog(0.2, TooLongError)
+    with watchdog.watching():
+        watchdog.step += 1
+        watchdog.armed = True
+        with pytest.raises(TooLongError):
+            spin(10)
+        watchdog.step += 1
+        spin(0.15)
+        watchdog.armed = False

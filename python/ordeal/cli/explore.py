@@ -33,7 +33,7 @@ from ordeal.trace_file import Trace
 FOUND = 1
 
 # Options that settings of the same name stand behind.
-_NUMBERS = ("seed", "max_time", "max_runs", "workers", "buggify_prob")
+_NUMBERS = ("seed", "max_time", "max_runs", "patience", "workers", "buggify_prob")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,6 +44,7 @@ class _Flags:
     seed: str | None
     max_time: str | None
     max_runs: str | None
+    patience: str | None
     workers: str | None
     buggify_prob: str | None
     verbose: bool
@@ -68,6 +69,7 @@ _EPILOG = (
 @click.option("--seed", metavar="N", help="Number that decides all chance (default: 42)")
 @click.option("--max-time", metavar="S", help="Seconds to start new runs for (default: 60)")
 @click.option("--max-runs", metavar="N", help="Runs to stop after (default: no limit)")
+@click.option("--patience", metavar="N", help="Runs in a row without news to stop after (default: 0, never)")
 @click.option("-w", "--workers", metavar="N", help="Processes, 0 for all cores (default: 0)")
 @click.option("--buggify-prob", metavar="P", help="Probability that a buggify point acts (default: 0.1)")
 @click.option("-v", "--verbose", is_flag=True, help="Show live progress (default: off)")
@@ -251,6 +253,7 @@ class _Session:
             return _explorer(test, self._config, use_seeds=not flags.no_seeds, record_traces=keep).run(
                 max_time=settings.max_time,
                 max_runs=settings.max_runs,
+                patience=settings.patience,
                 steps_per_run=settings.steps_per_run if test.steps_per_run is None else test.steps_per_run,
                 shrink=not flags.no_shrink,
                 confirm_fresh=not flags.no_confirm_fresh,
@@ -341,14 +344,18 @@ def _explorer(test: TestConfig, config: OrdealConfig, *, use_seeds: bool, record
         max_checkpoints=settings.max_checkpoints,
         checkpoint_prob=settings.checkpoint_prob,
         checkpoint_strategy=settings.checkpoint_strategy,
+        checkpoint_kind=settings.checkpoint_kind,
         fault_toggle_prob=settings.fault_toggle_prob,
         buggify_prob=settings.buggify_prob,
+        value_reuse_prob=settings.value_reuse_prob,
+        comparison_tracing=settings.comparison_tracing,
         record_traces=record_traces,
         workers=settings.workers,
         share_edges=settings.share_edges,
         share_checkpoints=settings.share_checkpoints,
         corpus_dir=config.report.corpus_dir if use_seeds else None,
         rule_swarm=settings.rule_swarm if test.swarm is None else test.swarm,
+        swarm_policy=settings.swarm_policy,
         rule_timeout=settings.rule_timeout if test.rule_timeout is None else test.rule_timeout,
     )
 

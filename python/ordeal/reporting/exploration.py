@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from itertools import chain
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
@@ -26,7 +27,7 @@ from ordeal.reporting.words import (
 )
 
 if TYPE_CHECKING:
-    from ordeal.result import ExplorationResult, Failure, ProgressSnapshot, ShrinkSnapshot
+    from ordeal.result import Discovery, ExplorationResult, Failure, ProgressSnapshot, ShrinkSnapshot
 
 _FAILURES_MAX = 10
 _SUMMARY_FAILURES_MAX = 5
@@ -145,6 +146,23 @@ def _coverage_lines(result: ExplorationResult) -> list[str]:
     return lines
 
 
+def _discovery_lines(discovery: Discovery | None) -> list[str]:
+    """What is left to find, and under which assumption; nothing where too little is known."""
+    if discovery is None:
+        return []
+    one = discovery.what.removesuffix("s")
+    likely = f"up to {_percent(discovery.next_run_max)}"
+    if discovery.next_run:
+        likely = f"about {_percent(discovery.next_run)}, {likely}"
+    unseen = f"; at least {counted(discovery.unseen, one)} more can be found" if discovery.unseen > 0 else ""
+    sample = counted(discovery.runs, "run")
+    return [f"Undiscovered: one more run like the {sample} counted shows a new {one} by a chance of {likely}{unseen}"]
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.2g}%" if share < 0.1 else f"{100 * share:.0f}%"
+
+
 def _remark_lines(result: ExplorationResult) -> list[str]:
     lines = []
     if result.rejected_runs:
@@ -162,7 +180,9 @@ def summary_text(result: ExplorationResult) -> str:
     lines = [
         f"Exploration: {_run_figures(result)}",
         *(f"Coverage: {figures}" for figures in _coverage_figures(result)),
+        *_discovery_lines(result.discovery),
         *([f"Swarm: {one_line(result.swarm_summary)}"] if result.swarm_summary else []),
+        *run_kind_lines(result.run_kinds),
         *_summary_failures(result.failures),
         *explored_properties(result.properties, result.reliability_cells),
         *_coverage_lines(result),
@@ -220,7 +240,8 @@ def _section_blocks(result: ExplorationResult) -> list[list[str]]:
     details = [_failure_details(failure) for failure in result.failures[:_FAILURES_MAX]]
     swarm = [f"Swarm: {one_line(result.swarm_summary)}"] if result.swarm_summary else []
     properties = explored_properties(result.properties, result.reliability_cells)
-    blocks = [*details, properties, swarm + _coverage_lines(result), _remark_lines(result)]
+    coverage = swarm + _coverage_lines(result) + _discovery_lines(result.discovery)
+    blocks = [*details, properties, coverage, _remark_lines(result)]
     return [block for block in blocks if block]
 
 
@@ -289,8 +310,10 @@ def _json_result(result: ExplorationResult) -> dict[str, Any]:
         "unconfirmed": result.unconfirmed,
         "stopped_reason": result.stopped_reason,
         "snapshot_kind": result.snapshot_kind,
+        "discovery": _json_discovery(result.discovery),
         "telemetry": {
             "swarm": {"summary": result.swarm_summary},
+            "runs": result.run_kinds,
             "behavior": {
                 "lines_covered": result.lines_covered,
                 "lines_total": result.lines_total,
@@ -307,6 +330,10 @@ def _json_result(result: ExplorationResult) -> dict[str, Any]:
         "failures": [_json_failure(failure) for failure in result.failures],
         "timing": _json_timing(result),
     }
+
+
+def _json_discovery(discovery: Discovery | None) -> dict[str, Any] | None:
+    return None if discovery is None else {**asdict(discovery), "unseen": discovery.unseen}
 
 
 def _json_timing(result: ExplorationResult) -> dict[str, float]:
@@ -338,6 +365,42 @@ def _json_failure(failure: Failure) -> dict[str, Any]:
 
 def _posix(path: str) -> str:
     return PurePath(path).as_posix()
+
+
+#: What the kinds of runs are called, by what they are told apart.
+_KIND_NAMES = {
+    "starts": {
+        "fresh": "fresh",
+        "branch": "from a checkpoint",
+        "leaning": "from a checkpoint with changed arguments",
+        "splice": "joined",
+        "repeat": "repeating",
+        "edit": "edited",
+    },
+    "swarm": {
+        "full": "all on",
+        "coins": "coins",
+        "sizes": "sizes",
+        "shared": "shared probability",
+        "directed": "coverage-directed",
+        "energy": "energy-weighted",
+    },
+    "lengths": {"any": "of any length", "short": "short", "long": "long"},
+}
+
+
+def run_kind_lines(kinds: Mapping[str, Mapping[str, int]]) -> list[str]:
+    """Return which kinds of runs there were, in percent, a line for each way to tell them apart."""
+    lines = []
+    for what, title in (("starts", "Runs"), ("swarm", "Swarm laws"), ("lengths", "Lengths")):
+        counts = kinds.get(what, {})
+        total = sum(counts.values())
+        shares = [
+            f"{100 * count / total:.0f}% {_KIND_NAMES[what].get(kind, kind)}" for kind, count in counts.items() if count
+        ]
+        if len(shares) > 1:
+            lines.append(f"{title}: {', '.join(shares)}")
+    return lines
 
 
 def swarm_text(counts: Mapping[str, int]) -> str:

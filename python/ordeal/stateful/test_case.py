@@ -13,7 +13,7 @@ from hypothesis import settings
 from hypothesis.reporting import with_reporter
 from hypothesis.stateful import get_state_machine_test
 
-from ordeal._hypothesis import failure_types
+from ordeal._hypothesis import failure_types, mark_as_machine_test
 from ordeal.stateful.mutable_settings import MutableSettings
 
 
@@ -50,8 +50,7 @@ def _new_test_case(cls: type[RuleBasedStateMachine]) -> type[Any]:
         def runTest(self) -> None:  # noqa: N802 - as unittest has it
             run_rule_machines(cls, self.settings)
 
-        runTest.is_hypothesis_test = True  # type: ignore[attr-defined]
-        runTest._hypothesis_state_machine_class = cls  # type: ignore[attr-defined]
+        mark_as_machine_test(runTest, cls)
 
     RuleMachineTestCase.__name__ = hypothesis_case.__name__
     RuleMachineTestCase.__qualname__ = hypothesis_case.__qualname__

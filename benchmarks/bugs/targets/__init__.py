@@ -1,0 +1,1 @@
+"""The machines, a module for each target: ``Machine``, ``reproduce()`` and, where it has any, ``FAULTS``."""

@@ -1,0 +1,54 @@
+#include "core/wide_integer.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+
+namespace ordeal {
+namespace {
+
+constexpr std::size_t kBytesMax = sizeof(Wide);
+// Of an integer that has no room in 64 bits.
+constexpr std::size_t kBytesMin = 9;
+
+}  // namespace
+
+std::optional<Wide> wide_of(const Choice& choice) noexcept {
+  if (choice.kind != ChoiceKind::kInteger) {
+    return std::nullopt;
+  }
+  if (!choice.is_big()) {
+    return Wide{choice.number};
+  }
+  const std::string& bytes = choice.blob;
+  if (bytes.size() > kBytesMax) {
+    return std::nullopt;
+  }
+  const bool negative = (static_cast<unsigned char>(bytes.back()) & 0x80U) != 0;
+  auto word = negative ? ~static_cast<unsigned __int128>(0) : 0;
+  for (std::size_t i = bytes.size(); i-- > 0;) {
+    word = (word << 8U) | static_cast<unsigned char>(bytes[i]);
+  }
+  return static_cast<Wide>(word);
+}
+
+Choice integer_choice(Wide value) {
+  if (value >= INT64_MIN && value <= INT64_MAX) {
+    return Choice::integer(static_cast<std::int64_t>(value));
+  }
+  const char sign = value < 0 ? '\xff' : '\0';
+  auto word = static_cast<unsigned __int128>(value);
+  std::string bytes;
+  for (std::size_t i = 0; i < kBytesMax; ++i) {
+    bytes.push_back(static_cast<char>(word & 0xFFU));
+    word >>= 8U;
+  }
+  const auto redundant = [&] { return bytes.back() == sign && ((bytes[bytes.size() - 2] ^ sign) & 0x80) == 0; };
+  while (bytes.size() > kBytesMin && redundant()) {
+    bytes.pop_back();
+  }
+  return Choice::big_integer(std::move(bytes));
+}
+
+}  // namespace ordeal

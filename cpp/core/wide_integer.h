@@ -1,0 +1,19 @@
+// Integer choices as numbers of up to 128 bits, whichever way a choice holds them.
+#pragma once
+
+#include <optional>
+
+#include "core/choice.h"
+
+namespace ordeal {
+
+// gcc and clang both have it; -Wpedantic alone minds.
+using Wide = __int128;
+
+// Nothing for a choice of another kind and for an integer of more than 128 bits.
+std::optional<Wide> wide_of(const Choice& choice) noexcept;
+
+// The choice that holds this integer: plain where it fits in 64 bits, else as short as its sign allows.
+Choice integer_choice(Wide value);
+
+}  // namespace ordeal

@@ -1,0 +1,123 @@
+"""The one place that touches Hypothesis' internals: what a machine is, how arguments are drawn, what a run needs.
+
+Its modules are loaded when one of their names is first used: a test that only defines a machine needs few of them.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ordeal._hypothesis.bundles import ENGINE_ATTRIBUTES, BundleState, add_to_bundles, resolve
+    from ordeal._hypothesis.drawing import Draw, TapeProvider, compile_draw, describe_strategy, given_up
+    from ordeal._hypothesis.endings import REJECTED, failure_types, skip_types
+    from ordeal._hypothesis.example_keys import database_key, reproducing_test
+    from ordeal._hypothesis.loops import make_loop
+    from ordeal._hypothesis.machines import (
+        Argument,
+        Invariant,
+        MachineDefinition,
+        Rule,
+        define_machine,
+        holds,
+        initialized,
+        is_initializing,
+        may_initialize,
+        may_run,
+        position_among_initializers,
+        set_rules_strategy,
+    )
+    from ordeal._hypothesis.markers import (
+        DECORATOR_MARKS,
+        INITIALIZE_MARKER,
+        RULE_MARKER,
+        mark_as_machine_test,
+        rewrap_rules,
+    )
+    from ordeal._hypothesis.randoms import GlobalRandoms
+    from ordeal._hypothesis.run_context import LENGTH_MAX, RunContext
+
+__all__ = [
+    "DECORATOR_MARKS",
+    "ENGINE_ATTRIBUTES",
+    "INITIALIZE_MARKER",
+    "LENGTH_MAX",
+    "REJECTED",
+    "RULE_MARKER",
+    "Argument",
+    "BundleState",
+    "Draw",
+    "GlobalRandoms",
+    "Invariant",
+    "MachineDefinition",
+    "Rule",
+    "RunContext",
+    "TapeProvider",
+    "add_to_bundles",
+    "compile_draw",
+    "database_key",
+    "define_machine",
+    "describe_strategy",
+    "failure_types",
+    "given_up",
+    "holds",
+    "initialized",
+    "is_initializing",
+    "make_loop",
+    "mark_as_machine_test",
+    "may_initialize",
+    "may_run",
+    "position_among_initializers",
+    "reproducing_test",
+    "resolve",
+    "rewrap_rules",
+    "set_rules_strategy",
+    "skip_types",
+]
+
+_HOMES = {
+    "Argument": "machines",
+    "BundleState": "bundles",
+    "DECORATOR_MARKS": "markers",
+    "Draw": "drawing",
+    "ENGINE_ATTRIBUTES": "bundles",
+    "GlobalRandoms": "randoms",
+    "INITIALIZE_MARKER": "markers",
+    "Invariant": "machines",
+    "LENGTH_MAX": "run_context",
+    "MachineDefinition": "machines",
+    "REJECTED": "endings",
+    "RULE_MARKER": "markers",
+    "Rule": "machines",
+    "RunContext": "run_context",
+    "TapeProvider": "drawing",
+    "add_to_bundles": "bundles",
+    "compile_draw": "drawing",
+    "database_key": "example_keys",
+    "define_machine": "machines",
+    "describe_strategy": "drawing",
+    "failure_types": "endings",
+    "given_up": "drawing",
+    "holds": "machines",
+    "initialized": "machines",
+    "is_initializing": "machines",
+    "make_loop": "loops",
+    "mark_as_machine_test": "markers",
+    "may_initialize": "machines",
+    "may_run": "machines",
+    "position_among_initializers": "machines",
+    "reproducing_test": "example_keys",
+    "resolve": "bundles",
+    "rewrap_rules": "markers",
+    "set_rules_strategy": "machines",
+    "skip_types": "endings",
+}
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = globals()[name] = getattr(importlib.import_module(f"{__name__}.{home}"), name)
+    return value

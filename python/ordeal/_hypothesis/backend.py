@@ -1,0 +1,23 @@
+"""The backend of Hypothesis that draws as the Explorer does: ``settings(backend="ordeal")``."""
+
+from __future__ import annotations
+
+from hypothesis.internal.conjecture.data import ConjectureData
+
+from ordeal._hypothesis.drawing import TapeProvider
+from ordeal._native import LiveSource
+
+SEED_BITS = 64
+
+
+class TapeBackend(TapeProvider):
+    """Draws one test case from the core's distributions, seeded by Hypothesis: its seed decides all.
+
+    Hypothesis still decides which test cases there are, shrinks failures and replays them.
+    """
+
+    def __init__(self, data: ConjectureData | None) -> None:
+        seed = 0 if data is None or data._random is None else data._random.getrandbits(SEED_BITS)
+        self._live = LiveSource(seed)  # kept: the source writes to its tape
+        super().__init__(self._live.source)
+        self._cd = data

@@ -1,0 +1,217 @@
+"""What a rule machine class is made of, and which of its rules can run."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from hypothesis.errors import InvalidArgument, InvalidDefinition
+from hypothesis.stateful import Bundle, RuleBasedStateMachine
+from hypothesis.strategies import SearchStrategy
+
+from ordeal._hypothesis.drawing import Draw, plan_draw
+from ordeal.buggify_draws import BUGGIFY_ARGUMENT
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Argument:
+    """An argument of a rule; ``number`` is its place in the definition's table of argument names."""
+
+    name: str
+    number: int
+    draw: Draw
+    strategy: SearchStrategy[Any]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Rule:
+    """A rule or initialize rule. ``index`` is its position in Hypothesis' own order.
+
+    ``fills`` names the bundles whose sizes it changes, with a number for each among all of the class.
+    """
+
+    name: str
+    index: int
+    function: Callable[..., Any]
+    arguments: tuple[Argument, ...]
+    gates: tuple[str, ...]
+    preconditions: tuple[Callable[[Any], bool], ...]
+    targets: tuple[str, ...]
+    fills: tuple[tuple[int, str], ...]
+    draws_in_body: bool
+    is_coroutine: bool
+    original: Any  # Hypothesis' own rule
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Invariant:
+    """A check after every step."""
+
+    name: str
+    function: Callable[[Any], None]
+    preconditions: tuple[Callable[[Any], bool], ...]
+    check_during_init: bool
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class MachineDefinition:
+    """What Hypothesis knows of a rule machine class, in its order.
+
+    Argument name 0 stands for draws in a body, the last one for the decisions of buggify in a step.
+    """
+
+    cls: type[RuleBasedStateMachine]
+    rules: tuple[Rule, ...]
+    initializers: tuple[Rule, ...]
+    invariants: tuple[Invariant, ...]
+    argument_names: tuple[str, ...]
+    order: tuple[str, ...]  # all rules in Hypothesis' own order, with those that ordeal added
+    swarm_place: int | None  # of the initialize rule that ordeal added, among all of them
+
+
+def define_machine(cls: type[RuleBasedStateMachine]) -> MachineDefinition:
+    """Read the rules, initialize rules and invariants of ``cls``; rules that ordeal added itself are left out.
+
+    Raises:
+        hypothesis.errors.InvalidDefinition: the class is not a valid rule machine.
+    """
+    state = cls.setup_state()
+    _check_names(cls, (*state.rules, *state.initializers, *state.invariants))
+    ordered = sorted(state.rules, key=lambda r: (sorted(r.targets), len(r.arguments), r.function.__name__))
+    names: dict[str, int] = {"(body)": 0}
+    bundles: dict[str, int] = {}
+    return MachineDefinition(
+        cls=cls,
+        rules=tuple(
+            _read_rule(rule, index, rule.arguments_strategies, names, bundles)
+            for index, rule in enumerate(ordered)
+            if not _is_automatic(rule.function)
+        ),
+        initializers=tuple(
+            _read_rule(rule, index, rule.arguments, names, bundles)
+            for index, rule in enumerate(state.initializers)
+            if not _is_automatic(rule.function)
+        ),
+        invariants=tuple(
+            Invariant(i.function.__name__, i.function, tuple(i.preconditions), i.check_during_init)
+            for i in state.invariants
+        ),
+        argument_names=(*names, BUGGIFY_ARGUMENT),
+        order=tuple(rule.function.__name__ for rule in ordered),
+        swarm_place=next((i for i, rule in enumerate(state.initializers) if _is_automatic(rule.function)), None),
+    )
+
+
+def is_initializing(machine: RuleBasedStateMachine) -> bool:
+    """Whether initialize rules are left to run."""
+    return bool(machine._initialize_rules_to_run)
+
+
+def may_initialize(machine: RuleBasedStateMachine, rule: Rule) -> bool:
+    """Whether the initialize rule ``rule`` is left to run."""
+    return any(left is rule.original for left in machine._initialize_rules_to_run)
+
+
+def may_run(machine: RuleBasedStateMachine, rule: Rule) -> bool:
+    """Whether the rule ``rule`` can run: its bundles hold values, and its preconditions are true.
+
+    While initialize rules are left it cannot. Only a replay of an edited tape asks then: in a run they come first.
+    """
+    if machine._initialize_rules_to_run:
+        return False
+    for gate in rule.gates:
+        if not machine.bundles.get(gate):
+            return False
+    return holds(rule.preconditions, machine)
+
+
+def holds(preconditions: tuple[Callable[[Any], bool], ...], machine: RuleBasedStateMachine) -> bool:
+    """Whether all ``preconditions`` are true, asked in their order until one is not."""
+    # A loop, where all() would make a generator: this is asked for every step that is proposed.
+    for precondition in preconditions:  # noqa: SIM110
+        if not precondition(machine):
+            return False
+    return True
+
+
+def set_rules_strategy(machine: RuleBasedStateMachine, strategy: Any) -> None:
+    """Have Hypothesis' loop draw each next rule of ``machine``, with its arguments, from ``strategy``."""
+    machine._rules_strategy = strategy
+
+
+def initialized(machine: RuleBasedStateMachine, rule: Rule) -> None:
+    """Take the initialize rule ``rule`` off the list: it runs now."""
+    machine._initialize_rules_to_run = [left for left in machine._initialize_rules_to_run if left is not rule.original]
+
+
+def position_among_initializers(machine: RuleBasedStateMachine, rule: Rule) -> tuple[int, int]:
+    """The place of ``rule`` among the initialize rules left, and how many these are."""
+    left = machine._initialize_rules_to_run
+    return next(i for i, item in enumerate(left) if item is rule.original), len(left)
+
+
+def _is_automatic(function: Callable[..., Any]) -> bool:
+    return bool(getattr(inspect.unwrap(function), "ordeal_automatic", False))
+
+
+def _read_rule(
+    rule: Any, index: int, strategies: dict[str, SearchStrategy[Any]], names: dict[str, int], bundles: dict[str, int]
+) -> Rule:
+    arguments = []
+    generic = False
+    for name, strategy in strategies.items():
+        _check_strategy(rule.function.__name__, name, strategy)
+        draw, goes_through_hypothesis = plan_draw(strategy)
+        generic = generic or goes_through_hypothesis
+        arguments.append(Argument(name, names.setdefault(name, len(names)), draw, strategy))
+    filled = dict.fromkeys((*rule.targets, *(bundle.name for bundle in rule.bundles if _is_consumed(bundle))))
+    return Rule(
+        name=rule.function.__name__,
+        index=index,
+        function=_untimed(rule.function),
+        arguments=tuple(arguments),
+        gates=tuple(bundle.name for bundle in rule.bundles),
+        preconditions=tuple(rule.preconditions),
+        targets=tuple(rule.targets),
+        fills=tuple((bundles.setdefault(name, len(bundles)), name) for name in filled),
+        draws_in_body=generic,
+        is_coroutine=inspect.iscoroutinefunction(inspect.unwrap(rule.function)),
+        original=rule,
+    )
+
+
+def _is_consumed(bundle: Any) -> bool:
+    # The oldest versions say so by a class of its own.
+    return bool(getattr(bundle, "consume", type(bundle) is not Bundle))
+
+
+def _check_strategy(rule: str, argument: str, strategy: SearchStrategy[Any]) -> None:
+    try:
+        strategy.validate()
+    except InvalidArgument as error:
+        raise InvalidDefinition(f"argument {argument!r} of rule {rule!r} has no valid strategy: {error}") from error
+    if strategy.is_empty:
+        raise InvalidDefinition(
+            f"argument {argument!r} of rule {rule!r} can have no value: its strategy is {strategy!r}"
+        )
+
+
+def _check_names(cls: type[RuleBasedStateMachine], members: Iterable[Any]) -> None:
+    for member in members:
+        name = member.function.__name__
+        every = inspect.getattr_static(RuleBasedStateMachine, name, None)
+        # A function may bear the name and lie elsewhere: then nothing is hidden.
+        if every is not None and inspect.getattr_static(cls, name) is not every:
+            raise InvalidDefinition(
+                f"{cls.__name__}.{name} has the name of a method that every rule machine has; give it another name"
+            )
+
+
+def _untimed(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The user's function below the timer that ChaosTest puts around it: the Explorer times rules itself."""
+    original = getattr(function, "__wrapped__", None)
+    if original is None or not getattr(function, "ordeal_timed", False):
+        return function
+    return original  # type: ignore[no-any-return]

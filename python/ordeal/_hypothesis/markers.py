@@ -1,0 +1,33 @@
+"""What Hypothesis' decorators leave on functions and classes."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any
+
+RULE_MARKER = "hypothesis_stateful_rule"
+INITIALIZE_MARKER = "hypothesis_stateful_initialize_rule"
+
+#: Where the decorators ``@seed`` and ``@reproduce_failure`` leave on a class what they say.
+DECORATOR_MARKS = ("_hypothesis_internal_use_seed", "_hypothesis_internal_use_reproduce_failure")
+
+
+def rewrap_rules(cls: type, wrap: Callable[[Callable[..., Any]], Callable[..., Any]]) -> None:
+    """Replace the function of every rule and initialize rule defined in the body of ``cls`` by ``wrap(function)``.
+
+    ``wrap`` gets the user's function. The wrapper must carry the original as ``__wrapped__``.
+    """
+    for name, member in list(vars(cls).items()):
+        for marker in (RULE_MARKER, INITIALIZE_MARKER):
+            rule = getattr(member, marker, None)
+            if rule is not None:
+                wrapped = wrap(rule.function)
+                setattr(member, marker, dataclasses.replace(rule, function=wrapped))
+                setattr(cls, name, member)
+
+
+def mark_as_machine_test(function: Any, cls: type) -> None:
+    """Have Hypothesis and its pytest plugin see ``function`` as a test of theirs that runs the machines of ``cls``."""
+    function.is_hypothesis_test = True
+    function._hypothesis_state_machine_class = cls

@@ -1,0 +1,151 @@
+"""Whether plans make the choices that Hypothesis makes: what this version does, a probe, and an audit now and then."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Sequence
+from functools import cache
+from types import BuiltinFunctionType, FunctionType
+from typing import Any
+
+import hypothesis
+from hypothesis.control import BuildContext
+from hypothesis.errors import StopTest, UnsatisfiedAssumption
+from hypothesis.internal.conjecture import data as conjecture_data
+from hypothesis.strategies import (
+    SearchStrategy,
+    booleans,
+    fixed_dictionaries,
+    just,
+    lists,
+    none,
+    nothing,
+    one_of,
+    sampled_from,
+)
+
+from ordeal import _native
+from ordeal._hypothesis.drawing import TapeProvider, given_up
+from ordeal._hypothesis.tape_data import TapeData
+
+#: So many draws of a new plan are repeated through Hypothesis before it is used.
+PROBES = 3
+
+_OWN_TYPES = (set, frozenset, dict, list, tuple, str, bytes, int, float, bool)
+
+
+def is_own_function(function: Callable[..., Any]) -> bool:
+    """Whether ``function`` is Python's or Hypothesis' own, so that a call more or less of it is not seen."""
+    if function in _OWN_TYPES:
+        return True
+    plain = type(function) in (FunctionType, BuiltinFunctionType)
+    return plain and str(getattr(function, "__module__", "")).startswith("hypothesis.")
+
+
+class _NoRun:
+    """Stands for a run where there is none."""
+
+    machine = None
+
+    def __init__(self, source: _native.ChoiceSource) -> None:
+        self.data = TapeData(TapeProvider(source))
+
+
+def _draw(strategy: SearchStrategy[Any], source: _native.ChoiceSource) -> tuple[Any, TapeData]:
+    """What Hypothesis makes of the choices of ``source``: a value, or the exception that says that there is none."""
+    data = TapeData(TapeProvider(source))
+    with BuildContext(data, is_final=False, wrapped_test=_no_test):
+        try:
+            return data.draw(strategy), data
+        except (StopTest, UnsatisfiedAssumption) as ending:
+            return type(ending), data
+
+
+def passes_probe(strategy: SearchStrategy[Any], node: _native.PlanNode) -> bool:
+    """Whether some draws from the plan of ``strategy`` are the same through Hypothesis. They belong to no run."""
+    for seed in range(PROBES):
+        rehearsal = _native.Rehearsal(seed)
+        run = _native.PlanRun()
+        run.begin(rehearsal.source, _NoRun(rehearsal.source))
+        try:
+            value = node.draw(run)
+        except (StopTest, UnsatisfiedAssumption) as ending:
+            value = type(ending)
+        length = run.length
+        run.end()
+        rehearsal.repeat()
+        if not _is_repeated(strategy, rehearsal, value, length):
+            return False
+    return True
+
+
+def audit(strategy: SearchStrategy[Any], choices: Sequence[Any], value: Any, length: int) -> bool:
+    """Whether Hypothesis makes ``value`` of ``choices``, which a plan of ``strategy`` drew in a run."""
+    return _is_repeated(strategy, _native.Rehearsal(choices), value, length)
+
+
+def _is_repeated(strategy: SearchStrategy[Any], rehearsal: _native.Rehearsal, value: Any, length: int) -> bool:
+    repeated, data = _draw(strategy, rehearsal.source)
+    if rehearsal.is_faithful and data.length == length and same(value, repeated):
+        return True
+    given_up.append(
+        f"{strategy!r} is drawn through Hypothesis: its plan does not do what Hypothesis {hypothesis.__version__} does."
+    )
+    return False
+
+
+def same(one: Any, other: Any) -> bool:
+    """Whether the two values are the same, bit by bit where they are floats."""
+    if one is other:
+        return True
+    kind = type(one)
+    if kind is not type(other):
+        return False
+    if kind is float:
+        return struct.pack("<d", one) == struct.pack("<d", other)
+    if kind in (list, tuple):
+        return len(one) == len(other) and all(map(same, one, other))
+    if kind is dict:
+        return same(list(one.items()), list(other.items()))
+    if kind in (set, frozenset):
+        return len(one) == len(other) and all(map(same, sorted(one, key=repr), sorted(other, key=repr)))
+    compares: object = kind.__eq__
+    return bool(one == other) or compares is object.__eq__
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# What differs between versions of Hypothesis
+
+
+def _choices(strategy: SearchStrategy[Any], *given: Any) -> int:
+    """How many choices a draw of ``strategy`` makes; ``given`` are those that it is free to make."""
+    _, data = _draw(strategy, _native.Rehearsal(given).source)
+    return len(data.choices)
+
+
+@cache
+def chooses_single_branch() -> bool:
+    """Whether one_of() makes a choice where it has a single branch."""
+    return _choices(one_of(booleans(), nothing()), 0, False) > 1
+
+
+@cache
+def shuffles_dictionaries() -> bool:
+    """Whether the order of the keys of fixed_dictionaries() is chosen."""
+    return _choices(fixed_dictionaries({0: none(), 1: just(1)}), 0) > 0
+
+
+@cache
+def ends_by_choice() -> bool:
+    """Whether a unique list ends by a choice once all elements are taken."""
+    taken_all = lists(sampled_from([0, 1]), unique=True, min_size=1)
+    return _choices(taken_all, 0, True, 0) > len((True, 0, True, 0))
+
+
+def spans_of_unique_list() -> int:
+    """How many spans a unique list opens around itself."""
+    return 1 if hasattr(conjecture_data, "UNIQUE_COLLECTION_LABEL") else 0
+
+
+def _no_test() -> None:
+    """Stands for the test function in a draw that has none."""

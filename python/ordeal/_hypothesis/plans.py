@@ -1,0 +1,355 @@
+"""Compiles strategies of Hypothesis to plans, which C++ draws from.
+
+Only strategies of exactly the types below are planned, by what they are made of. A plan makes the choices that the
+strategy itself would make, in the same order, and calls what the user wrote as often and in the same order. A part that
+cannot be planned is drawn through Hypothesis within the plan of the whole.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+from hypothesis.errors import UnsatisfiedAssumption
+from hypothesis.internal.conjecture import utils as conjecture_utils
+from hypothesis.internal.conjecture.data import MAX_DEPTH
+from hypothesis.stateful import Bundle
+from hypothesis.strategies import SearchStrategy
+from hypothesis.strategies._internal import collections as collection_strategies
+from hypothesis.strategies._internal import core as core_strategies
+from hypothesis.strategies._internal import strings as string_strategies
+from hypothesis.strategies._internal.flatmapped import FlatMapStrategy
+from hypothesis.strategies._internal.lazy import unwrap_strategies
+from hypothesis.strategies._internal.misc import BooleansStrategy, JustStrategy
+from hypothesis.strategies._internal.numbers import FloatStrategy, IntegersStrategy
+from hypothesis.strategies._internal.strategies import (
+    FilteredStrategy,
+    MappedStrategy,
+    OneOfStrategy,
+    SampledFromStrategy,
+)
+
+from ordeal import _native
+from ordeal._hypothesis.plan_checks import (
+    chooses_single_branch,
+    ends_by_choice,
+    is_own_function,
+    passes_probe,
+    shuffles_dictionaries,
+    spans_of_unique_list,
+)
+from ordeal._hypothesis.plan_times import TIME_STRATEGIES, plan_time
+from ordeal.draws import SIZE_MAX, WIDE_MAX, is_int64
+
+Node = _native.PlanNode
+
+
+class UnplannableError(Exception):
+    """The strategy is none of those that are planned."""
+
+
+class Compiler:
+    """Compiles one strategy.
+
+    Attributes:
+        height: how many spans Hypothesis opens, one in the other, in the plans made so far.
+        is_auditable: whether drawing calls nothing of the user's and changes nothing, so that it can be done again.
+    """
+
+    def __init__(self) -> None:
+        self.height = 0
+        self.is_auditable = True
+        self._open: list[SearchStrategy[Any]] = []
+
+    def whole(self, strategy: SearchStrategy[Any]) -> Node | None:
+        """The plan of ``strategy``, or None."""
+        try:
+            return self._node(strategy, 0)
+        except UnplannableError:
+            return None
+
+    def part(self, strategy: SearchStrategy[Any], depth: int) -> Node:
+        """The plan of a part, drawn with ``depth`` spans open; where there is none it goes through Hypothesis."""
+        try:
+            return self._node(strategy, depth)
+        except UnplannableError:
+            return self._generic(strategy, depth)
+
+    def _generic(self, strategy: SearchStrategy[Any], depth: int) -> Node:
+        self.is_auditable = False
+        self.height = max(self.height, depth + 1)
+        return _native.plan_generic(strategy, depth)
+
+    def _node(self, strategy: SearchStrategy[Any], depth: int) -> Node:
+        strategy.validate()
+        # One that contains itself, by deferred(), ends here; a draw that never ends does so in Hypothesis.
+        if strategy.is_empty or any(each is strategy for each in self._open) or depth >= MAX_DEPTH:
+            raise UnplannableError
+        plain: Any = unwrap_strategies(strategy)  # type: ignore[no-untyped-call]
+        make = _MAKERS.get(type(plain))
+        if make is None:
+            raise UnplannableError
+        self.height = max(self.height, depth + 1)
+        self._open.append(strategy)
+        try:
+            return make(self, plain, depth + 1)
+        finally:
+            self._open.pop()
+
+    def calls(self, *functions: Callable[..., Any]) -> None:
+        """The plan calls ``functions``."""
+        self.is_auditable = self.is_auditable and all(map(is_own_function, functions))
+
+
+def compile_plan(strategy: SearchStrategy[Any]) -> tuple[Node, int, bool] | None:
+    """The plan of ``strategy``, the depth of its spans, and whether it can be audited; None where there is none."""
+    compiler = Compiler()
+    node = compiler.whole(strategy)
+    if node is None or (compiler.is_auditable and not passes_probe(strategy, node)):
+        return None
+    return node, compiler.height, compiler.is_auditable
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# What is planned. A maker gets the strategy and how many spans are open while it draws.
+
+_Maker = Callable[[Compiler, Any, int], Node]
+
+
+def _integers(_compiler: Compiler, strategy: Any, _depth: int) -> Node:
+    low, high = strategy.start, strategy.end
+    plain = all(bound is None or is_int64(bound) for bound in (low, high))
+    if plain and (low is None or high is None):
+        return _native.plan_open_integers(low, high)
+    if plain:
+        return _native.plan_integers(low, high)
+    if low is None or high is None or low < -WIDE_MAX or high > WIDE_MAX:
+        raise UnplannableError
+    return _native.plan_wide_integers(low, high)
+
+
+def _booleans(_compiler: Compiler, _strategy: Any, _depth: int) -> Node:
+    return _native.plan_booleans()
+
+
+def _floats(_compiler: Compiler, strategy: Any, _depth: int) -> Node:
+    return _native.plan_floats(
+        strategy.min_value, strategy.max_value, strategy.allow_nan, strategy.smallest_nonzero_magnitude
+    )
+
+
+def _just(compiler: Compiler, strategy: Any, _depth: int) -> Node:
+    value = strategy.elements[0]
+    if not strategy._transformations:
+        return _native.plan_constant(value)
+    return _native.plan_transformed(value, _steps(compiler, strategy))
+
+
+def _sampled(compiler: Compiler, strategy: Any, _depth: int) -> Node:
+    elements = _elements(strategy)
+    if not strategy._transformations:
+        return _native.plan_sampled(elements, is_position=False)
+    return _native.plan_filtered_sample(elements, _steps(compiler, strategy))
+
+
+def _elements(strategy: Any) -> Any:
+    # Hypothesis remarks it when a strategy was drawn from strategies.
+    if type(strategy.elements) is not range and any(isinstance(each, SearchStrategy) for each in strategy.elements):
+        raise UnplannableError
+    return strategy.elements
+
+
+def _steps(compiler: Compiler, strategy: Any) -> list[tuple[bool, Callable[..., Any]]]:
+    steps = [(name == "filter", function) for name, function, *_ in strategy._transformations]
+    compiler.calls(*(function for _, function in steps))
+    return steps
+
+
+def _one_of(compiler: Compiler, strategy: Any, depth: int) -> Node:
+    branches = []
+    for branch in strategy.element_strategies:
+        bundle = None
+        if type(branch).is_currently_empty is not SearchStrategy.is_currently_empty:
+            if type(branch) is not Bundle:
+                raise UnplannableError
+            bundle = branch.name
+        branches.append((compiler.part(branch, depth), bundle))
+    chooses_one = len(branches) == 1 and chooses_single_branch()
+    return _native.plan_one_of(branches, chooses_one)
+
+
+def _text(compiler: Compiler, strategy: Any, depth: int) -> Node:
+    characters: Any = unwrap_strategies(strategy.element_strategy)  # type: ignore[no-untyped-call]
+    if isinstance(characters, string_strategies.OneCharStringStrategy):
+        return _native.plan_text(_alphabet(characters), strategy.min_size, _size_max(strategy.max_size))
+    return _native.plan_joined(_list(compiler, strategy, depth))
+
+
+def _characters(_compiler: Compiler, strategy: Any, _depth: int) -> Node:
+    return _native.plan_text(_alphabet(strategy), 1, 1)
+
+
+def _alphabet(characters: Any) -> _native.Alphabet:
+    return _alphabet_of(tuple(characters.intervals.intervals))
+
+
+@cache
+def _alphabet_of(intervals: tuple[tuple[int, int], ...]) -> _native.Alphabet:
+    return _native.Alphabet(list(intervals))
+
+
+def _bytes(_compiler: Compiler, strategy: Any, _depth: int) -> Node:
+    return _native.plan_bytes(strategy.min_size, _size_max(strategy.max_size))
+
+
+def _size_max(size: float) -> int:
+    return min(SIZE_MAX, SIZE_MAX if size == math.inf else int(size))
+
+
+_Sizes = tuple[int, int | None, float]
+
+
+def _sizes(low: int, high: float, average: float) -> _Sizes:
+    p_continue = conjecture_utils._calc_p_continue(average - low, high - low)
+    return low, None if high == math.inf else int(high), p_continue
+
+
+def _list(compiler: Compiler, strategy: Any, depth: int) -> Node:
+    if strategy.element_strategy.is_empty:
+        raise UnplannableError
+    element = compiler.part(strategy.element_strategy, depth + 1)
+    return _native.plan_list(element, _sizes(strategy.min_size, strategy.max_size, strategy.average_size))
+
+
+def _unique_list(compiler: Compiler, strategy: Any, depth: int) -> Node:
+    if strategy.element_strategy.is_empty:
+        raise UnplannableError
+    # Hypothesis joins the filter for what was seen with those of the element.
+    filtered = FilteredStrategy(strategy.element_strategy, conditions=(bool,))
+    conditions = list(filtered.flat_conditions[:-1])
+    compiler.calls(*conditions)
+    inside = depth + spans_of_unique_list() + 1
+    element = compiler.part(filtered.filtered_strategy, inside + 1)
+    sizes = _sizes(strategy.min_size, strategy.max_size, strategy.average_size)
+    keys, suffix = _uniqueness(compiler, strategy, inside)
+    return _native.plan_unique_list(element, conditions, sizes, keys, suffix)
+
+
+def _unique_sample(compiler: Compiler, strategy: Any, depth: int) -> Node:
+    sampled = strategy.element_strategy
+    if type(sampled) not in (SampledFromStrategy, JustStrategy):
+        raise UnplannableError
+    sizes = _sizes(strategy.min_size, strategy.max_size, strategy.average_size)
+    keys, suffix = _uniqueness(compiler, strategy, depth + 1)
+    return _native.plan_unique_sample(
+        _elements(sampled), _steps(compiler, sampled), sizes, keys, suffix, ends_by_choice()
+    )
+
+
+def _uniqueness(compiler: Compiler, strategy: Any, depth: int) -> tuple[list[Callable[[Any], Any] | None], Node | None]:
+    compiler.calls(*strategy.keys)
+    keys = [None if key is getattr(conjecture_utils, "identity", None) else key for key in strategy.keys]
+    suffix = strategy.tuple_suffixes
+    if suffix is None:
+        return keys, None
+    if type(suffix) is not collection_strategies.TupleStrategy:
+        raise UnplannableError
+    return keys, compiler.part(suffix, depth)
+
+
+def _tuple(compiler: Compiler, strategy: Any, depth: int) -> Node:
+    return _native.plan_tuple([compiler.part(each, depth) for each in strategy.element_strategies])
+
+
+def _permutation(_compiler: Compiler, strategy: Any, _depth: int) -> Node:
+    return _native.plan_permutation(strategy.values)
+
+
+def _fixed_dictionary(compiler: Compiler, strategy: Any, depth: int) -> Node:
+    make = type(strategy.mapping)
+    compiler.calls(make)
+    shuffles = shuffles_dictionaries()
+    # Without the shuffle the required items are a mapped tuple.
+    inside = depth if shuffles else depth + 3
+    required = [(key, compiler.part(each, inside)) for key, each in strategy.mapping.items()]
+    left = [(key, each) for key, each in (strategy.optional or {}).items() if not each.is_empty]
+    optional = [(key, compiler.part(each, depth + 1)) for key, each in left]
+    sizes = _sizes(0, len(left), len(left) / 2)
+    return _native.plan_fixed_dictionary(make, required, optional, sizes, shuffles)
+
+
+def _map(compiler: Compiler, strategy: Any, depth: int) -> Node:
+    compiler.calls(strategy.pack)
+    return _native.plan_map(compiler.part(strategy.mapped_strategy, depth + 1), strategy.pack)
+
+
+def _filter(compiler: Compiler, strategy: Any, depth: int) -> Node:
+    compiler.calls(*strategy.flat_conditions)
+    return _native.plan_filter(compiler.part(strategy.filtered_strategy, depth + 1), list(strategy.flat_conditions))
+
+
+def _builds(compiler: Compiler, strategy: Any, depth: int) -> Node:
+    compiler.calls(strategy.target)
+    arguments = [compiler.part(each, depth) for each in strategy.args]
+    keywords = [(name, compiler.part(each, depth)) for name, each in strategy.kwargs.items()]
+    return _native.plan_builds(strategy.target, arguments, keywords)
+
+
+def _flatmap(compiler: Compiler, strategy: Any, depth: int) -> Node:
+    compiler.is_auditable = False
+    return _native.plan_flatmap(compiler.part(strategy.base, depth), strategy.expand, depth)
+
+
+def _composite(compiler: Compiler, strategy: Any, depth: int) -> Node:
+    compiler.is_auditable = False
+    return _native.plan_composite(strategy.definition, tuple(strategy.args), dict(strategy.kwargs), depth)
+
+
+def _bundle(compiler: Compiler, strategy: Any, _depth: int) -> Node:
+    compiler.is_auditable = False
+    if not hasattr(strategy, "_transformations"):
+        raise UnplannableError
+    return _native.plan_bundle(strategy.name, strategy.consume, strategy.draw_references, _steps(compiler, strategy))
+
+
+def _runner(compiler: Compiler, strategy: Any, depth: int) -> Node:
+    compiler.is_auditable = False
+    return _native.plan_runner(_native.plan_generic(strategy, depth - 1))
+
+
+def _time(_compiler: Compiler, strategy: Any, _depth: int) -> Node:
+    node = plan_time(strategy)
+    if node is None:
+        raise UnplannableError
+    return node
+
+
+_MAKERS: dict[type, _Maker] = {
+    IntegersStrategy: _integers,
+    BooleansStrategy: _booleans,
+    FloatStrategy: _floats,
+    JustStrategy: _just,
+    SampledFromStrategy: _sampled,
+    OneOfStrategy: _one_of,
+    string_strategies.TextStrategy: _text,
+    string_strategies.OneCharStringStrategy: _characters,
+    string_strategies.BytesStrategy: _bytes,
+    collection_strategies.ListStrategy: _list,
+    collection_strategies.UniqueListStrategy: _unique_list,
+    collection_strategies.UniqueSampledListStrategy: _unique_sample,
+    collection_strategies.TupleStrategy: _tuple,
+    collection_strategies.FixedDictStrategy: _fixed_dictionary,
+    core_strategies.PermutationStrategy: _permutation,
+    MappedStrategy: _map,
+    FilteredStrategy: _filter,
+    core_strategies.BuildsStrategy: _builds,
+    FlatMapStrategy: _flatmap,
+    core_strategies.CompositeStrategy: _composite,
+    core_strategies.RunnerStrategy: _runner,
+    Bundle: _bundle,
+    **dict.fromkeys(TIME_STRATEGIES, _time),
+}
+
+_native.set_unsatisfied(UnsatisfiedAssumption)

@@ -1,0 +1,95 @@
+"""Makes rule machines in a tenth of the time: what only Hypothesis' own loop needs is made when it is asked for."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from io import StringIO
+from typing import Any
+
+from hypothesis import strategies as st
+from hypothesis.control import _current_build_context
+from hypothesis.stateful import RuleBasedStateMachine, RuleStrategy, rule
+from hypothesis.vendor.pretty import RepresentationPrinter
+
+_STREAM = "_RuleBasedStateMachine__stream"
+_PRINTER = "_RuleBasedStateMachine__printer"
+_STRATEGY = "_rules_strategy"
+
+#: What the constructor of the versions of Hypothesis that are known sets, in its order.
+_KNOWN = {
+    "rules": list,
+    "invariants": list,
+    "_initialize_rules_to_run": list,
+    "bundles": dict,
+    "names_counters": Counter,
+    "names_list": list,
+    "names_to_values": dict,
+    _STREAM: StringIO,
+    _PRINTER: RepresentationPrinter,
+    _STRATEGY: RuleStrategy,
+}
+
+_make_slowly = RuleBasedStateMachine.__init__
+
+
+class _Late:
+    """An attribute that is made when it is first asked for. What a machine sets itself goes before it."""
+
+    def __init__(self, name: str, make: Callable[[Any], Any]) -> None:
+        self._name = name
+        self._make = make
+
+    def __get__(self, machine: Any, cls: type) -> Any:
+        if machine is None:
+            raise AttributeError(f"type object {cls.__name__!r} has no attribute {self._name!r}")
+        value = machine.__dict__[self._name] = self._make(machine)
+        return value
+
+
+def make_machines_quick() -> None:
+    """Have the machines of this process be made quickly from now on, unless this version of Hypothesis is not known.
+
+    Nobody can tell such a machine from others but by looking at what its ``__dict__`` holds. This is not undone: each
+    change of a class that so many derive from makes the interpreter forget what it knows of all of them.
+    """
+    if RuleBasedStateMachine.__init__ is not _make_slowly or not _is_known():
+        return
+    setattr(RuleBasedStateMachine, _STREAM, _Late(_STREAM, lambda _machine: StringIO()))
+    setattr(RuleBasedStateMachine, _PRINTER, _Late(_PRINTER, _make_printer))
+    setattr(RuleBasedStateMachine, _STRATEGY, _Late(_STRATEGY, RuleStrategy))
+    RuleBasedStateMachine.__init__ = _make_quickly  # type: ignore[method-assign]
+
+
+def _make_printer(machine: Any) -> RepresentationPrinter:
+    return RepresentationPrinter(getattr(machine, _STREAM), context=_current_build_context.value)
+
+
+def _make_quickly(self: RuleBasedStateMachine) -> None:
+    cls = type(self)
+    state = cls.setup_state()
+    if not state.rules or "settings" in cls.__dict__:
+        # It may have something to say against the class.
+        _make_slowly(self)
+        return
+    self.rules = state.rules
+    self.invariants = state.invariants
+    self._initialize_rules_to_run = state.initializers.copy()
+    self.bundles = {}
+    # Without its own constructor, which would take as long as all the rest.
+    self.names_counters = Counter.__new__(Counter)
+    self.names_list = []
+    self.names_to_values = {}
+
+
+class _Smallest(RuleBasedStateMachine):
+    """What the constructor sets is seen on this."""
+
+    @rule(number=st.just(0))
+    def do_nothing(self, number: int) -> None:
+        """Nothing."""
+
+
+def _is_known() -> bool:
+    machine = _Smallest()
+    return [(name, type(value)) for name, value in vars(machine).items()] == list(_KNOWN.items())

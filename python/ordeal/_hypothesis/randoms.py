@@ -1,0 +1,111 @@
+"""The random generators that Hypothesis manages, in the same state at the start of every run."""
+
+from __future__ import annotations
+
+import functools
+import random
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import hypothesis.core
+from hypothesis.internal.entropy import RANDOMS_TO_MANAGE, deterministic_PRNG
+
+from ordeal._native import StateWatch
+
+# The class in C that does the work of random.Random, and holds all of its state but a normal variate kept for later.
+_CORE: Any = random.Random.__mro__[1]
+
+
+class GlobalRandoms:
+    """Seeds every random generator that Hypothesis manages (``random``, numpy's, registered ones) before each run."""
+
+    def __init__(self) -> None:
+        self._seeded: dict[int, Any] = {}
+        self._known: list[Any] = []
+        self._seeders: list[Callable[[], object]] = []
+
+    def reseed(self) -> None:
+        """Put all generators into the state that every run starts from."""
+        if len(RANDOMS_TO_MANAGE) != len(self._known):
+            # Held here, so that none can go while another comes.
+            self._known = list(RANDOMS_TO_MANAGE.values())
+            self._seeders = [_seeder(generator) for generator in self._managed()]
+        for seed in self._seeders:
+            seed()
+
+    def changed(self) -> list[tuple[Any, Any]]:
+        """The generators that were used since ``reseed``, each with its state now."""
+        return [
+            (generator, state)
+            for generator in self._managed()
+            if not same_state(state := generator.getstate(), self._seeded_state(generator))
+        ]
+
+    @contextmanager
+    def managed(self) -> Iterator[GlobalRandoms]:
+        """Save the generators' states now and restore them at the end."""
+        with deterministic_PRNG():
+            yield self
+
+    @staticmethod
+    def _managed() -> list[Any]:
+        own = hypothesis.core.threadlocal._hypothesis_global_random
+        return [generator for generator in RANDOMS_TO_MANAGE.values() if generator is not own]
+
+    def _seeded_state(self, generator: Any) -> Any:
+        known = self._seeded.get(id(generator))
+        if known is None:
+            now = generator.getstate()
+            generator.seed(0)
+            known = self._seeded[id(generator)] = generator.getstate()
+            generator.setstate(now)
+        return known
+
+
+def _seeder(generator: Any) -> Callable[[], object]:
+    """What seeds ``generator`` with 0, each time or when it was used since the last time."""
+    plain = getattr(random.random, "__self__", None) if generator is random else generator
+    if type(plain) is random.Random and _shows_use():
+        return _SeededWhenUsed(plain, generator.seed)
+    return functools.partial(generator.seed, 0)
+
+
+class _SeededWhenUsed:
+    """Seeds a generator that was used. Most runs use none, and seeding takes as long as several steps."""
+
+    __slots__ = ("_generator", "_seed", "_watch")
+
+    def __init__(self, generator: random.Random, seed: Callable[[int], object]) -> None:
+        self._generator = generator
+        self._seed = seed
+        seed(0)
+        self._watch = StateWatch(generator, _CORE)
+
+    def __call__(self) -> None:
+        if not self._watch.unchanged() or self._generator.gauss_next is not None:  # type: ignore[attr-defined]
+            self._seed(0)
+
+
+@functools.cache
+def _shows_use() -> bool:
+    """Whether the memory of a generator shows that it was used, and nothing but that: tried out, as it is CPython's."""
+    generator = random.Random(0)
+    watch = StateWatch(generator, _CORE)
+    seen = [watch.unchanged()]
+    for use in (generator.random, lambda: generator.getrandbits(1)):
+        use()
+        seen.append(watch.unchanged())
+        generator.seed(0)
+        seen.append(watch.unchanged())
+    return seen == [True, False, True, False, True]
+
+
+def same_state(a: Any, b: Any) -> bool:
+    """Whether two states of one generator are the same, so that nothing was drawn between them."""
+    # numpy's states hold arrays, whose == is not a truth value; their text is exact enough to see a draw.
+    return repr(a) == repr(b) if type(a) is not tuple or not _is_plain(a) else bool(a == b)
+
+
+def _is_plain(state: tuple[Any, ...]) -> bool:
+    return all(item is None or isinstance(item, int | float | str | tuple) for item in state)

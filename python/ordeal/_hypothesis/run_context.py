@@ -1,0 +1,252 @@
+"""What Hypothesis wants to be there during one run."""
+
+from __future__ import annotations
+
+import functools
+from collections import defaultdict
+from collections.abc import Callable, Mapping
+from contextlib import nullcontext
+from typing import TYPE_CHECKING, Any
+
+from hypothesis.control import BuildContext, _current_build_context
+from hypothesis.internal.conjecture.data import ConjectureData
+from hypothesis.internal.conjecture.engine import BUFFER_SIZE
+from hypothesis.internal.conjecture.providers import PrimitiveProvider
+from hypothesis.stateful import RuleBasedStateMachine, VarReference
+from hypothesis.strategies import SearchStrategy, fixed_dictionaries
+
+from ordeal._hypothesis.drawing import TapeProvider
+from ordeal._hypothesis.machines import Argument, MachineDefinition, Rule
+from ordeal._hypothesis.tape_data import TapeData
+from ordeal._native import ChoiceSource, PlanRun
+from ordeal.buggify import Decisions, enter_run, leave_run
+from ordeal.buggify_draws import BuggifyDraws
+
+if TYPE_CHECKING:
+    from ordeal._native import StepLoop
+
+#: A run ends early once its choices take this much of Hypothesis' buffer: better a shorter run than an overrun.
+LENGTH_MAX = int(0.8 * BUFFER_SIZE)
+
+#: A step adds fewer values to bundles than this many bits can number; more are not told apart.
+PLACE_BITS = 20
+
+
+class LateContext(BuildContext):
+    """A build context whose data object is made when somebody asks for it: most runs never need one."""
+
+    def __init__(self, run: RunContext) -> None:
+        self._run = run
+        self._outside: BuildContext | None = None
+        super().__init__(None, is_final=False, wrapped_test=_no_test)  # type: ignore[arg-type]
+
+    @property
+    def data(self) -> ConjectureData:
+        """That of the run."""
+        return self._run.data
+
+    @data.setter
+    def data(self, _nothing: object) -> None:
+        """What the constructor of the base class sets is none."""
+
+    def renew(self) -> None:
+        """Be as new for another run."""
+        if self.tasks:
+            self.tasks = []
+        if self.known_object_printers:
+            self.known_object_printers = defaultdict(list)
+
+    def __enter__(self) -> LateContext:
+        self._outside = _current_build_context.value
+        _current_build_context.value = self
+        return self
+
+    def __exit__(self, *exc_info: Any) -> None:
+        _current_build_context.value = self._outside
+        if self.tasks:
+            self.assign_variable = nullcontext()  # type: ignore[assignment]  # that is done already
+            super().__exit__(*exc_info)
+
+
+class RunContext:
+    """What Hypothesis wants to be there during one run: its data object and build context. Use as a context manager.
+
+    Attributes:
+        source: where choices come from.
+        machine: the machine of this run, set by the driver once it exists.
+        buggify: what the points of buggify do, which the driver tells of steps; with a probability of None, nothing.
+        producers: which step of the tape made the value of a name, once a step that was recorded has run.
+        loop: the step loop that runs the machine, if one does: it is told when there is a record of the run.
+        plans: the run as plans see it, while it is entered. It counts the length until there is a record of the run.
+    """
+
+    __slots__ = (
+        "_before",
+        "_buggify_prob",
+        "_context",
+        "_data",
+        "buggify",
+        "loop",
+        "machine",
+        "plans",
+        "producers",
+        "source",
+    )
+
+    def __init__(self, source: ChoiceSource, buggify_argument: int = 0, buggify_prob: float | None = None) -> None:
+        self.source = source
+        self.buggify = BuggifyDraws(source, buggify_argument, points_act=bool(buggify_prob))
+        self._buggify_prob = buggify_prob
+        self._before: tuple[float | None, Decisions | None] = (None, None)
+        self.machine: Any = None
+        self.producers: dict[str, int] = {}
+        self.loop: StepLoop | None = None
+        self._data: ConjectureData | None = None
+        self.plans = PlanRun()
+        self.plans.length = 0
+        self._context = LateContext(self)
+
+    def renew(self, source: ChoiceSource, buggify_prob: float | None) -> None:
+        """Be as new for another run, whose choices come from ``source``. Made anew it would cost some microseconds."""
+        self.source = source
+        self._buggify_prob = buggify_prob
+        self.buggify.renew(source, points_act=bool(buggify_prob))
+        self.machine = None
+        self.producers.clear()
+        if self._data is not None:
+            self._data = None
+            if self.loop is not None:
+                self.loop.data = None
+        self.plans.length = 0
+        self._context.renew()
+
+    def __enter__(self) -> RunContext:
+        self._context.__enter__()
+        if isinstance(self.source, ChoiceSource):
+            self.plans.begin(self.source, self)
+        self._before = enter_run(self.buggify, self._buggify_prob)
+        return self
+
+    def __exit__(self, *exc_info: Any) -> None:
+        self.plans.end()
+        leave_run(self._before)
+        self._context.__exit__(*exc_info)
+
+    @property
+    def data(self) -> ConjectureData:
+        """Hypothesis' record of the run, through which strategies without a plan draw. Made when it is first needed."""
+        return self._data if self._data is not None else self._make_data()
+
+    def _make_data(self) -> ConjectureData:
+        self._data = data = TapeData(TapeProvider(self.source))
+        data.length = self.plans.length
+        self.plans.adopt_data(data)
+        if self.loop is not None:
+            self.loop.data = data
+        if self.machine is not None:
+            self.adopt(self.machine)
+        return data
+
+    def adopt(self, machine: RuleBasedStateMachine) -> None:
+        """Make ``machine`` the runner of this run, as ``st.runner()`` and bundles see it."""
+        self.machine = machine
+        if self._data is not None:
+            self._data.hypothesis_runner = machine
+            machine._observability_predicates = self._data._observability_predicates
+
+    def begin(self, machine: RuleBasedStateMachine, definition: MachineDefinition) -> None:
+        """Adopt a fresh machine: initialize rules that ordeal added itself are not for the Explorer to run."""
+        self.adopt(machine)
+        machine._initialize_rules_to_run = [rule.original for rule in definition.initializers]
+
+    def made(self, names: list[list[str]]) -> None:
+        """Remember which step of the tape made the values ``names``; a replay follows them when other steps go."""
+        origin = self.source.origin
+        for place, name in enumerate(name for added in names for name in added):
+            self.producers[name] = origin << PLACE_BITS | place
+
+    def follow(self, references: list[VarReference]) -> int:
+        """The position, 0 for the newest, of the value that the recorded argument was."""
+        source = self.source
+        wanted = source.producer
+        if wanted < 0:
+            position = source.position(len(references))
+        else:
+            # Where the step that made it is gone, the newest value takes its place: the run may fail all the same.
+            made_by = [self.producers.get(reference.name) for reference in reversed(references)]
+            position = made_by.index(wanted) if wanted in made_by else 0
+            source.put(position)
+        source.set_producer(self.producers.get(references[-1 - position].name, -1))
+        return position
+
+    def draw_by(self, provider: PrimitiveProvider, draw: Callable[..., Any]) -> None:
+        """Have Hypothesis take its choices from ``provider``, and ``draw(original, strategy, ...)`` make its draws."""
+        self.plans.end()  # they know the tape only
+        self.data.provider = provider
+        self.data.draw = functools.partial(draw, self.data.draw)  # type: ignore[method-assign]
+
+    @property
+    def length(self) -> int:
+        """How much of Hypothesis' buffer the run has used; a restored run goes on from what its copy had used."""
+        return self.plans.length if self._data is None else self._data.length
+
+    @length.setter
+    def length(self, used: int) -> None:
+        self.plans.length = used
+
+    @property
+    def events(self) -> Mapping[str, str | int | float]:
+        """What ``hypothesis.event()`` was told in this run, by label, in the order of the calls."""
+        return self._data.events if self._data is not None else {}
+
+    @property
+    def targets(self) -> Mapping[str, int | float]:
+        """What ``hypothesis.target()`` was told in this run, by label, in the order of the calls."""
+        return self._data.target_observations if self._data is not None else {}
+
+    @property
+    def choices(self) -> tuple[Any, ...]:
+        """All choices that went through Hypothesis in this run, forced ones as well: its own flat sequence."""
+        return tuple(self.data.choices)
+
+    def write_boolean(self, value: bool, p: float = 0.5) -> None:
+        """Write a choice that Hypothesis' own loop would make."""
+        self.data.draw_boolean(p, forced=value)
+
+    def write_integer(self, value: int, low: int, high: int) -> None:
+        """Write a choice that Hypothesis' own loop would make."""
+        self.data.draw_integer(low, high, forced=value)
+
+    def draw_as_hypothesis(self, rule: Rule, *, initialize: bool) -> dict[str, Any]:
+        """The arguments of ``rule``, each drawn through its strategy, in the layout of Hypothesis' own loop."""
+        keyed = {argument.name: _Keyed(argument, self) for argument in rule.arguments}
+        if initialize:
+            return dict(self.data.draw(fixed_dictionaries(keyed)))
+        return {name: self.data.draw(strategy) for name, strategy in keyed.items()}
+
+    @property
+    def shared(self) -> dict[Any, tuple[Any, SearchStrategy[Any]]]:
+        """What was drawn from ``st.shared`` in this run, with the strategy, by key: part of a run's state."""
+        return {} if self._data is None else self._data._shared_strategy_draws
+
+    def share(self, draws: dict[Any, tuple[Any, SearchStrategy[Any]]]) -> None:
+        """Have ``draws`` be what was drawn from ``st.shared`` so far, as another run's ``shared`` tells it."""
+        if draws:
+            self.data._shared_strategy_draws.update(draws)
+
+
+class _Keyed(SearchStrategy[Any]):
+    """An argument's strategy that tells the source which argument is drawn; it adds no choice."""
+
+    def __init__(self, argument: Argument, run: RunContext) -> None:
+        super().__init__()
+        self._argument = argument
+        self._run = run
+
+    def do_draw(self, data: ConjectureData) -> Any:
+        self._run.source.begin_argument(self._argument.number)
+        return data.draw(self._argument.strategy)
+
+
+def _no_test() -> None:
+    """Stands for the test function in a run that has none."""

@@ -1,0 +1,218 @@
+"""Hypothesis' record of a run without what only its own engine asks for: what strategies draw through in the Explorer.
+
+Hypothesis keeps of each choice a node with its constraints, and of each draw a span, a label and a time, for its
+shrinker and its reports. The tape takes their place here, so that what is left of a draw is the strategy's own work.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
+
+from hypothesis.internal.conjecture.choice import choices_size
+from hypothesis.internal.conjecture.data import MAX_DEPTH, ConjectureData
+from hypothesis.internal.conjecture.providers import COLLECTION_DEFAULT_MAX_SIZE, PrimitiveProvider
+from hypothesis.internal.floats import SMALLEST_SUBNORMAL, float_to_int, int_to_float
+from hypothesis.internal.intervalsets import IntervalSet
+from hypothesis.strategies import SearchStrategy
+from hypothesis.strategies._internal.lazy import unwrap_strategies
+
+type DoDraw = Callable[[ConjectureData], Any]
+
+# Where a strategy that was found fit to draw from remembers what does the drawing.
+_DO_DRAW = "_ordeal_do_draw"
+
+_NO_SPAN = nullcontext(0)
+_NO_LABELS: nullcontext[dict[str, int]] = nullcontext({})
+
+# What Hypothesis' serialization of a choice takes: a byte for kind and size, then the value, if that is short.
+_FLOAT_SIZE = 9
+_SHORT_BITS = 30 * 8
+
+
+class _Events(dict[str, Any]):
+    """What ``event()`` was told. That a filter had to try again says nothing of the program; plans do not say it."""
+
+    def __setitem__(self, label: str, payload: Any) -> None:
+        if not label.startswith("Retried draw from "):
+            super().__setitem__(label, payload)
+
+
+class TapeData(ConjectureData):
+    """Draws as its base class does, choice by choice, and counts the choices' size alike; it keeps their values."""
+
+    def __init__(self, provider: PrimitiveProvider) -> None:
+        self._values: list[Any] = []
+        self._drawn = 0
+        super().__init__(random=None, provider=provider)
+        self.events = _Events()
+
+    @property
+    def choices(self) -> tuple[Any, ...]:
+        """All choices that were made, forced ones as well."""
+        return tuple(self._values)
+
+    def draw(self, strategy: SearchStrategy[Any], label: int | None = None, observe_as: str | None = None) -> Any:
+        """A value of ``strategy``."""
+        del label
+        do_draw = strategy.__dict__.get(_DO_DRAW)
+        if do_draw is None:
+            do_draw = self._check(strategy)
+        depth = self.depth
+        if depth >= MAX_DEPTH:
+            self.mark_invalid("max depth exceeded")
+        self.depth = depth + 1
+        if depth:
+            try:
+                return do_draw(self)
+            finally:
+                self._leave(depth)
+        self._drawn += 1
+        try:
+            return do_draw(self)
+        except Exception as error:
+            name = observe_as or f"unlabeled_{self._drawn - 1}"
+            error.add_note(f"while generating {name.removeprefix('generate:')!r} from {strategy!r}")
+            raise
+        finally:
+            self._leave(depth)
+
+    def _leave(self, depth: int) -> None:
+        if not self.frozen:
+            self.depth = depth
+
+    def _check(self, strategy: SearchStrategy[Any]) -> DoDraw:
+        strategy.validate()
+        if strategy.is_empty:
+            self.mark_invalid(f"empty strategy {strategy!r}")
+        plain = unwrap_strategies(strategy)  # type: ignore[no-untyped-call]
+        do_draw: DoDraw = plain.do_draw
+        strategy.__dict__[_DO_DRAW] = do_draw
+        return do_draw
+
+    def start_span(self, label: int) -> None:
+        """Strategies mark their parts; only how deep they are nested matters."""
+        if self.frozen:
+            super().start_span(label)  # says so
+        self.depth += 1
+
+    def stop_span(self, *, discard: bool = False) -> None:
+        """The end of a part."""
+        del discard
+        if not self.frozen:
+            self.depth -= 1
+
+    def track_arg_span(self) -> AbstractContextManager[int]:  # type: ignore[override]
+        """Which part an argument is matters to reports of Hypothesis only."""
+        return _NO_SPAN
+
+    def track_arg_label(self, label: str) -> AbstractContextManager[dict[str, int]]:  # type: ignore[override]
+        """As above, under a name."""
+        del label
+        return _NO_LABELS
+
+    def draw_boolean(self, p: float = 0.5, *, forced: bool | None = None, observe: bool = True) -> bool:
+        """A boolean, true with probability ``p``."""
+        value = forced
+        if value is None:
+            if self.length >= self.max_length:
+                self.mark_overrun()
+            value = self.provider.draw_boolean(p)
+        if observe:
+            self._take(value, 1)
+        return value
+
+    def draw_integer(
+        self,
+        min_value: int | None = None,
+        max_value: int | None = None,
+        *,
+        weights: dict[int, float] | None = None,
+        shrink_towards: int = 0,
+        forced: int | None = None,
+        observe: bool = True,
+    ) -> int:
+        """An integer within the bounds."""
+        value = forced
+        if value is None:
+            if self.length >= self.max_length:
+                self.mark_overrun()
+            value = self.provider.draw_integer(min_value, max_value, weights=weights, shrink_towards=shrink_towards)
+        if observe:
+            bits = value.bit_length()
+            self._take(value, 2 + (bits >> 3) if bits < _SHORT_BITS else choices_size((value,)))
+        return value
+
+    def draw_float(
+        self,
+        min_value: float = -math.inf,
+        max_value: float = math.inf,
+        *,
+        allow_nan: bool = True,
+        smallest_nonzero_magnitude: float = SMALLEST_SUBNORMAL,
+        forced: float | None = None,
+        observe: bool = True,
+    ) -> float:
+        """A float within the bounds, zero or of at least the smallest magnitude."""
+        value = forced
+        if value is None:
+            if self.length >= self.max_length:
+                self.mark_overrun()
+            value = self.provider.draw_float(
+                min_value=min_value,
+                max_value=max_value,
+                allow_nan=allow_nan,
+                smallest_nonzero_magnitude=smallest_nonzero_magnitude,
+            )
+        if value != value:
+            # No NaN is the same object as another, so that no list finds one that it did not get.
+            value = int_to_float(float_to_int(value))
+        if observe:
+            self._take(value, _FLOAT_SIZE)
+        return value
+
+    def draw_string(
+        self,
+        intervals: IntervalSet,
+        *,
+        min_size: int = 0,
+        max_size: int = COLLECTION_DEFAULT_MAX_SIZE,
+        forced: str | None = None,
+        observe: bool = True,
+    ) -> str:
+        """A string over the alphabet ``intervals``."""
+        value = forced
+        if value is None:
+            if self.length >= self.max_length:
+                self.mark_overrun()
+            value = self.provider.draw_string(intervals, min_size=min_size, max_size=max_size)
+        if observe:
+            self._take(value, choices_size((value,)))
+        return value
+
+    def draw_bytes(
+        self,
+        min_size: int = 0,
+        max_size: int = COLLECTION_DEFAULT_MAX_SIZE,
+        *,
+        forced: bytes | None = None,
+        observe: bool = True,
+    ) -> bytes:
+        """Bytes."""
+        value = forced
+        if value is None:
+            if self.length >= self.max_length:
+                self.mark_overrun()
+            value = self.provider.draw_bytes(min_size, max_size)
+        if observe:
+            self._take(value, choices_size((value,)))
+        return value
+
+    def _take(self, value: Any, size: int) -> None:
+        used = self.length + size
+        if used > self.max_length:
+            self.mark_overrun()
+        self._values.append(value)
+        self.length = used

@@ -1,0 +1,350 @@
+"""Compiles the functions of a source file a second time, so that they show the values that they compare.
+
+Nothing that the program does changes: each operand that can vary is handed through a function that gives it back. The
+comparison itself stays where it is, so operands are evaluated once and in order, chains end where they did, and methods
+like ``__eq__`` are called as before.
+"""
+
+from __future__ import annotations
+
+import ast
+import tokenize
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from enum import Enum, auto
+from inspect import CO_NEWLOCALS, CO_OPTIMIZED
+from types import CodeType
+from typing import Any
+
+_MARK = "\0comparison operand "
+
+#: Line, last line, column, last column: as code objects say them.
+Position = tuple[int, int | None, int, int | None]
+
+
+class Kind(Enum):
+    """What is done with the two operands of a site."""
+
+    EQUAL = auto()
+    ORDER = auto()
+    MEMBER = auto()
+    LOOKUP = auto()
+    PREFIX = auto()
+    SUFFIX = auto()
+    MATCH = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class Fixed:
+    """An operand that is a constant of the source. For a ``match`` it is a tuple of ``PatternValue``."""
+
+    value: Any
+
+
+@dataclass(frozen=True, slots=True)
+class PatternValue:
+    """A constant of a pattern: of the subject itself (``place`` is None) or of an item of it."""
+
+    place: Any
+    value: Any
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Site:
+    """A comparison, equal to itself only.
+
+    Operands that vary are numbers: those of the functions that they are handed through.
+    """
+
+    kind: Kind
+    left: int | Fixed
+    right: int | Fixed
+    position: Position | None  # of the expression; None when no single branch decides on it
+
+
+@dataclass(frozen=True, slots=True)
+class Watched:
+    """A function of the file: ``code`` as it is, and ``marked``, the same with marks for the functions to call."""
+
+    code: CodeType
+    marked: CodeType
+
+
+@dataclass(frozen=True, slots=True)
+class ComparisonSites:
+    """The comparisons of a file; ``operands`` is how many operands vary.
+
+    ``functions`` are found by qualified name and first line. One that shares both with another is left out.
+    """
+
+    functions: dict[tuple[str, int], Watched]
+    sites: list[Site]
+    operands: int
+
+
+def find_comparisons(path: str) -> ComparisonSites | None:
+    """Read and compile the file ``path``; None when it is no valid Python."""
+    try:
+        with tokenize.open(path) as file:
+            text = file.read()
+        tree = ast.parse(text, path)
+        marker = _Marker()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of the source, told when it was imported, and of calling a mark
+            code = compile(text, path, "exec", dont_inherit=True)
+            marked = compile(ast.fix_missing_locations(marker.visit(tree)), path, "exec", dont_inherit=True)
+    except (OSError, SyntaxError, UnicodeDecodeError, ValueError, RecursionError):
+        return None
+    functions: dict[tuple[str, int], Watched] = {}
+    doubles = set()
+    for watched in _functions(code, marked):
+        key = (watched.code.co_qualname, watched.code.co_firstlineno)
+        if key in functions:
+            doubles.add(key)
+        functions[key] = watched
+    for key in doubles:
+        del functions[key]
+    return ComparisonSites(functions, marker.sites, marker.operands)
+
+
+def operands_in(marked: CodeType) -> Iterator[int]:
+    """The numbers of the operands that the body of ``marked`` shows, those of its generator expressions included."""
+    for constant in marked.co_consts:
+        if isinstance(constant, CodeType):
+            if _is_own(constant):
+                yield from operands_in(constant)
+        elif isinstance(constant, str) and constant.startswith(_MARK):
+            yield int(constant.removeprefix(_MARK))
+
+
+def with_calls(watched: Watched, running: CodeType, call: Callable[[int], Callable[[Any], Any]]) -> CodeType | None:
+    """The code that runs in the place of ``running`` and hands operand n through ``call(n)``.
+
+    Functions that it defines stay as they are: they may outlive the run. None when ``running`` is not what the source
+    compiles to, because the file has changed or something has rewritten it.
+    """
+    return _filled(watched.marked, running, call) if _is_same(watched.code, running) else None
+
+
+def _filled(marked: CodeType, running: CodeType, call: Callable[[int], Callable[[Any], Any]]) -> CodeType | None:
+    nested = [constant for constant in running.co_consts if isinstance(constant, CodeType)]
+    names = [constant.co_name for constant in marked.co_consts if isinstance(constant, CodeType)]
+    if names != [code.co_name for code in nested] or marked.co_freevars != running.co_freevars:
+        return None
+    left = iter(nested)
+    constants: list[Any] = []
+    for constant in marked.co_consts:
+        filled: Any = constant
+        if isinstance(constant, CodeType):
+            filled = next(left)
+            if _is_own(constant):
+                filled = _filled(constant, filled, call)
+                if filled is None:
+                    return None
+        elif isinstance(constant, str) and constant.startswith(_MARK):
+            filled = call(int(constant.removeprefix(_MARK)))
+        constants.append(filled)
+    return marked.replace(co_consts=tuple(constants), co_filename="<comparisons>")
+
+
+def _is_own(code: CodeType) -> bool:
+    """Whether the code runs as a part of the function around it."""
+    return code.co_name == "<genexpr>"
+
+
+_SHAPE = (
+    *("co_name", "co_qualname", "co_firstlineno", "co_flags", "co_argcount", "co_posonlyargcount"),
+    *("co_kwonlyargcount", "co_names", "co_varnames", "co_freevars", "co_cellvars", "co_code"),
+)
+
+
+def _is_same(one: CodeType, other: CodeType) -> bool:
+    """Whether two code objects do the same. Python's own comparison also minds where the columns are."""
+    return (
+        all(getattr(one, part) == getattr(other, part) for part in _SHAPE)
+        and len(one.co_consts) == len(other.co_consts)
+        and all(_is_same_constant(a, b) for a, b in zip(one.co_consts, other.co_consts, strict=True))
+    )
+
+
+def _is_same_constant(one: object, other: object) -> bool:
+    if isinstance(one, CodeType) and isinstance(other, CodeType):
+        return _is_same(one, other)
+    # Texts of constants tell 1 from 1.0 and True, and find NaN like itself; of a set, only the elements matter.
+    if isinstance(one, frozenset) and isinstance(other, frozenset):
+        return sorted(map(repr, one)) == sorted(map(repr, other))
+    return type(one) is type(other) and repr(one) == repr(other)
+
+
+def _functions(code: CodeType, marked: CodeType) -> Iterator[Watched]:
+    """The functions in the two, which are alike but for the marks."""
+    nested = [constant for constant in code.co_consts if isinstance(constant, CodeType)]
+    nested_marked = [constant for constant in marked.co_consts if isinstance(constant, CodeType)]
+    if [each.co_name for each in nested] != [each.co_name for each in nested_marked]:
+        return
+    for inner, inner_marked in zip(nested, nested_marked, strict=True):
+        if inner.co_flags & CO_OPTIMIZED and inner.co_flags & CO_NEWLOCALS and any(operands_in(inner_marked)):
+            yield Watched(inner, inner_marked)
+        yield from _functions(inner, inner_marked)
+
+
+_KINDS: dict[type[ast.cmpop], Kind] = {
+    ast.Eq: Kind.EQUAL,
+    ast.NotEq: Kind.EQUAL,
+    ast.Lt: Kind.ORDER,
+    ast.LtE: Kind.ORDER,
+    ast.Gt: Kind.ORDER,
+    ast.GtE: Kind.ORDER,
+    ast.In: Kind.MEMBER,
+    ast.NotIn: Kind.MEMBER,
+}
+_METHODS = {"startswith": Kind.PREFIX, "endswith": Kind.SUFFIX, "get": Kind.LOOKUP}
+
+
+class _Marker(ast.NodeTransformer):
+    """Puts a call of a mark around each operand of a comparison."""
+
+    def __init__(self) -> None:
+        self.sites: list[Site] = []
+        self.operands = 1  # so that no number is false
+
+    def visit_Compare(self, node: ast.Compare) -> ast.AST:
+        """``left < middle == right``: each operand once, however many comparisons it is part of."""
+        position = _position(node)
+        self.generic_visit(node)
+        if not any(type(op) in _KINDS for op in node.ops):
+            return node
+        operands = [node.left, *node.comparators]
+        marks = [self._operand(operand) for operand in operands]
+        for op, left, right in zip(node.ops, marks, marks[1:], strict=False):
+            if type(op) in _KINDS:
+                self._add(_KINDS[type(op)], left, right, position)
+        node.left, *node.comparators = [self._called(*pair) for pair in zip(operands, marks, strict=True)]
+        return node
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        """``text.startswith(part)``, ``text.endswith(part)`` and ``table.get(key)``."""
+        position = _position(node)
+        self.generic_visit(node)
+        function = node.func
+        if not isinstance(function, ast.Attribute) or function.attr not in _METHODS or not node.args:
+            return node
+        if isinstance(node.args[0], ast.Starred):
+            return node
+        kind = _METHODS[function.attr]
+        owner, argument = self._operand(function.value), self._operand(node.args[0])
+        left, right = (argument, owner) if kind is Kind.LOOKUP else (owner, argument)
+        self._add(kind, left, right, position)
+        function.value = self._called(function.value, owner)
+        node.args[0] = self._called(node.args[0], argument)
+        return node
+
+    def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
+        """``table[key]``; places in a sequence and slices are none."""
+        self.generic_visit(node)
+        key = node.slice
+        is_slice = isinstance(key, ast.Slice) or (isinstance(key, ast.Tuple) and any(map(_is_slice, key.elts)))
+        is_place = isinstance(key, ast.Constant) and isinstance(key.value, int)
+        if not isinstance(node.ctx, ast.Load) or is_slice or is_place or isinstance(key, ast.Starred | ast.UnaryOp):
+            return node
+        owner, looked_up = self._operand(node.value), self._operand(key)
+        self._add(Kind.LOOKUP, looked_up, owner, None)
+        node.value = self._called(node.value, owner)
+        node.slice = self._called(key, looked_up)
+        return node
+
+    def visit_Match(self, node: ast.Match) -> ast.AST:
+        """The subject, with the constants of all cases."""
+        values = tuple(value for case in node.cases for value in _pattern_values(case.pattern, None))
+        self.generic_visit(node)
+        subject = self._operand(node.subject)
+        if values:
+            self._add(Kind.MATCH, subject, Fixed(values), None)
+            node.subject = self._called(node.subject, subject)
+        return node
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        """All but annotations, whose text is there for others to read."""
+        return self._without_annotations(node)
+
+    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> ast.AST:
+        """As above."""
+        return self._without_annotations(node)
+
+    def _without_annotations(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> ast.AST:
+        returns, node.returns = node.returns, None
+        parameters, node.type_params = node.type_params, []
+        self.generic_visit(node)
+        node.returns, node.type_params = returns, parameters
+        return node
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:
+        """Annotations stay as they are: in functions they are not evaluated."""
+        if node.value is not None:
+            node.value = self.visit(node.value)
+        return node
+
+    def visit_arg(self, node: ast.arg) -> ast.AST:
+        """Annotations, too."""
+        return node
+
+    def visit_TypeAlias(self, node: ast.TypeAlias) -> ast.AST:
+        """Annotations, too."""
+        return node
+
+    def visit_JoinedStr(self, node: ast.JoinedStr) -> ast.AST:
+        """What a text for people holds, no branch decides on."""
+        return node
+
+    def _operand(self, node: ast.expr) -> int | Fixed:
+        """A new number, or the constant that the operand is."""
+        try:
+            return Fixed(ast.literal_eval(node))
+        except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+            self.operands += 1
+            return self.operands - 1
+
+    def _called(self, node: ast.expr, operand: int | Fixed) -> ast.expr:
+        if isinstance(operand, Fixed):
+            return node
+        mark = ast.Constant(value=f"{_MARK}{operand}")
+        return ast.copy_location(ast.Call(func=ast.copy_location(mark, node), args=[node], keywords=[]), node)
+
+    def _add(self, kind: Kind, left: int | Fixed, right: int | Fixed, position: Position | None) -> None:
+        if not isinstance(left, Fixed) or not isinstance(right, Fixed):
+            self.sites.append(Site(kind, left, right, position))
+
+
+def _position(node: ast.expr) -> Position:
+    return node.lineno, node.end_lineno, node.col_offset, node.end_col_offset
+
+
+def _is_slice(node: ast.expr) -> bool:
+    return isinstance(node, ast.Slice)
+
+
+def _pattern_values(pattern: ast.pattern, place: Any) -> Iterator[PatternValue]:
+    """The constants of ``pattern``, at ``place`` of the subject. Those deeper in it are left out."""
+    match pattern:
+        case ast.MatchValue(value=ast.Constant(value=value)):
+            yield PatternValue(place, value)
+        case ast.MatchOr(patterns=patterns):
+            for each in patterns:
+                yield from _pattern_values(each, place)
+        case ast.MatchAs(pattern=ast.pattern() as inner):
+            yield from _pattern_values(inner, place)
+        case ast.MatchSequence(patterns=patterns) if place is None:
+            for index, each in enumerate(_before_star(patterns)):
+                yield from _pattern_values(each, index)
+        case ast.MatchMapping(keys=keys, patterns=patterns) if place is None:
+            for key, each in zip(keys, patterns, strict=True):
+                if isinstance(key, ast.Constant):
+                    yield from _pattern_values(each, key.value)
+
+
+def _before_star(patterns: Sequence[ast.pattern]) -> Iterator[ast.pattern]:
+    for pattern in patterns:
+        if isinstance(pattern, ast.MatchStar):
+            return
+        yield pattern

@@ -1,0 +1,184 @@
+"""``settings(backend="ordeal")``: plain Hypothesis tests that draw as the Explorer does."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from textwrap import dedent
+from typing import Any
+
+import pytest
+from hypothesis import given, seed, settings
+from hypothesis import strategies as st
+from hypothesis.errors import InvalidArgument
+from hypothesis.internal.conjecture.provider_conformance import run_conformance_test
+from hypothesis.internal.conjecture.providers import AVAILABLE_PROVIDERS
+from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, rule, run_state_machine_as_test
+
+from ordeal._hypothesis.backend import TapeBackend
+from ordeal._hypothesis.register import NAME, register_backend
+
+ROOT = Path(__file__).parents[2]
+ENTRY_POINTS = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["entry-points"]["hypothesis"]
+
+
+@pytest.fixture(autouse=True)
+def registered() -> Iterator[None]:
+    """The backend is there, whether ordeal is installed or runs from its sources."""
+    before = dict(AVAILABLE_PROVIDERS)
+    register_backend()
+    yield
+    AVAILABLE_PROVIDERS.clear()
+    AVAILABLE_PROVIDERS.update(before)
+
+
+def test_it_is_a_provider_as_hypothesis_wants_it() -> None:
+    run_conformance_test(TapeBackend, settings=settings(max_examples=60, database=None, deadline=None))
+
+
+def drawn(strategy: st.SearchStrategy[Any], backend: str = NAME, seeded: int = 1, count: int = 300) -> list[Any]:
+    """What a test function was called with."""
+    values: list[Any] = []
+
+    @seed(seeded)
+    @settings(backend=backend, max_examples=count, database=None, deadline=None)
+    @given(strategy)
+    def test(value: Any) -> None:
+        values.append(value)
+
+    test()
+    return values
+
+
+ANYTHING = st.one_of(st.integers(), st.text(), st.floats(allow_nan=False), st.binary(), st.lists(st.booleans()))
+
+
+def test_a_seed_decides_all_that_is_drawn() -> None:
+    assert drawn(ANYTHING, seeded=1) == drawn(ANYTHING, seeded=1)
+    assert drawn(ANYTHING, seeded=1) != drawn(ANYTHING, seeded=2)
+
+
+def test_a_derandomized_test_draws_the_same_every_time() -> None:
+    values: list[int] = []
+
+    @settings(backend=NAME, derandomize=True, max_examples=50, database=None)
+    @given(st.integers())
+    def test(value: int) -> None:
+        values.append(value)
+
+    test()
+    first = list(values)
+    values.clear()
+    test()
+    assert values == first
+
+
+def test_the_values_are_of_the_distributions_of_the_core() -> None:
+    values = drawn(st.integers(0, 2**40))
+    ends = sum(value in (0, 2**40) for value in values)
+    assert values != drawn(st.integers(0, 2**40), backend="hypothesis")
+    assert ends > len(values) / 50, "end points are drawn often"
+    assert len(set(values)) > len(values) / 3
+
+
+@pytest.mark.parametrize(
+    "strategy",
+    [
+        st.integers(-(2**100), 2**100),
+        st.integers(min_value=2**64),
+        st.text(alphabet="abc", min_size=2, max_size=4),
+        st.text(max_size=10**30),
+        st.binary(max_size=10**30),
+        st.floats(1.5, 1.75),
+        st.dates(),
+        st.recursive(st.none() | st.booleans(), st.lists),
+    ],
+    ids=repr,
+)
+def test_strategies_of_all_kinds_draw_from_it(strategy: st.SearchStrategy[Any]) -> None:
+    assert len(drawn(strategy, count=50)) > 1
+
+
+def test_hypothesis_shrinks_what_it_found() -> None:
+    seen: list[list[int]] = []
+
+    @settings(backend=NAME, database=None, deadline=None, max_examples=2000)
+    @given(st.lists(st.integers(0, 10_000)))
+    def test(numbers: list[int]) -> None:
+        seen.append(numbers)
+        assert sum(numbers) < 1000
+
+    with pytest.raises(AssertionError):
+        test()
+    assert sum(seen[-1]) == 1000
+
+
+class Shelf(RuleBasedStateMachine):
+    """Loses what is taken after three were put."""
+
+    jars: Bundle[int] = Bundle("jars")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.put = 0
+
+    @rule(target=jars, size=st.integers(0, 9))
+    def fill(self, size: int) -> int:
+        self.put += 1
+        return size
+
+    @rule(jar=consumes(jars))
+    def take(self, jar: int) -> None:
+        assert self.put < 3
+
+
+def test_rule_machines_draw_from_it_under_hypothesis() -> None:
+    with pytest.raises(AssertionError):
+        run_state_machine_as_test(Shelf, settings=settings(backend=NAME, database=None, deadline=None))
+
+
+def test_another_name_gets_the_message_of_hypothesis() -> None:
+    with pytest.raises(InvalidArgument, match=r"backend='ordeel' is not available .*\n.*ordeal"):
+        settings(backend="ordeel")
+
+
+def run_apart(folder: Path, code: str) -> str:
+    """What Python prints in an environment where ordeal is installed: its entry points are declared."""
+    declared = folder / "ordeal-0.dist-info"
+    declared.mkdir()
+    lines = [f"{name} = {target}" for name, target in ENTRY_POINTS.items()]
+    (declared / "entry_points.txt").write_text("\n".join(["[hypothesis]", *lines]), "utf-8")
+    (declared / "METADATA").write_text("Metadata-Version: 2.1\nName: ordeal\nVersion: 0\n", "utf-8")
+    path = os.pathsep.join([str(folder), *filter(None, sys.path)])
+    process = subprocess.run(
+        [sys.executable, "-c", dedent(code)],
+        env={**os.environ, "PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert process.returncode == 0, process.stderr
+    return process.stdout
+
+
+@pytest.mark.slow
+def test_an_environment_with_ordeal_has_the_backend_and_pays_next_to_nothing_for_it(tmp_path: Path) -> None:
+    loaded = run_apart(
+        tmp_path,
+        """
+        import sys
+        import hypothesis
+        print(*sorted(name for name in sys.modules if name.startswith("ordeal")))
+
+        @hypothesis.settings(backend="ordeal", database=None, max_examples=20)
+        @hypothesis.given(hypothesis.strategies.integers())
+        def test(number): ...
+        test()
+        print("ordeal._native" in sys.modules)
+        """,
+    )
+    assert loaded == "ordeal ordeal._hypothesis ordeal._hypothesis.register\nTrue\n"

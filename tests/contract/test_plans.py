@@ -1,0 +1,111 @@
+"""Plans make the choices that Hypothesis would make: their tapes replay through the strategies to the same values."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis.control import BuildContext
+from hypothesis.errors import StopTest, UnsatisfiedAssumption
+from hypothesis.internal.conjecture.engine import BUFFER_SIZE
+from hypothesis.strategies import SearchStrategy
+
+from ordeal import _native
+from ordeal._hypothesis.drawing import TapeProvider
+from ordeal._hypothesis.plan_checks import same
+from ordeal._hypothesis.plans import Compiler
+from ordeal._hypothesis.tape_data import TapeData
+
+from .planned_strategies import PLANNED, THROUGH_HYPOTHESIS
+
+DRAWS = 300
+
+
+class Run:
+    """A run of its own: what a plan asks of the context of one."""
+
+    machine = None
+
+    def __init__(self, source: _native.ChoiceSource) -> None:
+        self.data = TapeData(TapeProvider(source))
+
+
+def _ending(draw: Any) -> Any:
+    """What ``draw()`` returns, or how it ends the run."""
+    try:
+        return draw()
+    except (StopTest, UnsatisfiedAssumption) as ending:
+        return type(ending)
+
+
+def _by_hypothesis(strategy: SearchStrategy[Any], source: _native.ChoiceSource) -> tuple[Any, int]:
+    data = TapeData(TapeProvider(source))
+    with BuildContext(data, is_final=False, wrapped_test=lambda: None):
+        return _ending(lambda: data.draw(strategy)), data.length
+
+
+def _by_plan(node: _native.PlanNode, source: _native.ChoiceSource) -> tuple[Any, int]:
+    context = Run(source)
+    run = _native.PlanRun()
+    run.begin(source, context)
+    with BuildContext(context.data, is_final=False, wrapped_test=lambda: None):
+        return _ending(lambda: node.draw(run)), run.length
+
+
+def _plan(strategy: SearchStrategy[Any]) -> _native.PlanNode | None:
+    return Compiler().whole(strategy)
+
+
+@pytest.mark.parametrize("name", PLANNED)
+def test_what_a_plan_draws_replays_through_hypothesis(name: str) -> None:
+    strategy = PLANNED[name]
+    node = _plan(strategy)
+    assert (node is None) == (name in THROUGH_HYPOTHESIS)
+    if node is None:
+        return
+    for seed in range(DRAWS):
+        rehearsal = _native.Rehearsal(seed)
+        drawn, length = _by_plan(node, rehearsal.source)
+        rehearsal.repeat()
+        repeated, length_repeated = _by_hypothesis(strategy, rehearsal.source)
+        assert rehearsal.is_faithful, seed
+        assert same(drawn, repeated), (seed, drawn, repeated)
+        assert length == length_repeated, seed
+
+
+@pytest.mark.parametrize("name", PLANNED)
+def test_what_hypothesis_draws_a_plan_draws_too(name: str) -> None:
+    strategy = PLANNED[name]
+    node = _plan(strategy)
+    if node is None:
+        return
+    for seed in range(DRAWS // 3):
+        by_hypothesis, by_plan = _native.Rehearsal(seed), _native.Rehearsal(seed)
+        expected, length = _by_hypothesis(strategy, by_hypothesis.source)
+        drawn, length_drawn = _by_plan(node, by_plan.source)
+        assert same(drawn, expected), (seed, drawn, expected)
+        assert length_drawn == length, seed
+        assert by_plan.source.raw_bits() == by_hypothesis.source.raw_bits(), "a plan takes the same random numbers"
+
+
+def test_the_buffer_is_as_long_as_that_of_hypothesis() -> None:
+    assert BUFFER_SIZE == _native.PLAN_LENGTH_MAX
+
+
+def test_a_plan_overruns_where_hypothesis_does() -> None:
+    strategy = PLANNED["binary long"]
+    node = _plan(strategy)
+    assert node is not None
+    rehearsal = _native.Rehearsal(1)
+    context = Run(rehearsal.source)
+    run = _native.PlanRun()
+    run.begin(rehearsal.source, context)
+
+    def draw_all() -> None:
+        for _ in range(BUFFER_SIZE):
+            node.draw(run)
+
+    with pytest.raises(StopTest):
+        draw_all()
+    assert context.data.status.name == "OVERRUN"
+    assert BUFFER_SIZE - 310 < context.data.length <= BUFFER_SIZE

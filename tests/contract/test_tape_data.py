@@ -1,0 +1,86 @@
+"""What strategies draw through in the Explorer makes the choices that Hypothesis' own record makes."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+from hypothesis import strategies as st
+from hypothesis.control import BuildContext
+from hypothesis.errors import Frozen, StopTest
+from hypothesis.internal.conjecture.data import ConjectureData, Status
+
+from ordeal._hypothesis.drawing import TapeProvider
+from ordeal._hypothesis.tape_data import TapeData
+from ordeal._native import LiveSource
+
+from .random_strategies import Table
+
+STRATEGIES = 400
+
+
+class Machine:
+    """What ``st.runner()`` finds."""
+
+    history = "abc"
+
+
+def drawn(data: ConjectureData, strategy: st.SearchStrategy[Any]) -> tuple[str, str, int, Status]:
+    """Three values of a strategy, the choices that they took, their size and how it ended."""
+    data.hypothesis_runner = Machine()
+    values = []
+    with BuildContext(data, is_final=False, wrapped_test=lambda: None):
+        try:
+            values = [data.draw(strategy) for _ in range(3)]
+        except StopTest:
+            data.freeze()
+    return repr(values), repr(data.choices), data.length, data.status
+
+
+@pytest.mark.parametrize("part", range(4))
+def test_it_draws_as_the_record_of_hypothesis_does(part: int) -> None:
+    for number in range(part, STRATEGIES, 4):
+        strategy = Table(random.Random(number), []).any()
+        ours, theirs = (LiveSource(number) for _ in range(2))
+        assert drawn(TapeData(TapeProvider(ours.source)), strategy) == drawn(
+            ConjectureData(random=None, provider=TapeProvider(theirs.source)), strategy
+        ), strategy
+
+
+def test_strategies_without_end_are_given_up_at_the_same_depth() -> None:
+    endless: st.SearchStrategy[Any] = st.deferred(lambda: st.tuples(st.booleans(), endless))
+    live = [LiveSource(1) for _ in range(2)]
+    ours, theirs = (
+        TapeData(TapeProvider(live[0].source)),
+        ConjectureData(random=None, provider=TapeProvider(live[1].source)),
+    )
+    assert drawn(ours, endless) == drawn(theirs, endless)
+    assert ours.status is Status.INVALID
+
+
+def test_a_run_that_takes_too_much_ends() -> None:
+    live = LiveSource(1)
+    data = TapeData(TapeProvider(live.source))
+    data.length = data.max_length - 1
+    with pytest.raises(StopTest):
+        data.draw(st.integers(1000, 2000))
+    assert data.status is Status.OVERRUN
+    with pytest.raises(Frozen):
+        data.start_span(1)
+
+
+def test_an_error_says_what_was_drawn() -> None:
+    live = LiveSource(1)
+    data = TapeData(TapeProvider(live.source))
+    with pytest.raises(ZeroDivisionError) as caught:
+        data.draw(st.integers(0, 0).map(lambda number: 1 // number), observe_as="generate:number")
+    assert caught.value.__notes__[0].startswith("while generating 'number' from integers(")
+
+
+def test_no_nan_is_another() -> None:
+    live = LiveSource(1)
+    data = TapeData(TapeProvider(live.source))
+    first, second = (data.draw_float(forced=float("nan")) for _ in range(2))
+    assert first is not second
+    assert not [first].count(second)

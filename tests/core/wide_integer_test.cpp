@@ -1,0 +1,38 @@
+// Integers on both sides of what 64 bits hold.
+#include "core/wide_integer.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <limits>
+#include <string>
+
+namespace ordeal {
+namespace {
+
+constexpr Wide kOne = 1;
+
+TEST(WideInteger, GoesThereAndBack) {
+  for (int bits = 0; bits < 127; ++bits) {
+    for (const Wide value : {kOne << bits, (kOne << bits) - 1, -(kOne << bits), -(kOne << bits) - 1}) {
+      const Choice choice = integer_choice(value);
+      EXPECT_TRUE(wide_of(choice) == value) << bits;
+      EXPECT_EQ(choice.is_big(), value < INT64_MIN || value > INT64_MAX) << bits;
+    }
+  }
+}
+
+TEST(WideInteger, IsWrittenAsShortAsItsSignAllows) {
+  EXPECT_EQ(integer_choice(kOne << 63U).blob, std::string("\0\0\0\0\0\0\0\x80\0", 9));
+  EXPECT_EQ(integer_choice(-(kOne << 63U) - 1).blob, std::string("\xff\xff\xff\xff\xff\xff\xff\x7f\xff", 9));
+  EXPECT_EQ(integer_choice(kOne << 80U).blob.size(), 11U);
+}
+
+TEST(WideInteger, IsNothingForOtherChoices) {
+  EXPECT_FALSE(wide_of(Choice::text("1")));
+  EXPECT_FALSE(wide_of(Choice::boolean(true)));
+  EXPECT_FALSE(wide_of(Choice::big_integer(std::string(17, '\x01'))));
+}
+
+}  // namespace
+}  // namespace ordeal
