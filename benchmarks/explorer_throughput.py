@@ -72,7 +72,7 @@ def engines() -> tuple[list[Engine], list[str]]:
     """The engines that are there, and a sentence for each that is not."""
     found = [
         Engine(EXPLORER, "five_rules.run_ordeal", 40_000, steps=STEPS_OF_OURS),
-        Engine(COVERED, "five_rules.run_ordeal", 40_000, ("--coverage",), steps=STEPS_OF_OURS),
+        Engine(COVERED, "five_rules.run_ordeal", 40_000, ("--coverage", "--novelty"), steps=STEPS_OF_OURS),
         Engine(UNPLANNED, "five_rules.run_ordeal", 2_000, ("--unplanned",), steps=STEPS_OF_OURS),
         Engine(HYPOTHESIS, "five_rules.run_hypothesis", 250),
         Engine(BARE, "five_rules.run_bare", 40_000),

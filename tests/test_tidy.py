@@ -74,9 +74,11 @@ LAYERS: list[set[str]] = [
     {"__main__"},
 ]
 TALKERS = ("python/ordeal/reporting/", "python/ordeal/cli/")
-# Hypothesis hands a Random to the strategies that ask for one, faults draw from one, and --chaos-seed is for the one
-# of the program; all of them are seeded there. The seed of a session may be drawn by chance, and seeds all others.
+# Each run starts with the generators seeded, Hypothesis hands a Random to the strategies that ask for one, faults draw
+# from one, and --chaos-seed is for the one of the program; all of them are seeded there. The seed of a session may be
+# drawn by chance, and seeds all others.
 CHANCE_IN_PYTHON = {
+    "python/ordeal/_hypothesis/randoms.py",
     "python/ordeal/faults/randomness.py",
     "python/ordeal/global_generators.py",
     "python/ordeal/pytest_chaos.py",

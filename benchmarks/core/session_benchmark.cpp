@@ -95,6 +95,10 @@ BENCHMARK(replayed_prefixes);
 void faults_and_swarm(benchmark::State& state) { explore(state, {.rule_swarm = true}, kFaults, true); }
 BENCHMARK(faults_and_swarm);
 
+// What a bandit and mutated sequences cost, a run's share of them included.
+void adaptive_runs(benchmark::State& state) { explore(state, {.policy = SwarmPolicy::kAdaptive}, kFaults, true); }
+BENCHMARK(adaptive_runs);
+
 // Reading a tape back, as confirming and shrinking do.
 void replay(benchmark::State& state) {
   const auto coverage = std::make_shared<CoverageMap>();

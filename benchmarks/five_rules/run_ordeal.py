@@ -2,6 +2,7 @@
 
 import argparse
 from collections.abc import Callable
+from typing import Any
 
 import ordeal
 from five_rules.measured import measure
@@ -25,12 +26,13 @@ def make() -> tuple[Callable[[], int], str]:
     parser.add_argument("--steps", type=int, required=True)
     parser.add_argument("--seed", type=int, required=True)
     parser.add_argument("--coverage", action="store_true")
+    parser.add_argument("--novelty", action="store_true")
     parser.add_argument("--unplanned", action="store_true")
     options = parser.parse_args()
     targets = ["five_rules.shelf"] if options.coverage else None
-    explorer = Explorer(
-        FiveUnplannedChaos if options.unplanned else FiveRulesChaos, target_modules=targets, seed=options.seed
-    )
+    level: dict[str, Any] = {"coverage": "novelty"} if options.novelty else {}
+    machine = FiveUnplannedChaos if options.unplanned else FiveRulesChaos
+    explorer = Explorer(machine, target_modules=targets, seed=options.seed, **level)
 
     def explore() -> int:
         result = explorer.run(max_time=60, max_runs=options.runs, steps_per_run=options.steps, shrink=False)

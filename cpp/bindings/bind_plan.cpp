@@ -212,8 +212,8 @@ void bind_calls(py::module_& m) {
       py::arg("base"), py::arg("expand"), py::arg("depth"));
   m.def(
       "plan_composite",
-      [](py::object definition, py::object arguments, py::object keywords, int depth) {
-        return held(composite_node(std::move(definition), std::move(arguments), std::move(keywords), depth));
+      [](py::object definition, const py::tuple& arguments, const py::dict& keywords, int depth) {
+        return held(composite_node(std::move(definition), arguments, keywords, depth));
       },
       py::arg("definition"), py::arg("arguments"), py::arg("keywords"), py::arg("depth"));
 }

@@ -55,8 +55,9 @@ std::uint64_t packed(const StepNews& news) noexcept {
 
 py::object discovery(const Session& session) {
   const auto found = session.discovery();
-  return found ? py::object(py::make_tuple(found->runs, found->seen, found->next_run, found->next_run_max, found->total))
-               : py::none();
+  return found
+             ? py::object(py::make_tuple(found->runs, found->seen, found->next_run, found->next_run_max, found->total))
+             : py::none();
 }
 
 std::unique_ptr<Session> make_session(const std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>& shape,
@@ -146,8 +147,7 @@ void bind_session(py::module_& m) {
            py::arg("max_checkpoints"), py::arg("checkpoint_prob"), py::arg("checkpoint_strategy"),
            py::arg("fault_toggle_prob"), py::arg("seed_mutation_prob"), py::arg("steps_per_run"), py::arg("rule_swarm"),
            py::arg("swarm"), py::arg("swarm_policy") = "classic", py::arg("operations"), py::arg("pair_features"),
-           py::arg("value_reuse_prob") = 0.1,
-           py::arg("features_off") = std::vector<std::string>{})
+           py::arg("value_reuse_prob") = 0.1, py::arg("features_off") = std::vector<std::string>{})
       .def("begin_run", &Session::begin_run)
       .def("restored", &Session::restored)
       .def("next", [](Session& self) { return packed(self.next()); })
@@ -163,8 +163,7 @@ void bind_session(py::module_& m) {
           py::arg("nearer") = 0)
       .def("bundle_size", &Session::bundle_size, py::arg("bundle"), py::arg("size"))
       .def(
-          "event",
-          [](Session& self, std::string_view label) { self.feature(FeatureKind::kEvent, hash_bytes(label)); },
+          "event", [](Session& self, std::string_view label) { self.feature(FeatureKind::kEvent, hash_bytes(label)); },
           py::arg("label"))
       .def(
           "target",

@@ -217,8 +217,8 @@ PlanNodePtr flatmap_node(PlanNodePtr base, py::object expand, int depth) {
   return std::make_shared<Flatmap>(std::move(base), std::move(expand), depth);
 }
 
-PlanNodePtr composite_node(py::object definition, py::object arguments, py::object keywords, int depth) {
-  return std::make_shared<Composite>(std::move(definition), py::tuple(arguments), py::dict(keywords), depth);
+PlanNodePtr composite_node(py::object definition, const py::tuple& arguments, const py::dict& keywords, int depth) {
+  return std::make_shared<Composite>(std::move(definition), arguments, keywords, depth);
 }
 
 }  // namespace ordeal::bindings

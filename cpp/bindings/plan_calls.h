@@ -17,6 +17,6 @@ PlanNodePtr builds_node(py::object target, std::vector<PlanNodePtr> arguments,
                         std::vector<std::pair<py::object, PlanNodePtr>> keywords);
 // `depth`: how many spans of Hypothesis are open while the user's function runs.
 PlanNodePtr flatmap_node(PlanNodePtr base, py::object expand, int depth);
-PlanNodePtr composite_node(py::object definition, py::object arguments, py::object keywords, int depth);
+PlanNodePtr composite_node(py::object definition, const py::tuple& arguments, const py::dict& keywords, int depth);
 
 }  // namespace ordeal::bindings

@@ -439,6 +439,7 @@ class FixedDictionary final : public PlanNode {
   bool draw_optional(PlanRun& run, std::vector<Pair>& pairs) const {
     Growth growth(run, optional_sizes_);
     std::vector<const KeyedNode*> left;
+    left.reserve(optional_.size());
     for (const KeyedNode& keyed : optional_) {
       left.push_back(&keyed);
     }

@@ -32,7 +32,7 @@ class KnownStrategies {
     if (known_.size() >= kPlansMax || !is_frequent(strategy)) {
       return nullptr;
     }
-    auto kept = py::reinterpret_borrow<py::object>(strategy);
+    const auto kept = py::reinterpret_borrow<py::object>(strategy);
     Known known{kept, compile_strategy(kept)};
     return &known_.emplace(strategy, std::move(known)).first->second.compiled;
   }
@@ -83,7 +83,7 @@ PyObject* ordeal_plan_draw_call(PyObject* self, PyObject* const* arguments, std:
     PyErr_SetString(PyExc_TypeError, "draw() takes a strategy and, if at all, a label");
     return nullptr;
   }
-  auto& draw = *reinterpret_cast<PlanDrawObject*>(self);
+  const auto& draw = *reinterpret_cast<const PlanDrawObject*>(self);
   if (*draw.run == nullptr) {
     PyErr_SetString(PyExc_RuntimeError, "draw() was called after the run that it belongs to had ended");
     return nullptr;

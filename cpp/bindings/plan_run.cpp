@@ -1,6 +1,7 @@
 #include "bindings/plan_run.h"
 
 #include <bit>
+#include <utility>
 
 #include "bindings/plan_names.h"
 #include "core/distributions.h"
@@ -177,7 +178,7 @@ std::optional<std::int64_t> choose(PlanRun& run, std::int64_t low, std::int64_t 
   if (!run.may_choose()) {
     return std::nullopt;
   }
-  const bool is_place = low == 0 && toward == 0 && high > static_cast<std::int64_t>(kUniformRange);
+  const bool is_place = low == 0 && toward == 0 && std::cmp_greater(high, kUniformRange);
   const std::int64_t value = is_place ? run.source().position(high + 1) : run.source().integer(low, high, toward);
   return run.count(integer_size(value)) ? std::optional(value) : std::nullopt;
 }

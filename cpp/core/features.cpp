@@ -132,14 +132,19 @@ void Features::show(const Feature& feature) noexcept {
 
 void Features::bundle_size(std::uint32_t bundle, std::size_t size) {
   const auto bits = static_cast<std::uint8_t>(std::bit_width(size));
+  const bool is_paired = bundle < kPairedBundlesMax;
+  if (is_paired && std::exchange(sizes_[bundle], bits) == bits) {
+    return;  // this run has shown it
+  }
   see(FeatureKind::kBundleSize, (static_cast<std::uint64_t>(bundle) << 8U) | bits);
-  if (bundle >= kPairedBundlesMax || !has(FeatureKind::kBundlePair)) {
-    return;
+  if (is_paired && has(FeatureKind::kBundlePair)) {
+    bundles_ = std::max(bundles_, bundle + 1);
+    see_pairs(bundle);
   }
-  if (std::exchange(sizes_[bundle], bits) == bits) {
-    return;
-  }
-  for (std::uint32_t other = 0; other < kPairedBundlesMax; ++other) {
+}
+
+void Features::see_pairs(std::uint32_t bundle) {
+  for (std::uint32_t other = 0; other < bundles_; ++other) {
     if (other != bundle && sizes_[other] != kUnknownSize) {
       const auto [low, high] = std::minmax(bundle, other);
       const std::uint64_t pair = (static_cast<std::uint64_t>(low) << 24U) | (static_cast<std::uint64_t>(high) << 16U) |

@@ -129,6 +129,7 @@ class Features {
     Feature feature;
   };
 
+  void see_pairs(std::uint32_t bundle);
   void show(const Feature& feature) noexcept;
   [[nodiscard]] std::uint32_t worth_of(FeatureKind kind, std::uint32_t count) noexcept;
 
@@ -139,6 +140,7 @@ class Features {
   std::array<std::uint64_t, kFeatureKinds> news_{};
   tsl::robin_map<std::uint64_t, std::int64_t> best_;     // the highest rung by label
   std::array<std::uint8_t, kPairedBundlesMax> sizes_{};  // in this run, as bits; kUnknownSize before the first
+  std::uint32_t bundles_ = 0;                            // that were ever told of, up to the last of them
   FeatureNews step_;
   std::array<Feature, kShownMax> shown_{};
   std::size_t shown_count_ = 0;

@@ -47,7 +47,8 @@ std::vector<std::string> read_names(ByteReader& in, const char* what, std::size_
   return names;
 }
 
-// The index that each name has now, Renaming::kGone for one that is no longer there. The n-th of a name stands for the n-th.
+// The index that each name has now, Renaming::kGone for one that is no longer there. The n-th of a name stands for the
+// n-th.
 std::vector<std::uint32_t> indexes_now(const std::vector<std::string>& then, const std::vector<std::string>& now) {
   std::map<std::string_view, std::vector<std::uint32_t>> places;
   for (std::size_t i = 0; i < now.size(); ++i) {

@@ -81,7 +81,8 @@ std::string replayed_bytes(ChoiceSource& source, std::int64_t low, std::int64_t 
   source.note({low, high, rank_of_character(U'0')});
   const auto least = static_cast<std::size_t>(low);
   if (!recorded) {
-    return std::string(least, '\0');
+    const std::string zeros(least, '\0');
+    return zeros;
   }
   std::string bytes = recorded->blob;
   bytes.resize(std::max(least, std::min(bytes.size(), static_cast<std::size_t>(high))), '\0');

@@ -70,7 +70,7 @@ class TapeDraws:
         source = self._source
         if all(bound is None or is_int64(bound) for bound in (low, high)) and is_int64(toward):
             return int(source.open_integer(low, high, toward))
-        if low is not None and high is not None and -WIDE_MAX <= low and high <= WIDE_MAX:
+        if low is not None and high is not None and low >= -WIDE_MAX and high <= WIDE_MAX:
             return int(source.wide_integer(low, high, _nearest(toward, low, high)))
         value = self._boundless(low, high, toward)
         source.put(value)

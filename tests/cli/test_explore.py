@@ -44,8 +44,9 @@ ACCOUNT = '[[tests]]\nclass = "machines:Account"\n'
 LEDGER = '[[tests]]\nclass = "machines:Ledger"\n'
 OPTIONS = (
     "options: config=ordeal.toml target_modules=none max_time=60.0 max_runs=none patience=0 max_checkpoints=256"
-    " checkpoint_prob=none checkpoint_strategy=energy checkpoint_kind=auto steps_per_run=50 fault_toggle_prob=0.3 buggify_prob=0.1"
-    " workers=0 rule_swarm=none swarm_policy=classic share_edges=true share_checkpoints=true rule_timeout=none seed_mutation_respect_strategies=true"
+    " checkpoint_prob=none checkpoint_strategy=energy checkpoint_kind=auto steps_per_run=50 fault_toggle_prob=0.3"
+    " buggify_prob=0.1 value_reuse_prob=0.1 comparison_tracing=auto workers=0 rule_swarm=none swarm_policy=classic"
+    " share_edges=true share_checkpoints=true rule_timeout=none seed_mutation_respect_strategies=true"
     " verbose=false shrink=true confirm_fresh=true"
 )
 HEADER = f"ordeal {__version__}\nrng seed: 42\n{OPTIONS}\nExploring machines:Account...\n"
@@ -171,6 +172,8 @@ class TestOptions:
             "checkpoint_kind": "auto",
             "fault_toggle_prob": 0.3,
             "buggify_prob": 0.1,
+            "value_reuse_prob": 0.1,
+            "comparison_tracing": "auto",
             "record_traces": False,
             "workers": 0,
             "share_edges": True,

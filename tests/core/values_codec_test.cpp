@@ -30,7 +30,9 @@ TEST(ValuesCodec, KeepsTheSearchForOperands) {
   tape.add(Choice::integer(123'456));
   const OperandSearchState search{.barren_runs = 5,
                                   .wait = 64,
-                                  .gathers_left = 2,
+                                  .watches_run = true,
+                                  .others_left = 2,
+                                  .watched = 9,
                                   .turn = true,
                                   .queue = {tape, tape},
                                   .tried = {{11, 1}, {12, 2}}};

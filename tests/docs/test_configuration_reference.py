@@ -14,7 +14,7 @@ from ordeal.config import ExplorerConfig, ReportConfig, TestConfig
 PAGE = Path(__file__).parent.parent.parent / "docs/reference/configuration.md"
 KEY_OF_FIELD = {"class_path": "class"}
 # What the page says where a default is no value.
-NO_VALUE = {"no limit", "the class decides", "from `[explorer]`"}
+NO_VALUE = {"by `swarm_policy`", "no limit", "the class decides", "from `[explorer]`"}
 
 
 def table_of(section: str) -> dict[str, str]:

@@ -1,10 +1,10 @@
-"""Puzzle for sizes of bundles: a rack gives way when it is full, and twice as many hands take from it as put on it."""
+"""Puzzle for sizes of bundles: a rack gives way when it is full, and as many hands take from it as put on it."""
 
 from hypothesis.stateful import Bundle, consumes, rule
 
 from ordeal.chaos import ChaosTest
 
-STRENGTH = 20
+STRENGTH = 44
 
 
 class Brim(ChaosTest):
@@ -14,19 +14,9 @@ class Brim(ChaosTest):
 
     @rule(target=coats)
     def hang(self) -> int:
+        assert len(self.bundle("coats")) < STRENGTH, "the rack gave way"
         return 0
 
     @rule(coat=consumes(coats))
     def fetch(self, coat: int) -> None:
         pass
-
-    @rule(coat=consumes(coats))
-    def lose(self, coat: int) -> None:
-        pass
-
-    def weigh(self) -> None:
-        assert len(self.bundle("coats")) < STRENGTH, "the rack gave way"
-
-    @rule(coat=coats)
-    def look(self, coat: int) -> None:
-        self.weigh()

@@ -241,7 +241,7 @@ class Mine(SearchStrategy[int]):
 @pytest.mark.parametrize(
     "strategy",
     [Mine(), st.shared(st.integers()), st.randoms(), st.recursive(st.none(), st.lists), st.data()],
-    ids=repr,
+    ids=["own", "shared", "randoms", "recursive", "data"],
 )
 def test_others_are_drawn_through_hypothesis(strategy: SearchStrategy[Any]) -> None:
     plan = _plan(strategy)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from pathlib import Path
 from typing import Any
 
 from hypothesis import strategies as st
@@ -39,3 +40,15 @@ def test_watching_is_the_same_each_time() -> None:
         each.trace.content_hash() for each in second.failures if each.trace
     ]
     assert first.total_steps == second.total_steps
+
+
+def test_an_exploration_goes_on_with_what_it_knew(tmp_path: Path) -> None:
+    whole = explored()
+    Explorer(Vault, target_modules=[__name__]).run(
+        max_time=600, max_runs=17, shrink=False, save_state_to=tmp_path / "state"
+    )
+    resumed = Explorer(Vault, target_modules=[__name__]).run(
+        max_time=600, max_runs=120, shrink=False, resume_from=tmp_path / "state"
+    )
+    assert (resumed.total_runs, resumed.total_steps) == (whole.total_runs, whole.total_steps)
+    assert [each.run_id for each in resumed.failures] == [each.run_id for each in whole.failures]

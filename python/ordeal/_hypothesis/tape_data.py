@@ -99,8 +99,9 @@ class TapeData(ConjectureData):
         self.depth += 1
 
     def stop_span(self, *, discard: bool = False) -> None:
-        """The end of a part."""
-        del discard
+        """The end of a part; ``discard`` when it came to nothing, which a provider may mind."""
+        if discard:
+            self.provider.span_end(discard)
         if not self.frozen:
             self.depth -= 1
 
