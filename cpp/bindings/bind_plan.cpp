@@ -53,6 +53,7 @@ Uniqueness to_uniqueness(std::vector<py::object> keys, const Node& suffix) {
 
 Transformations to_transformations(const Steps& steps) {
   std::vector<Transformations::Step> all;
+  all.reserve(steps.size());
   for (const auto& [is_filter, function] : steps) {
     all.push_back({is_filter, function});
   }
@@ -61,6 +62,7 @@ Transformations to_transformations(const Steps& steps) {
 
 Node make_one_of(const std::vector<std::pair<Node, py::object>>& branches, bool chooses_one) {
   std::vector<Branch> all;
+  all.reserve(branches.size());
   for (const auto& [node, bundle] : branches) {
     all.push_back({node, bundle.is_none() ? py::object() : bundle});
   }
@@ -117,6 +119,7 @@ void bind_text(py::module_& m) {
   py::class_<Alphabet, std::shared_ptr<Alphabet>>(m, "Alphabet")
       .def(py::init([](const std::vector<std::pair<std::uint32_t, std::uint32_t>>& intervals) {
              std::vector<Alphabet::Interval> all;
+             all.reserve(intervals.size());
              for (const auto& [low, high] : intervals) {
                all.emplace_back(static_cast<char32_t>(low), static_cast<char32_t>(high));
              }
@@ -266,6 +269,7 @@ void bind_plan(py::module_& m) {
       .def(py::init<std::uint64_t>(), py::arg("seed"))
       .def(py::init([](const std::vector<py::object>& choices) {
              std::vector<Choice> all;
+             all.reserve(choices.size());
              for (const py::object& choice : choices) {
                all.push_back(choice_from_python(choice));
              }

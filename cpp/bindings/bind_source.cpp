@@ -44,7 +44,7 @@ const Alphabet& alphabet_of(const py::bytes& packed) {
   static auto* const kKnown = new tsl::robin_map<std::string, std::unique_ptr<Alphabet>>();  // outlives the interpreter
   static PyObject* last = nullptr;
   static const Alphabet* last_alphabet = nullptr;
-  if (packed.ptr() == last) {
+  if (packed.ptr() == last && last_alphabet != nullptr) {
     return *last_alphabet;
   }
   std::string content = packed;

@@ -44,7 +44,10 @@ class StepLoop {
   std::uint64_t steps = 0;       // moved on with each, over all runs
   std::uint32_t begun = 0;       // steps of this run that began
   py::object data = py::none();  // Hypothesis' record of the run, once something has needed it
-  [[nodiscard]] py::object current() const { return py::reinterpret_borrow<py::object>(current_); }
+  // The name of what runs, or None between runs.
+  [[nodiscard]] py::object current() const {
+    return current_ == nullptr ? py::none() : py::reinterpret_borrow<py::object>(current_);
+  }
 
   int traverse(visitproc visit, void* argument) const;
   void clear();

@@ -69,7 +69,7 @@ _EPILOG = (
 @click.option("--seed", metavar="N", help="Number that decides all chance (default: 42)")
 @click.option("--max-time", metavar="S", help="Seconds to start new runs for (default: 60)")
 @click.option("--max-runs", metavar="N", help="Runs to stop after (default: no limit)")
-@click.option("--patience", metavar="N", help="Runs in a row without news to stop after (default: 0, never)")
+@click.option("--patience", metavar="N", help="Stop after N runs without news (default: 0, never)")
 @click.option("-w", "--workers", metavar="N", help="Processes, 0 for all cores (default: 0)")
 @click.option("--buggify-prob", metavar="P", help="Probability that a buggify point acts (default: 0.1)")
 @click.option("-v", "--verbose", is_flag=True, help="Show live progress (default: off)")
