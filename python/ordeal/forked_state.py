@@ -168,11 +168,16 @@ class HeldState:
         self._channel.close()
 
 
+def running_threads() -> int:
+    """How many threads this process has, those that Python knows nothing of as well."""
+    return max(threading.active_count(), len(list(Path("/proc/self/task").iterdir())))
+
+
 def refusal() -> str:
     """Why no state can be held now; empty when one can."""
     if not sys.platform.startswith("linux"):
         return "processes are forked on Linux only"
-    threads = max(threading.active_count(), len(list(Path("/proc/self/task").iterdir())))
+    threads = running_threads()
     if threads > 1:
         return f"{threads - 1} other thread{'s' if threads > 2 else ''} would not live on in a fork"
     return ""

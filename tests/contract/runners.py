@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import cast
+from typing import Literal, cast
 from unittest import SkipTest
 
 import pytest
@@ -94,6 +94,7 @@ class ExplorerRunner(Runner):
     definition_errors = (InvalidDefinition, MachineError)
     checkpoint_prob = 0.4
     target_modules: tuple[str, ...] = ()
+    comparison_tracing: Literal["auto", "off"] = "auto"
 
     def explore(self, machine: Factory, *, runs: int, steps: int, branch: bool = True) -> Outcome:
         result = self.result(machine, runs, steps, branch)
@@ -112,6 +113,7 @@ class ExplorerRunner(Runner):
             target_modules=self.target_modules,
             checkpoint_prob=self.checkpoint_prob if branch else 0.0,
             seed=RNG_SEED,
+            comparison_tracing=self.comparison_tracing,
         )
         return explorer.run(max_runs=runs, max_time=TIME_LIMIT_S, steps_per_run=steps, shrink=False)
 
@@ -121,6 +123,8 @@ class BranchingRunner(ExplorerRunner):
 
     checkpoint_prob = 0.9
     target_modules = (landmarks.__name__,)
+    # Its replays would make machines as well, which are counted below.
+    comparison_tracing = "off"
 
     def result(self, machine: Factory, runs: int, steps: int, branch: bool) -> ExplorationResult:
         made: list[RuleBasedStateMachine] = []

@@ -67,7 +67,7 @@ def test_finding_03_every_run_replays_to_the_end_it_had(project: Project) -> Non
     machine = project.load("chaos:VaultMachine")
     result = explore(machine, runs=400, shrink=False, target_modules=["vault"], checkpoint_prob=0.9)
     branched = [trace for trace in result.traces if trace.from_checkpoint is not None]
-    assert len(branched) > 3
+    assert len(branched) > 2
     assert any(trace.failure for trace in branched)
     for trace in result.traces:
         error = replay(trace, machine)

@@ -11,6 +11,8 @@ from types import ModuleType
 
 import pytest
 
+from ordeal import forked_state
+
 from .monitored import MakeModule
 
 
@@ -31,3 +33,10 @@ def make_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Mak
     yield make
     for name in set(sys.modules) - known:
         del sys.modules[name]
+
+
+@pytest.fixture
+def own_threads_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Count no thread that ran before the test: a worker of pytest-xdist has one that waits for orders."""
+    before, count = forked_state.running_threads(), forked_state.running_threads
+    monkeypatch.setattr(forked_state, "running_threads", lambda: count() - before + 1)

@@ -24,6 +24,8 @@ from ordeal.faults import Fault
 
 from .machines import switches
 
+pytestmark = pytest.mark.usefixtures("own_threads_alone")
+
 KINDS = ("copy", "replay", "fork")
 forks = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="states are held on Linux only")
 

@@ -358,7 +358,7 @@ class TestHostileContent:
             lambda header: header.pop("tally"),
             lambda header: header.update(surprise=1),
             lambda header: header.update(seconds="long"),
-            lambda header: header.update(snapshot_kind="fork"),
+            lambda header: header.update(snapshot_kind="memory"),
             lambda header: header["tally"].update(runs="many"),
             lambda header: header["tally"].update(unknown=1),
             lambda header: header.update(findings=[]),
@@ -441,7 +441,7 @@ class TestChangedMachines:
 
     def test_other_options_are_noted(self, tmp_path: Path) -> None:
         save(tmp_path / "state", runs=5, checkpoint_prob=0.5)
-        notes = resume(tmp_path / "state", runs=10).notes
+        notes = resume(tmp_path / "state", runs=10, checkpoint_prob=0.4).notes
         assert notes == ("checkpoint_prob is 0.4 since the resumed state was saved with 0.5.",)
 
     def test_another_version_of_python_is_noted(self, tmp_path: Path) -> None:
