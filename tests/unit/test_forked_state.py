@@ -12,7 +12,10 @@ from ordeal import _native, forked_state
 from ordeal.forked_state import Ending, HeldState, Seen, refusal
 from ordeal.process_channel import Channel, ChannelError
 
-pytestmark = [pytest.mark.usefixtures("own_threads_alone"), pytest.mark.skipif(not sys.platform.startswith("linux"), reason="states are held on Linux only")]
+pytestmark = [
+    pytest.mark.usefixtures("own_threads_alone"),
+    pytest.mark.skipif(not sys.platform.startswith("linux"), reason="states are held on Linux only"),
+]
 
 
 class Listening:
