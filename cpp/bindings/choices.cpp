@@ -1,10 +1,10 @@
 #include "bindings/choices.h"
 
 #include <array>
-#include <exception>
 #include <optional>
 #include <utility>
 
+#include "bindings/guarded.h"
 #include "core/check.h"
 
 namespace ordeal::bindings {
@@ -28,21 +28,6 @@ Counter& counter_of(PyObject* self) {
   Counter* const counter = reinterpret_cast<ChoicesObject*>(self)->counter;
   ORDEAL_CHECK(counter != nullptr, "__init__ was not called");
   return *counter;
-}
-
-// Runs `work`, and turns what C++ throws into what Python raises.
-template <typename Work>
-PyObject* guarded(Work work) noexcept {
-  try {
-    return work();
-  } catch (py::error_already_set& error) {
-    error.restore();
-  } catch (const CheckFailure& failure) {
-    PyErr_SetString(PyExc_AssertionError, failure.what());
-  } catch (const std::exception& error) {
-    PyErr_SetString(PyExc_ValueError, error.what());
-  }
-  return nullptr;
 }
 
 [[noreturn]] void fail(PyObject* self, const char* method, const py::tuple& arguments) {

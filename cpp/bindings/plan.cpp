@@ -1,8 +1,7 @@
 #include "bindings/plan.h"
 
-#include <exception>
-
 #include "bindings/choice_cast.h"
+#include "bindings/guarded.h"
 #include "core/check.h"
 
 namespace ordeal::bindings {
@@ -85,16 +84,7 @@ PyObject* Plan::draw_audited(PlanRun& run) {
 }
 
 PyObject* draw_plan(Plan& plan, PlanRun& run) noexcept {
-  try {
-    return plan.draw(run);
-  } catch (py::error_already_set& error) {
-    error.restore();
-  } catch (const CheckFailure& failure) {
-    PyErr_SetString(PyExc_AssertionError, failure.what());
-  } catch (const std::exception& error) {
-    PyErr_SetString(PyExc_ValueError, error.what());
-  }
-  return nullptr;
+  return guarded([&] { return plan.draw(run); });
 }
 
 }  // namespace ordeal::bindings

@@ -1,11 +1,11 @@
 #include "bindings/plan_draw.h"
 
 #include <array>
-#include <exception>
 #include <new>
 
 #include <tsl/robin_map.h>
 
+#include "bindings/guarded.h"
 #include "bindings/plan_names.h"
 #include "core/check.h"
 
@@ -88,16 +88,7 @@ PyObject* ordeal_plan_draw_call(PyObject* self, PyObject* const* arguments, std:
     PyErr_SetString(PyExc_RuntimeError, "draw() was called after the run that it belongs to had ended");
     return nullptr;
   }
-  try {
-    return draw_strategy(**draw.run, arguments[0], draw.depth);
-  } catch (py::error_already_set& error) {
-    error.restore();
-  } catch (const CheckFailure& failure) {
-    PyErr_SetString(PyExc_AssertionError, failure.what());
-  } catch (const std::exception& error) {
-    PyErr_SetString(PyExc_ValueError, error.what());
-  }
-  return nullptr;
+  return guarded([&] { return draw_strategy(**draw.run, arguments[0], draw.depth); });
 }
 
 void ordeal_plan_draw_dealloc(PyObject* self) noexcept {

@@ -2,9 +2,9 @@
 
 #include <array>
 #include <cstddef>
-#include <exception>
 #include <new>
 
+#include "bindings/guarded.h"
 #include "bindings/plan.h"
 #include "bindings/plan_names.h"
 #include "bindings/plan_run.h"
@@ -24,21 +24,6 @@ struct PlanRunObject {
 
 PyTypeObject* plan_type = nullptr;
 PyTypeObject* plan_run_type = nullptr;
-
-// Runs `work`, and turns what C++ throws into what Python raises.
-template <typename Work>
-PyObject* guarded(Work work) noexcept {
-  try {
-    return work();
-  } catch (py::error_already_set& error) {
-    error.restore();
-  } catch (const CheckFailure& failure) {
-    PyErr_SetString(PyExc_AssertionError, failure.what());
-  } catch (const std::exception& error) {
-    PyErr_SetString(PyExc_TypeError, error.what());
-  }
-  return nullptr;
-}
 
 Plan& plan_in(PyObject* self) noexcept { return reinterpret_cast<PlanObject*>(self)->plan; }
 PlanRun& run_in(PyObject* self) noexcept { return reinterpret_cast<PlanRunObject*>(self)->run; }
@@ -86,10 +71,12 @@ PyObject* ordeal_plan_call(PyObject* self, PyObject* const* arguments, std::size
 }
 
 PyObject* ordeal_plan_compile(PyObject* self, PyObject* /*nothing*/) noexcept {
-  return guarded([&] {
-    plan_in(self).compile();
-    return PyBool_FromLong(plan_in(self).is_planned() ? 1 : 0);
-  });
+  return guarded(
+      [&] {
+        plan_in(self).compile();
+        return PyBool_FromLong(plan_in(self).is_planned() ? 1 : 0);
+      },
+      PyExc_TypeError);
 }
 
 PyObject* ordeal_plan_planned(PyObject* self, void* /*closure*/) noexcept {
@@ -134,14 +121,16 @@ void ordeal_plan_run_dealloc(PyObject* self) noexcept {
 }
 
 PyObject* ordeal_plan_run_begin(PyObject* self, PyObject* const* arguments, Py_ssize_t count) noexcept {
-  return guarded([&] {
-    if (count != 2) {
-      throw py::type_error("begin() takes a source and a context");
-    }
-    auto& source = py::handle(arguments[0]).cast<ChoiceSource&>();
-    run_in(self).begin(source, arguments[1] == Py_None ? nullptr : arguments[1], arguments[0]);
-    return Py_NewRef(Py_None);
-  });
+  return guarded(
+      [&] {
+        if (count != 2) {
+          throw py::type_error("begin() takes a source and a context");
+        }
+        auto& source = py::handle(arguments[0]).cast<ChoiceSource&>();
+        run_in(self).begin(source, arguments[1] == Py_None ? nullptr : arguments[1], arguments[0]);
+        return Py_NewRef(Py_None);
+      },
+      PyExc_TypeError);
 }
 
 PyObject* ordeal_plan_run_end(PyObject* self, PyObject* /*nothing*/) noexcept {
