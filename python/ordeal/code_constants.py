@@ -87,7 +87,10 @@ def _computed(node: ast.UnaryOp | ast.BinOp, values: list[Any]) -> object:
         type(value) is int and 0 <= value <= INTEGER_BITS_MAX for value in values
     ):
         return None  # may be too large to compute
-    return _applied(node.op, *values)
+    try:
+        return _applied(node.op, *values)
+    except OverflowError:
+        return None  # a whole number that no float can hold, with a float
 
 
 def _applied(op: ast.operator, left: Any, right: Any) -> object:

@@ -33,6 +33,10 @@ def test_what_is_too_large_to_compute_is_not_computed(tmp_path: Path) -> None:
     assert constants(tmp_path, "A = 10 ** 10 ** 9\nB = 1 << 10**8") == [10, 10**9, 1, 10**8]
 
 
+def test_what_no_float_can_hold_is_not_computed(tmp_path: Path) -> None:
+    assert constants(tmp_path, "A = 0.5 * (1 << 1024)") == [0.5]
+
+
 def test_texts_for_people_do_not_count(tmp_path: Path) -> None:
     source = (
         '"""A module."""\n__all__ = ["f"]\n'
