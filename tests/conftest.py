@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 
 from hypothesis import settings
 
@@ -15,3 +16,7 @@ for _name in (
 ):  # fmt: skip
     os.environ.pop(_name, None)
 settings.load_profile("default")
+
+# A shell has what it runs in the background ignore Ctrl-C, and all that this starts. Those who press it here mean it.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -259,10 +259,7 @@ class TestSaving:
         )
         command = [sys.executable, "-m", "ordeal", "explore", "--no-shrink", "--save-state", "state"]
         environment = {**os.environ, "PYTHONPATH": str(PACKAGE_FOLDER)}
-        # A test run in the background of a shell has this signal ignored, and its children would inherit that.
-        found = signal.signal(signal.SIGINT, signal.default_int_handler)
         process = subprocess.Popen(command, cwd=jars, env=environment, stderr=subprocess.PIPE, text=True)
-        signal.signal(signal.SIGINT, found)
         with process:
             while not (jars / "running").exists():
                 assert process.poll() is None
