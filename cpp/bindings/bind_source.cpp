@@ -51,7 +51,9 @@ const Alphabet& alphabet_of(const py::bytes& packed) {
   auto& alphabet = (*kKnown)[content];
   if (alphabet == nullptr) {
     std::vector<std::uint32_t> ends(content.size() / sizeof(std::uint32_t));
-    std::memcpy(ends.data(), content.data(), ends.size() * sizeof(std::uint32_t));
+    if (!ends.empty()) {  // an empty vector may have no memory, and null is not for memcpy
+      std::memcpy(ends.data(), content.data(), ends.size() * sizeof(std::uint32_t));
+    }
     std::vector<Alphabet::Interval> intervals;
     for (std::size_t i = 0; i + 1 < ends.size(); i += 2) {
       intervals.emplace_back(static_cast<char32_t>(ends[i]), static_cast<char32_t>(ends[i + 1]));

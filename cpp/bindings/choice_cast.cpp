@@ -9,8 +9,16 @@ namespace ordeal::bindings {
 namespace {
 
 py::object int_from_blob(const std::string& blob) {
-  const auto int_type = py::reinterpret_borrow<py::object>(reinterpret_cast<PyObject*>(&PyLong_Type));
-  return int_type.attr("from_bytes")(py::bytes(blob), "little", py::arg("signed") = true);
+#if PY_VERSION_HEX >= 0x030D0000
+  PyObject* const number = PyLong_FromNativeBytes(blob.data(), blob.size(), Py_ASNATIVEBYTES_LITTLE_ENDIAN);
+#else
+  PyObject* const number = _PyLong_FromByteArray(reinterpret_cast<const unsigned char*>(blob.data()), blob.size(),
+                                                 /*little_endian=*/1, /*is_signed=*/1);
+#endif
+  if (number == nullptr) {
+    throw py::error_already_set();
+  }
+  return py::reinterpret_steal<py::object>(number);
 }
 
 py::object text_to_python(const std::string& blob) {
@@ -37,13 +45,13 @@ py::object choice_to_python(const Choice& choice) {
     case ChoiceKind::kBoolean:
       return py::bool_(choice.number != 0);
     case ChoiceKind::kInteger:
-      return choice.is_big() ? int_from_blob(choice.blob) : py::object(py::int_(choice.number));
+      return choice.is_big() ? int_from_blob(choice.blob()) : py::object(py::int_(choice.number));
     case ChoiceKind::kFloat:
       return py::float_(choice.as_real());
     case ChoiceKind::kString:
-      return text_to_python(choice.blob);
+      return text_to_python(choice.blob());
     case ChoiceKind::kBytes:
-      return py::bytes(choice.blob);
+      return py::bytes(choice.blob());
   }
   return py::none();
 }

@@ -6,6 +6,7 @@
 
 #include "bindings/choice_cast.h"
 #include "core/value_draws.h"
+#include "core/wide_integer.h"
 
 namespace ordeal::bindings {
 namespace {
@@ -31,10 +32,8 @@ PyObject* counted(PlanRun& run, const Choice& integer) {
   if (!integer.is_big()) {
     return run.count(integer_size(integer.number)) ? PyLong_FromLongLong(integer.number) : nullptr;
   }
-  py::object number = choice_to_python(integer);
   // As many bytes as its magnitude and a bit for the sign need.
-  const auto bits = number.attr("bit_length")().cast<std::size_t>();
-  return run.count(sized(1 + (bits / 8))) ? number.release().ptr() : nullptr;
+  return run.count(sized(1 + (magnitude_bits(integer) / 8))) ? choice_to_python(integer).release().ptr() : nullptr;
 }
 
 class OpenIntegers final : public PlanNode {

@@ -156,6 +156,12 @@ StepLoop::End StepLoop::run(const Run& run) {
 }
 
 void StepLoop::look_up() {
+  static PyObject* const kBuggify = interned("buggify");
+  static PyObject* const kDrawn = interned("drawn");
+  static PyObject* const kProducers = interned("producers");
+  static PyObject* const kPlans = interned("plans");
+  static PyObject* const kLearnsEachStep = interned("learns_each_step");
+  static PyObject* const kNearer = interned("nearer");
   machine_ = run_->machine.ptr();
   store_ = BundleStore::of(machine_);
   left_ = attribute(machine_, initialize_rules_left());
@@ -163,17 +169,17 @@ void StepLoop::look_up() {
   session_ = is_session ? &run_->script.cast<Session&>() : nullptr;
   replay_ = is_session ? nullptr : &run_->script.cast<Replay&>();
   source_ = is_session ? &session_->source() : &replay_->source();
-  buggify_ = run_->context.attr("buggify");
-  decisions_ = buggify_.attr("drawn");
-  producers_ = run_->context.attr("producers");
+  buggify_ = attribute(run_->context.ptr(), kBuggify);
+  decisions_ = attribute(buggify_.ptr(), kDrawn);
+  producers_ = attribute(run_->context.ptr(), kProducers);
   begun = 0;
   observed_ = 0;
-  plans_ = plan_run_of(run_->context.attr("plans").ptr());
+  plans_ = plan_run_of(attribute(run_->context.ptr(), kPlans).ptr());
   ORDEAL_CHECK(plans_ != nullptr && plans_->is_open(), "the context of a run has the run of its plans");
   if (!run_->learner.is_none()) {
-    // Who does not say so wants to hear of each step. There is nothing else to tell where there is no session.
-    learns_in_python_ = !is_session || py::getattr(run_->learner, "learns_each_step", py::bool_(true)).cast<bool>();
-    nearer_ = learns_in_python_ ? py::dict() : run_->learner.attr("nearer");
+    // There is nothing but steps to tell where there is no session.
+    learns_in_python_ = !is_session || attribute(run_->learner.ptr(), kLearnsEachStep).cast<bool>();
+    nearer_ = learns_in_python_ ? py::dict() : attribute(run_->learner.ptr(), kNearer);
   }
 }
 

@@ -23,7 +23,7 @@ std::vector<Place> places_of(const Tape& tape) {
 bool is_reference(const TapeArgument& argument) noexcept { return argument.producer != TapeArgument::kNoProducer; }
 
 std::uint64_t hash_of(const Choice& choice) {
-  return hash_bytes(choice.blob,
+  return hash_bytes(choice.blob(),
                     mix64(static_cast<std::uint64_t>(choice.number)) ^ static_cast<std::uint64_t>(choice.kind));
 }
 

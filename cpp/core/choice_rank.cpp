@@ -31,7 +31,7 @@ ChoiceRank rank_of_integer(const Choice& choice, const Domain& domain) {
     rank.group = 1;
     rank.text = magnitude_of(choice);
     rank.size = rank.text.size();
-    rank.negative = (static_cast<std::uint8_t>(choice.blob.back()) & 0x80U) != 0;
+    rank.negative = (static_cast<std::uint8_t>(choice.blob().back()) & 0x80U) != 0;
     return rank;
   }
   rank.magnitude = distance_of(choice, domain);
@@ -60,10 +60,10 @@ ChoiceRank rank_of_text(const Choice& choice) {
   ChoiceRank rank;
   rank.kind = choice.kind;
   if (choice.kind == ChoiceKind::kString) {
-    rank.text = characters_of(choice.blob);
+    rank.text = characters_of(choice.blob());
     std::ranges::transform(rank.text, rank.text.begin(), rank_of_character);
   } else {
-    std::ranges::transform(choice.blob, std::back_inserter(rank.text),
+    std::ranges::transform(choice.blob(), std::back_inserter(rank.text),
                            [](char c) { return static_cast<char32_t>(static_cast<std::uint8_t>(c)); });
   }
   rank.size = rank.text.size();
@@ -168,7 +168,7 @@ int decimals_of(double value) noexcept {
 
 std::u32string magnitude_of(const Choice& big_integer) {
   ORDEAL_CHECK(big_integer.is_big(), "not a big integer: " << big_integer.number);
-  std::string bytes = big_integer.blob;
+  std::string bytes = big_integer.blob();
   if ((static_cast<std::uint8_t>(bytes.back()) & 0x80U) != 0) {
     bytes.push_back('\xFF');  // room for the sign: the lowest number of a width has no opposite in it
     negate(bytes);

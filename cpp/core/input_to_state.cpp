@@ -102,8 +102,8 @@ class ChoiceMatch {
   // The choice is what was compared.
   void whole() {
     if (is_blob(choice_) && is_blob(seen_) && is_blob(wanted_)) {
-      if (choice_.blob == seen_.blob || folded(choice_.blob) == folded(seen_.blob)) {
-        add(with_blob(choice_, wanted_.blob));
+      if (choice_.blob() == seen_.blob() || folded(choice_.blob()) == folded(seen_.blob())) {
+        add(with_blob(choice_, wanted_.blob()));
       }
       return;
     }
@@ -169,18 +169,18 @@ class ChoiceMatch {
   }
 
   void replace_all(std::string_view part, std::string_view instead) {
-    std::size_t found = part.empty() ? std::string::npos : choice_.blob.find(part);
+    std::size_t found = part.empty() ? std::string::npos : choice_.blob().find(part);
     for (std::size_t i = 0; i < kOccurrencesMax && found != std::string::npos; ++i) {
-      std::string blob = choice_.blob;
+      std::string blob = choice_.blob();
       blob.replace(found, part.size(), instead);
       add(with_blob(choice_, std::move(blob)));
-      found = choice_.blob.find(part, found + 1);
+      found = choice_.blob().find(part, found + 1);
     }
   }
 
   void part_of_blob() {
     if (is_blob(seen_) && is_blob(wanted_)) {
-      replace_all(seen_.blob, wanted_.blob);
+      replace_all(seen_.blob(), wanted_.blob());
       middle();
       return;
     }
@@ -200,13 +200,13 @@ class ChoiceMatch {
 
   // What was compared is the choice with something before and after it.
   void middle() {
-    const std::size_t at = choice_.blob.empty() ? std::string::npos : seen_.blob.find(choice_.blob);
+    const std::size_t at = choice_.blob().empty() ? std::string::npos : seen_.blob().find(choice_.blob());
     if (at == std::string::npos) {
       return;
     }
-    const std::string_view wanted = wanted_.blob;
-    const std::string_view before = std::string_view(seen_.blob).substr(0, at);
-    const std::string_view after = std::string_view(seen_.blob).substr(at + choice_.blob.size());
+    const std::string_view wanted = wanted_.blob();
+    const std::string_view before = std::string_view(seen_.blob()).substr(0, at);
+    const std::string_view after = std::string_view(seen_.blob()).substr(at + choice_.blob().size());
     if (wanted.size() >= before.size() + after.size() && wanted.starts_with(before) && wanted.ends_with(after)) {
       add(with_blob(choice_, std::string(wanted.substr(before.size(), wanted.size() - before.size() - after.size()))));
     }
@@ -221,14 +221,14 @@ class ChoiceMatch {
     }
     const auto length = static_cast<std::size_t>(wanted);
     if (choice_.kind == ChoiceKind::kString) {
-      const std::u32string row = characters_of(choice_.blob);
+      const std::u32string row = characters_of(choice_.blob());
       if (const Wide size = row.size(); size == seen) {
         add(Choice::text(utf8_of(resized_at(row, row.size(), length, U'0'))));
         add(Choice::text(utf8_of(resized_at(row, row.size() / 2, length, U'0'))));
       }
-    } else if (const Wide size = choice_.blob.size(); size == seen) {
-      add(Choice::bytes(resized_at(choice_.blob, choice_.blob.size(), length, '\0')));
-      add(Choice::bytes(resized_at(choice_.blob, choice_.blob.size() / 2, length, '\0')));
+    } else if (const Wide size = choice_.blob().size(); size == seen) {
+      add(Choice::bytes(resized_at(choice_.blob(), choice_.blob().size(), length, '\0')));
+      add(Choice::bytes(resized_at(choice_.blob(), choice_.blob().size() / 2, length, '\0')));
     }
   }
 
@@ -251,8 +251,8 @@ class ChoiceMatch {
   void part_of_integer() {
     if (is_blob(seen_) && is_blob(wanted_)) {
       const auto digits = decimal_of(choice_);
-      const auto value = parsed(wanted_.blob);
-      if (digits && *digits == seen_.blob && value) {
+      const auto value = parsed(wanted_.blob());
+      if (digits && *digits == seen_.blob() && value) {
         add(*value);
       }
       return;
@@ -291,14 +291,14 @@ std::vector<Choice> wanted_values(Relation relation, const Choice& seen, const C
   if (!is_blob(seen) || !is_blob(other)) {
     return wanted;
   }
-  const bool may_stay = other.blob.size() < seen.blob.size();
+  const bool may_stay = other.blob().size() < seen.blob().size();
   if (relation == Relation::kPrefix && seen_is_left) {
     if (may_stay) {
-      wanted.insert(wanted.begin(), with_blob(seen, other.blob + seen.blob.substr(other.blob.size())));
+      wanted.insert(wanted.begin(), with_blob(seen, other.blob() + seen.blob().substr(other.blob().size())));
     }
-    wanted.push_back(with_blob(seen, other.blob + seen.blob));
+    wanted.push_back(with_blob(seen, other.blob() + seen.blob()));
   } else if (relation == (seen_is_left ? Relation::kSuffix : Relation::kInside)) {
-    wanted.push_back(with_blob(seen, seen.blob + other.blob));
+    wanted.push_back(with_blob(seen, seen.blob() + other.blob()));
   }
   return wanted;
 }

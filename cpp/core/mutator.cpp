@@ -248,7 +248,7 @@ std::string mutate_bytes(Rng& rng, std::string_view bytes, std::string_view othe
 }
 
 Choice mutate_choice(Rng& rng, const Choice& choice, const Choice* other) {
-  const std::string_view blob = other == nullptr ? std::string_view() : std::string_view(other->blob);
+  const std::string_view blob = other == nullptr ? std::string_view() : std::string_view(other->blob());
   switch (choice.kind) {
     case ChoiceKind::kBoolean:
       return Choice::boolean(choice.number == 0);
@@ -257,9 +257,9 @@ Choice mutate_choice(Rng& rng, const Choice& choice, const Choice* other) {
     case ChoiceKind::kFloat:
       return Choice::real(mutate_real(rng, choice.as_real()));
     case ChoiceKind::kString:
-      return Choice::text(mutate_text(rng, choice.blob, blob));
+      return Choice::text(mutate_text(rng, choice.blob(), blob));
     case ChoiceKind::kBytes:
-      return Choice::bytes(mutate_bytes(rng, choice.blob, blob));
+      return Choice::bytes(mutate_bytes(rng, choice.blob(), blob));
   }
   return choice;
 }

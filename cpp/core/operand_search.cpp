@@ -24,7 +24,7 @@ std::uint64_t key_of(const Tape& tape, const ChoiceEdit& edit) {
       }
     }
   }
-  return hash_bytes(edit.value.blob, mix64(key ^ static_cast<std::uint64_t>(edit.value.number)));
+  return hash_bytes(edit.value.blob(), mix64(key ^ static_cast<std::uint64_t>(edit.value.number)));
 }
 
 }  // namespace

@@ -133,8 +133,6 @@ const Choice* ChoiceSource::take(ChoiceKind kind) noexcept {
   return choice;
 }
 
-void ChoiceSource::put(Choice choice) { out_->add(std::move(choice)); }
-
 // Leaning ends with the first choice of another kind: what follows in the model belongs to something else.
 const Choice* ChoiceSource::suggested(ChoiceKind kind) noexcept {
   if (pending_.empty() || pending_.front().kind != kind) {

@@ -74,7 +74,7 @@ class ChoiceSource {
   // and mostly nothing. The caller checks it, then records what it used with `put`, after `misalign` if it could not
   // use it.
   std::optional<Choice> recorded(ChoiceKind kind);
-  void put(Choice choice);
+  void put(Choice choice) { out_->add(std::move(choice)); }
   void misalign() noexcept { ++misaligned_; }
   // Replaying: what the choice that is put next was allowed to be.
   void note(const Domain& domain) {

@@ -12,7 +12,7 @@ namespace {
 std::uint64_t hash_choice(const Choice& choice, std::uint64_t h) noexcept {
   h = mix64(h ^ static_cast<std::uint64_t>(choice.kind));
   h = mix64(h ^ static_cast<std::uint64_t>(choice.number));
-  return choice.blob.empty() ? h : hash_bytes(choice.blob, h);
+  return choice.blob().empty() ? h : hash_bytes(choice.blob(), h);
 }
 
 }  // namespace
@@ -31,20 +31,9 @@ void Tape::begin_argument(std::uint32_t name) {
   steps_.back().arguments_end = static_cast<std::uint32_t>(arguments_.size());
 }
 
-void Tape::add(Choice choice) {
-  ORDEAL_CHECK(has_open_argument(), "a choice needs an argument, steps=" << steps_.size());
-  ORDEAL_CHECK(choices_.size() < kChoicesMax, "choices=" << choices_.size());
-  choices_.push_back(std::move(choice));
-  arguments_.back().choices_end = static_cast<std::uint32_t>(choices_.size());
-}
-
 void Tape::set_producer(std::int64_t producer) {
   ORDEAL_CHECK(has_open_argument(), "a producer needs an argument, steps=" << steps_.size());
   arguments_.back().producer = producer;
-}
-
-bool Tape::has_open_argument() const noexcept {
-  return !steps_.empty() && steps_.back().arguments_end > steps_.back().arguments_begin;
 }
 
 void Tape::drop_step() {

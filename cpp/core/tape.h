@@ -6,8 +6,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
+#include "core/check.h"
 #include "core/choice.h"
 
 namespace ordeal {
@@ -61,7 +63,12 @@ class Tape {
   // Writing.
   void begin_step(StepKind kind, std::uint32_t target, std::uint32_t origin);
   void begin_argument(std::uint32_t name);
-  void add(Choice choice);
+  void add(Choice choice) {
+    ORDEAL_CHECK(has_open_argument(), "a choice needs an argument, steps=" << steps_.size());
+    ORDEAL_CHECK(choices_.size() < kChoicesMax, "choices=" << choices_.size());
+    choices_.push_back(std::move(choice));
+    arguments_.back().choices_end = static_cast<std::uint32_t>(choices_.size());
+  }
   // Of the last argument of the last step.
   void set_producer(std::int64_t producer);
   // Forgets the last step with all its choices. There must be one.
@@ -105,7 +112,9 @@ class Tape {
   friend bool operator==(const Tape&, const Tape&) = default;
 
  private:
-  [[nodiscard]] bool has_open_argument() const noexcept;
+  [[nodiscard]] bool has_open_argument() const noexcept {
+    return !steps_.empty() && steps_.back().arguments_end > steps_.back().arguments_begin;
+  }
 
   std::vector<TapeStep> steps_;
   std::vector<TapeArgument> arguments_;

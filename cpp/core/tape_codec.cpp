@@ -115,14 +115,14 @@ void write_choice(ByteWriter& out, const Choice& choice) {
       out.byte(choice.number != 0 ? 1 : 0);
       break;
     case ChoiceKind::kInteger:
-      choice.is_big() ? out.text(choice.blob) : out.integer(choice.number);
+      choice.is_big() ? out.text(choice.blob()) : out.integer(choice.number);
       break;
     case ChoiceKind::kFloat:
       out.real(choice.as_real());
       break;
     case ChoiceKind::kString:
     case ChoiceKind::kBytes:
-      out.text(choice.blob);
+      out.text(choice.blob());
       break;
   }
 }

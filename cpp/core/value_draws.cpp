@@ -30,8 +30,8 @@ bool is_text_of(std::string_view utf8, const Alphabet& alphabet, std::int64_t lo
 std::string live_text(ChoiceSource& source, const Alphabet& alphabet, std::int64_t low, std::int64_t high) {
   const std::optional<Choice> suggested = source.recorded(ChoiceKind::kString);
   if (suggested) {
-    if (is_text_of(suggested->blob, alphabet, low, high)) {
-      return suggested->blob;
+    if (is_text_of(suggested->blob(), alphabet, low, high)) {
+      return suggested->blob();
     }
     source.misalign();
   }
@@ -65,12 +65,12 @@ std::string replayed_text(ChoiceSource& source, const Alphabet& alphabet, std::i
   if (!recorded) {
     return utf8_of(std::u32string(least, simplest));
   }
-  const std::u32string before = characters_of(recorded->blob);
+  const std::u32string before = characters_of(recorded->blob());
   std::u32string now = before;
   std::ranges::replace_if(now, [&](char32_t c) { return !alphabet.contains(c); }, simplest);
   now.resize(is_empty ? 0 : std::max(least, std::min(now.size(), static_cast<std::size_t>(high))), simplest);
   if (now == before) {
-    return recorded->blob;
+    return recorded->blob();
   }
   source.misalign();
   return utf8_of(now);
@@ -84,9 +84,9 @@ std::string replayed_bytes(ChoiceSource& source, std::int64_t low, std::int64_t 
     const std::string zeros(least, '\0');
     return zeros;
   }
-  std::string bytes = recorded->blob;
+  std::string bytes = recorded->blob();
   bytes.resize(std::max(least, std::min(bytes.size(), static_cast<std::size_t>(high))), '\0');
-  if (bytes != recorded->blob) {
+  if (bytes != recorded->blob()) {
     source.misalign();
   }
   return bytes;
@@ -95,8 +95,8 @@ std::string replayed_bytes(ChoiceSource& source, std::int64_t low, std::int64_t 
 std::string live_bytes(ChoiceSource& source, std::int64_t low, std::int64_t high) {
   std::optional<Choice> suggested = source.recorded(ChoiceKind::kBytes);
   if (suggested) {
-    if (fits(suggested->blob.size(), low, high)) {
-      return std::move(suggested->blob);
+    if (fits(suggested->blob().size(), low, high)) {
+      return suggested->blob();
     }
     source.misalign();
   }
@@ -104,7 +104,7 @@ std::string live_bytes(ChoiceSource& source, std::int64_t low, std::int64_t high
 }
 
 bool is_negative(const Choice& integer) {
-  return integer.is_big() ? (static_cast<unsigned char>(integer.blob.back()) & 0x80U) != 0 : integer.number < 0;
+  return integer.is_big() ? (static_cast<unsigned char>(integer.blob().back()) & 0x80U) != 0 : integer.number < 0;
 }
 
 // Of an integer beyond 64 bits only its sign matters: the bounds are within them.

@@ -23,13 +23,13 @@ bool is_worth_keeping(const Choice& value) noexcept {
     case ChoiceKind::kBoolean:
       return false;
     case ChoiceKind::kInteger:
-      return value.blob.size() <= ValuePool::kBlobBytesMax &&
+      return value.blob().size() <= ValuePool::kBlobBytesMax &&
              (value.is_big() || value.number > kNearZeroMax || value.number < -kNearZeroMax);
     case ChoiceKind::kFloat:
       return value.as_real() != 0;
     case ChoiceKind::kString:
     case ChoiceKind::kBytes:
-      return !value.blob.empty() && value.blob.size() <= ValuePool::kBlobBytesMax;
+      return !value.blob().empty() && value.blob().size() <= ValuePool::kBlobBytesMax;
   }
   return false;
 }

@@ -124,7 +124,7 @@ Inquiry<Choice> smaller_bits(const Choice& now, bool negative) {
 
 Inquiry<Choice> simpler_big_integers(const Choice& now, Domain domain, Effort effort) {
   const bool nothing = co_yield Choice::integer(domain.simplest);
-  const bool is_negative = (static_cast<std::uint8_t>(now.blob.empty() ? '\0' : now.blob.back()) & 0x80U) != 0;
+  const bool is_negative = (static_cast<std::uint8_t>(now.blob().empty() ? '\0' : now.blob().back()) & 0x80U) != 0;
   if (nothing || effort == Effort::kLight) {
     co_return;
   }

@@ -1,8 +1,10 @@
 #include "core/wide_integer.h"
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <utility>
 
 namespace ordeal {
@@ -21,7 +23,7 @@ std::optional<Wide> wide_of(const Choice& choice) noexcept {
   if (!choice.is_big()) {
     return Wide{choice.number};
   }
-  const std::string& bytes = choice.blob;
+  const std::string& bytes = choice.blob();
   if (bytes.size() > kBytesMax) {
     return std::nullopt;
   }
@@ -49,6 +51,25 @@ Choice integer_choice(Wide value) {
     bytes.pop_back();
   }
   return Choice::big_integer(std::move(bytes));
+}
+
+std::size_t magnitude_bits(const Choice& integer) noexcept {
+  if (!integer.is_big()) {
+    const auto bits = static_cast<std::uint64_t>(integer.number);
+    return static_cast<std::size_t>(std::bit_width(integer.number < 0 ? 0 - bits : bits));
+  }
+  const std::string_view bytes = integer.blob();
+  const bool is_negative = (static_cast<unsigned char>(bytes.back()) & 0x80U) != 0;
+  const std::size_t last = bytes.find_last_not_of(is_negative ? '\xff' : '\0');
+  if (last == std::string_view::npos) {
+    return is_negative ? 1 : 0;
+  }
+  const auto top = static_cast<unsigned char>(is_negative ? ~bytes[last] : bytes[last]);
+  const std::size_t bits = (8 * last) + static_cast<std::size_t>(std::bit_width(top));
+  // The magnitude of a negative number is its bits turned over and one more, which makes a power of two of all ones.
+  const bool is_power = is_negative && (top & (top + 1U)) == 0 &&
+                        bytes.substr(0, last).find_first_not_of('\0') == std::string_view::npos;
+  return bits + (is_power ? 1 : 0);
 }
 
 }  // namespace ordeal

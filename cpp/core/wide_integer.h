@@ -1,6 +1,7 @@
 // Integer choices as numbers of up to 128 bits, whichever way a choice holds them.
 #pragma once
 
+#include <cstddef>
 #include <optional>
 
 #include "core/choice.h"
@@ -15,5 +16,8 @@ std::optional<Wide> wide_of(const Choice& choice) noexcept;
 
 // The choice that holds this integer: plain where it fits in 64 bits, else as short as its sign allows.
 Choice integer_choice(Wide value);
+
+// How many bits the magnitude of an integer has, which may have any number of them: 0 for zero.
+std::size_t magnitude_bits(const Choice& integer) noexcept;
 
 }  // namespace ordeal

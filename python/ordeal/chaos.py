@@ -101,14 +101,17 @@ class ChaosTest(RuleBasedStateMachine):
         """Raises MachineError when ``faults`` was set only after the class was made."""
         super().__init__()
         self._faults: list[Fault] = list(self.faults)
-        self._rule_loop = RuleLoop()
-        if self._faults and not self._has_nemesis:
+        if not self._faults:
+            return
+        if not self._has_nemesis:
             raise MachineError(
                 f"{type(self).__name__}.faults was set after the class was made, so no rule switches them",
                 hint="set `faults` in the class body, or use @chaos_test(faults=[...])",
             )
         release(self._faults)
 
+    #: Made with the first coroutine: most machines have none, and each copy of one would have to copy it.
+    _rule_loop: RuleLoop | None = None
     _has_nemesis: ClassVar[bool] = False
     _swarm_plan: ClassVar[SwarmPlan]
 
@@ -163,6 +166,8 @@ class ChaosTest(RuleBasedStateMachine):
 
     def run_coroutine(self, coroutine: Any) -> Any:
         """The result of ``coroutine``, run on the event loop of this machine."""
+        if self._rule_loop is None:
+            self._rule_loop = RuleLoop()
         return self._rule_loop.run(coroutine)
 
     def teardown(self) -> None:
@@ -301,10 +306,12 @@ def _guard_teardown(cls: type[ChaosTest]) -> None:
 
 def _end_run(machine: ChaosTest) -> None:
     try:
-        machine._rule_loop.close()
+        if machine._rule_loop is not None:
+            machine._rule_loop.close()
     finally:
         # Not only the faults that the swarm left: a rule may have switched any fault of the class.
-        release(machine.faults)
+        if machine.faults:
+            release(machine.faults)
 
 
 # ---------------------------------------------------------------------------------------------------------------------

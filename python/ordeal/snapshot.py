@@ -95,7 +95,8 @@ class Snapshots:
 
     def restore(self, snapshot: Snapshot, run: RunContext) -> RuleBasedStateMachine:
         """Make a machine in the state of ``snapshot`` and give ``run`` the values drawn so far from ``st.shared``."""
-        release(self._faults)
+        if self._faults:
+            release(self._faults)
         fresh = self._clones_itself or self._filters
         machine = self._factory() if fresh else self._cls.__new__(self._cls)
         copied = deep_copy(snapshot.copied, {id(_MACHINE): machine})
@@ -108,7 +109,8 @@ class Snapshots:
             machine.restore_checkpoint_state(copied["custom"])  # type: ignore[attr-defined]
         elif self._filters and isinstance(machine, ChaosTest):
             machine.restore_snapshot(copied["attributes"])
-        run.share({key: (value, snapshot.shared_strategies[key]) for key, value in copied["shared"].items()})
+        if snapshot.shared_strategies:
+            run.share({key: (value, snapshot.shared_strategies[key]) for key, value in copied["shared"].items()})
         for generator, state in snapshot.randoms:
             generator.setstate(state)
         for fault, hits in snapshot.fault_hits:

@@ -111,7 +111,7 @@ TEST(ChoiceRank, BigIntegersComeBackFromTheirMagnitude) {
           EXPECT_EQ(choice.number, kLowest);
           continue;
         }
-        EXPECT_GE(choice.blob.size(), 9U);
+        EXPECT_GE(choice.blob().size(), 9U);
         EXPECT_EQ(integer_of(magnitude_of(choice), negative), choice);
       }
     }

@@ -189,7 +189,7 @@ TEST(DrawInteger, SameSeedSameValues) {
 // Integers without bounds.
 
 bool is_negative(const Choice& choice) {
-  return choice.is_big() ? (static_cast<std::uint8_t>(choice.blob.back()) & 0x80U) != 0 : choice.number < 0;
+  return choice.is_big() ? (static_cast<std::uint8_t>(choice.blob().back()) & 0x80U) != 0 : choice.number < 0;
 }
 
 TEST(DrawUnboundedInteger, BigOnesAreCanonical) {
@@ -200,7 +200,7 @@ TEST(DrawUnboundedInteger, BigOnesAreCanonical) {
     if (!choice.is_big()) {
       continue;
     }
-    const std::string& blob = choice.blob;
+    const std::string& blob = choice.blob();
     ASSERT_GE(blob.size(), 9U);
     ASSERT_LE(blob.size(), 17U);
     const auto last = static_cast<std::uint8_t>(blob.back());
@@ -234,7 +234,7 @@ TEST(DrawUnboundedInteger, IsMostlySmallAndReachesOneHundredAndTwentyEightBits) 
     const Choice choice = draw_unbounded_integer(rng, std::nullopt, std::nullopt, 0);
     near += !choice.is_big() && choice.number >= -256 && choice.number <= 256 ? 1 : 0;
     big += choice.is_big() ? 1 : 0;
-    sizes.insert(choice.blob.size());
+    sizes.insert(choice.blob().size());
   }
   EXPECT_GT(near, kDraws * 50 / 100);
   EXPECT_NEAR(big, 0.065 * kDraws, 0.01 * kDraws);
@@ -253,8 +253,8 @@ TEST(DrawUnboundedInteger, TailsHaveEveryLengthAlike) {
       continue;
     }
     std::size_t bits = 0;
-    for (std::size_t byte = 0; byte < choice.blob.size(); ++byte) {
-      const auto value = static_cast<std::uint8_t>(choice.blob[byte]);
+    for (std::size_t byte = 0; byte < choice.blob().size(); ++byte) {
+      const auto value = static_cast<std::uint8_t>(choice.blob()[byte]);
       bits = value == 0 ? bits : (8 * byte) + static_cast<std::size_t>(std::bit_width(value));
     }
     if (bits > kLandmarkBits) {
@@ -288,7 +288,7 @@ TEST(DrawUnboundedInteger, SameSeedSameValues) {
   std::vector<std::string> drawn;
   for (int i = 0; i < 24; ++i) {
     const Choice choice = draw_unbounded_integer(rng, std::nullopt, std::nullopt, 0);
-    drawn.push_back(choice.is_big() ? hex(choice.blob) : std::to_string(choice.number));
+    drawn.push_back(choice.is_big() ? hex(choice.blob()) : std::to_string(choice.number));
   }
   EXPECT_EQ(drawn, (std::vector<std::string>{
                        "195",     "-24", "-113",  "221",          "221",      "8efc84cf4c42d64f51c67879adba9500",
@@ -487,7 +487,7 @@ TEST(Distributions, AHundredThousandDrawsHashTheSameEverywhere) {
     add(static_cast<std::uint64_t>(draw_integer(rng, kLeast, kMost, i)));
     const Choice choice = draw_unbounded_integer(rng, std::nullopt, i, 0);
     add(static_cast<std::uint64_t>(choice.number));
-    add(hash_bytes(choice.blob));
+    add(hash_bytes(choice.blob()));
     add(std::bit_cast<std::uint64_t>(draw_real(rng, -1.1, 1000.3, false, kSmallest)));
     add(std::bit_cast<std::uint64_t>(draw_real(rng, 0, kInfinity, true, kSmallestNormal)));
     add(draw_size(rng, 1, 30, 6.7));

@@ -61,9 +61,9 @@ double least_real(double start, const std::function<bool(double)>& fails, int qu
 
 std::string least_text(const std::string& start, const std::function<bool(const std::string&)>& fails,
                        int questions_max) {
-  const Found found = search(Choice::text(start), [&](const Choice& choice) { return fails(choice.blob); });
+  const Found found = search(Choice::text(start), [&](const Choice& choice) { return fails(choice.blob()); });
   EXPECT_LE(found.questions, questions_max);
-  return found.choice.blob;
+  return found.choice.blob();
 }
 
 TEST(ValueSearch, DistancesBeyondAThresholdAreBisected) {
@@ -117,7 +117,7 @@ TEST(ValueSearch, BigIntegersGoToTheirThreshold) {
   const std::u32string limit =
       magnitude_of(integer_of(std::u32string{0x12, 0x34, 0, 0, 0, 0, 0, 0, 0x56, 0x78}, false));
   const auto is_above = [&](const Choice& choice) {
-    return choice.is_big() && (choice.blob.back() & '\x80') == 0 &&
+    return choice.is_big() && (choice.blob().back() & '\x80') == 0 &&
            (magnitude_of(choice).size() > limit.size() ||
             (magnitude_of(choice).size() == limit.size() && magnitude_of(choice) >= limit));
   };
@@ -125,7 +125,7 @@ TEST(ValueSearch, BigIntegersGoToTheirThreshold) {
   EXPECT_EQ(magnitude_of(found.choice), limit);
   EXPECT_LE(found.questions, 100);
   const auto is_positive = [](const Choice& choice) { return choice.is_big() || choice.number > 0; };
-  EXPECT_LE(search(integer_of(std::u32string(20, 0xAB), false), is_positive).choice.blob.size(), 9U);
+  EXPECT_LE(search(integer_of(std::u32string(20, 0xAB), false), is_positive).choice.blob().size(), 9U);
   EXPECT_EQ(search(integer_of(std::u32string(20, 0xAB), true), [](const Choice&) { return true; }).questions, 1);
 }
 
@@ -157,14 +157,14 @@ TEST(ValueSearch, TextsGoToFewAndSimpleCharacters) {
 
 TEST(ValueSearch, BytesGoDown) {
   const Found found = search(Choice::bytes("\xFF\x80zz"), [](const Choice& choice) {
-    return std::ranges::any_of(choice.blob, [](char c) { return static_cast<std::uint8_t>(c) >= 0x7F; });
+    return std::ranges::any_of(choice.blob(), [](char c) { return static_cast<std::uint8_t>(c) >= 0x7F; });
   });
   EXPECT_EQ(found.choice, Choice::bytes("\x7F"));
 }
 
 TEST(ValueSearch, SizesAndCharactersOfTheDomainAreKept) {
   const Domain domain{.low = 2, .high = 9, .simplest = static_cast<std::int64_t>(rank_of_character(U'a'))};
-  const Found found = search(Choice::text("xyz"), [](const Choice& choice) { return choice.blob.size() >= 2; }, domain);
+  const Found found = search(Choice::text("xyz"), [](const Choice& choice) { return choice.blob().size() >= 2; }, domain);
   EXPECT_EQ(found.choice, Choice::text("aa"));
   EXPECT_EQ(found.questions, 1);
 }
@@ -189,7 +189,7 @@ TEST(ValueSearch, AnyPredicateEnds) {
     const Choice start = random_choice();
     const std::uint64_t salt = rng.next();
     const auto fails = [&](const Choice& choice) {
-      const std::uint64_t h = hash_bytes(choice.blob, static_cast<std::uint64_t>(choice.number) ^ salt);
+      const std::uint64_t h = hash_bytes(choice.blob(), static_cast<std::uint64_t>(choice.number) ^ salt);
       return choice == start || h % 3 == 0;
     };
     const Found found = search(start, fails);

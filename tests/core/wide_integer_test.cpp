@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <string>
@@ -23,9 +24,25 @@ TEST(WideInteger, GoesThereAndBack) {
 }
 
 TEST(WideInteger, IsWrittenAsShortAsItsSignAllows) {
-  EXPECT_EQ(integer_choice(kOne << 63U).blob, std::string("\0\0\0\0\0\0\0\x80\0", 9));
-  EXPECT_EQ(integer_choice(-(kOne << 63U) - 1).blob, std::string("\xff\xff\xff\xff\xff\xff\xff\x7f\xff", 9));
-  EXPECT_EQ(integer_choice(kOne << 80U).blob.size(), 11U);
+  EXPECT_EQ(integer_choice(kOne << 63U).blob(), std::string("\0\0\0\0\0\0\0\x80\0", 9));
+  EXPECT_EQ(integer_choice(-(kOne << 63U) - 1).blob(), std::string("\xff\xff\xff\xff\xff\xff\xff\x7f\xff", 9));
+  EXPECT_EQ(integer_choice(kOne << 80U).blob().size(), 11U);
+}
+
+TEST(WideInteger, HasAsManyBitsAsItsMagnitude) {
+  EXPECT_EQ(magnitude_bits(Choice::integer(0)), 0U);
+  EXPECT_EQ(magnitude_bits(Choice::integer(-1)), 1U);
+  for (int bits = 1; bits < 127; ++bits) {
+    const auto more = static_cast<std::size_t>(bits) + 1;
+    for (const Wide sign : {1, -1}) {
+      EXPECT_EQ(magnitude_bits(integer_choice(sign * (kOne << bits))), more) << bits;
+      EXPECT_EQ(magnitude_bits(integer_choice(sign * ((kOne << bits) + 1))), more) << bits;
+      EXPECT_EQ(magnitude_bits(integer_choice(sign * ((kOne << bits) - 1))), more - 1) << bits;
+    }
+  }
+  EXPECT_EQ(magnitude_bits(Choice::big_integer(std::string(20, '\x7f'))), 159U);
+  EXPECT_EQ(magnitude_bits(Choice::big_integer(std::string(19, '\0') + '\x80')), 160U);
+  EXPECT_EQ(magnitude_bits(Choice::big_integer(std::string(20, '\xff'))), 1U);
 }
 
 TEST(WideInteger, IsNothingForOtherChoices) {
