@@ -38,7 +38,8 @@ from ordeal.trace_file import Trace
 from ordeal.tracer import Origin, TraceMaker
 from ordeal.value_sources import ValueSources
 
-#: The first runs count every event, to learn what the targets look like before a level is chosen.
+#: The first runs count every event, to learn what the targets look like before a level is chosen, and draw without the
+#: constants of the targets: many a bug is found sooner than these are.
 WARM_UP_RUNS = 20
 #: Up to this many events a step, counting them all costs less than a tenth of a step.
 COUNTED_EVENTS_PER_STEP_MAX = 50
@@ -182,6 +183,8 @@ class Exploration:
 
     def _one_run(self) -> None:
         session, tally = self._session, self._tally
+        if tally.runs >= WARM_UP_RUNS and not self._values.has_constants:
+            self._values.add_constants()
         plan = session.begin_run()
         self._has_news = False
         self._tune(plan.run_id)

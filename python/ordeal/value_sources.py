@@ -15,7 +15,11 @@ if TYPE_CHECKING:
 
 
 class ValueSources:
-    """Of one exploration. ``traces_comparisons`` switches the watching of comparisons off."""
+    """Of one exploration. ``traces_comparisons`` switches the watching of comparisons off.
+
+    Attributes:
+        has_constants: whether the session knows the constants of the targets.
+    """
 
     def __init__(
         self, session: _native.Session, targets: Sequence[Target], replayer: Replayer, traces_comparisons: bool
@@ -25,8 +29,13 @@ class ValueSources:
         self._replayer = replayer
         self._traces_comparisons = traces_comparisons
         self._tracing: ComparisonTracing | None = None
-        for value in find_constants(targets):
-            session.add_constant(value)
+        self.has_constants = False
+
+    def add_constants(self) -> None:
+        """Read the sources of the targets. It takes as long as many runs, and what they find needs no constant."""
+        self.has_constants = True
+        for value in find_constants(self._targets):
+            self._session.add_constant(value)
 
     @property
     def are_due(self) -> bool:

@@ -294,7 +294,7 @@ def test_37_every_failure_happens_in_hypothesis_alike(base: type[LoggedMachine])
 AUDITED = 160
 
 
-@pytest.mark.parametrize("part", range(4))
+@pytest.mark.parametrize("part", [0, *(pytest.param(part, marks=pytest.mark.slow) for part in (1, 2, 3))])
 def test_37_what_machines_made_by_chance_did_happens_in_hypothesis_alike(part: int) -> None:
     audit = Audit()
     for seed in range(part, AUDITED, 4):

@@ -211,4 +211,5 @@ def test_puzzles(monkeypatch: pytest.MonkeyPatch, puzzle: str) -> None:
 
 @pytest.mark.parametrize("seed", range(20))
 def test_random_machines(monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
-    check_same(monkeypatch, lambda: random_machine(seed), runs=40, seed=seed)
+    # What shrinking replays is what these runs are made of, and there is far more of it.
+    check_same(monkeypatch, lambda: random_machine(seed), runs=40, seed=seed, shrink=False)
