@@ -308,11 +308,17 @@ class Saver:
             tally.note("The rules or faults of the class have changed since the resumed state was saved.")
         for name, now in self._options().items():
             if name in header.options and header.options[name] != now:
-                tally.note(f"{name} is {now!r} since the resumed state was saved with {header.options[name]!r}.")
+                tally.note(_changed(name, now, header.options[name]))
         for what, version in versions().items():
             then = header.versions.get(what, "of an unknown version")
             if then != version:
                 tally.note(f"The resumed state was saved under {what} {then}; this is {version}.")
+
+
+def _changed(name: str, now: Option, then: Option) -> str:
+    is_now = "not set" if now is None else repr(now)
+    was = "without it" if then is None else f"with {then!r}"
+    return f"{name} is {is_now} since the resumed state was saved {was}."
 
 
 def _counts(tally: Tally) -> dict[str, int]:

@@ -227,9 +227,13 @@ class Trace:
         target = Path(path)
         try:
             data = _unpacked(_read_bytes(target), target.suffix)
-        except (OSError, ValueError, zlib.error) as error:
-            reason = error.strerror if isinstance(error, OSError) and error.strerror else error
-            raise TraceError(f"cannot read trace {target}: {reason}") from error
+        except OSError as error:
+            raise TraceError(
+                f"cannot read trace {target}: {error.strerror or error}",
+                hint="name a file of the traces that `ordeal explore` has saved",
+            ) from error
+        except (ValueError, zlib.error) as error:
+            raise TraceError(f"cannot read trace {target}: {error}") from error
         return cls.from_json(data, where=str(target))
 
 

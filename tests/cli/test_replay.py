@@ -314,7 +314,7 @@ def write_bad_files() -> None:
         (["long.json"], "long.json holds 10000002 values; at most 4000000 are read", None),
         (["hostile.json.zst"], "cannot read trace hostile.json.zst: ", None),
         (["half.json.gz"], "cannot read trace half.json.gz: the gzip file is cut off", None),
-        (["gone.json"], "cannot read trace gone.json: No such file or directory", None),
+        (["gone.json"], "cannot read trace gone.json: No such file or directory", "name a file of the traces"),
         (["machines.py"], "machines.py is not JSON", None),
         ([], "missing argument 'TRACE'", "`ordeal replay --help` lists the options"),
         (["trace.json", "--pdb", "--json"], "`--pdb` and `--json` both write to stdout", "drop one of them"),

@@ -440,6 +440,13 @@ class TestChangedMachines:
         save(tmp_path / "state", runs=5, checkpoint_prob=0.5)
         notes = resume(tmp_path / "state", runs=10, checkpoint_prob=0.4).notes
         assert notes == ("checkpoint_prob is 0.4 since the resumed state was saved with 0.5.",)
+        notes = resume(tmp_path / "state", runs=10).notes
+        assert notes == ("checkpoint_prob is not set since the resumed state was saved with 0.5.",)
+
+    def test_an_option_that_was_not_set_is_noted(self, tmp_path: Path) -> None:
+        save(tmp_path / "state", runs=5)
+        notes = resume(tmp_path / "state", runs=10, checkpoint_prob=0.4).notes
+        assert notes == ("checkpoint_prob is 0.4 since the resumed state was saved without it.",)
 
     def test_another_version_of_python_is_noted(self, tmp_path: Path) -> None:
         save(tmp_path / "state", runs=5)

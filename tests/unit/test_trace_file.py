@@ -340,7 +340,7 @@ def test_a_bomb_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["gone.json", "gone.json.gz", "gone.json.zst", "folder.json"])
 def test_a_path_that_is_no_file_is_refused_in_one_sentence(name: str, tmp_path: Path) -> None:
     (tmp_path / "folder.json").mkdir()
-    with pytest.raises(TraceError, match=r"cannot read trace .*: (No such file or directory|Is a directory)$"):
+    with pytest.raises(TraceError, match=r"cannot read trace .*: (No such file or directory|Is a directory)\n"):
         Trace.load(tmp_path / name)
 
 
