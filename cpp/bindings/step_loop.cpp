@@ -307,8 +307,9 @@ py::object StepLoop::draw_from_bundle(const StepArgument& argument) {
     return owned(PyObject_CallOneArg(argument.draw.ptr(), run_->context.ptr()));
   }
   const Py_ssize_t size = PyList_GET_SIZE(references);
+  // Only a replay may have lost steps. A run of a session goes by positions, however it came to where it is.
   const std::int64_t position =
-      source_->is_live() ? source_->position(size) : Producers(producers_).follow(*source_, references);
+      replay_ == nullptr ? source_->position(size) : Producers(producers_).follow(*source_, references);
   const Py_ssize_t at = size - 1 - position;
   auto reference = py::reinterpret_borrow<py::object>(PyList_GET_ITEM(references, at));
   if (argument.consumes) {
@@ -326,7 +327,7 @@ void StepLoop::take_result(StepRule& rule, py::object result) {
   if (!rule.targets.empty()) {
     Producers producers(producers_);
     add_to_bundles(store_, rule.targets, result.ptr(), multiple_results_type_.ptr(), *source_,
-                   source_->is_live() ? nullptr : &producers);
+                   replay_ == nullptr ? nullptr : &producers);
   } else if (!result.is_none()) {
     tell(run_->driver, "refuse_result", rule.name, result);
   }

@@ -40,7 +40,7 @@ class Choice {
   static Choice text(std::string value) { return {ChoiceKind::kString, std::move(value)}; }
   static Choice bytes(std::string value) { return {ChoiceKind::kBytes, std::move(value)}; }
 
-  [[nodiscard]] const std::string& blob() const noexcept { return blob_ == nullptr ? kEmpty : *blob_; }
+  [[nodiscard]] const std::string& blob() const noexcept { return blob_ == nullptr ? nothing() : *blob_; }
   [[nodiscard]] bool is_big() const noexcept { return kind == ChoiceKind::kInteger && blob_ != nullptr; }
   [[nodiscard]] double as_real() const noexcept { return std::bit_cast<double>(number); }
 
@@ -50,7 +50,10 @@ class Choice {
   }
 
  private:
-  static const std::string kEmpty;
+  static const std::string& nothing() noexcept {
+    static const std::string kNothing;
+    return kNothing;
+  }
 
   Choice(ChoiceKind of_kind, std::int64_t value) noexcept : kind(of_kind), number(value) {}
   Choice(ChoiceKind of_kind, std::string content)
@@ -58,7 +61,5 @@ class Choice {
 
   std::unique_ptr<const std::string> blob_;  // never an empty string
 };
-
-inline constinit const std::string Choice::kEmpty;
 
 }  // namespace ordeal

@@ -67,8 +67,8 @@ std::size_t magnitude_bits(const Choice& integer) noexcept {
   const auto top = static_cast<unsigned char>(is_negative ? ~bytes[last] : bytes[last]);
   const std::size_t bits = (8 * last) + static_cast<std::size_t>(std::bit_width(top));
   // The magnitude of a negative number is its bits turned over and one more, which makes a power of two of all ones.
-  const bool is_power = is_negative && (top & (top + 1U)) == 0 &&
-                        bytes.substr(0, last).find_first_not_of('\0') == std::string_view::npos;
+  const bool is_power =
+      is_negative && (top & (top + 1U)) == 0 && bytes.substr(0, last).find_first_not_of('\0') == std::string_view::npos;
   return bits + (is_power ? 1 : 0);
 }
 

@@ -24,7 +24,7 @@ SwarmPolicy = Literal["classic", "adaptive"]
 ReportFormat = Literal["text", "json", "both"]
 
 #: Who decides what kind of run comes next, where nobody says it.
-DEFAULT_SWARM_POLICY: SwarmPolicy = "classic"
+DEFAULT_SWARM_POLICY: SwarmPolicy = "adaptive"
 
 RNG_SEED_MAX = 2**64 - 1
 WORKERS_MAX = 4096

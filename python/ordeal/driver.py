@@ -204,6 +204,7 @@ class Driver:
             run = self._renewed(script)
         else:
             run = RunContext(script.source, len(self.definition.argument_names) - 1, self.buggify_prob)
+        run.follows = not isinstance(script, Session)
         try:
             with run:
                 self._run(run, script, restore, learner, observer, outcome)

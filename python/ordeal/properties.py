@@ -414,9 +414,11 @@ class PropertyTracker:
             known = self._collect()
             for tally in other.properties.values():
                 before = known.tally(tally.type, tally.name)
+                became_true = tally.passes > 0 and not before.passes and tally.type in ("sometimes", "reachable")
                 distance, tally.distance = tally.distance, None
                 before.add(tally)
-                if distance is not None and before.come_near(distance):
+                came_near = distance is not None and before.come_near(distance)
+                if became_true or came_near:
                     self.nearer[tally.name] = None
             for (operation, fault, name), tally in other.cells.items():
                 known.cell(tally.type, name, operation, fault).add(tally)

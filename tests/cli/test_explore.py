@@ -45,7 +45,7 @@ LEDGER = '[[tests]]\nclass = "machines:Ledger"\n'
 OPTIONS = (
     "options: config=ordeal.toml target_modules=none max_time=60.0 max_runs=none patience=0 max_checkpoints=256"
     " checkpoint_prob=none checkpoint_strategy=energy checkpoint_kind=auto steps_per_run=50 fault_toggle_prob=0.3"
-    " buggify_prob=0.1 value_reuse_prob=0.1 comparison_tracing=auto workers=0 rule_swarm=none swarm_policy=classic"
+    " buggify_prob=0.1 value_reuse_prob=0.1 comparison_tracing=auto workers=0 rule_swarm=none swarm_policy=adaptive"
     " share_edges=true share_checkpoints=true rule_timeout=none seed_mutation_respect_strategies=true"
     " verbose=false shrink=true confirm_fresh=true"
 )
@@ -180,7 +180,7 @@ class TestOptions:
             "share_checkpoints": True,
             "corpus_dir": ".ordeal/seeds",
             "rule_swarm": None,
-            "swarm_policy": "classic",
+            "swarm_policy": "adaptive",
             "rule_timeout": None,
         }
         assert explorer.ran[0] == {

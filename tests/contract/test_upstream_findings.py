@@ -65,7 +65,9 @@ def test_finding_03_every_failure_replays_from_its_file_also_one_born_from_a_che
 def test_finding_03_every_run_replays_to_the_end_it_had(project: Project) -> None:
     project.write(VAULT)
     machine = project.load("chaos:VaultMachine")
-    result = explore(machine, runs=400, shrink=False, target_modules=["vault"], checkpoint_prob=0.9)
+    result = explore(
+        machine, runs=400, shrink=False, target_modules=["vault"], checkpoint_prob=0.9, swarm_policy="classic"
+    )
     branched = [trace for trace in result.traces if trace.from_checkpoint is not None]
     assert len(branched) > 2
     assert any(trace.failure for trace in branched)

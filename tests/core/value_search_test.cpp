@@ -164,7 +164,8 @@ TEST(ValueSearch, BytesGoDown) {
 
 TEST(ValueSearch, SizesAndCharactersOfTheDomainAreKept) {
   const Domain domain{.low = 2, .high = 9, .simplest = static_cast<std::int64_t>(rank_of_character(U'a'))};
-  const Found found = search(Choice::text("xyz"), [](const Choice& choice) { return choice.blob().size() >= 2; }, domain);
+  const Found found =
+      search(Choice::text("xyz"), [](const Choice& choice) { return choice.blob().size() >= 2; }, domain);
   EXPECT_EQ(found.choice, Choice::text("aa"));
   EXPECT_EQ(found.questions, 1);
 }

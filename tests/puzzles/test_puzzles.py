@@ -35,8 +35,9 @@ pytestmark = pytest.mark.slow
 
 
 def solved(puzzle: type[ChaosTest], *, max_runs: int, seed: int = 42, **options: Any) -> bool:
-    """Whether the Explorer finds the puzzle's bug within so many runs."""
-    explorer = Explorer(puzzle, target_modules=[puzzle.__module__], seed=seed, **options)
+    """Whether the Explorer finds the puzzle's bug within so many runs, in fixed shares unless the options say other."""
+    given: dict[str, Any] = {"swarm_policy": "classic"} | options
+    explorer = Explorer(puzzle, target_modules=[puzzle.__module__], seed=seed, **given)
     result = explorer.run(max_time=UNLIMITED_S, max_runs=max_runs, shrink=False)
     assert result.stopped_reason == "max_runs"
     return bool(result.failures)

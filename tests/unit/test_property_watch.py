@@ -13,6 +13,7 @@ from hypothesis.stateful import rule
 from ordeal.assertions import always, always_le, declare, sometimes, sometimes_gt, tracker
 from ordeal.chaos import ChaosTest
 from ordeal.explore import ExplorationResult, Explorer
+from ordeal.properties import Tallies
 from ordeal.property_watch import PropertyWatch
 
 
@@ -135,7 +136,8 @@ def test_cells_are_told() -> None:
 
 def test_the_runs_go_on_from_where_one_came_nearer() -> None:
     def nearest(machine: type[ChaosTest]) -> float:
-        (far,) = [each for each in explore(machine, max_runs=300).properties if each.name == "far"]
+        result = Explorer(machine, seed=1, swarm_policy="classic").run(max_runs=300, max_time=3600.0)
+        (far,) = [each for each in result.properties if each.name == "far"]
         return float(far.summary.rpartition(", ")[2].partition(" ")[0])
 
     class Alone(Tank):
@@ -171,6 +173,19 @@ def test_a_step_that_fails_leaves_nothing_to_go_on_from() -> None:
         assert watch.take_nearer() == ["x"]
         watch.set_paused(True)
         sometimes_gt(3, 9, "x")
+        assert not watch.take_nearer()
+
+
+def test_what_became_true_in_a_fork_came_nearer() -> None:
+    watch = PropertyWatch()
+    with watch.recording():
+        elsewhere = Tallies()
+        elsewhere.tally("sometimes", "full").count(1, 0)
+        elsewhere.tally("sometimes", "empty").count(0, 1)
+        elsewhere.tally("always", "whole").count(1, 0)
+        watch.absorb(elsewhere.snapshot())
+        assert watch.take_nearer() == ["full"]
+        watch.absorb(elsewhere.snapshot())
         assert not watch.take_nearer()
 
 

@@ -427,7 +427,7 @@ class TestExplorer:
             swarm: ClassVar[bool | str] = False
             weights: ClassVar[Mapping[str, int]] = {"b": 8}
 
-        Explorer(Weighed, checkpoint_prob=0.0).run(max_runs=200, max_time=600.0)
+        Explorer(Weighed, checkpoint_prob=0.0, swarm_policy="classic").run(max_runs=200, max_time=600.0)
         counts = sum(Weighed.runs, Counter[str]())
         assert chi_squared([counts[name] for name in "abc"], [1, 8, 1]) < CHI_SQUARED[4]
 
@@ -502,5 +502,6 @@ class Coins(Plain):
 )
 def test_what_a_seed_explores_without_weights_is_pinned(cls: type[Plain], rule_swarm: bool, digest: str) -> None:
     Plain.names.clear()
-    Explorer(cls, seed=3, rule_swarm=rule_swarm).run(max_runs=50, max_time=600.0, steps_per_run=20)
+    explorer = Explorer(cls, seed=3, rule_swarm=rule_swarm, swarm_policy="classic")
+    explorer.run(max_runs=50, max_time=600.0, steps_per_run=20)
     assert hashlib.sha256(" ".join(Plain.names).encode()).hexdigest()[:16] == digest

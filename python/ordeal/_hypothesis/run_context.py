@@ -75,6 +75,8 @@ class RunContext:
         source: where choices come from.
         machine: the machine of this run, set by the driver once it exists.
         buggify: what the points of buggify do, which the driver tells of steps; with a probability of None, nothing.
+        follows: whether an argument is the value that a step made, wherever it lies now, once such a step was recorded.
+            A replay does so, as it may have lost steps; other runs go by positions, however they came there.
         producers: which step of the tape made the value of a name, once a step that was recorded has run.
         loop: the step loop that runs the machine, if one does: it is told when there is a record of the run.
         plans: the run as plans see it, while it is entered. It counts the length until there is a record of the run.
@@ -86,6 +88,7 @@ class RunContext:
         "_context",
         "_data",
         "buggify",
+        "follows",
         "loop",
         "machine",
         "plans",
@@ -99,6 +102,7 @@ class RunContext:
         self._buggify_prob = buggify_prob
         self._before: tuple[float | None, Decisions | None] = (None, None)
         self.machine: Any = None
+        self.follows = True
         self.producers: dict[str, int] = {}
         self.loop: StepLoop | None = None
         self._data: ConjectureData | None = None
@@ -161,6 +165,8 @@ class RunContext:
 
     def made(self, names: list[list[str]]) -> None:
         """Remember which step of the tape made the values ``names``; a replay follows them when other steps go."""
+        if not self.follows:
+            return
         origin = self.source.origin
         for place, name in enumerate(name for added in names for name in added):
             self.producers[name] = origin << PLACE_BITS | place
@@ -168,6 +174,8 @@ class RunContext:
     def follow(self, references: list[VarReference]) -> int:
         """The position, 0 for the newest, of the value that the recorded argument was."""
         source = self.source
+        if not self.follows:
+            return source.position(len(references))
         wanted = source.producer
         if wanted < 0:
             position = source.position(len(references))
