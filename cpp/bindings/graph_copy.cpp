@@ -107,33 +107,38 @@ std::vector<Py_ssize_t> slots_of(PyTypeObject* type) {
   return slots;
 }
 
-// Whether an object of the type has room for more than attributes and slots, as those of a class made in C have.
-bool holds_more(PyTypeObject* type) {
+// Whether an object of the type has room for more than what `base` holds, attributes and slots, as those of a class
+// made in C have.
+bool holds_more(PyTypeObject* type, const PyTypeObject* base) {
   const auto pointers = (type->tp_dictoffset > 0 ? 1U : 0U) + (type->tp_weaklistoffset > 0 ? 1U : 0U);
   const auto known = (pointers + slots_of(type).size()) * sizeof(PyObject*);
-  return type->tp_basicsize > PyBaseObject_Type.tp_basicsize + static_cast<Py_ssize_t>(known);
+  return type->tp_basicsize > base->tp_basicsize + static_cast<Py_ssize_t>(known);
 }
 
-// Whether objects of the type are attributes and slots, and object's own ways of making and reducing them are all there
-// is.
-bool is_plain(PyTypeObject* type) {
+// Whether objects of the type are what `base` holds, attributes and slots, and its own ways of making and object's ways
+// of reducing them are all there is.
+bool is_plain(PyTypeObject* type, PyTypeObject* base) {
   if (type->tp_getattro != PyObject_GenericGetAttr || (type->tp_flags & Py_TPFLAGS_IS_ABSTRACT) != 0 ||
-      type->tp_itemsize != 0 || holds_more(type)) {
+      type->tp_itemsize != 0 || holds_more(type, base)) {
     return false;
   }
   bool slotted = false;
-  for (const py::handle base : borrowed(type->tp_mro)) {
-    auto* const each = reinterpret_cast<PyTypeObject*>(base.ptr());
-    if (each == &PyBaseObject_Type) {
+  for (const py::handle each_base : borrowed(type->tp_mro)) {
+    auto* const each = reinterpret_cast<PyTypeObject*>(each_base.ptr());
+    if (each == &PyBaseObject_Type || each == base) {
       continue;
     }
     // What a class made in C keeps is its own affair; one that cannot be called has no tp_new.
-    if ((each->tp_flags & Py_TPFLAGS_HEAPTYPE) == 0 || each->tp_new != PyBaseObject_Type.tp_new) {
+    const bool is_made_alike = each->tp_new == base->tp_new || each->tp_new == PyBaseObject_Type.tp_new;
+    if ((each->tp_flags & Py_TPFLAGS_HEAPTYPE) == 0 || !is_made_alike) {
       return false;
     }
     slotted = slotted || has_slots(each);
   }
-  for (const char* const hook : {"__new__", "__reduce__", "__reduce_ex__", "__getstate__"}) {
+  if (type->tp_new != base->tp_new) {
+    return false;
+  }
+  for (const char* const hook : {"__reduce__", "__reduce_ex__", "__getstate__"}) {
     if (!is_that_of_object(type, hook)) {
       return false;
     }
@@ -146,6 +151,16 @@ bool is_plain(PyTypeObject* type) {
   const py::object attributes = find_in_bases(type, "__dict__");
   return (!attributes || Py_TYPE(attributes.ptr()) == &PyGetSetDescr_Type) &&
          (!slotted || type->tp_setattro == PyObject_GenericSetAttr);
+}
+
+// What objects of the type are beside their attributes: nothing more than an object, a list or a dict.
+PyTypeObject* base_of(PyTypeObject* type) noexcept {
+  for (PyTypeObject* const base : {&PyList_Type, &PyDict_Type}) {
+    if (PyType_IsSubtype(type, base) != 0) {
+      return base;
+    }
+  }
+  return &PyBaseObject_Type;
 }
 
 [[noreturn]] void refuse(PyObject* original) {
@@ -214,8 +229,9 @@ std::unique_ptr<GraphCopy::Shape> GraphCopy::find_shape(PyTypeObject* type) {
     shape->kind = Kind::kDefaultDict;
   } else if (type == &PyODict_Type) {
     shape->kind = Kind::kOrderedDict;
-  } else if (is_plain(type)) {
+  } else if (PyTypeObject* const base = base_of(type); is_plain(type, base)) {
     shape->kind = Kind::kInstance;
+    shape->base = base;
     shape->has_attributes = type->tp_dictoffset != 0 || (type->tp_flags & Py_TPFLAGS_MANAGED_DICT) != 0;
     shape->slots = slots_of(type);
   }
@@ -369,7 +385,8 @@ py::object GraphCopy::copy_instance(PyObject* original, const Shape& shape) {
     }
   }
   PyTypeObject* const type = Py_TYPE(original);
-  py::object copied = stolen(type->tp_alloc(type, 0));
+  py::object copied = stolen(shape.base == &PyBaseObject_Type ? type->tp_alloc(type, 0)
+                                                              : shape.base->tp_new(type, py::tuple().ptr(), nullptr));
   remember(original, copied);
   if (attributes && PyDict_GET_SIZE(attributes.ptr()) > 0) {
     const py::object made = stolen(PyObject_GenericGetDict(copied.ptr(), nullptr));
@@ -382,6 +399,15 @@ py::object GraphCopy::copy_instance(PyObject* original, const Shape& shape) {
     if (PyObject* const value = *at(original); value != nullptr) {
       py::object new_value = copy(value);
       Py_XSETREF(*at(copied.ptr()), new_value.release().ptr());
+    }
+  }
+  // As the list or dict that it is: the methods that its class has for adding do more than that.
+  if (shape.base == &PyDict_Type) {
+    copy_items(original, copied.ptr());
+  } else if (shape.base == &PyList_Type) {
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(original); ++i) {
+      const py::object item = borrowed(PyList_GET_ITEM(original, i));
+      check(PyList_Append(copied.ptr(), copy(item.ptr()).ptr()));
     }
   }
   return copied;

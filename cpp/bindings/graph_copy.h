@@ -28,7 +28,7 @@ class GraphCopy {
  private:
   enum class Kind : std::uint8_t {
     kAtomic,    // is its own copy
-    kInstance,  // attributes and slots, and nothing that copying it otherwise would ask for
+    kInstance,  // attributes and slots, maybe of a list or dict, and nothing that copying it otherwise would ask for
     kDeque,
     kOrderedDict,
     kDefaultDict,
@@ -43,6 +43,7 @@ class GraphCopy {
     bool has_own_lookup = false;    // an instance may have a hook that its type has not
     bool has_attributes = false;    // in a dictionary
     std::vector<Py_ssize_t> slots;  // where an instance has them
+    PyTypeObject* base = nullptr;   // what an instance is beside them: object, list or dict
     py::object function;            // of a dispatched type, or in copyreg's table
   };
 

@@ -407,3 +407,45 @@ def test_structures_deeper_than_the_stack_are_an_error_and_no_crash() -> None:
         deep_copy(value, {})
     while value:
         value = cast("list[Any]", value.pop())
+
+
+class Chunks(list[Any]):
+    """Keeps its values in lists of its own, and tells of them as if they were its items."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.chunks: list[list[Any]] = [[]]
+
+    def append(self, value: Any) -> None:
+        self.chunks[-1].append(value)
+
+    def __iter__(self) -> Any:
+        return (value for chunk in self.chunks for value in chunk)
+
+    def __len__(self) -> int:
+        return sum(map(len, self.chunks))
+
+
+class Counted(dict[Any, Any]):
+    """Counts what is stored in it."""
+
+    stored = 0
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        self.stored += 1
+        super().__setitem__(key, value)
+
+
+def test_methods_that_add_are_not_asked_to_copy() -> None:
+    # copy.deepcopy adds each item through them, and so again.
+    chunks = Chunks()
+    chunks.append([1])
+    copied = deep_copy(chunks, {})
+    assert type(copied) is Chunks
+    assert list(copied) == [[1]]
+    assert copied.chunks[0][0] is not chunks.chunks[0][0]
+    counted = Counted()
+    counted["a"] = counted
+    copied = deep_copy(counted, {})
+    assert copied.stored == 1
+    assert copied["a"] is copied
