@@ -23,8 +23,10 @@ CLI_TIME_LIMIT_S = 120.0
 
 def environment(hash_seed: str = "0") -> dict[str, str]:
     """What a child process needs to import the same ordeal as this one."""
+    # What this process was told as well: it may have another version of Hypothesis from there.
+    folders = [str(Path(ordeal.__file__).parents[1]), os.environ.get("PYTHONPATH", "")]
     return os.environ | {
-        "PYTHONPATH": str(Path(ordeal.__file__).parents[1]),
+        "PYTHONPATH": os.pathsep.join(filter(None, folders)),
         "PYTHONHASHSEED": hash_seed,
         "PYTHONDONTWRITEBYTECODE": "1",
     }

@@ -446,6 +446,6 @@ def test_methods_that_add_are_not_asked_to_copy() -> None:
     assert copied.chunks[0][0] is not chunks.chunks[0][0]
     counted = Counted()
     counted["a"] = counted
-    copied = deep_copy(counted, {})
-    assert copied.stored == 1
-    assert copied["a"] is copied
+    again = deep_copy(counted, {})
+    assert again.stored == 1
+    assert again["a"] is again
