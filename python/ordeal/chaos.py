@@ -101,9 +101,7 @@ class ChaosTest(RuleBasedStateMachine):
         """Raises MachineError when ``faults`` was set only after the class was made."""
         super().__init__()
         self._faults: list[Fault] = list(self.faults)
-        if not self._faults:
-            return
-        if not self._has_nemesis:
+        if self._faults and not self._has_nemesis:
             raise MachineError(
                 f"{type(self).__name__}.faults was set after the class was made, so no rule switches them",
                 hint="set `faults` in the class body, or use @chaos_test(faults=[...])",
@@ -310,8 +308,7 @@ def _end_run(machine: ChaosTest) -> None:
             machine._rule_loop.close()
     finally:
         # Not only the faults that the swarm left: a rule may have switched any fault of the class.
-        if machine.faults:
-            release(machine.faults)
+        release(machine.faults)
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -76,13 +76,12 @@ class Checkpoints:
         """The copy of the state of ``checkpoint``, if there is one."""
         return self._copies.get(checkpoint)
 
-    def restore(self, snapshot: Snapshot, run: RunContext, faults_on: Sequence[bool]) -> RuleBasedStateMachine:
+    def restore(self, snapshot: Snapshot, run: RunContext, faults_on: list[bool]) -> RuleBasedStateMachine:
         """A machine in the state of ``snapshot``, with these faults on."""
         machine = self._snapshots.restore(snapshot, run)
-        if faults_on:
-            for fault, on in zip(self._around.driver.faults, faults_on, strict=True):
-                if on:
-                    fault.activate()
+        for fault, on in zip(self._around.driver.faults, faults_on, strict=True):
+            if on:
+                fault.activate()
         return machine
 
     def is_held(self, checkpoint: int) -> bool:

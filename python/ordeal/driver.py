@@ -87,8 +87,9 @@ class Learner(Protocol):
     ``step_done`` in runs with ``learns_each_step``, and while ``nearer`` holds something.
     """
 
-    learns_each_step: bool
-    """Whether each step of this run has more to tell than what it brought."""
+    @property
+    def learns_each_step(self) -> bool:
+        """Whether each step of this run has more to tell than what it brought."""
 
     @property
     def nearer(self) -> dict[str, None]:

@@ -110,7 +110,6 @@ class Exploration:
         self._return_began = 0.0  # by time.perf_counter()
         self._has_news = False  # the run that is under way brought something new
         self._learns_files = False  # in it, which rule touches which file
-        self.learns_each_step = False  # in it: it returns to a checkpoint, or which files the steps touch matters
         self._started = 0.0
         self._stopped: StoppedReason = "time"
 
@@ -264,7 +263,6 @@ class Exploration:
 
     def _set_returning(self, returning: bool) -> None:
         self._returning = returning
-        self.learns_each_step = returning or self._learns_files
         self._set_paused(returning)
 
     def _step_of_return(self, run: RunContext, state_hash: int) -> None:
@@ -337,6 +335,11 @@ class Exploration:
             self._keep(None, nearer, alone=news == len(nearer))
 
     @property
+    def learns_each_step(self) -> bool:
+        """Whether this run returns to a checkpoint, or which files the steps touch matters."""
+        return self._returning or self._learns_files
+
+    @property
     def nearer(self) -> dict[str, None]:
         """Where the names of the properties that came nearer lie until a step has ended."""
         return self._watch.nearer
@@ -397,7 +400,7 @@ class Exploration:
             self._coverage.forget_sample()  # from here on other events count, in fewer runs
         monitor.begin_run(full=full)
         by_bandit = self._settings.rule_swarm is None and self._session.learns_swarm
-        self._learns_files = self.learns_each_step = self._session.learns_swarm and (full or not by_bandit)
+        self._learns_files = self._session.learns_swarm and (full or not by_bandit)
         if by_bandit and self._learns_files:
             monitor.take_files()  # They are of runs before.
         period = ADAPTIVE_DIRECT_PERIOD if by_bandit else DIRECT_PERIOD

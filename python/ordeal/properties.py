@@ -82,6 +82,11 @@ class Tally:
         self.passes += passes
         self.failures += failures
 
+    @property
+    def is_yet_to_become_true(self) -> bool:
+        """Whether a first pass is what it waits for."""
+        return not self.passes and self.type in ("sometimes", "reachable")
+
     def come_near(self, distance: float) -> bool:
         """Keep the smaller distance. Whether it is smaller by a rung, so that it is worth going on from there."""
         before = self.distance
@@ -307,7 +312,7 @@ class PropertyTracker:
             return
         with self._lock:
             tally = self._tallies.tally(kind, name)
-            became_true = passed and not tally.passes and kind in ("sometimes", "reachable")
+            became_true = passed and tally.is_yet_to_become_true
             # The gates do not tell a first time from others, so until then a sometimes comes here.
             if name not in self._counted and (passed or kind != "sometimes"):
                 self._counted.add(name)
@@ -414,7 +419,7 @@ class PropertyTracker:
             known = self._collect()
             for tally in other.properties.values():
                 before = known.tally(tally.type, tally.name)
-                became_true = tally.passes > 0 and not before.passes and tally.type in ("sometimes", "reachable")
+                became_true = tally.passes > 0 and before.is_yet_to_become_true
                 distance, tally.distance = tally.distance, None
                 before.add(tally)
                 came_near = distance is not None and before.come_near(distance)

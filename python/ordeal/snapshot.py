@@ -95,8 +95,7 @@ class Snapshots:
 
     def restore(self, snapshot: Snapshot, run: RunContext) -> RuleBasedStateMachine:
         """Make a machine in the state of ``snapshot`` and give ``run`` the values drawn so far from ``st.shared``."""
-        if self._faults:
-            release(self._faults)
+        release(self._faults)
         fresh = self._clones_itself or self._filters
         machine = self._factory() if fresh else self._cls.__new__(self._cls)
         copied = deep_copy(snapshot.copied, {id(_MACHINE): machine})
@@ -109,8 +108,7 @@ class Snapshots:
             machine.restore_checkpoint_state(copied["custom"])  # type: ignore[attr-defined]
         elif self._filters and isinstance(machine, ChaosTest):
             machine.restore_snapshot(copied["attributes"])
-        if snapshot.shared_strategies:
-            run.share({key: (value, snapshot.shared_strategies[key]) for key, value in copied["shared"].items()})
+        run.share({key: (value, snapshot.shared_strategies[key]) for key, value in copied["shared"].items()})
         for generator, state in snapshot.randoms:
             generator.setstate(state)
         for fault, hits in snapshot.fault_hits:
