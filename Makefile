@@ -19,6 +19,9 @@ MAKEFLAGS += --no-builtin-rules --no-print-directory
 # Another interpreter gets another folder: make test-python VENV=build/venv-3.12 ORDEAL_PYTHON=python3.12
 VENV ?= .venv
 JOBS ?= $(shell nproc)
+export JOBS
+# Which Python tests: make test-python TESTS='tests/unit -m "not slow"'
+TESTS ?=
 # What the program under test is told: no colour in logs, no user settings.
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
@@ -83,11 +86,17 @@ $(VENV)/stamp-build: $(VENV)/stamp-environment build/stamp-build-packages pyproj
 	@python -m pip install --quiet --no-deps --no-build-isolation --editable .
 	@touch $@
 
-# The sanitizer build holds both the core's tests and the extension; its list of compiler calls serves clang-tidy.
+configure = cmake -S . -GNinja -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS=-Og \
+  -DPython_EXECUTABLE=$(CURDIR)/$(VENV)/bin/python -Dpybind11_DIR="$$(python -m pybind11 --cmakedir)"
+
+# The sanitizer build holds both the core's tests and the extension.
 build/san/build.ninja: CMakeLists.txt $(VENV)/stamp-build build/stamp-test-packages
-	@tools/run-checked "sanitizer set-up" cmake -S . -B build/san -GNinja -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS=-O1 \
-	  -DORDEAL_TESTS=ON -DORDEAL_SANITIZE=address,undefined -DPython_EXECUTABLE=$(CURDIR)/$(VENV)/bin/python \
-	  -Dpybind11_DIR="$$(python -m pybind11 --cmakedir)"
+	@tools/run-checked "sanitizer set-up" $(configure) -B build/san -DORDEAL_TESTS=ON -DORDEAL_SANITIZE=address,undefined
+	@touch $@
+
+# Nothing is built here: it says how each file would be compiled alone, as clang-tidy judges it.
+build/lint/build.ninja: CMakeLists.txt $(VENV)/stamp-build
+	@tools/run-checked "clang-tidy set-up" $(configure) -B build/lint -DORDEAL_UNITY=OFF
 	@touch $@
 
 # Checks. The longest come first, as the last one to start decides when all are done.
@@ -103,8 +112,8 @@ check-core: sanitized
 check-bindings: sanitized
 	@tools/run-checked "sanitized bindings" tools/test-bindings build/san $(VENV)
 
-build/tidy/%.ok: %.cpp $(cpp_headers) .clang-tidy build/san/build.ninja
-	@tools/run-checked "tidy $(notdir $<)" clang-tidy -p build/san --quiet --warnings-as-errors='*' $<
+build/tidy/%.ok: %.cpp $(cpp_headers) .clang-tidy build/lint/build.ninja
+	@tools/run-checked "tidy $(notdir $<)" clang-tidy -p build/lint --quiet --warnings-as-errors='*' $<
 	@mkdir -p $(@D) && touch $@
 
 check-types:
@@ -123,7 +132,7 @@ check-clang-format:
 	@tools/run-checked "clang-format" clang-format --dry-run -Werror $(cpp_files)
 
 test-python: build
-	@python -m pytest --quiet -n $(JOBS)
+	@python -m pytest --quiet -n $(JOBS) $(TESTS)
 
 # The oldest version of Hypothesis that is supported, and one between it and the newest, which all other tests run with.
 hypothesis_versions := 6.140.3 6.160.0

@@ -18,9 +18,6 @@
 namespace ordeal::bindings {
 namespace {
 
-// One small int a step instead of an object: kind in the low three bits, target above.
-std::uint32_t packed(NextStep step) noexcept { return (step.target << 3U) | static_cast<std::uint32_t>(step.kind); }
-
 SwarmLaw parse_law(const std::string& name) {
   static const std::map<std::string, SwarmLaw, std::less<>> kLaws{{"off", SwarmLaw::kOff},
                                                                   {"coins", SwarmLaw::kCoins},
@@ -150,7 +147,7 @@ void bind_session(py::module_& m) {
            py::arg("value_reuse_prob") = 0.1, py::arg("features_off") = std::vector<std::string>{})
       .def("begin_run", &Session::begin_run)
       .def("restored", &Session::restored)
-      .def("next", [](Session& self) { return packed(self.next()); })
+      .def("next", [](Session& self) { return self.next().packed(); })
       .def("reject", &Session::reject)
       .def(
           "done",
@@ -196,7 +193,7 @@ void bind_session(py::module_& m) {
 
   py::class_<Replay>(m, "Replay")
       .def(py::init<Tape>(), py::arg("tape"))
-      .def("next", [](Replay& self) { return packed(self.next()); })
+      .def("next", [](Replay& self) { return self.next().packed(); })
       .def("reject", &Replay::reject)
       .def_property_readonly("source", &Replay::source, py::return_value_policy::reference_internal)
       .def_property_readonly("tape", &Replay::realized, py::return_value_policy::copy)

@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "bindings/c_api.h"
 #include "bindings/guarded.h"
 #include "core/check.h"
 
@@ -242,11 +243,6 @@ void ordeal_cases_dealloc(PyObject* self) noexcept {
 
 }  // extern "C"
 
-PyCFunction fast(PyObject* (*function)(PyObject*, PyObject* const*, Py_ssize_t) noexcept) {
-  // CPython's own way to store a fast function: the flags say what it really is.
-  return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(function));
-}
-
 // CPython reads the definitions as long as the types live, which is as long as the process.
 std::array<PyMethodDef, 8>& choices_methods() {
   static std::array<PyMethodDef, 8> methods{{
@@ -260,11 +256,6 @@ std::array<PyMethodDef, 8>& choices_methods() {
       {nullptr, nullptr, 0, nullptr},
   }};
   return methods;
-}
-
-template <typename Function>
-PyType_Slot slot(int id, Function* function) {
-  return {id, reinterpret_cast<void*>(function)};
 }
 
 py::object make_choices_type() {

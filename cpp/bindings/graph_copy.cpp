@@ -5,24 +5,13 @@
 #include <utility>
 #include <vector>
 
+#include "bindings/c_api.h"
+
 namespace ordeal::bindings {
 namespace {
 
 // Room for so many objects is made at once.
 constexpr std::size_t kGraphSize = 32;
-
-py::object stolen(PyObject* made) {
-  if (made == nullptr) {
-    throw py::error_already_set();
-  }
-  return py::reinterpret_steal<py::object>(made);
-}
-
-void check(int status) {
-  if (status < 0) {
-    throw py::error_already_set();
-  }
-}
 
 py::object borrowed(PyObject* object) { return py::reinterpret_borrow<py::object>(object); }
 
@@ -49,7 +38,7 @@ bool is_container(const PyTypeObject* type) noexcept {
 // What the type or the nearest of its bases has under `name`; null when none has.
 py::object find_in_bases(PyTypeObject* type, const char* name) {
   for (const py::handle base : borrowed(type->tp_mro)) {
-    const py::object members = stolen(PyType_GetDict(reinterpret_cast<PyTypeObject*>(base.ptr())));
+    const py::object members = owned(PyType_GetDict(reinterpret_cast<PyTypeObject*>(base.ptr())));
     if (PyObject* const found = PyDict_GetItemString(members.ptr(), name); found != nullptr) {
       return borrowed(found);
     }
@@ -83,7 +72,7 @@ void check_size(Py_ssize_t before, PyObject* dictionary) {
 }
 
 bool has_slots(PyTypeObject* type) {
-  const py::object members = stolen(PyType_GetDict(type));
+  const py::object members = owned(PyType_GetDict(type));
   return PyDict_GetItemString(members.ptr(), "__slots__") != nullptr;
 }
 
@@ -95,7 +84,7 @@ std::vector<Py_ssize_t> slots_of(PyTypeObject* type) {
     if (each == &PyBaseObject_Type || !has_slots(each)) {
       continue;
     }
-    for (const auto& [name, member] : stolen(PyType_GetDict(each)).cast<py::dict>()) {
+    for (const auto& [name, member] : owned(PyType_GetDict(each)).cast<py::dict>()) {
       if (Py_TYPE(member.ptr()) == &PyMemberDescr_Type) {
         const PyMemberDef* const definition = reinterpret_cast<PyMemberDescrObject*>(member.ptr())->d_member;
         if (definition->type == Py_T_OBJECT_EX) {
@@ -281,13 +270,13 @@ py::object GraphCopy::copy_container(PyObject* original) {
     return copy_tuple(original);
   }
   if (type == &PyByteArray_Type) {
-    py::object copied = stolen(PyByteArray_FromObject(original));
+    py::object copied = owned(PyByteArray_FromObject(original));
     remember(original, copied);
     return copied;
   }
   if (type == &PyMethod_Type) {
     const py::object self = copy(PyMethod_GET_SELF(original));
-    py::object copied = stolen(PyMethod_New(PyMethod_GET_FUNCTION(original), self.ptr()));
+    py::object copied = owned(PyMethod_New(PyMethod_GET_FUNCTION(original), self.ptr()));
     remember(original, copied);
     return copied;
   }
@@ -300,7 +289,7 @@ py::object GraphCopy::copy_list(PyObject* original) {
   while (values < size && is_value(PyList_GET_ITEM(original, values))) {
     ++values;
   }
-  py::object copied = stolen(PyList_GetSlice(original, 0, values));
+  py::object copied = owned(PyList_GetSlice(original, 0, values));
   remember(original, copied);
   // The size is asked for each time: a hook of the program may change the list.
   for (Py_ssize_t i = values; i < PyList_GET_SIZE(original); ++i) {
@@ -325,7 +314,7 @@ py::object GraphCopy::copy_tuple(PyObject* original) {
   if (PyObject* const copied = known(original); copied != nullptr) {
     return borrowed(copied);
   }
-  py::object copied = stolen(PyTuple_New(size));
+  py::object copied = owned(PyTuple_New(size));
   for (Py_ssize_t i = 0; i < size; ++i) {
     PyTuple_SET_ITEM(copied.ptr(), i, items[static_cast<std::size_t>(i)].release().ptr());
   }
@@ -334,7 +323,7 @@ py::object GraphCopy::copy_tuple(PyObject* original) {
 }
 
 py::object GraphCopy::copy_dict(PyObject* original) {
-  py::object copied = stolen(PyDict_New());
+  py::object copied = owned(PyDict_New());
   remember(original, copied);
   copy_items(original, copied.ptr());
   return copied;
@@ -364,14 +353,14 @@ py::object GraphCopy::copy_set(PyObject* original) {
   }
   if (all_values) {
     // Has the order of the original.
-    py::object copied = stolen(frozen ? PyFrozenSet_New(original) : PySet_New(original));
+    py::object copied = owned(frozen ? PyFrozenSet_New(original) : PySet_New(original));
     remember(original, copied);
     return copied;
   }
   for (Py_ssize_t i = 0; i < PyList_GET_SIZE(items.ptr()); ++i) {
     check(PyList_SetItem(items.ptr(), i, copy(PyList_GET_ITEM(items.ptr(), i)).release().ptr()));
   }
-  py::object copied = stolen(frozen ? PyFrozenSet_New(items.ptr()) : PySet_New(items.ptr()));
+  py::object copied = owned(frozen ? PyFrozenSet_New(items.ptr()) : PySet_New(items.ptr()));
   remember(original, copied);
   return copied;
 }
@@ -379,17 +368,17 @@ py::object GraphCopy::copy_set(PyObject* original) {
 py::object GraphCopy::copy_instance(PyObject* original, const Shape& shape) {
   py::object attributes;
   if (shape.has_attributes) {
-    attributes = stolen(PyObject_GenericGetDict(original, nullptr));
+    attributes = owned(PyObject_GenericGetDict(original, nullptr));
     if (PyDict_GetItemString(attributes.ptr(), "__deepcopy__") != nullptr) {
       return copy_by_function(original, py::getattr(original, "__deepcopy__"), py::make_tuple(memo_));
     }
   }
   PyTypeObject* const type = Py_TYPE(original);
-  py::object copied = stolen(shape.base == &PyBaseObject_Type ? type->tp_alloc(type, 0)
-                                                              : shape.base->tp_new(type, py::tuple().ptr(), nullptr));
+  py::object copied = owned(shape.base == &PyBaseObject_Type ? type->tp_alloc(type, 0)
+                                                             : shape.base->tp_new(type, py::tuple().ptr(), nullptr));
   remember(original, copied);
   if (attributes && PyDict_GET_SIZE(attributes.ptr()) > 0) {
-    const py::object made = stolen(PyObject_GenericGetDict(copied.ptr(), nullptr));
+    const py::object made = owned(PyObject_GenericGetDict(copied.ptr(), nullptr));
     copy_items(attributes.ptr(), made.ptr());
   }
   for (const Py_ssize_t slot : shape.slots) {
@@ -435,7 +424,7 @@ py::object GraphCopy::copy_ordered_dict(PyObject* original) {
   if (PyDict_GET_SIZE(py::getattr(original, "__dict__").ptr()) > 0) {
     return copy_reduced(original, Shape{});
   }
-  py::object copied = stolen(PyODict_New());
+  py::object copied = owned(PyODict_New());
   remember(original, copied);
   // In its order, which is not that of its dictionary.
   for (const py::handle item : py::getattr(original, "items")()) {
@@ -531,7 +520,7 @@ void GraphCopy::remember(PyObject* original, const py::object& copied) {
 void GraphCopy::tell_memo() {
   for (; told_ < pairs_.size(); ++told_) {
     const auto& [original, copied] = pairs_[told_];
-    const py::object id = stolen(PyLong_FromVoidPtr(original.ptr()));
+    const py::object id = owned(PyLong_FromVoidPtr(original.ptr()));
     check(PyDict_SetItem(memo_.ptr(), id.ptr(), copied.ptr()));
   }
   memo_size_ = PyDict_GET_SIZE(memo_.ptr());

@@ -5,6 +5,7 @@
 #include <exception>
 #include <utility>
 
+#include "bindings/c_api.h"
 #include "bindings/code_hash.h"
 #include "core/check.h"
 #include "core/edge.h"
@@ -64,8 +65,7 @@ PyObject* ordeal_on_branch(PyObject* self, PyObject* const* arguments, Py_ssize_
 using Callback = PyObject* (*)(PyObject*, PyObject* const*, Py_ssize_t) noexcept;
 
 PyMethodDef method(const char* name, Callback callback) noexcept {
-  // CPython's own way to store a fast function: METH_FASTCALL says what it really is.
-  return {name, reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(callback)), METH_FASTCALL, nullptr};
+  return {name, fast(callback), METH_FASTCALL, nullptr};
 }
 
 // CPython keeps pointers to these.

@@ -3,13 +3,11 @@
 #include <array>
 #include <cstddef>
 
+#include "bindings/plan_choices.h"
 #include "bindings/plan_draw.h"
 
 namespace ordeal::bindings {
 namespace {
-
-// As often as Hypothesis tries.
-constexpr int kTries = 3;
 
 py::object& unsatisfied() {
   static auto* const kException = new py::object();  // outlives the interpreter's end
@@ -28,7 +26,7 @@ class Map final : public PlanNode {
         result = PyObject_CallOneArg(function_.ptr(), value);
         Py_DECREF(value);
       }
-      if (result != nullptr || i == kTries || PyErr_ExceptionMatches(unsatisfied().ptr()) == 0) {
+      if (result != nullptr || i == kFilterTries || PyErr_ExceptionMatches(unsatisfied().ptr()) == 0) {
         return result;
       }
       PyErr_Clear();
@@ -46,7 +44,7 @@ class Filter final : public PlanNode {
       : filtered_(std::move(filtered)), conditions_(std::move(conditions)) {}
 
   PyObject* draw(PlanRun& run) const override {
-    for (int i = 0; i < kTries; ++i) {
+    for (int i = 0; i < kFilterTries; ++i) {
       auto value = py::reinterpret_steal<py::object>(filtered_->draw(run));
       if (!value) {
         return nullptr;

@@ -7,8 +7,6 @@
 namespace ordeal::bindings {
 namespace {
 
-using Outcome = Transformations::Outcome;
-
 constexpr const char* kUnsatisfied = "Aborted test because unable to satisfy a filter";
 
 // A tuple or a range: what Hypothesis makes of the elements it samples from.

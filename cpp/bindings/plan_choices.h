@@ -12,11 +12,12 @@
 
 namespace ordeal::bindings {
 
+// What became of a choice: a value, one that no filter wants, or an exception.
+enum class Outcome : std::uint8_t { kValue, kNotSatisfied, kError };
+
 // Maps and filters that a strategy applies to what it chose, in their order. Guarded by the GIL.
 class Transformations {
  public:
-  enum class Outcome : std::uint8_t { kValue, kNotSatisfied, kError };
-
   struct Step {
     bool is_filter;
     py::object function;
@@ -41,19 +42,20 @@ bool force_index(PlanRun& run, std::int64_t index);
 struct ChosenElement {
   std::int64_t index;
   PyObject* value;  // owned; null where the outcome is no value
-  Transformations::Outcome outcome;
+  Outcome outcome;
 };
+
+// As often as Hypothesis tries before it gives up on a filter.
+inline constexpr std::int64_t kFilterTries = 3;
 
 // Hypothesis' way to choose an element that satisfies a filter: three tries, then any of those that do. `get(index)`
 // gives a ChosenElement.
 template <typename Get>
 ChosenElement draw_filtered(PlanRun& run, std::int64_t size, const Get& get) {
-  using Outcome = Transformations::Outcome;
-  constexpr std::int64_t kTries = 3;
   constexpr std::int64_t kFilterCallsMax = 10'000;
   const ChosenElement error{0, nullptr, Outcome::kError};
   std::set<std::int64_t> bad;
-  for (std::int64_t i = 0; i < kTries; ++i) {
+  for (std::int64_t i = 0; i < kFilterTries; ++i) {
     const auto index = draw_index(run, size);
     if (!index) {
       return error;
@@ -67,7 +69,7 @@ ChosenElement draw_filtered(PlanRun& run, std::int64_t size, const Get& get) {
     }
     bad.insert(*index);
   }
-  const std::int64_t good_max = std::min(size - static_cast<std::int64_t>(bad.size()), kFilterCallsMax - kTries);
+  const std::int64_t good_max = std::min(size - static_cast<std::int64_t>(bad.size()), kFilterCallsMax - kFilterTries);
   if (good_max == 0) {
     return {0, nullptr, Outcome::kNotSatisfied};
   }
@@ -76,7 +78,7 @@ ChosenElement draw_filtered(PlanRun& run, std::int64_t size, const Get& get) {
     return error;
   }
   std::vector<std::pair<std::int64_t, py::object>> allowed;
-  for (std::int64_t i = 0; i < std::min(size, kFilterCallsMax - kTries); ++i) {
+  for (std::int64_t i = 0; i < std::min(size, kFilterCallsMax - kFilterTries); ++i) {
     if (bad.contains(i)) {
       continue;
     }

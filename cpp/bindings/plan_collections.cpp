@@ -7,7 +7,7 @@
 namespace ordeal::bindings {
 namespace {
 
-constexpr const char* kUnsatisfied = "Aborted test because unable to satisfy the elements of a unique collection";
+constexpr const char* kNoMoreElements = "Aborted test because unable to satisfy the elements of a unique collection";
 
 // One collection being drawn. Where a function returns nothing or false, an exception is set.
 class Growth {
@@ -44,7 +44,7 @@ class Growth {
     --count_;
     if (++rejections_ > std::max(kRejectionsMin, 2 * count_)) {
       if (count_ < sizes_.low) {
-        run_.reject(kUnsatisfied);
+        run_.reject(kNoMoreElements);
         return false;
       }
       ends_ = true;
@@ -56,7 +56,7 @@ class Growth {
   bool end() {
     ends_ = true;
     if (count_ < sizes_.low) {
-      run_.reject(kUnsatisfied);
+      run_.reject(kNoMoreElements);
       return false;
     }
     return sizes_.low == sizes_.high || (run_.may_choose() && run_.count(kBooleanSize));
@@ -248,9 +248,8 @@ class UniqueList final : public PlanNode {
  private:
   // Null and `found`: an exception is set. Null and not `found`: three tries found none.
   PyObject* draw_new(PlanRun& run, SeenKeys& seen, bool& found) const {
-    constexpr int kTries = 3;
     found = true;
-    for (int i = 0; i < kTries; ++i) {
+    for (int i = 0; i < kFilterTries; ++i) {
       PyObject* const value = element_->draw(run);
       if (value == nullptr) {
         return nullptr;
@@ -296,7 +295,6 @@ class UniqueSample final : public PlanNode {
         forces_end_(forces_end) {}
 
   PyObject* draw(PlanRun& run) const override {
-    using Outcome = Transformations::Outcome;
     Growth growth(run, sizes_);
     SeenKeys seen(uniqueness_.keys);
     py::object list = new_list();

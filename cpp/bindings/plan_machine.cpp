@@ -76,7 +76,6 @@ class BundleValue final : public PlanNode {
         draws_references_(draws_references) {}
 
   PyObject* draw(PlanRun& run) const override {
-    using Outcome = Transformations::Outcome;
     const auto references = py::reinterpret_steal<py::object>(references_of(run, name_.ptr()));
     const Py_ssize_t size = references ? PyList_GET_SIZE(references.ptr()) : 0;
     if (size == 0) {

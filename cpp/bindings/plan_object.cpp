@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <new>
 
+#include "bindings/c_api.h"
 #include "bindings/guarded.h"
 #include "bindings/plan.h"
 #include "bindings/plan_names.h"
@@ -166,16 +167,6 @@ PyObject* ordeal_plan_run_adopt_data(PyObject* self, PyObject* data) noexcept {
 }
 
 }  // extern "C"
-
-template <typename Function>
-PyType_Slot slot(int id, Function* function) {
-  return {id, reinterpret_cast<void*>(function)};
-}
-
-PyCFunction fast(PyObject* (*function)(PyObject*, PyObject* const*, Py_ssize_t) noexcept) {
-  // CPython's own way to store a fast function: the flags say what it really is.
-  return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(function));
-}
 
 // CPython reads the tables as long as the types live, which is as long as the process.
 py::object make_plan_type() {

@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "bindings/c_api.h"
 #include "core/tape.h"
 
 namespace ordeal::bindings {
@@ -39,16 +40,6 @@ bool holds_references(PyObject* list, PyObject* reference_type) {
 }
 
 }  // namespace
-
-PyObject* interned(const char* name) {
-  PyObject* const made = PyUnicode_InternFromString(name);
-  if (made == nullptr) {
-    throw py::error_already_set();
-  }
-  return made;
-}
-
-py::object attribute(PyObject* object, PyObject* name) { return owned(PyObject_GetAttr(object, name)); }
 
 BundleStore BundleStore::of(PyObject* machine) {
   static PyObject* const kBundles = interned("bundles");

@@ -10,26 +10,6 @@
 
 namespace ordeal::bindings {
 
-// Interned once; they live as long as the process.
-PyObject* interned(const char* name);
-
-// The value of `object.name`; what Python raises is thrown.
-py::object attribute(PyObject* object, PyObject* name);
-
-// What Python raises is thrown, and else the object is owned.
-inline py::object owned(PyObject* object) {
-  if (object == nullptr) [[unlikely]] {
-    throw py::error_already_set();
-  }
-  return py::reinterpret_steal<py::object>(object);
-}
-
-inline void check(int result) {
-  if (result < 0) [[unlikely]] {
-    throw py::error_already_set();
-  }
-}
-
 // What a machine keeps of its bundles, looked up once for a run: nobody puts others in their place, rules change them.
 struct BundleStore {
   static BundleStore of(PyObject* machine);

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "bindings/c_api.h"
 #include "core/check.h"
 
 namespace ordeal::bindings {
@@ -40,10 +41,6 @@ double monotonic_seconds() {
   timespec now{};
   clock_gettime(CLOCK_MONOTONIC, &now);
   return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
-}
-
-std::uint32_t packed(const NextStep& step) noexcept {
-  return (step.target << 3U) | static_cast<std::uint32_t>(step.kind);
 }
 
 template <typename... Arguments>
@@ -383,7 +380,7 @@ void StepLoop::learn(const NextStep& step) {
   const Py_ssize_t observed = observations();
   const bool has_observed = std::exchange(observed_, observed) != observed;
   if (learns_in_python_ || has_observed || PyDict_GET_SIZE(nearer_.ptr()) > 0) {
-    tell(run_->learner, "step_done", run_->context, packed(step), hash);
+    tell(run_->learner, "step_done", run_->context, step.packed(), hash);
     return;
   }
   const StepNews news = session_->done(hash, 0);

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "core/check.h"
+#include "core/wide_distribution.h"
 
 namespace ordeal {
 namespace {
@@ -26,7 +27,6 @@ struct IntegerRange {
   [[nodiscard]] bool contains(Wide value) const noexcept { return low <= value && value <= high; }
 };
 
-constexpr Wide kNear = 256;
 // An open side is this far from the value that draws are simplest at, but for the tails.
 constexpr Wide kOpenSmall = 0xFFFF'FFFF;
 constexpr Wide kOpenLarge = (Wide{1} << 65U) + 1;  // 2^64 and 2^65 with their neighbours are landmarks

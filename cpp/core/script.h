@@ -19,6 +19,11 @@ enum class NextKind : std::uint8_t {
 struct NextStep {
   NextKind kind = NextKind::kEnd;
   std::uint32_t target = 0;
+
+  // One small int a step where an object costs too much: the kind in the low three bits, the target above.
+  [[nodiscard]] constexpr std::uint32_t packed() const noexcept {
+    return (target << 3U) | static_cast<std::uint32_t>(kind);
+  }
 };
 
 constexpr NextKind next_kind(StepKind kind) noexcept { return static_cast<NextKind>(kind); }

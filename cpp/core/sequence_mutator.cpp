@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::size_t kPartStepsMax = 8;     // of a part that is repeated
 constexpr std::size_t kPartsLeftOutMax = 4;  // steps that one edit takes out
-constexpr std::uint64_t kEditsMax = 4;
+constexpr std::uint64_t kPartEditsMax = 4;
 // How often a step of a joined or repeated part is changed.
 constexpr double kChange = 0.1;
 
@@ -143,7 +143,7 @@ MutatedSequence edit(Rng& rng, const Tape& tape) {
   for (const TapeStep& step : tape.steps().first(std::min(tape.size(), kEditedStepsMax))) {
     parts.push_back({&tape, step});
   }
-  for (std::uint64_t edits = length(rng, kEditsMax); edits > 0 && !parts.empty(); --edits) {
+  for (std::uint64_t edits = length(rng, kPartEditsMax); edits > 0 && !parts.empty(); --edits) {
     edit_once(rng, parts);
   }
   return joined(parts);

@@ -12,8 +12,6 @@ namespace {
 
 using WideUnsigned = unsigned __int128;
 
-constexpr Wide kNear = 256;
-
 std::uint64_t bit_length(WideUnsigned value) noexcept {
   const auto high = static_cast<std::uint64_t>(value >> 64U);
   return static_cast<std::uint64_t>(high != 0 ? 64 + std::bit_width(high)

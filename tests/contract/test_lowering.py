@@ -214,7 +214,9 @@ def explored(machine: type[LoggedMachine]) -> list[Trace]:
     return traces
 
 
-@pytest.mark.parametrize("base", [Market, FaultyMarket, SwarmMarket])
+@pytest.mark.parametrize(
+    "base", [Market, *(pytest.param(base, marks=pytest.mark.slow) for base in (FaultyMarket, SwarmMarket))]
+)
 def test_37_every_run_replays_in_hypothesis_with_the_same_history(base: type[Market]) -> None:
     class Machine(base):  # type: ignore[valid-type, misc]
         """One whose histories are its own."""
@@ -232,6 +234,7 @@ def test_37_every_run_replays_in_hypothesis_with_the_same_history(base: type[Mar
         assert Machine.histories[-1] == native
 
 
+@pytest.mark.slow
 def test_37_the_runs_use_everything_that_must_lower() -> None:
     class Machine(FaultyMarket):
         """One whose histories are its own."""
@@ -304,6 +307,7 @@ def test_37_what_machines_made_by_chance_did_happens_in_hypothesis_alike(part: i
     assert audit.failures >= AUDITED / 4
 
 
+@pytest.mark.slow
 def test_37_a_run_without_a_step_is_none_of_hypothesis() -> None:
     class Machine(Market):
         """One whose histories are its own."""

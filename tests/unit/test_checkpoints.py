@@ -127,7 +127,7 @@ def facts(result: ExplorationResult) -> dict[str, Any]:
 
 
 @forks
-@pytest.mark.parametrize("swarm", [False, True])
+@pytest.mark.parametrize("swarm", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_each_kind_explores_the_same(depot: str, swarm: bool) -> None:
     results = {
         kind: explore(Depot, kind, target_modules=[depot], coverage="counts", rule_swarm=swarm) for kind in KINDS
@@ -141,6 +141,7 @@ def test_each_kind_explores_the_same(depot: str, swarm: bool) -> None:
 
 
 @forks
+@pytest.mark.slow
 def test_each_kind_explores_the_same_without_targets() -> None:
     sys.modules["depot"] = type(sys)("depot")
     sys.modules["depot"].sort = lambda parcel, lamp: parcel | {"shelf": "low"}  # type: ignore[attr-defined]
