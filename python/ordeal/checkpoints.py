@@ -160,7 +160,8 @@ class Checkpoints:
         why = self._definition_refuses()
         if not why:
             try:
-                self._held[checkpoint] = hold(run, self._around, self._held.values())
+                with self._around.driver.watchdog.disarmed():
+                    self._held[checkpoint] = hold(run, self._around, self._held.values())
             except OSError as error:
                 why = str(error)
         if why:

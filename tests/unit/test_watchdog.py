@@ -54,6 +54,19 @@ def test_steps_below_the_limit_go_on_however_many() -> None:
             spin(0.02)
 
 
+def test_what_is_done_between_the_parts_of_a_step_takes_its_time() -> None:
+    watchdog = Watchdog(0.2, TooLongError)
+    with watchdog.watching():
+        watchdog.step += 1
+        watchdog.armed = True
+        spin(0.15)
+        with watchdog.disarmed():
+            spin(0.4)
+        spin(0.15)
+        with pytest.raises(TooLongError):
+            spin(10)
+
+
 def test_steps_that_are_counted_elsewhere_go_on_as_well() -> None:
     watchdog = Watchdog(0.2, TooLongError)
     taken = [0]
