@@ -10,6 +10,7 @@
 
 #include "core/check.h"
 #include "core/wide_distribution.h"
+#include "core/wide_integer.h"
 
 namespace ordeal {
 namespace {
@@ -18,7 +19,6 @@ namespace {
 
 // Wide enough for any sum of two bounds and for all tails but their sign, which is kept apart.
 using Wide = __int128;
-using WideUnsigned = unsigned __int128;
 
 struct IntegerRange {
   Wide low;
@@ -113,37 +113,13 @@ Wide landmark_integer(Rng& rng, const IntegerRange& range, Wide toward) noexcept
   return range.contains(value) ? value : away_integer(rng, range, toward);
 }
 
-// Two's complement, little endian, as short as its sign allows but at least nine bytes.
-std::string two_complement(bool negative, WideUnsigned magnitude) {
-  WideUnsigned word = negative ? ~(magnitude - 1) : magnitude;
-  const char sign = negative ? '\xff' : '\0';
-  std::string bytes;
-  for (int i = 0; i < 16; ++i) {
-    bytes.push_back(static_cast<char>(word & 0xFFU));
-    word >>= 8U;
-  }
-  bytes.push_back(sign);
-  const auto redundant = [&] { return bytes.back() == sign && ((bytes[bytes.size() - 2] ^ sign) & 0x80) == 0; };
-  while (bytes.size() > 9 && redundant()) {
-    bytes.pop_back();
-  }
-  return bytes;
-}
-
-Choice to_choice(Wide value) {
-  if (value >= INT64_MIN && value <= INT64_MAX) {
-    return Choice::integer(static_cast<std::int64_t>(value));
-  }
-  return Choice::big_integer(two_complement(value < 0, static_cast<WideUnsigned>(value < 0 ? -value : value)));
-}
-
 // Of 65 to 128 bits, each length equally likely: outside int64 on either side.
 Choice tail_integer(Rng& rng, bool negative) {
   const std::uint64_t bits = 65 + rng.below(64);
   const WideUnsigned high = rng.next();
   const WideUnsigned random = (high << 64U) | rng.next();
   const WideUnsigned magnitude = (random | (WideUnsigned{1} << 127U)) >> (128 - bits);
-  return Choice::big_integer(two_complement(negative, magnitude));
+  return big_integer_choice(negative, magnitude);
 }
 
 constexpr std::uint64_t kSignBit = std::uint64_t{1} << 63U;
@@ -474,20 +450,20 @@ Choice draw_unbounded_integer(Rng& rng, std::optional<std::int64_t> low, std::op
   };
   const std::uint64_t percent = rng.below(100);
   if (percent < 40) {
-    return to_choice(near_integer(rng, range(kNear), simplest));
+    return integer_choice(near_integer(rng, range(kNear), simplest));
   }
   if (percent < 66) {
-    return to_choice(away_integer(rng, range(kOpenSmall), simplest));
+    return integer_choice(away_integer(rng, range(kOpenSmall), simplest));
   }
   if (percent < 76) {
-    return to_choice(away_integer(rng, range(kOpenLarge), simplest));
+    return integer_choice(away_integer(rng, range(kOpenLarge), simplest));
   }
   if (percent < 90) {
-    return to_choice(landmark_integer(rng, range(kOpenLarge), simplest));
+    return integer_choice(landmark_integer(rng, range(kOpenLarge), simplest));
   }
   if (percent < 94) {
     const Wide inward = rng.below(4) == 0 ? 1 : 0;
-    return to_choice(low ? *low + inward : (high ? *high - inward : simplest));
+    return integer_choice(low ? *low + inward : (high ? *high - inward : simplest));
   }
   return tail_integer(rng, !low && (high || rng.below(2) == 0));
 }

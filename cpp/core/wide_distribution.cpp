@@ -10,8 +10,6 @@
 namespace ordeal {
 namespace {
 
-using WideUnsigned = unsigned __int128;
-
 std::uint64_t bit_length(WideUnsigned value) noexcept {
   const auto high = static_cast<std::uint64_t>(value >> 64U);
   return static_cast<std::uint64_t>(high != 0 ? 64 + std::bit_width(high)

@@ -28,7 +28,7 @@ std::optional<Wide> wide_of(const Choice& choice) noexcept {
     return std::nullopt;
   }
   const bool negative = (static_cast<unsigned char>(bytes.back()) & 0x80U) != 0;
-  auto word = negative ? ~static_cast<unsigned __int128>(0) : 0;
+  auto word = negative ? ~static_cast<WideUnsigned>(0) : 0;
   for (std::size_t i = bytes.size(); i-- > 0;) {
     word = (word << 8U) | static_cast<unsigned char>(bytes[i]);
   }
@@ -39,13 +39,19 @@ Choice integer_choice(Wide value) {
   if (value >= INT64_MIN && value <= INT64_MAX) {
     return Choice::integer(static_cast<std::int64_t>(value));
   }
-  const char sign = value < 0 ? '\xff' : '\0';
-  auto word = static_cast<unsigned __int128>(value);
+  const auto bits = static_cast<WideUnsigned>(value);
+  return big_integer_choice(value < 0, value < 0 ? 0 - bits : bits);
+}
+
+Choice big_integer_choice(bool is_negative, WideUnsigned magnitude) {
+  const char sign = is_negative ? '\xff' : '\0';
+  WideUnsigned word = is_negative ? 0 - magnitude : magnitude;
   std::string bytes;
   for (std::size_t i = 0; i < kBytesMax; ++i) {
     bytes.push_back(static_cast<char>(word & 0xFFU));
     word >>= 8U;
   }
+  bytes.push_back(sign);
   const auto redundant = [&] { return bytes.back() == sign && ((bytes[bytes.size() - 2] ^ sign) & 0x80) == 0; };
   while (bytes.size() > kBytesMin && redundant()) {
     bytes.pop_back();

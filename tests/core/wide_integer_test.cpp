@@ -27,6 +27,10 @@ TEST(WideInteger, IsWrittenAsShortAsItsSignAllows) {
   EXPECT_EQ(integer_choice(kOne << 63U).blob(), std::string("\0\0\0\0\0\0\0\x80\0", 9));
   EXPECT_EQ(integer_choice(-(kOne << 63U) - 1).blob(), std::string("\xff\xff\xff\xff\xff\xff\xff\x7f\xff", 9));
   EXPECT_EQ(integer_choice(kOne << 80U).blob().size(), 11U);
+  EXPECT_EQ(integer_choice(kOne << 126U).blob().size(), 16U);
+  // The sign has no room where all 128 bits are the magnitude's.
+  EXPECT_EQ(big_integer_choice(false, ~WideUnsigned{0}).blob(), std::string(16, '\xff') + '\0');
+  EXPECT_EQ(big_integer_choice(true, ~WideUnsigned{0}).blob(), '\1' + std::string(15, '\0') + '\xff');
 }
 
 TEST(WideInteger, HasAsManyBitsAsItsMagnitude) {
