@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "bindings/c_api.h"
+#include "bindings/set_table.h"
 
 namespace ordeal::bindings {
 namespace {
@@ -344,23 +345,21 @@ void GraphCopy::copy_items(PyObject* from, PyObject* to) {
 }
 
 py::object GraphCopy::copy_set(PyObject* original) {
-  const bool frozen = Py_TYPE(original) == &PyFrozenSet_Type;
-  py::list items;
-  bool all_values = true;
-  for (const py::handle item : borrowed(original)) {
-    all_values = all_values && is_value(item.ptr());
-    items.append(item);
+  SetTable table(original);
+  bool same_places = true;
+  for (SetTable::Key& key : table.keys()) {
+    if (!is_value(key.object.ptr())) {
+      key.object = copy(key.object.ptr());
+      const Py_hash_t hash = PyObject_Hash(key.object.ptr());
+      check(hash == -1 ? -1 : 0);
+      same_places = same_places && hash == key.hash;
+    }
   }
-  if (all_values) {
-    // Has the order of the original.
-    py::object copied = owned(frozen ? PyFrozenSet_New(original) : PySet_New(original));
-    remember(original, copied);
-    return copied;
+  // A set whose elements lead back to it has been copied meanwhile.
+  if (PyObject* const copied = known(original); copied != nullptr) {
+    return borrowed(copied);
   }
-  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(items.ptr()); ++i) {
-    check(PyList_SetItem(items.ptr(), i, copy(PyList_GET_ITEM(items.ptr(), i)).release().ptr()));
-  }
-  py::object copied = owned(frozen ? PyFrozenSet_New(items.ptr()) : PySet_New(items.ptr()));
+  py::object copied = same_places ? table.make() : table.make_anew();
   remember(original, copied);
   return copied;
 }

@@ -301,6 +301,55 @@ def graphs(draw: st.DrawFn) -> Any:
     return nodes
 
 
+@dataclasses.dataclass(frozen=True)
+class Colliding:
+    """One of many with the same hash modulo eight, and equal to none but its like."""
+
+    number: int
+    parts: tuple[list[int], ...] = dataclasses.field(default=(), compare=False)
+
+    def __hash__(self) -> int:
+        return self.number * 8
+
+
+@st.composite
+def sets_with_a_past(draw: st.DrawFn) -> set[Any]:
+    """A set that elements were put into and taken out of, so that its order is its own."""
+    elements = st.integers(-3, 40) | st.integers(0, 40).map(lambda n: Colliding(n, ([n],))) | st.sampled_from("abc")
+    past: set[Any] = set()
+    for element, put in draw(st.lists(st.tuples(elements, st.booleans()), max_size=60)):
+        (past.add if put else past.discard)(element)
+    return past
+
+
+@settings(max_examples=300, deadline=None)
+@given(sets_with_a_past(), st.lists(st.none() | st.integers(-3, 200), max_size=20))
+def test_sets_keep_their_order_and_that_of_what_comes(original: set[Any], to_come: list[int | None]) -> None:
+    copied = deep_copy(original, {})
+    assert list(copied) == list(original)
+    frozen = frozenset(original)
+    assert list(deep_copy(frozen, {})) == list(frozen)
+    assert hash(deep_copy(frozen, {})) == hash(frozen)
+    assert all(a is not b for a, b in zip(original, copied, strict=True) if isinstance(a, Colliding))
+    for element in to_come:
+        if element is not None:
+            original.add(element)
+            copied.add(element)
+        elif original:
+            assert original.pop() == copied.pop()
+        assert list(copied) == list(original)
+
+
+def test_a_set_that_leads_back_to_itself_is_copied_once() -> None:
+    node = Plain()
+    parts: set[Any] = {node, 1}
+    node.first = parts
+    copied = deep_copy(parts, {})
+    (again,) = (each for each in copied if each != 1)
+    assert again is not node
+    assert again.first is copied
+
+
 @settings(max_examples=150, deadline=None)
 @given(graphs())
 def test_any_graph_keeps_its_shape(graph: Any) -> None:
