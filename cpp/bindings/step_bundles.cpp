@@ -30,13 +30,14 @@ py::object value_of(const BundleStore& store, PyObject* reference) {
                           : owned(PyObject_GetItem(store.values.ptr(), name.ptr()));
 }
 
+// An empty list does so too: where a bundle has one, Hypothesis gives the rule another list in its place.
 bool holds_references(PyObject* list, PyObject* reference_type) {
   for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list); ++i) {
     if (reinterpret_cast<PyObject*>(Py_TYPE(PyList_GET_ITEM(list, i))) != reference_type) {
       return false;
     }
   }
-  return PyList_GET_SIZE(list) > 0;
+  return true;
 }
 
 }  // namespace
@@ -154,7 +155,7 @@ py::object resolved(const BundleStore& store, py::object value, PyObject* refere
   if (reinterpret_cast<PyObject*>(type) == reference_type) {
     return value_of(store, value.ptr());
   }
-  if (type != &PyList_Type || !holds_references(value.ptr(), reference_type)) {
+  if (PyList_Check(value.ptr()) == 0 || !holds_references(value.ptr(), reference_type)) {
     return value;
   }
   const Py_ssize_t size = PyList_GET_SIZE(value.ptr());

@@ -6,7 +6,16 @@ from collections.abc import Callable
 
 import pytest
 from hypothesis import strategies as st
-from hypothesis.stateful import Bundle, MultipleResults, consumes, invariant, multiple, rule
+from hypothesis.stateful import (
+    Bundle,
+    MultipleResults,
+    RuleBasedStateMachine,
+    consumes,
+    initialize,
+    invariant,
+    multiple,
+    rule,
+)
 
 from .machines import LoggedMachine
 from .runners import Runner
@@ -340,6 +349,27 @@ def test_30_a_value_from_a_bundle_is_the_object_that_the_rule_returned(runner: R
 
     runner.run(Machine, runs=60, steps=12)
     assert any("mu" in history for history in Machine.histories)
+
+
+def test_30_an_empty_list_in_place_of_a_reference_is_one_of_its_own(runner: Runner) -> None:
+    """Hypothesis takes it for a list of references, and makes another of it."""
+    seen: set[tuple[bool, bool]] = set()
+
+    class Machine(RuleBasedStateMachine):
+        a: Bundle[list[str]] = Bundle("a")
+
+        @initialize(target=a)
+        def make(self) -> list[str]:
+            self.made: list[str] = []
+            return self.made
+
+        @rule(direct=a, drawn=st.one_of(a, a))
+        def use(self, direct: list[str], drawn: list[str]) -> None:
+            assert drawn == direct
+            seen.add((direct is self.made, drawn is self.made))
+
+    runner.run(Machine, runs=20, steps=5)
+    assert seen == {(True, False)}
 
 
 def test_33_two_arguments_that_consume_one_bundle_never_get_the_same_value(runner: Runner) -> None:

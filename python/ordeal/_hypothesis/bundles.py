@@ -24,11 +24,14 @@ ENGINE_ATTRIBUTES = frozenset(
 
 
 def resolve(values: dict[str, Any], machine: RuleBasedStateMachine) -> None:
-    """Put the values of bundles in the place of references to them."""
+    """Put the values of bundles in the place of references to them.
+
+    An empty list counts as one of references, as in Hypothesis: the rule gets a list of its own.
+    """
     for name, value in values.items():
         if type(value) is VarReference:
             values[name] = machine.names_to_values[value.name]
-        elif type(value) is list and value and all(type(item) is VarReference for item in value):
+        elif isinstance(value, list) and all(type(item) is VarReference for item in value):
             values[name] = [machine.names_to_values[item.name] for item in value]
 
 
