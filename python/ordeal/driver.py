@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol
@@ -15,6 +15,7 @@ from hypothesis.stateful import RuleBasedStateMachine
 from ordeal._hypothesis import (
     LENGTH_MAX,
     REJECTED,
+    Invariant,
     MachineDefinition,
     Rule,
     RunContext,
@@ -399,7 +400,10 @@ class Driver:
             fault.deactivate()
 
     def _check_invariants(self, machine: RuleBasedStateMachine) -> None:
-        for invariant in self._due_while_initializing if is_initializing(machine) else self.definition.invariants:
+        self._check(self._due_while_initializing if is_initializing(machine) else self.definition.invariants, machine)
+
+    def _check(self, invariants: Iterable[Invariant], machine: RuleBasedStateMachine) -> None:
+        for invariant in invariants:
             if invariant.preconditions and not holds(invariant.preconditions, machine):
                 continue
             self._current_rule = invariant.name

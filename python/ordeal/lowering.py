@@ -106,6 +106,7 @@ class LoweringDriver(Driver):
         observer: Observer | None,
         outcome: Outcome,
     ) -> None:
+        self._run_context = run
         self._chance = _WrittenChance(run)
         before = enter_run(self._chance, self.buggify_prob)
         try:
@@ -113,9 +114,16 @@ class LoweringDriver(Driver):
         finally:
             leave_run(before)
 
+    def _check_invariants(self, machine: RuleBasedStateMachine) -> None:
+        """Before what waits for all initialize rules comes the swarm's own, which the Explorer does not run."""
+        run = self._run_context
+        if run is not None and self._swarm_is_due and self._initializers_left == 1:
+            self._check(self._due_while_initializing, machine)
+            self._write_swarm(run)
+        super()._check_invariants(machine)
+
     def next_step(self, script: Script, run: RunContext) -> int:
         """The next step, after the choices that lead to it are written."""
-        self._run_context = run
         if self._swarm_is_due:
             self._write_swarm(run)
         code = script.next()

@@ -317,6 +317,28 @@ def test_37_a_run_without_a_step_is_none_of_hypothesis() -> None:
         lower(replace(trace, steps=[], failure=None), Machine)
 
 
+@pytest.mark.parametrize("early", [False, True])
+@pytest.mark.parametrize("law", [False, "sizes", "coins"])
+def test_37_a_failure_before_the_first_step_happens_in_hypothesis_alike(law: bool | str, early: bool) -> None:
+    class Machine(LoggedMachine, ChaosTest):
+        swarm = law
+        faults: ClassVar[list[Fault]] = [LambdaFault(name, nothing, nothing) for name in ("one", "two")]
+
+        @rule()
+        def step(self) -> None:
+            self.log("s")
+
+        @invariant(check_during_init=early)
+        def holds(self) -> None:
+            raise AUDIT_ERRORS[0]
+
+    (failure,) = Explorer(Machine).run(max_runs=3).failures
+    assert failure.trace is not None
+    replayed = replay_in_hypothesis(Machine, lower(failure.trace, Machine))
+    assert replayed.is_exact
+    assert type(replayed.error) is AUDIT_ERRORS[0]
+
+
 def test_37_the_audit_sees_what_differs(monkeypatch: pytest.MonkeyPatch) -> None:
     # A run that ends one choice too soon.
     monkeypatch.setattr(lowering_audit, "lower", lambda trace, machine: lower(trace, machine)[:-1])
