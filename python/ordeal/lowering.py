@@ -62,7 +62,7 @@ class LoweringDriver(Driver):
         super().__init__(definition, driver.factory, driver.faults, driver.rule_timeout)
         # As under Hypothesis: no point of buggify acts by itself there.
         self.buggify_prob = None
-        self._run_context: RunContext | None = None
+        self._run_context: RunContext  # of the run that is under way, or of the last one
         self._chance: _WrittenChance | None = None
         self._steps_begun = 0
         self._ended = False
@@ -93,9 +93,7 @@ class LoweringDriver(Driver):
             raise InvalidDefinition("the run has no step, and under Hypothesis each has one at least")
         if self._chance is not None and self._chance.contradicts:
             raise InvalidDefinition("outside of the steps, faults with a probability of 1 act under Hypothesis only")
-        # A constructor that fails comes before the first choice.
-        choices = self._run_context.choices if self._run_context is not None else ()
-        return Lowered(choices, self._steps_begun, outcome.error, self._timed_out_in)
+        return Lowered(self._run_context.choices, self._steps_begun, outcome.error, self._timed_out_in)
 
     def _run(
         self,
@@ -116,10 +114,9 @@ class LoweringDriver(Driver):
 
     def _check_invariants(self, machine: RuleBasedStateMachine) -> None:
         """Before what waits for all initialize rules comes the swarm's own, which the Explorer does not run."""
-        run = self._run_context
-        if run is not None and self._swarm_is_due and self._initializers_left == 1:
+        if self._swarm_is_due and self._initializers_left == 1:
             self._check(self._due_while_initializing, machine)
-            self._write_swarm(run)
+            self._write_swarm(self._run_context)
         super()._check_invariants(machine)
 
     def next_step(self, script: Script, run: RunContext) -> int:
