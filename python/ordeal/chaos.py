@@ -164,9 +164,12 @@ class ChaosTest(RuleBasedStateMachine):
 
     def run_coroutine(self, coroutine: Any) -> Any:
         """The result of ``coroutine``, run on the event loop of this machine."""
+        return self._own_loop().run(coroutine)
+
+    def _own_loop(self) -> RuleLoop:
         if self._rule_loop is None:
             self._rule_loop = RuleLoop()
-        return self._rule_loop.run(coroutine)
+        return self._rule_loop
 
     def teardown(self) -> None:
         """End the run: close the event loop and take back all faults. It happens also when an override forgets it.
@@ -257,6 +260,8 @@ def _timed(function: Callable[..., Any]) -> Callable[..., Any]:
             result = function(self, **arguments)
             return self.run_coroutine(result) if is_coroutine else result
 
+        if is_coroutine:
+            self._own_loop().open()
         return call_with_timeout(function.__name__, self.rule_timeout, call)
 
     setattr(timed_rule, _TIMED_MARKER, True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import signal
 import threading
 import time
@@ -14,6 +15,8 @@ from typing import Any
 _REPEAT_MIN_S = 1.0
 # setitimer() takes 0 for "never", so a timer of somebody else that is due gets this instead.
 _AT_ONCE_S = 1e-6
+# How long an alarm waits for a callback of the garbage collector, where an exception would only be printed.
+_GC_WAIT_S = 1e-3
 
 
 class RuleTimeoutError(Exception):
@@ -85,7 +88,11 @@ class _Alarm:
         self._start_s = time.monotonic()
         self._is_set = True
         signal.signal(signal.SIGALRM, self._ring)
-        signal.setitimer(signal.ITIMER_REAL, self._timeout_s, max(self._timeout_s, _REPEAT_MIN_S))
+        signal.setitimer(signal.ITIMER_REAL, self._timeout_s, self._repeat_s)
+
+    @property
+    def _repeat_s(self) -> float:
+        return max(self._timeout_s, _REPEAT_MIN_S)
 
     def _is_found_earlier(self) -> bool:
         """Whether an alarm that ends a call, not one that ticks, will ring before this one would."""
@@ -109,12 +116,20 @@ class _Alarm:
             left_s = remaining_s - (time.monotonic() - self._start_s)
             signal.setitimer(signal.ITIMER_REAL, max(left_s, _AT_ONCE_S), interval_s)
 
-    def _ring(self, _signum: int, _frame: FrameType | None) -> None:
+    def _ring(self, _signum: int, frame: FrameType | None) -> None:
         self.has_rung = True
+        if _is_collecting(frame):
+            signal.setitimer(signal.ITIMER_REAL, _GC_WAIT_S, self._repeat_s)
+            return
         raise self.error()
 
     def error(self) -> RuleTimeoutError:
         return timeout_error(self._rule_name, self._timeout_s)
+
+
+def _is_collecting(frame: FrameType | None) -> bool:
+    """Whether a callback of the garbage collector (Hypothesis has one) runs in ``frame``."""
+    return frame is not None and any(getattr(call, "__code__", None) is frame.f_code for call in gc.callbacks)
 
 
 class RuleLoop:
@@ -127,14 +142,21 @@ class RuleLoop:
     def __init__(self) -> None:
         self._runner: asyncio.Runner | None = None
 
+    def open(self) -> asyncio.Runner:
+        """What runs coroutines on the loop, made now if need be: before a limit of time that it has no part in."""
+        if self._runner is None:
+            runner = asyncio.Runner()
+            runner.get_loop()
+            self._runner = runner
+        return self._runner
+
     def run[Result](self, coroutine: Coroutine[Any, Any, Result]) -> Result:
         """The result of ``coroutine``. What it raises is raised here; after a timeout the loop is given up."""
-        if self._runner is None:
-            self._runner = asyncio.Runner()
         try:
-            return self._runner.run(coroutine)
+            return self.open().run(coroutine)
         except RuleTimeoutError:
             self.close()
+            coroutine.close()  # it may not have begun
             raise
 
     def close(self) -> None:

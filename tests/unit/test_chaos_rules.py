@@ -157,6 +157,24 @@ def test_a_failing_or_hanging_coroutine_rule_is_a_failure() -> None:
         run(Hanging, max_examples=2)
 
 
+def test_the_time_of_a_rule_does_not_count_the_making_of_its_event_loop(monkeypatch: pytest.MonkeyPatch) -> None:
+    make = asyncio.events.new_event_loop
+
+    def make_slowly() -> asyncio.AbstractEventLoop:
+        time.sleep(0.5)
+        return make()
+
+    class Quick(ChaosTest):
+        rule_timeout = 0.4
+
+        @rule()  # type: ignore[arg-type]
+        async def pay(self) -> None:
+            await asyncio.sleep(0)
+
+    monkeypatch.setattr(asyncio.events, "new_event_loop", make_slowly)
+    run(Quick, max_examples=1)
+
+
 def test_the_machine_comes_first_or_second_among_the_bases() -> None:
     class Machine(Forgetful, ChaosTest):
         faults = switches("a")
