@@ -12,9 +12,6 @@
 namespace ordeal::bindings {
 namespace {
 
-// Hypothesis gives up a draw that nests deeper; it does so itself when asked.
-constexpr int kDepthMax = 100;
-
 struct Known {
   py::object strategy;  // kept, so that no other strategy gets its address
   CompiledStrategy compiled;
@@ -120,7 +117,8 @@ PyTypeObject* plan_draw_type() {
 
 PyObject* draw_strategy(PlanRun& run, PyObject* strategy, int depth) {
   const CompiledStrategy* const compiled = known_strategies().find(strategy);
-  if (compiled == nullptr || compiled->node == nullptr || depth + compiled->height >= kDepthMax) {
+  if (compiled == nullptr || compiled->node == nullptr || depth + compiled->height >= kSpansMax) {
+    // Where it nests too deeply, Hypothesis says so.
     return run.draw_through_hypothesis(strategy, depth);
   }
   if (Py_EnterRecursiveCall(" while drawing from a strategy") != 0) {

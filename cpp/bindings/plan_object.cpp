@@ -244,6 +244,7 @@ void add_plan_objects(py::module_& m) {
       },
       py::arg("strategy"), py::arg("fallback"), py::arg("plain") = nullptr);
   m.attr("PLAN_LENGTH_MAX") = kPlanLengthMax;
+  m.attr("SPANS_OF_ARGUMENT") = kSpansOfArgument;
 }
 
 }  // namespace ordeal::bindings

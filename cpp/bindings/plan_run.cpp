@@ -24,7 +24,7 @@ void PlanRun::begin(ChoiceSource& source, PyObject* context, PyObject* keeps) no
   keeps_ = Py_XNewRef(keeps);
   context_ = Py_XNewRef(context);
   length_ = 0;
-  depth_ = 0;
+  depth_ = kSpansOfArgument;
   length_known_ = true;
   length_is_new_ = false;
   counts_ = true;
@@ -148,7 +148,7 @@ PyObject* PlanRun::draw_through_hypothesis(PyObject* strategy, int depth) noexce
   if (!give_length()) {
     return nullptr;
   }
-  if (depth == 0) {
+  if (depth == kSpansOfArgument) {
     PyObject* const value = PyObject_CallMethodOneArg(data, plan_names().draw, strategy);
     take_length();
     return value;

@@ -14,6 +14,12 @@ namespace ordeal::bindings {
 // A run ends as an overrun when its choices take more than this, as Hypothesis' BUFFER_SIZE has it.
 inline constexpr std::int64_t kPlanLengthMax = 8192;
 
+// Hypothesis gives up a draw that nests in so many spans.
+inline constexpr int kSpansMax = 100;
+// So many spans an argument lies in at most where Hypothesis' own loop draws it, and in its lowered run: those of the
+// step, the choice of the rule, and the rule with its arguments. What nests deeper is given up in the Explorer as well.
+inline constexpr int kSpansOfArgument = 6;
+
 // Guarded by the GIL. Functions that return false or null have set a Python exception.
 //
 // The length of the run is counted here until Hypothesis' data object is made. Then it lives there, where Python code
@@ -104,7 +110,7 @@ class PlanRun {
   PyObject* data_ = nullptr;
   PyObject* machine_ = nullptr;
   std::int64_t length_ = 0;
-  int depth_ = 0;
+  int depth_ = kSpansOfArgument;
   bool length_known_ = true;
   bool length_is_new_ = false;
   bool counts_ = true;

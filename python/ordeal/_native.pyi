@@ -101,6 +101,7 @@ class Plan:
     def compile(self) -> bool: ...
 
 PLAN_LENGTH_MAX: Final[int]
+SPANS_OF_ARGUMENT: Final[int]
 
 def new_plan(strategy: SearchStrategy[Any], fallback: Callable[[Any], Any], plain: PlanNode | None = None) -> Plan: ...
 def set_plan_hooks(

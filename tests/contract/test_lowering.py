@@ -339,6 +339,43 @@ def test_37_a_failure_before_the_first_step_happens_in_hypothesis_alike(law: boo
     assert type(replayed.error) is AUDIT_ERRORS[0]
 
 
+def nested(tuples: int) -> st.SearchStrategy[Any]:
+    strategy: st.SearchStrategy[Any] = st.booleans()
+    for _ in range(tuples):
+        strategy = st.tuples(strategy)
+    return strategy
+
+
+def test_37_what_nests_too_deeply_for_hypothesis_is_no_run() -> None:
+    @st.composite
+    def deep(draw: st.DrawFn) -> Any:
+        return draw(nested(draw(st.integers(84, 98))))
+
+    class Machine(LoggedMachine):
+        @initialize(value=deep())
+        def begin(self, value: Any) -> None:
+            self.log("b")
+
+        @initialize(value=deep())
+        def prepare(self, value: Any) -> None:
+            self.log("p")
+
+        @rule(value=st.integers(84, 98).flatmap(nested))
+        def step(self, value: Any) -> None:
+            self.log("s")
+
+        @rule(value=deep())
+        def leap(self, value: Any) -> None:
+            self.log("l")
+
+    replayed = 0
+    for seed in range(60):
+        for trace in lowering_audit.explored(Machine, seed):
+            assert lowering_audit.compare(Machine, trace, set(Machine.histories)) == ""
+            replayed += 1
+    assert replayed >= 30
+
+
 def test_37_the_audit_sees_what_differs(monkeypatch: pytest.MonkeyPatch) -> None:
     # A run that ends one choice too soon.
     monkeypatch.setattr(lowering_audit, "lower", lambda trace, machine: lower(trace, machine)[:-1])

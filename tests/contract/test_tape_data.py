@@ -26,6 +26,13 @@ class Machine:
     history = "abc"
 
 
+def tape_data(live: LiveSource) -> TapeData:
+    """As a record of Hypothesis begins."""
+    data = TapeData(TapeProvider(live.source))
+    data.stand(0)
+    return data
+
+
 def drawn(data: ConjectureData, strategy: st.SearchStrategy[Any]) -> tuple[str, str, int, Status]:
     """Three values of a strategy, the choices that they took, their size and how it ended."""
     data.hypothesis_runner = Machine()
@@ -43,7 +50,7 @@ def test_it_draws_as_the_record_of_hypothesis_does(part: int) -> None:
     for number in range(part, STRATEGIES, 4):
         strategy = Table(random.Random(number), []).any()
         ours, theirs = (LiveSource(number) for _ in range(2))
-        assert drawn(TapeData(TapeProvider(ours.source)), strategy) == drawn(
+        assert drawn(tape_data(ours), strategy) == drawn(
             ConjectureData(random=None, provider=TapeProvider(theirs.source)), strategy
         ), strategy
 
@@ -52,7 +59,7 @@ def test_strategies_without_end_are_given_up_at_the_same_depth() -> None:
     endless: st.SearchStrategy[Any] = st.deferred(lambda: st.tuples(st.booleans(), endless))
     live = [LiveSource(1) for _ in range(2)]
     ours, theirs = (
-        TapeData(TapeProvider(live[0].source)),
+        tape_data(live[0]),
         ConjectureData(random=None, provider=TapeProvider(live[1].source)),
     )
     assert drawn(ours, endless) == drawn(theirs, endless)

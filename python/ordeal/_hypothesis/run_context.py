@@ -31,6 +31,10 @@ LENGTH_MAX = int(0.8 * BUFFER_SIZE)
 #: A step adds fewer values to bundles than this many bits can number; more are not told apart.
 PLACE_BITS = 20
 
+#: How deep Hypothesis' own loop draws the arguments of a rule; those of an initialize rule lie one deeper, and so does
+#: here each argument in what numbers it.
+_SPANS_OF_STEP = 2
+
 
 class LateContext(BuildContext):
     """A build context whose data object is made when somebody asks for it: most runs never need one."""
@@ -105,7 +109,7 @@ class RunContext:
         self.follows = True
         self.producers: dict[str, int] = {}
         self.loop: StepLoop | None = None
-        self._data: ConjectureData | None = None
+        self._data: TapeData | None = None
         self.plans = PlanRun()
         self.plans.length = 0
         self._context = LateContext(self)
@@ -137,11 +141,11 @@ class RunContext:
         self._context.__exit__(*exc_info)
 
     @property
-    def data(self) -> ConjectureData:
+    def data(self) -> TapeData:
         """Hypothesis' record of the run, through which strategies without a plan draw. Made when it is first needed."""
         return self._data if self._data is not None else self._make_data()
 
-    def _make_data(self) -> ConjectureData:
+    def _make_data(self) -> TapeData:
         self._data = data = TapeData(TapeProvider(self.source))
         data.length = self.plans.length
         self.plans.adopt_data(data)
@@ -228,6 +232,7 @@ class RunContext:
     def draw_as_hypothesis(self, rule: Rule, *, initialize: bool) -> dict[str, Any]:
         """The arguments of ``rule``, each drawn through its strategy, in the layout of Hypothesis' own loop."""
         keyed = {argument.name: _Keyed(argument, self) for argument in rule.arguments}
+        self.data.stand(_SPANS_OF_STEP)
         if initialize:
             return dict(self.data.draw(fixed_dictionaries(keyed)))
         return {name: self.data.draw(strategy) for name, strategy in keyed.items()}

@@ -19,6 +19,8 @@ from hypothesis.internal.intervalsets import IntervalSet
 from hypothesis.strategies import SearchStrategy
 from hypothesis.strategies._internal.lazy import unwrap_strategies
 
+from ordeal._native import SPANS_OF_ARGUMENT
+
 type DoDraw = Callable[[ConjectureData], Any]
 
 # Where a strategy that was found fit to draw from remembers what does the drawing.
@@ -41,13 +43,21 @@ class _Events(dict[str, Any]):
 
 
 class TapeData(ConjectureData):
-    """Draws as its base class does, choice by choice, and counts the choices' size alike; it keeps their values."""
+    """Draws as its base class does, choice by choice, and counts the choices' size alike; it keeps their values.
+
+    It stands ``SPANS_OF_ARGUMENT`` deep from the start.
+    """
 
     def __init__(self, provider: PrimitiveProvider) -> None:
         self._values: list[Any] = []
         self._drawn = 0
         super().__init__(random=None, provider=provider)
+        self.stand(SPANS_OF_ARGUMENT)
         self.events = _Events()
+
+    def stand(self, spans: int) -> None:
+        """Go on as if so many spans were open, so that values nest no deeper than where Hypothesis' loop draws them."""
+        self.depth = self._outside = spans
 
     @property
     def choices(self) -> tuple[Any, ...]:
@@ -64,7 +74,7 @@ class TapeData(ConjectureData):
         if depth >= MAX_DEPTH:
             self.mark_invalid("max depth exceeded")
         self.depth = depth + 1
-        if depth:
+        if depth > self._outside:
             try:
                 return do_draw(self)
             finally:
