@@ -236,7 +236,7 @@ class TestTrees:
     def test_badly_balanced_trees_fail_under_hypothesis(self, examples: Project) -> None:
         test_case = examples.load("badly_balanced_trees:TestTrees")
         test_case.settings.stateful_step_count = 20
-        # A hundred do not always find it: what Hypothesis tries depends on the constants of the modules that are loaded.
+        # A hundred do not always find it: what is tried depends on the constants of the modules loaded.
         test_case.settings.max_examples = 2000
         program = run_as_test(test_case)
         assert called(program)[-3:] == ["balance_tree", "check_balanced", "teardown"]
