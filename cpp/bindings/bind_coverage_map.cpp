@@ -37,6 +37,7 @@ void bind_coverage_map(py::module_& m) {
       .def("take_hits", [](CoverageMap& map) { return py::bytes(take_hits(map)); })
       .def("add_hits", &add_hits, py::arg("hits"), py::kw_only(), py::arg("counted"))
       .def("keys", &CoverageMap::keys)
+      .def("adopt", &CoverageMap::adopt, py::arg("key"))
       .def_property_readonly("edges_seen", &CoverageMap::edges_seen);
 }
 

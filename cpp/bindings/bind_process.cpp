@@ -11,19 +11,37 @@
 namespace ordeal::bindings {
 namespace {
 
-// Whether this process is now killed when its parent, which must be `parent`, ends. False when that has ended already,
-// or when the system knows no such thing.
-bool die_with(pid_t parent) {
 #ifdef __linux__
-  return prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && getppid() == parent;
+// Ends the process group of this process, this one included: with it all that code under test has started.
+extern "C" void ordeal_end_group(int /*signal*/) { kill(0, SIGKILL); }
+
+// A signal that no program uses by chance.
+int signal_of_group() { return SIGRTMAX - 5; }
+
+bool listens_for_group() {
+  struct sigaction action{};
+  action.sa_handler = ordeal_end_group;
+  return sigaction(signal_of_group(), &action, nullptr) == 0;
+}
+#endif
+
+// Whether this process is now killed when its parent, which must be `parent`, ends, and with `group` all of its process
+// group. False when that has ended already, or when the system knows no such thing.
+bool die_with(pid_t parent, bool group) {
+#ifdef __linux__
+  const int signal = group ? signal_of_group() : SIGKILL;
+  return (!group || listens_for_group()) && prctl(PR_SET_PDEATHSIG, signal) == 0 && getppid() == parent;
 #else
   static_cast<void>(parent);
+  static_cast<void>(group);
   return false;
 #endif
 }
 
 }  // namespace
 
-void bind_process(py::module_& m) { m.def("die_with", &die_with, py::arg("parent")); }
+void bind_process(py::module_& m) {
+  m.def("die_with", &die_with, py::arg("parent"), py::kw_only(), py::arg("group") = false);
+}
 
 }  // namespace ordeal::bindings

@@ -13,6 +13,14 @@ void bind_rng(py::module_& m) {
            py::arg("seed"), py::arg("stream"))
       .def("random", &Rng::unit)
       .def("chance", &Rng::chance, py::arg("p"));
+
+  // The seed of one of several sessions that search for the same thing.
+  m.def(
+      "derived_seed",
+      [](std::uint64_t seed, const std::string& stream, std::uint64_t number) {
+        return Rng::stream(seed, stream, number).next();
+      },
+      py::arg("seed"), py::arg("stream"), py::arg("number"));
 }
 
 }  // namespace ordeal::bindings

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "bindings/bindings.h"
+#include "bindings/names_cast.h"
 #include "core/error.h"
 #include "core/session.h"
 #include "core/state_codec.h"
@@ -13,19 +14,11 @@
 namespace ordeal::bindings {
 namespace {
 
-using Names = std::vector<std::string>;
-
-MachineNames machine_names(const std::tuple<Names, Names, Names, Names>& names) {
-  const auto& [rules, initializers, faults, arguments] = names;
-  return {rules, initializers, faults, arguments};
-}
-
-py::bytes encode(const std::tuple<Names, Names, Names, Names>& names, const Session& session,
-                 const std::vector<Tape>& tapes) {
+py::bytes encode(const NamesTuple& names, const Session& session, const std::vector<Tape>& tapes) {
   return {encode_state(machine_names(names), session.save(), tapes)};
 }
 
-LoadedState decode(const py::bytes& state, const std::tuple<Names, Names, Names, Names>& names) {
+LoadedState decode(const py::bytes& state, const NamesTuple& names) {
   return decode_state(std::string_view(state), machine_names(names));
 }
 
@@ -38,7 +31,10 @@ void bind_state(py::module_& m) {
       .def_readonly("tapes_dropped", &LoadedState::tapes_dropped)
       .def_readonly("machine_changed", &LoadedState::machine_changed)
       .def(
-          "give", [](const LoadedState& self, Session& session) { session.restore(self.session); }, py::arg("session"));
+          "give", [](const LoadedState& self, Session& session) { session.restore(self.session); }, py::arg("session"))
+      .def(
+          "merge_coverage", [](const LoadedState& self, CoverageMap& map) { map.merge(self.session.coverage); },
+          py::arg("coverage"));
 
   m.def("encode_state", &encode, py::arg("names"), py::arg("session"), py::arg("tapes"));
   m.def("decode_state", &decode, py::arg("state"), py::arg("names"));

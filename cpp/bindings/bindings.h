@@ -23,6 +23,7 @@ void bind_rng(py::module_& m);
 void bind_session(py::module_& m);
 void bind_session_values(py::module_& m);
 void bind_shrinker(py::module_& m);
+void bind_find(py::module_& m);
 void bind_state(py::module_& m);
 void bind_state_watch(py::module_& m);
 void bind_step_loop(py::module_& m);

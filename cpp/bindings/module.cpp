@@ -22,6 +22,7 @@ PYBIND11_MODULE(_native, m) {
   ordeal::bindings::bind_session(m);
   ordeal::bindings::bind_session_values(m);
   ordeal::bindings::bind_state(m);
+  ordeal::bindings::bind_find(m);
   ordeal::bindings::bind_state_watch(m);
   ordeal::bindings::bind_step_loop(m);
   ordeal::bindings::bind_shrinker(m);

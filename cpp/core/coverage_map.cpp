@@ -97,6 +97,16 @@ std::vector<std::uint64_t> CoverageMap::keys() const {
   return seen;
 }
 
+bool CoverageMap::adopt(std::uint64_t key) {
+  Cell& cell = cells_[add_edge(key)];
+  if (cell.buckets != 0) {
+    return false;
+  }
+  cell.buckets = 1;
+  ++edges_seen_;
+  return true;
+}
+
 CoverageState CoverageMap::save() const {
   CoverageState state;
   state.edges.reserve(edges_seen_);
@@ -122,6 +132,18 @@ void CoverageMap::restore(const CoverageState& state) {
   }
   run_ = static_cast<std::uint32_t>(state.runs + 1);
   runs_sampled_ = state.runs_sampled;
+}
+
+void CoverageMap::merge(const CoverageState& state) {
+  for (const auto& [key, buckets, rules, sighting] : state.edges) {
+    const std::uint32_t id = add_edge(key);
+    Cell& cell = cells_[id];
+    edges_seen_ += cell.buckets == 0 && buckets != 0 ? 1 : 0;
+    cell.buckets = static_cast<std::uint8_t>(cell.buckets | buckets);
+    cell.rules |= rules;
+    sightings_[id].runs += sighting.runs;
+  }
+  runs_sampled_ += state.runs_sampled;
 }
 
 }  // namespace ordeal

@@ -127,9 +127,13 @@ class CoverageMap {
   [[nodiscard]] std::uint32_t hits(std::uint32_t id) const;
   // The keys of the edges seen, sorted, so that they can be written, compared and merged.
   [[nodiscard]] std::vector<std::uint64_t> keys() const;
+  // Somebody else saw this edge: it is no news here any more. Whether it would have been. May allocate.
+  bool adopt(std::uint64_t key);
   [[nodiscard]] CoverageState save() const;
   // Adds what an earlier session saw; none of it is fresh any more.
   void restore(const CoverageState& state);
+  // Adds what another session saw, and how many of its runs did.
+  void merge(const CoverageState& state);
 
  private:
   // AFL's hit-count buckets 1, 2, 3, 4-7, 8-15, 16-31, 32-127 and 128 or more, a bit for each.

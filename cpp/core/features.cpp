@@ -102,6 +102,16 @@ void Features::see(FeatureKind kind, std::uint64_t key) {
   }
 }
 
+bool Features::adopt(const Feature& feature) {
+  const std::uint64_t hash = hash_of(feature.kind, feature.key);
+  if (!has(feature.kind) || remembered_[index(feature.kind)] >= kOfKindMax || sightings_.contains(hash)) {
+    return false;
+  }
+  ++remembered_[index(feature.kind)];
+  sightings_.emplace(hash, Seen{.sighting = {}, .feature = feature});
+  return true;
+}
+
 void Features::fresh(FeatureKind kind, std::uint32_t count) noexcept {
   if (count == 0 || !has(kind)) {
     return;

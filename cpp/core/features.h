@@ -99,6 +99,8 @@ class Features {
 
   // The step showed this feature. Does nothing for a kind that is off.
   void see(FeatureKind kind, std::uint64_t key);
+  // Somebody else saw this feature, which is no edge: it is no news here any more. Whether it would have been.
+  bool adopt(const Feature& feature);
   // The step brought so many new ones of a kind that somebody else remembers.
   void fresh(FeatureKind kind, std::uint32_t count) noexcept;
   // The step brought this new edge.

@@ -13,6 +13,7 @@
 #include "core/coverage_map.h"
 #include "core/discovery.h"
 #include "core/features.h"
+#include "core/find.h"
 #include "core/operand_search.h"
 #include "core/rng.h"
 #include "core/run_schedule.h"
@@ -87,6 +88,12 @@ class Session {
   // What made one checkpoint worth keeping is outdone by another, which runs are to start from in its place.
   void supersede(std::uint64_t checkpoint, std::uint64_t by) { corpus_.hand_over(checkpoint, by); }
   void end_run();
+
+  // The checkpoints that were kept since the last call, for other sessions to adopt. Only between two runs.
+  [[nodiscard]] std::vector<Find> take_finds();
+  // Takes what another session of the same machine found for a checkpoint of its own, unless it shows nothing that is
+  // new here. Only between two runs.
+  Kept adopt(Find find);
 
   // What another process needs to go on from here. Only between two runs.
   [[nodiscard]] SessionState save() const;
@@ -222,6 +229,7 @@ class Session {
   std::uint32_t step_nearer_ = 0;
   std::uint32_t step_worth_ = 0;
   std::uint64_t next_checkpoint_ = 1;
+  std::vector<std::uint64_t> to_give_;  // checkpoints
   std::uint64_t checkpoints_saved_ = 0;
 };
 

@@ -16,6 +16,10 @@ namespace {
 constexpr std::uint64_t kCostOfRun = 16;
 constexpr std::uint64_t kCostOfStep = 4;
 constexpr std::uint64_t kChoicesPerCost = 4;
+// So many finds wait to be given: a session that shares nothing must not remember all it ever kept.
+constexpr std::size_t kFindsMax = 4'096;
+// As much energy as a find takes along: the session that takes it has states of its own.
+constexpr double kEnergyGivenMax = 100.0;
 // Rules past so many share a bit with earlier ones: then an edge of one may hide that of another, and nothing is wrong.
 constexpr std::uint64_t kRuleBits = 64;
 
@@ -139,6 +143,42 @@ Kept Session::keep() {
   checkpoint.run_id = plan_.run_id;
   checkpoint.shows.assign(features_.shown().begin(), features_.shown().end());
   ++checkpoints_saved_;
+  if (!checkpoint.shows.empty() && to_give_.size() < kFindsMax) {
+    to_give_.push_back(checkpoint.id);
+  }
+  Kept kept{checkpoint.id, std::nullopt};
+  kept.evicted = corpus_.add(std::move(checkpoint), schedule_);
+  return kept;
+}
+
+std::vector<Find> Session::take_finds() {
+  ORDEAL_CHECK(stage_ == Stage::kIdle, "run " << plan_.run_id << " is under way");
+  std::vector<Find> finds;
+  for (const std::uint64_t id : std::exchange(to_give_, {})) {
+    if (const Checkpoint* const kept = corpus_.find(id); kept != nullptr) {
+      finds.push_back(
+          {.prefix = kept->prefix, .shows = kept->shows, .energy = std::min(kept->energy, kEnergyGivenMax)});
+    }
+  }
+  return finds;
+}
+
+Kept Session::adopt(Find find) {
+  ORDEAL_CHECK(stage_ == Stage::kIdle, "run " << plan_.run_id << " is under way");
+  bool is_news = false;
+  for (const Feature& feature : find.shows) {
+    is_news |= feature.kind == FeatureKind::kEdge ? coverage_->adopt(feature.key) : features_.adopt(feature);
+  }
+  if (!is_news || !keeps_checkpoints() || find.prefix.empty() || find.prefix.size() >= kTapeStepsMax) {
+    return {};
+  }
+  Checkpoint checkpoint;
+  checkpoint.id = next_checkpoint_++;
+  checkpoint.energy = find.energy;
+  checkpoint.step = static_cast<std::uint32_t>(find.prefix.size());
+  checkpoint.prefix = std::move(find.prefix);
+  checkpoint.shows = std::move(find.shows);
+  checkpoint.run_id = plan_.run_id;
   Kept kept{checkpoint.id, std::nullopt};
   kept.evicted = corpus_.add(std::move(checkpoint), schedule_);
   return kept;

@@ -3,13 +3,12 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <map>
 #include <set>
 #include <utility>
 
 #include "core/byte_stream.h"
 #include "core/error.h"
-#include "core/script.h"
+#include "core/feature_codec.h"
 #include "core/tape_codec.h"
 #include "core/values_codec.h"
 
@@ -19,64 +18,12 @@ namespace {
 // The fewest bytes that an item takes: what bounds how many of them can follow.
 constexpr std::size_t kCheckpointBytesMin = 16;
 constexpr std::size_t kEdgeBytesMin = 19;
-constexpr std::size_t kFeatureBytes = 9;
 constexpr std::size_t kSeenBytesMin = kFeatureBytes + 2;
 constexpr std::size_t kBestBytesMin = 9;
 constexpr std::size_t kSwarmEntryBytesMin = 12;
 constexpr std::size_t kTallyBytesMin = 2;
 
-// -- names --
-
-void write_names(ByteWriter& out, const std::vector<std::string>& names) {
-  out.number(names.size());
-  for (const std::string& name : names) {
-    out.text(name);
-  }
-}
-
-std::vector<std::string> read_names(ByteReader& in, const char* what, std::size_t size_max) {
-  const std::size_t size = in.count(what, 1);
-  if (size > size_max) {
-    throw TraceError(std::string(what) + " are " + std::to_string(size) + "; at most " + std::to_string(size_max) +
-                     " are possible");
-  }
-  std::vector<std::string> names(size);
-  for (std::string& name : names) {
-    name = in.text(what);
-  }
-  return names;
-}
-
-// The index that each name has now, Renaming::kGone for one that is no longer there. The n-th of a name stands for the
-// n-th.
-std::vector<std::uint32_t> indexes_now(const std::vector<std::string>& then, const std::vector<std::string>& now) {
-  std::map<std::string_view, std::vector<std::uint32_t>> places;
-  for (std::size_t i = 0; i < now.size(); ++i) {
-    places[now[i]].push_back(static_cast<std::uint32_t>(i));
-  }
-  std::map<std::string_view, std::size_t> used;
-  std::vector<std::uint32_t> indexes(then.size(), Renaming::kGone);
-  for (std::size_t i = 0; i < then.size(); ++i) {
-    const auto found = places.find(then[i]);
-    const std::size_t place = used[then[i]]++;
-    if (found != places.end() && place < found->second.size()) {
-      indexes[i] = found->second[place];
-    }
-  }
-  return indexes;
-}
-
 // -- features --
-
-void write_feature(ByteWriter& out, const Feature& feature) {
-  out.byte(static_cast<std::uint8_t>(feature.kind));
-  out.word(feature.key);
-}
-
-Feature read_feature(ByteReader& in) {
-  const std::uint64_t kind = in.number("a kind of feature", kFeatureKinds - 1);
-  return {static_cast<FeatureKind>(kind), in.word("a feature")};
-}
 
 void write_sighting(ByteWriter& out, const Sighting& sighting) {
   out.number(sighting.runs);
@@ -335,15 +282,6 @@ CoverageState read_coverage(ByteReader& in, std::uint64_t runs) {
   return coverage;
 }
 
-MachineNames read_machine_names(ByteReader& in) {
-  MachineNames names;
-  names.rules = read_names(in, "names of rules", MachineShape::kTargetsMax);
-  names.initializers = read_names(in, "names of initialize rules", MachineShape::kTargetsMax);
-  names.faults = read_names(in, "names of faults", MachineShape::kTargetsMax);
-  names.arguments = read_names(in, "names of arguments", UINT32_MAX);
-  return names;
-}
-
 Rng::State read_rng(ByteReader& in) {
   Rng::State state{};
   for (std::uint64_t& word : state) {
@@ -368,10 +306,7 @@ void forget_rules(SessionState& session) {
 
 std::string encode_state(const MachineNames& names, const SessionState& session, std::span<const Tape> tapes) {
   ByteWriter out;
-  write_names(out, names.rules);
-  write_names(out, names.initializers);
-  write_names(out, names.faults);
-  write_names(out, names.arguments);
+  write_machine_names(out, names);
   out.number(session.runs);
   for (const std::uint64_t word : session.schedule) {
     out.word(word);
@@ -398,8 +333,7 @@ std::string encode_state(const MachineNames& names, const SessionState& session,
 LoadedState decode_state(std::string_view bytes, const MachineNames& now) {
   ByteReader in(bytes);
   const MachineNames then = read_machine_names(in);
-  const Renaming renaming{indexes_now(then.rules, now.rules), indexes_now(then.initializers, now.initializers),
-                          indexes_now(then.faults, now.faults), indexes_now(then.arguments, now.arguments)};
+  const Renaming renaming = renaming_of(then, now);
   LoadedState loaded;
   loaded.machine_changed =
       then.rules != now.rules || then.initializers != now.initializers || then.faults != now.faults;

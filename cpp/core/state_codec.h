@@ -1,8 +1,7 @@
 // Writes the state of a session and the tapes beside it as bytes, and reads them back for the machine as it is now.
 //
-// Tapes are keyed by names: the bytes hold the names of rules, initialize rules, faults and arguments, so that a state
-// outlives changes of the test class. What is read is hostile until it is checked: every count against the bytes that
-// are left, every index against its table, every value against its range.
+// What is read is hostile until it is checked: every count against the bytes that are left, every index against its
+// table, every value against its range.
 #pragma once
 
 #include <cstddef>
@@ -12,18 +11,11 @@
 #include <string_view>
 #include <vector>
 
+#include "core/name_codec.h"
 #include "core/session_state.h"
 #include "core/tape.h"
 
 namespace ordeal {
-
-// The names behind the indexes in a tape, by index. Two faults may have one name: then their order tells them apart.
-struct MachineNames {
-  std::vector<std::string> rules;
-  std::vector<std::string> initializers;
-  std::vector<std::string> faults;
-  std::vector<std::string> arguments;
-};
 
 struct LoadedState {
   SessionState session;

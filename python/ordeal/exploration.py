@@ -17,6 +17,7 @@ from ordeal.class_seeds import ClassSeeds
 from ordeal.driver import INITIALIZE, RULE, Driver, Outcome, Status
 from ordeal.errors import MachineError, OrdealError, TargetError
 from ordeal.example_database import save_to_database
+from ordeal.finding_records import error_of_elsewhere
 from ordeal.findings import Finding, Findings, Verdict
 from ordeal.forked_state import Ending, Seen, Surroundings
 from ordeal.fresh_process import FreshProcess, confirm_fresh
@@ -27,9 +28,9 @@ from ordeal.path_shrinking import shrink_paths
 from ordeal.property_watch import PropertyWatch
 from ordeal.recorder import RunRecorder
 from ordeal.replayer import Replayer, ShrinkProgress
-from ordeal.reporting import swarm_text
 from ordeal.result import Discovery, ExplorationResult, Failure, ProgressSnapshot, ShrinkSnapshot, StoppedReason
-from ordeal.saver import Learnt, Saver, error_of_elsewhere
+from ordeal.result_making import WARM_UP_RUNS, Totals, make_result
+from ordeal.saver import Learnt, Saver
 from ordeal.settings import Settings, Tally
 from ordeal.snapshot import Snapshot, Snapshots
 from ordeal.swarm import plan_of
@@ -38,9 +39,6 @@ from ordeal.trace_file import Trace
 from ordeal.tracer import Origin, TraceMaker
 from ordeal.value_sources import ValueSources
 
-#: The first runs count every event, to learn what the targets look like before a level is chosen, and draw without the
-#: constants of the targets: many a bug is found sooner than these are.
-WARM_UP_RUNS = 20
 #: Up to this many events a step, counting them all costs less than a tenth of a step.
 COUNTED_EVENTS_PER_STEP_MAX = 50
 #: How often silenced locations are armed again, in runs.
@@ -49,8 +47,6 @@ FULL_RUN_PERIOD = 100
 DIRECT_PERIOD = 50
 #: The same where a bandit decides how often that is used at all: looking for gaps takes as long as many runs.
 ADAPTIVE_DIRECT_PERIOD = 500
-#: Above this share of rejected runs the user is told.
-REJECTED_SHARE_MAX = 0.5
 TRACES_MAX = 10_000
 
 
@@ -125,18 +121,9 @@ class Exploration:
 
     def run(self) -> ExplorationResult:
         """Explore until time, runs or patience are used up or Ctrl-C is pressed, then shrink and report."""
-        self._started = time.perf_counter()
         self._saver.check()
-        with self._randoms.managed(), self._driver.watchdog.watching(), self._watch.recording(), many_runs():
-            try:
-                self._start_monitor()
-                self._saver.resume(self._learnt, self._monitor)
-                with self._watch.counting(), self._checkpoints.open():
-                    self._stopped = self._explore()
-                # Before shrinking: a resumed exploration shrinks what it finds in the end, as one without a break does.
-                self._saver.save(self._learnt, self._monitor)
-            finally:
-                self._stop_monitor()
+        with self._prepared():
+            self._search()
             if self._settings.shrink:
                 self._shrink_all()
             failures = self._save_seeds(self._confirm_fresh(self._findings.failures()))
@@ -146,12 +133,33 @@ class Exploration:
 
     # -- runs ---------------------------------------------------------------------------------------------------------
 
+    @contextmanager
+    def _prepared(self) -> Iterator[None]:
+        """Have all that runs of the user's code depend on set up while the block runs."""
+        self._started = time.perf_counter()
+        with self._randoms.managed(), self._driver.watchdog.watching(), self._watch.recording(), many_runs():
+            yield
+
+    def _search(self) -> None:
+        """Make runs until they are to end, from where a saved state left off, and save where they came to."""
+        try:
+            self._start_monitor()
+            self._saver.resume(self._learnt, self._monitor)
+            with self._watch.counting(), self._checkpoints.open():
+                self._stopped = self._explore()
+            # Before shrinking: a resumed exploration shrinks what it finds in the end, as one without a break does.
+            self._saver.save(self._learnt, self._monitor)
+        finally:
+            self._stop_monitor()
+
     def _explore(self) -> StoppedReason:
         settings = self._settings
         try:
             self._replay_seeds()
             until = time.perf_counter() + settings.max_time
             while True:
+                if (stopped := self._between_runs()) is not None:
+                    return stopped
                 if settings.max_runs is not None and self._tally.runs >= settings.max_runs:
                     return "max_runs"
                 if time.perf_counter() >= until:
@@ -175,6 +183,10 @@ class Exploration:
             self._end_broken_run()
             self._tally.note(f"Exploring stopped in run {self._tally.runs + 1}: {error.message}.")
             return "stuck"
+
+    def _between_runs(self) -> StoppedReason | None:
+        """Before each run: why the exploration is to end now, which one that is alone never knows."""
+        return None
 
     def _end_broken_run(self) -> None:
         if self._session.running:
@@ -434,8 +446,13 @@ class Exploration:
             verdict = self._findings.add(finding, from_copy=from_copy)
         if verdict in (Verdict.UNFAITHFUL, Verdict.DROPPED):
             self._tally.unconfirmed += 1
+        if verdict in (Verdict.CONFIRMED, Verdict.FLAKY):
+            self._tell_of_finding(finding)
         if verdict is Verdict.UNFAITHFUL and self._learnt.kind == "copy":
             self._checkpoints.stop_copying(f"a failure from a copy ({seen_in}) did not happen from a fresh machine")
+
+    def _tell_of_finding(self, finding: Finding) -> None:
+        """Of a new one that was confirmed. One that explores alone keeps it until the end."""
 
     def _finding(self, outcome: Outcome, origin: Origin) -> Finding:
         ending = self._ending
@@ -541,53 +558,36 @@ class Exploration:
             runs_per_second=self._tally.runs / elapsed if elapsed > 0 else 0.0,
         )
 
-    def _note_what_was_odd(self, gaps: Gaps) -> None:
-        tally = self._tally
-        if tally.stuck:
-            tally.note(
-                f"{tally.stuck} of {tally.runs} runs ended early, in a state where no rule could run; "
-                "pytest takes such a state for an error in the machine."
-            )
-        if tally.runs >= WARM_UP_RUNS and tally.rejected > REJECTED_SHARE_MAX * tally.runs:
-            tally.note(
-                f"{tally.rejected} of {tally.runs} runs were rejected by assume() or a filter: "
-                "most of the work is lost, so draw what the rules accept."
-            )
-        if self._targets and not self._coverage.edges_seen:
-            names = ", ".join(target.name for target in self._targets)
-            tally.note(f"No code of the target modules ({names}) ran: check that the rules call them.")
-        for path in gaps.unreadable:
-            tally.note(f"{path} is no valid Python, so its coverage is not known.")
-        if self._monitor is not None and self._monitor.error is not None:
-            tally.note(f"Some code was not traced: {self._monitor.error}.")
-        for note in given_up[self._plans_given_up :]:
-            tally.note(note)
-
-    def _result(self, failures: list[Failure], traces: list[Trace]) -> ExplorationResult:
-        gaps = self._gaps()
-        self._note_what_was_odd(gaps)
-        return ExplorationResult(
-            test_class=self._settings.test_class,
-            rng_seed=self._settings.seed,
-            total_runs=self._tally.runs,
-            total_steps=self._tally.steps,
-            unique_edges=self._coverage.edges_seen,
+    def _totals(self) -> Totals:
+        monitor = self._monitor
+        return Totals(
+            tally=self._tally,
+            edges=self._coverage.edges_seen,
+            checkpoints=self._session.checkpoints,
             checkpoints_saved=self._session.checkpoints_saved,
-            duration_seconds=self._elapsed(),
-            failures=failures,
-            traces=traces,
-            seed_replays=self._seeds.outcomes,
-            properties=self._watch.results,
-            reliability_cells=self._watch.cells,
-            coverage_gaps=[{k: gap[k] for k in ("file", "line", "code")} for gap in gaps.gaps],
-            lines_covered=gaps.lines_covered,
-            lines_total=gaps.lines_total,
-            stopped_reason=self._stopped,
             snapshot_kind=self._learnt.kind,
-            swarm_summary=swarm_text(self._session.swarm_counts()) if self._settings.rule_swarm else "",
+            swarm=self._session.swarm_counts(),
             run_kinds=self._session.run_counts(),
             discovery=Discovery.of(self._session.discovery(), self._coverage.edges_seen),
-            rejected_runs=self._tally.rejected,
-            unconfirmed=self._tally.unconfirmed,
-            notes=tuple(self._tally.notes),
+            lines=monitor.lines() if monitor is not None else {},
+        )
+
+    def _note_what_was_untraced(self) -> None:
+        if self._monitor is not None and self._monitor.error is not None:
+            self._tally.note(f"Some code was not traced: {self._monitor.error}.")
+        for note in given_up[self._plans_given_up :]:
+            self._tally.note(note)
+
+    def _result(self, failures: list[Failure], traces: list[Trace]) -> ExplorationResult:
+        self._note_what_was_untraced()
+        return make_result(
+            self._settings,
+            self._targets,
+            self._totals(),
+            failures=failures,
+            traces=traces,
+            seeds=self._seeds.outcomes,
+            watch=self._watch,
+            seconds=self._elapsed(),
+            stopped=self._stopped,
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import select
 import socket
 import struct
 
@@ -81,6 +82,23 @@ class Channel:
                 raise ChannelError(f"a message has more than {MESSAGE_BYTES_MAX} bytes")
             if mark == _LAST:
                 return decode(b"".join(parts))
+
+    def set_timeout(self, seconds: float | None) -> None:
+        """How long to wait for the other process to take or to send a part of a message; None for ever.
+
+        It is gone for who has waited longer, as ChannelError says.
+        """
+        self._end.settimeout(seconds)
+
+    def has_message(self) -> bool:
+        """Whether a message, or a part of one, can be received without waiting. So says also what is broken."""
+        watched = select.poll()
+        watched.register(self._end, select.POLLIN)
+        return bool(watched.poll(0))
+
+    def fileno(self) -> int:
+        """The descriptor, for who waits for several."""
+        return self._end.fileno()
 
     def close(self) -> None:
         """Give up this end; who waits at the other one hears so."""

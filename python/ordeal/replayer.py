@@ -151,16 +151,15 @@ class Replayer:
                 while (candidate := ablation.candidate()) is not None:
                     if time.monotonic() >= deadline:
                         return None
-                    script = _native.Replay(candidate)
-                    ablation.tell(self._fails_in(bucket, TimedReplay(script, deadline)))
+                    ablation.tell(self._fails_in(bucket, candidate, deadline))
         except OutOfTime:
             return None
         return {self._driver.faults[fault].name: necessary for fault, necessary in ablation.verdicts()}
 
-    def _fails_in(self, bucket: str, script: Script) -> bool:
-        """Whether a run as ``script`` says fails in ``bucket``; one that asks to be skipped does not."""
+    def _fails_in(self, bucket: str, tape: _native.Tape, deadline: float) -> bool:
+        """Whether a run of ``tape`` fails in ``bucket``; one that asks to be skipped does not."""
         try:
-            return self._execute(script)[1] == bucket
+            return self._execute(TimedReplay(_native.Replay(tape), deadline))[1] == bucket
         except skip_types():
             return False
 

@@ -9,23 +9,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ordeal import _native
-from ordeal.bucket import traceback_text
 from ordeal.driver import Driver
 from ordeal.errors import StateError
-from ordeal.findings import Finding, Findings
+from ordeal.finding_records import FindingRecords, writable_text
+from ordeal.findings import Findings
 from ordeal.properties import Snapshot as PropertySnapshot
 from ordeal.property_watch import PropertyWatch
-from ordeal.reporting import counted, error_message
+from ordeal.reporting import counted
 from ordeal.result import SnapshotKind
 from ordeal.state_file import (
     Header,
     Option,
     SavedFile,
-    SavedFinding,
     SavedMonitor,
-    SavedOrigin,
     check_writable,
     damaged,
+    join_part,
     read_state,
     versions,
     write_state,
@@ -87,10 +86,9 @@ class Saver:
         session: _native.Session,
     ) -> None:
         self._settings = settings
-        self._faults = [fault.name for fault in driver.faults]
-        self._rules = [rule.name for rule in driver.definition.rules]
-        initializers = [rule.name for rule in driver.definition.initializers]
-        self._names = (self._rules, initializers, self._faults, list(driver.definition.argument_names))
+        self._names = machine_names(driver)
+        self._rules, _, self._faults, _ = self._names
+        self._records = FindingRecords(self._rules, self._faults)
         self._targets = targets
         self._session = session
         self._save_to = settings.save_state_to
@@ -119,30 +117,34 @@ class Saver:
         """Save, if that was asked for. What cannot be written is noted: the exploration itself is worth more."""
         if self._save_to is None:
             return
-        tapes = [finding.tape for finding in learnt.findings.all()] + [tape for _, tape in learnt.productive]
-        engine = _native.encode_state(self._names, self._session, tapes)
         tally = learnt.tally
         # A later success makes up for an earlier failure.
         tally.notes = [text for text in tally.notes if not text.startswith(NOT_SAVED)]
         try:
-            write_state(self._save_to, self._header(learnt, monitor), engine)
+            write_state(self._save_to, [self.part(learnt, monitor)])
         except StateError as error:
             tally.note(f"{NOT_SAVED}: {error.message}.")
+
+    def part(self, learnt: Learnt, monitor: _native.Monitor | None) -> bytes:
+        """What is saved, as the part of a state."""
+        tapes = [finding.tape for finding in learnt.findings.all()] + [tape for _, tape in learnt.productive]
+        engine = _native.encode_state(self._names, self._session, tapes)
+        return join_part(self._header(learnt, monitor), engine)
 
     def _header(self, learnt: Learnt, monitor: _native.Monitor | None) -> Header:
         return Header(
             versions=versions(),
             test_class=self._settings.test_class,
             options=self._options(),
-            tally=_counts(learnt.tally),
+            tally=counts_of(learnt.tally),
             notes=list(learnt.tally.notes),
             seconds=learnt.seconds_before + time.monotonic() - self._started,
             snapshot_kind=learnt.kind,
-            findings=[self._saved_finding(finding) for finding in learnt.findings.all()],
+            findings=[self._records.saved_finding(finding) for finding in learnt.findings.all()],
             unfaithful=learnt.findings.unfaithful(),
-            productive=[self._saved_origin(origin) for origin, _ in learnt.productive],
-            properties=_writable_snapshot(learnt.watch.snapshot()),
-            nearest={_writable_text(name): checkpoint for name, checkpoint in learnt.watch.nearest.items()},
+            productive=[self._records.saved_origin(origin) for origin, _ in learnt.productive],
+            properties=writable_snapshot(learnt.watch.snapshot()),
+            nearest={writable_text(name): checkpoint for name, checkpoint in learnt.watch.nearest.items()},
             monitor=None if monitor is None else self._saved_monitor(monitor),
             rule_files={self._rules[rule]: sorted(files) for rule, files in sorted(learnt.rule_files.items())},
         )
@@ -151,27 +153,6 @@ class Saver:
         options: dict[str, Option] = {name: getattr(self._settings, name) for name in DECIDING}
         options["target_modules"] = [target.name for target in self._targets]
         return options
-
-    def _saved_origin(self, origin: Origin) -> SavedOrigin:
-        swarm = None
-        if origin.swarm is not None:
-            rules, faults = origin.swarm
-            swarm = (_chosen(self._rules, rules), _chosen(self._faults, faults))
-        weights = {name: weight for name, weight in zip(self._rules, origin.weights, strict=False) if weight}
-        return SavedOrigin(
-            run_id=origin.run_id, checkpoint=origin.checkpoint, edges=origin.edges, swarm=swarm, weights=weights
-        )
-
-    def _saved_finding(self, finding: Finding) -> SavedFinding:
-        return SavedFinding(
-            bucket=_writable_text(finding.bucket),
-            origin=self._saved_origin(finding.origin),
-            error_type=type(finding.error).__name__,
-            error_message=_writable_text(error_message(finding.error)),
-            traceback=_writable_text(finding.error_traceback or traceback_text(finding.error)),
-            count=finding.count,
-            flaky=finding.flaky,
-        )
 
     def _saved_monitor(self, monitor: _native.Monitor) -> SavedMonitor:
         files, touched, codes, events = monitor.save()
@@ -188,7 +169,7 @@ class Saver:
             root = Path(target.path).resolve()
             if Path(path).is_relative_to(root):
                 return SavedFile(target=target.name, path=Path(path).relative_to(root).as_posix(), lines=lines)
-        return SavedFile(target="", path=_writable_text(path), lines=lines)
+        return SavedFile(target="", path=writable_text(path), lines=lines)
 
     # -- resuming -----------------------------------------------------------------------------------------------------
 
@@ -198,11 +179,16 @@ class Saver:
         Raises:
             StateError: the file cannot be read, belongs to another exploration, or nothing in it applies any more.
         """
-        path = self._resume_from
-        if path is None:
-            return
-        header, engine = read_state(path)
-        self._check_same_exploration(path, header)
+        if self._resume_from is not None:
+            (part, *_) = read_state(self._resume_from)
+            self.give(self._resume_from, part, learnt, monitor)
+
+    def give(
+        self, path: Path, part: tuple[Header, bytes], learnt: Learnt, monitor: _native.Monitor | None
+    ) -> None:
+        """As ``resume``, from a part of the state that was read from ``path``."""
+        header, engine = part
+        self.check_same_exploration(path, header)
         try:
             loaded = _native.decode_state(engine, self._names)
             loaded.give(self._session)
@@ -214,7 +200,7 @@ class Saver:
         self._check_what_applies(path, loaded)
         self._note_changes(header, loaded, learnt.tally)
 
-    def _check_same_exploration(self, path: Path, header: Header) -> None:
+    def check_same_exploration(self, path: Path, header: Header) -> None:
         if header.test_class != self._settings.test_class:
             raise StateError(
                 f"the state {path} is one of {header.test_class}, not of {self._settings.test_class}",
@@ -233,7 +219,7 @@ class Saver:
                 f"{len(tapes)} tapes for {len(header.findings)} findings and {len(header.productive)} runs"
             )
         for name, value in header.tally.items():
-            if name not in _counts(learnt.tally):
+            if name not in counts_of(learnt.tally):
                 raise ValueError(f"unknown count {name!r}")
             setattr(learnt.tally, name, value)
         # First what the earlier process noted, in its order, as if this one had noted it.
@@ -244,28 +230,15 @@ class Saver:
             learnt.watch.restore(header.properties, header.nearest)
         learnt.kind = header.snapshot_kind
         learnt.seconds_before = max(0.0, header.seconds)
+        records = self._records
         of_findings, of_runs = tapes[: len(header.findings)], tapes[len(header.findings) :]
         learnt.findings.restore(
-            [self._finding(saved, tape) for saved, tape in zip(header.findings, of_findings, strict=True) if tape],
+            [records.finding(saved, tape) for saved, tape in zip(header.findings, of_findings, strict=True) if tape],
             header.unfaithful,
         )
         learnt.productive.extend(
-            (self._origin(saved), tape) for saved, tape in zip(header.productive, of_runs, strict=True) if tape
+            (records.origin(saved), tape) for saved, tape in zip(header.productive, of_runs, strict=True) if tape
         )
-
-    def _finding(self, saved: SavedFinding, tape: _native.Tape) -> Finding:
-        error = error_of_elsewhere(saved.error_type, saved.error_message)
-        finding = Finding(saved.bucket, tape, self._origin(saved.origin), error, saved.count, saved.flaky)
-        finding.error_traceback = saved.traceback
-        return finding
-
-    def _origin(self, saved: SavedOrigin) -> Origin:
-        swarm = None
-        if saved.swarm is not None:
-            rules, faults = saved.swarm
-            swarm = ([name in rules for name in self._rules], [name in faults for name in self._faults])
-        weights = [saved.weights.get(name, 0) for name in self._rules] if saved.weights else []
-        return Origin(saved.run_id, saved.checkpoint, swarm, saved.edges, weights)
 
     def _put_back_monitor(
         self, saved: SavedMonitor, rule_files: dict[str, list[int]], learnt: Learnt, monitor: _native.Monitor
@@ -321,29 +294,28 @@ def _changed(name: str, now: Option, then: Option) -> str:
     return f"{name} is {is_now} since the resumed state was saved {was}."
 
 
-def _counts(tally: Tally) -> dict[str, int]:
+def machine_names(driver: Driver) -> _native.MachineNames:
+    """The names of the rules, initialize rules, faults and arguments of the machine."""
+    definition = driver.definition
+    return (
+        [rule.name for rule in definition.rules],
+        [rule.name for rule in definition.initializers],
+        [fault.name for fault in driver.faults],
+        list(definition.argument_names),
+    )
+
+
+def counts_of(tally: Tally) -> dict[str, int]:
+    """The figures of ``tally`` by name."""
     values = {each.name: getattr(tally, each.name) for each in dataclasses.fields(tally)}
     return {name: value for name, value in values.items() if isinstance(value, int)}
 
 
-def _chosen(names: list[str], flags: list[bool]) -> list[str]:
-    return [name for name, on in zip(names, flags, strict=True) if on]
-
-
-def _writable_text(text: str) -> str:
-    return text.encode("utf-8", "backslashreplace").decode()
-
-
-def _writable_snapshot(snapshot: PropertySnapshot) -> PropertySnapshot:
+def writable_snapshot(snapshot: PropertySnapshot) -> PropertySnapshot:
+    """``snapshot`` as any file can hold it."""
     return {
         part: [
-            {key: _writable_text(each) if isinstance(each, str) else each for key, each in row.items()} for row in rows
+            {key: writable_text(each) if isinstance(each, str) else each for key, each in row.items()} for row in rows
         ]
         for part, rows in snapshot.items()
     }
-
-
-def error_of_elsewhere(name: str, message: str) -> BaseException:
-    """Stands for an exception of another process: its type by name only, and its text."""
-    kind: type[Exception] = type(name, (Exception,), {"__module__": "builtins"})
-    return kind(message)

@@ -1,7 +1,8 @@
 """The file behind ``--save-state``: what an exploration knows, as bytes that run no code when they are read.
 
 A file is the magic bytes, a version, the length and the SHA-256 of what follows, then one zstd frame. The frame holds a
-JSON header and the bytes of the engine (tapes, corpus, swarm, coverage), each of which is checked field by field.
+part for each worker, and a part a JSON header and the bytes of the engine (tapes, corpus, swarm, coverage), each of
+which is checked field by field.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import platform
 import stat
 import struct
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import BinaryIO
 
@@ -24,7 +26,7 @@ from ordeal.result import SnapshotKind
 from ordeal.trace_file import write_atomically
 
 MAGIC = b"ordeal-state\n"
-VERSION = 2
+VERSION = 3
 #: Larger files are not read, and nothing above this is unpacked. In bytes.
 PACKED_SIZE_MAX = 256 * 2**20
 UNPACKED_SIZE_MAX = 1024 * 2**20
@@ -32,7 +34,9 @@ UNPACKED_SIZE_MAX = 1024 * 2**20
 PICKLE = b"\x80"
 
 _FRAME = struct.Struct("<IQ32s")
-_HEADER_SIZE = struct.Struct("<Q")
+_SIZE = struct.Struct("<Q")
+#: More workers than any machine has.
+PARTS_MAX = 65_536
 _AFRESH = "explore again without `--resume`"
 
 _Side = tuple[int, bool]
@@ -130,14 +134,29 @@ def check_writable(path: Path) -> None:
         raise _unwritable(path, error) from error
 
 
-def write_state(path: Path, header: Header, engine: bytes) -> None:
-    """Write a state whole or not at all.
+def join_part(header: Header, engine: bytes) -> bytes:
+    """What one worker knows, as bytes."""
+    encoded = msgspec.json.encode(header)
+    return b"".join((_SIZE.pack(len(encoded)), encoded, engine))
+
+
+def split_part(part: bytes) -> tuple[Header, bytes]:
+    """What ``join_part`` made a part of. The bytes of the engine are not checked yet.
+
+    Raises:
+        ValueError: it made no such part.
+    """
+    encoded, engine = _cut(part, "its header")
+    return msgspec.json.decode(encoded, type=Header), engine
+
+
+def write_state(path: Path, parts: Sequence[bytes]) -> None:
+    """Write a state whole or not at all; ``parts`` are those of the workers, in their order.
 
     Raises:
         StateError: the file cannot be written.
     """
-    encoded = msgspec.json.encode(header)
-    frame = _native.compress(b"".join((_HEADER_SIZE.pack(len(encoded)), encoded, engine)))
+    frame = _native.compress(b"".join(each for part in parts for each in (_SIZE.pack(len(part)), part)))
     data = b"".join((MAGIC, _FRAME.pack(VERSION, len(frame), hashlib.sha256(frame).digest()), frame))
     try:
         write_atomically(path, data)
@@ -145,8 +164,8 @@ def write_state(path: Path, header: Header, engine: bytes) -> None:
         raise _unwritable(path, error) from error
 
 
-def read_state(path: Path) -> tuple[Header, bytes]:
-    """Read a state: the header, and the bytes of the engine, which are not checked yet.
+def read_state(path: Path) -> list[tuple[Header, bytes]]:
+    """Read a state: for each worker the header, and the bytes of the engine, which are not checked yet.
 
     Raises:
         StateError: there is no such file, or it is no undamaged state of a known version.
@@ -163,7 +182,7 @@ def read_state(path: Path) -> tuple[Header, bytes]:
     except OSError as error:
         raise StateError(f"cannot read the state {path}: {error.strerror or error}", hint=_AFRESH) from error
     try:
-        return _split(_native.decompress(frame, UNPACKED_SIZE_MAX))
+        return [split_part(part) for part in _parts(_native.decompress(frame, UNPACKED_SIZE_MAX))]
     except (ValueError, RecursionError) as error:
         raise damaged(path, error) from error
 
@@ -201,14 +220,27 @@ def _read_frame(path: Path, file: BinaryIO) -> bytes:
     return frame
 
 
-def _split(data: bytes) -> tuple[Header, bytes]:
-    if len(data) < _HEADER_SIZE.size:
-        raise ValueError("it ends before its header")
-    (size,) = _HEADER_SIZE.unpack_from(data)
-    if size > len(data) - _HEADER_SIZE.size:
-        raise ValueError(f"its header claims {size} bytes of {len(data)}")
-    end = _HEADER_SIZE.size + size
-    return msgspec.json.decode(data[_HEADER_SIZE.size : end], type=Header), data[end:]
+def _parts(data: bytes) -> list[bytes]:
+    parts = []
+    while data:
+        part, data = _cut(data, "its part")
+        parts.append(part)
+        if len(parts) > PARTS_MAX:
+            raise ValueError(f"it has more than {PARTS_MAX} parts")
+    if not parts:
+        raise ValueError("it has no part")
+    return parts
+
+
+def _cut(data: bytes, what: str) -> tuple[bytes, bytes]:
+    """What comes first in ``data``, after its size, and the rest."""
+    if len(data) < _SIZE.size:
+        raise ValueError(f"it ends before {what}")
+    (size,) = _SIZE.unpack_from(data)
+    end = _SIZE.size + size
+    if size > len(data) - _SIZE.size:
+        raise ValueError(f"{what} claims {size} bytes of {len(data)}")
+    return data[_SIZE.size : end], data[end:]
 
 
 def _unwritable(path: Path, error: OSError) -> StateError:

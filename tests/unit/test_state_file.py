@@ -192,7 +192,7 @@ class TestGoingOn:
         after = resume(tmp_path / "state", runs=60)
         assert (after.total_runs, after.total_steps) == (before.total_runs, before.total_steps)
         assert [failure.bucket for failure in after.failures] == [failure.bucket for failure in before.failures]
-        seconds = state_file.read_state(tmp_path / "state")[0].seconds
+        seconds = state_file.read_state(tmp_path / "state")[0][0].seconds
         assert after.duration_seconds > seconds > 0
 
     def test_findings_are_shrunk_after_the_break(self, tmp_path: Path) -> None:
@@ -228,7 +228,7 @@ class TestSaving:
         runs: list[int] = []
 
         def look(_: object) -> None:
-            header, _ = state_file.read_state(path)
+            ((header, _),) = state_file.read_state(path)
             runs.append(header.tally["runs"])
 
         Explorer(Till).run(max_runs=5, save_state_to=path, progress=look)
@@ -309,7 +309,7 @@ class TestRefusing:
         data = bytearray(path.read_bytes())
         data[len(state_file.MAGIC)] = 1
         path.write_bytes(data)
-        assert refusal(path) == f"the state {path} has version 1; this ordeal reads version 2"
+        assert refusal(path) == f"the state {path} has version 1; this ordeal reads version 3"
 
     def test_another_class(self, tmp_path: Path) -> None:
         class Other(Till):
@@ -463,8 +463,10 @@ def framed(content: bytes) -> bytes:
 
 def rewrite(path: Path, change: Callable[[dict[str, Any]], object]) -> None:
     content = _native.decompress(path.read_bytes()[len(state_file.MAGIC) + 44 :], state_file.UNPACKED_SIZE_MAX)
+    content = content[8:]  # of the only part
     (size,) = struct.unpack_from("<Q", content)
     header = json.loads(content[8 : 8 + size])
     change(header)
     encoded = json.dumps(header).encode()
-    path.write_bytes(framed(struct.pack("<Q", len(encoded)) + encoded + content[8 + size :]))
+    part = struct.pack("<Q", len(encoded)) + encoded + content[8 + size :]
+    path.write_bytes(framed(struct.pack("<Q", len(part)) + part))
