@@ -2,6 +2,7 @@
 #include <memory>
 
 #include "bindings/bindings.h"
+#include "bindings/discovery_cast.h"
 #include "core/coverage_hits.h"
 #include "core/coverage_map.h"
 
@@ -38,6 +39,7 @@ void bind_coverage_map(py::module_& m) {
       .def("add_hits", &add_hits, py::arg("hits"), py::kw_only(), py::arg("counted"))
       .def("keys", &CoverageMap::keys)
       .def("adopt", &CoverageMap::adopt, py::arg("key"))
+      .def("discovery", [](const CoverageMap& map) { return told(estimate_discovery(map.abundance())); })
       .def_property_readonly("edges_seen", &CoverageMap::edges_seen);
 }
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "bindings/bindings.h"
+#include "bindings/discovery_cast.h"
 #include "bindings/operation_cast.h"
 #include "core/error.h"
 #include "core/replay.h"
@@ -48,13 +49,6 @@ FeatureMask all_but(const std::vector<std::string>& names) {
 // Edges and other features, packed as edges * 2^32 + features: 0 is the usual answer.
 std::uint64_t packed(const StepNews& news) noexcept {
   return (static_cast<std::uint64_t>(news.edges) << 32U) | news.features;
-}
-
-py::object discovery(const Session& session) {
-  const auto found = session.discovery();
-  return found
-             ? py::object(py::make_tuple(found->runs, found->seen, found->next_run, found->next_run_max, found->total))
-             : py::none();
 }
 
 std::unique_ptr<Session> make_session(const std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>& shape,
@@ -166,7 +160,7 @@ void bind_session(py::module_& m) {
           "target",
           [](Session& self, std::string_view label, double value) { return self.target(hash_bytes(label), value); },
           py::arg("label"), py::arg("value"))
-      .def("discovery", &discovery)
+      .def("discovery", [](const Session& self) { return told(self.discovery()); })
       .def("keep",
            [](Session& self) {
              const Kept kept = self.keep();

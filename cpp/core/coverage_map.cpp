@@ -141,8 +141,11 @@ void CoverageMap::merge(const CoverageState& state) {
     edges_seen_ += cell.buckets == 0 && buckets != 0 ? 1 : 0;
     cell.buckets = static_cast<std::uint8_t>(cell.buckets | buckets);
     cell.rules |= rules;
-    sightings_[id].runs += sighting.runs;
+    if (sighting.runs > 0) {
+      sightings_[id] = {sightings_[id].runs + sighting.runs, run_ - 1 + sighting.last_run};
+    }
   }
+  run_ += static_cast<std::uint32_t>(state.runs);
   runs_sampled_ += state.runs_sampled;
 }
 

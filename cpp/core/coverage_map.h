@@ -132,7 +132,7 @@ class CoverageMap {
   [[nodiscard]] CoverageState save() const;
   // Adds what an earlier session saw; none of it is fresh any more.
   void restore(const CoverageState& state);
-  // Adds what another session saw, and how many of its runs did.
+  // Adds what another session saw, and how many of its runs did: they count as later ones than those before.
   void merge(const CoverageState& state);
 
  private:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from pathlib import Path
 
 from ordeal.bench import tape_of
@@ -38,12 +38,22 @@ class ClassSeeds:
 
     def replay(self) -> None:
         """Replay every seed; those that fail become findings, which no run has met yet."""
+        self.outcomes = sorted((outcome for _, outcome in self.replays()), key=lambda outcome: outcome.path)
+
+    def replays(
+        self, done: Container[str] = (), begin: Callable[[Path], object] | None = None
+    ) -> Iterator[tuple[Path, SeedOutcome]]:
+        """Replay the seeds but for those in the files ``done``, as ``replay`` does; ``begin`` hears before each."""
         if self._corpus is None:
             return
+        unreadable, seeds = self._load(self._corpus)
+        yield from ((path, outcome) for path, outcome in unreadable if str(path) not in done)
         # Of several seeds in a bucket the shortest is the finding.
-        for path, trace in sorted(self._load(self._corpus), key=lambda seed: (len(seed[1].steps), seed[0])):
-            self.outcomes.append(self._replay(path, trace))
-        self.outcomes.sort(key=lambda outcome: outcome.path)
+        for path, trace in sorted(seeds, key=lambda seed: (len(seed[1].steps), seed[0])):
+            if str(path) not in done:
+                if begin is not None:
+                    begin(path)
+                yield path, self._replay(path, trace)
 
     def save(self, failures: Sequence[Failure]) -> tuple[list[Failure], list[str]]:
         """Save the failures that fail each time; return all of them, and a sentence for each that was not saved."""
@@ -59,31 +69,31 @@ class ClassSeeds:
             notes.append(f"Only an Explorer of {self._test_class} can replay its seeds: nothing else can import it.")
         return kept, notes
 
-    def _load(self, corpus: SeedCorpus) -> list[tuple[Path, Trace]]:
-        """The seeds of this very class: another module may have one of the same name."""
-        seeds = []
+    def _load(self, corpus: SeedCorpus) -> tuple[list[tuple[Path, SeedOutcome]], list[tuple[Path, Trace]]]:
+        """What cannot be read, and the seeds of this very class: another module may have one of the same name."""
+        unreadable, seeds = [], []
         for path in corpus.paths_of(self._test_class):
             try:
                 trace = load_seed(path)
             except TraceError as error:
-                self.outcomes.append(_outcome(path, SeedStatus.UNREADABLE, error.message))
+                unreadable.append((path, seed_outcome(path, SeedStatus.UNREADABLE, error.message)))
                 continue
             if trace.test_class == self._test_class:
                 seeds.append((path, trace))
-        return seeds
+        return unreadable, seeds
 
     def _replay(self, path: Path, trace: Trace) -> SeedOutcome:
         try:
             error = self._findings.add_seed(path, tape_of(trace, self._driver))
         except OrdealError as outdated:
-            return _outcome(path, SeedStatus.NO_LONGER_APPLIES, outdated.message)
+            return seed_outcome(path, SeedStatus.NO_LONGER_APPLIES, outdated.message)
         if error is None:
             # What did not fail may also not have run as it did. That is for all who replay seeds to judge alike.
             replay = replay_trace(path, trace, self._driver.factory, self._driver.rule_timeout)
             message = replay.reason if replay.error is None else describe_error(replay.error)
-            return _outcome(path, replay.status, message)
+            return seed_outcome(path, replay.status, message)
         status = SeedStatus.REPRODUCED if _is_recorded(error, trace) else SeedStatus.FAILS_DIFFERENTLY
-        return _outcome(path, status, describe_error(error))
+        return seed_outcome(path, status, describe_error(error))
 
     def _saved(self, finding: Finding, failure: Failure) -> Path | None:
         if self._corpus is None or failure.trace is None or failure.flaky:
@@ -112,5 +122,6 @@ def _is_recorded(error: BaseException, trace: Trace) -> bool:
     return type(error).__name__ == failure.error_type
 
 
-def _outcome(path: Path, status: SeedStatus, message: str) -> SeedOutcome:
+def seed_outcome(path: Path, status: SeedStatus, message: str) -> SeedOutcome:
+    """What became of the seed in the file ``path``."""
     return SeedOutcome(seed_name(path), str(path), status, message)

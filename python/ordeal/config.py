@@ -27,6 +27,8 @@ ReportFormat = Literal["text", "json", "both"]
 DEFAULT_SWARM_POLICY: SwarmPolicy = "adaptive"
 
 RNG_SEED_MAX = 2**64 - 1
+#: What no machine has, in MiB.
+MEMORY_MIB_MAX = 2**24
 WORKERS_MAX = 4096
 STEPS_MAX = 10_000  # a tape holds no more
 CHECKPOINTS_MAX = 65_536

@@ -159,9 +159,12 @@ class Driver:
 
     Attributes:
         in_cpp: whether the step loop in C++ runs what it can run. An observer and subclasses see each step in Python.
+        isolated: whether the process is one for runs alone, which Ctrl-C does not reach. Then whatever gets out of the
+            code under test is a failure of it, KeyboardInterrupt as well.
     """
 
     in_cpp = True
+    isolated = False
 
     def __init__(
         self,
@@ -220,6 +223,13 @@ class Driver:
             if outcome.status is Status.DONE:
                 outcome.status = Status.REJECTED
         except failure_types() as error:
+            outcome.status = Status.FAILED
+            outcome.error = error
+        except OutOfTime:
+            raise
+        except BaseException as error:
+            if not self.isolated:
+                raise
             outcome.status = Status.FAILED
             outcome.error = error
         finally:

@@ -53,7 +53,7 @@ TRACES_MAX = 10_000
 class Exploration:
     """Drives one session. Used once; not thread-safe."""
 
-    def __init__(self, settings: Settings, driver: Driver, targets: list[Target], workers: int) -> None:
+    def __init__(self, settings: Settings, driver: Driver, targets: list[Target]) -> None:
         self._settings = settings
         self._driver = driver
         self._targets = targets
@@ -65,7 +65,7 @@ class Exploration:
         self._session = _native.Session(
             (len(definition.rules), len(definition.initializers), len(driver.faults)),
             self._coverage,
-            seed=settings.seed,
+            seed=settings.session_seed,
             max_checkpoints=settings.max_checkpoints,
             checkpoint_prob=settings.checkpoint_prob,
             checkpoint_strategy=settings.checkpoint_strategy,
@@ -83,8 +83,6 @@ class Exploration:
         self._monitor: _native.Monitor | None = None
         self._tally = Tally()
         self._plans_given_up = len(given_up)
-        if workers > 1:
-            self._tally.note(f"{workers} workers were asked for; this version explores in one process.")
         self._maker = TraceMaker(
             settings.test_class,
             settings.seed,

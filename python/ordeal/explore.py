@@ -14,14 +14,18 @@ from ordeal.buggify import DEFAULT_PROBABILITY
 from ordeal.config import (
     CHECKPOINTS_MAX,
     DEFAULT_SWARM_POLICY,
+    MEMORY_MIB_MAX,
     RNG_SEED_MAX,
     STEPS_MAX,
+    WORKERS_MAX,
     CheckpointKind,
     SwarmPolicy,
 )
 from ordeal.errors import ConfigError, MachineError
 from ordeal.exploration import Exploration
 from ordeal.machine import MachineFactory, class_path, make_driver
+from ordeal.parallel.exchange import Sharing
+from ordeal.parallel.supervisor import Plan, Supervisor, can_supervise, usable_cores
 from ordeal.result import ExplorationResult, Failure, ProgressSnapshot
 from ordeal.settings import Progress, Settings, ShrinkTold
 from ordeal.small_scope import COUNT_MAX, Scope, SmallScope
@@ -34,6 +38,7 @@ STRATEGIES = ("energy", "uniform", "recent")
 KINDS = get_args(CheckpointKind)
 POLICIES = get_args(SwarmPolicy)
 LEVELS = ("auto", "novelty", "counts")
+MEBIBYTE = 2**20
 
 
 class Explorer:
@@ -56,8 +61,12 @@ class Explorer:
             to them, and else runs the steps again, or forks where that takes long.
         fault_toggle_prob: share of the steps that switch a fault.
         record_traces: keep the traces of all runs that reached new code; ``run`` takes it too.
-        workers: worker processes. This version explores in one, and says so when asked for more.
-        share_edges, share_checkpoints: whether workers share what they find.
+        workers: worker processes, 0 for all cores. With one, runs happen in this process, unless it is ``isolate``d.
+        isolate: run also a single worker in a process of its own, as ``ordeal explore`` does: then nothing that a rule
+            does can end this process.
+        share_edges, share_checkpoints: whether workers hear of the edges that others have reached, and of the tapes
+            that lead to new states.
+        max_memory: what a worker may take, in MiB, before Python raises MemoryError in it; 0 for no limit.
         mutation_targets: functions whose mutants are to be killed; not in this version, so None or empty.
         seed_mutation_prob: share of the rule calls, in runs that branch, whose arguments are a small change of those
             with which the rule was last called on the way to the checkpoint. None means never, or what the adaptive
@@ -103,6 +112,8 @@ class Explorer:
         fault_toggle_prob: float = 0.3,
         record_traces: bool = False,
         workers: int = 1,
+        isolate: bool = False,
+        max_memory: int = 0,
         share_edges: bool = True,
         share_checkpoints: bool = True,
         mutation_targets: Sequence[str] | None = None,
@@ -125,7 +136,9 @@ class Explorer:
         self.fault_toggle_prob = _number("fault_toggle_prob", fault_toggle_prob, 0.0, 1.0)
         self.seed_mutation_prob = _share("seed_mutation_prob", seed_mutation_prob)
         self.record_traces = record_traces
-        self.workers = _integer("workers", workers, 0, 65_536)
+        self.workers = _integer("workers", workers, 0, WORKERS_MAX)
+        self.isolate = isolate
+        self.max_memory = _integer("max_memory", max_memory, 0, MEMORY_MIB_MAX)
         self.share_edges = share_edges
         self.share_checkpoints = share_checkpoints
         self.corpus_dir = corpus_dir
@@ -225,11 +238,23 @@ class Explorer:
             resume_from=None if resume_from is None else Path(resume_from),
             corpus_dir=None if self.corpus_dir is None else Path(self.corpus_dir),
             rule_timeout=self.rule_timeout,
+            session_seed=self.seed,
         )
         try:
-            return Exploration(settings, self._driver, self.targets, self.workers).run()
+            return self._explored(settings)
         except InvalidDefinition as error:
             raise MachineError(str(error)) from error
+
+    def _explored(self, settings: Settings) -> ExplorationResult:
+        workers = self.workers or usable_cores()
+        if (workers == 1 and not self.isolate) or not can_supervise():
+            return Exploration(settings, self._driver, self.targets).run()
+        plan = Plan(
+            workers=workers,
+            sharing=Sharing(edges=self.share_edges, checkpoints=self.share_checkpoints),
+            memory=self.max_memory * MEBIBYTE,
+        )
+        return Supervisor(settings, self._driver, self.targets, plan).run()
 
     def exhaustive(
         self,

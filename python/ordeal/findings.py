@@ -61,7 +61,7 @@ class Findings:
 
     def __init__(self, replayer: Replayer, maker: TraceMaker) -> None:
         self._replayer = replayer
-        self._maker = maker
+        self.maker = maker
         self._by_bucket: dict[str, Finding] = {}
         self._unfaithful: dict[str, int] = {}
 
@@ -184,7 +184,7 @@ class Findings:
         now = replayed.outcome.error if replayed.bucket == finding.bucket else None
         error = now or finding.error
         step = len(recorder.steps)
-        trace = self._maker.make(finding.origin, replayed.tape, recorder)
+        trace = self.maker.make(finding.origin, replayed.tape, recorder)
         trace.failure = TraceFailure.of(error, step, finding.bucket)
         return Failure(
             error=error,

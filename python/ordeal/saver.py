@@ -42,6 +42,7 @@ NOT_SAVED = "The state was not saved"
 #: Settings that decide the search. Another seed is refused, another value of the others is noted.
 DECIDING = (
     "seed",
+    "session_seed",
     "max_checkpoints",
     "checkpoint_prob",
     "checkpoint_strategy",
@@ -180,15 +181,18 @@ class Saver:
             StateError: the file cannot be read, belongs to another exploration, or nothing in it applies any more.
         """
         if self._resume_from is not None:
-            (part, *_) = read_state(self._resume_from)
+            part, *others = read_state(self._resume_from)
+            if others:
+                raise StateError(
+                    f"the state {self._resume_from} is one of {len(others) + 1} workers",
+                    hint=f"resume it with as many (`workers={len(others) + 1}`), or with `isolate=True`",
+                )
             self.give(self._resume_from, part, learnt, monitor)
 
-    def give(
-        self, path: Path, part: tuple[Header, bytes], learnt: Learnt, monitor: _native.Monitor | None
-    ) -> None:
+    def give(self, path: Path, part: tuple[Header, bytes], learnt: Learnt, monitor: _native.Monitor | None) -> None:
         """As ``resume``, from a part of the state that was read from ``path``."""
         header, engine = part
-        self.check_same_exploration(path, header)
+        check_same_exploration(path, header, self._settings)
         try:
             loaded = _native.decode_state(engine, self._names)
             loaded.give(self._session)
@@ -199,19 +203,6 @@ class Saver:
             raise damaged(path, error) from error
         self._check_what_applies(path, loaded)
         self._note_changes(header, loaded, learnt.tally)
-
-    def check_same_exploration(self, path: Path, header: Header) -> None:
-        if header.test_class != self._settings.test_class:
-            raise StateError(
-                f"the state {path} is one of {header.test_class}, not of {self._settings.test_class}",
-                hint="resume it with the class that it was saved for, or explore again without `--resume`",
-            )
-        seed = header.options.get("seed")
-        if seed != self._settings.seed:
-            raise StateError(
-                f"the state {path} was explored with seed {seed}, not {self._settings.seed}",
-                hint=f"give the same seed (`--seed {seed}`), or explore again without `--resume`",
-            )
 
     def _put_back(self, header: Header, tapes: list[_native.Tape | None], learnt: Learnt) -> None:
         if len(tapes) != len(header.findings) + len(header.productive):
@@ -292,6 +283,31 @@ def _changed(name: str, now: Option, then: Option) -> str:
     is_now = "not set" if now is None else repr(now)
     was = "without it" if then is None else f"with {then!r}"
     return f"{name} is {is_now} since the resumed state was saved {was}."
+
+
+def check_same_exploration(path: Path, header: Header, settings: Settings) -> None:
+    """Refuse a state, read from ``path``, that another class or another seed explored.
+
+    Raises:
+        StateError: it is such a one.
+    """
+    if header.test_class != settings.test_class:
+        raise StateError(
+            f"the state {path} is one of {header.test_class}, not of {settings.test_class}",
+            hint="resume it with the class that it was saved for, or explore again without `--resume`",
+        )
+    seed = header.options.get("seed")
+    if seed != settings.seed:
+        raise StateError(
+            f"the state {path} was explored with seed {seed}, not {settings.seed}",
+            hint=f"give the same seed (`--seed {seed}`), or explore again without `--resume`",
+        )
+
+
+def session_seed(header: Header) -> int | None:
+    """The seed of the session that was saved, which may be that of one worker among several."""
+    seed = header.options.get("session_seed")
+    return seed if isinstance(seed, int) and 0 <= seed < 2**64 else None
 
 
 def machine_names(driver: Driver) -> _native.MachineNames:

@@ -15,7 +15,10 @@ ShrinkTold = Callable[[ShrinkSnapshot], object]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """The options of one exploration, all checked."""
+    """The options of one exploration, all checked.
+
+    ``seed`` is that of the exploration; ``session_seed`` is that of this process, where several search.
+    """
 
     test_class: str
     seed: int
@@ -46,6 +49,7 @@ class Settings:
     resume_from: Path | None
     corpus_dir: Path | None
     rule_timeout: float | None
+    session_seed: int
 
 
 @dataclass(slots=True)

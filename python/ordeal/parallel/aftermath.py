@@ -1,0 +1,316 @@
+"""What is done with findings before and after the search, each in a process of its own: seeds, shrinking, traces."""
+
+from __future__ import annotations
+
+import dataclasses
+import select
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ordeal import _native
+from ordeal.class_seeds import ClassSeeds, seed_outcome
+from ordeal.findings import OF_SEED, Finding, Findings
+from ordeal.fresh_process import FreshProcess, confirm_fresh
+from ordeal.machine import is_importable
+from ordeal.parallel.child import Child
+from ordeal.parallel.crashes import CrashReader, Stall, is_apart, is_timeout
+from ordeal.parallel.jobs import (
+    Bench,
+    Job,
+    SentSeed,
+    bare_failure,
+    fill_database,
+    judge,
+    replay_seeds,
+    write_traces,
+)
+from ordeal.parallel.messages import ITEM, TICK, SentFailure, unpack
+from ordeal.parallel.union import Union
+from ordeal.path_shrinking import SECONDS as PATH_SECONDS
+from ordeal.process_channel import Value
+from ordeal.reporting import describe_error
+from ordeal.result import Failure, SeedOutcome, SeedStatus
+from ordeal.trace_file import Trace
+
+#: What a process may take for what is not shrinking: to start, to run a trace a few times, and to write it down.
+SLACK_SECONDS = 1.0
+#: A rule that is waited for ends at up to 1.25 times its limit, and it is run a few times to write it down.
+WRITING_LIMITS = 4.0
+#: What making entries for plain pytest may take, which runs each failure under Hypothesis.
+DATABASE_SECONDS = 20.0
+TICK_SECONDS = 0.05
+
+Press = Callable[[], None]
+ShrinkTold = Callable[[int, int, int, int, int], None]
+
+
+@dataclass(slots=True)
+class _Judged:
+    """A finding with what its process has told."""
+
+    number: int
+    finding: Finding
+    child: Child | None = None
+    deadline: float = 0.0
+    failure: Failure | None = None
+
+
+class Aftermath:
+    """Does the work for one exploration; ``workers`` processes at most go on at the same time."""
+
+    def __init__(self, bench: Bench, union: Union, workers: int) -> None:
+        self._bench = bench
+        self._union = union
+        self._workers = workers
+        self._children: list[Child] = []
+        self._crashes = CrashReader(bench.driver)
+        self.seed_outcomes: list[SeedOutcome] = []
+
+    def close(self) -> None:
+        """End all processes that still go on."""
+        for child in self._children:
+            child.close()
+        self._children.clear()
+
+    # -- seeds --------------------------------------------------------------------------------------------------------
+
+    def replay_seeds(self) -> None:
+        """Replay the seeds of the class: those that fail are findings, which no run has met yet."""
+        folder = self._bench.settings.corpus_dir
+        done: list[str] = []
+        while folder is not None:
+            child = self._child(replay_seeds(self._bench, folder, done))
+            stall = Stall(child.journal, self._bench.driver.rule_timeout)
+            current, hung = "", False
+            while not (ended := child.has_ended()) and not (hung := stall.hangs()):
+                current = self._hear_seeds(child, done, current)
+                self._wait([child])
+            if hung:
+                child.kill()
+            current = self._hear_seeds(child, done, current)
+            assert child.death is not None
+            if not ended or not child.death.is_clean:
+                self._seed_crashed(child, current, hung=hung)
+                done.append(current)
+            self._drop(child)
+            if (ended and child.death.is_clean) or not current:
+                break
+        self.seed_outcomes.sort(key=lambda outcome: outcome.path)
+
+    def _hear_seeds(self, child: Child, done: list[str], current: str) -> str:
+        """The seed that runs now, or none."""
+        for kind, *values in child.messages():
+            if kind == TICK:
+                (current,) = map(str, values)
+            elif kind == ITEM:
+                sent, path, *found = values
+                self.seed_outcomes.append(unpack(sent, SentSeed).outcome)
+                done.append(str(path))
+                current = ""
+                for record, tape in zip(found[::2], found[1::2], strict=True):
+                    self._add_seed(str(path), record, tape)
+        return current
+
+    def _add_seed(self, path: str, record: Value, tape: Value) -> None:
+        finding = self._union.read_finding(record, tape)
+        finding.seed = Path(path)
+        self._union.add_finding(finding)
+
+    def _seed_crashed(self, child: Child, path: str, *, hung: bool) -> None:
+        assert child.death is not None
+        crash = self._crashes.read(child.journal, child.death, hung=hung)
+        if crash is None or not path:
+            self._union.note("Not all seeds were replayed: their process ended.")
+            return
+        finding = Finding(crash.bucket, crash.tape, OF_SEED, crash.error, count=0, seed=Path(path))
+        self._union.add_finding(finding)
+        recorded = Trace.load(Path(path)).failure
+        same = recorded is not None and recorded.bucket == crash.bucket
+        status = SeedStatus.REPRODUCED if same else SeedStatus.FAILS_DIFFERENTLY
+        self.seed_outcomes.append(seed_outcome(Path(path), status, describe_error(crash.error)))
+
+    # -- failures -----------------------------------------------------------------------------------------------------
+
+    def judge(self, *, shrink: bool, pressed: Press, tell: ShrinkTold) -> list[Failure]:
+        """Confirm, shrink and write down all findings, and save them as seeds."""
+        waiting = [_Judged(number, each) for number, each in enumerate(self._union.findings.values(), start=1)]
+        shrink = shrink and self._bench.settings.shrink
+        try:
+            self._judge_all(list(waiting), shrink=shrink, tell=tell)
+        except KeyboardInterrupt:
+            pressed()
+            self._union.note("Shrinking was interrupted: some traces are longer than need be.")
+        self.close()
+        judged = [each for each in waiting if not self._was_lost(each)]
+        counts = self._union.counts()
+        failures = []
+        for each in judged:
+            each.finding.count = counts[each.finding.bucket]
+            failure = each.failure or bare_failure(self._bench, each.finding)
+            failures.append(dataclasses.replace(failure, count=each.finding.count))
+        return self._kept([each.finding for each in judged], failures, pressed)
+
+    def _judge_all(self, waiting: list[_Judged], *, shrink: bool, tell: ShrinkTold) -> None:
+        total, running = len(waiting), list[_Judged]()
+        while waiting or running:
+            while waiting and len(running) < self._workers:
+                running.append(self._begin(waiting.pop(0), shrink=shrink))
+            for each in list(running):
+                if not self._goes_on(each, total, tell):
+                    running.remove(each)
+            self._wait([each.child for each in running if each.child is not None])
+
+    def _begin(self, each: _Judged, *, shrink: bool) -> _Judged:
+        each.child = self._child(judge(self._bench, each.finding, shrink=shrink))
+        seconds = self._bench.settings.max_shrink_time if shrink else 0.0
+        # What cannot be interrupted is waited for once, to write it down.
+        limit = max(0.0, self._bench.driver.rule_timeout) * WRITING_LIMITS if is_timeout(each.finding) else 0.0
+        each.deadline = time.monotonic() + seconds + limit + SLACK_SECONDS
+        return each
+
+    def _goes_on(self, each: _Judged, total: int, tell: ShrinkTold) -> bool:
+        child = each.child
+        assert child is not None
+        ended = child.has_ended()
+        for kind, *values in child.messages():
+            if kind == TICK:
+                before, steps, candidates = (int(value) for value in values)  # type: ignore[arg-type]
+                tell(each.number, total, before, steps, candidates)
+            elif kind == ITEM:
+                self._take(each, values)
+        if not ended and time.monotonic() < each.deadline:
+            return True
+        if not ended:
+            self._tell_of_limit(each)
+        self._drop(child)
+        each.child = None
+        return False
+
+    def _take(self, each: _Judged, values: Sequence[Value]) -> None:
+        sent, tape, improved, finished = values
+        failure = unpack(sent, SentFailure).failure()
+        (find,) = _native.decode_finds(tape, self._union.names)[0]  # type: ignore[arg-type]
+        finding = each.finding
+        finding.tape, finding.improved, finding.flaky = find.tape, bool(improved), failure.flaky
+        each.failure = failure
+        if not finished:
+            self._tell_of_limit(each)
+
+    def _tell_of_limit(self, each: _Judged) -> None:
+        limit = f"{self._bench.settings.max_shrink_time:g} s"
+        self._union.note(f"Shrinking of {each.finding.bucket} stopped after {limit}, before its trace was minimal.")
+
+    def _was_lost(self, each: _Judged) -> bool:
+        """Whether a process was only killed from outside, or by the system that was out of memory."""
+        finding = each.finding
+        if not (finding.flaky and finding.bucket.startswith("ProcessKilledError(SIGKILL)")):
+            return False
+        self._union.note("A worker was killed from outside, or because memory was short: no run brings that about.")
+        return True
+
+    def _kept(self, findings: list[Finding], failures: list[Failure], pressed: Press) -> list[Failure]:
+        """The failures as fresh processes see them, saved as seeds."""
+        try:
+            failures = self._seen_fresh(findings, failures)
+        except KeyboardInterrupt:
+            pressed()
+            self._union.note("No failure was confirmed in a fresh process: that was interrupted.")
+        settings, driver = self._bench.settings, self._bench.driver
+        known = Findings(None, None)  # type: ignore[arg-type]  # it is asked for nothing but what it holds
+        known.restore(findings, {})
+        seeds = ClassSeeds(settings.corpus_dir, settings.test_class, driver, known)
+        seeds.outcomes = self.seed_outcomes
+        failures, notes = seeds.save(failures)
+        for note in notes:
+            self._union.note(note)
+        return failures
+
+    def _seen_fresh(self, findings: list[Finding], failures: list[Failure]) -> list[Failure]:
+        settings, driver = self._bench.settings, self._bench.driver
+        if not settings.confirm_fresh or not is_importable(driver.factory, settings.test_class):
+            return failures
+        process = FreshProcess(
+            target_modules=[target.name for target in self._bench.targets],
+            rule_timeout=driver.rule_timeout,
+            seconds=settings.max_shrink_time,
+        )
+        # What ends its process was seen to do so in processes of its own.
+        asked = [number for number, finding in enumerate(findings) if not is_apart(finding)]
+        judged, notes = confirm_fresh(process, [findings[n] for n in asked], [failures[n] for n in asked])
+        for note in notes:
+            self._union.note(note)
+        by_number = dict(zip(asked, judged, strict=True))
+        return [by_number.get(number, failure) for number, failure in enumerate(failures)]
+
+    # -- traces and the database --------------------------------------------------------------------------------------
+
+    def traces(self, failures: Sequence[Failure], *, pressed: Press) -> list[Trace]:
+        """Traces of the failures and of all runs that reached new code, where they are wanted."""
+        if not self._bench.settings.record_traces:
+            return []
+        traces = [failure.trace for failure in failures if failure.trace is not None]
+        items = self._items(
+            write_traces(self._bench, self._union.productive),
+            PATH_SECONDS + SLACK_SECONDS,
+            "Not all runs that reached new code have a trace",
+            pressed,
+        )
+        for (item,) in items:
+            traces.append(Trace.from_json(item if isinstance(item, bytes) else b""))
+        return traces
+
+    def fill_database(self, *, pressed: Press) -> None:
+        """Let plain pytest find the failures too, but for those that would end it."""
+        if self._bench.settings.corpus_dir is None:
+            return
+        steady = [each for each in self._union.findings.values() if not each.flaky and not is_apart(each)]
+        items = self._items(
+            fill_database(self._bench, [each.tape for each in steady]),
+            DATABASE_SECONDS,
+            "Not all failures were saved for plain pytest",
+            pressed,
+        )
+        for (reason,) in items:
+            self._union.note(str(reason))
+
+    def _items(self, job: Job, seconds: float, lost: str, pressed: Press) -> list[list[Value]]:
+        """What a job tells in so many seconds."""
+        child = self._child(job)
+        deadline = time.monotonic() + seconds
+        items: list[list[Value]] = []
+        try:
+            while not child.has_ended() and time.monotonic() < deadline:
+                items += (values for kind, *values in child.messages() if kind == ITEM)
+                self._wait([child])
+        except KeyboardInterrupt:
+            pressed()
+            self._union.note(f"{lost}: that was interrupted.")
+        else:
+            if child.death is None or not child.death.is_clean:
+                self._union.note(f"{lost}: that took longer than {seconds:g} s, or its process ended.")
+        items += (values for kind, *values in child.messages() if kind == ITEM)
+        self._drop(child)
+        return items
+
+    # -- processes ----------------------------------------------------------------------------------------------------
+
+    def _child(self, job: Job) -> Child:
+        child = Child(job, self._bench.limits)
+        self._children.append(child)
+        return child
+
+    def _drop(self, child: Child) -> None:
+        child.close()
+        self._children.remove(child)
+
+    @staticmethod
+    def _wait(children: Sequence[Child]) -> None:
+        """Until one of them has something to say or has ended, for a while."""
+        watched = select.poll()
+        for child in children:
+            watched.register(child.channel, select.POLLIN)
+            watched.register(child, select.POLLIN)
+        if children:
+            watched.poll(TICK_SECONDS * 1_000)

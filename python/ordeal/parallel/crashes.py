@@ -1,0 +1,256 @@
+"""Runs that end their process, or have to be ended with it: what they count as, and how they run again."""
+
+from __future__ import annotations
+
+import signal
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from mmap import mmap
+from typing import Any
+
+from ordeal import _native
+from ordeal._hypothesis import GlobalRandoms, Rule
+from ordeal.bucket import Bucketer
+from ordeal.driver import Driver, Observer, Outcome, Status
+from ordeal.faults import Fault
+from ordeal.findings import Finding
+from ordeal.parallel.child import Child, Death, Limits
+from ordeal.process_channel import Channel
+from ordeal.replayer import Replayed, Replayer
+from ordeal.rule_timeout import RuleTimeoutError, timeout_error
+
+#: A rule that can be interrupted ends at up to 1.25 times its limit; one that has not hangs outside of Python.
+LIMIT_TIMES = 1.25
+#: What a process may take for anything else, on a busy machine.
+SLACK_SECONDS = 0.5
+
+
+class ProcessExitError(Exception):
+    """A rule ended the process that ran it, with an exit code."""
+
+
+class ProcessKilledError(Exception):
+    """A rule brought about a signal that ended the process that ran it."""
+
+
+#: The types of failures that another process shows, by name.
+CRASHES = {kind.__name__: kind for kind in (ProcessExitError, ProcessKilledError)}
+
+
+#: How the bucket of a rule ends that had to be ended with its process.
+_HUNG = ", not interruptible"
+
+
+def is_apart(finding: Finding) -> bool:
+    """Whether runs of ``finding`` end their process, so that each needs one of its own."""
+    return finding.bucket.endswith(_HUNG) or type(finding.error).__name__ in CRASHES
+
+
+def is_timeout(finding: Finding) -> bool:
+    """Whether each run of ``finding`` takes as long as a rule may."""
+    return type(finding.error).__name__ == RuleTimeoutError.__name__
+
+
+@dataclass(frozen=True, slots=True)
+class Crash:
+    """A run that ended with its process: what it failed with, its bucket, and the steps that it took."""
+
+    error: BaseException
+    bucket: str
+    tape: _native.Tape
+    stacks: str
+
+
+class CrashReader:
+    """Says of a process that has ended what its last run did."""
+
+    def __init__(self, driver: Driver) -> None:
+        definition = driver.definition
+        self._shape = (len(definition.rules), len(definition.initializers), len(driver.faults))
+        self._arguments = len(definition.argument_names)
+        self._driver = driver
+
+    def read(self, journal: mmap, death: Death, *, hung: bool) -> Crash | None:
+        """The crash, or None where the process was in no run, or nobody can say in which."""
+        record = self._record(journal)
+        if record is None or record.stage == "idle":
+            return None
+        place = self._place(record)
+        if hung:
+            error: Exception = timeout_error(place, self._driver.rule_timeout)
+            return Crash(error, f"{RuleTimeoutError.__name__} at {place}{_HUNG}", record.tape, "")
+        if death.signal:
+            name = _signal_name(death.signal)
+            text = f"{place} ended the process by {name}"
+            kind: type[Exception] = ProcessKilledError
+            bucket = f"{kind.__name__}({name}) at {place}"
+        else:
+            text = f"{place} ended the process with exit code {death.code}"
+            kind = ProcessExitError
+            bucket = f"{kind.__name__}({death.code}) at {place}"
+        return Crash(kind(text), bucket, record.tape, death.stacks)
+
+    def runs(self, journal: mmap) -> int:
+        """How many runs the process has begun."""
+        record = self._record(journal)
+        return record.run if record is not None else 0
+
+    def place(self, journal: mmap) -> str:
+        """What the process was doing; empty where that was nothing of the user's."""
+        record = self._record(journal)
+        return self._place(record) if record is not None and record.stage != "idle" else ""
+
+    def _record(self, journal: mmap) -> _native.JournalRecord | None:
+        try:
+            return _native.read_journal(journal, self._shape, self._arguments)
+        except _native.CoreError:
+            return None
+
+    def _place(self, record: _native.JournalRecord) -> str:
+        """What ran: a rule by its name, or the constructor or the teardown of the machine."""
+        if record.stage in ("making", "teardown"):
+            return {"making": "__init__", "teardown": "teardown"}[record.stage]
+        steps = record.tape.steps()
+        if not steps:
+            return "the invariants"
+        kind, target, _, _ = steps[-1]
+        definition = self._driver.definition
+        tables = [
+            [rule.name for rule in definition.rules],
+            [rule.name for rule in definition.initializers],
+            [f"+{fault.name}" for fault in self._driver.faults],
+            [f"-{fault.name}" for fault in self._driver.faults],
+        ]
+        return tables[kind][target]
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
+class Stall:
+    """Sees whether a process still gets on. A step may take ``limit`` seconds, 0 or less for no limit."""
+
+    def __init__(self, journal: mmap, limit: float) -> None:
+        self._journal = journal
+        self._seconds = limit * LIMIT_TIMES + SLACK_SECONDS if limit > 0 else float("inf")
+        self._steps = -1
+        self._since = time.monotonic()
+
+    def hangs(self) -> bool:
+        """Whether it has been at the same step for too long."""
+        now = time.monotonic()
+        steps = _native.journal_steps(self._journal)
+        if steps != self._steps:
+            self._steps, self._since = steps, now
+        return now - self._since > self._seconds
+
+
+class CrashReplayer(Replayer):
+    """Replays each tape in a process of its own, and sees how that ends."""
+
+    def __init__(self, driver: Driver, bucketer: Bucketer, randoms: GlobalRandoms, limits: Limits) -> None:
+        super().__init__(driver, bucketer, randoms)
+        self._limits = limits
+        self._reader = CrashReader(driver)
+
+    def run(self, tape: _native.Tape, observer: Observer | None = None) -> Replayed:
+        """Run ``tape`` from a fresh machine of another process; ``observer`` sees the steps but for the last here."""
+        if observer is not None:
+            return self._watched(tape, observer)
+        return self._apart(tape, None)
+
+    def _apart(self, tape: _native.Tape, deadline: float | None) -> Replayed:
+        child = Child(lambda channel, journal: self._replay(tape, channel, journal), self._limits)
+        try:
+            hung = self._await(child, deadline)
+            said = child.messages()
+            assert child.death is not None
+            if said:
+                (bucket, *_) = said[0]
+                status = Status.FAILED if bucket else Status.DONE
+                return self._replayed(Outcome(status, 0, None), str(bucket), tape)
+            crash = self._reader.read(child.journal, child.death, hung=hung)
+        finally:
+            child.close()
+        if crash is None:
+            return self._replayed(Outcome(Status.REJECTED, 0, None), "", tape)
+        return self._replayed(Outcome(Status.FAILED, len(crash.tape), crash.error), crash.bucket, crash.tape)
+
+    @staticmethod
+    def _replayed(outcome: Outcome, bucket: str, tape: _native.Tape) -> Replayed:
+        return Replayed(outcome=outcome, bucket=bucket, tape=tape, misaligned=0, unused=0, rejected=0)
+
+    def _replay(self, tape: _native.Tape, channel: Channel, journal: mmap) -> None:
+        """In the other process."""
+        self._driver.journal = _native.Journal(journal)
+        self._driver.isolated = True
+        with self._randoms.managed(), self._driver.watchdog.watching():
+            replayed = super().run(tape)
+        channel.send(replayed.bucket)
+
+    def _await(self, child: Child, deadline: float | None) -> bool:
+        """Wait until the process has ended; whether it had to be ended."""
+        stall = Stall(child.journal, self._driver.rule_timeout)
+        while not child.has_ended():
+            out_of_time = deadline is not None and time.monotonic() >= deadline
+            if out_of_time or stall.hangs():
+                child.kill()
+                return not out_of_time
+            time.sleep(0.001)
+        return False
+
+    def _try(
+        self, shrinker: _native.Shrinker, candidate: _native.Tape, holds: Callable[[Replayed], bool], deadline: float
+    ) -> None:
+        replayed = self._apart(candidate, deadline)
+        if holds(replayed):
+            shrinker.accept(replayed.tape)
+        else:
+            shrinker.refuse()
+
+    def _fails_in(self, bucket: str, tape: _native.Tape, deadline: float) -> bool:
+        return self._apart(tape, deadline).bucket == bucket
+
+    def _watched(self, tape: _native.Tape, observer: Observer) -> Replayed:
+        """What ``observer`` sees of all steps. The last one, which ends the process, begins in the other one only."""
+        replayed = self._apart(tape, None)
+        script = _native.Replay(replayed.tape)
+        self._randoms.reseed()
+        with suppress(_LastStepReached):
+            self._driver.execute(script, observer=_UpToLast(observer, len(replayed.tape)))
+        return replace(replayed, tape=script.tape)
+
+
+class _LastStepReached(BaseException):
+    """No failure: the step that is about to run must not."""
+
+
+class _UpToLast:
+    """Passes on what an observer is to see, up to the beginning of step ``last``, counted from one."""
+
+    def __init__(self, observer: Observer, last: int) -> None:
+        self._observer = observer
+        self._last = last
+        self._steps = 0
+        self.making = observer.making
+        self.started = observer.started
+        self.rule_done = observer.rule_done
+
+    def rule(self, rule: Rule, initialize: bool, values: dict[str, Any], resolved: dict[str, Any]) -> None:
+        self._observer.rule(rule, initialize, values, resolved)
+        self._count()
+
+    def fault(self, fault: Fault, on: bool) -> None:
+        self._observer.fault(fault, on)
+        self._count()
+
+    def _count(self) -> None:
+        self._steps += 1
+        if self._steps >= self._last:
+            raise _LastStepReached

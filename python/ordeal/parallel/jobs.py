@@ -1,0 +1,226 @@
+"""What runs code under test beside the search: seeds, judging and shrinking failures, traces. Each in a process.
+
+A job says what it has done piece by piece, so that what it came to is known when its process ends before it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from mmap import mmap
+from pathlib import Path
+
+import msgspec
+
+from ordeal import _native
+from ordeal._hypothesis import GlobalRandoms
+from ordeal.bucket import Bucketer
+from ordeal.buggify import many_runs
+from ordeal.class_seeds import ClassSeeds
+from ordeal.driver import FAULT_OFF, FAULT_ON, Driver
+from ordeal.example_database import save_to_database
+from ordeal.finding_records import FindingRecords
+from ordeal.findings import Finding, Findings
+from ordeal.parallel.child import Limits
+from ordeal.parallel.crashes import CrashReplayer, is_apart, is_timeout
+from ordeal.parallel.messages import ITEM, TICK, SentFailure, pack
+from ordeal.path_shrinking import shrink_paths
+from ordeal.process_channel import Channel
+from ordeal.property_watch import PropertyWatch
+from ordeal.recorder import RunRecorder
+from ordeal.replayer import Replayer, ShrinkProgress
+from ordeal.result import Failure, SeedOutcome
+from ordeal.saver import machine_names
+from ordeal.settings import Settings
+from ordeal.targets import Target
+from ordeal.trace_file import Trace, TraceFailure, TraceStep
+from ordeal.tracer import Origin, TraceMaker
+
+Job = Callable[[Channel, mmap], None]
+
+
+class SentSeed(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+    """What became of a seed."""
+
+    outcome: SeedOutcome
+
+
+@dataclass(frozen=True, slots=True)
+class Bench:
+    """What all jobs of one exploration have in common."""
+
+    settings: Settings
+    driver: Driver
+    targets: list[Target]
+    limits: Limits
+
+    @property
+    def bucketer(self) -> Bucketer:
+        """Names the buckets as the workers do."""
+        return Bucketer([target.path for target in self.targets])
+
+    @contextmanager
+    def running(self, randoms: GlobalRandoms) -> Iterator[None]:
+        """Have all that runs of the user's code depend on set up while the block runs."""
+        with randoms.managed(), self.driver.watchdog.watching(), PropertyWatch().recording(), many_runs():
+            yield
+
+    def findings(self, replayer: Replayer) -> Findings:
+        """None yet, of replays by ``replayer``."""
+        maker = TraceMaker(
+            self.settings.test_class,
+            self.settings.seed,
+            self.driver.definition,
+            self.driver.faults,
+            targets=self.targets,
+            rule_timeout=self.settings.rule_timeout,
+        )
+        return Findings(replayer, maker)
+
+
+def judge(bench: Bench, finding: Finding, *, shrink: bool) -> Job:
+    """Confirm a finding, shrink it and write it down: first as it is, so that it is not lost, and then the small one."""
+
+    def job(channel: Channel, journal: mmap) -> None:
+        randoms = GlobalRandoms()
+        driver = bench.driver
+        apart = is_apart(finding)
+        if apart:
+            replayer: Replayer = CrashReplayer(driver, bench.bucketer, randoms, bench.limits)
+        else:
+            driver.journal = _native.Journal(journal)
+            driver.isolated = True
+            replayer = Replayer(driver, bench.bucketer, randoms)
+        with bench.running(randoms):
+            if apart and not is_timeout(finding):
+                _confirm(replayer, finding)
+            findings = bench.findings(replayer)
+            findings.restore([finding], {})
+            _tell(channel, bench, findings)
+            if not shrink or finding.flaky:
+                return
+
+            def tell(_number: int, _total: int, before: int, now: ShrinkProgress) -> None:
+                channel.send(TICK, before, now.steps, now.candidates)
+
+            unfinished = list(findings.shrink(bench.settings.max_shrink_time, tell))
+            _tell(channel, bench, findings, finished=not unfinished)
+
+    return job
+
+
+def _confirm(replayer: Replayer, finding: Finding) -> None:
+    replays = replayer.confirm(finding.tape)
+    finding.flaky = any(replayed.bucket != finding.bucket for replayed in replays)
+    if not finding.flaky:
+        finding.tape = replays[0].tape
+
+
+def _tell(channel: Channel, bench: Bench, findings: Findings, *, finished: bool = True) -> None:
+    (failure,) = findings.failures()
+    (finding,) = findings.all()
+    tape = _native.encode_finds(machine_names(bench.driver), [_native.Find(finding.tape)])
+    channel.send(ITEM, pack(SentFailure.of(failure)), tape, finding.improved, finished)
+
+
+def replay_seeds(bench: Bench, folder: Path, done: Sequence[str]) -> Job:
+    """Replay the seeds of the class but for those in the files ``done``, and tell of each, with its finding if any."""
+
+    def job(channel: Channel, journal: mmap) -> None:
+        randoms = GlobalRandoms()
+        bench.driver.journal = _native.Journal(journal)
+        bench.driver.isolated = True
+        findings = bench.findings(Replayer(bench.driver, bench.bucketer, randoms))
+        records = FindingRecords(*_rules_and_faults(bench.driver))
+        seeds = ClassSeeds(folder, bench.settings.test_class, bench.driver, findings)
+        with bench.running(randoms):
+            known = 0
+            for path, outcome in seeds.replays(done, begin=lambda path: channel.send(TICK, str(path))):
+                new = findings.all()[known:]
+                known += len(new)
+                channel.send(ITEM, pack(SentSeed(outcome=outcome)), str(path), *_records(records, bench.driver, new))
+
+    return job
+
+
+def _records(records: FindingRecords, driver: Driver, findings: Iterable[Finding]) -> Iterator[bytes]:
+    for finding in findings:
+        yield pack(records.saved_finding(finding))
+        yield _native.encode_finds(machine_names(driver), [_native.Find(finding.tape)])
+
+
+def _rules_and_faults(driver: Driver) -> tuple[list[str], list[str]]:
+    rules, _, faults, _ = machine_names(driver)
+    return rules, faults
+
+
+def write_traces(bench: Bench, productive: Sequence[tuple[Origin, _native.Tape]]) -> Job:
+    """Write down the runs that reached new code, each shrunk to the steps that reach it."""
+
+    def job(channel: Channel, journal: mmap) -> None:
+        del journal
+        randoms = GlobalRandoms()
+        replayer = Replayer(bench.driver, bench.bucketer, randoms)
+        maker = bench.findings(replayer).maker
+        with bench.running(randoms):
+            paths = list(productive)
+            if bench.settings.shrink:
+                tapes = [tape for _, tape in productive]
+                paths = [
+                    (productive[each.number][0], each.tape) for each in shrink_paths(replayer, bench.targets, tapes)
+                ]
+            for origin, tape in paths:
+                recorder = RunRecorder()
+                replayed = replayer.run(tape, recorder)
+                trace = maker.make(origin, replayed.tape, recorder)
+                channel.send(ITEM, msgspec.json.encode(trace.to_dict()))
+
+    return job
+
+
+def fill_database(bench: Bench, tapes: Sequence[_native.Tape]) -> Job:
+    """Let plain pytest find the failures too; tell why it does not find some of them."""
+
+    def job(channel: Channel, journal: mmap) -> None:
+        del journal
+        for reason in save_to_database(bench.driver, tapes).reasons:
+            channel.send(ITEM, reason)
+
+    return job
+
+
+def bare_failure(bench: Bench, finding: Finding) -> Failure:
+    """A failure that nothing but its tape is known of, as its process ended before it was written down."""
+    rules, initializers, faults, arguments = machine_names(bench.driver)
+    tables = [("rule", rules), ("initialize", initializers), ("fault_toggle", faults), ("fault_toggle", faults)]
+    steps, active = [], list[str]()
+    for kind, target, _, drawn in finding.tape.steps():
+        what, names = tables[kind]
+        name = names[target]
+        if kind == FAULT_ON:
+            active.append(name)
+        elif kind == FAULT_OFF and name in active:
+            active.remove(name)
+        sign = {FAULT_ON: "+", FAULT_OFF: "-"}.get(kind, "")
+        choices = {arguments[number]: list(values) for number, values in drawn if values}
+        steps.append(TraceStep(kind=what, name=f"{sign}{name}", active_faults=list(active), choices=choices))
+    trace = Trace(
+        run_id=finding.origin.run_id,
+        seed=bench.settings.seed,
+        test_class=bench.settings.test_class,
+        steps=steps,
+        failure=TraceFailure.of(finding.error, len(steps), finding.bucket),
+        rule_timeout=bench.settings.rule_timeout,
+    )
+    return Failure(
+        error=finding.error,
+        step=len(steps),
+        run_id=finding.origin.run_id,
+        active_faults=active,
+        rule_log=[step.name for step in steps],
+        trace=trace,
+        error_traceback=finding.error_traceback,
+        bucket=finding.bucket,
+        flaky=finding.flaky,
+    )

@@ -1,0 +1,147 @@
+"""What a worker tells the supervisor, as plain values that are checked where they arrive."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+
+from ordeal.finding_records import error_of_elsewhere, writable_text
+from ordeal.process_channel import ChannelError, Value
+from ordeal.reporting import error_message
+from ordeal.result import Failure, SnapshotKind, StoppedReason
+from ordeal.state_file import SavedFinding
+from ordeal.trace_file import Trace
+
+#: What a message begins with. From a worker: what it has to give, a new finding, what it knows, its end, and an error
+#: that ends all.
+NEWS, FOUND, PART, DONE, ERROR = "news", "found", "part", "done", "error"
+#: From the supervisor: what others have to give.
+GIVEN = "given"
+#: From the other processes: one of the things that they were made for, or a sign of life.
+ITEM, TICK = "item", "tick"
+
+
+class Report(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+    """How far a worker has come since it began. ``counts`` tells for each bucket how many runs failed in it."""
+
+    tally: dict[str, int]
+    notes: list[str]
+    snapshot_kind: SnapshotKind
+    checkpoints: int
+    checkpoints_saved: int
+    swarm: dict[str, int]
+    run_kinds: dict[str, dict[str, int]]
+    counts: dict[str, int]
+    properties: dict[str, list[dict[str, str | int | float | bool | None]]]
+    lines: dict[str, list[int]]
+    discovery: tuple[int, int, float, float, float] | None
+
+
+class Ended(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+    """Why a worker has no more runs to make."""
+
+    reason: StoppedReason
+
+
+class Broken(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+    """An error that ends the whole exploration: its type by name, its text, and what to do about it."""
+
+    kind: str
+    message: str
+    hint: str = ""
+
+
+class SentFailure(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+    """A failure as the user gets it, without the exception itself."""
+
+    error_type: str
+    error_message: str
+    step: int
+    run_id: int
+    active_faults: list[str]
+    rule_log: list[str]
+    trace: dict[str, Any] | None
+    necessary_faults: dict[str, bool] | None
+    error_traceback: str
+    bucket: str
+    count: int
+    flaky: bool
+    shrunk: bool
+    program: str
+
+    @classmethod
+    def of(cls, failure: Failure) -> SentFailure:
+        """What can be told of ``failure``."""
+        return cls(
+            error_type=type(failure.error).__name__,
+            error_message=writable_text(error_message(failure.error)),
+            step=failure.step,
+            run_id=failure.run_id,
+            active_faults=failure.active_faults,
+            rule_log=failure.rule_log,
+            trace=None if failure.trace is None else failure.trace.to_dict(),
+            necessary_faults=failure.necessary_faults,
+            error_traceback=writable_text(failure.error_traceback),
+            bucket=writable_text(failure.bucket),
+            count=failure.count,
+            flaky=failure.flaky,
+            shrunk=failure.shrunk,
+            program=writable_text(failure.program),
+        )
+
+    def failure(self) -> Failure:
+        """The failure that was told of."""
+        return Failure(
+            error=error_of_elsewhere(self.error_type, self.error_message),
+            step=self.step,
+            run_id=self.run_id,
+            active_faults=self.active_faults,
+            rule_log=self.rule_log,
+            trace=None if self.trace is None else Trace.from_dict(self.trace),
+            necessary_faults=self.necessary_faults,
+            error_traceback=self.error_traceback,
+            bucket=self.bucket,
+            count=self.count,
+            flaky=self.flaky,
+            shrunk=self.shrunk,
+            program=self.program,
+        )
+
+
+Record = Report | Ended | Broken | SavedFinding | SentFailure
+
+
+def pack(record: msgspec.Struct) -> bytes:
+    """``record`` as bytes."""
+    return msgspec.json.encode(record)
+
+
+def unpack[Kind](data: Value, kind: type[Kind]) -> Kind:
+    """What ``pack`` wrote.
+
+    Raises:
+        ChannelError: it wrote no such thing.
+    """
+    try:
+        if isinstance(data, bytes):
+            return msgspec.json.decode(data, type=kind)
+    except (ValueError, RecursionError) as error:
+        raise ChannelError(f"a record of another process is damaged: {error}") from error
+    raise ChannelError(f"a record of another process is a {type(data).__name__}")
+
+
+def pack_keys(keys: Iterable[int]) -> bytes:
+    """The keys of edges as bytes."""
+    return array("Q", keys).tobytes()
+
+
+def unpack_keys(data: Value) -> list[int]:
+    """What ``pack_keys`` wrote. Raises ChannelError when it wrote no such thing."""
+    if not isinstance(data, bytes) or len(data) % 8:
+        raise ChannelError("keys of edges of another process are damaged")
+    keys = array("Q")
+    keys.frombytes(data)
+    return keys.tolist()

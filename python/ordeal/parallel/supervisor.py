@@ -1,0 +1,482 @@
+"""Explores in several processes: starts workers, passes on what they find, and takes note of how they end."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import select
+import sys
+import time
+import unittest
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from mmap import mmap
+
+from ordeal import _native, errors
+from ordeal.driver import Driver
+from ordeal.errors import OrdealError, StateError
+from ordeal.findings import Finding
+from ordeal.parallel.aftermath import Aftermath
+from ordeal.parallel.child import Child, Limits
+from ordeal.parallel.crashes import CrashReader, Stall
+from ordeal.parallel.exchange import AsItComes, Exchange, InRounds, News, Sharing
+from ordeal.parallel.jobs import Bench
+from ordeal.parallel.messages import (
+    DONE,
+    ERROR,
+    FOUND,
+    GIVEN,
+    NEWS,
+    PART,
+    Broken,
+    Ended,
+    Report,
+    pack_keys,
+    unpack,
+    unpack_keys,
+)
+from ordeal.parallel.union import Union
+from ordeal.parallel.worker import ByClock, ByRuns, Part, Schedule, settings_of, share_of_runs, work
+from ordeal.process_channel import ChannelError, Value
+from ordeal.property_watch import PropertyWatch
+from ordeal.reporting import counted
+from ordeal.result import ExplorationResult, ProgressSnapshot, ShrinkSnapshot, StoppedReason
+from ordeal.result_making import make_result
+from ordeal.saver import NOT_SAVED, check_same_exploration, machine_names, session_seed
+from ordeal.settings import Settings
+from ordeal.state_file import check_writable, damaged, join_part, read_state, split_part, write_state
+from ordeal.targets import Target
+from ordeal.tracer import Origin
+
+#: How often processes are looked after that have nothing to say, in seconds.
+TICK_SECONDS = 0.1
+#: How much longer than it may a worker can take to come to its end.
+GRACE_SECONDS = 0.8
+#: So many processes of one worker in a row that end before their first run are enough.
+FALSE_STARTS_MAX = 3
+
+
+def usable_cores() -> int:
+    """How many processes can run at the same time."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def can_supervise() -> bool:
+    """Whether the system has what processes are watched with."""
+    return sys.platform.startswith("linux") and hasattr(os, "pidfd_open")
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How an exploration is split up. ``memory`` is what a process may take in bytes, 0 for no limit."""
+
+    workers: int
+    sharing: Sharing
+    memory: int = 0
+
+
+@dataclass(slots=True)
+class _Slot:
+    """The place of one worker, which a new process takes when the one before has ended in the middle of a run."""
+
+    number: int
+    runs: int | None  # those of all its processes together
+    child: Child | None = None
+    stall: Stall | None = None
+    incarnation: int = 0
+    runs_before: int = 0  # of the processes before this one
+    false_starts: int = 0
+    part: bytes = b""  # what it knew when it said so last
+    seed: int | None = None  # of the session that it goes on with
+    over: StoppedReason | None = None
+
+
+class Supervisor:
+    """Explores once. It runs no code of the user's itself, so that nothing of it can end this process."""
+
+    def __init__(self, settings: Settings, driver: Driver, targets: list[Target], plan: Plan) -> None:
+        self._settings = settings
+        self._driver = driver
+        self._targets = targets
+        self._plan = plan
+        self._names = machine_names(driver)
+        self._union = Union(self._names)
+        self._crashes = CrashReader(driver)
+        self._bench = Bench(settings, driver, targets, Limits(plan.memory))
+        self._slots = [
+            _Slot(number, share_of_runs(settings.max_runs, plan.workers, number)) for number in range(plan.workers)
+        ]
+        # Where the number of runs decides when it ends, what is found must not hang on the clock.
+        rounds = settings.max_runs is not None
+        self._exchange: Exchange = InRounds(plan.workers) if rounds else AsItComes(plan.workers)
+        self._stop = mmap(-1, 1)
+        self._given: list[_native.Find] = []  # of a state that workers of another number saved
+        self._started = 0.0
+        self._seconds_before = 0.0
+        self._interrupted = False
+        self._aftermath = Aftermath(self._bench, self._union, plan.workers)
+
+    def run(self) -> ExplorationResult:
+        """Explore until time, runs or patience are used up or Ctrl-C is pressed, then shrink and report.
+
+        A second Ctrl-C ends all at once, with KeyboardInterrupt.
+        """
+        self._started = time.monotonic()
+        if self._settings.save_state_to is not None:
+            check_writable(self._settings.save_state_to)
+        self._resume()
+        watch = PropertyWatch()
+        try:
+            with self._interruptible("Not all seeds were replayed: that was interrupted."):
+                self._aftermath.replay_seeds()
+            if not self._interrupted:
+                self._search()
+            self._save()
+            self._take_in_parts()
+            failures = self._aftermath.judge(
+                shrink=not self._interrupted, pressed=self._press, tell=self._tell_of_shrinking
+            )
+            traces = self._aftermath.traces(failures, pressed=self._press)
+            self._aftermath.fill_database(pressed=self._press)
+        finally:
+            self._close()
+        with watch.recording():
+            self._union.absorb_properties(watch)
+        return make_result(
+            self._settings,
+            self._targets,
+            self._union.totals(),
+            failures=failures,
+            traces=traces,
+            seeds=self._aftermath.seed_outcomes,
+            watch=watch,
+            seconds=self._elapsed(),
+            stopped=self._stopped(),
+        )
+
+    # -- the search ---------------------------------------------------------------------------------------------------
+
+    def _search(self) -> None:
+        deadline = time.monotonic() + self._settings.max_time
+        try:
+            for slot in self._slots:
+                self._start(slot, deadline)
+            self._attend_until(deadline + GRACE_SECONDS, deadline)
+        except KeyboardInterrupt:
+            self._press()
+            self._stop[0] = 1
+            # All come to an end now, and those that cannot are ended.
+            self._attend_until(time.monotonic() + GRACE_SECONDS, time.monotonic())
+        for slot in self._slots:
+            if slot.over is None and slot.child is not None:
+                self._cut_off(slot)
+
+    def _attend_until(self, last: float, deadline: float) -> None:
+        """Look after the workers until all are done, at the latest at ``last``. None begins anew after ``deadline``."""
+        while any(slot.over is None for slot in self._slots):
+            left = last - time.monotonic()
+            if left <= 0:
+                return
+            self._wait(min(left, TICK_SECONDS))
+            for slot in self._slots:
+                if slot.over is None:
+                    self._attend(slot, deadline)
+            self._answer()
+            self._tell_of_progress()
+
+    def _wait(self, seconds: float) -> None:
+        watched = select.poll()
+        for slot in self._slots:
+            if slot.child is not None and slot.over is None:
+                watched.register(slot.child.channel, select.POLLIN)
+                watched.register(slot.child, select.POLLIN)
+        watched.poll(seconds * 1_000)
+
+    def _start(self, slot: _Slot, deadline: float) -> None:
+        settings = self._settings
+        number = slot.number
+        runs = None if slot.runs is None else slot.runs - slot.runs_before
+        given, edges = self._given, sorted(self._union.edges) if slot.incarnation or self._given else []
+        if slot.incarnation:
+            slot.seed = None
+            given = given + self._finds()
+        part = Part(
+            settings=settings_of(settings, number, slot.incarnation, slot.seed, runs, deadline - time.monotonic()),
+            driver=self._driver,
+            targets=self._targets,
+            schedule=self._schedule(slot),
+            stop=self._stop,
+            edges=edges if self._plan.sharing.edges or slot.incarnation else [],
+            finds=given,
+            known=[dataclasses.replace(finding, count=0) for finding in self._union.findings.values()],
+            state=slot.part if not slot.incarnation else b"",
+            saves=settings.save_state_to is not None,
+        )
+        slot.part = b"" if slot.incarnation else slot.part
+        slot.child = Child(lambda channel, journal: work(part, channel, journal), self._bench.limits)
+        slot.stall = Stall(slot.child.journal, self._driver.rule_timeout)
+
+    def _schedule(self, slot: _Slot) -> Schedule:
+        return ByRuns(slot.runs_before) if self._settings.max_runs is not None else ByClock()
+
+    def _finds(self) -> list[_native.Find]:
+        """What a process that takes the place of another is to know of what was found before it."""
+        return [find for each in self._union.finds for find in _native.decode_finds(each, self._names)[0]]
+
+    # -- one worker ---------------------------------------------------------------------------------------------------
+
+    def _attend(self, slot: _Slot, deadline: float) -> None:
+        child = slot.child
+        assert child is not None
+        assert slot.stall is not None
+        self._hear(slot)
+        if child.has_ended():
+            self._hear(slot)  # what it said last
+            if slot.over is None:
+                self._lost(slot, deadline, hung=False)
+            child.close()
+        elif slot.stall.hangs():
+            child.kill()
+            self._hear(slot)
+            self._lost(slot, deadline, hung=True)
+            child.close()
+
+    def _hear(self, slot: _Slot) -> None:
+        assert slot.child is not None
+        try:
+            for message in slot.child.messages():
+                self._take(slot, message)
+        except (ChannelError, ValueError, TypeError, OverflowError) as error:
+            self._union.note(f"A worker was given up, which told what no worker tells: {error}.")
+            slot.child.kill()
+
+    def _take(self, slot: _Slot, message: list[Value]) -> None:
+        kind, *values = message
+        if kind == NEWS:
+            self._take_news(slot, values, last=False)
+        elif kind == FOUND:
+            self._take_finding(*values)
+        elif kind == PART:
+            (slot.part,) = _bytes(values)
+            self._save_when_complete()
+        elif kind == DONE:
+            ended, *news, part = values
+            self._take_news(slot, news, last=True)
+            (slot.part,) = _bytes([part])
+            slot.over = unpack(ended, Ended).reason
+        elif kind == ERROR:
+            (broken,) = values
+            raise _error_of(unpack(broken, Broken))
+        else:
+            raise ChannelError(f"{kind!r} begins no message of a worker")
+
+    def _take_news(self, slot: _Slot, values: Sequence[Value], *, last: bool) -> None:
+        report, keys, finds = values
+        edges, (found,) = unpack_keys(keys), _bytes([finds])
+        _native.decode_finds(found, self._names)  # refuses what the others should not get
+        self._union.report(slot.number, unpack(report, Report))
+        self._union.add_finds(edges, found)
+        shared = News(
+            edges if self._plan.sharing.edges else (),
+            found if self._plan.sharing.checkpoints else b"",
+        )
+        self._exchange.told(slot.number, shared, last=last)
+
+    def _take_finding(self, record: Value, tape: Value) -> None:
+        (data,) = _bytes([tape])
+        finding = self._union.read_finding(record, data)
+        finding.count = 0  # what the worker counts it tells in its reports
+        self._union.add_finding(finding)
+
+    def _answer(self) -> None:
+        for number, news in self._exchange.answers():
+            child = self._slots[number].child
+            assert child is not None
+            edges = [key for each in news for key in each.edges]
+            finds = [each.finds for each in news if each.finds]
+            try:
+                child.channel.send(GIVEN, pack_keys(edges), *finds)
+            except ChannelError:
+                continue  # it has ended, which is seen next
+
+    def _lost(self, slot: _Slot, deadline: float, *, hung: bool) -> None:
+        """A process has ended in the middle of its work. What it did last is known, and another takes its place."""
+        child = slot.child
+        assert child is not None
+        assert child.death is not None
+        crash = self._crashes.read(child.journal, child.death, hung=hung)
+        runs = self._crashes.runs(child.journal)
+        if crash is not None:
+            origin = Origin(run_id=runs, checkpoint=0, swarm=None, edges=0)
+            finding = Finding(crash.bucket, crash.tape, origin, crash.error, count=0)
+            finding.error_traceback = crash.stacks
+            self._union.add_finding(finding)
+        else:
+            self._union.note(f"A worker ended ({_how(child)}) while it ran no code of yours, and was replaced.")
+        self._union.end_report(slot.number, runs, crash.bucket if crash is not None else "")
+        slot.false_starts = 0 if runs else slot.false_starts + 1
+        slot.runs_before += runs
+        slot.incarnation += 1
+        self._exchange.rejoin(slot.number)
+        out_of_runs = slot.runs is not None and slot.runs_before >= slot.runs
+        if time.monotonic() >= deadline or out_of_runs or slot.false_starts >= FALSE_STARTS_MAX or self._stop[0]:
+            slot.over = "max_runs" if out_of_runs else "stuck" if slot.false_starts else "time"
+            self._exchange.told(slot.number, News((), b""), last=True)
+        else:
+            self._start(slot, deadline)
+
+    def _cut_off(self, slot: _Slot) -> None:
+        """End a worker that does not come to its end. The step that it is at is no failure: it had not the time."""
+        assert slot.child is not None
+        slot.child.kill()
+        self._hear(slot)
+        if slot.over is None:
+            runs = self._crashes.runs(slot.child.journal)
+            place = self._crashes.place(slot.child.journal)
+            where = f" in the middle of {place}" if place else ""
+            self._union.note(f"A worker was ended{where}: the time was over.")
+            self._union.end_report(slot.number, runs, "")
+            slot.over = "interrupted" if self._interrupted else "time"
+        slot.child.close()
+
+    def _close(self) -> None:
+        for slot in self._slots:
+            if slot.child is not None:
+                slot.child.close()
+        self._aftermath.close()
+
+    # -- state --------------------------------------------------------------------------------------------------------
+
+    def _resume(self) -> None:
+        path = self._settings.resume_from
+        if path is None:
+            return
+        parts = read_state(path)
+        same = len(parts) == len(self._slots)
+        dropped = total = 0
+        for number, (header, engine) in enumerate(parts):
+            check_same_exploration(path, header, self._settings)
+            try:
+                loaded = _native.decode_state(engine, self._names)
+                dropped, total = dropped + loaded.tapes_dropped, total + loaded.tapes_in_file
+                if not same:
+                    self._union.add_part(header, loaded, ended=True)
+                    self._given += loaded.finds()
+                else:
+                    self._slots[number].part = join_part(header, engine)
+                    self._slots[number].seed = session_seed(header)
+            except (ValueError, TypeError, OverflowError, ChannelError) as error:
+                raise damaged(path, error) from error
+            self._seconds_before = max(self._seconds_before, header.seconds)
+        if not same:
+            self._union.note(
+                f"The resumed state is one of {counted(len(parts), 'worker')}: its {len(self._slots)} now share it."
+            )
+            self._reduce_runs()
+
+    def _reduce_runs(self) -> None:
+        """What was run before counts, whoever ran it."""
+        if self._settings.max_runs is None:
+            return
+        left = max(0, self._settings.max_runs - self._union.tally().runs)
+        for slot in self._slots:
+            slot.runs = share_of_runs(left, len(self._slots), slot.number)
+
+    def _save_when_complete(self) -> None:
+        if all(slot.part for slot in self._slots):
+            self._save()
+
+    def _save(self) -> None:
+        path = self._settings.save_state_to
+        parts = [slot.part for slot in self._slots if slot.part]
+        if path is None or not parts:
+            return
+        self._union.notes = [text for text in self._union.notes if not text.startswith(NOT_SAVED)]
+        try:
+            write_state(path, parts)
+        except StateError as error:
+            self._union.note(f"{NOT_SAVED}: {error.message}.")
+
+    def _take_in_parts(self) -> None:
+        for slot in self._slots:
+            if not slot.part:
+                continue
+            try:
+                header, engine = split_part(slot.part)
+                self._union.add_part(header, _native.decode_state(engine, self._names), ended=False)
+            except (ValueError, TypeError, OverflowError, ChannelError) as error:
+                self._union.note(f"What a worker knew in the end was not read: {error}.")
+
+    # -- what the user sees -------------------------------------------------------------------------------------------
+
+    def _press(self) -> None:
+        """Ctrl-C was pressed. The second time it ends all at once."""
+        if self._interrupted:
+            raise KeyboardInterrupt
+        self._interrupted = True
+
+    @contextmanager
+    def _interruptible(self, note: str) -> Iterator[None]:
+        try:
+            yield
+        except KeyboardInterrupt:
+            self._press()
+            self._union.note(note)
+
+    def _stopped(self) -> StoppedReason:
+        reasons = [slot.over for slot in self._slots if slot.over is not None]
+        if self._interrupted:
+            return "interrupted"
+        for reason in ("stuck", "time", "max_runs", "patience"):
+            if reason in reasons and (reason != "stuck" or set(reasons) == {"stuck"}):
+                return reason  # type: ignore[return-value]
+        return "time"
+
+    def _elapsed(self) -> float:
+        return self._seconds_before + time.monotonic() - self._started
+
+    def _tell_of_progress(self) -> None:
+        if self._settings.progress is None:
+            return
+        tally = self._union.tally()
+        elapsed = self._elapsed()
+        self._settings.progress(
+            ProgressSnapshot(
+                elapsed=elapsed,
+                total_runs=tally.runs,
+                total_steps=tally.steps,
+                unique_edges=len(self._union.edges),
+                checkpoints=self._union.checkpoints,
+                failures=len(self._union.findings),
+                runs_per_second=tally.runs / elapsed if elapsed > 0 else 0.0,
+            )
+        )
+
+    def _tell_of_shrinking(self, number: int, total: int, steps_before: int, steps: int, candidates: int) -> None:
+        if self._settings.shrink_progress is not None:
+            self._settings.shrink_progress(
+                ShrinkSnapshot(self._elapsed(), number, total, steps_before, steps, candidates)
+            )
+
+
+def _bytes(values: Sequence[Value]) -> list[bytes]:
+    for value in values:
+        if not isinstance(value, bytes):
+            raise ChannelError(f"a {type(value).__name__} stands where bytes should")
+    return list(values)  # type: ignore[arg-type]
+
+
+def _how(child: Child) -> str:
+    assert child.death is not None
+    return f"signal {child.death.signal}" if child.death.signal else f"exit code {child.death.code}"
+
+
+def _error_of(broken: Broken) -> BaseException:
+    """The error that a worker met, as it would have been raised here."""
+    if broken.kind == unittest.SkipTest.__name__:
+        return unittest.SkipTest(broken.message)
+    kind = getattr(errors, broken.kind, None)
+    if not (isinstance(kind, type) and issubclass(kind, OrdealError)):
+        kind = OrdealError
+    return kind(broken.message, hint=broken.hint or None)

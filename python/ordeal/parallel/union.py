@@ -1,0 +1,207 @@
+"""What all workers of an exploration know together. Every merge is a union, a sum or a maximum."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from ordeal import _native
+from ordeal.errors import PropertyError
+from ordeal.finding_records import FindingRecords
+from ordeal.findings import Finding
+from ordeal.parallel.messages import Report, unpack
+from ordeal.process_channel import ChannelError, Value
+from ordeal.property_watch import PropertyWatch
+from ordeal.result import Discovery, SnapshotKind
+from ordeal.result_making import Totals
+from ordeal.saver import counts_of
+from ordeal.settings import Tally
+from ordeal.state_file import Header, SavedFinding
+from ordeal.tracer import Origin
+
+#: So many finds are kept for processes that begin later; the newest are worth most.
+FINDS_MAX = 4_096
+#: What a worker notes is text for people: this much of it is read.
+NOTES_MAX = 100
+
+
+class Union:
+    """Grows with what workers tell. ``reports`` are those of processes that have ended, and of the ones that go on."""
+
+    def __init__(self, names: _native.MachineNames) -> None:
+        self.edges: set[int] = set()
+        self.findings: dict[str, Finding] = {}
+        self.notes: list[str] = []
+        self.finds: list[bytes] = []
+        self.names = names
+        rules, _, faults, _ = names
+        self.records = FindingRecords(rules, faults)
+        self._ended: list[Report] = []
+        self._crashed: Counter[str] = Counter()  # by bucket, of which no process could tell
+        self._lost_runs = 0
+        self._running: dict[int, Report] = {}
+        self._productive: list[tuple[Origin, _native.Tape]] = []
+        self._coverage = _native.CoverageMap()
+
+    # -- what workers tell --------------------------------------------------------------------------------------------
+
+    def report(self, worker: int, report: Report) -> None:
+        """How far the process of ``worker`` has come since it began."""
+        self._running[worker] = report
+
+    def end_report(self, worker: int, runs: int, bucket: str) -> None:
+        """The process of ``worker`` has ended in its run ``runs``, which is one of ``bucket``, if of any.
+
+        What it told last stays, and another one begins from zero.
+        """
+        if worker in self._running:
+            report = self._running.pop(worker)
+            report.tally["runs"] = max(runs, report.tally.get("runs", 0))
+            self._ended.append(report)
+        else:
+            self._lost_runs += runs
+        if bucket:
+            self._crashed[bucket] += 1
+
+    def add_finds(self, edges: Iterable[int], finds: bytes) -> None:
+        """New edges, and finds."""
+        self.edges.update(edges)
+        self.finds.append(finds)
+        del self.finds[:-FINDS_MAX]
+
+    def add_finding(self, finding: Finding) -> bool:
+        """A finding, unless one of its bucket is known; of two the shorter tape stays. Whether it is new."""
+        known = self.findings.setdefault(finding.bucket, finding)
+        if known is not finding and len(finding.tape) < len(known.tape) and known.seed is None:
+            known.tape, known.origin = finding.tape, finding.origin
+        return known is finding
+
+    def read_finding(self, record: Value, tape: Value) -> Finding:
+        """A finding of another process.
+
+        Raises:
+            ChannelError, ValueError: it is none.
+        """
+        if not isinstance(tape, bytes):
+            raise ChannelError("a finding has no tape")
+        (find,) = _native.decode_finds(tape, self.names)[0]
+        return self.records.finding(unpack(record, SavedFinding), find.tape)
+
+    def add_part(self, header: Header, loaded: _native.LoadedState, *, ended: bool) -> None:
+        """What a worker knew in the end; ``ended`` when nobody goes on from there, so that it is all there is of it."""
+        loaded.merge_coverage(self._coverage)
+        tapes = loaded.tapes
+        if len(tapes) != len(header.findings) + len(header.productive):
+            raise ChannelError(f"{len(tapes)} tapes for {len(header.findings)} findings")
+        for saved, tape in zip(header.productive, tapes[len(header.findings) :], strict=True):
+            if tape is not None:
+                self._productive.append((self.records.origin(saved), tape))
+        if not ended:
+            return
+        for found, tape in zip(header.findings, tapes, strict=False):
+            if tape is not None:
+                self.add_finding(self.records.finding(found, tape))
+        self._ended.append(_report_of(header))
+        self.edges.update(self._coverage.keys())
+
+    def note(self, text: str) -> None:
+        """Something that the user should know, once."""
+        if text not in self.notes:
+            self.notes.append(text)
+
+    # -- what is known ------------------------------------------------------------------------------------------------
+
+    @property
+    def productive(self) -> Sequence[tuple[Origin, _native.Tape]]:
+        """The runs that reached new code, by worker."""
+        return self._productive
+
+    def counts(self) -> Counter[str]:
+        """How many runs failed in each bucket."""
+        counts = Counter(self._crashed)
+        for report in self._reports():
+            counts.update(report.counts)
+        return counts
+
+    def tally(self) -> Tally:
+        """All figures, and all notes once."""
+        tally = Tally()
+        for report in self._reports():
+            for name in counts_of(tally):
+                setattr(tally, name, getattr(tally, name) + report.tally.get(name, 0))
+            for text in report.notes[:NOTES_MAX]:
+                tally.note(text)
+        tally.runs += self._lost_runs
+        for text in self.notes:
+            tally.note(text)
+        return tally
+
+    def totals(self) -> Totals:
+        """What the result says."""
+        reports = self._reports()
+        lines: dict[str, set[int]] = {}
+        swarm: Counter[str] = Counter()
+        kinds: dict[str, Counter[str]] = {}
+        for report in reports:
+            swarm.update(report.swarm)
+            for what, counted in report.run_kinds.items():
+                kinds.setdefault(what, Counter()).update(counted)
+            for path, ran in report.lines.items():
+                lines.setdefault(path, set()).update(ran)
+        return Totals(
+            tally=self.tally(),
+            edges=len(self.edges),
+            checkpoints=self.checkpoints,
+            checkpoints_saved=sum(report.checkpoints_saved for report in reports),
+            snapshot_kind=_kind_of(reports),
+            swarm=dict(swarm),
+            run_kinds={what: dict(counted) for what, counted in kinds.items()},
+            discovery=self._discovery(),
+            lines={path: sorted(ran) for path, ran in lines.items()},
+        )
+
+    def _discovery(self) -> Discovery | None:
+        """What is left to find: of a single worker it is what that says, of several it is told of edges only."""
+        reports = self._reports()
+        if len(reports) == 1:
+            return Discovery.of(reports[0].discovery, len(self.edges))
+        return Discovery.of(self._coverage.discovery(), len(self.edges)) if self.edges else None
+
+    @property
+    def checkpoints(self) -> int:
+        """How many all workers hold now."""
+        return sum(report.checkpoints for report in self._running.values())
+
+    def absorb_properties(self, watch: PropertyWatch) -> None:
+        """Have ``watch`` count what the runs saw of properties."""
+        for report in self._reports():
+            try:
+                watch.absorb(report.properties)
+            except PropertyError as error:
+                self.note(f"What a worker saw of the properties was not counted: {error}.")
+
+    def _reports(self) -> list[Report]:
+        return [*self._ended, *(self._running[worker] for worker in sorted(self._running))]
+
+
+def _kind_of(reports: Sequence[Report]) -> SnapshotKind:
+    """The kind that most workers came to."""
+    kinds = Counter(report.snapshot_kind for report in reports)
+    return kinds.most_common(1)[0][0] if kinds else "copy"
+
+
+def _report_of(header: Header) -> Report:
+    lines = {} if header.monitor is None else {file.path: file.lines for file in header.monitor.files}
+    return Report(
+        tally=dict(header.tally),
+        notes=list(header.notes),
+        snapshot_kind=header.snapshot_kind,
+        checkpoints=0,
+        checkpoints_saved=0,
+        swarm={},
+        run_kinds={},
+        counts={finding.bucket: finding.count for finding in header.findings},
+        properties=header.properties,
+        lines=lines,
+        discovery=None,
+    )

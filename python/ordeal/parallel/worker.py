@@ -1,0 +1,283 @@
+"""A worker: one exploration in a process of its own, which tells a supervisor what it finds and hears what others do."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from mmap import mmap
+from pathlib import Path
+from typing import Protocol
+from unittest import SkipTest
+
+from hypothesis.errors import InvalidDefinition
+
+from ordeal import _native
+from ordeal._hypothesis import skip_types
+from ordeal.bucket import traceback_text
+from ordeal.driver import Driver, Outcome
+from ordeal.errors import MachineError, OrdealError
+from ordeal.exploration import Exploration
+from ordeal.finding_records import FindingRecords
+from ordeal.findings import Finding
+from ordeal.parallel.messages import (
+    DONE,
+    ERROR,
+    FOUND,
+    GIVEN,
+    NEWS,
+    PART,
+    Broken,
+    Ended,
+    Report,
+    pack,
+    pack_keys,
+    unpack_keys,
+)
+from ordeal.process_channel import Channel, ChannelError
+from ordeal.result import StoppedReason
+from ordeal.saver import PERIOD_SECONDS, counts_of, machine_names, writable_snapshot
+from ordeal.settings import Settings
+from ordeal.state_file import split_part
+from ordeal.targets import Target
+from ordeal.tracer import Origin
+from ordeal.watchdog import OutOfTime
+
+#: How often workers hear of each other where the clock decides, in seconds.
+EXCHANGE_SECONDS = 0.25
+#: Where it must not: after so many runs first, and then each time that the runs have become an eighth more.
+EXCHANGE_RUNS = 64
+EXCHANGE_SHARE = 8
+
+
+#: Stands for the file of a state that the supervisor has read.
+RESUMED = Path("that was resumed")
+
+
+class Schedule(Protocol):
+    """When a worker tells its news."""
+
+    def is_due(self, runs: int) -> bool:
+        """Whether it is to tell them now, after so many runs. Asked before each run."""
+
+
+class ByRuns:
+    """After numbers of runs that are the same each time, whatever the clock says. ``before`` had been made already."""
+
+    def __init__(self, before: int = 0) -> None:
+        self._before = before
+        self._next = EXCHANGE_RUNS
+        while self._next <= before:
+            self._advance()
+
+    def is_due(self, runs: int) -> bool:
+        """Whether the round is over."""
+        if self._before + runs < self._next:
+            return False
+        self._advance()
+        return True
+
+    def _advance(self) -> None:
+        self._next += max(EXCHANGE_RUNS, self._next // EXCHANGE_SHARE)
+
+
+class ByClock:
+    """Several times a second."""
+
+    def __init__(self) -> None:
+        self._next = time.monotonic() + EXCHANGE_SECONDS
+
+    def is_due(self, runs: int) -> bool:
+        """Whether it is time."""
+        del runs
+        if time.monotonic() < self._next:
+            return False
+        self._next = time.monotonic() + EXCHANGE_SECONDS
+        return True
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """The part that one worker has in an exploration.
+
+    ``settings`` are those of the worker: its own seed, its share of the runs, and the time that is left. ``given`` is
+    what others have found before it began. ``stop`` is memory whose first byte is set when all are to end.
+    """
+
+    settings: Settings
+    driver: Driver
+    targets: list[Target]
+    schedule: Schedule
+    stop: mmap
+    share_edges: bool = True
+    share_checkpoints: bool = True
+    edges: Sequence[int] = ()
+    finds: Sequence[_native.Find] = ()
+    known: Sequence[Finding] = ()
+    state: bytes = b""
+    saves: bool = False
+
+
+def work(part: Part, channel: Channel, journal: mmap) -> None:
+    """Explore, in a forked process, until there are no more runs to make. An error that ends all is told."""
+    part.driver.journal = _native.Journal(journal)
+    part.driver.isolated = True
+    try:
+        _Worker(part, channel).search()
+    except OrdealError as error:
+        channel.send(ERROR, pack(Broken(kind=type(error).__name__, message=error.message, hint=error.hint or "")))
+    except InvalidDefinition as error:
+        channel.send(ERROR, pack(Broken(kind=MachineError.__name__, message=str(error))))
+    except skip_types() as error:
+        channel.send(ERROR, pack(Broken(kind=SkipTest.__name__, message=str(error))))
+    except Exception as error:  # noqa: BLE001 - whatever it is, the user's code is not to blame for it
+        channel.send(
+            ERROR, pack(Broken(kind=OrdealError.__name__, message=f"a worker failed: {traceback_text(error)}"))
+        )
+
+
+class _Worker(Exploration):
+    """Explores as one that is alone does, and stops between two runs to tell and to listen."""
+
+    def __init__(self, part: Part, channel: Channel) -> None:
+        super().__init__(part.settings, part.driver, part.targets)
+        self._part = part
+        self._channel = channel
+        self._names = machine_names(part.driver)
+        self._records = FindingRecords(self._names[0], self._names[2])
+        self._told_edges: set[int] = set()
+        self._save_due = time.monotonic() + PERIOD_SECONDS
+        self._unconfirmed: Finding | None = None
+
+    def search(self) -> None:
+        """Make runs, and tell in the end what is known."""
+        with self._prepared():
+            self._search()
+            self._channel.send(
+                DONE,
+                pack(Ended(reason=self._stopped)),
+                *self._news(),
+                self._saver.part(self._learnt, self._monitor),
+            )
+
+    def _begin(self) -> None:
+        if self._part.state:
+            self._saver.give(RESUMED, split_part(self._part.state), self._learnt, self._monitor)
+        self._findings.restore(self._part.known, {})
+        self._take(self._part.edges, self._part.finds)
+
+    def _explore(self) -> StoppedReason:
+        self._begin()
+        deadline = time.monotonic() + self._settings.max_time
+        try:
+            with self._driver.watchdog.until(deadline):
+                return super()._explore()
+        except OutOfTime:
+            if self._unconfirmed is not None:
+                self._tell_of_finding(self._unconfirmed)
+            self._end_broken_run()
+            return "time"
+
+    def _replay_seeds(self) -> None:
+        """The supervisor has them replayed before: what fails is known."""
+
+    def _between_runs(self) -> StoppedReason | None:
+        if self._part.stop[0]:
+            return "interrupted"
+        if self._part.schedule.is_due(self._tally.runs):
+            self._channel.send(NEWS, *self._news())
+            self._listen()
+        if self._part.saves and time.monotonic() >= self._save_due:
+            self._save_due = time.monotonic() + PERIOD_SECONDS
+            self._channel.send(PART, self._saver.part(self._learnt, self._monitor))
+        return None
+
+    def _listen(self) -> None:
+        kind, edges, *finds = self._channel.receive()
+        if kind != GIVEN or not all(isinstance(each, bytes) for each in finds):
+            raise ChannelError(f"{kind!r} is not what others have found")
+        loaded = [find for each in finds for find in _native.decode_finds(each, self._names)[0]]  # type: ignore[arg-type]
+        self._take(unpack_keys(edges), loaded)
+
+    def _take(self, edges: Sequence[int], finds: Sequence[_native.Find]) -> None:
+        # Finds first: what leads somewhere new is worth having only as long as it is new.
+        for find in finds:
+            _, evicted = self._session.adopt(find)
+            if evicted is not None:
+                self._checkpoints.forget(evicted)
+            self._told_edges.update(find.edges)
+        for key in edges:
+            self._coverage.adopt(key)
+        self._told_edges.update(edges)
+
+    def _news(self) -> tuple[bytes, bytes, bytes]:
+        """How far it has come, and the edges and the finds since it was asked last."""
+        edges: set[int] = set()
+        if self._coverage.edges_seen != len(self._told_edges):
+            edges = set(self._coverage.keys()) - self._told_edges
+            self._told_edges |= edges
+        finds = self._session.take_finds()
+        return pack(self._report()), pack_keys(sorted(edges)), _native.encode_finds(self._names, finds)
+
+    def _report(self) -> Report:
+        totals = self._totals()
+        return Report(
+            tally=counts_of(self._tally),
+            notes=list(self._tally.notes),
+            snapshot_kind=totals.snapshot_kind,
+            checkpoints=totals.checkpoints,
+            checkpoints_saved=totals.checkpoints_saved,
+            swarm=totals.swarm,
+            run_kinds=totals.run_kinds,
+            counts={finding.bucket: finding.count for finding in self._findings.all()},
+            properties=writable_snapshot(self._watch.snapshot()),
+            lines=totals.lines,
+            discovery=self._session.discovery(),
+        )
+
+    def _failed(self, outcome: Outcome, origin: Origin, *, from_copy: bool) -> None:
+        super()._failed(outcome, origin, from_copy=from_copy)
+        self._unconfirmed = None
+
+    def _finding(self, outcome: Outcome, origin: Origin) -> Finding:
+        self._unconfirmed = super()._finding(outcome, origin)
+        return self._unconfirmed
+
+    def _tell_of_finding(self, finding: Finding) -> None:
+        tape = _native.encode_finds(self._names, [_native.Find(finding.tape)])
+        self._channel.send(FOUND, pack(self._records.saved_finding(finding)), tape)
+
+
+def share_of_runs(max_runs: int | None, workers: int, number: int) -> int | None:
+    """How many of ``max_runs`` runs are those of worker ``number``."""
+    if max_runs is None:
+        return None
+    each, rest = divmod(max_runs, workers)
+    return each + (number < rest)
+
+
+def settings_of(
+    settings: Settings, number: int, incarnation: int, seed: int | None, runs: int | None, seconds: float
+) -> Settings:
+    """The settings of one worker.
+
+    It goes on with ``seed``, if it has one already; else that of the exploration is that of the first process of the
+    first worker, and those of all others are derived from it.
+    """
+    if seed is None:
+        derived = number or incarnation
+        seed = _native.derived_seed(settings.seed, "worker", number << 32 | incarnation) if derived else settings.seed
+    return dataclasses.replace(
+        settings,
+        session_seed=seed,
+        max_runs=runs,
+        max_time=seconds,
+        shrink=False,
+        confirm_fresh=False,
+        progress=None,
+        shrink_progress=None,
+        save_state_to=None,
+        resume_from=None,
+        corpus_dir=None,
+    )
