@@ -13,6 +13,7 @@ void bind_coverage_map(py::module_& m);
 void bind_fault_ablation(py::module_& m);
 void bind_gate(py::module_& m);
 void bind_graph_copy(py::module_& m);
+void bind_journal(py::module_& m);
 void bind_live_source(py::module_& m);
 void bind_monitor(py::module_& m);
 void bind_odometer(py::module_& m);

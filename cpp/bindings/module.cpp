@@ -21,6 +21,7 @@ PYBIND11_MODULE(_native, m) {
   ordeal::bindings::bind_coverage_map(m);
   ordeal::bindings::bind_session(m);
   ordeal::bindings::bind_session_values(m);
+  ordeal::bindings::bind_journal(m);
   ordeal::bindings::bind_state(m);
   ordeal::bindings::bind_find(m);
   ordeal::bindings::bind_state_watch(m);

@@ -26,7 +26,7 @@ NextStep Replay::next() {
   }
   ran_.push_back(position_);
   const TapeStep& step = tape_.step(position_++);
-  realized_.begin_step(step.kind, step.target, step.origin);
+  source_.begin_step(step.kind, step.target, step.origin);
   source_.replay(tape_, step);
   return {next_kind(step.kind), step.target};
 }
@@ -34,7 +34,7 @@ NextStep Replay::next() {
 void Replay::reject() {
   ORDEAL_CHECK(proposed_, "no step to reject at position " << position_);
   proposed_ = false;
-  realized_.drop_step();
+  source_.drop_step();
   ran_.pop_back();
   std::erase_if(notes_, [kept = realized_.choice_count()](const auto& note) { return note.first >= kept; });
   ++rejected_;

@@ -3,10 +3,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "core/domain.h"
+#include "core/journal.h"
 #include "core/script.h"
 #include "core/source.h"
 #include "core/tape.h"
@@ -24,6 +27,9 @@ class Replay {
   NextStep next();
   // The step that next() returned cannot run. Once for a step, and before it draws anything that matters.
   void reject();
+
+  // The replay is a run in this journal, which lasts until the journal is taken away.
+  void set_journal(std::shared_ptr<Journal> journal) noexcept { source_.set_journal(std::move(journal), true); }
 
   [[nodiscard]] ChoiceSource& source() noexcept { return source_; }
   // Steps that ran, with the choices that they used.

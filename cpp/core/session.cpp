@@ -60,7 +60,7 @@ RunPlan Session::begin_run() {
   choose_kind();
   plan_.steps = draw_steps();
   steps_left_ = plan_.steps;
-  tape_.clear();
+  source_.begin_run();
   live_ = values();
   source_.live(live_);
   source_.reset_misaligned();
@@ -300,7 +300,7 @@ std::vector<bool> Session::draw_faults() {
 void Session::restored() {
   ORDEAL_CHECK(stage_ == Stage::kReady, "run " << plan_.run_id << " waits for no step");
   ORDEAL_CHECK(plan_.checkpoint != 0 && prefix_position_ == 0, "nothing to restore in run " << plan_.run_id);
-  tape_ = prefix_;
+  source_.take_prefix(prefix_);
   for (const TapeStep& step : tape_.steps()) {
     note_step(step);
   }
@@ -322,7 +322,7 @@ NextStep Session::next() {
 
 NextStep Session::next_of_prefix() {
   const TapeStep& step = prefix_.step(prefix_position_++);
-  tape_.begin_step(step.kind, step.target, step.origin);
+  source_.begin_step(step.kind, step.target, step.origin);
   source_.replay(prefix_, step);
   return {next_kind(step.kind), step.target};
 }
@@ -406,7 +406,7 @@ NextStep Session::next_step() {
 NextStep Session::propose(NextKind kind, std::uint32_t target) {
   // Not the size: a step of the prefix may have been rejected, and an origin must stay unique.
   const std::uint32_t origin = tape_.empty() ? 0 : tape_.last_step().origin + 1;
-  tape_.begin_step(step_kind(kind), target, origin);
+  source_.begin_step(step_kind(kind), target, origin);
   return {kind, target};
 }
 
@@ -467,7 +467,7 @@ void Session::reject() {
   const bool is_read = step_of_prefix_ || step_of_sequence_;
   ORDEAL_CHECK(is_read || tape_.last_step().kind == StepKind::kRule, "only a rule can be rejected");
   stage_ = Stage::kReady;
-  tape_.drop_step();
+  source_.drop_step();
   rejected_ = !is_read;
   steps_left_ += step_of_sequence_ && counts_sequence() ? 1U : 0U;
 }

@@ -14,6 +14,7 @@
 #include "core/discovery.h"
 #include "core/features.h"
 #include "core/find.h"
+#include "core/journal.h"
 #include "core/operand_search.h"
 #include "core/rng.h"
 #include "core/run_schedule.h"
@@ -111,6 +112,9 @@ class Session {
   // What that replay compared. It changes what later runs draw, and some of them follow the tape with one choice
   // replaced. Returns how many. More may be wanted then.
   std::size_t learn_comparisons(std::span<const Comparison> comparisons);
+
+  // From now on, runs are in this journal as well, with what is there of the one under way.
+  void set_journal(std::shared_ptr<Journal> journal) noexcept { source_.set_journal(std::move(journal), running()); }
 
   // Rules that touch files with uncovered branches, for the third layer of the swarm.
   void direct_swarm(const std::vector<bool>& rules) { swarm_.set_directed(rules); }

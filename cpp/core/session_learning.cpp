@@ -199,6 +199,7 @@ std::uint64_t Session::cost_of_run() const noexcept {
 void Session::end_run() {
   ORDEAL_CHECK(stage_ != Stage::kIdle, "no run to end");
   stage_ = Stage::kIdle;
+  source_.end_run();
   coverage_->enter_rule(0);
   const std::uint32_t edges_at_end = coverage_->take_fresh().edges;  // of a last step that did not end
   coverage_->end_run();

@@ -95,8 +95,59 @@ void ChoiceSource::stop_leaning() noexcept {
   pending_ = {};
 }
 
+void ChoiceSource::set_journal(std::shared_ptr<Journal> journal, bool in_run) noexcept {
+  if (journal == journal_) {
+    return;
+  }
+  if (in_run) {
+    end_run();
+  }
+  journal_ = std::move(journal);
+  if (in_run && journal_ != nullptr) {
+    journal_->begin_run();
+    journal_->append(*out_);
+  }
+}
+
+void ChoiceSource::begin_run() noexcept {
+  out_->clear();
+  if (journal_ != nullptr) {
+    journal_->begin_run();
+  }
+}
+
+void ChoiceSource::take_prefix(const Tape& prefix) {
+  *out_ = prefix;
+  if (journal_ != nullptr) {
+    journal_->append(prefix);
+  }
+}
+
+void ChoiceSource::drop_step() {
+  out_->drop_step();
+  if (journal_ != nullptr) {
+    journal_->drop_step();
+  }
+}
+
+void ChoiceSource::end_run() noexcept {
+  if (journal_ != nullptr) {
+    journal_->end_run();
+  }
+}
+
+void ChoiceSource::set_producer(std::int64_t producer) {
+  out_->set_producer(producer);
+  if (journal_ != nullptr) {
+    journal_->set_producer(producer);
+  }
+}
+
 void ChoiceSource::begin_argument(std::uint32_t name) {
   out_->begin_argument(name);
+  if (journal_ != nullptr) [[unlikely]] {
+    journal_->begin_argument(name);
+  }
   const Tape* const tape = is_live() ? model_ : recorded_;
   if (tape == nullptr) {
     return;

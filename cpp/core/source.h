@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <utility>
@@ -10,13 +11,15 @@
 
 #include "core/choice.h"
 #include "core/domain.h"
+#include "core/journal.h"
 #include "core/rng.h"
 #include "core/tape.h"
 #include "core/value_pool.h"
 
 namespace ordeal {
 
-// Writes to the last step of a tape that its owner (a Session or a Replay) keeps. Thread-compatible.
+// Writes a tape that its owner (a Session or a Replay) keeps: nothing else does, so that a journal misses nothing. The
+// owner says where steps begin, and what is drawn goes to the last of them. Thread-compatible.
 //
 // Live, a draw takes a value from the generator. Replaying, it takes the next recorded choice of the argument; where
 // the recording has none that fits (the code changed, or the tape was edited), it repairs it - a number out of bounds
@@ -45,10 +48,27 @@ class ChoiceSource {
   }
   void replay(const Tape& recorded, const TapeStep& step) noexcept;
 
+  // Has all that is written from now on in a journal as well, or in none. `in_run`: a run is under way, which begins in
+  // the journal with the tape as it is, and ends in the one before.
+  void set_journal(std::shared_ptr<Journal> journal, bool in_run) noexcept;
+  [[nodiscard]] const std::shared_ptr<Journal>& journal() const noexcept { return journal_; }
+
+  // For the owner. The tape is empty when a run begins; `prefix` is what the run goes on from.
+  void begin_run() noexcept;
+  void take_prefix(const Tape& prefix);
+  void begin_step(StepKind kind, std::uint32_t target, std::uint32_t origin) {
+    out_->begin_step(kind, target, origin);
+    if (journal_ != nullptr) [[unlikely]] {
+      journal_->begin_step(kind, target, origin);
+    }
+  }
+  void drop_step();
+  void end_run() noexcept;
+
   void begin_argument(std::uint32_t name);
   // Replaying: which step made the value that the current argument was, or TapeArgument::kNoProducer.
   [[nodiscard]] std::int64_t producer() const noexcept { return producer_; }
-  void set_producer(std::int64_t producer) { out_->set_producer(producer); }
+  void set_producer(std::int64_t producer);
   // The origin of the current step.
   [[nodiscard]] std::uint32_t origin() const { return out_->last_step().origin; }
 
@@ -74,7 +94,12 @@ class ChoiceSource {
   // and mostly nothing. The caller checks it, then records what it used with `put`, after `misalign` if it could not
   // use it.
   std::optional<Choice> recorded(ChoiceKind kind);
-  void put(Choice choice) { out_->add(std::move(choice)); }
+  void put(Choice choice) {
+    out_->add(std::move(choice));
+    if (journal_ != nullptr) [[unlikely]] {
+      journal_->add(out_->choices().back());
+    }
+  }
   void misalign() noexcept { ++misaligned_; }
   // Replaying: what the choice that is put next was allowed to be.
   void note(const Domain& domain) {
@@ -103,6 +128,7 @@ class ChoiceSource {
   std::int64_t take_integer(std::int64_t low, std::int64_t high, std::int64_t simplest);
 
   Tape* out_;
+  std::shared_ptr<Journal> journal_;
   Rng rng_{0};
   const Tape* recorded_ = nullptr;
   const Tape* model_ = nullptr;  // leaned on while live

@@ -53,7 +53,43 @@ void append_utf8(std::string& out, char32_t c) {
   }
 }
 
+// The bytes of a character that begin with this one, 0 when none does.
+std::size_t character_size(std::uint8_t first) noexcept {
+  if (first < 0x80U) {
+    return 1;
+  }
+  if (first >= 0xC2U && first < 0xE0U) {
+    return 2;
+  }
+  if (first >= 0xE0U && first < 0xF0U) {
+    return 3;
+  }
+  return first >= 0xF0U && first < 0xF5U ? 4 : 0;
+}
+
 }  // namespace
+
+bool is_text(std::string_view text) noexcept {
+  const auto at = [&](std::size_t i) { return static_cast<std::uint8_t>(text[i]); };
+  for (std::size_t i = 0; i < text.size();) {
+    const std::size_t size = character_size(at(i));
+    if (size == 0 || i + size > text.size()) {
+      return false;
+    }
+    for (std::size_t k = 1; k < size; ++k) {
+      if ((at(i + k) & 0xC0U) != 0x80U) {
+        return false;
+      }
+    }
+    const bool is_too_long = (at(i) == 0xE0U && at(i + 1) < 0xA0U) || (at(i) == 0xF0U && at(i + 1) < 0x90U);
+    const bool is_beyond_unicode = at(i) == 0xF4U && at(i + 1) >= 0x90U;
+    if (is_too_long || is_beyond_unicode) {
+      return false;
+    }
+    i += size;
+  }
+  return true;
+}
 
 std::u32string characters_of(std::string_view utf8) {
   std::u32string characters;

@@ -7,6 +7,9 @@
 
 namespace ordeal {
 
+// Whether these bytes are UTF-8, in which surrogates may stand, as strings of Python hold them.
+bool is_text(std::string_view text) noexcept;
+
 // UTF-8 in which surrogates may be encoded as if they were characters; what is not UTF-8 is read byte by byte.
 std::u32string characters_of(std::string_view utf8);
 std::string utf8_of(std::u32string_view characters);

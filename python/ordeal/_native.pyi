@@ -1,9 +1,9 @@
 """The typed contract of the compiled engine."""
 
 import builtins
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Buffer, Callable, Iterable, Iterator, Sequence
 from types import CodeType
-from typing import Any, Final, Self, final, overload
+from typing import Any, Final, Literal, Self, final, overload
 
 from hypothesis.strategies import SearchStrategy
 
@@ -303,6 +303,7 @@ class Session:
     def plan(self) -> RunPlan: ...
     @property
     def running(self) -> bool: ...
+    journal: Journal | None
 
 @final
 class StateWatch:
@@ -385,6 +386,46 @@ class Replay:
     @property
     def rejected(self) -> int: ...
     def unused(self, in_body: Sequence[int], finished: bool) -> int: ...
+    journal: Journal | None
+
+type JournalStage = Literal["idle", "making", "step", "teardown"]
+
+@final
+class Journal:
+    """Writes the choices of runs to ``memory``, a writable buffer that begins at a multiple of 8 and stays as it is.
+
+    It belongs to the process that made it, or that called ``own`` after a fork. Another that writes ends at once.
+    """
+
+    def __init__(self, memory: Buffer) -> None: ...
+    def own(self) -> None: ...
+    def enter(self, stage: JournalStage) -> None: ...
+    def add_decision(self, name: int, decision: bool) -> None: ...
+    @property
+    def steps(self) -> int: ...
+
+@final
+class JournalRecord:
+    """What a journal says of its process. ``tape`` is that of the latest run, the number ``run``, as far as it came.
+
+    ``cut`` says that there was no room for the end of the tape, ``ended`` that the run came to its end.
+    """
+
+    @property
+    def tape(self) -> Tape: ...
+    @property
+    def cut(self) -> bool: ...
+    @property
+    def ended(self) -> bool: ...
+    @property
+    def run(self) -> int: ...
+    @property
+    def steps(self) -> int: ...
+    @property
+    def stage(self) -> JournalStage: ...
+
+def read_journal(memory: Buffer, shape: tuple[int, int, int], argument_names: int) -> JournalRecord: ...
+def journal_steps(memory: Buffer) -> int: ...
 
 @final
 class Shrinker:

@@ -9,7 +9,7 @@ from hypothesis import currently_in_test_context
 from hypothesis.control import current_build_context
 
 if TYPE_CHECKING:
-    from ordeal._native import ChoiceSource, ChoiceValue, StepLoop
+    from ordeal._native import ChoiceSource, ChoiceValue, Journal, StepLoop
 
 #: The name of the argument that they are recorded under. No argument of a rule can have it.
 BUGGIFY_ARGUMENT = "(buggify)"
@@ -31,9 +31,10 @@ class BuggifyDraws:
     Attributes:
         in_step: whether a step is under way, as the driver says. A step loop, ``loop``, says so itself.
         drawn: the decisions of the step that is under way.
+        journal: is told of each at once, if there is one: the process may not come to the end of the step.
     """
 
-    __slots__ = ("_argument", "_points_act", "_recorded", "_source", "drawn", "in_step", "loop")
+    __slots__ = ("_argument", "_points_act", "_recorded", "_source", "drawn", "in_step", "journal", "loop")
 
     def __init__(self, source: ChoiceSource, argument: int, *, points_act: bool = True) -> None:
         self.in_step = False
@@ -41,6 +42,7 @@ class BuggifyDraws:
         self._source = source
         self._argument = argument
         self.drawn: list[bool] = []
+        self.journal: Journal | None = None
         self.loop: StepLoop | None = None
         self._recorded: Iterator[ChoiceValue] | None = None
 
@@ -50,6 +52,7 @@ class BuggifyDraws:
         self._points_act = points_act
         self._recorded = None
         self.in_step = False
+        self.journal = None
         self.drawn.clear()
 
     def decide(self, probability: float, *, is_point: bool = True) -> bool:
@@ -69,6 +72,8 @@ class BuggifyDraws:
                 self._recorded = iter(source.recorded_for(self._argument))
             acts = next(self._recorded, False) is True
         self.drawn.append(acts)
+        if self.journal is not None:
+            self.journal.add_decision(self._argument, acts)
         return acts
 
     def end_step(self) -> None:

@@ -39,7 +39,7 @@ from ordeal.rule_timeout import RuleLoop, timeout_error
 from ordeal.watchdog import OutOfTime, Watchdog
 
 if TYPE_CHECKING:
-    from ordeal._native import ChoiceSource, StepLoop
+    from ordeal._native import ChoiceSource, Journal, StepLoop
 
 RULE, INITIALIZE, FAULT_ON, FAULT_OFF, END, STUCK = range(6)
 BODY = 0
@@ -161,6 +161,7 @@ class Driver:
         in_cpp: whether the step loop in C++ runs what it can run. An observer and subclasses see each step in Python.
         isolated: whether the process is one for runs alone, which Ctrl-C does not reach. Then whatever gets out of the
             code under test is a failure of it, KeyboardInterrupt as well.
+        journal: where the choices of each run are written as they are made, for another process to read.
     """
 
     in_cpp = True
@@ -178,6 +179,7 @@ class Driver:
         self.faults = faults
         self.rule_timeout = rule_timeout
         self.buggify_prob: float | None = DEFAULT_PROBABILITY
+        self.journal: Journal | None = None
         self.watchdog = Watchdog(rule_timeout, self._timed_out)
         self._current_rule = ""
         self._loop = RuleLoop()
@@ -210,6 +212,9 @@ class Driver:
         else:
             run = RunContext(script.source, len(self.definition.argument_names) - 1, self.buggify_prob)
         run.follows = not isinstance(script, Session)
+        journaled = _journaled(script) if self.journal is not None else None
+        if journaled is not None:
+            journaled.journal = run.buggify.journal = self.journal
         try:
             with run:
                 self._run(run, script, restore, learner, observer, outcome)
@@ -236,6 +241,10 @@ class Driver:
             self.watchdog.armed = False
             self._loop.close()
             self._faults_off()
+            if isinstance(journaled, Session) and self.journal is not None:
+                self.journal.enter("idle")  # the run is the session's to end
+            elif journaled is not None:
+                journaled.journal = None
         return outcome
 
     def _run(
@@ -272,6 +281,8 @@ class Driver:
             run.buggify.end_step()
             self._current_rule = "teardown"
             watchdog.step += 1
+            if run.buggify.journal is not None:
+                run.buggify.journal.enter("teardown")
             machine.teardown()
 
     def _renewed(self, script: Script) -> RunContext:
@@ -464,3 +475,9 @@ class Driver:
             f"no rule of {self.definition.cls.__name__} can run in state {machine!r}: "
             f"every precondition is false or a bundle is empty (rules: {names})"
         )
+
+
+def _journaled(script: Script) -> Session | Replay | None:
+    """What writes the choices of ``script`` to a tape, and so to a journal."""
+    followed = script.replay if isinstance(script, TimedReplay) else script
+    return followed if isinstance(followed, Session | Replay) else None

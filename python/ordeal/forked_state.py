@@ -199,6 +199,8 @@ def hold(run: RunContext, around: Surroundings, others: Iterable[HeldState]) -> 
             here.close()
             for other in others:
                 other.leave()
+            # What is decided about its runs, the other process writes down.
+            around.driver.journal = None
             if _native.die_with(parent):
                 _wait_for_runs(there, run, randoms, around)
         finally:

@@ -60,6 +60,7 @@ class LoweringDriver(Driver):
     def __init__(self, driver: Driver) -> None:
         definition = driver.definition
         super().__init__(definition, driver.factory, driver.faults, driver.rule_timeout)
+        self.journal = driver.journal
         # As under Hypothesis: no point of buggify acts by itself there.
         self.buggify_prob = None
         self._run_context: RunContext  # of the run that is under way, or of the last one

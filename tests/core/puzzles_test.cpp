@@ -58,19 +58,19 @@ TEST(Puzzles, TheShelfFillsInAHundredRunsWhenTheSwarmTurnsClearingOff) {
 
 TEST(Puzzles, WithoutASwarmTheShelfStaysEmpty) { EXPECT_LE(solve<Shelf>({}, 1000).found, 1U); }
 
-TEST(Puzzles, TwoFaultsAndAChainAreFoundInFiveHundredRuns) { EXPECT_EQ(solve<Journal>({}, 500).found, kSeeds); }
+TEST(Puzzles, TwoFaultsAndAChainAreFoundInFiveHundredRuns) { EXPECT_EQ(solve<Logbook>({}, 500).found, kSeeds); }
 
-TEST(Puzzles, WithoutFaultsTheJournalHolds) { EXPECT_EQ(solve<Journal>({.fault_toggle_prob = 0}, 500).found, 0U); }
+TEST(Puzzles, WithoutFaultsTheLogbookHolds) { EXPECT_EQ(solve<Logbook>({.fault_toggle_prob = 0}, 500).found, 0U); }
 
 TEST(Puzzles, SwarmsDoNotHideTheFaultBug) {
-  EXPECT_EQ(solve<Journal>({.rule_swarm = true}, 1500).found, kSeeds);
-  EXPECT_EQ(solve<Journal>({.swarm = SwarmLaw::kCoins}, 1500).found, kSeeds);
+  EXPECT_EQ(solve<Logbook>({.rule_swarm = true}, 1500).found, kSeeds);
+  EXPECT_EQ(solve<Logbook>({.swarm = SwarmLaw::kCoins}, 1500).found, kSeeds);
 }
 
 TEST(Puzzles, TheAdaptivePolicyLosesNoneOfThem) {
   EXPECT_EQ(solve<Staircase>({.policy = SwarmPolicy::kAdaptive}, 2000).found, kSeeds);
   EXPECT_EQ(solve<Shelf>({.policy = SwarmPolicy::kAdaptive}, 150).found, kSeeds);
-  EXPECT_EQ(solve<Journal>({.policy = SwarmPolicy::kAdaptive}, 750).found, kSeeds);
+  EXPECT_EQ(solve<Logbook>({.policy = SwarmPolicy::kAdaptive}, 750).found, kSeeds);
 }
 
 // Of a new kind of run it is the half of the seeds that counts: chance has much to say here.
@@ -93,7 +93,7 @@ TEST(Puzzles, WithoutJoiningNobodyGoesBothWaysInTwentyTimesAsMany) {
 }
 
 TEST(Puzzles, WithoutCoverageThePairsOfStepsLead) {
-  EXPECT_EQ(solve<Journal>({.pair_features = true}, 1000).found, kSeeds);
+  EXPECT_EQ(solve<Logbook>({.pair_features = true}, 1000).found, kSeeds);
 }
 
 }  // namespace

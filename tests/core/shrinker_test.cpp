@@ -452,12 +452,12 @@ TEST(Shrinker, ShrinksWhatSessionsFind) {
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
     const Tape climbed = find_and_shrink<Staircase>(seed);
     EXPECT_TRUE(std::ranges::equal(targets_of(climbed), Staircase::kSteps));
-    const Tape written = find_and_shrink<Journal>(seed);
+    const Tape written = find_and_shrink<Logbook>(seed);
     // Open, write and close; one fault comes on before the writing, the other one before the closing.
     EXPECT_EQ(written.size(), 5U);
     EXPECT_EQ(integers_of(written), (std::vector<std::int64_t>{901}));
     EXPECT_EQ(TapeRank(Failing(written)).windows, 6U);
-    EXPECT_TRUE(has_in_order(written, {Journal::kOpen, Journal::kWrite, Journal::kClose}));
+    EXPECT_TRUE(has_in_order(written, {Logbook::kOpen, Logbook::kWrite, Logbook::kClose}));
   }
 }
 

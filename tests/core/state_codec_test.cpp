@@ -41,12 +41,12 @@ struct Exploration {
   std::shared_ptr<CoverageMap> coverage = std::make_shared<CoverageMap>(64);
   Session session;
 
-  explicit Exploration(const SessionOptions& options) : session(Journal::kShape, options, coverage) {}
+  explicit Exploration(const SessionOptions& options) : session(Logbook::kShape, options, coverage) {}
 
   std::vector<Tape> run(int runs) {
     std::vector<Tape> tapes;
     for (int i = 0; i < runs; ++i) {
-      run_once<Journal>(session, *coverage);
+      run_once<Logbook>(session, *coverage);
       tapes.push_back(session.tape());
     }
     return tapes;

@@ -61,7 +61,7 @@ class Shelf {
 
 // Open, write, close, in that order and with two of four faults on: the second of them must come between. The value
 // that is written must be above 900 of 1000.
-class Journal {
+class Logbook {
  public:
   static constexpr MachineShape kShape{.rules = 4, .initializers = 1, .faults = 4};
   static constexpr std::uint32_t kOpen = 0;
