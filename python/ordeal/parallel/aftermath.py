@@ -14,11 +14,10 @@ from ordeal.class_seeds import ClassSeeds, seed_outcome
 from ordeal.findings import OF_SEED, Finding, Findings
 from ordeal.fresh_process import FreshProcess, confirm_fresh
 from ordeal.machine import is_importable
-from ordeal.parallel.child import Child
-from ordeal.parallel.crashes import CrashReader, Stall, is_apart, is_timeout
+from ordeal.parallel.child import Child, Job
+from ordeal.parallel.crashes import CrashReader, Stall, is_apart
 from ordeal.parallel.jobs import (
     Bench,
-    Job,
     SentSeed,
     bare_failure,
     fill_database,
@@ -36,8 +35,6 @@ from ordeal.trace_file import Trace
 
 #: What a process may take for what is not shrinking: to start, to run a trace a few times, and to write it down.
 SLACK_SECONDS = 1.0
-#: A rule that is waited for ends at up to 1.25 times its limit, and it is run a few times to write it down.
-WRITING_LIMITS = 4.0
 #: What making entries for plain pytest may take, which runs each failure under Hypothesis.
 DATABASE_SECONDS = 20.0
 TICK_SECONDS = 0.05
@@ -147,7 +144,7 @@ class Aftermath:
         counts = self._union.counts()
         failures = []
         for each in judged:
-            each.finding.count = counts[each.finding.bucket]
+            each.finding.count = max(counts[each.finding.bucket], each.finding.seed is None)
             failure = each.failure or bare_failure(self._bench, each.finding)
             failures.append(dataclasses.replace(failure, count=each.finding.count))
         return self._kept([each.finding for each in judged], failures, pressed)
@@ -164,10 +161,7 @@ class Aftermath:
 
     def _begin(self, each: _Judged, *, shrink: bool) -> _Judged:
         each.child = self._child(judge(self._bench, each.finding, shrink=shrink))
-        seconds = self._bench.settings.max_shrink_time if shrink else 0.0
-        # What cannot be interrupted is waited for once, to write it down.
-        limit = max(0.0, self._bench.driver.rule_timeout) * WRITING_LIMITS if is_timeout(each.finding) else 0.0
-        each.deadline = time.monotonic() + seconds + limit + SLACK_SECONDS
+        each.deadline = time.monotonic() + self._bench.settings.max_shrink_time + SLACK_SECONDS
         return each
 
     def _goes_on(self, each: _Judged, total: int, tell: ShrinkTold) -> bool:

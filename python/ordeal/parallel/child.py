@@ -29,6 +29,10 @@ JOURNAL_BYTES = 1 << 20
 STACKS_BYTES_MAX = 1 << 16
 
 
+#: What a process does: it tells of it through the channel, and writes its runs to the journal.
+Job = Callable[[Channel, _native.Journal], None]
+
+
 @dataclass(frozen=True, slots=True)
 class Death:
     """How a process ended: with an exit code, or by a signal."""
@@ -57,15 +61,16 @@ class Child:
 
     Attributes:
         channel: what the job says comes out here.
-        journal: memory in which the process keeps the choices of its run, if it does.
+        journal: memory in which the process keeps the choices of its run, if it runs something.
     """
 
-    def __init__(self, job: Callable[[Channel, mmap], None], limits: Limits) -> None:
+    def __init__(self, job: Job, limits: Limits) -> None:
         self.journal = mmap(-1, JOURNAL_BYTES)
+        journal = _native.Journal(self.journal)
         self.channel, there = Channel.pair()
         self._stacks = os.memfd_create("stacks")
         self.death: Death | None = None
-        self._is_silent = False
+        self._is_silent = self._is_closed = False
         parent = os.getpid()
         _flush()
         with warnings.catch_warnings():
@@ -74,7 +79,7 @@ class Child:
             self.process = os.fork()
         if self.process == 0:
             self.channel.close()
-            _be_child(job, there, self.journal, self._stacks, parent, limits)
+            _be_child(job, there, journal, self._stacks, parent, limits)
         with suppress(OSError):
             os.setpgid(self.process, self.process)  # here as well: it may not have come so far
         there.close()
@@ -122,9 +127,11 @@ class Child:
     def close(self) -> None:
         """End the process if it goes on, and give up what belongs to it. What it said last is lost."""
         self.kill()
-        self.channel.close()
-        os.close(self._handle)
-        os.close(self._stacks)
+        if not self._is_closed:
+            self._is_closed = self._is_silent = True
+            self.channel.close()
+            os.close(self._handle)
+            os.close(self._stacks)
 
     def wait(self, seconds: float) -> None:
         """Wait until it has ended, and end it when that takes longer."""
@@ -137,7 +144,7 @@ class Child:
 
 
 def _be_child(
-    job: Callable[[Channel, mmap], None], channel: Channel, journal: mmap, stacks: int, parent: int, limits: Limits
+    job: Job, channel: Channel, journal: _native.Journal, stacks: int, parent: int, limits: Limits
 ) -> NoReturn:
     code = 1
     try:
@@ -145,6 +152,7 @@ def _be_child(
             os.setpgid(0, 0)
         if _native.die_with(parent, group=True):
             _prepare(stacks, limits)
+            journal.own()
             job(channel, journal)
             code = 0
     except ChannelError:

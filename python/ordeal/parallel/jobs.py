@@ -5,10 +5,10 @@ A job says what it has done piece by piece, so that what it came to is known whe
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import time
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from mmap import mmap
 from pathlib import Path
 
 import msgspec
@@ -22,7 +22,7 @@ from ordeal.driver import FAULT_OFF, FAULT_ON, Driver
 from ordeal.example_database import save_to_database
 from ordeal.finding_records import FindingRecords
 from ordeal.findings import Finding, Findings
-from ordeal.parallel.child import Limits
+from ordeal.parallel.child import Job, Limits
 from ordeal.parallel.crashes import CrashReplayer, is_apart, is_timeout
 from ordeal.parallel.messages import ITEM, TICK, SentFailure, pack
 from ordeal.path_shrinking import shrink_paths
@@ -36,8 +36,6 @@ from ordeal.settings import Settings
 from ordeal.targets import Target
 from ordeal.trace_file import Trace, TraceFailure, TraceStep
 from ordeal.tracer import Origin, TraceMaker
-
-Job = Callable[[Channel, mmap], None]
 
 
 class SentSeed(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
@@ -80,32 +78,34 @@ class Bench:
 
 
 def judge(bench: Bench, finding: Finding, *, shrink: bool) -> Job:
-    """Confirm a finding, shrink it and write it down: first as it is, so that it is not lost, and then the small one."""
+    """Confirm a finding, write it down, and shrink it: so it is not lost when its process ends before that is done."""
 
-    def job(channel: Channel, journal: mmap) -> None:
+    def job(channel: Channel, journal: _native.Journal) -> None:
+        began = time.monotonic()
         randoms = GlobalRandoms()
-        driver = bench.driver
-        apart = is_apart(finding)
-        if apart:
-            replayer: Replayer = CrashReplayer(driver, bench.bucketer, randoms, bench.limits)
-        else:
-            driver.journal = _native.Journal(journal)
-            driver.isolated = True
-            replayer = Replayer(driver, bench.bucketer, randoms)
+        apart = CrashReplayer(bench.driver, bench.bucketer, randoms, bench.limits)
+        replayer: Replayer = apart
+        if not is_apart(finding):
+            bench.driver.journal = journal
+            bench.driver.isolated = True
+            replayer = Replayer(bench.driver, bench.bucketer, randoms)
+        # What takes as long as a rule may is not waited for again just to write it down.
+        writer = apart.trusting(finding) if is_timeout(finding) else replayer
         with bench.running(randoms):
-            if apart and not is_timeout(finding):
-                _confirm(replayer, finding)
-            findings = bench.findings(replayer)
-            findings.restore([finding], {})
-            _tell(channel, bench, findings)
-            if not shrink or finding.flaky:
+            if replayer is apart and not is_timeout(finding):
+                _confirm(apart, finding)
+            _tell(channel, bench, writer, finding)
+            seconds = bench.settings.max_shrink_time - 2 * (time.monotonic() - began)
+            if not shrink or finding.flaky or seconds <= 0:
                 return
 
             def tell(_number: int, _total: int, before: int, now: ShrinkProgress) -> None:
                 channel.send(TICK, before, now.steps, now.candidates)
 
-            unfinished = list(findings.shrink(bench.settings.max_shrink_time, tell))
-            _tell(channel, bench, findings, finished=not unfinished)
+            findings = bench.findings(replayer)
+            findings.restore([finding], {})
+            unfinished = list(findings.shrink(seconds, tell))
+            _tell(channel, bench, writer, finding, finished=not unfinished)
 
     return job
 
@@ -117,9 +117,10 @@ def _confirm(replayer: Replayer, finding: Finding) -> None:
         finding.tape = replays[0].tape
 
 
-def _tell(channel: Channel, bench: Bench, findings: Findings, *, finished: bool = True) -> None:
+def _tell(channel: Channel, bench: Bench, writer: Replayer, finding: Finding, *, finished: bool = True) -> None:
+    findings = bench.findings(writer)
+    findings.restore([finding], {})
     (failure,) = findings.failures()
-    (finding,) = findings.all()
     tape = _native.encode_finds(machine_names(bench.driver), [_native.Find(finding.tape)])
     channel.send(ITEM, pack(SentFailure.of(failure)), tape, finding.improved, finished)
 
@@ -127,9 +128,9 @@ def _tell(channel: Channel, bench: Bench, findings: Findings, *, finished: bool 
 def replay_seeds(bench: Bench, folder: Path, done: Sequence[str]) -> Job:
     """Replay the seeds of the class but for those in the files ``done``, and tell of each, with its finding if any."""
 
-    def job(channel: Channel, journal: mmap) -> None:
+    def job(channel: Channel, journal: _native.Journal) -> None:
         randoms = GlobalRandoms()
-        bench.driver.journal = _native.Journal(journal)
+        bench.driver.journal = journal
         bench.driver.isolated = True
         findings = bench.findings(Replayer(bench.driver, bench.bucketer, randoms))
         records = FindingRecords(*_rules_and_faults(bench.driver))
@@ -158,7 +159,7 @@ def _rules_and_faults(driver: Driver) -> tuple[list[str], list[str]]:
 def write_traces(bench: Bench, productive: Sequence[tuple[Origin, _native.Tape]]) -> Job:
     """Write down the runs that reached new code, each shrunk to the steps that reach it."""
 
-    def job(channel: Channel, journal: mmap) -> None:
+    def job(channel: Channel, journal: _native.Journal) -> None:
         del journal
         randoms = GlobalRandoms()
         replayer = Replayer(bench.driver, bench.bucketer, randoms)
@@ -182,7 +183,7 @@ def write_traces(bench: Bench, productive: Sequence[tuple[Origin, _native.Tape]]
 def fill_database(bench: Bench, tapes: Sequence[_native.Tape]) -> Job:
     """Let plain pytest find the failures too; tell why it does not find some of them."""
 
-    def job(channel: Channel, journal: mmap) -> None:
+    def job(channel: Channel, journal: _native.Journal) -> None:
         del journal
         for reason in save_to_database(bench.driver, tapes).reasons:
             channel.send(ITEM, reason)

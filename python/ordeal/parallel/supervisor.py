@@ -11,7 +11,6 @@ import unittest
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from mmap import mmap
 
 from ordeal import _native, errors
 from ordeal.driver import Driver
@@ -37,7 +36,7 @@ from ordeal.parallel.messages import (
     unpack_keys,
 )
 from ordeal.parallel.union import Union
-from ordeal.parallel.worker import ByClock, ByRuns, Part, Schedule, settings_of, share_of_runs, work
+from ordeal.parallel.worker import Board, ByClock, ByRuns, Part, Schedule, settings_of, share_of_runs, work
 from ordeal.process_channel import ChannelError, Value
 from ordeal.property_watch import PropertyWatch
 from ordeal.reporting import counted
@@ -110,7 +109,7 @@ class Supervisor:
         # Where the number of runs decides when it ends, what is found must not hang on the clock.
         rounds = settings.max_runs is not None
         self._exchange: Exchange = InRounds(plan.workers) if rounds else AsItComes(plan.workers)
-        self._stop = mmap(-1, 1)
+        self._board = Board(plan.workers)
         self._given: list[_native.Find] = []  # of a state that workers of another number saved
         self._started = 0.0
         self._seconds_before = 0.0
@@ -165,7 +164,7 @@ class Supervisor:
             self._attend_until(deadline + GRACE_SECONDS, deadline)
         except KeyboardInterrupt:
             self._press()
-            self._stop[0] = 1
+            self._board.stop = True
             # All come to an end now, and those that cannot are ended.
             self._attend_until(time.monotonic() + GRACE_SECONDS, time.monotonic())
         for slot in self._slots:
@@ -206,7 +205,8 @@ class Supervisor:
             driver=self._driver,
             targets=self._targets,
             schedule=self._schedule(slot),
-            stop=self._stop,
+            board=self._board,
+            number=number,
             edges=edges if self._plan.sharing.edges or slot.incarnation else [],
             finds=given,
             known=[dataclasses.replace(finding, count=0) for finding in self._union.findings.values()],
@@ -214,6 +214,7 @@ class Supervisor:
             saves=settings.save_state_to is not None,
         )
         slot.part = b"" if slot.incarnation else slot.part
+        self._board.runs[number] = 0
         slot.child = Child(lambda channel, journal: work(part, channel, journal), self._bench.limits)
         slot.stall = Stall(slot.child.journal, self._driver.rule_timeout)
 
@@ -306,7 +307,7 @@ class Supervisor:
         assert child is not None
         assert child.death is not None
         crash = self._crashes.read(child.journal, child.death, hung=hung)
-        runs = self._crashes.runs(child.journal)
+        runs = self._board.runs[slot.number]
         if crash is not None:
             origin = Origin(run_id=runs, checkpoint=0, swarm=None, edges=0)
             finding = Finding(crash.bucket, crash.tape, origin, crash.error, count=0)
@@ -320,7 +321,7 @@ class Supervisor:
         slot.incarnation += 1
         self._exchange.rejoin(slot.number)
         out_of_runs = slot.runs is not None and slot.runs_before >= slot.runs
-        if time.monotonic() >= deadline or out_of_runs or slot.false_starts >= FALSE_STARTS_MAX or self._stop[0]:
+        if time.monotonic() >= deadline or out_of_runs or slot.false_starts >= FALSE_STARTS_MAX or self._board.stop:
             slot.over = "max_runs" if out_of_runs else "stuck" if slot.false_starts else "time"
             self._exchange.told(slot.number, News((), b""), last=True)
         else:
@@ -332,7 +333,7 @@ class Supervisor:
         slot.child.kill()
         self._hear(slot)
         if slot.over is None:
-            runs = self._crashes.runs(slot.child.journal)
+            runs = self._board.runs[slot.number]
             place = self._crashes.place(slot.child.journal)
             where = f" in the middle of {place}" if place else ""
             self._union.note(f"A worker was ended{where}: the time was over.")
@@ -430,7 +431,7 @@ class Supervisor:
             return "interrupted"
         for reason in ("stuck", "time", "max_runs", "patience"):
             if reason in reasons and (reason != "stuck" or set(reasons) == {"stuck"}):
-                return reason  # type: ignore[return-value]
+                return reason
         return "time"
 
     def _elapsed(self) -> float:

@@ -1,4 +1,4 @@
-"""A worker: one exploration in a process of its own, which tells a supervisor what it finds and hears what others do."""
+"""A worker: an exploration in a process of its own, which tells a supervisor what it finds and hears what others do."""
 
 from __future__ import annotations
 
@@ -97,19 +97,37 @@ class ByClock:
         return True
 
 
+class Board:
+    """Memory that the supervisor and its ``workers`` see: whether all are to end, and the run that each has come to."""
+
+    def __init__(self, workers: int) -> None:
+        self._cells = memoryview(mmap(-1, 8 * (workers + 1))).cast("Q")
+        self.runs = self._cells[1:]
+
+    @property
+    def stop(self) -> bool:
+        """Whether all are to end."""
+        return bool(self._cells[0])
+
+    @stop.setter
+    def stop(self, stop: bool) -> None:
+        self._cells[0] = stop
+
+
 @dataclass(frozen=True, slots=True)
 class Part:
     """The part that one worker has in an exploration.
 
     ``settings`` are those of the worker: its own seed, its share of the runs, and the time that is left. ``given`` is
-    what others have found before it began. ``stop`` is memory whose first byte is set when all are to end.
+    what others have found before it began.
     """
 
     settings: Settings
     driver: Driver
     targets: list[Target]
     schedule: Schedule
-    stop: mmap
+    board: Board
+    number: int
     share_edges: bool = True
     share_checkpoints: bool = True
     edges: Sequence[int] = ()
@@ -119,9 +137,9 @@ class Part:
     saves: bool = False
 
 
-def work(part: Part, channel: Channel, journal: mmap) -> None:
+def work(part: Part, channel: Channel, journal: _native.Journal) -> None:
     """Explore, in a forked process, until there are no more runs to make. An error that ends all is told."""
-    part.driver.journal = _native.Journal(journal)
+    part.driver.journal = journal
     part.driver.isolated = True
     try:
         _Worker(part, channel).search()
@@ -183,7 +201,8 @@ class _Worker(Exploration):
         """The supervisor has them replayed before: what fails is known."""
 
     def _between_runs(self) -> StoppedReason | None:
-        if self._part.stop[0]:
+        self._part.board.runs[self._part.number] = self._tally.runs + 1
+        if self._part.board.stop:
             return "interrupted"
         if self._part.schedule.is_due(self._tally.runs):
             self._channel.send(NEWS, *self._news())
