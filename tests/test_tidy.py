@@ -32,8 +32,8 @@ LAYERS: list[set[str]] = [
         "rule_timeout",
         "watchdog",
     },
-    {"gate", "invariants", "outcome", "properties", "reporting", "seed", "strategies"},
-    {"assertions", "buggify", "quickcheck"},
+    {"gate", "invariants", "outcome", "properties", "reporting", "scaling", "seed", "strategies"},
+    {"assertions", "buggify", "extrapolation", "quickcheck"},
     {"buggify_draws", "chaos_mode", "simulate"},
     {"untrusted_json"},
     {
@@ -48,7 +48,7 @@ LAYERS: list[set[str]] = [
         "targets",
         "trace_file",
     },
-    {"global_generators", "settings", "swarm"},
+    {"global_generators", "scaling_trials", "settings", "swarm"},
     {"weighed_rules"},
     {
         "chaos",

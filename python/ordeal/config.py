@@ -22,6 +22,7 @@ CheckpointKind = Literal["auto", "copy", "replay", "fork"]
 TracingOfComparisons = Literal["auto", "off"]
 SwarmPolicy = Literal["classic", "adaptive"]
 ReportFormat = Literal["text", "json", "both"]
+Metric = Literal["runs", "steps", "edges"]
 
 #: Who decides what kind of run comes next, where nobody says it.
 DEFAULT_SWARM_POLICY: SwarmPolicy = "adaptive"
@@ -92,6 +93,10 @@ def _text(value: object) -> str | None:
     return value if isinstance(value, str) and value and "\0" not in value else None
 
 
+def _svg_path(value: object) -> str | None:
+    return value if isinstance(value, str) and value.endswith(".svg") and "\0" not in value else None
+
+
 def _one_of(*choices: str) -> Callable[[object], str | None]:
     return lambda value: value if isinstance(value, str) and value in choices else None
 
@@ -145,6 +150,12 @@ _Format = Annotated[ReportFormat, _Check('one of "text", "json", "both"', '"text
 _File = Annotated[str, _Check("a file path", '"ordeal-report.json"', _text)]
 _TracesFolder = Annotated[str, _Check("a folder path", '".ordeal/traces"', _text)]
 _SeedsFolder = Annotated[str, _Check("a folder path", '".ordeal/seeds"', _text)]
+_MaxWorkers = Annotated[int, _Check("a whole number from 1 to 4096", "4", _integer(1, WORKERS_MAX))]
+_TrialTime = Annotated[float, _Check("a number of seconds above 0", "10", _number(lambda number: number > 0))]
+_Metric = Annotated[Metric, _Check("one of runs, steps, edges", "runs", _one_of("runs", "steps", "edges"))]
+_Repeat = Annotated[int, _Check("a whole number from 1 to 100", "3", _integer(1, 100))]
+_SvgFile = Annotated[str, _Check("a file path that ends in .svg", "scaling.svg", _svg_path)]
+_Projected = Annotated[int, _Check("a whole number from 10 to 100000", "1000", _integer(10, 100_000))]
 
 
 # The sections
@@ -222,6 +233,21 @@ class OrdealConfig:
     report: ReportConfig
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BenchmarkConfig:
+    """The options of ``ordeal benchmark``, which no section of the file holds. ``time`` is in seconds, of one trial.
+
+    ``max_workers`` is ``None`` for as many as there are CPUs; ``plot`` and ``simulate`` are ``None`` for none.
+    """
+
+    max_workers: _MaxWorkers | None = None
+    time: _TrialTime = 10.0
+    metric: _Metric = "runs"
+    repeat: _Repeat = 3
+    plot: _SvgFile | None = None
+    simulate: _Projected | None = None
+
+
 _SECTIONS: dict[str, type] = {"explorer": ExplorerConfig, "tests": TestConfig, "report": ReportConfig}
 # `class` is no name that a Python field can have.
 _FIELD_OF_KEY = {"class": "class_path"}
@@ -261,12 +287,12 @@ def load_config(path: str | Path = DEFAULT_PATH) -> OrdealConfig:
     )
 
 
-def override(config: ExplorerConfig, options: Mapping[str, object]) -> ExplorerConfig:
+def override[Section: (ExplorerConfig, BenchmarkConfig)](config: Section, options: Mapping[str, object]) -> Section:
     """Return ``config`` with the values of command line options, given by key; those that are ``None`` were not given.
 
     Raises ``ConfigError`` naming the option for a value that the file could not hold either.
     """
-    checks = _checks(ExplorerConfig)
+    checks = _checks(type(config))
     given = {key: value for key, value in options.items() if value is not None}
     values = {}
     for key, value in given.items():

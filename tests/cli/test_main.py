@@ -23,10 +23,11 @@ Options:
   -h, --help  Show this message and exit.
 
 Commands:
-  catalog  List the assertions of the source that no run has reached
-  explore  Search the classes named in ordeal.toml for failures
-  replay   Run a saved trace again, shrink it, or see which faults it needs
-  seeds    Replay the saved seeds, and say which still fail
+  benchmark  Measure how exploring scales with the number of workers
+  catalog    List the assertions of the source that no run has reached
+  explore    Search the classes named in ordeal.toml for failures
+  replay     Run a saved trace again, shrink it, or see which faults it needs
+  seeds      Replay the saved seeds, and say which still fail
 """
 
 

@@ -29,6 +29,7 @@ class _Entry:
 
 # A command's module is imported when the command runs, so that `ordeal --version` does not wait for the engine.
 _COMMANDS = {
+    "benchmark": _Entry("ordeal.cli.benchmark", "Measure how exploring scales with the number of workers"),
     "catalog": _Entry("ordeal.cli.catalog", "List the assertions of the source that no run has reached"),
     "explore": _Entry("ordeal.cli.explore", "Search the classes named in ordeal.toml for failures"),
     "replay": _Entry("ordeal.cli.replay", "Run a saved trace again, shrink it, or see which faults it needs"),

@@ -94,14 +94,14 @@ def _explore(flags: _Flags) -> int:
     _refuse_flags(flags, config)
     terminal.say(reporting.session_header(__version__, config.explorer.seed, _options(flags, config)))
     session = _Session(flags, config)
-    with _termination_interrupts():
+    with termination_interrupts():
         session.explore_all()
     session.finish()
     return session.exit_code()
 
 
 @contextmanager
-def _termination_interrupts() -> Iterator[None]:
+def termination_interrupts() -> Iterator[None]:
     """Treat SIGTERM like Ctrl-C: a job that its scheduler ends still reports what it found."""
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
@@ -111,13 +111,13 @@ def _termination_interrupts() -> Iterator[None]:
 
 
 def _effective(config: OrdealConfig, flags: _Flags) -> OrdealConfig:
-    given = {key: _as_number(getattr(flags, key)) for key in _NUMBERS}
+    given = {key: as_number(getattr(flags, key)) for key in _NUMBERS}
     explorer = override(config.explorer, given)
     verbose = flags.verbose or explorer.verbose or config.report.verbose
     return dataclasses.replace(config, explorer=dataclasses.replace(explorer, verbose=verbose))
 
 
-def _as_number(text: str | None) -> int | float | str | None:
+def as_number(text: str | None) -> int | float | str | None:
     """Return the number that an option's text spells, else the text, for the configuration to refuse."""
     for kind in (int, float):
         try:
@@ -250,7 +250,7 @@ class _Session:
         # What the program under test prints is talk as well; on stdout it would end up inside the report.
         with redirect_stdout(sys.stderr), closing(ticker) if ticker else nullcontext():
             keep = flags.generate_tests is not None or self._config.report.traces
-            return _explorer(test, self._config, use_seeds=not flags.no_seeds, record_traces=keep).run(
+            return make_explorer(test, self._config, use_seeds=not flags.no_seeds, record_traces=keep).run(
                 max_time=settings.max_time,
                 max_runs=settings.max_runs,
                 patience=settings.patience,
@@ -335,7 +335,8 @@ class _Session:
             terminal.say(reporting.replay_hint(path))
 
 
-def _explorer(test: TestConfig, config: OrdealConfig, *, use_seeds: bool, record_traces: bool) -> Explorer:
+def make_explorer(test: TestConfig, config: OrdealConfig, *, use_seeds: bool, record_traces: bool) -> Explorer:
+    """Return the Explorer that an entry asks for."""
     settings = config.explorer
     return Explorer(
         load_class(test.class_path),

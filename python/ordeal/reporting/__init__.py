@@ -31,6 +31,8 @@ from ordeal.reporting.replay import (
     shrunk_text,
     step_text,
 )
+from ordeal.reporting.scaling import benchmark_header, scaling_json, scaling_report, trial_line
+from ordeal.reporting.scaling_plot import scaling_svg
 from ordeal.reporting.seeds import (
     seed_details,
     seed_line,
@@ -57,6 +59,7 @@ from ordeal.reporting.words import (
 
 __all__ = [
     "ablation_text",
+    "benchmark_header",
     "capped",
     "catalog_complaints",
     "catalog_json",
@@ -86,6 +89,9 @@ __all__ = [
     "replay_steps",
     "safe_lines",
     "say_observed",
+    "scaling_json",
+    "scaling_report",
+    "scaling_svg",
     "seed_details",
     "seed_failure_sections",
     "seed_line",
@@ -105,5 +111,6 @@ __all__ = [
     "summary_text",
     "swarm_text",
     "trace_steps",
+    "trial_line",
     "weights_text",
 ]

@@ -1,0 +1,234 @@
+"""``ordeal benchmark``: measures how exploring scales with the number of workers, and fits a law to it."""
+
+from __future__ import annotations
+
+import dataclasses
+import gc
+import os
+import sys
+from contextlib import redirect_stdout
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+
+from ordeal import __version__, reporting
+from ordeal.cli import INTERRUPTED, terminal
+from ordeal.cli.explore import as_number, make_explorer, termination_interrupts
+from ordeal.config import (
+    DEFAULT_PATH,
+    RNG_SEED_MAX,
+    BenchmarkConfig,
+    ExplorerConfig,
+    OrdealConfig,
+    load_config,
+    override,
+)
+from ordeal.errors import WRONG_USE, ConfigError
+from ordeal.extrapolation import Extrapolation, extrapolate
+from ordeal.result import ExplorationResult
+from ordeal.scaling import Analysis, analyse
+from ordeal.scaling_trials import ScalingResult, Trial, TrialPlan, available_cpus, measurements_of
+
+# Settings that the trials replace: each explores for its time, with its number of workers.
+_REPLACED = ("seed", "max_time", "max_runs", "patience", "workers", "verbose")
+_NUMBERS = ("max_workers", "time", "repeat", "simulate")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Flags:
+    """The command line as it was given. Numbers are text still; the configuration checks them like its own values."""
+
+    config: str
+    max_workers: str | None
+    time: str | None
+    metric: str | None
+    repeat: str | None
+    seed: str | None
+    simulate: str | None
+    plot: str | None
+    json: bool
+
+
+_EPILOG = "Exit code: 0 when it was measured, 2 for wrong use, 130 when interrupted."
+
+
+@click.command(name="benchmark", epilog=_EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
+@click.option("-c", "--config", default=DEFAULT_PATH, metavar="PATH", help="Settings file (default: ordeal.toml)")
+@click.option("--max-workers", metavar="N", help="Most workers to measure (default: one for each CPU)")
+@click.option("--time", metavar="S", help="Seconds of each trial (default: 10)")
+@click.option("--metric", metavar="NAME", help="What to count: runs, steps, edges (default: runs)")
+@click.option("--repeat", metavar="N", help="Trials of each number of workers (default: 3)")
+@click.option("--seed", metavar="N", help="Number that decides all chance (default: 42)")
+@click.option("--simulate", metavar="N", help="Extrapolate to N workers (default: do not)")
+@click.option("--plot", metavar="PATH", help="Draw the result as an SVG file (default: do not)")
+@click.option("--json", is_flag=True, help="Print the result as JSON (default: as text)")
+def command(**flags: Any) -> int:
+    """Measure how exploring scales with the number of workers.
+
+    Explores the first class of the settings file with 1, 2, 4, ... workers and fits the Universal Scaling Law. Nothing
+    that is found is saved.
+    """
+    return _benchmark(_Flags(**flags))
+
+
+def _benchmark(flags: _Flags) -> int:
+    config = load_config(flags.config)
+    config = dataclasses.replace(config, explorer=override(config.explorer, {"seed": as_number(flags.seed)}))
+    options, cpus = _options(flags, config), available_cpus()
+    plan = TrialPlan(
+        max_workers=cpus if options.max_workers is None else options.max_workers,
+        seconds=options.time,
+        metric=options.metric,
+        repeat=options.repeat,
+    )
+    terminal.say(reporting.session_header(__version__, config.explorer.seed, _shown(flags, options, plan, config)))
+    test = config.tests[0]
+    terminal.say(reporting.benchmark_header(test.class_path, cpus, plan, tests=len(config.tests)))
+    trials = _Trials(config, plan)
+    with termination_interrupts():
+        trials.run_all()
+    if not trials.done:
+        terminal.say("interrupted: nothing was measured until then")
+        return INTERRUPTED
+    if trials.interrupted:
+        terminal.say("interrupted: the report tells what was measured until then")
+    analysis = analyse(measurements_of(trials.done, plan.metric))
+    result = ScalingResult(
+        test_class=test.class_path,
+        rng_seed=config.explorer.seed,
+        cpus=cpus,
+        plan=plan,
+        trials=tuple(trials.done),
+        analysis=analysis,
+        extrapolation=_extrapolation(analysis, options),
+        interrupted=trials.interrupted,
+    )
+    terminal.write(reporting.scaling_json(result) if flags.json else reporting.scaling_report(result))
+    plotted = options.plot is None or _plot(result, Path(options.plot))
+    return INTERRUPTED if trials.interrupted else 0 if plotted else WRONG_USE
+
+
+def _options(flags: _Flags, config: OrdealConfig) -> BenchmarkConfig:
+    """Check the options, also for what would come to light only when all has been measured."""
+    given: dict[str, object] = {key: as_number(getattr(flags, key)) for key in _NUMBERS}
+    options = override(BenchmarkConfig(), {**given, "metric": flags.metric, "plot": flags.plot})
+    if options.metric == "edges" and not config.explorer.target_modules:
+        raise ConfigError(
+            f"`--metric edges` counts edges of the target modules, and {flags.config} names none",
+            hint="name them in `target_modules` of [explorer], or write `--metric runs`",
+        )
+    if options.plot is not None:
+        _check_place(Path(options.plot))
+    return options
+
+
+def _check_place(path: Path) -> None:
+    folder = path.parent
+    if path.is_dir():
+        raise ConfigError(f"`--plot` is a folder: {path}", hint="name a file, for example `--plot scaling.svg`")
+    if not folder.is_dir():
+        raise ConfigError(f"`--plot` is in no folder that exists: {path}", hint=f"make {folder} first, or name another")
+    if not os.access(folder, os.W_OK):
+        raise ConfigError(f"`--plot` is in a folder that cannot be written to: {path}", hint="name another folder")
+
+
+def _shown(flags: _Flags, options: BenchmarkConfig, plan: TrialPlan, config: OrdealConfig) -> dict[str, object]:
+    """Return every option of the benchmark, whether given or by default, and the settings that the trials follow."""
+    settings = [field.name for field in dataclasses.fields(ExplorerConfig) if field.name not in _REPLACED]
+    return {
+        "config": flags.config,
+        **dataclasses.asdict(options),
+        "max_workers": plan.max_workers,
+        **{name: getattr(config.explorer, name) for name in settings},
+    }
+
+
+class _Trials:
+    """Runs the trials of a plan one after the other, and keeps what was measured."""
+
+    def __init__(self, config: OrdealConfig, plan: TrialPlan) -> None:
+        self._config = config
+        self._plan = plan
+        self._told: set[str] = set()
+        self._failing = 0
+        self.done: list[Trial] = []
+        self.interrupted = False
+
+    def run_all(self) -> None:
+        """Warm up, then run the trials. An interrupt ends it, without the trial that it fell into."""
+        if self._explore(1, 1, self._plan.warm_up_s) is None:
+            return
+        for number, workers in self._plan.trials():
+            result = self._explore(number, workers, self._plan.seconds)
+            if result is None:
+                break
+            self._keep(number, workers, result)
+        if self._failing:
+            terminal.say(f"{self._failing} trials met failures; `ordeal explore` reports and saves them")
+
+    def _explore(self, number: int, workers: int, seconds: float) -> ExplorationResult | None:
+        """Explore with a seed of the round: the counts of a round do the same, rounds do different things."""
+        seed = (self._config.explorer.seed + number - 1) % (RNG_SEED_MAX + 1)
+        settings = dataclasses.replace(self._config.explorer, workers=workers, seed=seed)
+        config = dataclasses.replace(self._config, explorer=settings)
+        test = config.tests[0]
+        # What earlier trials left behind is cleared away outside of the time that is measured.
+        gc.collect()
+        try:
+            # What the program under test prints is talk as well; on stdout it would end up inside the result.
+            with redirect_stdout(sys.stderr):
+                result = make_explorer(test, config, use_seeds=False, record_traces=False).run(
+                    max_time=seconds,
+                    steps_per_run=settings.steps_per_run if test.steps_per_run is None else test.steps_per_run,
+                    shrink=False,
+                )
+        except KeyboardInterrupt:
+            self.interrupted = True
+            return None
+        self.interrupted = result.stopped_reason == "interrupted"
+        return None if self.interrupted else result
+
+    def _keep(self, number: int, workers: int, result: ExplorationResult) -> None:
+        trial = Trial(
+            round=number,
+            workers=workers,
+            runs=result.total_runs,
+            steps=result.total_steps,
+            edges=result.unique_edges,
+            seconds=result.duration_seconds,
+        )
+        if not trial.throughput(self._plan.metric):
+            raise ConfigError(
+                f"a trial of {self._plan.seconds:g}s with {workers} worker(s) counted no {self._plan.metric}",
+                hint=f"give each trial more time, for example `--time {max(30.0, 10 * self._plan.seconds):g}`",
+            )
+        self.done.append(trial)
+        terminal.say(reporting.trial_line(trial, self._plan))
+        self._failing += bool(result.failures)
+        for note in result.notes:
+            if note not in self._told:
+                terminal.say(f"  note: {reporting.one_line(note)}")
+                self._told.add(note)
+
+
+def _extrapolation(analysis: Analysis, options: BenchmarkConfig) -> Extrapolation | None:
+    if options.simulate is None:
+        return None
+    if analysis.law is None or analysis.fit is None:
+        terminal.say("Not extrapolated: the measurements are inconclusive.")
+        return None
+    return extrapolate(analysis.fit, analysis.measurements[-1].workers, options.simulate)
+
+
+def _plot(result: ScalingResult, path: Path) -> bool:
+    """Write the plot; return whether that could be done. The report has been printed by then."""
+    try:
+        path.write_text(reporting.scaling_svg(result), encoding="utf-8")
+    except OSError as error:
+        message = f"cannot write the plot to `{path}`: {error.strerror or error}"
+        terminal.say_error(message, "name another path, or change the rights of this one")
+        return False
+    terminal.say(f"Plot saved: {path}")
+    return True

@@ -1,0 +1,384 @@
+"""Fits the Universal Scaling Law to throughputs that were measured with different numbers of workers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from fractions import Fraction
+from itertools import pairwise
+from typing import ClassVar, Literal, NamedTuple
+
+from ordeal.errors import ConfigError
+
+Regime = Literal["linear", "amdahl", "usl", "inconclusive"]
+
+#: Below these a law counts as free of contention, and of what coherence costs.
+SIGMA_MIN = 0.01
+KAPPA_MIN = 1e-4
+
+# Where a throughput hardly changes there is no variance to explain, and R^2 is low however well the law fits.
+_RESIDUAL_SMALL = 0.05
+
+#: The throughput of one worker, sigma and kappa.
+_UNKNOWNS = 3
+
+
+class Interval(NamedTuple):
+    """From ``low`` to ``high``, both included; ``high`` may be infinite."""
+
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
+class Law:
+    """The Universal Scaling Law: C(N) = N / (1 + sigma (N - 1) + kappa N (N - 1)).
+
+    N. J. Gunther, "Guerrilla Capacity Planning", Springer 2007. C(N) is the throughput of N workers in those of one.
+    ``sigma`` (contention, 0 to 1) is the share of the work that is serialized; with ``kappa`` 0 this is Amdahl's law.
+    ``kappa`` (coherence, 0 or more) is what each pair of workers costs to keep in step, so it makes a peak.
+    """
+
+    sigma: float
+    kappa: float
+
+    def capacity(self, workers: float) -> float:
+        """Return C(N)."""
+        return workers / (1 + self.sigma * (workers - 1) + self.kappa * workers * (workers - 1))
+
+    @property
+    def optimal_workers(self) -> float:
+        """Where the capacity is highest, at least 1; infinite when it grows, or nears its limit, for ever."""
+        if self.sigma >= 1:
+            return 1.0
+        return math.inf if self.kappa == 0 else max(1.0, math.sqrt((1 - self.sigma) / self.kappa))
+
+    @property
+    def peak(self) -> float:
+        """The highest capacity, or the limit that it nears; infinite when there is none."""
+        best = self.optimal_workers
+        if math.isfinite(best):
+            return self.capacity(best)
+        return 1 / self.sigma if self.sigma else math.inf
+
+    @property
+    def regime(self) -> Regime:
+        """What bounds the capacity: nothing, contention, or contention and coherence."""
+        if self.kappa >= KAPPA_MIN:
+            return "usl"
+        return "linear" if self.sigma < SIGMA_MIN else "amdahl"
+
+
+@dataclass(frozen=True, slots=True)
+class Measurement:
+    """The throughputs that ``workers`` workers had, one for each trial, all above 0 and in one unit."""
+
+    workers: int
+    throughputs: tuple[float, ...]
+
+    @property
+    def mean(self) -> float:
+        """The mean throughput of the trials."""
+        return math.fsum(self.throughputs) / len(self.throughputs)
+
+    @property
+    def spread(self) -> Interval:
+        """The lowest and the highest throughput."""
+        return Interval(min(self.throughputs), max(self.throughputs))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fit:
+    """A law with how well it describes the measurements.
+
+    ``single`` is the throughput of one worker by the fit; the measured one is as noisy as any other, so it is no fixed
+    point. The intervals hold the true value in 95 of 100 cases, as far as the law is right and the trials are
+    independent with errors in proportion to the throughput; they are ``None`` without trials to spare. ``rmse`` is in
+    throughputs of one worker. ``residuals`` are measured / fitted - 1, one for each measurement.
+    """
+
+    law: Law
+    single: float
+    sigma_interval: Interval | None
+    kappa_interval: Interval | None
+    r_squared: float
+    rmse: float
+    residuals: tuple[float, ...]
+
+    @property
+    def largest_residual(self) -> float:
+        """The residual that is farthest from 0, without its sign."""
+        return max(abs(residual) for residual in self.residuals)
+
+    @property
+    def laws(self) -> tuple[Law, Law] | None:
+        """The worst and the best law of the two intervals; every capacity of the others lies between theirs."""
+        if self.sigma_interval is None or self.kappa_interval is None:
+            return None
+        worst = Law(self.sigma_interval.high, self.kappa_interval.high)
+        return worst, Law(self.sigma_interval.low, self.kappa_interval.low)
+
+    def capacity_interval(self, workers: float) -> Interval | None:
+        """Return the capacities that the intervals of sigma and kappa leave open, with both at their ends at once."""
+        if self.laws is None:
+            return None
+        worst, best = self.laws
+        low = 0.0 if math.isinf(worst.kappa) else worst.capacity(workers)
+        return Interval(low, best.capacity(workers))
+
+
+class Doubt(Enum):
+    """Why measurements say too little for numbers to be drawn from them."""
+
+    FEW_COUNTS = "few_worker_counts"
+    LOW_R_SQUARED = "low_r_squared"
+    LARGE_RESIDUAL = "large_residual"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Analysis:
+    """What measurements come to. ``fit`` is ``None`` below three worker counts; ``doubts`` make it inconclusive."""
+
+    #: What measurements must show before numbers are drawn from them.
+    counts_min: ClassVar[int] = 3
+    r_squared_min: ClassVar[float] = 0.90
+    residual_max: ClassVar[float] = 0.20
+
+    measurements: tuple[Measurement, ...]
+    fit: Fit | None
+    doubts: tuple[Doubt, ...]
+
+    @property
+    def law(self) -> Law | None:
+        """The law, where the measurements bear one out."""
+        return self.fit.law if self.fit is not None and not self.doubts else None
+
+    @property
+    def regime(self) -> Regime:
+        """The regime of the law, or that there is none to speak of."""
+        return "inconclusive" if self.law is None else self.law.regime
+
+    def capacity(self, measurement: Measurement) -> float:
+        """Return the measured throughput in those of one worker, as measured."""
+        return measurement.mean / self.measurements[0].mean
+
+
+def analyse(measurements: Sequence[Measurement]) -> Analysis:
+    """Fit the law, and say whether it may be believed.
+
+    Raises:
+        ConfigError: the first measurement is not of one worker, the worker counts do not rise, or a throughput is not a
+            number above 0.
+    """
+    _check(measurements)
+    if len(measurements) < Analysis.counts_min:
+        return Analysis(measurements=tuple(measurements), fit=None, doubts=(Doubt.FEW_COUNTS,))
+    fit = _fit(measurements)
+    return Analysis(measurements=tuple(measurements), fit=fit, doubts=tuple(_doubts(fit)))
+
+
+def _check(measurements: Sequence[Measurement]) -> None:
+    counts = [measurement.workers for measurement in measurements]
+    if counts[:1] != [1] or any(later <= earlier for earlier, later in pairwise(counts)):
+        raise ConfigError(f"the worker counts are {counts}", hint="begin with 1 and let them rise, as in 1, 2, 4")
+    for measurement in measurements:
+        if not measurement.throughputs or not all(0 < rate < math.inf for rate in measurement.throughputs):
+            raise ConfigError(
+                f"the throughputs of {measurement.workers} workers are {list(measurement.throughputs)}",
+                hint="give at least one number above 0",
+            )
+
+
+def _doubts(fit: Fit) -> list[Doubt]:
+    doubts = []
+    if fit.r_squared < Analysis.r_squared_min and fit.largest_residual > _RESIDUAL_SMALL:
+        doubts.append(Doubt.LOW_R_SQUARED)
+    if fit.largest_residual > Analysis.residual_max:
+        doubts.append(Doubt.LARGE_RESIDUAL)
+    return doubts
+
+
+# The least squares. With X(N) = N C(N) the law is linear in a = 1 / X(1), b = a sigma and c = a kappa:
+#
+#     y = N / X = a + b (N - 1) + c N (N - 1)        a > 0, 0 <= b <= a, c >= 0
+#
+# y is the time that one unit of work takes one worker. Its error grows with it, so a measurement weighs 1 / y^2. Sums
+# and solutions are rational numbers: with thousands of workers the columns differ so much that floats would lose the
+# small coefficients, and a bound is then met exactly or not at all.
+
+_Row = tuple[Fraction, ...]
+_Columns = Callable[[Fraction], _Row]
+
+
+class _Group(NamedTuple):
+    """The trials of one worker count: their number, the mean of y, the sum of its squared deviations, the weight."""
+
+    workers: Fraction
+    trials: int
+    mean: Fraction
+    deviation: Fraction
+    weight: Fraction
+
+
+class _Face(NamedTuple):
+    """One way to lie within or on the bounds: the columns that stay, and how a, b and c follow from what they get."""
+
+    columns: _Columns
+    spread: Callable[[_Row], _Row]
+
+
+_ZERO = Fraction(0)
+_FREE = _Face(lambda n: (Fraction(1), n - 1, n * (n - 1)), lambda k: k)
+_FACES = (
+    _FREE,
+    _Face(lambda n: (Fraction(1), n - 1), lambda k: (k[0], k[1], _ZERO)),  # kappa is 0
+    _Face(lambda n: (Fraction(1), n * (n - 1)), lambda k: (k[0], _ZERO, k[1])),  # sigma is 0
+    _Face(lambda n: (n, n * (n - 1)), lambda k: (k[0], k[0], k[1])),  # sigma is 1
+    _Face(lambda _: (Fraction(1),), lambda k: (k[0], _ZERO, _ZERO)),  # both are 0
+    _Face(lambda n: (n,), lambda k: (k[0], k[0], _ZERO)),  # sigma is 1, kappa is 0
+)
+
+
+def _fit(measurements: Sequence[Measurement]) -> Fit:
+    groups = [_group(measurement) for measurement in measurements]
+    # The best point of a convex region is the best one of the faces whose own best point lies in the region: there are
+    # six, so each is tried.
+    candidates = [face.spread(_solve(groups, face.columns)) for face in _FACES]
+    a, b, c = min((each for each in candidates if _within_bounds(each)), key=lambda each: _cost(groups, each))
+    law, single = Law(float(b / a), float(c / a)), float(1 / a)
+    sigma, kappa = _intervals(groups, law)
+    expected = [single * law.capacity(measurement.workers) for measurement in measurements]
+    errors = [measurement.mean - value for measurement, value in zip(measurements, expected, strict=True)]
+    return Fit(
+        law=law,
+        single=single,
+        sigma_interval=sigma,
+        kappa_interval=kappa,
+        r_squared=_r_squared([measurement.mean for measurement in measurements], errors),
+        rmse=math.sqrt(math.fsum(error**2 for error in errors) / len(errors)) / single,
+        residuals=tuple(error / value for error, value in zip(errors, expected, strict=True)),
+    )
+
+
+def _group(measurement: Measurement) -> _Group:
+    workers = Fraction(measurement.workers)
+    times = [workers / Fraction(rate) for rate in measurement.throughputs]
+    # Rounded to floats: exact quotients of many trials would only make the numbers long.
+    times = [Fraction(float(each)) for each in times]
+    mean = Fraction(float(sum(times, _ZERO) / len(times)))
+    deviation = sum(((each - mean) ** 2 for each in times), _ZERO)
+    return _Group(workers, len(times), mean, deviation, Fraction(float(1 / mean**2)))
+
+
+def _within_bounds(coefficients: _Row) -> bool:
+    a, b, c = coefficients
+    return a > 0 and 0 <= b <= a and c >= 0
+
+
+def _cost(groups: Sequence[_Group], coefficients: _Row) -> Fraction:
+    """The weighted squares that the coefficients leave between the groups and the law."""
+    misses = (group.mean - _dot(_FREE.columns(group.workers), coefficients) for group in groups)
+    terms = (group.trials * group.weight * miss**2 for group, miss in zip(groups, misses, strict=True))
+    return sum(terms, _ZERO)
+
+
+def _dot(left: _Row, right: _Row) -> Fraction:
+    return sum((x * y for x, y in zip(left, right, strict=True)), _ZERO)
+
+
+def _normal_matrix(groups: Sequence[_Group], columns: _Columns) -> list[list[Fraction]]:
+    size = len(columns(Fraction(1)))
+    matrix = [[_ZERO] * size for _ in range(size)]
+    for group in groups:
+        row = columns(group.workers)
+        for i in range(size):
+            for j in range(size):
+                matrix[i][j] += group.trials * group.weight * row[i] * row[j]
+    return matrix
+
+
+def _solve(groups: Sequence[_Group], columns: _Columns) -> _Row:
+    """The weighted least squares of the columns, without bounds."""
+    size = len(columns(Fraction(1)))
+    right = [_ZERO] * size
+    for group in groups:
+        for i, value in enumerate(columns(group.workers)):
+            right[i] += group.trials * group.weight * value * group.mean
+    return tuple(_dot(tuple(row), tuple(right)) for row in _inverse(_normal_matrix(groups, columns)))
+
+
+def _inverse(matrix: list[list[Fraction]]) -> list[list[Fraction]]:
+    """The inverse of a symmetric, positive definite matrix by elimination: no pivot of such a one is 0."""
+    size = len(matrix)
+    rows = [[*row, *(Fraction(int(i == j)) for j in range(size))] for i, row in enumerate(matrix)]
+    for i in range(size):
+        rows[i] = [value / rows[i][i] for value in rows[i]]
+        for j in range(size):
+            if j != i:
+                rows[j] = [value - rows[j][i] * above for value, above in zip(rows[j], rows[i], strict=True)]
+    return [row[size:] for row in rows]
+
+
+def _r_squared(values: Sequence[float], errors: Sequence[float]) -> float:
+    """The share of the variance of the values that is explained."""
+    mean = math.fsum(values) / len(values)
+    total = math.fsum((value - mean) ** 2 for value in values)
+    left = math.fsum(error**2 for error in errors)
+    return 1 - left / total if total else float(left == 0)
+
+
+# The intervals. sigma and kappa are quotients of coefficients, so Fieller's theorem gives them: the values r for which
+# a t-test does not reject b - r a = 0 (E. C. Fieller, "Some Problems in Interval Estimation", J. R. Stat. Soc. B 16,
+# 1954). It is exact for a linear fit with normal errors, where an error of the denominator would spoil b / a +- t s.
+
+
+def _intervals(groups: Sequence[_Group], law: Law) -> tuple[Interval | None, Interval | None]:
+    """The 95 % intervals of sigma and kappa, cut to the bounds."""
+    freedom = sum(group.trials for group in groups) - _UNKNOWNS
+    if freedom < 1:
+        return None, None
+    free = _solve(groups, _FREE.columns)
+    left = _cost(groups, free) + sum((group.weight * group.deviation for group in groups), _ZERO)
+    scale = left / freedom * Fraction(student_t(freedom)) ** 2
+    error = [[scale * value for value in row] for row in _inverse(_normal_matrix(groups, _FREE.columns))]
+    return (
+        _within(_quotient_interval(free, error, 1), law.sigma, 1.0),
+        _within(_quotient_interval(free, error, 2), law.kappa, math.inf),
+    )
+
+
+def _quotient_interval(free: _Row, error: list[list[Fraction]], i: int) -> Interval:
+    """Where ``(free[i] - r free[0])^2 <= error[i][i] - 2 r error[0][i] + r^2 error[0][0]`` holds."""
+    square = float(free[0] ** 2 - error[0][0])
+    half = float(free[0] * free[i] - error[0][i])
+    constant = float(free[i] ** 2 - error[i][i])
+    if square <= 0:
+        return Interval(-math.inf, math.inf)  # the throughput of one worker is not known to be finite
+    root = math.sqrt(max(0.0, half**2 - square * constant))
+    return Interval((half - root) / square, (half + root) / square)
+
+
+def _within(interval: Interval, estimate: float, highest: float) -> Interval:
+    """Cut to the bounds. Where a bound moved the estimate out of the interval, the interval reaches to it."""
+    low, high = max(0.0, interval.low), min(highest, interval.high)
+    return Interval(min(low, estimate), max(high, estimate))
+
+
+_STUDENT_T = {1: 12.7062, 2: 4.3027, 3: 3.1824, 4: 2.7764}
+_NORMAL = 1.959964
+
+
+def student_t(freedom: int) -> float:
+    """Return the 97.5 % point of Student's t: a table, and from 5 on the Cornish-Fisher expansion, off by < 0.002."""
+    if freedom in _STUDENT_T:
+        return _STUDENT_T[freedom]
+    z = _NORMAL
+    terms = (
+        z,
+        (z**3 + z) / 4,
+        (5 * z**5 + 16 * z**3 + 3 * z) / 96,
+        (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384,
+    )
+    return math.fsum(term / freedom**power for power, term in enumerate(terms))
