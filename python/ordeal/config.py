@@ -126,6 +126,7 @@ _Runs = Annotated[int, _Check("a whole number, 1 or more", "1000", _integer(1))]
 _Patience = Annotated[int, _Check("a whole number, 0 or more", "5000", _integer(0))]
 _Checkpoints = Annotated[int, _Check("a whole number from 0 to 65536", "256", _integer(0, CHECKPOINTS_MAX))]
 _Workers = Annotated[int, _Check("a whole number from 0 (all cores) to 4096", "2", _integer(0, WORKERS_MAX))]
+_Memory = Annotated[int, _Check("a whole number of MiB, 0 for no limit", "2048", _integer(0, MEMORY_MIB_MAX))]
 _RngSeed = Annotated[int, _Check("a whole number from 0 to 2**64 - 1", "42", _integer(0, RNG_SEED_MAX))]
 _Budget = Annotated[float, _Check("a number of seconds above 0", "60", _number(lambda number: number > 0))]
 # Known from other engines, where it keeps changed arguments inside their strategy. Here nothing ever leaves one.
@@ -186,6 +187,7 @@ class ExplorerConfig:
     workers: _Workers = 0
     rule_swarm: _Switch | None = None
     swarm_policy: _Policy = DEFAULT_SWARM_POLICY
+    max_memory: _Memory = 0
     share_edges: _Switch = True
     share_checkpoints: _Switch = True
     rule_timeout: _RuleTimeout | None = None

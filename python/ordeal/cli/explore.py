@@ -60,7 +60,7 @@ class _Flags:
 
 _EPILOG = (
     "Exit code: 0 without findings, 1 with a finding, 2 for wrong use or when an entry could not be explored, "
-    "130 when interrupted."
+    "130 when interrupted before anything was found."
 )
 
 
@@ -185,11 +185,12 @@ class _Session:
 
     def exit_code(self) -> int:
         """Return what the session comes to: a finding outweighs a file that could not be written, nothing an entry."""
+        found = any(result.failures for result in self._results)
         if self._interrupted:
-            return INTERRUPTED
+            return FOUND if found else INTERRUPTED
         if self._unexplored:
             return WRONG_USE
-        if any(result.failures for result in self._results):
+        if found:
             return FOUND
         return WRONG_USE if self._unwritten else 0
 
@@ -352,6 +353,8 @@ def make_explorer(test: TestConfig, config: OrdealConfig, *, use_seeds: bool, re
         comparison_tracing=settings.comparison_tracing,
         record_traces=record_traces,
         workers=settings.workers,
+        isolate=True,
+        max_memory=settings.max_memory,
         share_edges=settings.share_edges,
         share_checkpoints=settings.share_checkpoints,
         corpus_dir=config.report.corpus_dir if use_seeds else None,
