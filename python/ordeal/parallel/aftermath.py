@@ -14,8 +14,8 @@ from ordeal.class_seeds import ClassSeeds, seed_outcome
 from ordeal.findings import OF_SEED, Finding, Findings
 from ordeal.fresh_process import FreshProcess, confirm_fresh
 from ordeal.machine import is_importable
-from ordeal.parallel.child import Child, Job
-from ordeal.parallel.crashes import CrashReader, Stall, is_apart
+from ordeal.child_process import Child, Job
+from ordeal.crashes import CrashReader, Stall, is_apart
 from ordeal.parallel.jobs import (
     Bench,
     SentSeed,

@@ -22,8 +22,8 @@ from ordeal.driver import FAULT_OFF, FAULT_ON, Driver
 from ordeal.example_database import save_to_database
 from ordeal.finding_records import FindingRecords
 from ordeal.findings import Finding, Findings
-from ordeal.parallel.child import Job, Limits
-from ordeal.parallel.crashes import CrashReplayer, is_apart, is_timeout
+from ordeal.child_process import Job, Limits
+from ordeal.crashes import CrashReplayer, is_apart, is_timeout
 from ordeal.parallel.messages import ITEM, TICK, SentFailure, pack
 from ordeal.path_shrinking import shrink_paths
 from ordeal.process_channel import Channel

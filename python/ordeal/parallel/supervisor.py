@@ -17,8 +17,8 @@ from ordeal.driver import Driver
 from ordeal.errors import OrdealError, StateError
 from ordeal.findings import Finding
 from ordeal.parallel.aftermath import Aftermath
-from ordeal.parallel.child import Child, Limits
-from ordeal.parallel.crashes import CrashReader, Stall
+from ordeal.child_process import Child, Limits
+from ordeal.crashes import CrashReader, Stall
 from ordeal.parallel.exchange import AsItComes, Exchange, InRounds, News, Sharing
 from ordeal.parallel.jobs import Bench
 from ordeal.parallel.messages import (
@@ -365,6 +365,7 @@ class Supervisor:
                     self._union.add_part(header, loaded, ended=True)
                     self._given += loaded.finds()
                 else:
+                    self._union.add_findings(header, loaded)
                     self._slots[number].part = join_part(header, engine)
                     self._slots[number].seed = session_seed(header)
             except (ValueError, TypeError, OverflowError, ChannelError) as error:

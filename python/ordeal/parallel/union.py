@@ -98,11 +98,17 @@ class Union:
                 self._productive.append((self.records.origin(saved), tape))
         if not ended:
             return
-        for found, tape in zip(header.findings, tapes, strict=False):
-            if tape is not None:
-                self.add_finding(self.records.finding(found, tape))
+        self.add_findings(header, loaded)
         self._ended.append(_report_of(header))
         self.edges.update(self._coverage.keys())
+
+    def add_findings(self, header: Header, loaded: _native.LoadedState) -> None:
+        """The findings of a worker. How many runs met them, reports tell."""
+        for found, tape in zip(header.findings, loaded.tapes, strict=False):
+            if tape is not None:
+                finding = self.records.finding(found, tape)
+                finding.count = 0
+                self.add_finding(finding)
 
     def note(self, text: str) -> None:
         """Something that the user should know, once."""

@@ -180,9 +180,10 @@ class _Worker(Exploration):
             )
 
     def _begin(self) -> None:
-        if self._part.state:
-            self._saver.give(RESUMED, split_part(self._part.state), self._learnt, self._monitor)
         self._findings.restore(self._part.known, {})
+        if self._part.state:
+            # After what is known of others: of its own it knows how many runs met it.
+            self._saver.give(RESUMED, split_part(self._part.state), self._learnt, self._monitor)
         self._take(self._part.edges, self._part.finds)
 
     def _explore(self) -> StoppedReason:

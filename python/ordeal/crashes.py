@@ -8,18 +8,20 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from mmap import mmap
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ordeal import _native
 from ordeal._hypothesis import GlobalRandoms, Rule
 from ordeal.bucket import Bucketer
 from ordeal.driver import Driver, Observer, Outcome, Status
 from ordeal.faults import Fault
-from ordeal.findings import Finding
-from ordeal.parallel.child import Child, Death, Limits
+from ordeal.child_process import Child, Death, Limits
 from ordeal.process_channel import Channel
 from ordeal.replayer import Replayed, Replayer
 from ordeal.rule_timeout import RuleTimeoutError, timeout_error
+
+if TYPE_CHECKING:
+    from ordeal.findings import Finding
 
 #: A rule that can be interrupted ends at up to 1.25 times its limit; one that has not hangs outside of Python.
 LIMIT_TIMES = 1.25
