@@ -13,12 +13,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from ordeal import _native, errors
+from ordeal.child_process import Child, Limits
+from ordeal.crashes import CrashReader, Stall
 from ordeal.driver import Driver
 from ordeal.errors import OrdealError, StateError
 from ordeal.findings import Finding
 from ordeal.parallel.aftermath import Aftermath
-from ordeal.child_process import Child, Limits
-from ordeal.crashes import CrashReader, Stall
 from ordeal.parallel.exchange import AsItComes, Exchange, InRounds, News, Sharing
 from ordeal.parallel.jobs import Bench
 from ordeal.parallel.messages import (
@@ -214,7 +214,7 @@ class Supervisor:
             saves=settings.save_state_to is not None,
         )
         slot.part = b"" if slot.incarnation else slot.part
-        self._board.runs[number] = 0
+        self._board.runs[number] = self._board.steps[number] = 0
         slot.child = Child(lambda channel, journal: work(part, channel, journal), self._bench.limits)
         slot.stall = Stall(slot.child.journal, self._driver.rule_timeout)
 
@@ -315,7 +315,7 @@ class Supervisor:
             self._union.add_finding(finding)
         else:
             self._union.note(f"A worker ended ({_how(child)}) while it ran no code of yours, and was replaced.")
-        self._union.end_report(slot.number, runs, crash.bucket if crash is not None else "")
+        self._end_report(slot, crash.bucket if crash is not None else "")
         slot.false_starts = 0 if runs else slot.false_starts + 1
         slot.runs_before += runs
         slot.incarnation += 1
@@ -327,17 +327,20 @@ class Supervisor:
         else:
             self._start(slot, deadline)
 
+    def _end_report(self, slot: _Slot, bucket: str) -> None:
+        board = self._board
+        self._union.end_report(slot.number, board.runs[slot.number], board.steps[slot.number], bucket)
+
     def _cut_off(self, slot: _Slot) -> None:
         """End a worker that does not come to its end. The step that it is at is no failure: it had not the time."""
         assert slot.child is not None
         slot.child.kill()
         self._hear(slot)
         if slot.over is None:
-            runs = self._board.runs[slot.number]
             place = self._crashes.place(slot.child.journal)
             where = f" in the middle of {place}" if place else ""
             self._union.note(f"A worker was ended{where}: the time was over.")
-            self._union.end_report(slot.number, runs, "")
+            self._end_report(slot, "")
             slot.over = "interrupted" if self._interrupted else "time"
         slot.child.close()
 

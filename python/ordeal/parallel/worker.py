@@ -98,11 +98,16 @@ class ByClock:
 
 
 class Board:
-    """Memory that the supervisor and its ``workers`` see: whether all are to end, and the run that each has come to."""
+    """Memory that the supervisor and its ``workers`` see.
+
+    It says whether all are to end, and of the process of each worker how many runs it has begun, and the steps of those
+    before the last.
+    """
 
     def __init__(self, workers: int) -> None:
-        self._cells = memoryview(mmap(-1, 8 * (workers + 1))).cast("Q")
-        self.runs = self._cells[1:]
+        self._cells = memoryview(mmap(-1, 8 * (2 * workers + 1))).cast("Q")
+        self.runs = self._cells[1 : workers + 1]
+        self.steps = self._cells[workers + 1 :]
 
     @property
     def stop(self) -> bool:
@@ -202,8 +207,9 @@ class _Worker(Exploration):
         """The supervisor has them replayed before: what fails is known."""
 
     def _between_runs(self) -> StoppedReason | None:
-        self._part.board.runs[self._part.number] = self._tally.runs + 1
-        if self._part.board.stop:
+        board, number = self._part.board, self._part.number
+        board.runs[number], board.steps[number] = self._tally.runs + 1, self._tally.steps
+        if board.stop:
             return "interrupted"
         if self._part.schedule.is_due(self._tally.runs):
             self._channel.send(NEWS, *self._news())
