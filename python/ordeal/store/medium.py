@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 #: Members of one namespace, from its first day on.
 MEMBERS_MAX = 100_000
@@ -20,8 +20,7 @@ class UnreachableError(Exception):
     """The medium cannot be used now; the message says what happened."""
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class ShardName:
+class ShardName(NamedTuple):
     """The number of the member that writes a shard, and a token that no other member has.
 
     The number alone would do, if no folder were ever emptied and no server ever lost its memory: then numbers begin
@@ -41,8 +40,7 @@ class ShardName:
         return None if match is None else cls(int(match[1]), match[2])
 
 
-@dataclass(frozen=True, slots=True)
-class ShardState:
+class ShardState(NamedTuple):
     """How many bytes a shard has, and how many seconds ago its member was there."""
 
     size: int

@@ -11,7 +11,8 @@ import itertools
 import os
 import socket
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections import deque
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeVar
@@ -221,30 +222,30 @@ class Store:
         if self._member is not None:
             self._compare(self._member, states.pop(self._member.name, None))
         self._others = sum(state.age_seconds < LIVING_SECONDS for state in states.values())
-        for name in states:
-            self._readers.setdefault(name, ShardReader())
+        for name in sorted(states.keys() - self._readers.keys()):
+            self._readers[name] = ShardReader()
         left = size_max
         # In turns, so that no shard keeps the others waiting: what was read last comes last.
-        turn = [name for name in self._readers if name in states]
-        while left > 0 and (spans := self._wanted(turn, states, left)):
-            answers = self._medium.read(spans)
-            for span, answer in zip(spans, answers, strict=True):
+        turn = deque(
+            name for name, reader in self._readers.items() if name in states and states[name].size > reader.offset
+        )
+        while left > 0 and (spans := self._next_spans(turn, states, left)):
+            for span, answer in zip(spans, self._medium.read(spans), strict=True):
                 left -= len(answer) if isinstance(answer, bytes) else 0
-                turn.remove(span.name)
                 if self._goes_on(span.name, answer):
                     turn.append(span.name)
         return left <= 0
 
-    def _wanted(self, turn: Iterable[ShardName], states: Mapping[ShardName, ShardState], size_max: int) -> list[Span]:
+    def _next_spans(self, turn: deque[ShardName], states: Mapping[ShardName, ShardState], size_max: int) -> list[Span]:
+        """What to read of the shards in front, which are taken out of ``turn``: at most one record too much."""
         spans: list[Span] = []
-        for name in turn:
+        while turn and size_max > 0:
+            name = turn.popleft()
             reader = self._readers[name]
             size = reader.wanted(states[name].size)
             if size:
                 spans.append(Span(name, reader.offset, size))
                 size_max -= size
-            if size_max <= 0:
-                break
         return spans
 
     def _goes_on(self, name: ShardName, answer: bytes | Unreadable) -> bool:
