@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import random
+import shutil
 import time
 from pathlib import Path
 
 import pytest
 
 from ordeal.errors import StoreError
-from ordeal.store import Entry, Outgoing, Store, open_store
+from ordeal.store import Entry, FailureReport, Outgoing, Store, open_store
 from ordeal.store.medium import ShardName
 from ordeal.store.records import encode
 from ordeal.store.shard import HEADER, framed
@@ -22,7 +23,7 @@ NOTHING = Outgoing()
 
 RACE = """
 import sys
-from ordeal.store import Entry, Outgoing, open_store
+from ordeal.store import Entry, FailureReport, Outgoing, open_store
 
 store = open_store(sys.argv[1], "race")
 sys.stdin.readline()
@@ -129,6 +130,18 @@ def test_a_member_whose_shard_was_deleted_publishes_all_of_it_again(url: str) ->
     assert {each.tape for each in b.sync(NOTHING).entries} == {b"x", b"y"}
     assert a.join() == 0
     assert len(list((folder_of(a) / "members").iterdir())) == 2
+
+
+def test_stores_are_merged_by_copying_one_over_the_other(tmp_path: Path) -> None:
+    for name in ("here", "there"):
+        store = member(f"dir://{tmp_path / name}")
+        store.sync(Outgoing((Entry(name.encode()),), frozenset({len(name)}), (FailureReport("K", b"{}", 3, 2),)))
+    shutil.copytree(tmp_path / "there", tmp_path / "here", dirs_exist_ok=True)
+    merged = member(f"dir://{tmp_path / 'here'}")
+    assert merged.join() == 1
+    assert {each.tape for each in merged.sync(NOTHING).entries} == {b"here", b"there"}
+    assert merged.edges() == {4, 5}
+    assert merged.failures() == [FailureReport("K", b"{}", 3, 4)]
 
 
 def test_a_write_that_was_cut_off_is_completed(url: str) -> None:
