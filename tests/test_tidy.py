@@ -62,7 +62,7 @@ LAYERS: list[set[str]] = [
         "stateful",
         "target_digests",
     },
-    {"class_path", "driver", "model", "observations", "site_catalog", "snapshot", "tracer"},
+    {"class_path", "driver", "model", "observations", "site_catalog", "snapshot", "store", "tracer"},
     {
         "exhaustive_progress",
         "finite",

@@ -283,17 +283,26 @@ def share_of_runs(max_runs: int | None, workers: int, number: int) -> int | None
     return each + (number < rest)
 
 
-def settings_of(
-    settings: Settings, number: int, incarnation: int, seed: int | None, runs: int | None, seconds: float
-) -> Settings:
-    """The settings of one worker.
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Which process this is: of which ``member`` of a store, of which worker there, and the how maniest of it."""
 
-    It goes on with ``seed``, if it has one already; else that of the exploration is that of the first process of the
-    first worker, and those of all others are derived from it.
-    """
+    member: int
+    number: int
+    incarnation: int
+
+    def seed_of(self, seed: int) -> int:
+        """That of the exploration for the first of all, and for each other one derived from it."""
+        if not (self.member or self.number or self.incarnation):
+            return seed
+        place = f"worker {self.member} {self.number} {self.incarnation}"
+        return _native.derived_seed(seed, place, 0)
+
+
+def settings_of(settings: Settings, place: Place, seed: int | None, runs: int | None, seconds: float) -> Settings:
+    """The settings of one worker. It goes on with ``seed``, if it has one already."""
     if seed is None:
-        derived = number or incarnation
-        seed = _native.derived_seed(settings.seed, "worker", number << 32 | incarnation) if derived else settings.seed
+        seed = place.seed_of(settings.seed)
     return dataclasses.replace(
         settings,
         session_seed=seed,
