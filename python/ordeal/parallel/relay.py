@@ -161,7 +161,7 @@ class Relay:
         self._waits = False
         edges, refused, refusal, paused, *tapes = values
         if refused:
-            self._union.note(f"{refused} records of the store were refused: {refusal!r}.")
+            self._union.note(f"{refused!r} records of the store were refused: {refusal!r}.")
         self._tell_of_pause(str(paused))
         loaded: list[_native.Find] = []
         for tape in tapes:
