@@ -251,7 +251,7 @@ class Store:
     def _goes_on(self, name: ShardName, answer: bytes | Unreadable) -> bool:
         """Learn what was read of a shard. Returns whether it is worth reading on."""
         reader = self._readers[name] = self._readers.pop(name)
-        before = reader.offset
+        before = reader.offset, reader.needed
         records: list[bytes] = []
         if isinstance(answer, Unreadable):
             refusal = reader.stop(answer.why)
@@ -264,7 +264,7 @@ class Store:
                 self._news.refuse(f"a record of shard {name} {error}")
         if refusal:
             self._news.refuse(f"shard {name} is read no further: {refusal}")
-        return reader.offset > before and not reader.damage
+        return (reader.offset, reader.needed) != before and not reader.damage
 
     def _learn(self, name: ShardName, content: Content) -> None:
         if isinstance(content, FailureReport):
