@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import time
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass
 from mmap import mmap
 from typing import TYPE_CHECKING, Any
+
+from hypothesis.stateful import RuleBasedStateMachine
 
 from ordeal import _native
 from ordeal._hypothesis import GlobalRandoms, Rule
@@ -17,8 +19,10 @@ from ordeal.child_process import Child, Death, Limits
 from ordeal.driver import Driver, Observer, Outcome, Status
 from ordeal.faults import Fault
 from ordeal.process_channel import Channel
+from ordeal.recorder import RunRecorder
 from ordeal.replayer import Replayed, Replayer
 from ordeal.rule_timeout import RuleTimeoutError, timeout_error
+from ordeal.trace_file import TraceStep
 
 if TYPE_CHECKING:
     from ordeal.findings import Finding
@@ -177,9 +181,10 @@ class CrashReplayer(Replayer):
         return replayer
 
     def run(self, tape: _native.Tape, observer: Observer | None = None) -> Replayed:
-        """Run ``tape`` from a fresh machine of another process; ``observer`` sees the steps but for the last here."""
-        if observer is not None:
+        """Run ``tape`` from a fresh machine of another process. An observer must be a recorder there."""
+        if isinstance(observer, RunRecorder):
             return self._watched(tape, observer)
+        assert observer is None, "another process cannot tell this observer"
         return self._apart(tape, None)
 
     def _apart(self, tape: _native.Tape, deadline: float | None) -> Replayed:
@@ -234,43 +239,92 @@ class CrashReplayer(Replayer):
     def _fails_in(self, bucket: str, tape: _native.Tape, deadline: float) -> bool:
         return self._apart(tape, deadline).bucket == bucket
 
-    def _watched(self, tape: _native.Tape, observer: Observer) -> Replayed:
-        """What ``observer`` sees of all steps. The last one, which ends the process, begins in the other one only."""
+    def _watched(self, tape: _native.Tape, recorder: RunRecorder) -> Replayed:
+        """What ``recorder`` sees of all steps, in a process that ends where the last one would begin."""
         if self._trusted is not None:
             failed = Outcome(Status.FAILED, len(tape), self._trusted.error)
             replayed = self._replayed(failed, self._trusted.bucket, tape)
         else:
             replayed = self._apart(tape, None)
-        self._randoms.reseed()
-        with suppress(_LastStepReached):
-            self._driver.execute(_native.Replay(replayed.tape), observer=_UpToLast(observer, len(replayed.tape)))
+        child = Child(lambda channel, journal: self._record(replayed.tape, channel, journal), self._limits)
+        try:
+            self._await(child, None)
+            said = child.messages()
+        finally:
+            child.close()
+        if said and isinstance(said[0][0], bytes):
+            recorder.read(said[0][0])
+        else:
+            recorder.steps = bare_steps(self._driver, replayed.tape)
         return replayed
 
-
-class _LastStepReached(BaseException):
-    """No failure: the step that is about to run must not."""
+    def _record(self, tape: _native.Tape, channel: Channel, journal: _native.Journal) -> None:
+        """In the other process."""
+        self._driver.journal = journal
+        self._driver.isolated = True
+        observer = _UpToLast(RunRecorder(), len(tape), channel)
+        with self._randoms.managed(), self._driver.watchdog.watching():
+            self._randoms.reseed()
+            self._driver.execute(_native.Replay(tape), observer=observer)
+        observer.tell()
 
 
 class _UpToLast:
-    """Passes on what an observer is to see, up to the beginning of step ``last``, counted from one."""
+    """Has a recorder see the steps up to the beginning of step ``last``, counted from one, and ends the process."""
 
-    def __init__(self, observer: Observer, last: int) -> None:
-        self._observer = observer
+    def __init__(self, recorder: RunRecorder, last: int, channel: Channel) -> None:
+        self._recorder = recorder
         self._last = last
+        self._channel = channel
         self._steps = 0
-        self.making = observer.making
-        self.started = observer.started
-        self.rule_done = observer.rule_done
+        self.started = recorder.started
+        self.rule_done = recorder.rule_done
+
+    def making(self, cls: type[RuleBasedStateMachine]) -> None:
+        self._recorder.making(cls)
+        if not self._last:
+            self._end()
 
     def rule(self, rule: Rule, initialize: bool, values: dict[str, Any], resolved: dict[str, Any]) -> None:
-        self._observer.rule(rule, initialize, values, resolved)
+        self._recorder.rule(rule, initialize, values, resolved)
         self._count()
 
     def fault(self, fault: Fault, on: bool) -> None:
-        self._observer.fault(fault, on)
+        self._recorder.fault(fault, on)
         self._count()
+
+    def tell(self) -> None:
+        """What was recorded until now."""
+        self._channel.send(self._recorder.written())
 
     def _count(self) -> None:
         self._steps += 1
-        if self._steps >= self._last:
-            raise _LastStepReached
+        if self._steps == self._last:
+            self._end()
+
+    def _end(self) -> None:
+        self.tell()
+        # Neither the step nor the teardown is to run here.
+        os._exit(0)
+
+
+def bare_steps(driver: Driver, tape: _native.Tape) -> list[TraceStep]:
+    """The steps of ``tape`` by names, of which nothing but the choices is known."""
+    definition = driver.definition
+    faults = [fault.name for fault in driver.faults]
+    tables = [
+        ("rule", "", [rule.name for rule in definition.rules]),
+        ("initialize", "", [rule.name for rule in definition.initializers]),
+        ("fault_toggle", "+", faults),
+        ("fault_toggle", "-", faults),
+    ]
+    steps, active = [], list[str]()
+    for kind, target, _, drawn in tape.steps():
+        what, sign, names = tables[kind]
+        if sign == "+":
+            active.append(names[target])
+        elif sign and names[target] in active:
+            active.remove(names[target])
+        choices = {definition.argument_names[number]: list(values) for number, values in drawn if values}
+        steps.append(TraceStep(kind=what, name=sign + names[target], active_faults=list(active), choices=choices))
+    return steps
