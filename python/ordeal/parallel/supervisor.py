@@ -374,15 +374,20 @@ class Supervisor:
     # -- others -------------------------------------------------------------------------------------------------------
 
     def _join(self) -> None:
-        if self._plan.meeting is not None:
-            self._relay = Relay(self._plan.meeting, self._union)
+        if self._plan.meeting is None:
+            return
+        self._relay = Relay(self._plan.meeting, self._union)
+        # What others have found already is known from the first run on.
+        for edges, finds in self._relay.listen():
+            self._union.add_finds(edges, finds)
+            self._given += _native.decode_finds(finds, self._names)[0]
 
     def _meet(self) -> None:
         """Hear what others have found, and tell them what was found here, without waiting for them."""
         if self._relay is None:
             return
         for edges, finds in self._relay.exchange():
-            self._union.add_finds((), finds)
+            self._union.add_finds(edges, finds)
             self._exchange.told(self._plan.workers, News(edges, finds), last=True)
 
     def _leave(self, failures: Sequence[Failure]) -> None:
