@@ -108,6 +108,11 @@ class CrashReader:
         record = self._record(journal)
         return self._place(record) if record is not None and not _is_idle(record) else ""
 
+    def is_running(self, journal: mmap) -> bool:
+        """Whether the process runs code of the user's, as far as anybody can tell."""
+        record = self._record(journal)
+        return record is None or not _is_idle(record)
+
     def _record(self, journal: mmap) -> _native.JournalRecord | None:
         try:
             return _native.read_journal(journal, self._shape, self._arguments)
@@ -150,6 +155,10 @@ class Stall:
         self._journal = journal
         self._seconds = limit * LIMIT_TIMES + SLACK_SECONDS if limit > 0 else float("inf")
         self._steps = -1
+        self._since = time.monotonic()
+
+    def begin(self) -> None:
+        """It begins to work now: what it waited for before does not count."""
         self._since = time.monotonic()
 
     def hangs(self) -> bool:
