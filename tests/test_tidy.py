@@ -32,7 +32,7 @@ LAYERS: list[set[str]] = [
         "rule_timeout",
         "watchdog",
     },
-    {"gate", "invariants", "outcome", "properties", "reporting", "scaling", "seed", "strategies"},
+    {"gate", "invariants", "outcome", "properties", "reporting", "scaling", "seed", "strategies", "warden"},
     {"assertions", "buggify", "extrapolation", "quickcheck"},
     {"buggify_draws", "chaos_mode", "simulate"},
     {"untrusted_json"},

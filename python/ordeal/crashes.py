@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 from ordeal import _native
 from ordeal._hypothesis import GlobalRandoms, Rule
 from ordeal.bucket import Bucketer
+from ordeal.child_process import Child, Death, Limits
 from ordeal.driver import Driver, Observer, Outcome, Status
 from ordeal.faults import Fault
-from ordeal.child_process import Child, Death, Limits
 from ordeal.process_channel import Channel
 from ordeal.replayer import Replayed, Replayer
 from ordeal.rule_timeout import RuleTimeoutError, timeout_error

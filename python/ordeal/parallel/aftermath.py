@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ordeal import _native
+from ordeal.child_process import Child, Job
 from ordeal.class_seeds import ClassSeeds, seed_outcome
+from ordeal.crashes import CrashReader, Stall, is_apart
 from ordeal.findings import OF_SEED, Finding, Findings
 from ordeal.fresh_process import FreshProcess, confirm_fresh
 from ordeal.machine import is_importable
-from ordeal.child_process import Child, Job
-from ordeal.crashes import CrashReader, Stall, is_apart
 from ordeal.parallel.jobs import (
     Bench,
     SentSeed,

@@ -13,12 +13,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from ordeal import _native, errors
+from ordeal.child_process import Child, Limits
+from ordeal.crashes import CrashReader, Stall
 from ordeal.driver import Driver
 from ordeal.errors import OrdealError, StateError
 from ordeal.findings import Finding
 from ordeal.parallel.aftermath import Aftermath
-from ordeal.child_process import Child, Limits
-from ordeal.crashes import CrashReader, Stall
 from ordeal.parallel.exchange import AsItComes, Exchange, InRounds, News, Sharing
 from ordeal.parallel.jobs import Bench
 from ordeal.parallel.messages import (
