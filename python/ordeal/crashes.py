@@ -7,16 +7,21 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from mmap import mmap
 from typing import TYPE_CHECKING, Any
+
+from hypothesis.stateful import RuleBasedStateMachine
 
 from ordeal import _native
 from ordeal._hypothesis import GlobalRandoms, Rule
 from ordeal.bucket import Bucketer
+from ordeal.chaos import ChaosTest
 from ordeal.child_process import Child, Death, Limits
-from ordeal.driver import Driver, Observer, Outcome, Status
+from ordeal.driver import FAULT_OFF, FAULT_ON, INITIALIZE, Driver, Observer, Outcome, Status
 from ordeal.faults import Fault
 from ordeal.process_channel import Channel
+from ordeal.recorder import RunRecorder
 from ordeal.replayer import Replayed, Replayer
 from ordeal.rule_timeout import RuleTimeoutError, timeout_error
 
@@ -235,16 +240,52 @@ class CrashReplayer(Replayer):
         return self._apart(tape, deadline).bucket == bucket
 
     def _watched(self, tape: _native.Tape, observer: Observer) -> Replayed:
-        """What ``observer`` sees of all steps. The last one, which ends the process, begins in the other one only."""
+        """What ``observer`` sees of all steps. The last one, which ends the process, runs in the other one only."""
         if self._trusted is not None:
             failed = Outcome(Status.FAILED, len(tape), self._trusted.error)
             replayed = self._replayed(failed, self._trusted.bucket, tape)
         else:
             replayed = self._apart(tape, None)
+        shown = replayed.tape
+        if not len(shown):
+            return replayed  # even the machine cannot be made here
+        if self._can_draw_last(shown):
+            self._show(shown, observer)
+        else:
+            self._show(shown.subset([*[True] * (len(shown) - 1), False]), observer, more=1)
+            self._announce(shown.steps()[-1], observer)
+        return replayed
+
+    def _show(self, tape: _native.Tape, observer: Observer, more: int = 0) -> None:
+        """Show the steps of ``tape`` up to the beginning of the last one, or of one that comes so many after it."""
         self._randoms.reseed()
         with suppress(_LastStepReached):
-            self._driver.execute(_native.Replay(replayed.tape), observer=_UpToLast(observer, len(replayed.tape)))
-        return replayed
+            self._driver.execute(_native.Replay(tape), observer=_UpToLast(observer, len(tape) + more))
+
+    def _can_draw_last(self, tape: _native.Tape) -> bool:
+        """Whether the arguments of the last step can be drawn here: a strategy may be what ends the process."""
+
+        def draw(channel: Channel, journal: _native.Journal) -> None:
+            del channel
+            self._driver.journal = journal
+            with self._randoms.managed(), self._driver.watchdog.watching():
+                self._show(tape, RunRecorder())
+
+        child = Child(draw, self._limits)
+        try:
+            return not self._await(child, None) and child.death is not None and child.death.is_clean
+        finally:
+            child.close()
+
+    def _announce(self, step: _native.StepTuple, observer: Observer) -> None:
+        """Tell ``observer`` of a step whose arguments nobody can draw."""
+        kind, target, *_ = step
+        definition = self._driver.definition
+        if kind in (FAULT_ON, FAULT_OFF):
+            observer.fault(self._driver.faults[target], kind == FAULT_ON)
+        else:
+            initialize = kind == INITIALIZE
+            observer.rule((definition.initializers if initialize else definition.rules)[target], initialize, {}, {})
 
 
 class _LastStepReached(BaseException):
@@ -259,8 +300,13 @@ class _UpToLast:
         self._last = last
         self._steps = 0
         self.making = observer.making
-        self.started = observer.started
         self.rule_done = observer.rule_done
+
+    def started(self, machine: RuleBasedStateMachine) -> None:
+        # The run that is shown never comes to the user's own teardown, or ends its process there.
+        own = ChaosTest if isinstance(machine, ChaosTest) else RuleBasedStateMachine
+        vars(machine)["teardown"] = partial(own.teardown, machine)
+        self._observer.started(machine)
 
     def rule(self, rule: Rule, initialize: bool, values: dict[str, Any], resolved: dict[str, Any]) -> None:
         self._observer.rule(rule, initialize, values, resolved)

@@ -54,8 +54,11 @@ def guard(parent: int, note: mmap) -> int:
         if not _native.die_with(parent, group=True) or not _keeps_orphans():
             os._exit(1)
         warden = os.getpid()
+        # Where a program ignores it, nobody would hear of the end of a child.
+        before = signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         process = os.fork()
         if process == 0:
+            signal.signal(signal.SIGCHLD, before)
             return warden
         _guard(process, note)
     finally:
@@ -67,9 +70,8 @@ def _guard(process: int, note: mmap) -> NoReturn:
     gc.disable()  # what it would find is the user's
     with suppress(OSError):
         os.setpgid(process, process)  # here as well: it may not have come so far
-    signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # a program that ignores it would never hear of an end
     _NOTE.pack_into(note, 0, process, 0, 0)
-    while signal.sigwait((signal.SIGCHLD, *_CALLS)) == signal.SIGCHLD and not _has_ended(process):
+    while not _has_ended(process) and signal.sigwait((signal.SIGCHLD, *_CALLS)) == signal.SIGCHLD:
         _wait_for_strangers(process)
     _end_all(process, note)
     os._exit(0)
