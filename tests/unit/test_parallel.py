@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import signal
+import subprocess
 import sys
-import threading
 import time
 import unittest
 from collections.abc import Iterator
@@ -24,6 +23,7 @@ from ordeal.explore import Explorer
 from ordeal.parallel.worker import ByRuns, share_of_runs
 from ordeal.result import ExplorationResult
 
+ROOT = Path(__file__).parents[2]
 STAGES = 30
 KEYS = (7 * stage % 10 for stage in range(STAGES))
 TOWER = "\n".join(
@@ -155,14 +155,24 @@ class Slow(ChaosTest):
         time.sleep(0.02)
 
 
+INTERRUPTED = """
+from ordeal.explore import Explorer
+from tests.unit.test_parallel import Quick
+
+result = Explorer(Quick, workers=2).run(max_time=60, progress=lambda now: now.failures and print("found", flush=True))
+print(result.stopped_reason, len(result.failures), result.duration_seconds < 30)
+"""
+
+
 def test_ctrl_c_ends_the_search_and_reports() -> None:
-    timer = threading.Timer(0.7, lambda: os.kill(os.getpid(), signal.SIGINT))
-    timer.start()
-    result = Explorer(Quick, workers=2).run(max_time=30)
-    timer.join()
-    assert result.stopped_reason == "interrupted"
-    assert result.failures
-    assert result.duration_seconds < 15
+    command = [sys.executable, "-c", INTERRUPTED]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "found\n"
+        process.send_signal(signal.SIGINT)
+        *_, last = process.stdout.read().splitlines()
+    assert last == "interrupted 2 True"
+    assert process.returncode == 0
 
 
 def test_time_and_patience_end_it() -> None:

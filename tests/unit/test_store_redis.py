@@ -9,14 +9,18 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+import redis
+from redis.backoff import NoBackoff
+from redis.retry import Retry
 
 from ordeal.errors import StoreError
 from ordeal.store import Entry, FailureReport, Outgoing, Store, open_store
-from ordeal.store.medium import ShardName
+from ordeal.store.medium import ShardName, Span, UnreachableError
+from ordeal.store.redis_server import RedisMedium
 
 from .stores import (
     NAMESPACE,
@@ -111,7 +115,7 @@ def logged(logs: list[Path], what: str) -> list[tuple[int, list[float]]]:
 def test_nothing_acknowledged_is_lost_when_a_member_and_the_server_are_killed(
     server: RedisServer, tmp_path: Path
 ) -> None:
-    steps = 150
+    steps = 100
     folder = tmp_path / "waiting"
     logs = [tmp_path / f"log{number}" for number in range(4)]
     members = [python_process(MEMBER, server.url, folder, log, steps) for log in logs]
@@ -285,22 +289,66 @@ def test_a_password_is_asked_for_and_not_printed(shared: RedisServer, tmp_path: 
         client.config_set("requirepass", "")
 
 
-def test_a_server_of_another_kind_is_an_error() -> None:
+ANSWERS = [
+    *(
+        b"$-1",
+        b"$-7",
+        b"$abc",
+        b"$5\r\nhello",
+        b"$9999999999\r\nx",
+        b":5",
+        b":abc",
+        b":-9",
+        b"+OK",
+        b"+\xff",
+        b"-ERR no",
+    ),
+    *(b"*-1", b"*abc", b"*2\r\n+a\r\n:1", b"*999999999", b"*1\r\n" * 20_000, b"%2", b"_", b",x", b"(99", b"#x"),
+    *(b"", b"\0\xff", b"HTTP/1.1 400 Bad Request"),
+]
+
+
+@contextlib.contextmanager
+def answering(answer: bytes) -> Iterator[int]:
+    """The port of a server that greets politely, and then has one answer to everything."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
 
-        def answer() -> None:
-            # Each connection: the client tries twice.
+        def serve() -> None:
             with contextlib.suppress(OSError):
                 while True:
                     connection, _ = listener.accept()
-                    connection.recv(100)
-                    connection.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")
-                    connection.close()
+                    with connection, contextlib.suppress(OSError):
+                        while b"CLIENT" in (asked := connection.recv(10_000)):
+                            connection.sendall(b"+OK\r\n" * asked.count(b"CLIENT"))
+                        connection.sendall(answer + b"\r\n")
 
-        threading.Thread(target=answer, daemon=True).start()
-        with pytest.raises(StoreError, match="cannot be used"):
-            open_store(f"redis://127.0.0.1:{listener.getsockname()[1]}/0", NAMESPACE)
+        threading.Thread(target=serve, daemon=True).start()
+        yield listener.getsockname()[1]
         listener.shutdown(socket.SHUT_RDWR)
+
+
+def test_a_server_of_another_kind_is_an_error() -> None:
+    with answering(b"HTTP/1.1 400 Bad Request") as port, pytest.raises(StoreError, match="cannot be used"):
+        open_store(f"redis://127.0.0.1:{port}/0", NAMESPACE)
+
+
+@pytest.mark.parametrize("answer", ANSWERS, ids=lambda answer: repr(answer[:20]))
+def test_a_server_that_answers_anything_is_away_at_worst(answer: bytes) -> None:
+    name, token = ShardName(1, "0123456789abcdef"), "0123456789abcdef"
+    with answering(answer) as port:
+        client = redis.Redis(port=port, protocol=2, socket_timeout=PATIENCE_SECONDS, retry=Retry(NoBackoff(), 0))
+        medium = RedisMedium(client, "prefix", place="here")
+        asked: list[Callable[[], object]] = [
+            medium.survey,
+            lambda: medium.read([Span(name, 0, 3)]),
+            lambda: medium.write(name, 0, b"x"),
+            lambda: medium.claim(token, None),
+            lambda: medium.lease("key", token, 5),
+        ]
+        for ask in asked:
+            with contextlib.suppress(UnreachableError):
+                ask()
+        medium.close()
 
 
 def test_the_package_that_is_missing_is_named() -> None:

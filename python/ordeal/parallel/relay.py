@@ -55,7 +55,11 @@ class Relay:
         self._failures: dict[str, FailureReport] = {}
         self._leases: list[bool] = []
         self._paused = ""
-        self.member = self._joined()
+        try:
+            self.member = self._joined()
+        except BaseException:
+            self.close()
+            raise
 
     def fileno(self) -> int:
         """What is readable when others have something new."""
@@ -73,7 +77,6 @@ class Relay:
             if self._child.has_ended():
                 break
             time.sleep(0.005)
-        self.close()
         raise StoreError("the store did not answer", hint="see that this machine can reach it")
 
     # -- what is found here -------------------------------------------------------------------------------------------
@@ -158,7 +161,7 @@ class Relay:
         self._waits = False
         edges, refused, refusal, paused, *tapes = values
         if refused:
-            self._union.note(f"{refused} records of the store were refused: {refusal!r}.")
+            self._union.note(f"{refused!r} records of the store were refused: {refusal!r}.")
         self._tell_of_pause(str(paused))
         loaded: list[_native.Find] = []
         for tape in tapes:

@@ -10,7 +10,7 @@ import contextlib
 import struct
 import time
 from collections.abc import Iterator, Sequence
-from typing import Any, override
+from typing import Any, TypeVar, override
 
 import redis
 from redis.backoff import NoBackoff
@@ -33,6 +33,8 @@ from ordeal.store.medium import (
 TIMEOUT_SECONDS = 5.0
 _SLOT = struct.Struct("<8sQQ")
 _FREE = bytes(8)
+
+_T = TypeVar("_T")
 
 
 class RedisMedium(Medium):
@@ -84,15 +86,18 @@ class RedisMedium(Medium):
     def claim(self, token: str, preferred: int | None) -> int:
         with self._reached():
             number = self._next_number() if preferred is None else preferred
-            while not self._claimed(number, token):
+            for _ in range(MEMBERS_MAX):
+                if self._claimed(number, token):
+                    return number
                 number = self._next_number()
-            return number
+        raise UnreachableError(f"{self._place}: gives no free number")
 
     @override
     def survey(self) -> dict[ShardName, ShardState]:
         with self._reached():
-            heads: bytes = self._client.getrange(self._key("heads"), 0, MEMBERS_MAX * _SLOT.size - 1)
-        whole = len(heads) // _SLOT.size * _SLOT.size
+            answer = self._client.getrange(self._key("heads"), 0, MEMBERS_MAX * _SLOT.size - 1)
+        heads = self._expected(answer, bytes)
+        whole = min(len(heads) // _SLOT.size, MEMBERS_MAX) * _SLOT.size
         now = time.time()
         return {
             ShardName(number, token.hex()): ShardState(size, now - seen_ms / 1000)
@@ -109,7 +114,10 @@ class RedisMedium(Medium):
             for span in spans:
                 pipeline.getrange(self._shard(span.name), span.offset, span.offset + span.size - 1)
             answers = pipeline.execute(raise_on_error=False)
-        return [Unreadable(_said(answer)) if isinstance(answer, Exception) else answer for answer in answers]
+        return [
+            answer[: span.size] if isinstance(answer, bytes) else Unreadable(_said(answer))
+            for span, answer in zip(spans, answers, strict=True)
+        ]
 
     @override
     def write(self, name: ShardName, offset: int, data: bytes) -> None:
@@ -120,7 +128,9 @@ class RedisMedium(Medium):
                 pipeline.setrange(self._shard(name), offset, data)
             slot = _SLOT.pack(bytes.fromhex(name.token), offset + len(data), int(time.time() * 1000))
             pipeline.setrange(self._key("heads"), name.number * _SLOT.size, slot)
-            pipeline.execute()
+            *written, _ = pipeline.execute()
+        if written and self._expected(written[0], int) < offset + len(data):
+            raise UnreachableError(f"{self._place}: did not take what was written")
 
     @override
     def lease(self, key: str, token: str, seconds: float) -> bool:
@@ -148,8 +158,7 @@ class RedisMedium(Medium):
             self._client.close()
 
     def _next_number(self) -> int:
-        number: int = self._client.incr(self._key("members"))
-        return number - 1
+        return self._expected(self._client.incr(self._key("members")), int) - 1
 
     def _claimed(self, number: int, token: str) -> bool:
         if not 0 <= number < MEMBERS_MAX:
@@ -164,14 +173,23 @@ class RedisMedium(Medium):
     def _shard(self, name: ShardName) -> str:
         return self._key(f"shard:{name}")
 
+    def _expected(self, answer: object, kind: type[_T]) -> _T:
+        if not isinstance(answer, kind):
+            raise UnreachableError(f"{self._place}: answers {type(answer).__name__} where {kind.__name__} is due")
+        return answer
+
     @contextlib.contextmanager
     def _reached(self) -> Iterator[None]:
         try:
             yield
         except (redis.RedisError, OSError) as error:
             raise UnreachableError(f"{self._place}: {_said(error)}") from error
+        except (ValueError, TypeError, RecursionError) as error:
+            # So the library says that an answer is none of the protocol. Nor is what follows on that connection.
+            self._client.connection_pool.disconnect()
+            raise UnreachableError(f"{self._place}: answers as no Redis server does: {_said(error)}") from error
 
 
-def _said(error: Exception) -> str:
+def _said(answer: object) -> str:
     """What a server or the connection to it said, safe to print."""
-    return one_line(str(error) or type(error).__name__, limit=200)
+    return one_line(str(answer) or type(answer).__name__, limit=200)

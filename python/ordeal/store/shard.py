@@ -53,11 +53,12 @@ class ShardReader:
     Attributes:
         offset: of the first byte that is not read yet.
         damage: why the reading has stopped, else empty.
+        needed: how many bytes from there on it takes to go on.
     """
 
     offset: int = 0
     damage: str = ""
-    _needed: int = field(default=len(HEADER), init=False)
+    needed: int = field(default=len(HEADER), init=False)
     _size: int = field(default=0, init=False)
     _looks: int = field(default=0, init=False)
     _told_at: int = field(default=-1, init=False)
@@ -67,9 +68,9 @@ class ShardReader:
         left = size - self.offset
         self._looks = self._looks + 1 if self.damage and size == self._size else 0
         self._size = size
-        if left < self._needed or self._looks > LOOKS_MAX:
+        if left < self.needed or self._looks > LOOKS_MAX:
             return 0
-        return min(left, max(CHUNK_SIZE, self._needed))
+        return min(left, max(CHUNK_SIZE, self.needed))
 
     def feed(self, data: bytes) -> tuple[list[bytes], str]:
         """Take the bytes from ``offset`` on. Returns the records in it, and what is wrong behind them, said once."""
@@ -113,7 +114,7 @@ class ShardReader:
         """The record at ``at``, or None while it is incomplete."""
         if self.offset + at == 0:
             return None
-        self._needed = _FRAME_SIZE
+        self.needed = _FRAME_SIZE
         if len(data) - at < _FRAME_SIZE:
             return None
         place = f"at byte {self.offset + at}"
@@ -123,7 +124,7 @@ class ShardReader:
             raise _DamageError(f"what begins {place} is no record")
         if size > RECORD_SIZE_MAX:
             raise _DamageError(f"the record {place} has {size} bytes; at most {RECORD_SIZE_MAX} are read")
-        self._needed += size
+        self.needed += size
         begin = at + _FRAME_SIZE
         record = data[begin : begin + size]
         if len(record) < size:

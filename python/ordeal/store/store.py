@@ -38,8 +38,10 @@ EDGES_MAX = 4_000_000
 ENTRIES_MAX = 2_000_000
 #: A member that was not there for so long does not count as one.
 LIVING_SECONDS = 60.0
-#: How much longer than the last attempt took is waited before the next: a server that hangs takes a tenth of the time.
+#: How much longer than the last attempt took is waited before the next, and at most how long: a server that hangs for a
+#: second takes a tenth of the time.
 WAIT_FACTOR = 9.0
+WAIT_SECONDS_MAX = 30.0
 
 _births = itertools.count()
 _T = TypeVar("_T")
@@ -251,7 +253,7 @@ class Store:
     def _goes_on(self, name: ShardName, answer: bytes | Unreadable) -> bool:
         """Learn what was read of a shard. Returns whether it is worth reading on."""
         reader = self._readers[name] = self._readers.pop(name)
-        before = reader.offset
+        before = reader.offset, reader.needed
         records: list[bytes] = []
         if isinstance(answer, Unreadable):
             refusal = reader.stop(answer.why)
@@ -264,7 +266,7 @@ class Store:
                 self._news.refuse(f"a record of shard {name} {error}")
         if refusal:
             self._news.refuse(f"shard {name} is read no further: {refusal}")
-        return reader.offset > before and not reader.damage
+        return (reader.offset, reader.needed) != before and not reader.damage
 
     def _learn(self, name: ShardName, content: Content) -> None:
         if isinstance(content, FailureReport):
@@ -375,7 +377,7 @@ class Store:
         except UnreachableError as error:
             self._paused = str(error)
             now = self._clock()
-            self._resume_at = now + WAIT_FACTOR * (now - started)
+            self._resume_at = now + min(WAIT_FACTOR * (now - started), WAIT_SECONDS_MAX)
             return otherwise
         self._paused = ""
         return result
