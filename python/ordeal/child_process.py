@@ -39,11 +39,12 @@ Job = Callable[[Channel, _native.Journal], None]
 
 @dataclass(frozen=True, slots=True)
 class Death:
-    """How a process ended: with an exit code, or by a signal."""
+    """How a process ended: with an exit code, or by a signal. With its warden, where ``is_unknown``."""
 
     code: int = 0
     signal: int = 0
     stacks: str = ""  # what Python could still say, of a fatal signal
+    is_unknown: bool = False
 
     @property
     def is_clean(self) -> bool:
@@ -142,6 +143,7 @@ class Child:
     def _reap(self) -> None:
         _, status = os.waitpid(self.warden, 0)
         code = end_of(self._note)
+        is_unknown = code is None
         if code is None:
             # The warden itself was killed, and has left behind what it guarded.
             code = os.waitstatus_to_exitcode(status)
@@ -149,7 +151,7 @@ class Child:
                 with suppress(ProcessLookupError, PermissionError):
                     os.killpg(fork, signal.SIGKILL)
         stacks = os.pread(self._stacks, STACKS_BYTES_MAX, 0).decode(errors="replace")
-        self.death = Death(max(code, 0), max(-code, 0), stacks)
+        self.death = Death(max(code, 0), max(-code, 0), stacks, is_unknown)
 
     def close(self) -> None:
         """End the process if it goes on, and give up what belongs to it. What it said last is lost."""

@@ -87,7 +87,7 @@ class CrashReader:
     def read(self, journal: mmap, death: Death, *, hung: bool) -> Crash | None:
         """The crash, or None where the process was in no run, or nobody can say in which."""
         record = self._record(journal)
-        if record is None or _is_idle(record):
+        if record is None or _is_idle(record) or death.is_unknown:
             return None
         place = self._place(record)
         if hung:
