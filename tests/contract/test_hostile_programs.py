@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 from hypothesis.stateful import RuleBasedStateMachine
@@ -16,6 +18,11 @@ from .projects import step_names
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(not can_supervise(), reason="processes are watched on Linux only")]
 
+GUIDE = Path(__file__).parents[2] / "docs" / "guides" / "workers.md"
+BEGIN, END = "<!-- hostile programs: begin -->\n", "<!-- hostile programs: end -->\n"
+#: Set to have the table of the guide written, where it is not as it should be.
+UPDATE = "ORDEAL_UPDATE_DOCS"
+
 #: Machines that run tests beside this one make it slow.
 BUSY_SECONDS = 5.0
 LEADING = ("walk", "walk", "strike")
@@ -26,8 +33,9 @@ TOO_LONG = "RuleTimeoutError"
 class Case:
     """A machine, and what is reported of it.
 
-    Without an ``error`` the program is contained: nothing of it is a failure. ``steps`` are those of the shrunk trace,
-    of which all but the last may be others where a run takes so long that shrinking comes to no end.
+    Without an ``error`` the program is contained: nothing of it is a failure, and at most the result has a ``note``.
+    ``steps`` are those of the shrunk trace, of which all but the last may be others where a run takes so long that
+    shrinking comes to no end.
     """
 
     machine: type[RuleBasedStateMachine]
@@ -36,6 +44,7 @@ class Case:
     steps: tuple[str, ...] = LEADING
     minimal: bool = True
     ordinary: bool = True
+    note: str = ""
 
     @property
     def name(self) -> str:
@@ -46,6 +55,10 @@ def hanging(machine: type[RuleBasedStateMachine], program: str) -> Case:
     """A program that is waited for each time that it runs."""
     return Case(machine, program, TOO_LONG, minimal=False)
 
+
+WITH_THE_GUARD = "A worker was replaced: the process that guards it was killed."
+MUTE = "A worker ended (exit code 1) while it ran no code of yours, and was replaced."
+MADE_AGAIN = "The working folder was deleted while code of yours ran. It was made again, and is empty."
 
 CASES = [
     Case(machines.Exits, "calls `os._exit(3)`", "ProcessExitError"),
@@ -71,12 +84,12 @@ CASES = [
     Case(machines.LeavesDaemon, "forks a daemon: twice, with a session of its own, all files closed"),
     Case(machines.LeavesDaemonAndExits, "forks a daemon and calls `os._exit(5)`", "ProcessExitError"),
     Case(machines.ClosesStandardStreams, "closes the descriptors 0, 1 and 2"),
-    Case(machines.ClosesEverything, "closes all descriptors"),
+    Case(machines.ClosesEverything, "closes all descriptors", note=MUTE),
     Case(machines.ChangesFolder, "changes the working folder"),
-    Case(machines.DeletesFolder, "deletes the working folder"),
+    Case(machines.DeletesFolder, "deletes the working folder", note=MADE_AGAIN),
     Case(machines.Floods, "floods stdout and stderr"),
     Case(machines.StopsParent, "stops its parent process"),
-    Case(machines.KillsParent, "kills its parent process"),
+    Case(machines.KillsParent, "kills its parent process", note=WITH_THE_GUARD),
     Case(machines.ExitsInInit, "calls `os._exit(3)` in `__init__`", "ProcessExitError", steps=(), ordinary=False),
     Case(machines.HangsInInit, "loops in C in `__init__`", TOO_LONG, steps=(), ordinary=False),
     Case(machines.ExitsInInvariant, "calls `os._exit(3)` in an invariant", "ProcessExitError"),
@@ -108,6 +121,10 @@ class TestHostileProgram:
         expected = {case.error, "ValueError" if case.ordinary else ""} - {""}
         assert set(named(done)) == expected
 
+    def test_tells_of_what_is_no_failure(self, case: Case, done: Explored) -> None:
+        if not case.error:
+            assert done.result.notes == [case.note][: bool(case.note)]
+
     def test_leaves_nothing_behind(self, done: Explored) -> None:
         assert done.left == []
 
@@ -124,7 +141,7 @@ class TestHostileProgram:
         assert not failure.flaky
         assert type(failure.count) is int
         if case.steps == LEADING:
-            assert failure.trace.steps[-1].params == {"number": machines.HARMFUL}
+            assert failure.trace.steps[-1].params == {"number": str(machines.HARMFUL)}
 
     def test_does_not_keep_the_ordinary_bug_from_being_found(self, case: Case, done: Explored) -> None:
         if not case.ordinary:
@@ -156,3 +173,26 @@ class TestHostileProgram:
 def test_a_rule_timeout_names_the_limit() -> None:
     failure = named(explored(machines.HangsInC))[TOO_LONG]
     assert f"timed out after {RULE_TIMEOUT:g}s" in str(failure.error)
+
+
+def rendered_rows() -> str:
+    lines = ["| A rule that | is | as |", "|---|---|---|"]
+    for case in CASES:
+        if case.error:
+            failure = named(explored(case.machine))[case.error]
+            message = str(failure.error)
+            told = f"`{case.error}`: {message}" if message else f"`{case.error}`"
+            lines.append(f"| {case.program} | a finding | {told} |")
+        else:
+            lines.append(f"| {case.program} | contained | {f'a note: {case.note}' if case.note else 'nothing'} |")
+    return "\n".join([*lines, ""])
+
+
+def test_the_guide_tells_what_becomes_of_each() -> None:
+    text = GUIDE.read_text("utf-8")
+    before, _, rest = text.partition(BEGIN)
+    _, _, after = rest.partition(END)
+    expected = f"{before}{BEGIN}\n{rendered_rows()}\n{END}{after}"
+    if os.environ.get(UPDATE):
+        GUIDE.write_text(expected, "utf-8")
+    assert GUIDE.read_text("utf-8") == expected
