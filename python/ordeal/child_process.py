@@ -14,7 +14,9 @@ import warnings
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import takewhile
 from mmap import mmap
+from pathlib import Path
 from typing import NoReturn
 
 from ordeal import _native
@@ -150,7 +152,7 @@ class Child:
             if fork := fork_of(self._note):
                 with suppress(ProcessLookupError, PermissionError):
                     os.killpg(fork, signal.SIGKILL)
-        stacks = os.pread(self._stacks, STACKS_BYTES_MAX, 0).decode(errors="replace")
+        stacks = _of_the_user(os.pread(self._stacks, STACKS_BYTES_MAX, 0).decode(errors="replace"))
         self.death = Death(max(code, 0), max(-code, 0), stacks, is_unknown)
 
     def close(self) -> None:
@@ -213,6 +215,12 @@ def _prepare(stacks: int, limits: Limits) -> None:
     if limits.memory:
         resource.setrlimit(resource.RLIMIT_DATA, (limits.memory, limits.memory))
     gc.freeze()  # what is there is the supervisor's: looking through it would only copy its memory
+
+
+def _of_the_user(stacks: str) -> str:
+    """What comes before the calls of this package, as the innermost one stands first."""
+    own = f'File "{Path(__file__).parent}{os.sep}'
+    return "\n".join(takewhile(lambda line: own not in line, stacks.splitlines()))
 
 
 def _flush() -> None:

@@ -72,7 +72,6 @@ class Crash:
     error: BaseException
     bucket: str
     tape: _native.Tape
-    stacks: str
 
 
 class CrashReader:
@@ -92,7 +91,7 @@ class CrashReader:
         place = self._place(record)
         if hung:
             error: Exception = timeout_error(place, self._driver.rule_timeout)
-            return Crash(error, f"{RuleTimeoutError.__name__} at {place}{_HUNG}", record.tape, "")
+            return Crash(error, f"{RuleTimeoutError.__name__} at {place}{_HUNG}", record.tape)
         if death.signal:
             name = _signal_name(death.signal)
             text = f"{place} ended the process by {name}"
@@ -102,7 +101,10 @@ class CrashReader:
             text = f"{place} ended the process with exit code {death.code}"
             kind = ProcessExitError
             bucket = f"{kind.__name__}({death.code}) at {place}"
-        return Crash(kind(text), bucket, record.tape, death.stacks)
+        error = kind(text)
+        if death.stacks:
+            error.add_note(death.stacks)  # what a traceback shows of it
+        return Crash(error, bucket, record.tape)
 
     def place(self, journal: mmap) -> str:
         """What the process was doing; empty where that was nothing of the user's."""

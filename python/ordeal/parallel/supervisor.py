@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from ordeal import _native, errors
+from ordeal.bucket import traceback_text
 from ordeal.child_process import Child, Limits
 from ordeal.crashes import CrashReader, Stall
 from ordeal.driver import Driver
@@ -335,7 +336,7 @@ class Supervisor:
         if crash is not None:
             origin = Origin(run_id=runs, checkpoint=0, swarm=None, edges=0)
             finding = Finding(crash.bucket, crash.tape, origin, crash.error, count=0)
-            finding.error_traceback = crash.stacks
+            finding.error_traceback = traceback_text(crash.error)
             self._union.add_finding(finding)
         elif child.death.is_unknown:
             self._union.note("A worker was replaced: the process that guards it was killed.")
