@@ -32,6 +32,7 @@ LAYERS: list[set[str]] = [
         "rule_timeout",
         "watchdog",
     },
+    {"warden"},
     {"child_process", "gate", "invariants", "outcome", "properties", "reporting", "scaling", "seed", "strategies"},
     {"assertions", "buggify", "extrapolation", "quickcheck"},
     {"buggify_draws", "chaos_mode", "simulate"},

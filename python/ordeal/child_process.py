@@ -6,6 +6,7 @@ import faulthandler
 import gc
 import os
 import resource
+import select
 import signal
 import sys
 import time
@@ -13,16 +14,21 @@ import warnings
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import takewhile
 from mmap import mmap
+from pathlib import Path
 from typing import NoReturn
 
 from ordeal import _native
 from ordeal.process_channel import Channel, ChannelError, Value
+from ordeal.warden import NOTE_BYTES, end_of, fork_of, guard
 
 #: What a process has to say must be said in this time: one that stops in the middle of a message is lost.
 MESSAGE_SECONDS_MAX = 5.0
 #: What a process that has closed its channel may take to end.
 END_SECONDS_MAX = 0.5
+#: What a warden may take to end all that it guards.
+GUARDED_SECONDS_MAX = 3.0
 #: Where the choices of the run under way lie; a run whose tape is longer is cut there.
 JOURNAL_BYTES = 1 << 20
 #: So much of what Python said of a fatal signal is read.
@@ -35,11 +41,12 @@ Job = Callable[[Channel, _native.Journal], None]
 
 @dataclass(frozen=True, slots=True)
 class Death:
-    """How a process ended: with an exit code, or by a signal."""
+    """How a process ended: with an exit code, or by a signal. With its warden, where ``is_unknown``."""
 
     code: int = 0
     signal: int = 0
     stacks: str = ""  # what Python could still say, of a fatal signal
+    is_unknown: bool = False
 
     @property
     def is_clean(self) -> bool:
@@ -57,11 +64,13 @@ class Limits:
 class Child:
     """Runs ``job`` in a fork of this process, with a channel to this one. Owned by one thread, which must reap it.
 
-    The process leads a group of its own, which ends with it, and with this process. What it prints is dropped.
+    A warden stands between the two: all processes that come of the job end with it, and with this process. What the
+    job prints is dropped.
 
     Attributes:
         channel: what the job says comes out here.
         journal: memory in which the process keeps the choices of its run, if it runs something.
+        warden: the child of this process that is the parent of the one that runs the job.
     """
 
     def __init__(self, job: Job, limits: Limits) -> None:
@@ -69,22 +78,33 @@ class Child:
         journal = _native.Journal(self.journal)
         self.channel, there = Channel.pair()
         self._stacks = os.memfd_create("stacks")
+        self._note = mmap(-1, NOTE_BYTES)
         self.death: Death | None = None
         self._is_silent = self._is_closed = False
-        parent = os.getpid()
         _flush()
+        # No signal is to reach a fork before it has said what it makes of it.
+        blocked = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
+        try:
+            self.warden = self._fork(job, there, journal, blocked, limits)
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
+        there.close()
+        self.channel.set_timeout(MESSAGE_SECONDS_MAX)
+        self._handle = os.pidfd_open(self.warden)
+
+    def _fork(
+        self, job: Job, there: Channel, journal: _native.Journal, blocked: set[int | signal.Signals], limits: Limits
+    ) -> int:
+        parent = os.getpid()
         with warnings.catch_warnings():
             # Threads of the program that explores do not live on in the fork, which does not miss them.
             warnings.simplefilter("ignore", DeprecationWarning)
-            self.process = os.fork()
-        if self.process == 0:
-            self.channel.close()
-            _be_child(job, there, journal, self._stacks, parent, limits)
-        with suppress(OSError):
-            os.setpgid(self.process, self.process)  # here as well: it may not have come so far
-        there.close()
-        self.channel.set_timeout(MESSAGE_SECONDS_MAX)
-        self._handle = os.pidfd_open(self.process)
+            warden = os.fork()
+            if warden == 0:
+                self.channel.close()
+                warden = guard(parent, self._note)
+                _be_child(job, there, journal, self._stacks, warden, blocked, limits)
+        return warden
 
     def fileno(self) -> int:
         """What is readable once the process has ended."""
@@ -102,27 +122,38 @@ class Child:
         return said
 
     def has_ended(self) -> bool:
-        """Whether the process is over. All of its group ends with it."""
-        if self.death is None and os.waitid(os.P_PID, self.process, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None:
+        """Whether the process is over, and all that came of it."""
+        if self.death is None and self._is_over(0):
             self._reap()
         return self.death is not None
 
     def kill(self) -> None:
-        """End the process, and all of its group."""
+        """End the process, and all that came of it."""
         if self.death is None:
-            with suppress(ProcessLookupError):
-                os.kill(self.process, signal.SIGKILL)
-            os.waitid(os.P_PID, self.process, os.WEXITED | os.WNOWAIT)
+            # The code under test may have stopped the warden.
+            for number in (signal.SIGTERM, signal.SIGCONT):
+                os.kill(self.warden, number)
+            if not self._is_over(GUARDED_SECONDS_MAX):
+                os.kill(self.warden, signal.SIGKILL)
             self._reap()
 
+    def _is_over(self, seconds: float) -> bool:
+        watched = select.poll()
+        watched.register(self._handle, select.POLLIN)
+        return bool(watched.poll(seconds * 1_000))
+
     def _reap(self) -> None:
-        # Before it is waited for: until then nobody else can have the number of the group.
-        with suppress(ProcessLookupError, PermissionError):
-            os.killpg(self.process, signal.SIGKILL)
-        _, status = os.waitpid(self.process, 0)
-        code = os.waitstatus_to_exitcode(status)
-        stacks = os.pread(self._stacks, STACKS_BYTES_MAX, 0).decode(errors="replace")
-        self.death = Death(max(code, 0), max(-code, 0), stacks)
+        _, status = os.waitpid(self.warden, 0)
+        code = end_of(self._note)
+        is_unknown = code is None
+        if code is None:
+            # The warden itself was killed, and has left behind what it guarded.
+            code = os.waitstatus_to_exitcode(status)
+            if fork := fork_of(self._note):
+                with suppress(ProcessLookupError, PermissionError):
+                    os.killpg(fork, signal.SIGKILL)
+        stacks = _of_the_user(os.pread(self._stacks, STACKS_BYTES_MAX, 0).decode(errors="replace"))
+        self.death = Death(max(code, 0), max(-code, 0), stacks, is_unknown)
 
     def close(self) -> None:
         """End the process if it goes on, and give up what belongs to it. What it said last is lost."""
@@ -144,7 +175,13 @@ class Child:
 
 
 def _be_child(
-    job: Job, channel: Channel, journal: _native.Journal, stacks: int, parent: int, limits: Limits
+    job: Job,
+    channel: Channel,
+    journal: _native.Journal,
+    stacks: int,
+    parent: int,
+    blocked: set[int | signal.Signals],
+    limits: Limits,
 ) -> NoReturn:
     code = 1
     try:
@@ -152,6 +189,7 @@ def _be_child(
             os.setpgid(0, 0)
         if _native.die_with(parent, group=True):
             _prepare(stacks, limits)
+            signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
             journal.own()
             job(channel, journal)
             code = 0
@@ -177,6 +215,12 @@ def _prepare(stacks: int, limits: Limits) -> None:
     if limits.memory:
         resource.setrlimit(resource.RLIMIT_DATA, (limits.memory, limits.memory))
     gc.freeze()  # what is there is the supervisor's: looking through it would only copy its memory
+
+
+def _of_the_user(stacks: str) -> str:
+    """What comes before the calls of this package, as the innermost one stands first."""
+    own = f'File "{Path(__file__).parent}{os.sep}'
+    return "\n".join(takewhile(lambda line: own not in line, stacks.splitlines()))
 
 
 def _flush() -> None:

@@ -71,7 +71,6 @@ class Crash:
     error: BaseException
     bucket: str
     tape: _native.Tape
-    stacks: str
 
 
 class CrashReader:
@@ -86,12 +85,12 @@ class CrashReader:
     def read(self, journal: mmap, death: Death, *, hung: bool) -> Crash | None:
         """The crash, or None where the process was in no run, or nobody can say in which."""
         record = self._record(journal)
-        if record is None or _is_idle(record):
+        if record is None or _is_idle(record) or death.is_unknown:
             return None
         place = self._place(record)
         if hung:
             error: Exception = timeout_error(place, self._driver.rule_timeout)
-            return Crash(error, f"{RuleTimeoutError.__name__} at {place}{_HUNG}", record.tape, "")
+            return Crash(error, f"{RuleTimeoutError.__name__} at {place}{_HUNG}", record.tape)
         if death.signal:
             name = _signal_name(death.signal)
             text = f"{place} ended the process by {name}"
@@ -101,7 +100,10 @@ class CrashReader:
             text = f"{place} ended the process with exit code {death.code}"
             kind = ProcessExitError
             bucket = f"{kind.__name__}({death.code}) at {place}"
-        return Crash(kind(text), bucket, record.tape, death.stacks)
+        error = kind(text)
+        if death.stacks:
+            error.add_note(death.stacks)  # what a traceback shows of it
+        return Crash(error, bucket, record.tape)
 
     def place(self, journal: mmap) -> str:
         """What the process was doing; empty where that was nothing of the user's."""
@@ -261,10 +263,12 @@ class CrashReplayer(Replayer):
             said = child.messages()
         finally:
             child.close()
-        if said and isinstance(said[0][0], bytes):
-            recorder.read(said[0][0])
-        else:
-            recorder.steps = bare_steps(self._driver, replayed.tape)
+        if said and isinstance(said[-1][0], bytes):
+            recorder.read(said[-1][0])
+        for step in bare_steps(self._driver, replayed.tape)[len(recorder.steps) :]:
+            # Its arguments could not be drawn: that is what ends the process.
+            recorder.steps.append(step)
+            recorder.program.append(f"state.{step.name}(...)")
         return replayed
 
     def _record(self, tape: _native.Tape, channel: Channel, journal: _native.Journal) -> None:
@@ -310,6 +314,8 @@ class _UpToLast:
         self._steps += 1
         if self._steps == self._last:
             self._end()
+        if self._steps == self._last - 1:
+            self.tell()  # in case the last one cannot even begin
 
     def _end(self) -> None:
         self.tell()

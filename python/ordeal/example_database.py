@@ -56,6 +56,10 @@ def save_to_database(driver: Driver, tapes: Sequence[_native.Tape]) -> DatabaseO
             saved += 1
         except _UnsayableError as why:
             reasons.append(f"Hypothesis by itself does not find {shelf.failure}: {why}.")
+        except KeyboardInterrupt:
+            if not driver.isolated:
+                raise
+            reasons.append(f"Hypothesis by itself does not find {shelf.failure}: KeyboardInterrupt ends it.")
     return DatabaseOutcome(saved, tuple(dict.fromkeys(reasons)))
 
 

@@ -27,6 +27,7 @@ from ordeal.parallel.jobs import (
 )
 from ordeal.parallel.messages import ITEM, TICK, SentFailure, unpack
 from ordeal.parallel.union import Union
+from ordeal.parallel.working_folder import WorkingFolder
 from ordeal.path_shrinking import SECONDS as PATH_SECONDS
 from ordeal.process_channel import Value
 from ordeal.reporting import describe_error
@@ -58,9 +59,10 @@ class _Judged:
 class Aftermath:
     """Does the work for one exploration; ``workers`` processes at most go on at the same time."""
 
-    def __init__(self, bench: Bench, union: Union, workers: int) -> None:
+    def __init__(self, bench: Bench, union: Union, folder: WorkingFolder, workers: int) -> None:
         self._bench = bench
         self._union = union
+        self._folder = folder
         self._workers = workers
         self._children: list[Child] = []
         self._crashes = CrashReader(bench.driver)
@@ -152,7 +154,7 @@ class Aftermath:
         counts = self._union.counts()
         failures = []
         for each in judged:
-            each.finding.count = max(counts[each.finding.bucket], each.finding.seed is None)
+            each.finding.count = max(counts[each.finding.bucket], 1 if each.finding.seed is None else 0)
             failure = each.failure or bare_failure(self._bench, each.finding)
             failures.append(dataclasses.replace(failure, count=each.finding.count))
         return self._kept([each.finding for each in judged], failures, pressed)
@@ -224,6 +226,7 @@ class Aftermath:
         known.restore(findings, {})
         seeds = ClassSeeds(settings.corpus_dir, settings.test_class, driver, known)
         seeds.outcomes = self.seed_outcomes
+        self._folder.restore()
         failures, notes = seeds.save(failures)
         for note in notes:
             self._union.note(note)
@@ -268,6 +271,8 @@ class Aftermath:
         if self._bench.settings.corpus_dir is None:
             return
         steady = [each for each in self._union.findings.values() if not each.flaky and not is_apart(each)]
+        if not steady:
+            return
         items = self._items(
             fill_database(self._bench, [each.tape for each in steady]),
             DATABASE_SECONDS,
@@ -299,6 +304,7 @@ class Aftermath:
     # -- processes ----------------------------------------------------------------------------------------------------
 
     def _child(self, job: Job) -> Child:
+        self._folder.restore()
         child = Child(job, self._bench.limits)
         self._children.append(child)
         return child

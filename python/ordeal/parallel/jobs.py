@@ -185,6 +185,7 @@ def fill_database(bench: Bench, tapes: Sequence[_native.Tape]) -> Job:
 
     def job(channel: Channel, journal: _native.Journal) -> None:
         del journal
+        bench.driver.isolated = True
         for reason in save_to_database(bench.driver, tapes).reasons:
             channel.send(ITEM, reason)
 

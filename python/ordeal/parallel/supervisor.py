@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from ordeal import _native, errors
+from ordeal.bucket import traceback_text
 from ordeal.child_process import Child, Limits
 from ordeal.crashes import CrashReader, Stall
 from ordeal.driver import Driver
@@ -39,6 +40,7 @@ from ordeal.parallel.messages import (
 from ordeal.parallel.relay import Meeting, Relay
 from ordeal.parallel.union import Union
 from ordeal.parallel.worker import Board, ByClock, ByRuns, Part, Place, Schedule, settings_of, share_of_runs, work
+from ordeal.parallel.working_folder import WorkingFolder
 from ordeal.process_channel import ChannelError, Value
 from ordeal.property_watch import PropertyWatch
 from ordeal.reporting import counted
@@ -123,7 +125,8 @@ class Supervisor:
         self._started = 0.0
         self._seconds_before = 0.0
         self._interrupted = False
-        self._aftermath = Aftermath(self._bench, self._union, plan.workers)
+        self._folder = WorkingFolder(self._union.note)
+        self._aftermath = Aftermath(self._bench, self._union, self._folder, plan.workers)
 
     def run(self) -> ExplorationResult:
         """Explore until time, runs or patience are used up or Ctrl-C is pressed, then shrink and report.
@@ -141,6 +144,7 @@ class Supervisor:
                 self._aftermath.replay_seeds()
             if not self._interrupted:
                 self._search()
+            self._write_down()
             self._save()
             self._take_in_parts()
             self._meet()
@@ -155,6 +159,7 @@ class Supervisor:
             self._aftermath.fill_database(pressed=self._press)
         finally:
             self._close()
+            self._folder.restore()
         with watch.recording():
             self._union.absorb_properties(watch)
         return make_result(
@@ -234,6 +239,7 @@ class Supervisor:
         )
         slot.part = b"" if slot.incarnation else slot.part
         self._board.runs[number] = self._board.steps[number] = 0
+        self._folder.restore()
         slot.child = Child(lambda channel, journal: work(part, channel, journal), self._bench.limits)
         slot.stall = Stall(slot.child.journal, self._driver.rule_timeout)
         slot.waits = False
@@ -344,8 +350,10 @@ class Supervisor:
         if crash is not None:
             origin = Origin(run_id=self._number_of(slot, runs), checkpoint=0, swarm=None, edges=0)
             finding = Finding(crash.bucket, crash.tape, origin, crash.error, count=0)
-            finding.error_traceback = crash.stacks
+            finding.error_traceback = traceback_text(crash.error)
             self._union.add_finding(finding)
+        elif child.death.is_unknown:
+            self._union.note("A worker was replaced: the process that guards it was killed.")
         else:
             self._union.note(f"A worker ended ({_how(child)}) while it ran no code of yours, and was replaced.")
         self._end_report(slot, crash.bucket if crash is not None else "")
@@ -455,12 +463,34 @@ class Supervisor:
         if all(slot.part for slot in self._slots):
             self._save()
 
+    def _write_down(self) -> None:
+        """Have processes that make no run say what is known, in place of those that could not in the end."""
+        mute = [slot for slot in self._slots if slot.over is not None and not slot.part]
+        if self._settings.save_state_to is None:
+            return
+        with self._interruptible("The state lacks what some workers knew: that was interrupted."):
+            now = time.monotonic()
+            ends = [slot.over for slot in mute]
+            for slot in mute:
+                slot.over, slot.runs = None, slot.runs_before
+                slot.incarnation += 1
+                self._start(slot, now + GRACE_SECONDS)
+            self._attend_until(now + GRACE_SECONDS, now)
+            for slot, end in zip(mute, ends, strict=True):
+                assert slot.child is not None
+                slot.child.close()
+                slot.over = end
+
     def _save(self) -> None:
         path = self._settings.save_state_to
         parts = [slot.part for slot in self._slots if slot.part]
-        if path is None or not parts:
+        if path is None:
             return
         self._union.notes = [text for text in self._union.notes if not text.startswith(NOT_SAVED)]
+        if not parts:
+            self._union.note(f"{NOT_SAVED}: no worker could say what it knew.")
+            return
+        self._folder.restore()
         try:
             write_state(path, parts)
         except StateError as error:
