@@ -438,7 +438,7 @@ class Supervisor:
         return self._seconds_before + time.monotonic() - self._started
 
     def _tell_of_progress(self) -> None:
-        if self._settings.progress is None:
+        if self._settings.progress is None or self._interrupted:
             return
         tally = self._union.tally()
         elapsed = self._elapsed()
