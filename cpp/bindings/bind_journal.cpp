@@ -22,15 +22,6 @@ namespace {
 // In the order of the enumerators.
 constexpr std::array<std::string_view, 4> kStages{"idle", "making", "step", "teardown"};
 
-JournalStage parse_stage(std::string_view name) {
-  for (std::size_t i = 0; i < kStages.size(); ++i) {
-    if (kStages.at(i) == name) {
-      return static_cast<JournalStage>(i);
-    }
-  }
-  throw ConfigError("the stage \"" + std::string(name) + "\" is unknown; it must be idle, making, step or teardown");
-}
-
 // The memory of a Python object, which keeps it where it is as long as this lives. Guarded by the GIL.
 class LentMemory {
  public:
@@ -83,8 +74,8 @@ void bind_journal(py::module_& m) {
   py::class_<LentJournal, std::shared_ptr<LentJournal>>(m, "Journal")
       .def(py::init<const py::object&>(), py::arg("memory"))
       .def("own", [](LentJournal& self) { self.own(); })
-      .def(
-          "enter", [](LentJournal& self, std::string_view stage) { self.enter(parse_stage(stage)); }, py::arg("stage"))
+      // Without an argument: it is called in every run.
+      .def("enter_teardown", [](LentJournal& self) { self.enter(JournalStage::kTeardown); })
       .def(
           "add_decision",
           [](LentJournal& self, std::uint32_t name, bool decision) { self.add_decision(name, decision); },

@@ -9,7 +9,9 @@ from dataclasses import dataclass
 from ordeal import _native
 from ordeal._hypothesis import GlobalRandoms
 from ordeal.bucket import Bucketer
+from ordeal.child_process import Limits
 from ordeal.class_path import load_class
+from ordeal.crashes import CrashReplayer, ends_process
 from ordeal.driver import FAULT_OFF, FAULT_ON, INITIALIZE, RULE, Driver
 from ordeal.errors import OutdatedTraceError, TraceError
 from ordeal.machine import MachineFactory, make_driver
@@ -47,7 +49,11 @@ def make_bench(trace: Trace, test_class: MachineFactory | None = None, *, rule_t
     limit = trace.rule_timeout if rule_timeout is None else rule_timeout
     driver = make_driver(test_class if test_class is not None else load_class(trace.test_class), limit)
     randoms = GlobalRandoms()
-    return Bench(tape_of(trace, driver), driver, Replayer(driver, Bucketer([]), randoms), randoms)
+    replayer = Replayer(driver, Bucketer([]), randoms)
+    failure = trace.failure
+    if failure is not None and ends_process(failure.error_type, failure.bucket):
+        replayer = CrashReplayer(driver, Bucketer([]), randoms, Limits())
+    return Bench(tape_of(trace, driver), driver, replayer, randoms)
 
 
 def tape_of(trace: Trace, driver: Driver) -> _native.Tape:

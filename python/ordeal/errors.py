@@ -54,6 +54,10 @@ class StateError(OrdealError):
     """A state file cannot be written or read, is damaged, or belongs to another exploration."""
 
 
+class StoreError(OrdealError):
+    """A store has a wrong address, or cannot be reached or used when a session begins."""
+
+
 class FaultError(OrdealError, ValueError):
     """A fault cannot be built, switched on, or taken back.
 

@@ -25,10 +25,12 @@ from ordeal.errors import ConfigError, MachineError
 from ordeal.exploration import Exploration
 from ordeal.machine import MachineFactory, class_path, make_driver
 from ordeal.parallel.exchange import Sharing
+from ordeal.parallel.relay import Meeting, folder_of_waiting
 from ordeal.parallel.supervisor import Plan, Supervisor, can_supervise, usable_cores
 from ordeal.result import ExplorationResult, Failure, ProgressSnapshot
 from ordeal.settings import Progress, Settings, ShrinkTold
 from ordeal.small_scope import COUNT_MAX, Scope, SmallScope
+from ordeal.store import namespace_of
 from ordeal.swarm import law_of
 from ordeal.targets import resolve_targets
 
@@ -64,6 +66,7 @@ class Explorer:
         workers: worker processes, 0 for all cores. With one, runs happen in this process, unless it is ``isolate``d.
         isolate: run also a single worker in a process of its own, as ``ordeal explore`` does: then nothing that a rule
             does can end this process.
+        store: where it meets explorations of other processes and machines: ``dir://PATH`` or ``redis://HOST/DB``.
         share_edges, share_checkpoints: whether workers hear of the edges that others have reached, and of the tapes
             that lead to new states.
         max_memory: what a worker may take, in MiB, before Python raises MemoryError in it; 0 for no limit.
@@ -114,6 +117,7 @@ class Explorer:
         workers: int = 1,
         isolate: bool = False,
         max_memory: int = 0,
+        store: str | None = None,
         share_edges: bool = True,
         share_checkpoints: bool = True,
         mutation_targets: Sequence[str] | None = None,
@@ -139,6 +143,7 @@ class Explorer:
         self.workers = _integer("workers", workers, 0, WORKERS_MAX)
         self.isolate = isolate
         self.max_memory = _integer("max_memory", max_memory, 0, MEMORY_MIB_MAX)
+        self.store = store
         self.share_edges = share_edges
         self.share_checkpoints = share_checkpoints
         self.corpus_dir = corpus_dir
@@ -247,14 +252,24 @@ class Explorer:
 
     def _explored(self, settings: Settings) -> ExplorationResult:
         workers = self.workers or usable_cores()
-        if (workers == 1 and not self.isolate) or not can_supervise():
+        if self.store is not None and not can_supervise():
+            raise ConfigError("store is given, and this system does not have what workers need")
+        if (workers == 1 and not self.isolate and self.store is None) or not can_supervise():
             return Exploration(settings, self._driver, self.targets).run()
         plan = Plan(
             workers=workers,
             sharing=Sharing(edges=self.share_edges, checkpoints=self.share_checkpoints),
             memory=self.max_memory * MEBIBYTE,
+            meeting=self._meeting(),
         )
         return Supervisor(settings, self._driver, self.targets, plan).run()
+
+    def _meeting(self) -> Meeting | None:
+        if self.store is None:
+            return None
+        cls = self._driver.definition.cls
+        namespace = namespace_of(cls, self.targets, instrumentation=self.coverage)
+        return Meeting(self.store, namespace, folder_of_waiting())
 
     def exhaustive(
         self,

@@ -26,6 +26,7 @@ from ordeal.bucket import is_in_bucket
 from ordeal.class_path import load_class, split_class_path
 from ordeal.code_imports import Import, import_lines
 from ordeal.code_layout import WIDTH, lay_out, quoted
+from ordeal.crashes import ends_process
 from ordeal.errors import TraceError
 from ordeal.faults import Fault
 from ordeal.literals import LiteralWriter, UnwritableError
@@ -51,13 +52,16 @@ def generate_tests(traces: Iterable[Trace], *, class_path: str | None = None) ->
     There is one function for each failure, from the shortest of its traces, and one for each other trace. That of a
     failure fails until the bug is fixed, the others pass. Each was run once to be sure of that; where plain calls
     cannot say what happened (``data()`` draws, values that no source makes, random numbers), the function replays the
-    trace, which it then holds. ``class_path`` is used in place of the class that the traces name.
+    trace, which it then holds. ``class_path`` is used in place of the class that the traces name. A failure that ends
+    its process has none: the seed of it is replayed in a process of its own.
 
     Raises:
         TraceError: a trace does not fit its class any more, or its class is part of the program that was started, from
             which no test can import it.
         OrdealError: the class cannot be imported.
     """
+    # A test that ended the process of pytest would be the last one.
+    traces = [trace for trace in traces if not (trace.failure and ends_process(*_named(trace.failure)))]
     given = traces if class_path is None else (replace(trace, test_class=class_path) for trace in traces)
     kept = _distinct(given)
     names = _class_names({trace.test_class for trace in kept})
@@ -65,6 +69,10 @@ def generate_tests(traces: Iterable[Trace], *, class_path: str | None = None) ->
     with redirect_stdout(io.StringIO()):
         functions = [_function(trace, _test_name(trace), names[trace.test_class]) for trace in kept]
     return _file(functions) if functions else ""
+
+
+def _named(failure: TraceFailure) -> tuple[str, str]:
+    return failure.error_type, failure.bucket
 
 
 def _distinct(traces: Iterable[Trace]) -> list[Trace]:

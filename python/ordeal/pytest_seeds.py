@@ -154,7 +154,9 @@ class SeedItem(pytest.Item):
         if self._replay is None or self._replay.trace is None or self.record is None:
             return super().repr_failure(excinfo, style)
         error = self._replay.error
-        failure = excinfo if error is None else pytest.ExceptionInfo.from_exception(error)
+        failure = excinfo
+        if error is not None and error.__traceback__ is not None:  # one that ended its process was not raised in this
+            failure = pytest.ExceptionInfo.from_exception(error)
         wanted = self.config.getoption("tbstyle", "auto")
         shown = failure.getrepr(
             style="short" if wanted == "auto" else wanted,

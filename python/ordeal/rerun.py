@@ -72,7 +72,7 @@ def rerun(trace: Trace, test_class: MachineFactory | None = None, *, rule_timeou
     if error is None and replayed.rejected:
         raise OutdatedTraceError(_unrunnable(trace, replayed.tape))
     return Rerun(
-        status=_status(error, trace.failure),
+        status=_status(error, replayed.bucket, trace.failure),
         error=error,
         steps=recorder.steps,
         misfits=replayed.misaligned,
@@ -137,9 +137,11 @@ def _failing(bench: Bench, trace: Trace, so: str) -> Replayed:
     return replayed
 
 
-def _status(error: BaseException | None, recorded: TraceFailure | None) -> ReplayStatus:
+def _status(error: BaseException | None, bucket: str, recorded: TraceFailure | None) -> ReplayStatus:
     if error is None:
         return ReplayStatus.NOT_REPRODUCED
+    if recorded is not None and recorded.bucket == bucket:
+        return ReplayStatus.REPRODUCED
     if recorded is None or type(error).__name__ != recorded.error_type:
         return ReplayStatus.FAILS_DIFFERENTLY
     if recorded.bucket and not is_in_bucket(error, recorded.bucket):

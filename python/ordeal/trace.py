@@ -8,6 +8,7 @@ from hypothesis.errors import InvalidDefinition
 from hypothesis.stateful import RuleBasedStateMachine
 
 from ordeal.bench import make_bench
+from ordeal.crashes import ends_process
 from ordeal.errors import TraceError
 from ordeal.generated_tests import check_invariants, generate_tests, replay_packed
 from ordeal.lowering import LoweringDriver
@@ -53,6 +54,8 @@ def lower(trace: Trace, test_class: type[RuleBasedStateMachine] | None = None) -
     Raises:
         TraceError: the trace does not fit the class, or does not run to its end.
     """
+    if trace.failure is not None and ends_process(trace.failure.error_type, trace.failure.bucket):
+        raise TraceError(f"the trace of run {trace.run_id} ends its process, and that of Hypothesis with it")
     bench = make_bench(trace, test_class)
     try:
         with bench.running():

@@ -46,7 +46,7 @@ OPTIONS = (
     "options: config=ordeal.toml target_modules=none max_time=60.0 max_runs=none patience=0 max_checkpoints=256"
     " checkpoint_prob=none checkpoint_strategy=energy checkpoint_kind=auto steps_per_run=50 fault_toggle_prob=0.3"
     " buggify_prob=0.1 value_reuse_prob=0.1 comparison_tracing=auto workers=0 rule_swarm=none swarm_policy=adaptive"
-    " share_edges=true share_checkpoints=true rule_timeout=none seed_mutation_respect_strategies=true"
+    " max_memory=0 share_edges=true share_checkpoints=true rule_timeout=none seed_mutation_respect_strategies=true"
     " verbose=false shrink=true confirm_fresh=true"
 )
 HEADER = f"ordeal {__version__}\nrng seed: 42\n{OPTIONS}\nExploring machines:Account...\n"
@@ -176,6 +176,8 @@ class TestOptions:
             "comparison_tracing": "auto",
             "record_traces": False,
             "workers": 0,
+            "isolate": True,
+            "max_memory": 0,
             "share_edges": True,
             "share_checkpoints": True,
             "corpus_dir": ".ordeal/seeds",
@@ -488,7 +490,7 @@ class TestInterrupt:
         settings(ACCOUNT + LEDGER)
         explorer.outcomes = [make_result(7, stopped_reason="interrupted")]
         code, out, err = run("explore")
-        assert code == 130
+        assert code == 1
         assert "1 FAILURE:" in out
         assert "    Stopped: interrupted\n" in out
         assert "interrupted: the report tells what was found until then\n" in err

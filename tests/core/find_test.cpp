@@ -1,3 +1,4 @@
+// Tests of finds: their bytes, and what sessions and coverage maps make of those of others.
 #include "core/find.h"
 
 #include <gtest/gtest.h>

@@ -1,16 +1,20 @@
 """Runs what the documentation shows: every fenced block of the Markdown files, in the order in which it is read.
 
 Python blocks of one file share their names and run in an empty folder. Shell blocks must parse, console blocks by
-what is typed in them, and a TOML block must be valid: one with [[tests]] as a whole ordeal.toml.
+what is typed in them, and a TOML block must be valid: one with [[tests]] as a whole ordeal.toml. So must a YAML block:
+what it says to Kubernetes must fit the schema of that.
 """
 
 from __future__ import annotations
 
+import re
 import subprocess
 import tomllib
 from pathlib import Path
 
+import kubernetes_validate
 import pytest
+import yaml
 from sybil import Example, Sybil
 from sybil.parsers.markdown import CodeBlockParser, PythonCodeBlockParser
 from sybil.typing import Parser
@@ -56,13 +60,31 @@ def check_toml(example: Example) -> None:
         load_config("ordeal.toml")
 
 
+def yaml_error(text: str) -> str | None:
+    """What is wrong with the documents of a YAML text. Those with an ``apiVersion`` are meant for Kubernetes."""
+    try:
+        for document in yaml.safe_load_all(text):
+            if isinstance(document, dict) and "apiVersion" in document:
+                kubernetes_validate.validate(document, kubernetes_validate.latest_version(), strict=True)
+    except kubernetes_validate.SchemaNotFoundError as error:
+        return str(error.message)
+    except (yaml.YAMLError, kubernetes_validate.ValidationError) as error:
+        return str(error)
+    return None
+
+
+def check_yaml(example: Example) -> str | None:
+    return yaml_error(example.parsed)
+
+
 PARSERS: list[Parser] = [
     PythonCodeBlockParser(),
     CodeBlockParser("bash", check_shell),
     CodeBlockParser("console", check_console),
     CodeBlockParser("toml", check_toml),
+    CodeBlockParser("yaml", check_yaml),
 ]
-CHECKED = {"python", "bash", "console", "toml"}
+CHECKED = {"python", "bash", "console", "toml", "yaml"}
 
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
@@ -112,3 +134,20 @@ def test_console_blocks_are_read_by_their_prompts() -> None:
 def test_a_broken_shell_block_is_an_error() -> None:
     assert shell_error("make test") is None
     assert "syntax error" in (shell_error("if true; then") or "")
+
+
+@pytest.mark.parametrize(
+    ("text", "error"),
+    [
+        ("a: [1", "expected"),
+        ("apiVersion: batch/v1\nkind: Job\nspec: {template: {spec: {containers: []}}, parallelism: many}", "many"),
+        ("apiVersion: batch/v1\nkind: Job\nspec: {template: {spec: {containers: []}}, parallel: 3}", "parallel"),
+        ("apiVersion: batch/v1\nkind: Jib", "Jib"),
+    ],
+)
+def test_a_broken_yaml_block_is_an_error(text: str, error: str) -> None:
+    assert re.search(error, yaml_error(text) or "")
+
+
+def test_a_sound_yaml_block_is_none() -> None:
+    assert yaml_error("on: [push]\n---\napiVersion: v1\nkind: Service\nmetadata: {name: x}") is None

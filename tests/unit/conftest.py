@@ -14,6 +14,7 @@ import pytest
 from ordeal import forked_state
 
 from .monitored import MakeModule
+from .stores import Place, RedisServer, running_server
 
 
 @pytest.fixture
@@ -40,3 +41,23 @@ def own_threads_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     """Count no thread that ran before the test: a worker of pytest-xdist has one that waits for orders."""
     before, count = forked_state.running_threads(), forked_state.running_threads
     monkeypatch.setattr(forked_state, "running_threads", lambda: count() - before + 1)
+
+
+@pytest.fixture(scope="session")
+def redis_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServer]:
+    """A server for all tests that do not end it."""
+    with running_server(tmp_path_factory.mktemp("redis")) as server:
+        yield server
+
+
+@pytest.fixture(params=["dir", "redis"])
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
+    """An empty store of each kind."""
+    url = f"dir://{tmp_path / 'shared'}"
+    if request.param == "redis":
+        server: RedisServer = request.getfixturevalue("redis_server")
+        server.client().flushall()
+        url = server.url
+    found = Place(url, tmp_path / "waiting")
+    yield found
+    found.close()

@@ -6,9 +6,9 @@ import pickle
 
 import pytest
 
-from ordeal.errors import ConfigError, FaultError, MachineError, OrdealError, TargetError, TraceError
+from ordeal.errors import ConfigError, FaultError, MachineError, OrdealError, StoreError, TargetError, TraceError
 
-KINDS = [ConfigError, FaultError, MachineError, TargetError, TraceError]
+KINDS = [ConfigError, FaultError, MachineError, StoreError, TargetError, TraceError]
 
 
 def test_text_is_the_message_and_the_hint() -> None:

@@ -55,6 +55,7 @@ class _Flags:
     generate_tests: str | None
     save_state: str | None
     resume: str | None
+    store: str | None
     json: bool
 
 
@@ -80,6 +81,7 @@ _EPILOG = (
 @click.option("--generate-tests", metavar="PATH", help="Write pytest functions (default: none)")
 @click.option("--save-state", metavar="PATH", help="Save what is known, to resume it (default: none)")
 @click.option("--resume", metavar="PATH", help="Go on from a saved state (default: afresh)")
+@click.option("--store", metavar="URL", help="Share with others over dir://PATH or redis://HOST/DB (default: none)")
 @click.option("--json", is_flag=True, help="Print the report as JSON (default: as text)")
 def command(**flags: Any) -> int:
     """Search the classes named in the settings file for failures.
@@ -251,7 +253,9 @@ class _Session:
         # What the program under test prints is talk as well; on stdout it would end up inside the report.
         with redirect_stdout(sys.stderr), closing(ticker) if ticker else nullcontext():
             keep = flags.generate_tests is not None or self._config.report.traces
-            return make_explorer(test, self._config, use_seeds=not flags.no_seeds, record_traces=keep).run(
+            return make_explorer(
+                test, self._config, use_seeds=not flags.no_seeds, record_traces=keep, store=flags.store
+            ).run(
                 max_time=settings.max_time,
                 max_runs=settings.max_runs,
                 patience=settings.patience,
@@ -336,7 +340,9 @@ class _Session:
             terminal.say(reporting.replay_hint(path))
 
 
-def make_explorer(test: TestConfig, config: OrdealConfig, *, use_seeds: bool, record_traces: bool) -> Explorer:
+def make_explorer(
+    test: TestConfig, config: OrdealConfig, *, use_seeds: bool, record_traces: bool, store: str | None = None
+) -> Explorer:
     """Return the Explorer that an entry asks for."""
     settings = config.explorer
     return Explorer(
@@ -354,6 +360,7 @@ def make_explorer(test: TestConfig, config: OrdealConfig, *, use_seeds: bool, re
         record_traces=record_traces,
         workers=settings.workers,
         isolate=True,
+        store=store,
         max_memory=settings.max_memory,
         share_edges=settings.share_edges,
         share_checkpoints=settings.share_checkpoints,

@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ordeal import _native
+from ordeal.child_process import Child, Job
 from ordeal.class_seeds import ClassSeeds, seed_outcome
+from ordeal.crashes import CrashReader, Stall, is_apart
 from ordeal.findings import OF_SEED, Finding, Findings
 from ordeal.fresh_process import FreshProcess, confirm_fresh
 from ordeal.machine import is_importable
-from ordeal.parallel.child import Child, Job
-from ordeal.parallel.crashes import CrashReader, Stall, is_apart
 from ordeal.parallel.jobs import (
     Bench,
     SentSeed,
@@ -50,6 +50,7 @@ class _Judged:
     number: int
     finding: Finding
     child: Child | None = None
+    shrink: bool = False
     deadline: float = 0.0
     failure: Failure | None = None
 
@@ -130,12 +131,19 @@ class Aftermath:
 
     # -- failures -----------------------------------------------------------------------------------------------------
 
-    def judge(self, *, shrink: bool, pressed: Press, tell: ShrinkTold) -> list[Failure]:
-        """Confirm, shrink and write down all findings, and save them as seeds."""
+    def judge(
+        self, *, shrink: bool, may_shrink: Callable[[str], bool] | None, pressed: Press, tell: ShrinkTold
+    ) -> list[Failure]:
+        """Confirm, shrink and write down all findings, and save them as seeds.
+
+        ``may_shrink`` says of a bucket whether others leave it to this exploration.
+        """
         waiting = [_Judged(number, each) for number, each in enumerate(self._union.findings.values(), start=1)]
         shrink = shrink and self._bench.settings.shrink
         try:
-            self._judge_all(list(waiting), shrink=shrink, tell=tell)
+            for each in waiting:
+                each.shrink = shrink and (may_shrink is None or may_shrink(each.finding.bucket))
+            self._judge_all(list(waiting), tell=tell)
         except KeyboardInterrupt:
             pressed()
             self._union.note("Shrinking was interrupted: some traces are longer than need be.")
@@ -149,18 +157,18 @@ class Aftermath:
             failures.append(dataclasses.replace(failure, count=each.finding.count))
         return self._kept([each.finding for each in judged], failures, pressed)
 
-    def _judge_all(self, waiting: list[_Judged], *, shrink: bool, tell: ShrinkTold) -> None:
+    def _judge_all(self, waiting: list[_Judged], *, tell: ShrinkTold) -> None:
         total, running = len(waiting), list[_Judged]()
         while waiting or running:
             while waiting and len(running) < self._workers:
-                running.append(self._begin(waiting.pop(0), shrink=shrink))
+                running.append(self._begin(waiting.pop(0)))
             for each in list(running):
                 if not self._goes_on(each, total, tell):
                     running.remove(each)
             self._wait([each.child for each in running if each.child is not None])
 
-    def _begin(self, each: _Judged, *, shrink: bool) -> _Judged:
-        each.child = self._child(judge(self._bench, each.finding, shrink=shrink))
+    def _begin(self, each: _Judged) -> _Judged:
+        each.child = self._child(judge(self._bench, each.finding, shrink=each.shrink))
         each.deadline = time.monotonic() + self._bench.settings.max_shrink_time + SLACK_SECONDS
         return each
 

@@ -17,13 +17,13 @@ from ordeal import _native
 from ordeal._hypothesis import GlobalRandoms
 from ordeal.bucket import Bucketer
 from ordeal.buggify import many_runs
+from ordeal.child_process import Job, Limits
 from ordeal.class_seeds import ClassSeeds
+from ordeal.crashes import CrashReplayer, is_apart, is_timeout
 from ordeal.driver import FAULT_OFF, FAULT_ON, Driver
 from ordeal.example_database import save_to_database
 from ordeal.finding_records import FindingRecords
 from ordeal.findings import Finding, Findings
-from ordeal.parallel.child import Job, Limits
-from ordeal.parallel.crashes import CrashReplayer, is_apart, is_timeout
 from ordeal.parallel.messages import ITEM, TICK, SentFailure, pack
 from ordeal.path_shrinking import shrink_paths
 from ordeal.process_channel import Channel

@@ -13,12 +13,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from ordeal import _native, errors
+from ordeal.child_process import Child, Limits
+from ordeal.crashes import CrashReader, Stall
 from ordeal.driver import Driver
 from ordeal.errors import OrdealError, StateError
 from ordeal.findings import Finding
 from ordeal.parallel.aftermath import Aftermath
-from ordeal.parallel.child import Child, Limits
-from ordeal.parallel.crashes import CrashReader, Stall
 from ordeal.parallel.exchange import AsItComes, Exchange, InRounds, News, Sharing
 from ordeal.parallel.jobs import Bench
 from ordeal.parallel.messages import (
@@ -35,16 +35,18 @@ from ordeal.parallel.messages import (
     unpack,
     unpack_keys,
 )
+from ordeal.parallel.relay import Meeting, Relay
 from ordeal.parallel.union import Union
-from ordeal.parallel.worker import Board, ByClock, ByRuns, Part, Schedule, settings_of, share_of_runs, work
+from ordeal.parallel.worker import Board, ByClock, ByRuns, Part, Place, Schedule, settings_of, share_of_runs, work
 from ordeal.process_channel import ChannelError, Value
 from ordeal.property_watch import PropertyWatch
 from ordeal.reporting import counted
-from ordeal.result import ExplorationResult, ProgressSnapshot, ShrinkSnapshot, StoppedReason
+from ordeal.result import ExplorationResult, Failure, ProgressSnapshot, ShrinkSnapshot, StoppedReason
 from ordeal.result_making import make_result
 from ordeal.saver import NOT_SAVED, check_same_exploration, machine_names, session_seed
 from ordeal.settings import Settings
 from ordeal.state_file import check_writable, damaged, join_part, read_state, split_part, write_state
+from ordeal.store import FailureReport
 from ordeal.targets import Target
 from ordeal.tracer import Origin
 
@@ -68,11 +70,15 @@ def can_supervise() -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How an exploration is split up. ``memory`` is what a process may take in bytes, 0 for no limit."""
+    """How an exploration is split up. ``memory`` is what a process may take in bytes, 0 for no limit.
+
+    ``meeting`` is where it meets others, if it does.
+    """
 
     workers: int
     sharing: Sharing
     memory: int = 0
+    meeting: Meeting | None = None
 
 
 @dataclass(slots=True)
@@ -106,9 +112,10 @@ class Supervisor:
         self._slots = [
             _Slot(number, share_of_runs(settings.max_runs, plan.workers, number)) for number in range(plan.workers)
         ]
-        # Where the number of runs decides when it ends, what is found must not hang on the clock.
-        rounds = settings.max_runs is not None
-        self._exchange: Exchange = InRounds(plan.workers) if rounds else AsItComes(plan.workers)
+        # Where the number of runs decides when it ends, what is found must not hang on a clock; others have theirs.
+        self._in_rounds = settings.max_runs is not None and plan.meeting is None
+        self._exchange: Exchange = InRounds(plan.workers) if self._in_rounds else AsItComes(plan.workers + 1)
+        self._relay: Relay | None = None
         self._board = Board(plan.workers)
         self._given: list[_native.Find] = []  # of a state that workers of another number saved
         self._started = 0.0
@@ -127,15 +134,21 @@ class Supervisor:
         self._resume()
         watch = PropertyWatch()
         try:
+            self._join()
             with self._interruptible("Not all seeds were replayed: that was interrupted."):
                 self._aftermath.replay_seeds()
             if not self._interrupted:
                 self._search()
             self._save()
             self._take_in_parts()
+            self._meet()
             failures = self._aftermath.judge(
-                shrink=not self._interrupted, pressed=self._press, tell=self._tell_of_shrinking
+                shrink=not self._interrupted,
+                may_shrink=None if self._relay is None else self._relay.lease,
+                pressed=self._press,
+                tell=self._tell_of_shrinking,
             )
+            self._leave(failures)
             traces = self._aftermath.traces(failures, pressed=self._press)
             self._aftermath.fill_database(pressed=self._press)
         finally:
@@ -181,6 +194,7 @@ class Supervisor:
             for slot in self._slots:
                 if slot.over is None:
                     self._attend(slot, deadline)
+            self._meet()
             self._answer()
             self._tell_of_progress()
 
@@ -201,7 +215,7 @@ class Supervisor:
             slot.seed = None
             given = given + self._finds()
         part = Part(
-            settings=settings_of(settings, number, slot.incarnation, slot.seed, runs, deadline - time.monotonic()),
+            settings=settings_of(settings, self._place_of(slot), slot.seed, runs, deadline - time.monotonic()),
             driver=self._driver,
             targets=self._targets,
             schedule=self._schedule(slot),
@@ -214,12 +228,15 @@ class Supervisor:
             saves=settings.save_state_to is not None,
         )
         slot.part = b"" if slot.incarnation else slot.part
-        self._board.runs[number] = 0
+        self._board.runs[number] = self._board.steps[number] = 0
         slot.child = Child(lambda channel, journal: work(part, channel, journal), self._bench.limits)
         slot.stall = Stall(slot.child.journal, self._driver.rule_timeout)
 
+    def _place_of(self, slot: _Slot) -> Place:
+        return Place(0 if self._relay is None else self._relay.member, slot.number, slot.incarnation)
+
     def _schedule(self, slot: _Slot) -> Schedule:
-        return ByRuns(slot.runs_before) if self._settings.max_runs is not None else ByClock()
+        return ByRuns(slot.runs_before) if self._in_rounds else ByClock()
 
     def _finds(self) -> list[_native.Find]:
         """What a process that takes the place of another is to know of what was found before it."""
@@ -283,6 +300,8 @@ class Supervisor:
             found if self._plan.sharing.checkpoints else b"",
         )
         self._exchange.told(slot.number, shared, last=last)
+        if self._relay is not None:
+            self._relay.add(edges, found)
 
     def _take_finding(self, record: Value, tape: Value) -> None:
         (data,) = _bytes([tape])
@@ -315,7 +334,7 @@ class Supervisor:
             self._union.add_finding(finding)
         else:
             self._union.note(f"A worker ended ({_how(child)}) while it ran no code of yours, and was replaced.")
-        self._union.end_report(slot.number, runs, crash.bucket if crash is not None else "")
+        self._end_report(slot, crash.bucket if crash is not None else "")
         slot.false_starts = 0 if runs else slot.false_starts + 1
         slot.runs_before += runs
         slot.incarnation += 1
@@ -327,17 +346,20 @@ class Supervisor:
         else:
             self._start(slot, deadline)
 
+    def _end_report(self, slot: _Slot, bucket: str) -> None:
+        board = self._board
+        self._union.end_report(slot.number, board.runs[slot.number], board.steps[slot.number], bucket)
+
     def _cut_off(self, slot: _Slot) -> None:
         """End a worker that does not come to its end. The step that it is at is no failure: it had not the time."""
         assert slot.child is not None
         slot.child.kill()
         self._hear(slot)
         if slot.over is None:
-            runs = self._board.runs[slot.number]
             place = self._crashes.place(slot.child.journal)
             where = f" in the middle of {place}" if place else ""
             self._union.note(f"A worker was ended{where}: the time was over.")
-            self._union.end_report(slot.number, runs, "")
+            self._end_report(slot, "")
             slot.over = "interrupted" if self._interrupted else "time"
         slot.child.close()
 
@@ -345,7 +367,32 @@ class Supervisor:
         for slot in self._slots:
             if slot.child is not None:
                 slot.child.close()
+        if self._relay is not None:
+            self._relay.close()
         self._aftermath.close()
+
+    # -- others -------------------------------------------------------------------------------------------------------
+
+    def _join(self) -> None:
+        if self._plan.meeting is not None:
+            self._relay = Relay(self._plan.meeting, self._union)
+
+    def _meet(self) -> None:
+        """Hear what others have found, and tell them what was found here, without waiting for them."""
+        if self._relay is None:
+            return
+        for edges, finds in self._relay.exchange():
+            self._union.add_finds((), finds)
+            self._exchange.told(self._plan.workers, News(edges, finds), last=True)
+
+    def _leave(self, failures: Sequence[Failure]) -> None:
+        if self._relay is None:
+            return
+        for failure in failures:
+            if failure.trace is not None and not failure.flaky:
+                steps = len(failure.trace.taken_steps())
+                self._relay.add_failure(FailureReport(failure.bucket, failure.trace.to_json(), steps, failure.count))
+        self._relay.leave()
 
     # -- state --------------------------------------------------------------------------------------------------------
 
@@ -365,6 +412,7 @@ class Supervisor:
                     self._union.add_part(header, loaded, ended=True)
                     self._given += loaded.finds()
                 else:
+                    self._union.add_findings(header, loaded)
                     self._slots[number].part = join_part(header, engine)
                     self._slots[number].seed = session_seed(header)
             except (ValueError, TypeError, OverflowError, ChannelError) as error:

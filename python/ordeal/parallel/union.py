@@ -38,7 +38,7 @@ class Union:
         self.records = FindingRecords(rules, faults)
         self._ended: list[Report] = []
         self._crashed: Counter[str] = Counter()  # by bucket, of which no process could tell
-        self._lost_runs = 0
+        self._lost_runs = self._lost_steps = 0  # of which no process could tell either
         self._running: dict[int, Report] = {}
         self._productive: list[tuple[Origin, _native.Tape]] = []
         self._coverage = _native.CoverageMap()
@@ -49,17 +49,18 @@ class Union:
         """How far the process of ``worker`` has come since it began."""
         self._running[worker] = report
 
-    def end_report(self, worker: int, runs: int, bucket: str) -> None:
+    def end_report(self, worker: int, runs: int, steps: int, bucket: str) -> None:
         """The process of ``worker`` has ended in its run ``runs``, which is one of ``bucket``, if of any.
 
         What it told last stays, and another one begins from zero.
         """
         if worker in self._running:
             report = self._running.pop(worker)
-            report.tally["runs"] = max(runs, report.tally.get("runs", 0))
+            runs -= report.tally.get("runs", 0)
+            steps -= report.tally.get("steps", 0)
             self._ended.append(report)
-        else:
-            self._lost_runs += runs
+        self._lost_runs += max(0, runs)
+        self._lost_steps += max(0, steps)
         if bucket:
             self._crashed[bucket] += 1
 
@@ -98,11 +99,17 @@ class Union:
                 self._productive.append((self.records.origin(saved), tape))
         if not ended:
             return
-        for found, tape in zip(header.findings, tapes, strict=False):
-            if tape is not None:
-                self.add_finding(self.records.finding(found, tape))
+        self.add_findings(header, loaded)
         self._ended.append(_report_of(header))
         self.edges.update(self._coverage.keys())
+
+    def add_findings(self, header: Header, loaded: _native.LoadedState) -> None:
+        """The findings of a worker. How many runs met them, reports tell."""
+        for found, tape in zip(header.findings, loaded.tapes, strict=False):
+            if tape is not None:
+                finding = self.records.finding(found, tape)
+                finding.count = 0
+                self.add_finding(finding)
 
     def note(self, text: str) -> None:
         """Something that the user should know, once."""
@@ -132,6 +139,7 @@ class Union:
             for text in report.notes[:NOTES_MAX]:
                 tally.note(text)
         tally.runs += self._lost_runs
+        tally.steps += self._lost_steps
         for text in self.notes:
             tally.note(text)
         return tally

@@ -98,11 +98,16 @@ class ByClock:
 
 
 class Board:
-    """Memory that the supervisor and its ``workers`` see: whether all are to end, and the run that each has come to."""
+    """Memory that the supervisor and its ``workers`` see.
+
+    It says whether all are to end, and of the process of each worker how many runs it has begun, and the steps of those
+    before the last.
+    """
 
     def __init__(self, workers: int) -> None:
-        self._cells = memoryview(mmap(-1, 8 * (workers + 1))).cast("Q")
-        self.runs = self._cells[1:]
+        self._cells = memoryview(mmap(-1, 8 * (2 * workers + 1))).cast("Q")
+        self.runs = self._cells[1 : workers + 1]
+        self.steps = self._cells[workers + 1 :]
 
     @property
     def stop(self) -> bool:
@@ -180,9 +185,10 @@ class _Worker(Exploration):
             )
 
     def _begin(self) -> None:
-        if self._part.state:
-            self._saver.give(RESUMED, split_part(self._part.state), self._learnt, self._monitor)
         self._findings.restore(self._part.known, {})
+        if self._part.state:
+            # After what is known of others: of its own it knows how many runs met it.
+            self._saver.give(RESUMED, split_part(self._part.state), self._learnt, self._monitor)
         self._take(self._part.edges, self._part.finds)
 
     def _explore(self) -> StoppedReason:
@@ -201,8 +207,9 @@ class _Worker(Exploration):
         """The supervisor has them replayed before: what fails is known."""
 
     def _between_runs(self) -> StoppedReason | None:
-        self._part.board.runs[self._part.number] = self._tally.runs + 1
-        if self._part.board.stop:
+        board, number = self._part.board, self._part.number
+        board.runs[number], board.steps[number] = self._tally.runs + 1, self._tally.steps
+        if board.stop:
             return "interrupted"
         if self._part.schedule.is_due(self._tally.runs):
             self._channel.send(NEWS, *self._news())
@@ -276,17 +283,26 @@ def share_of_runs(max_runs: int | None, workers: int, number: int) -> int | None
     return each + (number < rest)
 
 
-def settings_of(
-    settings: Settings, number: int, incarnation: int, seed: int | None, runs: int | None, seconds: float
-) -> Settings:
-    """The settings of one worker.
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Which process this is: of which ``member`` of a store, of which worker there, and the how maniest of it."""
 
-    It goes on with ``seed``, if it has one already; else that of the exploration is that of the first process of the
-    first worker, and those of all others are derived from it.
-    """
+    member: int
+    number: int
+    incarnation: int
+
+    def seed_of(self, seed: int) -> int:
+        """That of the exploration for the first of all, and for each other one derived from it."""
+        if not (self.member or self.number or self.incarnation):
+            return seed
+        place = f"worker {self.member} {self.number} {self.incarnation}"
+        return _native.derived_seed(seed, place, 0)
+
+
+def settings_of(settings: Settings, place: Place, seed: int | None, runs: int | None, seconds: float) -> Settings:
+    """The settings of one worker. It goes on with ``seed``, if it has one already."""
     if seed is None:
-        derived = number or incarnation
-        seed = _native.derived_seed(settings.seed, "worker", number << 32 | incarnation) if derived else settings.seed
+        seed = place.seed_of(settings.seed)
     return dataclasses.replace(
         settings,
         session_seed=seed,

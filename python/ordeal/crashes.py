@@ -6,20 +6,22 @@ import signal
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from mmap import mmap
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ordeal import _native
 from ordeal._hypothesis import GlobalRandoms, Rule
 from ordeal.bucket import Bucketer
+from ordeal.child_process import Child, Death, Limits
 from ordeal.driver import Driver, Observer, Outcome, Status
 from ordeal.faults import Fault
-from ordeal.findings import Finding
-from ordeal.parallel.child import Child, Death, Limits
 from ordeal.process_channel import Channel
 from ordeal.replayer import Replayed, Replayer
 from ordeal.rule_timeout import RuleTimeoutError, timeout_error
+
+if TYPE_CHECKING:
+    from ordeal.findings import Finding
 
 #: A rule that can be interrupted ends at up to 1.25 times its limit; one that has not hangs outside of Python.
 LIMIT_TIMES = 1.25
@@ -43,9 +45,14 @@ CRASHES = {kind.__name__: kind for kind in (ProcessExitError, ProcessKilledError
 _HUNG = ", not interruptible"
 
 
+def ends_process(error_type: str, bucket: str) -> bool:
+    """Whether runs that fail so end their process, or must be ended with it, so that each needs one of its own."""
+    return bucket.endswith(_HUNG) or error_type in CRASHES
+
+
 def is_apart(finding: Finding) -> bool:
-    """Whether runs of ``finding`` end their process, so that each needs one of its own."""
-    return finding.bucket.endswith(_HUNG) or type(finding.error).__name__ in CRASHES
+    """The same of a finding."""
+    return ends_process(type(finding.error).__name__, finding.bucket)
 
 
 def is_timeout(finding: Finding) -> bool:
@@ -104,9 +111,9 @@ class CrashReader:
             return None
 
     def _place(self, record: _native.JournalRecord) -> str:
-        """What ran: a rule by its name, or the constructor or the teardown of the machine."""
+        """What ran: a rule by its name, or what comes before the first one and after the last."""
         if record.stage in ("making", "teardown"):
-            return {"making": "__init__", "teardown": "teardown"}[record.stage]
+            return {"making": "what comes before the first step", "teardown": "teardown"}[record.stage]
         steps = record.tape.steps()
         if not steps:
             return "the invariants"
@@ -234,11 +241,10 @@ class CrashReplayer(Replayer):
             replayed = self._replayed(failed, self._trusted.bucket, tape)
         else:
             replayed = self._apart(tape, None)
-        script = _native.Replay(replayed.tape)
         self._randoms.reseed()
         with suppress(_LastStepReached):
-            self._driver.execute(script, observer=_UpToLast(observer, len(replayed.tape)))
-        return replace(replayed, tape=script.tape)
+            self._driver.execute(_native.Replay(replayed.tape), observer=_UpToLast(observer, len(replayed.tape)))
+        return replayed
 
 
 class _LastStepReached(BaseException):

@@ -1,0 +1,83 @@
+"""The failure buckets that members have met, merged so that no order and no repetition makes a difference."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from ordeal.store.records import RecordError
+from ordeal.store.values import FailureReport
+
+BUCKETS_MAX = 10_000
+#: The traces of all buckets together. In bytes.
+TRACES_SIZE_MAX = 256 * 2**20
+
+
+@dataclass(slots=True)
+class _Bucket:
+    """``counts`` holds how often each member has met it. A trace that is there is better than one that is not."""
+
+    steps: int
+    trace: bytes
+    counts: dict[str, int] = field(default_factory=dict)
+
+    def is_beaten_by(self, report: FailureReport) -> bool:
+        return bool(report.trace) and (not self.trace or _rank(report.steps, report.trace) < self.rank)
+
+    @property
+    def rank(self) -> tuple[int, int, bytes]:
+        return _rank(self.steps, self.trace)
+
+
+def _rank(steps: int, trace: bytes) -> tuple[int, int, bytes]:
+    """The lowest wins: the trace of the fewest steps. The rest only makes all members choose the same."""
+    return steps, len(trace), trace
+
+
+class FailureBuckets:
+    """All buckets of a namespace, by name; members are told apart by their tokens. Owned by one thread."""
+
+    def __init__(self) -> None:
+        self._buckets: dict[str, _Bucket] = {}
+        self._traces_size = 0
+
+    def would_learn(self, member: str, report: FailureReport) -> bool:
+        """Whether ``report``, of ``member``, says anything that is not known."""
+        known = self._buckets.get(report.bucket)
+        return known is None or known.counts.get(member, -1) < report.count or known.is_beaten_by(report)
+
+    def wants_trace(self, report: FailureReport) -> bool:
+        """Whether the trace of ``report`` is better than the known one."""
+        known = self._buckets.get(report.bucket)
+        return known is None or known.is_beaten_by(report)
+
+    def add(self, member: str, report: FailureReport) -> bool:
+        """Merge what ``member`` reports. Returns whether anything is new.
+
+        Raises:
+            RecordError: there are too many buckets, or their traces are too large.
+        """
+        if not self.would_learn(member, report):
+            return False
+        known = self._buckets.get(report.bucket)
+        if known is None:
+            if len(self._buckets) >= BUCKETS_MAX:
+                raise RecordError(f"is one bucket too many; at most {BUCKETS_MAX} are known")
+            known = self._buckets[report.bucket] = _Bucket(report.steps, b"")
+        known.counts[member] = max(known.counts.get(member, 0), report.count)
+        if known.is_beaten_by(report):
+            size = self._traces_size + len(report.trace) - len(known.trace)
+            if size > TRACES_SIZE_MAX:
+                raise RecordError(f"has a trace too many; all together may have {TRACES_SIZE_MAX} bytes")
+            self._traces_size = size
+            known.steps, known.trace = report.steps, report.trace
+        return True
+
+    def report(self, bucket: str) -> FailureReport:
+        """What is known of a bucket that is there."""
+        known = self._buckets[bucket]
+        return FailureReport(bucket, known.trace, known.steps, sum(known.counts.values()))
+
+    def __iter__(self) -> Iterator[FailureReport]:
+        """All reports, by name."""
+        return map(self.report, sorted(self._buckets))

@@ -1,0 +1,110 @@
+"""What a shard holds: entries, edges and failures as checked MessagePack, which runs no code when it is read."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Collection
+from typing import Annotated
+
+import msgspec
+
+from ordeal.store.values import EDGE_BITS, Entry, FailureReport
+
+#: Larger records are neither written nor read. In bytes.
+RECORD_SIZE_MAX = 16 * 2**20
+BUCKET_CHARS_MAX = 4_000
+#: No more can be counted.
+COUNT_MAX = 2**62
+_EDGE_SIZE = EDGE_BITS // 8
+
+_Count = Annotated[int, msgspec.Meta(ge=0, le=COUNT_MAX)]
+_Bucket = Annotated[str, msgspec.Meta(max_length=BUCKET_CHARS_MAX)]
+
+
+class RecordError(Exception):
+    """Bytes that are no record, or something that cannot become one; the message is the end of a sentence."""
+
+
+class _EntryRecord(msgspec.Struct, tag="entry", array_like=True, frozen=True, forbid_unknown_fields=True):
+    tape: bytes
+    edges: bytes
+
+
+class _EdgesRecord(msgspec.Struct, tag="edges", array_like=True, frozen=True, forbid_unknown_fields=True):
+    edges: bytes
+
+
+class _FailureRecord(msgspec.Struct, tag="failure", array_like=True, frozen=True, forbid_unknown_fields=True):
+    bucket: _Bucket
+    trace: bytes
+    steps: _Count
+    count: _Count
+
+
+#: What a record says: an entry, edges by themselves, or a failure.
+Content = Entry | frozenset[int] | FailureReport
+
+_decoder = msgspec.msgpack.Decoder(_EntryRecord | _EdgesRecord | _FailureRecord)
+_encoder = msgspec.msgpack.Encoder()
+
+
+def bucket_text(bucket: str) -> str:
+    """``bucket`` as it is shared: of bounded length, and of characters that every encoding has."""
+    return bucket[:BUCKET_CHARS_MAX].encode("utf-8", "replace").decode("utf-8")
+
+
+def encode(content: Content) -> bytes:
+    """The record of ``content``.
+
+    Raises:
+        RecordError: it is too large, or a number in it is out of bounds.
+    """
+    if isinstance(content, Entry):
+        record: msgspec.Struct = _EntryRecord(content.tape, _packed(content.edges))
+    elif isinstance(content, FailureReport):
+        record = _failure_record(content)
+    else:
+        # Sorted, so that the same edges give the same bytes.
+        record = _EdgesRecord(_packed(sorted(content)))
+    data = _encoder.encode(record)
+    if len(data) > RECORD_SIZE_MAX:
+        raise RecordError(f"has {len(data)} bytes; at most {RECORD_SIZE_MAX} are shared")
+    return data
+
+
+def decode(data: bytes) -> Content:
+    """What ``encode`` made ``data`` of.
+
+    Raises:
+        RecordError: it made no such bytes.
+    """
+    try:
+        record = _decoder.decode(data)
+    except (ValueError, RecursionError) as error:
+        raise RecordError(f"is malformed: {error}") from error
+    if isinstance(record, _EntryRecord):
+        return Entry(record.tape, _unpacked(record.edges))
+    if isinstance(record, _FailureRecord):
+        return FailureReport(record.bucket, record.trace, record.steps, record.count)
+    return frozenset(_unpacked(record.edges))
+
+
+def _failure_record(report: FailureReport) -> _FailureRecord:
+    for name in ("steps", "count"):
+        if not 0 <= getattr(report, name) <= COUNT_MAX:
+            raise RecordError(f"has {getattr(report, name)} as {name}; it must be from 0 to {COUNT_MAX}")
+    return _FailureRecord(bucket_text(report.bucket), report.trace, report.steps, report.count)
+
+
+def _packed(edges: Collection[int]) -> bytes:
+    try:
+        return struct.pack(f"<{len(edges)}Q", *edges)
+    except struct.error as error:
+        raise RecordError(f"has an edge that is no unsigned key of {EDGE_BITS} bits") from error
+
+
+def _unpacked(data: bytes) -> tuple[int, ...]:
+    count, rest = divmod(len(data), _EDGE_SIZE)
+    if rest:
+        raise RecordError(f"is malformed: {len(data)} bytes are no whole number of edges")
+    return struct.unpack(f"<{count}Q", data)

@@ -1,0 +1,134 @@
+"""A shard: what one member has published, in order, as bytes that only grow; how it is framed and read.
+
+It is a magic, a version, and then records. Before each record stand its length, its checksum, and a checksum of these
+two: so that a damaged length is known as damage, and is not taken for a record that is still being written.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import struct
+import zlib
+from dataclasses import dataclass, field
+
+from ordeal.store.records import RECORD_SIZE_MAX
+
+MAGIC = b"ordeal-shard\n"
+VERSION = 1
+#: A member publishes no more than this. In bytes.
+SHARD_SIZE_MAX = 256 * 2**20
+#: How much is read at a time, where no record asks for more. In bytes.
+CHUNK_SIZE = 2**20
+#: How often damage is looked at again in a shard that does not grow.
+LOOKS_MAX = 3
+
+_VERSION = struct.Struct("<H")
+_FRAME = struct.Struct("<I8s")
+_FRAME_CHECK = struct.Struct("<I")
+_FRAME_SIZE = _FRAME.size + _FRAME_CHECK.size
+HEADER = MAGIC + _VERSION.pack(VERSION)
+
+
+def framed(record: bytes) -> bytes:
+    """``record`` as it stands in a shard."""
+    frame = _FRAME.pack(len(record), _checksum(record))
+    return b"".join((frame, _FRAME_CHECK.pack(zlib.crc32(frame)), record))
+
+
+def _checksum(record: bytes) -> bytes:
+    return hashlib.blake2b(record, digest_size=8).digest()
+
+
+class _DamageError(Exception):
+    """What follows is no record."""
+
+
+@dataclass(slots=True)
+class ShardReader:
+    """Reads the shard of another member bit by bit as it grows. It stops at damage, and never looks beyond it.
+
+    Damage is looked at again a few times, and whenever the shard has grown: on a network file system, what is seen of a
+    write may come in pieces. As long as it stays, nothing behind it is read.
+
+    Attributes:
+        offset: of the first byte that is not read yet.
+        damage: why the reading has stopped, else empty.
+        needed: how many bytes from there on it takes to go on.
+    """
+
+    offset: int = 0
+    damage: str = ""
+    needed: int = field(default=len(HEADER), init=False)
+    _size: int = field(default=0, init=False)
+    _looks: int = field(default=0, init=False)
+    _told_at: int = field(default=-1, init=False)
+
+    def wanted(self, size: int) -> int:
+        """How many bytes to read from ``offset`` on, of a shard that has ``size``."""
+        left = size - self.offset
+        self._looks = self._looks + 1 if self.damage and size == self._size else 0
+        self._size = size
+        if left < self.needed or self._looks > LOOKS_MAX:
+            return 0
+        return min(left, max(CHUNK_SIZE, self.needed))
+
+    def feed(self, data: bytes) -> tuple[list[bytes], str]:
+        """Take the bytes from ``offset`` on. Returns the records in it, and what is wrong behind them, said once."""
+        records: list[bytes] = []
+        at = 0
+        self.damage = ""
+        try:
+            if self.offset == 0:
+                at = self._header(data)
+            while (record := self._record(data, at)) is not None:
+                records.append(record)
+                at += _FRAME_SIZE + len(record)
+        except _DamageError as error:
+            self.damage = str(error)
+        self.offset += at
+        return records, self._said_once()
+
+    def stop(self, why: str) -> str:
+        """Note that nothing could be read, because of ``why``. Returns it the first time."""
+        self.damage = why
+        return self._said_once()
+
+    def _said_once(self) -> str:
+        if not self.damage or self._told_at == self.offset:
+            return ""
+        self._told_at = self.offset
+        return self.damage
+
+    def _header(self, data: bytes) -> int:
+        """The size of the header, or 0 while it is incomplete."""
+        if not MAGIC.startswith(data[: len(MAGIC)]):
+            raise _DamageError("it is no shard of ordeal")
+        if len(data) < len(HEADER):
+            return 0
+        (version,) = _VERSION.unpack_from(data, len(MAGIC))
+        if version != VERSION:
+            raise _DamageError(f"it has version {version}; this ordeal reads version {VERSION}")
+        return len(HEADER)
+
+    def _record(self, data: bytes, at: int) -> bytes | None:
+        """The record at ``at``, or None while it is incomplete."""
+        if self.offset + at == 0:
+            return None
+        self.needed = _FRAME_SIZE
+        if len(data) - at < _FRAME_SIZE:
+            return None
+        place = f"at byte {self.offset + at}"
+        size, checksum = _FRAME.unpack_from(data, at)
+        (check,) = _FRAME_CHECK.unpack_from(data, at + _FRAME.size)
+        if zlib.crc32(data[at : at + _FRAME.size]) != check:
+            raise _DamageError(f"what begins {place} is no record")
+        if size > RECORD_SIZE_MAX:
+            raise _DamageError(f"the record {place} has {size} bytes; at most {RECORD_SIZE_MAX} are read")
+        self.needed += size
+        begin = at + _FRAME_SIZE
+        record = data[begin : begin + size]
+        if len(record) < size:
+            return None
+        if _checksum(record) != checksum:
+            raise _DamageError(f"the record {place} does not fit its checksum")
+        return record

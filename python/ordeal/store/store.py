@@ -1,0 +1,389 @@
+"""A store: what members of one namespace found, shared through a medium that only holds bytes.
+
+Each member writes a shard of its own and reads those of all others. What they hold is merged by unions and maxima, so
+it may come late, twice and in any order; a member that is lost leaves what it wrote, and nobody waits for it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import os
+import socket
+import time
+from collections import deque
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TypeVar
+
+from ordeal.errors import StoreError
+from ordeal.reporting import counted, one_line
+from ordeal.store.failure_buckets import FailureBuckets
+from ordeal.store.import_queue import ImportQueue
+from ordeal.store.medium import LEASE_SECONDS_MAX, Medium, ShardName, ShardState, Span, UnreachableError, Unreadable
+from ordeal.store.records import Content, RecordError, bucket_text, decode, encode
+from ordeal.store.shard import ShardReader, framed
+from ordeal.store.values import Entry, FailureReport, Incoming, Outgoing
+from ordeal.store.write_ahead import LeftBehind, WriteAhead, file_of, left_behind
+
+#: What one exchange reads at most, so that a search never stops for long; the next one goes on. In bytes.
+EXCHANGE_SIZE_MAX = 64 * 2**20
+#: What is written at a time. In bytes.
+WRITE_SIZE = 4 * 2**20
+#: How many such exchanges it takes at most to read everything.
+READ_ALL_MAX = 64
+#: More are not known of.
+EDGES_MAX = 4_000_000
+ENTRIES_MAX = 2_000_000
+#: A member that was not there for so long does not count as one.
+LIVING_SECONDS = 60.0
+#: How much longer than the last attempt took is waited before the next, and at most how long: a server that hangs for a
+#: second takes a tenth of the time.
+WAIT_FACTOR = 9.0
+WAIT_SECONDS_MAX = 30.0
+
+_births = itertools.count()
+_T = TypeVar("_T")
+
+
+@dataclass(slots=True)
+class _News:
+    """What was learnt since the last exchange."""
+
+    edges: set[int] = field(default_factory=set)
+    buckets: set[str] = field(default_factory=set)
+    refused: int = 0
+    refusal: str = ""
+
+    def refuse(self, why: str) -> None:
+        self.refused += 1
+        self.refusal = self.refusal or one_line(why)
+
+
+@dataclass(slots=True)
+class _Member:
+    """This member: its shard, and how much of it the medium has confirmed.
+
+    The medium may seem to have more, after a write that failed. ``number`` is the one that it joined with, which stays,
+    while ``name`` changes when the medium has lost its memory and given the number to another one.
+    """
+
+    name: ShardName
+    shard: WriteAhead
+    kept: int = 0
+    number: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.number = self.name.number
+
+
+class Store:
+    """Shares what is found with the other members of a namespace. Made by ``open_store``.
+
+    Owned by one thread, in the process that made it. ``join`` comes first; those who only look need not.
+    """
+
+    def __init__(
+        self, medium: Medium, *, place: str, folder: Path | None = None, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        """``place`` is a text of hex digits that no other store and namespace has.
+
+        ``folder`` is where what could not be published survives its member; without one it does not.
+        """
+        self._medium = medium
+        self._place = place
+        self._folder = folder
+        self._clock = clock
+        self._member: _Member | None = None
+        self._resume_at = 0.0
+        self._paused = ""
+        self._readers: dict[ShardName, ShardReader] = {}
+        # How many entries of the store were the first to reach each edge.
+        self._carriers: dict[int, int] = {}
+        self._entry_ids: set[str] = set()
+        self._reached_here: set[int] = set()
+        self._queue = ImportQueue()
+        self._buckets = FailureBuckets()
+        self._others = 0
+        self._news = _News()
+
+    # -- joining ------------------------------------------------------------------------------------------------------
+
+    def join(self) -> int:
+        """Become a member, and publish what lost members of the same folder could not. Returns the number.
+
+        No other member of this namespace, now or before, has the same number. They begin at 0.
+
+        Raises:
+            StoreError: the store cannot be reached, or the folder cannot be written.
+        """
+        if self._member is None:
+            token = _token()
+            try:
+                name = ShardName(self._medium.claim(token, None), token)
+                path = None if self._folder is None else file_of(self._folder, self._place, name)
+                self._member = _Member(name, WriteAhead(path))
+                self._publish_left_behind()
+            except UnreachableError as error:
+                raise StoreError(
+                    f"the store cannot be joined: {error}", hint="see that this machine can reach and write it"
+                ) from error
+            except OSError as error:
+                raise StoreError(
+                    f"what waits for the store cannot be kept in {self._folder}: {error.strerror or error}",
+                    hint="name a folder that this user may write",
+                ) from error
+        return self._member.number
+
+    def _publish_left_behind(self) -> None:
+        if self._folder is None:
+            return
+        for left in left_behind(self._folder, self._place):
+            said = False
+            try:
+                self._publish_for(left)
+                said = True
+            finally:
+                left.release(said=said)
+
+    def _publish_for(self, left: LeftBehind) -> None:
+        """Finish the shard of a member that is gone."""
+        name = ShardName(self._medium.claim(left.name.token, left.name.number), left.name.token)
+        state = self._medium.survey().get(name)
+        offset = 0 if state is None else state.size
+        for begin in range(offset, len(left.data), WRITE_SIZE):
+            self._medium.write(name, begin, left.data[begin : begin + WRITE_SIZE])
+
+    # -- exchanging ---------------------------------------------------------------------------------------------------
+
+    def sync(self, outgoing: Outgoing, *, max_entries: int | None = None) -> Incoming:
+        """Publish ``outgoing``, and get what the others have published, of entries at most ``max_entries``.
+
+        The other entries come with the next calls. When this returns, what was given is published, or it waits here for
+        the store to come back, and is published by the next call that reaches it.
+
+        Raises:
+            StoreError: this is no member yet.
+        """
+        member = self._joined()
+        # Reading comes first: what the others have is not said again.
+        self._attempted(lambda: self._read_news(EXCHANGE_SIZE_MAX), otherwise=False)
+        self._take(member, outgoing)
+        member.shard.save()
+        if not self._paused:
+            self._attempted(lambda: self._publish(member), otherwise=None)
+        return self._incoming(member, max_entries)
+
+    def lease(self, bucket: str, seconds: float) -> bool:
+        """Whether this member, and no other, may shrink ``bucket`` for the next ``seconds``.
+
+        Who has the lease may ask for more. That of a lost member ends by itself. False while the store is away: who
+        cannot wait shrinks without one, which costs time and nothing else.
+        """
+        token = self._joined().name.token
+        if not 0 < seconds <= LEASE_SECONDS_MAX:
+            raise ValueError(f"a lease of {seconds} s; write more than 0 and at most {LEASE_SECONDS_MAX:g}")
+        key = hashlib.blake2b(bucket_text(bucket).encode(), digest_size=16).hexdigest()
+        return self._attempted(lambda: self._medium.lease(key, token, seconds), otherwise=False)
+
+    def close(self) -> None:
+        """Leave. What could not be published stays in the folder for the next member that joins with it."""
+        if self._member is not None:
+            self._member.shard.close(said=self._member.kept == self._member.shard.size)
+        self._medium.close()
+
+    def __enter__(self) -> Store:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    # -- looking ------------------------------------------------------------------------------------------------------
+
+    def edges(self) -> set[int]:
+        """All edges that any member has published, as far as the store can be reached."""
+        self._read_all()
+        return set(self._carriers)
+
+    def failures(self) -> list[FailureReport]:
+        """All failure buckets as all members know them, by name, as far as the store can be reached."""
+        self._read_all()
+        return list(self._buckets)
+
+    # -- reading ------------------------------------------------------------------------------------------------------
+
+    def _read_all(self) -> None:
+        for _ in range(READ_ALL_MAX):
+            if not self._attempted(lambda: self._read_news(EXCHANGE_SIZE_MAX), otherwise=False):
+                return
+
+    def _read_news(self, size_max: int) -> bool:
+        """Read what the others have written, at most so many bytes. Returns whether there may be more."""
+        states = self._medium.survey()
+        if self._member is not None:
+            self._compare(self._member, states.pop(self._member.name, None))
+        self._others = sum(state.age_seconds < LIVING_SECONDS for state in states.values())
+        for name in sorted(states.keys() - self._readers.keys()):
+            self._readers[name] = ShardReader()
+        left = size_max
+        # In turns, so that no shard keeps the others waiting: what was read last comes last.
+        turn = deque(
+            name for name, reader in self._readers.items() if name in states and states[name].size > reader.offset
+        )
+        while left > 0 and (spans := self._next_spans(turn, states, left)):
+            for span, answer in zip(spans, self._medium.read(spans), strict=True):
+                left -= len(answer) if isinstance(answer, bytes) else 0
+                if self._goes_on(span.name, answer):
+                    turn.append(span.name)
+        return left <= 0
+
+    def _next_spans(self, turn: deque[ShardName], states: Mapping[ShardName, ShardState], size_max: int) -> list[Span]:
+        """What to read of the shards in front, which are taken out of ``turn``: at most one record too much."""
+        spans: list[Span] = []
+        while turn and size_max > 0:
+            name = turn.popleft()
+            reader = self._readers[name]
+            size = reader.wanted(states[name].size)
+            if size:
+                spans.append(Span(name, reader.offset, size))
+                size_max -= size
+        return spans
+
+    def _goes_on(self, name: ShardName, answer: bytes | Unreadable) -> bool:
+        """Learn what was read of a shard. Returns whether it is worth reading on."""
+        reader = self._readers[name] = self._readers.pop(name)
+        before = reader.offset, reader.needed
+        records: list[bytes] = []
+        if isinstance(answer, Unreadable):
+            refusal = reader.stop(answer.why)
+        else:
+            records, refusal = reader.feed(answer)
+        for record in records:
+            try:
+                self._learn(name, decode(record))
+            except RecordError as error:
+                self._news.refuse(f"a record of shard {name} {error}")
+        if refusal:
+            self._news.refuse(f"shard {name} is read no further: {refusal}")
+        return (reader.offset, reader.needed) != before and not reader.damage
+
+    def _learn(self, name: ShardName, content: Content) -> None:
+        if isinstance(content, FailureReport):
+            if self._buckets.add(name.token, content):
+                self._news.buckets.add(content.bucket)
+            return
+        edges = content.edges if isinstance(content, Entry) else content
+        fresh = [edge for edge in edges if edge not in self._carriers]
+        if len(self._carriers) + len(fresh) > EDGES_MAX:
+            raise RecordError(f"has edges too many; at most {EDGES_MAX} are known")
+        self._news.edges.update(fresh)
+        if isinstance(content, Entry) and content.id not in self._entry_ids:
+            if len(self._entry_ids) >= ENTRIES_MAX:
+                raise RecordError(f"is one entry too many; at most {ENTRIES_MAX} are known")
+            self._count(content)
+            self._queue.add(content)
+        for edge in fresh:
+            self._carriers.setdefault(edge, 0)
+
+    def _count(self, entry: Entry) -> None:
+        self._entry_ids.add(entry.id)
+        for edge in entry.edges:
+            self._carriers[edge] = self._carriers.get(edge, 0) + 1
+
+    # -- publishing ---------------------------------------------------------------------------------------------------
+
+    def _take(self, member: _Member, outgoing: Outgoing) -> None:
+        """Put into the shard of this member what the store does not have."""
+        for entry in outgoing.entries:
+            self._reached_here.update(entry.edges)
+            is_new = not entry.edges or any(edge not in self._carriers for edge in entry.edges)
+            if is_new and entry.id not in self._entry_ids and self._say(member, entry):
+                self._count(entry)
+        self._reached_here |= outgoing.edges
+        edges = outgoing.edges - self._carriers.keys()
+        if edges and self._say(member, edges):
+            self._carriers.update(dict.fromkeys(edges, 0))
+        for report in outgoing.failures:
+            self._take_failure(member, replace(report, bucket=bucket_text(report.bucket)))
+
+    def _take_failure(self, member: _Member, report: FailureReport) -> None:
+        token = member.name.token
+        if not self._buckets.would_learn(token, report):
+            return
+        # A trace is much longer than a count, and counts change often.
+        said = report if self._buckets.wants_trace(report) else replace(report, trace=b"")
+        if self._say(member, said):
+            try:
+                self._buckets.add(token, report)
+            except RecordError as error:
+                self._news.refuse(f"what was to be published {error}")
+
+    def _say(self, member: _Member, content: Content) -> bool:
+        try:
+            if member.shard.append(framed(encode(content))):
+                return True
+            self._news.refuse(f"this member has published {member.shard.size} bytes, and there is no room for more")
+        except RecordError as error:
+            self._news.refuse(f"what was to be published {error}")
+        return False
+
+    def _compare(self, member: _Member, state: ShardState | None) -> None:
+        """See what the medium has of this member's own shard: nothing at first, and after it lost its memory."""
+        if state is None:
+            member.name = ShardName(self._medium.claim(member.name.token, member.name.number), member.name.token)
+            member.kept = 0
+        member.kept = min(member.kept, 0 if state is None else state.size)
+
+    def _publish(self, member: _Member) -> None:
+        while True:
+            part = member.shard.part(member.kept, WRITE_SIZE)
+            # Nothing is written as well: it says that the member is there.
+            self._medium.write(member.name, member.kept, part)
+            member.kept += len(part)
+            if member.kept >= member.shard.size:
+                return
+
+    def _incoming(self, member: _Member, max_entries: int | None) -> Incoming:
+        news, self._news = self._news, _News()
+        paused = self._paused
+        if paused:
+            waiting = counted(member.shard.size - member.kept, "byte")
+            paused = "; ".join(filter(None, [paused, f"{waiting} wait for it", member.shard.trouble]))
+        return Incoming(
+            entries=tuple(self._queue.take(max_entries, self._reached_here, self._carriers)),
+            edges=frozenset(news.edges),
+            failures=tuple(map(self._buckets.report, sorted(news.buckets))),
+            refused=news.refused,
+            refusal=news.refusal,
+            members=0 if paused else self._others + 1,
+            paused=paused,
+        )
+
+    # -- the medium ---------------------------------------------------------------------------------------------------
+
+    def _joined(self) -> _Member:
+        if self._member is None:
+            raise StoreError("this is no member of the store yet", hint="call `join` before `sync` and `lease`")
+        return self._member
+
+    def _attempted(self, action: Callable[[], _T], *, otherwise: _T) -> _T:
+        """Do what needs the medium, unless it was found away just now."""
+        started = self._clock()
+        if started < self._resume_at:
+            return otherwise
+        try:
+            result = action()
+        except UnreachableError as error:
+            self._paused = str(error)
+            now = self._clock()
+            self._resume_at = now + min(WAIT_FACTOR * (now - started), WAIT_SECONDS_MAX)
+            return otherwise
+        self._paused = ""
+        return result
+
+
+def _token() -> str:
+    """Sixteen hex digits that no other member has: told by where and when it joins, as there is no chance here."""
+    birth = f"{socket.gethostname()} {os.getpid()} {time.time_ns()} {next(_births)}"
+    return hashlib.blake2b(birth.encode(), digest_size=8).hexdigest()

@@ -1,0 +1,86 @@
+"""Addresses of stores: what is wrong with one is said, with what to write instead."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ordeal.errors import OrdealError, StoreError
+from ordeal.store import Entry, Outgoing, open_store
+
+
+@pytest.mark.parametrize(
+    ("url", "message"),
+    [
+        ("", "no known address"),
+        ("shared", "no known address"),
+        ("s3://bucket/x", "s3://bucket/x has no known address"),
+        ("dir:shared", "no known address"),
+        ("redis:/localhost/0", "no known address"),
+        ("REDIS//x", "no known address"),
+        ("dir://", "names no folder"),
+        ("dir://a\0b", "zero in its path"),
+        ("redis://", "names no server"),
+        ("redis:///0", "names no server"),
+        ("redis://localhost:0/0", "names no server"),
+        ("redis://localhost:66666/0", "no valid host and port"),
+        ("redis://localhost:port/0", "no valid host and port"),
+        ("redis://[::1/0", "no valid host and port"),
+        ("redis://localhost/first", "the database 'first', which is no number"),
+        ("redis://localhost/-1", "the database '-1'"),
+        ("redis://localhost/0/1", "the database '0/1'"),
+        ("redis://localhost/99999", "the database '99999'"),
+        ("redis://localhost/0?x=1", "more behind its database"),
+        ("redis://localhost/0#x", "more behind its database"),
+    ],
+)
+def test_a_wrong_address_is_an_error(url: str, message: str) -> None:
+    with pytest.raises(StoreError) as caught:
+        open_store(url, "x")
+    assert message in caught.value.message
+    assert caught.value.hint is not None
+    assert "write" in caught.value.hint
+    assert isinstance(caught.value, OrdealError)
+
+
+@pytest.mark.parametrize(
+    "url", ["redis://me:secret@localhost/first", "redas://me:secret@localhost/0", "redis://:secret@"]
+)
+def test_a_password_is_not_printed(url: str) -> None:
+    with pytest.raises(StoreError) as caught:
+        open_store(url, "x")
+    assert "secret" not in str(caught.value)
+
+
+def test_an_address_cannot_write_to_the_terminal() -> None:
+    with pytest.raises(StoreError) as caught:
+        open_store("\x1b[31mred", "x")
+    assert "\x1b" not in str(caught.value)
+
+
+def test_the_folder_for_what_waits_must_be_one(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(StoreError, match="cannot be kept in"):
+        open_store(f"dir://{tmp_path / 'shared'}", "x", folder=tmp_path / "file")
+
+
+def test_stores_do_not_take_what_waits_for_another_one(tmp_path: Path) -> None:
+    waiting = tmp_path / "waiting"
+    for name in ("one", "other"):
+        store = open_store(f"dir://{tmp_path / name}", "x", folder=waiting)
+        store.join()
+        store._take(store._joined(), Outgoing((Entry(name.encode()),)))
+        store._joined().shard.save()
+        store.close()
+    assert len(list(waiting.iterdir())) == 2
+    open_store(f"dir://{tmp_path / 'one'}", "x", folder=waiting).join()
+    late = open_store(f"dir://{tmp_path / 'one'}", "x")
+    late.join()
+    assert [entry.tape for entry in late.sync(Outgoing()).entries] == [b"one"]
+
+
+def test_any_text_is_a_namespace(tmp_path: Path) -> None:
+    for number, text in enumerate(["", "../..", "\0", "\ud800", "x" * 100_000]):
+        open_store(f"dir://{tmp_path}", text).join()
+        assert len(list(tmp_path.iterdir())) == number + 1
