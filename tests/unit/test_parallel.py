@@ -21,7 +21,7 @@ from ordeal.chaos import ChaosTest
 from ordeal.errors import MachineError, StateError
 from ordeal.explore import Explorer
 from ordeal.parallel.worker import ByRuns, share_of_runs
-from ordeal.result import ExplorationResult
+from ordeal.result import ExplorationResult, ProgressSnapshot
 
 ROOT = Path(__file__).parents[2]
 STAGES = 30
@@ -141,9 +141,11 @@ def test_runs_are_split_without_a_rest() -> None:
 
 def test_rounds_go_on_where_an_earlier_process_of_the_worker_was() -> None:
     whole = ByRuns()
-    dues = [runs for runs in range(2_000) if whole.is_due(runs)]
+    dues = [runs for runs in range(2_000) if whole.is_due(runs, lambda: True)]
     rest = ByRuns(500)
-    assert [500 + runs for runs in range(1_500) if rest.is_due(runs)] == [due for due in dues if due > 500]
+    assert [500 + runs for runs in range(1_500) if rest.is_due(runs, lambda: True)] == [
+        due for due in dues if due > 500
+    ]
 
 
 # -- ends --
@@ -159,8 +161,9 @@ INTERRUPTED = """
 from ordeal.explore import Explorer
 from tests.unit.test_parallel import Quick
 
-result = Explorer(Quick, workers=2).run(max_time=60, progress=lambda now: now.failures and print("found", flush=True))
-print(result.stopped_reason, bool(result.failures), result.duration_seconds < 30)
+tell = lambda now: now.failures == 2 and print("found", flush=True)
+result = Explorer(Quick, workers=2).run(max_time=60, progress=tell)
+print(result.stopped_reason, len(result.failures), result.duration_seconds < 30)
 """
 
 
@@ -171,7 +174,7 @@ def test_ctrl_c_ends_the_search_and_reports() -> None:
         assert process.stdout.readline() == "found\n"
         process.send_signal(signal.SIGINT)
         *_, last = process.stdout.read().splitlines()
-    assert last == "interrupted True True"
+    assert last == "interrupted 2 True"
     assert process.returncode == 0
 
 
@@ -247,3 +250,13 @@ def test_a_state_of_several_workers_is_refused_where_one_goes_on_in_this_process
     explorer.run(max_runs=50, save_state_to=tmp_path / "state")
     with pytest.raises(StateError, match="is one of 2 workers"):
         Explorer(Climber, target_modules=["tower"]).run(max_runs=60, resume_from=tmp_path / "state")
+
+
+def test_a_progress_that_interrupts_whenever_it_is_called_ends_the_search_alone() -> None:
+    def stop(now: ProgressSnapshot) -> None:
+        if now.failures:
+            raise KeyboardInterrupt
+
+    result = Explorer(Quick, workers=2).run(max_time=60, shrink=False, progress=stop)
+    assert result.stopped_reason == "interrupted"
+    assert result.failures

@@ -14,6 +14,13 @@ class News:
     edges: Sequence[int]
     finds: bytes
 
+    def __bool__(self) -> bool:
+        return bool(self.edges or self.finds)
+
+
+#: What is left of what all have heard.
+NOTHING = News((), b"")
+
 
 @dataclass(frozen=True, slots=True)
 class Sharing:
@@ -32,37 +39,51 @@ class Exchange(Protocol):
     def answers(self) -> list[tuple[int, list[News]]]:
         """The workers that need not wait any longer, each with what is for it."""
 
+    def has_finds_for(self, worker: int) -> bool:
+        """Whether ``worker`` would do well to listen soon."""
+
     def rejoin(self, worker: int) -> None:
         """``worker`` begins anew, in another process that knows what was told until now."""
 
 
 class AsItComes:
-    """Each worker hears at once what the others have told since it heard of them last."""
+    """Each worker hears at once what the others have told since it heard of them last.
+
+    Who only tells, and never listens, has a number from ``workers`` on.
+    """
 
     def __init__(self, workers: int) -> None:
-        self._news: list[tuple[int, News]] = []
-        self._heard = [0] * workers
+        self._for: dict[int, list[News]] = {worker: [] for worker in range(workers)}
         self._waiting: list[int] = []
 
     def told(self, worker: int, news: News, *, last: bool) -> None:
         """See ``Exchange``."""
-        self._news.append((worker, news))
-        if not last:
+        if last:
+            self._for.pop(worker, None)  # what nobody will ask for must not pile up
+        else:
             self._waiting.append(worker)
+        if news:
+            for other, waiting in self._for.items():
+                if other != worker:
+                    waiting.append(news)
 
     def answers(self) -> list[tuple[int, list[News]]]:
         """See ``Exchange``."""
         waiting, self._waiting = self._waiting, []
-        return [(worker, self._for(worker)) for worker in waiting]
+        return [(worker, self._taken(worker)) for worker in waiting]
+
+    def has_finds_for(self, worker: int) -> bool:
+        """See ``Exchange``."""
+        return any(news.finds for news in self._for.get(worker, ()))
 
     def rejoin(self, worker: int) -> None:
         """See ``Exchange``."""
-        self._heard[worker] = len(self._news)
+        self._for[worker] = []
         self._waiting = [each for each in self._waiting if each != worker]
 
-    def _for(self, worker: int) -> list[News]:
-        start, self._heard[worker] = self._heard[worker], len(self._news)
-        return [news for giver, news in self._news[start:] if giver != worker]
+    def _taken(self, worker: int) -> list[News]:
+        news, self._for[worker] = self._for[worker], []
+        return news
 
 
 class InRounds:
@@ -87,20 +108,18 @@ class InRounds:
         """See ``Exchange``."""
         ready = sorted(worker for worker in self._waiting if self._is_complete_for(worker))
         self._waiting.difference_update(ready)
-        return [(worker, self._for(worker)) for worker in ready]
+        answers = [(worker, self._for(worker)) for worker in ready]
+        self._forget()
+        return answers
+
+    def has_finds_for(self, worker: int) -> bool:
+        """See ``Exchange``. When it listens is settled."""
+        del worker
+        return False
 
     def rejoin(self, worker: int) -> None:
         """See ``Exchange``. The round that its process did not end, the next one does."""
         self._waiting.discard(worker)
-
-    def heard(self, worker: int) -> list[News]:
-        """What ``worker`` has heard until now, for the process that takes its place."""
-        rounds = max(0, len(self._rounds[worker]) - 1)
-        return [news for other in self._others(worker) for news in self._rounds[other][:rounds]]
-
-    def rounds_of(self, worker: int) -> int:
-        """How many rounds ``worker`` has ended."""
-        return len(self._rounds[worker])
 
     def _others(self, worker: int) -> list[int]:
         return [other for other in range(len(self._rounds)) if other != worker]
@@ -115,3 +134,12 @@ class InRounds:
             return []
         others = (self._rounds[other] for other in self._others(worker))
         return [rounds[before] for rounds in others if before < len(rounds)]
+
+    def _forget(self) -> None:
+        """Keep of the rounds that all have heard their number alone."""
+        for worker, rounds in enumerate(self._rounds):
+            listening = [other for other in self._others(worker) if not self._over[other]]
+            # Who waits has told one more round than it has been answered, and hears one less than it has told.
+            ended = (len(self._rounds[other]) - (other in self._waiting) - 1 for other in listening)
+            heard = min(max(min(ended, default=len(rounds)), 0), len(rounds))
+            rounds[:heard] = [NOTHING] * heard

@@ -178,7 +178,7 @@ class Relay:
                 loaded += _native.decode_finds(tape if isinstance(tape, bytes) else b"", self._union.names)[0]
             except _native.CoreError as error:
                 self._union.note(f"An entry of the store was refused: {error}.")
-        return unpack_keys(edges), _native.encode_finds(self._union.names, loaded)
+        return unpack_keys(edges), _native.encode_finds(self._union.names, loaded) if loaded else b""
 
     def _tell_of_pause(self, paused: str) -> None:
         if paused and not self._paused:

@@ -118,7 +118,7 @@ class Supervisor:
         ]
         # Where the number of runs decides when it ends, what is found must not hang on a clock; others have theirs.
         self._in_rounds = settings.max_runs is not None and plan.meeting is None
-        self._exchange: Exchange = InRounds(plan.workers) if self._in_rounds else AsItComes(plan.workers + 1)
+        self._exchange: Exchange = InRounds(plan.workers) if self._in_rounds else AsItComes(plan.workers)
         self._relay: Relay | None = None
         self._board = Board(plan.workers)
         self._given: list[_native.Find] = []  # of a state that workers of another number saved
@@ -231,6 +231,7 @@ class Supervisor:
             schedule=self._schedule(slot),
             board=self._board,
             number=number,
+            hurries=self._plan.sharing.checkpoints and (len(self._slots) > 1 or self._relay is not None),
             edges=edges if self._plan.sharing.edges or slot.incarnation else [],
             finds=given,
             known=[dataclasses.replace(finding, count=0) for finding in self._union.findings.values()],
@@ -303,9 +304,11 @@ class Supervisor:
 
     def _take_news(self, slot: _Slot, values: Sequence[Value], *, last: bool) -> None:
         report, keys, finds = values
-        edges, (found,) = unpack_keys(keys), _bytes([finds])
-        _native.decode_finds(found, self._names)  # refuses what the others should not get
-        self._union.report(slot.number, unpack(report, Report))
+        edges, (encoded,) = unpack_keys(keys), _bytes([finds])
+        loaded, _ = _native.decode_finds(encoded, self._names)  # refuses what the others should not get
+        found = encoded if loaded else b""
+        if report:
+            self._union.report(slot.number, unpack(report, Report))
         self._union.add_finds(edges, found)
         shared = News(
             edges if self._plan.sharing.edges else (),
@@ -314,7 +317,7 @@ class Supervisor:
         self._exchange.told(slot.number, shared, last=last)
         slot.waits = not last
         if self._relay is not None:
-            self._relay.add(edges, found)
+            self._relay.add(edges, encoded)
 
     def _take_finding(self, slot: _Slot, record: Value, tape: Value) -> None:
         finding = self._union.read_finding(record, tape)
@@ -339,6 +342,8 @@ class Supervisor:
                 child.channel.send(GIVEN, pack_keys(edges), *finds)
             except ChannelError:
                 continue  # it has ended, which is seen next
+        for slot in self._slots:
+            self._board.finds[slot.number] = self._exchange.has_finds_for(slot.number)
 
     def _lost(self, slot: _Slot, deadline: float, *, hung: bool) -> None:
         """A process has ended in the middle of its work. What it did last is known, and another takes its place."""
@@ -402,7 +407,7 @@ class Supervisor:
         # What others have found already is known from the first run on.
         for edges, finds in self._relay.listen():
             self._union.add_finds(edges, finds)
-            self._given += _native.decode_finds(finds, self._names)[0]
+            self._given += _native.decode_finds(finds, self._names)[0] if finds else []
 
     def _meet(self) -> None:
         """Hear what others have found, and tell them what was found here, without waiting for them."""
@@ -536,7 +541,7 @@ class Supervisor:
         return self._seconds_before + time.monotonic() - self._started
 
     def _tell_of_progress(self) -> None:
-        if self._settings.progress is None:
+        if self._settings.progress is None or self._interrupted:
             return
         tally = self._union.tally()
         elapsed = self._elapsed()

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from ordeal import _native
 from ordeal.errors import PropertyError
@@ -12,6 +12,7 @@ from ordeal.finding_records import FindingRecords
 from ordeal.findings import Finding
 from ordeal.parallel.messages import Report, unpack
 from ordeal.process_channel import ChannelError, Value
+from ordeal.properties import Tallies, tallies_of
 from ordeal.property_watch import PropertyWatch
 from ordeal.result import Discovery, SnapshotKind
 from ordeal.result_making import Totals
@@ -20,8 +21,8 @@ from ordeal.settings import Tally
 from ordeal.state_file import Header, SavedFinding
 from ordeal.tracer import Origin
 
-#: So many finds are kept for processes that begin later; the newest are worth most.
-FINDS_MAX = 4_096
+#: So many bytes of finds are kept for processes that begin later; the newest are worth most.
+FINDS_BYTES_MAX = 4 * 2**20
 #: What a worker notes is text for people: this much of it is read.
 NOTES_MAX = 100
 
@@ -33,11 +34,13 @@ class Union:
         self.edges: set[int] = set()
         self.findings: dict[str, Finding] = {}
         self.notes: list[str] = []
-        self.finds: list[bytes] = []
+        self.finds: deque[bytes] = deque()
+        self._find_bytes = 0
         self.names = names
         rules, _, faults, _ = names
         self.records = FindingRecords(rules, faults)
-        self._ended: list[Report] = []
+        self._ended: Report | None = None  # of all processes that have ended, which may be very many
+        self._ended_count = 0
         self._crashed: Counter[str] = Counter()  # by bucket, of which no process could tell
         self._lost_runs = self._lost_steps = 0  # of which no process could tell either
         self._running: dict[int, Report] = {}
@@ -59,17 +62,30 @@ class Union:
             report = self._running.pop(worker)
             runs -= report.tally.get("runs", 0)
             steps -= report.tally.get("steps", 0)
-            self._ended.append(report)
+            self._end(report)
         self._lost_runs += max(0, runs)
         self._lost_steps += max(0, steps)
         if bucket:
             self._crashed[bucket] += 1
 
+    def _end(self, report: Report) -> None:
+        self._ended_count += 1
+        if self._ended is None:
+            self._ended = report
+            return
+        try:
+            add_report(self._ended, report)
+        except PropertyError as error:
+            self._note_uncounted(error)
+
     def add_finds(self, edges: Iterable[int], finds: bytes) -> None:
-        """New edges, and finds."""
+        """New edges, and finds; no bytes where there are none."""
         self.edges.update(edges)
-        self.finds.append(finds)
-        del self.finds[:-FINDS_MAX]
+        if finds:
+            self.finds.append(finds)
+            self._find_bytes += len(finds)
+        while self._find_bytes > FINDS_BYTES_MAX:
+            self._find_bytes -= len(self.finds.popleft())
 
     def add_finding(self, finding: Finding) -> bool:
         """A finding, unless one of its bucket is known; of two the shorter tape stays. Whether it is new."""
@@ -109,7 +125,7 @@ class Union:
         if number_of is not None:
             return
         self.add_findings(header, loaded)
-        self._ended.append(_report_of(header))
+        self._end(_report_of(header))
         self.edges.update(self._coverage.keys())
 
     def add_findings(self, header: Header, loaded: _native.LoadedState) -> None:
@@ -180,7 +196,7 @@ class Union:
     def _discovery(self) -> Discovery | None:
         """What is left to find: of a single worker it is what that says, of several it is told of edges only."""
         reports = self._reports()
-        if len(reports) == 1:
+        if len(reports) == 1 and self._ended_count <= 1:
             return Discovery.of(reports[0].discovery, len(self.edges))
         return Discovery.of(self._coverage.discovery(), len(self.edges)) if self.edges else None
 
@@ -195,10 +211,14 @@ class Union:
             try:
                 watch.absorb(report.properties)
             except PropertyError as error:
-                self.note(f"What a worker saw of the properties was not counted: {error}.")
+                self._note_uncounted(error)
+
+    def _note_uncounted(self, error: PropertyError) -> None:
+        self.note(f"What a worker saw of the properties was not counted: {error}.")
 
     def _reports(self) -> list[Report]:
-        return [*self._ended, *(self._running[worker] for worker in sorted(self._running))]
+        ended = [] if self._ended is None else [self._ended]
+        return [*ended, *(self._running[worker] for worker in sorted(self._running))]
 
 
 def _kind_of(reports: Sequence[Report]) -> SnapshotKind:
@@ -222,3 +242,30 @@ def _report_of(header: Header) -> Report:
         lines=lines,
         discovery=None,
     )
+
+
+def add_report(total: Report, report: Report) -> None:
+    """Add what ``report`` counts to ``total``, for two processes of which none goes on.
+
+    Raises:
+        PropertyError: they do not agree on a property. All else is added then.
+    """
+    for mine, other in ((total.tally, report.tally), (total.counts, report.counts), (total.swarm, report.swarm)):
+        _add(mine, other)
+    for what, counted in report.run_kinds.items():
+        _add(total.run_kinds.setdefault(what, {}), counted)
+    for path, ran in report.lines.items():
+        total.lines[path] = sorted({*total.lines.get(path, ()), *ran})
+    total.notes = list(dict.fromkeys([*total.notes, *report.notes]))[:NOTES_MAX]
+    total.checkpoints_saved += report.checkpoints_saved
+    total.snapshot_kind = report.snapshot_kind
+    total.discovery = None
+    if any(report.properties.values()):
+        seen = tallies_of(total.properties) if any(total.properties.values()) else Tallies()
+        seen.add(tallies_of(report.properties))
+        total.properties = seen.snapshot()
+
+
+def _add(total: dict[str, int], counts: Mapping[str, int]) -> None:
+    for name, count in counts.items():
+        total[name] = total.get(name, 0) + count

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from mmap import mmap
 from pathlib import Path
@@ -46,9 +46,16 @@ from ordeal.watchdog import OutOfTime
 
 #: How often workers hear of each other where the clock decides, in seconds.
 EXCHANGE_SECONDS = 0.25
-#: Where it must not: after so many runs first, and then each time that the runs have become an eighth more.
+#: How soon after an exchange the next one may come when there are finds: until the others know of a state, they search
+#: for it too. And how much of the time may go into that, as one part of so many.
+SOON_SECONDS = 0.01
+SOON_SHARE = 20
+#: Where the clock must not decide: after so many runs, and when there are very many, each time that they have become so
+#: much more. What one has found the others hear a round later: a search that is deep loses that at each of its stages.
 EXCHANGE_RUNS = 64
-EXCHANGE_SHARE = 8
+EXCHANGE_SHARE = 256
+#: How often it tells how far it has come, which takes longer than all else that it tells. In seconds.
+REPORT_SECONDS = 0.2
 
 
 #: Stands for the file of a state that the supervisor has read.
@@ -58,8 +65,11 @@ RESUMED = Path("that was resumed")
 class Schedule(Protocol):
     """When a worker tells its news."""
 
-    def is_due(self, runs: int) -> bool:
+    def is_due(self, runs: int, has_finds: Callable[[], bool]) -> bool:
         """Whether it is to tell them now, after so many runs. Asked before each run."""
+
+    def exchanged(self, seconds: float) -> None:
+        """It has, and that took so long."""
 
 
 class ByRuns:
@@ -71,43 +81,56 @@ class ByRuns:
         while self._next <= before:
             self._advance()
 
-    def is_due(self, runs: int) -> bool:
+    def is_due(self, runs: int, has_finds: Callable[[], bool]) -> bool:
         """Whether the round is over."""
+        del has_finds
         if self._before + runs < self._next:
             return False
         self._advance()
         return True
+
+    def exchanged(self, seconds: float) -> None:
+        """See ``Schedule``. What it took must not matter."""
 
     def _advance(self) -> None:
         self._next += max(EXCHANGE_RUNS, self._next // EXCHANGE_SHARE)
 
 
 class ByClock:
-    """Several times a second."""
+    """Several times a second, and much sooner when somebody has found something."""
 
     def __init__(self) -> None:
         self._next = time.monotonic() + EXCHANGE_SECONDS
+        self._look = 0.0  # when it is time to ask for finds, which costs more than to look at the clock
 
-    def is_due(self, runs: int) -> bool:
+    def is_due(self, runs: int, has_finds: Callable[[], bool]) -> bool:
         """Whether it is time."""
         del runs
-        if time.monotonic() < self._next:
+        now = time.monotonic()
+        if now < self._look:
             return False
-        self._next = time.monotonic() + EXCHANGE_SECONDS
-        return True
+        self._look = now + SOON_SECONDS
+        return now >= self._next or has_finds()
+
+    def exchanged(self, seconds: float) -> None:
+        """See ``Schedule``."""
+        now = time.monotonic()
+        self._next = now + EXCHANGE_SECONDS
+        self._look = now + min(max(SOON_SECONDS, SOON_SHARE * seconds), EXCHANGE_SECONDS)
 
 
 class Board:
     """Memory that the supervisor and its ``workers`` see.
 
-    It says whether all are to end, and of the process of each worker how many runs it has begun, and the steps of those
-    before the last.
+    It says whether all are to end, and of the process of each worker how many runs it has begun, the steps of those
+    before the last, and whether there are finds for it.
     """
 
     def __init__(self, workers: int) -> None:
-        self._cells = memoryview(mmap(-1, 8 * (2 * workers + 1))).cast("Q")
+        self._cells = memoryview(mmap(-1, 8 * (3 * workers + 1))).cast("Q")
         self.runs = self._cells[1 : workers + 1]
-        self.steps = self._cells[workers + 1 :]
+        self.steps = self._cells[workers + 1 : 2 * workers + 1]
+        self.finds = self._cells[2 * workers + 1 :]
 
     @property
     def stop(self) -> bool:
@@ -124,7 +147,7 @@ class Part:
     """The part that one worker has in an exploration.
 
     ``settings`` are those of the worker: its own seed, its share of the runs, and the time that is left. ``given`` is
-    what others have found before it began.
+    what others have found before it began. It ``hurries`` to tell finds where others want them.
     """
 
     settings: Settings
@@ -133,8 +156,7 @@ class Part:
     schedule: Schedule
     board: Board
     number: int
-    share_edges: bool = True
-    share_checkpoints: bool = True
+    hurries: bool = False
     edges: Sequence[int] = ()
     finds: Sequence[_native.Find] = ()
     known: Sequence[Finding] = ()
@@ -170,6 +192,8 @@ class _Worker(Exploration):
         self._names = machine_names(part.driver)
         self._records = FindingRecords(self._names[0], self._names[2])
         self._told_edges: set[int] = set()
+        self._told_checkpoints = 0
+        self._report_due = 0.0
         self._save_due = time.monotonic() + PERIOD_SECONDS
         self._unconfirmed: Finding | None = None
 
@@ -180,7 +204,7 @@ class _Worker(Exploration):
             self._channel.send(
                 DONE,
                 pack(Ended(reason=self._stopped)),
-                *self._news(),
+                *self._news(last=True),
                 self._saver.part(self._learnt, self._monitor),
             )
 
@@ -211,13 +235,25 @@ class _Worker(Exploration):
         board.runs[number], board.steps[number] = self._tally.runs + 1, self._tally.steps
         if board.stop:
             return "interrupted"
-        if self._part.schedule.is_due(self._tally.runs):
-            self._channel.send(NEWS, *self._news())
-            self._listen()
+        if self._part.schedule.is_due(self._tally.runs, self._has_finds):
+            self._exchange()
         if self._part.saves and time.monotonic() >= self._save_due:
             self._save_due = time.monotonic() + PERIOD_SECONDS
             self._channel.send(PART, self._saver.part(self._learnt, self._monitor))
         return None
+
+    def _has_finds(self) -> bool:
+        """Whether there are finds to tell or to hear of, which are for somebody."""
+        part = self._part
+        return part.hurries and (
+            bool(part.board.finds[part.number]) or self._session.checkpoints_saved != self._told_checkpoints
+        )
+
+    def _exchange(self) -> None:
+        started = time.monotonic()
+        self._channel.send(NEWS, *self._news())
+        self._listen()
+        self._part.schedule.exchanged(time.monotonic() - started)
 
     def _listen(self) -> None:
         kind, edges, *finds = self._channel.receive()
@@ -237,14 +273,22 @@ class _Worker(Exploration):
             self._coverage.adopt(key)
         self._told_edges.update(edges)
 
-    def _news(self) -> tuple[bytes, bytes, bytes]:
+    def _news(self, *, last: bool = False) -> tuple[bytes, bytes, bytes]:
         """How far it has come, and the edges and the finds since it was asked last."""
         edges: set[int] = set()
         if self._coverage.edges_seen != len(self._told_edges):
             edges = set(self._coverage.keys()) - self._told_edges
             self._told_edges |= edges
         finds = self._session.take_finds()
-        return pack(self._report()), pack_keys(sorted(edges)), _native.encode_finds(self._names, finds)
+        self._told_checkpoints = self._session.checkpoints_saved
+        return self._packed_report(last=last), pack_keys(sorted(edges)), _native.encode_finds(self._names, finds)
+
+    def _packed_report(self, *, last: bool) -> bytes:
+        """How far it has come, or nothing when it has said so just now."""
+        if not last and time.monotonic() < self._report_due:
+            return b""
+        self._report_due = time.monotonic() + REPORT_SECONDS
+        return pack(self._report())
 
     def _report(self) -> Report:
         totals = self._totals()

@@ -1,0 +1,56 @@
+"""What Linux tells of running processes: whose child each is, what it has used, and how much memory it holds."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+NANO = 1e-9
+KIB = 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Time:
+    """Seconds that a process ran, and seconds that it could have run while all cores were busy with others."""
+
+    ran_s: float
+    delayed_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """Bytes that a process holds: all that is resident, and its share where pages belong to several."""
+
+    rss: int
+    pss: int
+
+
+def children_of(parent: int) -> list[int]:
+    """The processes that ``parent`` has started and that go on, oldest first."""
+    found: list[tuple[int, int]] = []
+    for folder in Path("/proc").iterdir():
+        if not folder.name.isdigit():
+            continue
+        # After the name, which may hold anything: the state, the parent, and as number 22 of all when it started.
+        fields = _text(folder / "stat").rpartition(")")[2].split()
+        if fields and fields[0] != "Z" and int(fields[1]) == parent:
+            found.append((int(fields[19]), int(folder.name)))
+    return [process for _, process in sorted(found)]
+
+
+def time_of(process: int) -> Time | None:
+    """What the main thread of a process has used, or nothing when it is gone."""
+    fields = _text(Path(f"/proc/{process}/schedstat")).split()
+    return Time(int(fields[0]) * NANO, int(fields[1]) * NANO) if fields else None
+
+
+def memory_of(process: int) -> Memory | None:
+    """What a process holds, or nothing when it is gone."""
+    lines = _text(Path(f"/proc/{process}/smaps_rollup")).splitlines()
+    sizes = {name: int(rest.split()[0]) * KIB for name, _, rest in (line.partition(":") for line in lines[1:])}
+    return Memory(sizes["Rss"], sizes["Pss"]) if "Pss" in sizes else None
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""
