@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import time
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
 from mmap import mmap
 from typing import TYPE_CHECKING, Any
 
@@ -16,14 +15,14 @@ from hypothesis.stateful import RuleBasedStateMachine
 from ordeal import _native
 from ordeal._hypothesis import GlobalRandoms, Rule
 from ordeal.bucket import Bucketer
-from ordeal.chaos import ChaosTest
 from ordeal.child_process import Child, Death, Limits
-from ordeal.driver import FAULT_OFF, FAULT_ON, INITIALIZE, Driver, Observer, Outcome, Status
+from ordeal.driver import Driver, Observer, Outcome, Status
 from ordeal.faults import Fault
 from ordeal.process_channel import Channel
 from ordeal.recorder import RunRecorder
 from ordeal.replayer import Replayed, Replayer
 from ordeal.rule_timeout import RuleTimeoutError, timeout_error
+from ordeal.trace_file import TraceStep
 
 if TYPE_CHECKING:
     from ordeal.findings import Finding
@@ -111,6 +110,11 @@ class CrashReader:
         record = self._record(journal)
         return self._place(record) if record is not None and not _is_idle(record) else ""
 
+    def is_running(self, journal: mmap) -> bool:
+        """Whether the process runs code of the user's, as far as anybody can tell."""
+        record = self._record(journal)
+        return record is None or not _is_idle(record)
+
     def _record(self, journal: mmap) -> _native.JournalRecord | None:
         try:
             return _native.read_journal(journal, self._shape, self._arguments)
@@ -155,6 +159,10 @@ class Stall:
         self._steps = -1
         self._since = time.monotonic()
 
+    def begin(self) -> None:
+        """It begins to work now: what it waited for before does not count."""
+        self._since = time.monotonic()
+
     def hangs(self) -> bool:
         """Whether it has been at the same step for too long."""
         now = time.monotonic()
@@ -184,9 +192,10 @@ class CrashReplayer(Replayer):
         return replayer
 
     def run(self, tape: _native.Tape, observer: Observer | None = None) -> Replayed:
-        """Run ``tape`` from a fresh machine of another process; ``observer`` sees the steps but for the last here."""
-        if observer is not None:
+        """Run ``tape`` from a fresh machine of another process. An observer must be a recorder there."""
+        if isinstance(observer, RunRecorder):
             return self._watched(tape, observer)
+        assert observer is None, "another process cannot tell this observer"
         return self._apart(tape, None)
 
     def _apart(self, tape: _native.Tape, deadline: float | None) -> Replayed:
@@ -241,84 +250,92 @@ class CrashReplayer(Replayer):
     def _fails_in(self, bucket: str, tape: _native.Tape, deadline: float) -> bool:
         return self._apart(tape, deadline).bucket == bucket
 
-    def _watched(self, tape: _native.Tape, observer: Observer) -> Replayed:
-        """What ``observer`` sees of all steps. The last one, which ends the process, runs in the other one only."""
+    def _watched(self, tape: _native.Tape, recorder: RunRecorder) -> Replayed:
+        """What ``recorder`` sees of all steps, in a process that ends where the last one would begin."""
         if self._trusted is not None:
             failed = Outcome(Status.FAILED, len(tape), self._trusted.error)
             replayed = self._replayed(failed, self._trusted.bucket, tape)
         else:
             replayed = self._apart(tape, None)
-        shown = replayed.tape
-        if not len(shown):
-            return replayed  # even the machine cannot be made here
-        if self._can_draw_last(shown):
-            self._show(shown, observer)
-        else:
-            self._show(shown.subset([*[True] * (len(shown) - 1), False]), observer, more=1)
-            self._announce(shown.steps()[-1], observer)
-        return replayed
-
-    def _show(self, tape: _native.Tape, observer: Observer, more: int = 0) -> None:
-        """Show the steps of ``tape`` up to the beginning of the last one, or of one that comes so many after it."""
-        self._randoms.reseed()
-        with suppress(_LastStepReached):
-            self._driver.execute(_native.Replay(tape), observer=_UpToLast(observer, len(tape) + more))
-
-    def _can_draw_last(self, tape: _native.Tape) -> bool:
-        """Whether the arguments of the last step can be drawn here: a strategy may be what ends the process."""
-
-        def draw(channel: Channel, journal: _native.Journal) -> None:
-            del channel
-            self._driver.journal = journal
-            with self._randoms.managed(), self._driver.watchdog.watching():
-                self._show(tape, RunRecorder())
-
-        child = Child(draw, self._limits)
+        child = Child(lambda channel, journal: self._record(replayed.tape, channel, journal), self._limits)
         try:
-            return not self._await(child, None) and child.death is not None and child.death.is_clean
+            self._await(child, None)
+            said = child.messages()
         finally:
             child.close()
-
-    def _announce(self, step: _native.StepTuple, observer: Observer) -> None:
-        """Tell ``observer`` of a step whose arguments nobody can draw."""
-        kind, target, *_ = step
-        definition = self._driver.definition
-        if kind in (FAULT_ON, FAULT_OFF):
-            observer.fault(self._driver.faults[target], kind == FAULT_ON)
+        if said and isinstance(said[0][0], bytes):
+            recorder.read(said[0][0])
         else:
-            initialize = kind == INITIALIZE
-            observer.rule((definition.initializers if initialize else definition.rules)[target], initialize, {}, {})
+            recorder.steps = bare_steps(self._driver, replayed.tape)
+        return replayed
 
-
-class _LastStepReached(BaseException):
-    """No failure: the step that is about to run must not."""
+    def _record(self, tape: _native.Tape, channel: Channel, journal: _native.Journal) -> None:
+        """In the other process."""
+        self._driver.journal = journal
+        self._driver.isolated = True
+        observer = _UpToLast(RunRecorder(), len(tape), channel)
+        with self._randoms.managed(), self._driver.watchdog.watching():
+            self._randoms.reseed()
+            self._driver.execute(_native.Replay(tape), observer=observer)
+        observer.tell()
 
 
 class _UpToLast:
-    """Passes on what an observer is to see, up to the beginning of step ``last``, counted from one."""
+    """Has a recorder see the steps up to the beginning of step ``last``, counted from one, and ends the process."""
 
-    def __init__(self, observer: Observer, last: int) -> None:
-        self._observer = observer
+    def __init__(self, recorder: RunRecorder, last: int, channel: Channel) -> None:
+        self._recorder = recorder
         self._last = last
+        self._channel = channel
         self._steps = 0
-        self.making = observer.making
-        self.rule_done = observer.rule_done
+        self.started = recorder.started
+        self.rule_done = recorder.rule_done
 
-    def started(self, machine: RuleBasedStateMachine) -> None:
-        # The run that is shown never comes to the user's own teardown, or ends its process there.
-        own = ChaosTest if isinstance(machine, ChaosTest) else RuleBasedStateMachine
-        vars(machine)["teardown"] = partial(own.teardown, machine)
-        self._observer.started(machine)
+    def making(self, cls: type[RuleBasedStateMachine]) -> None:
+        self._recorder.making(cls)
+        if not self._last:
+            self._end()
 
     def rule(self, rule: Rule, initialize: bool, values: dict[str, Any], resolved: dict[str, Any]) -> None:
-        self._observer.rule(rule, initialize, values, resolved)
+        self._recorder.rule(rule, initialize, values, resolved)
         self._count()
 
     def fault(self, fault: Fault, on: bool) -> None:
-        self._observer.fault(fault, on)
+        self._recorder.fault(fault, on)
         self._count()
+
+    def tell(self) -> None:
+        """What was recorded until now."""
+        self._channel.send(self._recorder.written())
 
     def _count(self) -> None:
         self._steps += 1
-        if self._steps >= self._last:
-            raise _LastStepReached
+        if self._steps == self._last:
+            self._end()
+
+    def _end(self) -> None:
+        self.tell()
+        # Neither the step nor the teardown is to run here.
+        os._exit(0)
+
+
+def bare_steps(driver: Driver, tape: _native.Tape) -> list[TraceStep]:
+    """The steps of ``tape`` by names, of which nothing but the choices is known."""
+    definition = driver.definition
+    faults = [fault.name for fault in driver.faults]
+    tables = [
+        ("rule", "", [rule.name for rule in definition.rules]),
+        ("initialize", "", [rule.name for rule in definition.initializers]),
+        ("fault_toggle", "+", faults),
+        ("fault_toggle", "-", faults),
+    ]
+    steps, active = [], list[str]()
+    for kind, target, _, drawn in tape.steps():
+        what, sign, names = tables[kind]
+        if sign == "+":
+            active.append(names[target])
+        elif sign and names[target] in active:
+            active.remove(names[target])
+        choices = {definition.argument_names[number]: list(values) for number, values in drawn if values}
+        steps.append(TraceStep(kind=what, name=sign + names[target], active_faults=list(active), choices=choices))
+    return steps

@@ -6,6 +6,7 @@ import keyword
 import re
 from typing import Any
 
+import msgspec
 from hypothesis.stateful import MultipleResults, RuleBasedStateMachine, VarReference
 from hypothesis.strategies import DataObject, SearchStrategy
 
@@ -19,6 +20,10 @@ TEXT_MAX = 2_000
 ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+(?=[ >])")
 
 
+_Row = tuple[str, str, list[str], dict[str, str], list[str], str]
+_Written = tuple[list[_Row], list[str], list[str], bool]
+
+
 class RunRecorder:
     """An observer of the driver. Arguments are rendered before the rule runs, which may change them."""
 
@@ -27,6 +32,7 @@ class RunRecorder:
         self.program: list[str] = []
         self._machine: RuleBasedStateMachine | None = None
         self._active: list[str] = []
+        self._ends = False  # with a teardown, of a machine of another process
 
     @property
     def active_faults(self) -> list[str]:
@@ -90,12 +96,29 @@ class RunRecorder:
 
     def finished_program(self) -> list[str]:
         """The lines of the program, with what chance did inside a rule beside it, and with its end."""
-        if self._machine is None:
+        if self._machine is None and not self._ends:
             # Its constructor raised: there is nothing to tear down.
             return list(self.program)
         made, *calls = self.program
         lines = [f"{call}{_remarks(step)}" for call, step in zip(calls, self.steps, strict=True)]
         return [made, *lines, "state.teardown()"]
+
+    def written(self) -> bytes:
+        """What was recorded, for a recorder of another process."""
+        rows = [(s.kind, s.name, s.active_faults, s.text, s.draws, s.result) for s in self.steps]
+        return msgspec.json.encode((rows, self.program, self._active, self._machine is not None))
+
+    def read(self, written: bytes) -> None:
+        """Take over what one of another process has written. Of arguments it knows the text.
+
+        Raises:
+            ValueError: none has written it.
+        """
+        rows, self.program, self._active, self._ends = msgspec.json.decode(written, type=_Written)
+        self.steps = [
+            TraceStep(kind, name, params=dict(text), active_faults=faults, text=text, draws=draws, result=result)
+            for kind, name, faults, text, draws, result in rows
+        ]
 
     def _watch(self, data: DataObject) -> None:
         """Have the values noted that the rule draws from ``data``, which is one object for the whole run."""

@@ -19,8 +19,8 @@ from ordeal.bucket import Bucketer
 from ordeal.buggify import many_runs
 from ordeal.child_process import Job, Limits
 from ordeal.class_seeds import ClassSeeds
-from ordeal.crashes import CrashReplayer, is_apart, is_timeout
-from ordeal.driver import FAULT_OFF, FAULT_ON, Driver
+from ordeal.crashes import CrashReplayer, bare_steps, is_apart, is_timeout
+from ordeal.driver import Driver
 from ordeal.example_database import save_to_database
 from ordeal.finding_records import FindingRecords
 from ordeal.findings import Finding, Findings
@@ -34,7 +34,7 @@ from ordeal.result import Failure, SeedOutcome
 from ordeal.saver import machine_names
 from ordeal.settings import Settings
 from ordeal.targets import Target
-from ordeal.trace_file import Trace, TraceFailure, TraceStep
+from ordeal.trace_file import Trace, TraceFailure
 from ordeal.tracer import Origin, TraceMaker
 
 
@@ -194,19 +194,7 @@ def fill_database(bench: Bench, tapes: Sequence[_native.Tape]) -> Job:
 
 def bare_failure(bench: Bench, finding: Finding) -> Failure:
     """A failure that nothing but its tape is known of, as its process ended before it was written down."""
-    rules, initializers, faults, arguments = machine_names(bench.driver)
-    tables = [("rule", rules), ("initialize", initializers), ("fault_toggle", faults), ("fault_toggle", faults)]
-    steps, active = [], list[str]()
-    for kind, target, _, drawn in finding.tape.steps():
-        what, names = tables[kind]
-        name = names[target]
-        if kind == FAULT_ON:
-            active.append(name)
-        elif kind == FAULT_OFF and name in active:
-            active.remove(name)
-        sign = {FAULT_ON: "+", FAULT_OFF: "-"}.get(kind, "")
-        choices = {arguments[number]: list(values) for number, values in drawn if values}
-        steps.append(TraceStep(kind=what, name=f"{sign}{name}", active_faults=list(active), choices=choices))
+    steps = bare_steps(bench.driver, finding.tape)
     trace = Trace(
         run_id=finding.origin.run_id,
         seed=bench.settings.seed,
@@ -219,7 +207,7 @@ def bare_failure(bench: Bench, finding: Finding) -> Failure:
         error=finding.error,
         step=len(steps),
         run_id=finding.origin.run_id,
-        active_faults=active,
+        active_faults=steps[-1].active_faults if steps else [],
         rule_log=[step.name for step in steps],
         trace=trace,
         error_traceback=finding.error_traceback,

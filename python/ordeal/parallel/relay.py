@@ -100,6 +100,15 @@ class Relay:
             self._tell()
         return heard
 
+    def listen(self) -> list[tuple[list[int], bytes]]:
+        """What others have found until now, before anything is found here."""
+        deadline = time.monotonic() + LEAVE_SECONDS_MAX
+        heard = self.exchange()
+        while self._waits and time.monotonic() < deadline and not self._child.has_ended():
+            time.sleep(0.005)
+            heard += [news for message in self._child.messages() if (news := self._hear(message)) is not None]
+        return heard
+
     def lease(self, bucket: str) -> bool:
         """Whether this member is to shrink ``bucket``. It is, too, when the store does not say."""
         if not self._send(_LEASE, bucket):

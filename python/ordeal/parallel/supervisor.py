@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import os
 import select
 import sys
@@ -91,6 +92,7 @@ class _Slot:
     runs: int | None  # those of all its processes together
     child: Child | None = None
     stall: Stall | None = None
+    waits: bool = False  # for what others have found
     incarnation: int = 0
     runs_before: int = 0  # of the processes before this one
     false_starts: int = 0
@@ -183,6 +185,9 @@ class Supervisor:
         except KeyboardInterrupt:
             self._press()
             self._board.stop = True
+            for slot in self._slots:
+                if slot.child is None:
+                    slot.over = "interrupted"
             # All come to an end now, and those that cannot are ended.
             self._attend_until(time.monotonic() + GRACE_SECONDS, time.monotonic())
         for slot in self._slots:
@@ -237,6 +242,7 @@ class Supervisor:
         self._folder.restore()
         slot.child = Child(lambda channel, journal: work(part, channel, journal), self._bench.limits)
         slot.stall = Stall(slot.child.journal, self._driver.rule_timeout)
+        slot.waits = False
 
     def _place_of(self, slot: _Slot) -> Place:
         return Place(0 if self._relay is None else self._relay.member, slot.number, slot.incarnation)
@@ -260,7 +266,7 @@ class Supervisor:
             if slot.over is None:
                 self._lost(slot, deadline, hung=False)
             child.close()
-        elif slot.stall.hangs():
+        elif not slot.waits and slot.stall.hangs() and self._crashes.is_running(child.journal):
             child.kill()
             self._hear(slot)
             self._lost(slot, deadline, hung=True)
@@ -280,7 +286,7 @@ class Supervisor:
         if kind == NEWS:
             self._take_news(slot, values, last=False)
         elif kind == FOUND:
-            self._take_finding(*values)
+            self._take_finding(slot, *values)
         elif kind == PART:
             (slot.part,) = _bytes(values)
             self._save_when_complete()
@@ -306,19 +312,27 @@ class Supervisor:
             found if self._plan.sharing.checkpoints else b"",
         )
         self._exchange.told(slot.number, shared, last=last)
+        slot.waits = not last
         if self._relay is not None:
             self._relay.add(edges, found)
 
-    def _take_finding(self, record: Value, tape: Value) -> None:
-        (data,) = _bytes([tape])
-        finding = self._union.read_finding(record, data)
+    def _take_finding(self, slot: _Slot, record: Value, tape: Value) -> None:
+        finding = self._union.read_finding(record, tape)
+        finding.origin = dataclasses.replace(finding.origin, run_id=self._number_of(slot, finding.origin.run_id))
         finding.count = 0  # what the worker counts it tells in its reports
         self._union.add_finding(finding)
 
+    def _number_of(self, slot: _Slot, run: int) -> int:
+        """The number of a run among those of all workers, who take turns in it; of one alone it is its own."""
+        return (slot.runs_before + run - 1) * len(self._slots) + slot.number + 1
+
     def _answer(self) -> None:
         for number, news in self._exchange.answers():
-            child = self._slots[number].child
+            slot = self._slots[number]
+            child, slot.waits = slot.child, False
             assert child is not None
+            assert slot.stall is not None
+            slot.stall.begin()
             edges = [key for each in news for key in each.edges]
             finds = [each.finds for each in news if each.finds]
             try:
@@ -334,7 +348,7 @@ class Supervisor:
         crash = self._crashes.read(child.journal, child.death, hung=hung)
         runs = self._board.runs[slot.number]
         if crash is not None:
-            origin = Origin(run_id=runs, checkpoint=0, swarm=None, edges=0)
+            origin = Origin(run_id=self._number_of(slot, runs), checkpoint=0, swarm=None, edges=0)
             finding = Finding(crash.bucket, crash.tape, origin, crash.error, count=0)
             finding.error_traceback = traceback_text(crash.error)
             self._union.add_finding(finding)
@@ -382,15 +396,20 @@ class Supervisor:
     # -- others -------------------------------------------------------------------------------------------------------
 
     def _join(self) -> None:
-        if self._plan.meeting is not None:
-            self._relay = Relay(self._plan.meeting, self._union)
+        if self._plan.meeting is None:
+            return
+        self._relay = Relay(self._plan.meeting, self._union)
+        # What others have found already is known from the first run on.
+        for edges, finds in self._relay.listen():
+            self._union.add_finds(edges, finds)
+            self._given += _native.decode_finds(finds, self._names)[0]
 
     def _meet(self) -> None:
         """Hear what others have found, and tell them what was found here, without waiting for them."""
         if self._relay is None:
             return
         for edges, finds in self._relay.exchange():
-            self._union.add_finds((), finds)
+            self._union.add_finds(edges, finds)
             self._exchange.told(self._plan.workers, News(edges, finds), last=True)
 
     def _leave(self, failures: Sequence[Failure]) -> None:
@@ -417,7 +436,7 @@ class Supervisor:
                 loaded = _native.decode_state(engine, self._names)
                 dropped, total = dropped + loaded.tapes_dropped, total + loaded.tapes_in_file
                 if not same:
-                    self._union.add_part(header, loaded, ended=True)
+                    self._union.add_part(header, loaded)
                     self._given += loaded.finds()
                 else:
                     self._union.add_findings(header, loaded)
@@ -483,7 +502,8 @@ class Supervisor:
                 continue
             try:
                 header, engine = split_part(slot.part)
-                self._union.add_part(header, _native.decode_state(engine, self._names), ended=False)
+                loaded = _native.decode_state(engine, self._names)
+                self._union.add_part(header, loaded, number_of=functools.partial(self._number_of, slot))
             except (ValueError, TypeError, OverflowError, ChannelError) as error:
                 self._union.note(f"What a worker knew in the end was not read: {error}.")
 

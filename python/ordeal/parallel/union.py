@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from ordeal import _native
 from ordeal.errors import PropertyError
@@ -88,16 +89,24 @@ class Union:
         (find,) = _native.decode_finds(tape, self.names)[0]
         return self.records.finding(unpack(record, SavedFinding), find.tape)
 
-    def add_part(self, header: Header, loaded: _native.LoadedState, *, ended: bool) -> None:
-        """What a worker knew in the end; ``ended`` when nobody goes on from there, so that it is all there is of it."""
+    def add_part(
+        self, header: Header, loaded: _native.LoadedState, number_of: Callable[[int], int] | None = None
+    ) -> None:
+        """What a worker knew in the end. ``number_of`` gives its runs their numbers among those of all.
+
+        Without it, nobody goes on from there, so that it is all there is of that worker.
+        """
         loaded.merge_coverage(self._coverage)
         tapes = loaded.tapes
         if len(tapes) != len(header.findings) + len(header.productive):
             raise ChannelError(f"{len(tapes)} tapes for {len(header.findings)} findings")
         for saved, tape in zip(header.productive, tapes[len(header.findings) :], strict=True):
             if tape is not None:
-                self._productive.append((self.records.origin(saved), tape))
-        if not ended:
+                origin = self.records.origin(saved)
+                if number_of is not None:
+                    origin = dataclasses.replace(origin, run_id=number_of(origin.run_id))
+                self._productive.append((origin, tape))
+        if number_of is not None:
             return
         self.add_findings(header, loaded)
         self._ended.append(_report_of(header))
