@@ -263,10 +263,12 @@ class CrashReplayer(Replayer):
             said = child.messages()
         finally:
             child.close()
-        if said and isinstance(said[0][0], bytes):
-            recorder.read(said[0][0])
-        else:
-            recorder.steps = bare_steps(self._driver, replayed.tape)
+        if said and isinstance(said[-1][0], bytes):
+            recorder.read(said[-1][0])
+        for step in bare_steps(self._driver, replayed.tape)[len(recorder.steps) :]:
+            # Its arguments could not be drawn: that is what ends the process.
+            recorder.steps.append(step)
+            recorder.program.append(f"state.{step.name}(...)")
         return replayed
 
     def _record(self, tape: _native.Tape, channel: Channel, journal: _native.Journal) -> None:
@@ -312,6 +314,8 @@ class _UpToLast:
         self._steps += 1
         if self._steps == self._last:
             self._end()
+        if self._steps == self._last - 1:
+            self.tell()  # in case the last one cannot even begin
 
     def _end(self) -> None:
         self.tell()
