@@ -131,11 +131,16 @@ class Child:
         """End the process, and all that came of it."""
         if self.death is None:
             # The code under test may have stopped the warden.
-            for number in (signal.SIGTERM, signal.SIGCONT):
-                os.kill(self.warden, number)
+            self._signal(signal.SIGTERM)
+            self._signal(signal.SIGCONT)
             if not self._is_over(GUARDED_SECONDS_MAX):
-                os.kill(self.warden, signal.SIGKILL)
+                self._signal(signal.SIGKILL)
+                self._is_over(GUARDED_SECONDS_MAX)
             self._reap()
+
+    def _signal(self, number: int) -> None:
+        with suppress(ProcessLookupError):
+            signal.pidfd_send_signal(self._handle, number)
 
     def _is_over(self, seconds: float) -> bool:
         watched = select.poll()
@@ -143,7 +148,9 @@ class Child:
         return bool(watched.poll(seconds * 1_000))
 
     def _reap(self) -> None:
-        _, status = os.waitpid(self.warden, 0)
+        status = 0
+        with suppress(ChildProcessError):  # where the program ignores SIGCHLD, nobody waits
+            _, status = os.waitpid(self.warden, 0)
         code = end_of(self._note)
         is_unknown = code is None
         if code is None:
