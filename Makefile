@@ -8,6 +8,7 @@
 #   make format        rewrite the sources in the house format
 #   make bench         measure speed and a short bug suite, in minutes, into benchmarks/RESULTS.md
 #   make bench-full    run every benchmark and the whole bug suite with all peers, in hours, into the same file
+#   make soak          explore with two workers for an hour, and fail when memory grows; MINUTES=10 for less
 #   make fuzz-traces   load 100,000 damaged trace files under the sanitizers
 #   make clean         remove what the above made, .venv included
 
@@ -22,6 +23,8 @@ JOBS ?= $(shell nproc)
 export JOBS
 # Which Python tests: make test-python TESTS='tests/unit -m "not slow"'
 TESTS ?=
+# How long a soak takes.
+MINUTES ?= 60
 # What the program under test is told: no colour in logs, no user settings.
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
@@ -33,7 +36,7 @@ cpp_headers := $(filter %.h,$(cpp_files))
 extension_inputs := CMakeLists.txt $(shell find cpp)
 tidy_stamps := $(patsubst %.cpp,build/tidy/%.ok,$(filter cpp/%.cpp,$(cpp_files)))
 
-.PHONY: demo test test-hypothesis build lint format bench bench-full fuzz-traces clean
+.PHONY: demo test test-hypothesis build lint format bench bench-full soak fuzz-traces clean
 .PHONY: checks check-shell check-ruff check-format check-types check-clang-format sanitized check-core check-bindings test-python
 
 build: $(VENV)/stamp-build
@@ -60,6 +63,9 @@ bench: build
 bench-full: build
 	@tools/system-packages bench
 	@tools/bench --full
+
+soak: build
+	@python benchmarks/soak.py --minutes $(MINUTES)
 
 fuzz-traces: sanitized
 	@ORDEAL_MUTATED_FILES=100000 tools/test-bindings build/san $(VENV) tests/unit/test_trace_mutations.py

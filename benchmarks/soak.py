@@ -33,6 +33,8 @@ WINDOWS = 5
 #: A median of fewer samples says nothing.
 SAMPLES_MIN = 3
 GROWTH_MAX = 0.05
+#: The exit code that says so; another one says that nothing was measured.
+GREW = 3
 MIB = 1024 * 1024
 SUPERVISOR = "supervisor"
 
@@ -151,7 +153,8 @@ def main() -> None:
     print(table([*header, "PSS at the end", "growth"], [row(judged[name], each) for name, each in samples.items()]))
     grown = [each.process for each in judged.values() if each.is_too_much]
     if grown:
-        sys.exit(f"\nerror: {', '.join(grown)} grew by {100 * GROWTH_MAX:g} % or more after the first minute")
+        print(f"\n{', '.join(grown)} grew by {100 * GROWTH_MAX:g} % or more after the first minute.")
+        sys.exit(GREW)
     print(f"\nNo process grew by {100 * GROWTH_MAX:g} % after the first minute.")
 
 
