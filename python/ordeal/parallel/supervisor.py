@@ -249,7 +249,8 @@ class Supervisor:
         return Place(0 if self._relay is None else self._relay.member, slot.number, slot.incarnation)
 
     def _schedule(self, slot: _Slot) -> Schedule:
-        return ByRuns(slot.runs_before) if self._in_rounds else ByClock()
+        # One that is alone hears nothing: when it tells how far it is changes no run.
+        return ByRuns(slot.runs_before) if self._in_rounds and len(self._slots) > 1 else ByClock()
 
     def _finds(self) -> list[_native.Find]:
         """What a process that takes the place of another is to know of what was found before it."""

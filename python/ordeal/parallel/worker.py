@@ -53,7 +53,7 @@ SOON_SHARE = 20
 #: Where the clock must not decide: after so many runs, and when there are very many, each time that they have become so
 #: much more. What one has found the others hear a round later: a search that is deep loses that at each of its stages.
 EXCHANGE_RUNS = 64
-EXCHANGE_SHARE = 256
+EXCHANGE_SHARE = 128
 #: How often it tells how far it has come, which takes longer than all else that it tells. In seconds.
 REPORT_SECONDS = 0.2
 
