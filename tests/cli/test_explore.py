@@ -176,6 +176,7 @@ class TestOptions:
             "comparison_tracing": "auto",
             "record_traces": False,
             "workers": 0,
+            "store": None,
             "isolate": True,
             "max_memory": 0,
             "share_edges": True,

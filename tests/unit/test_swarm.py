@@ -410,8 +410,9 @@ class TestPytest:
 
 
 class TestExplorer:
-    def test_the_report_prints_the_weights_and_the_trace_keeps_them(self) -> None:
-        failure = Explorer(Filling, seed=1).run(max_runs=2000, max_time=600.0).failures[0]
+    @pytest.mark.parametrize("isolate", [False, True])
+    def test_the_report_prints_the_weights_and_the_trace_keeps_them(self, isolate: bool) -> None:
+        failure = Explorer(Filling, seed=1, isolate=isolate).run(max_runs=2000, max_time=600.0).failures[0]
         assert failure.trace is not None
         first, *steps = failure.trace.steps
         assert first.kind == "rule_swarm"

@@ -81,7 +81,7 @@ _EPILOG = (
 @click.option("--generate-tests", metavar="PATH", help="Write pytest functions (default: none)")
 @click.option("--save-state", metavar="PATH", help="Save what is known, to resume it (default: none)")
 @click.option("--resume", metavar="PATH", help="Go on from a saved state (default: afresh)")
-@click.option("--store", metavar="URL", help="Share with others over dir://PATH or redis://HOST/DB (default: none)")
+@click.option("--store", metavar="URL", help="Share with others: dir:// or redis:// (default: none)")
 @click.option("--json", is_flag=True, help="Print the report as JSON (default: as text)")
 def command(**flags: Any) -> int:
     """Search the classes named in the settings file for failures.

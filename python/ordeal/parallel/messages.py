@@ -13,7 +13,7 @@ from ordeal.process_channel import ChannelError, Value
 from ordeal.reporting import error_message
 from ordeal.result import Failure, SnapshotKind, StoppedReason
 from ordeal.state_file import SavedFinding
-from ordeal.trace_file import Trace
+from ordeal.trace_file import Trace, TraceStep
 
 #: What a message begins with. From a worker: what it has to give, a new finding, what it knows, its end, and an error
 #: that ends all.
@@ -55,7 +55,7 @@ class Broken(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
 
 
 class SentFailure(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
-    """A failure as the user gets it, without the exception itself."""
+    """A failure as the user gets it, without the exception itself. ``swarm`` is the configuration of its run."""
 
     error_type: str
     error_message: str
@@ -64,6 +64,7 @@ class SentFailure(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     active_faults: list[str]
     rule_log: list[str]
     trace: dict[str, Any] | None
+    swarm: dict[str, Any]
     necessary_faults: dict[str, bool] | None
     error_traceback: str
     bucket: str
@@ -83,6 +84,7 @@ class SentFailure(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
             active_faults=failure.active_faults,
             rule_log=failure.rule_log,
             trace=None if failure.trace is None else failure.trace.to_dict(),
+            swarm=next((step.params for step in _swarm_steps(failure.trace)), {}),
             necessary_faults=failure.necessary_faults,
             error_traceback=writable_text(failure.error_traceback),
             bucket=writable_text(failure.bucket),
@@ -92,6 +94,14 @@ class SentFailure(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
             program=writable_text(failure.program),
         )
 
+    def _trace(self) -> Trace | None:
+        if self.trace is None:
+            return None
+        trace = Trace.from_dict(self.trace)
+        for step in _swarm_steps(trace):
+            step.params = self.swarm  # what is read from a record is text
+        return trace
+
     def failure(self) -> Failure:
         """The failure that was told of."""
         return Failure(
@@ -100,7 +110,7 @@ class SentFailure(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
             run_id=self.run_id,
             active_faults=self.active_faults,
             rule_log=self.rule_log,
-            trace=None if self.trace is None else Trace.from_dict(self.trace),
+            trace=self._trace(),
             necessary_faults=self.necessary_faults,
             error_traceback=self.error_traceback,
             bucket=self.bucket,
@@ -109,6 +119,10 @@ class SentFailure(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
             shrunk=self.shrunk,
             program=self.program,
         )
+
+
+def _swarm_steps(trace: Trace | None) -> list[TraceStep]:
+    return [] if trace is None else [step for step in trace.steps if step.kind == "rule_swarm"]
 
 
 Record = Report | Ended | Broken | SavedFinding | SentFailure
