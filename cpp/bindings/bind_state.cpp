@@ -32,15 +32,15 @@ void bind_state(py::module_& m) {
       .def_readonly("machine_changed", &LoadedState::machine_changed)
       .def(
           "give", [](const LoadedState& self, Session& session) { session.restore(self.session); }, py::arg("session"))
-      .def(
-          "finds",
-          [](const LoadedState& self) {
-            std::vector<Find> finds;
-            for (const Checkpoint& checkpoint : self.session.checkpoints) {
-              finds.push_back({.prefix = checkpoint.prefix, .shows = checkpoint.shows});
-            }
-            return finds;
-          })
+      .def("finds",
+           [](const LoadedState& self) {
+             std::vector<Find> finds;
+             finds.reserve(self.session.checkpoints.size());
+             for (const Checkpoint& checkpoint : self.session.checkpoints) {
+               finds.push_back({.prefix = checkpoint.prefix, .shows = checkpoint.shows});
+             }
+             return finds;
+           })
       .def(
           "merge_coverage", [](const LoadedState& self, CoverageMap& map) { map.merge(self.session.coverage); },
           py::arg("coverage"));

@@ -11,8 +11,10 @@
 namespace ordeal {
 namespace {
 
-const MachineNames kThen{
-    .rules = {"put", "take", "put"}, .initializers = {"open"}, .faults = {"slow", "slow"}, .arguments = {"n", "(body)"}};
+const MachineNames kThen{.rules = {"put", "take", "put"},
+                         .initializers = {"open"},
+                         .faults = {"slow", "slow"},
+                         .arguments = {"n", "(body)"}};
 
 std::string written(const MachineNames& names) {
   ByteWriter out;
@@ -41,7 +43,9 @@ TEST(NameCodec, bytes_that_end_too_soon_are_refused) {
 }
 
 TEST(NameCodec, the_nth_of_a_name_stands_for_the_nth) {
-  const MachineNames now{.rules = {"take", "put", "new", "put", "put"}, .initializers = {}, .faults = {"slow"},
+  const MachineNames now{.rules = {"take", "put", "new", "put", "put"},
+                         .initializers = {},
+                         .faults = {"slow"},
                          .arguments = {"(body)", "n"}};
   const Renaming renaming = renaming_of(kThen, now);
   EXPECT_EQ(renaming.rules, (std::vector<std::uint32_t>{1, 0, 3}));

@@ -3,8 +3,8 @@
 Changelog of 26.0.0: "Fixed ``listutils.BarrelList`` ``sort()`` with multiple internal lists". A part is cut in two when
 an item is inserted into one that is too long. The parts are made small here, or it would take thousands of items.
 
-26.0.0 has another bug, which the Explorer found: in a list of several parts, what is inserted behind the last item comes
-to stand before it. So nothing is inserted there.
+26.0.0 has another bug, which the Explorer found: in a list of several parts, what is inserted behind the last item does
+not come to stand there. So nothing is inserted there.
 """
 
 from boltons.listutils import BarrelList
