@@ -83,6 +83,8 @@ class Relay:
 
     def add(self, edges: Iterable[int], finds: bytes) -> None:
         """New edges and finds of a worker, to be told."""
+        if self._child.has_ended():
+            return  # nobody will ever ask for them
         self._edges.update(edges)
         for find in _native.decode_finds(finds, self._union.names)[0]:
             self._entries.append((_native.encode_finds(self._union.names, [find]), find.edges))
