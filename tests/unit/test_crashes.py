@@ -78,7 +78,7 @@ class FailingBefore(ChaosTest):
 
 def crash_of(machine: type[ChaosTest], **options: Any) -> Failure:
     explorer = Explorer(machine, isolate=True, **options)
-    (failure,) = explorer.run(max_runs=60, max_time=20, max_shrink_time=5).failures
+    (failure,) = explorer.run(max_runs=60, max_time=20, max_shrink_time=30).failures
     return failure
 
 
