@@ -16,9 +16,10 @@ inline constexpr std::int64_t kPlanLengthMax = 8192;
 
 // Hypothesis gives up a draw that nests in so many spans.
 inline constexpr int kSpansMax = 100;
-// So many spans an argument lies in at most where Hypothesis' own loop draws it, and in its lowered run: those of the
-// step, the choice of the rule, and the rule with its arguments. What nests deeper is given up in the Explorer as well.
-inline constexpr int kSpansOfArgument = 6;
+// So many spans an argument lies in at most where Hypothesis' own loop draws it, and in its lowered run, whatever its
+// version: those of the step, the choice of the rule, and the rule with its arguments. What nests deeper is given up in
+// the Explorer as well.
+inline constexpr int kSpansOfArgument = 10;
 
 // Guarded by the GIL. Functions that return false or null have set a Python exception.
 //

@@ -349,7 +349,7 @@ def nested(tuples: int) -> st.SearchStrategy[Any]:
 def test_37_what_nests_too_deeply_for_hypothesis_is_no_run() -> None:
     @st.composite
     def deep(draw: st.DrawFn) -> Any:
-        return draw(nested(draw(st.integers(84, 98))))
+        return draw(nested(draw(st.integers(76, 98))))
 
     class Machine(LoggedMachine):
         @initialize(value=deep())
@@ -360,7 +360,7 @@ def test_37_what_nests_too_deeply_for_hypothesis_is_no_run() -> None:
         def prepare(self, value: Any) -> None:
             self.log("p")
 
-        @rule(value=st.integers(84, 98).flatmap(nested))
+        @rule(value=st.integers(76, 98).flatmap(nested))
         def step(self, value: Any) -> None:
             self.log("s")
 
