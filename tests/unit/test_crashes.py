@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
 import time
 from pathlib import Path
 from typing import Any, ClassVar
@@ -61,7 +60,7 @@ class Faulty(ChaosTest):
     @rule()
     def step(self) -> None:
         if Faulty.on:
-            os.kill(os.getpid(), signal.SIGSEGV)
+            os.abort()
 
 
 class FailingBefore(ChaosTest):
@@ -107,7 +106,7 @@ def test_such_a_trace_replays_shrinks_and_is_never_a_test_or_a_run_of_hypothesis
 
 def test_the_faults_that_it_needs_are_found_out() -> None:
     failure = crash_of(Faulty)
-    assert failure.bucket == "ProcessKilledError(SIGSEGV) at step"
+    assert failure.bucket == "ProcessKilledError(SIGABRT) at step"
     assert failure.necessary_faults == {"power": True}
     assert failure.trace is not None
     assert ablate_faults(failure.trace, Faulty) == {"power": True}
