@@ -88,10 +88,14 @@ class Union:
             self._find_bytes -= len(self.finds.popleft())
 
     def add_finding(self, finding: Finding) -> bool:
-        """A finding, unless one of its bucket is known; of two the shorter tape stays. Whether it is new."""
+        """A finding, unless one of its bucket is known. Whether it is new.
+
+        Of two that of the earlier run stays, whichever was told first: so the clock does not decide what is reported.
+        """
         known = self.findings.setdefault(finding.bucket, finding)
-        if known is not finding and len(finding.tape) < len(known.tape) and known.seed is None:
-            known.tape, known.origin = finding.tape, finding.origin
+        if finding.origin.run_id < known.origin.run_id:
+            known.tape, known.origin, known.error = finding.tape, finding.origin, finding.error
+            known.error_traceback = finding.error_traceback
         return known is finding
 
     def read_finding(self, record: Value, tape: Value) -> Finding:
