@@ -10,7 +10,7 @@ import unittest
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 from hypothesis import strategies as st
@@ -18,8 +18,9 @@ from hypothesis.stateful import invariant, rule
 
 from ordeal.assertions import sometimes
 from ordeal.chaos import ChaosTest
-from ordeal.errors import MachineError, StateError
+from ordeal.errors import FaultError, MachineError, StateError
 from ordeal.explore import Explorer
+from ordeal.faults import Fault, LambdaFault
 from ordeal.parallel.worker import ByRuns, share_of_runs
 from ordeal.result import ExplorationResult, ProgressSnapshot
 
@@ -200,6 +201,24 @@ def test_what_ends_an_exploration_in_one_process_does_so_in_several() -> None:
 
     with pytest.raises(MachineError):
         Explorer(Stuck, workers=2).run(max_runs=10)
+
+
+class Broken(ChaosTest):
+    faults: ClassVar[list[Fault]] = [LambdaFault("broken", lambda: fail_to_switch(), lambda: None)]
+
+    @rule()
+    def step(self) -> None:
+        pass
+
+
+def fail_to_switch() -> None:
+    raise FaultError("the fault cannot be switched")
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_fault_that_cannot_be_switched_is_an_error_of_the_exploration(workers: int) -> None:
+    with pytest.raises(FaultError, match="cannot be switched"):
+        Explorer(Broken, workers=workers).run(max_runs=200, max_time=20)
 
 
 def test_progress_is_told_in_the_process_that_asked() -> None:

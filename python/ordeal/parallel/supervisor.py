@@ -279,6 +279,8 @@ class Supervisor:
         try:
             for message in slot.child.messages():
                 self._take(slot, message)
+        except OrdealError:
+            raise  # the worker met it: some of them are ValueErrors as well
         except (ChannelError, ValueError, TypeError, OverflowError) as error:
             self._union.note(f"A worker was given up, which told what no worker tells: {error}.")
             slot.child.kill()
