@@ -38,10 +38,25 @@ bool die_with(pid_t parent, bool group) {
 #endif
 }
 
+// Whether from now on this process becomes the parent of those below it that lose theirs.
+bool keep_orphans() {
+#ifdef __linux__
+  return prctl(PR_SET_CHILD_SUBREAPER, 1) == 0;
+#else
+  return false;
+#endif
+}
+
 }  // namespace
 
 void bind_process(py::module_& m) {
   m.def("die_with", &die_with, py::arg("parent"), py::kw_only(), py::arg("group") = false);
+  m.def("keep_orphans", &keep_orphans);
+#ifdef __linux__
+  m.attr("ORPHANED_SIGNAL") = signal_of_group();  // what comes with `group`
+#else
+  m.attr("ORPHANED_SIGNAL") = 0;
+#endif
 }
 
 }  // namespace ordeal::bindings

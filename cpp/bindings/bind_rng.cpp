@@ -16,11 +16,8 @@ void bind_rng(py::module_& m) {
 
   // The seed of one of several sessions that search for the same thing.
   m.def(
-      "derived_seed",
-      [](std::uint64_t seed, const std::string& stream, std::uint64_t number) {
-        return Rng::stream(seed, stream, number).next();
-      },
-      py::arg("seed"), py::arg("stream"), py::arg("number"));
+      "derived_seed", [](std::uint64_t seed, const std::string& stream) { return Rng::stream(seed, stream).next(); },
+      py::arg("seed"), py::arg("stream"));
 }
 
 }  // namespace ordeal::bindings

@@ -98,13 +98,9 @@ std::vector<std::uint64_t> CoverageMap::keys() const {
 }
 
 bool CoverageMap::adopt(std::uint64_t key) {
-  Cell& cell = cells_[add_edge(key)];
-  if (cell.buckets != 0) {
-    return false;
-  }
-  cell.buckets = 1;
-  ++edges_seen_;
-  return true;
+  const std::size_t before = edges_seen_;
+  add_seen({.key = key, .buckets = 1});
+  return edges_seen_ != before;
 }
 
 CoverageState CoverageMap::save() const {
@@ -121,28 +117,28 @@ CoverageState CoverageMap::save() const {
   return state;
 }
 
+std::uint32_t CoverageMap::add_seen(const CoverageState::Edge& edge) {
+  const std::uint32_t id = add_edge(edge.key);
+  Cell& cell = cells_[id];
+  edges_seen_ += cell.buckets == 0 && edge.buckets != 0 ? 1 : 0;
+  cell.buckets = static_cast<std::uint8_t>(cell.buckets | edge.buckets);
+  cell.rules |= edge.rules;
+  return id;
+}
+
 void CoverageMap::restore(const CoverageState& state) {
-  for (const auto& [key, buckets, rules, sighting] : state.edges) {
-    const std::uint32_t id = add_edge(key);
-    Cell& cell = cells_[id];
-    edges_seen_ += cell.buckets == 0 && buckets != 0 ? 1 : 0;
-    cell.buckets = static_cast<std::uint8_t>(cell.buckets | buckets);
-    cell.rules |= rules;
-    sightings_[id] = sighting;
+  for (const CoverageState::Edge& edge : state.edges) {
+    sightings_[add_seen(edge)] = edge.sighting;
   }
   run_ = static_cast<std::uint32_t>(state.runs + 1);
   runs_sampled_ = state.runs_sampled;
 }
 
 void CoverageMap::merge(const CoverageState& state) {
-  for (const auto& [key, buckets, rules, sighting] : state.edges) {
-    const std::uint32_t id = add_edge(key);
-    Cell& cell = cells_[id];
-    edges_seen_ += cell.buckets == 0 && buckets != 0 ? 1 : 0;
-    cell.buckets = static_cast<std::uint8_t>(cell.buckets | buckets);
-    cell.rules |= rules;
-    if (sighting.runs > 0) {
-      sightings_[id] = {sightings_[id].runs + sighting.runs, run_ - 1 + sighting.last_run};
+  for (const CoverageState::Edge& edge : state.edges) {
+    Sighting& mine = sightings_[add_seen(edge)];
+    if (edge.sighting.runs > 0) {
+      mine = {mine.runs + edge.sighting.runs, run_ - 1 + edge.sighting.last_run};
     }
   }
   run_ += static_cast<std::uint32_t>(state.runs);

@@ -156,6 +156,9 @@ class CoverageMap {
   }
   static const std::array<std::uint8_t, kHitsMax + 1> kBucketEntered;
 
+  // The id of an edge that somebody else saw, which is seen here as well now. When and how often is left to the caller.
+  std::uint32_t add_seen(const CoverageState::Edge& edge);
+
   void see_rule(Cell& cell) noexcept {
     if ((rule_ & ~cell.rules) != 0) {
       cell.rules |= rule_;

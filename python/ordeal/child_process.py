@@ -9,9 +9,8 @@ import resource
 import select
 import signal
 import sys
-import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import takewhile
@@ -173,12 +172,19 @@ class Child:
 
     def wait(self, seconds: float) -> None:
         """Wait until it has ended, and end it when that takes longer."""
-        deadline = time.monotonic() + seconds
-        while not self.has_ended():
-            if time.monotonic() >= deadline:
-                self.kill()
-                return
-            time.sleep(0.001)
+        if self.death is None:
+            self._is_over(seconds)
+        if not self.has_ended():
+            self.kill()
+
+
+def wait_for(children: Iterable[Child], seconds: float) -> None:
+    """Until one of ``children``, of which none is closed, has something to say or has ended: at most so long."""
+    watched = select.poll()
+    for child in children:
+        watched.register(child.channel, select.POLLIN)
+        watched.register(child, select.POLLIN)
+    watched.poll(seconds * 1_000)
 
 
 def _be_child(

@@ -29,19 +29,18 @@ class ClassSeeds:
         outcomes: what became of the seeds, sorted by their files.
     """
 
-    def __init__(self, folder: Path | None, test_class: str, driver: Driver, findings: Findings) -> None:
+    def __init__(self, folder: Path | None, test_class: str, driver: Driver) -> None:
         self.outcomes: list[SeedOutcome] = []
         self._corpus = None if folder is None else SeedCorpus(folder)
         self._test_class = test_class
         self._driver = driver
-        self._findings = findings
 
-    def replay(self) -> None:
+    def replay(self, findings: Findings) -> None:
         """Replay every seed; those that fail become findings, which no run has met yet."""
-        self.outcomes = sorted((outcome for _, outcome in self.replays()), key=lambda outcome: outcome.path)
+        self.outcomes = sorted((outcome for _, outcome in self.replays(findings)), key=lambda outcome: outcome.path)
 
     def replays(
-        self, done: Container[str] = (), begin: Callable[[Path], object] | None = None
+        self, findings: Findings, done: Container[str] = (), begin: Callable[[Path], object] | None = None
     ) -> Iterator[tuple[Path, SeedOutcome]]:
         """Replay the seeds but for those in the files ``done``, as ``replay`` does; ``begin`` hears before each."""
         if self._corpus is None:
@@ -53,12 +52,16 @@ class ClassSeeds:
             if str(path) not in done:
                 if begin is not None:
                     begin(path)
-                yield path, self._replay(path, trace)
+                yield path, self._replay(findings, path, trace)
 
-    def save(self, failures: Sequence[Failure]) -> tuple[list[Failure], list[str]]:
-        """Save the failures that fail each time; return all of them, and a sentence for each that was not saved."""
+    def save(self, findings: Sequence[Finding], failures: Sequence[Failure]) -> tuple[list[Failure], list[str]]:
+        """Save the failures that fail each time, which are those of ``findings``, in their order.
+
+        Returns:
+            All of them, and a sentence for each that was not saved.
+        """
         kept, notes = [], []
-        for finding, failure in zip(self._findings.all(), failures, strict=True):
+        for finding, failure in zip(findings, failures, strict=True):
             path = finding.seed
             try:
                 path = self._saved(finding, failure)
@@ -82,9 +85,9 @@ class ClassSeeds:
                 seeds.append((path, trace))
         return unreadable, seeds
 
-    def _replay(self, path: Path, trace: Trace) -> SeedOutcome:
+    def _replay(self, findings: Findings, path: Path, trace: Trace) -> SeedOutcome:
         try:
-            error = self._findings.add_seed(path, tape_of(trace, self._driver))
+            error = findings.add_seed(path, tape_of(trace, self._driver))
         except OrdealError as outdated:
             return seed_outcome(path, SeedStatus.NO_LONGER_APPLIES, outdated.message)
         if error is None:

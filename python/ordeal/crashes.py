@@ -125,18 +125,9 @@ class CrashReader:
         """What ran: a rule by its name, or what comes before the first one and after the last."""
         if record.stage in ("making", "teardown"):
             return {"making": "what comes before the first step", "teardown": "teardown"}[record.stage]
-        steps = record.tape.steps()
-        if not steps:
+        if not len(record.tape):
             return "the invariants"
-        kind, target, _, _ = steps[-1]
-        definition = self._driver.definition
-        tables = [
-            [rule.name for rule in definition.rules],
-            [rule.name for rule in definition.initializers],
-            [f"+{fault.name}" for fault in self._driver.faults],
-            [f"-{fault.name}" for fault in self._driver.faults],
-        ]
-        return tables[kind][target]
+        return bare_steps(self._driver, record.tape)[-1].name
 
 
 def _is_idle(record: _native.JournalRecord) -> bool:

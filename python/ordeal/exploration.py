@@ -20,13 +20,11 @@ from ordeal.example_database import save_to_database
 from ordeal.finding_records import error_of_elsewhere
 from ordeal.findings import Finding, Findings, Verdict
 from ordeal.forked_state import Ending, Seen, Surroundings
-from ordeal.fresh_process import FreshProcess, confirm_fresh
+from ordeal.fresh_process import confirm_fresh, fresh_process_of
 from ordeal.gaps import Gaps, find_gaps
-from ordeal.machine import is_importable
 from ordeal.observations import Observations
-from ordeal.path_shrinking import shrink_paths
+from ordeal.path_shrinking import path_traces
 from ordeal.property_watch import PropertyWatch
-from ordeal.recorder import RunRecorder
 from ordeal.replayer import Replayer, ShrinkProgress
 from ordeal.result import Discovery, ExplorationResult, Failure, ProgressSnapshot, ShrinkSnapshot, StoppedReason
 from ordeal.result_making import WARM_UP_RUNS, Totals, make_result
@@ -98,8 +96,8 @@ class Exploration:
         self._values = ValueSources(self._session, targets, self._replayer, settings.comparison_tracing == "auto")
         self._checkpoints = self._make_checkpoints()
         self._saver = Saver(settings, driver, targets, self._session)
-        self._seeds = ClassSeeds(settings.corpus_dir, settings.test_class, driver, self._findings)
-        self._fresh = self._fresh_process()
+        self._seeds = ClassSeeds(settings.corpus_dir, settings.test_class, driver)
+        self._fresh = fresh_process_of(settings, driver, targets)
         self._ending: Ending | None = None  # of the latest run, where that was in another process
         self._return_began = 0.0  # by time.perf_counter()
         self._has_news = False  # the run that is under way brought something new
@@ -462,17 +460,7 @@ class Exploration:
 
     def _replay_seeds(self) -> None:
         with self._unwatched():
-            self._seeds.replay()
-
-    def _fresh_process(self) -> FreshProcess | None:
-        settings = self._settings
-        if not settings.confirm_fresh or not is_importable(self._driver.factory, settings.test_class):
-            return None
-        return FreshProcess(
-            target_modules=[target.name for target in self._targets],
-            rule_timeout=self._driver.rule_timeout,
-            seconds=settings.max_shrink_time,
-        )
+            self._seeds.replay(self._findings)
 
     def _confirm_fresh(self, failures: list[Failure]) -> list[Failure]:
         """See which failures a fresh process shows as well: what runs leave behind may fail each time in this one."""
@@ -485,7 +473,7 @@ class Exploration:
         return failures
 
     def _save_seeds(self, failures: list[Failure]) -> list[Failure]:
-        failures, notes = self._seeds.save(failures)
+        failures, notes = self._seeds.save(self._findings.all(), failures)
         for note in notes:
             self._tally.note(note)
         return failures
@@ -524,19 +512,12 @@ class Exploration:
         """Traces of the failures and of all runs that reached new code."""
         traces = [failure.trace for failure in failures if failure.trace is not None]
         with self._interruptible("Not all runs that reached new code have a trace: that was interrupted."):
-            for origin, tape in self._paths():
-                recorder = RunRecorder()
-                replayed = self._replayer.run(tape, recorder)
-                traces.append(self._maker.make(origin, replayed.tape, recorder))
+            traces.extend(
+                path_traces(
+                    self._replayer, self._maker, self._targets, self._learnt.productive, shrink=self._settings.shrink
+                )
+            )
         return traces
-
-    def _paths(self) -> list[tuple[Origin, _native.Tape]]:
-        """The runs that reached new code, each shrunk to the steps that reach it."""
-        productive = self._learnt.productive
-        if not productive or not self._settings.shrink:
-            return productive
-        paths = shrink_paths(self._replayer, self._targets, [tape for _, tape in productive])
-        return [(productive[path.number][0], path.tape) for path in paths]
 
     # -- the result ---------------------------------------------------------------------------------------------------
 

@@ -13,11 +13,10 @@ from ordeal.tracer import Origin
 
 
 class FindingRecords:
-    """Writes and reads the records for a machine with these ``rules`` and ``faults``, in its order."""
+    """Writes and reads the records for a machine whose parts have these ``names``."""
 
-    def __init__(self, rules: Sequence[str], faults: Sequence[str]) -> None:
-        self._rules = rules
-        self._faults = faults
+    def __init__(self, names: _native.MachineNames) -> None:
+        self._rules, _, self._faults, _ = names
 
     def saved_origin(self, origin: Origin) -> SavedOrigin:
         """``origin`` by names."""

@@ -15,11 +15,15 @@ from dataclasses import dataclass
 from itertools import batched
 from pathlib import Path
 
+from ordeal.driver import Driver
 from ordeal.errors import TraceError
 from ordeal.findings import Finding
+from ordeal.machine import is_importable
 from ordeal.reporting import counted, one_line
 from ordeal.rerun import ReplayStatus
 from ordeal.result import Failure
+from ordeal.settings import Settings
+from ordeal.targets import Target
 from ordeal.trace_file import Trace
 from ordeal.untrusted_json import FieldReader, read_json
 
@@ -123,6 +127,17 @@ class FreshProcess:
                 return b""
             finally:
                 _kill(process)
+
+
+def fresh_process_of(settings: Settings, driver: Driver, targets: Sequence[Target]) -> FreshProcess | None:
+    """What replays the failures of an exploration, where that is wanted and another process can import the class."""
+    if not settings.confirm_fresh or not is_importable(driver.factory, settings.test_class):
+        return None
+    return FreshProcess(
+        target_modules=[target.name for target in targets],
+        rule_timeout=driver.rule_timeout,
+        seconds=settings.max_shrink_time,
+    )
 
 
 def confirm_fresh(

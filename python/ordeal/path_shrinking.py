@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from ordeal import _native
 from ordeal._hypothesis import skip_types
 from ordeal.driver import Status
 from ordeal.errors import OrdealError
+from ordeal.recorder import RunRecorder
 from ordeal.replayer import Replayed, Replayer
 from ordeal.targets import Target
+from ordeal.trace_file import Trace
+from ordeal.tracer import Origin, TraceMaker
 
 #: For all paths together, and for one of them.
 SECONDS = 60.0
@@ -53,6 +56,25 @@ def shrink_paths(
     finally:
         shrinker.stop()
     return [path for path in paths if path is not None]
+
+
+def path_traces(
+    replayer: Replayer,
+    maker: TraceMaker,
+    targets: Sequence[Target],
+    productive: Sequence[tuple[Origin, _native.Tape]],
+    *,
+    shrink: bool,
+) -> Iterator[Trace]:
+    """Traces of runs that reached new code, where they ``shrink`` each of the steps that reach it."""
+    paths = list(productive)
+    if paths and shrink:
+        shrunk = shrink_paths(replayer, targets, [tape for _, tape in productive])
+        paths = [(productive[path.number][0], path.tape) for path in shrunk]
+    for origin, tape in paths:
+        recorder = RunRecorder()
+        replayed = replayer.run(tape, recorder)
+        yield maker.make(origin, replayed.tape, recorder)
 
 
 class _PathShrinker:

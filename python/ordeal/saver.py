@@ -89,7 +89,7 @@ class Saver:
         self._settings = settings
         self._names = machine_names(driver)
         self._rules, _, self._faults, _ = self._names
-        self._records = FindingRecords(self._rules, self._faults)
+        self._records = FindingRecords(self._names)
         self._targets = targets
         self._session = session
         self._save_to = settings.save_state_to
@@ -201,7 +201,7 @@ class Saver:
                 self._put_back_monitor(header.monitor, header.rule_files, learnt, monitor)
         except (ValueError, TypeError, OverflowError) as error:
             raise damaged(path, error) from error
-        self._check_what_applies(path, loaded)
+        check_what_applies(path, loaded)
         self._note_changes(header, loaded, learnt.tally)
 
     def _put_back(self, header: Header, tapes: list[_native.Tape | None], learnt: Learnt) -> None:
@@ -253,21 +253,9 @@ class Saver:
                     return str(found)
         return file.path
 
-    @staticmethod
-    def _check_what_applies(path: Path, loaded: _native.LoadedState) -> None:
-        if loaded.tapes_in_file and loaded.tapes_dropped == loaded.tapes_in_file:
-            raise StateError(
-                f"nothing in the state {path} applies any more: each of its {counted(loaded.tapes_in_file, 'tape')} "
-                "names a rule, a fault or an argument that the class does not have now",
-                hint="explore again without `--resume`",
-            )
-
     def _note_changes(self, header: Header, loaded: _native.LoadedState, tally: Tally) -> None:
         if loaded.tapes_dropped:
-            tally.note(
-                f"{loaded.tapes_dropped} of {counted(loaded.tapes_in_file, 'tape')} of the resumed state were dropped: "
-                "they name rules, faults or arguments that the class does not have now."
-            )
+            tally.note(dropped_text(loaded))
         elif loaded.machine_changed:
             tally.note("The rules or faults of the class have changed since the resumed state was saved.")
         for name, now in self._options().items():
@@ -283,6 +271,28 @@ def _changed(name: str, now: Option, then: Option) -> str:
     is_now = "not set" if now is None else repr(now)
     was = "without it" if then is None else f"with {then!r}"
     return f"{name} is {is_now} since the resumed state was saved {was}."
+
+
+def check_what_applies(path: Path, loaded: _native.LoadedState) -> None:
+    """Refuse a state, read from ``path``, of which nothing fits the machine as it is now.
+
+    Raises:
+        StateError: it is such a one.
+    """
+    if loaded.tapes_in_file and loaded.tapes_dropped == loaded.tapes_in_file:
+        raise StateError(
+            f"nothing in the state {path} applies any more: each of its {counted(loaded.tapes_in_file, 'tape')} "
+            "names a rule, a fault or an argument that the class does not have now",
+            hint="explore again without `--resume`",
+        )
+
+
+def dropped_text(loaded: _native.LoadedState) -> str:
+    """How many tapes of a state do not fit the machine as it is now."""
+    return (
+        f"{loaded.tapes_dropped} of {counted(loaded.tapes_in_file, 'tape')} of the resumed state were dropped: "
+        "they name rules, faults or arguments that the class does not have now."
+    )
 
 
 def check_same_exploration(path: Path, header: Header, settings: Settings) -> None:

@@ -234,7 +234,7 @@ class SmallScope:
             scope.test_class, 0, driver.definition, driver.faults, targets=targets, rule_timeout=scope.rule_timeout
         )
         self._findings = Findings(Replayer(self._driver, self._bucketer, self._randoms), maker)
-        self._seeds = ClassSeeds(scope.corpus_dir, scope.test_class, self._driver, self._findings)
+        self._seeds = ClassSeeds(scope.corpus_dir, scope.test_class, self._driver)
         self._runs = self._steps = self._rejected = 0
         self._notes: list[str] = []
         self._started = 0.0
@@ -250,11 +250,11 @@ class SmallScope:
         """
         self._started = time.perf_counter()
         with self._randoms.managed(), self._driver.watchdog.watching():
-            self._seeds.replay()
+            self._seeds.replay(self._findings)
             stopped = self._run_all()
             if self._scope.shrink:
                 self._shrink()
-            failures, notes = self._seeds.save(self._findings.failures())
+            failures, notes = self._seeds.save(self._findings.all(), self._findings.failures())
         return self._result(stopped, failures, [*self._notes, *notes])
 
     def _run_all(self) -> StoppedReason:

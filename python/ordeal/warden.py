@@ -7,7 +7,6 @@ code of the user's and has no other children, so it can end all that it has.
 
 from __future__ import annotations
 
-import ctypes
 import gc
 import os
 import signal
@@ -24,11 +23,9 @@ from ordeal import _native
 NOTE_BYTES = 16
 #: Ending all processes may take so long, where one forks others faster than they are ended, or must not be ended.
 END_SECONDS_MAX = 2.0
-_SET_CHILD_SUBREAPER = 36  # of prctl()
 _NOTE = struct.Struct("<iii")  # the fork, whether it has ended, how
-#: What comes when the parent ends. See ``die_with``.
-_ORPHANED = signal.SIGRTMAX - 5 if hasattr(signal, "SIGRTMAX") else 0
-_CALLS = (signal.SIGTERM, _ORPHANED)
+#: What a warden ends by: that it is to, and that its parent has ended.
+_CALLS = (signal.SIGTERM, _native.ORPHANED_SIGNAL)
 
 
 def fork_of(note: mmap) -> int:
@@ -51,7 +48,7 @@ def guard(parent: int, note: mmap) -> int:
     process = -1
     try:
         os.setpgid(0, 0)  # what the fork sends to its group is not for the warden
-        if not _native.die_with(parent, group=True) or not _keeps_orphans():
+        if not _native.die_with(parent, group=True) or not _native.keep_orphans():
             os._exit(1)
         warden = os.getpid()
         # Where a program ignores it, nobody would hear of the end of a child.
@@ -75,10 +72,6 @@ def _guard(process: int, note: mmap) -> NoReturn:
         _wait_for_strangers(process)
     _end_all(process, note)
     os._exit(0)
-
-
-def _keeps_orphans() -> bool:
-    return bool(ctypes.CDLL(None).prctl(_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0)
 
 
 def _has_ended(process: int) -> bool:

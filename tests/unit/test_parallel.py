@@ -203,16 +203,16 @@ def test_what_ends_an_exploration_in_one_process_does_so_in_several() -> None:
         Explorer(Stuck, workers=2).run(max_runs=10)
 
 
+def fail_to_switch() -> None:
+    raise FaultError("the fault cannot be switched")
+
+
 class Broken(ChaosTest):
-    faults: ClassVar[list[Fault]] = [LambdaFault("broken", lambda: fail_to_switch(), lambda: None)]
+    faults: ClassVar[list[Fault]] = [LambdaFault("broken", fail_to_switch, lambda: None)]
 
     @rule()
     def step(self) -> None:
         pass
-
-
-def fail_to_switch() -> None:
-    raise FaultError("the fault cannot be switched")
 
 
 @pytest.mark.parametrize("workers", [1, 2])

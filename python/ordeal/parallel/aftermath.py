@@ -3,29 +3,25 @@
 from __future__ import annotations
 
 import dataclasses
-import select
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ordeal import _native
-from ordeal.child_process import Child, Job
+from ordeal.child_process import Child, Job, wait_for
 from ordeal.class_seeds import ClassSeeds, seed_outcome
 from ordeal.crashes import CrashReader, Stall, is_apart
-from ordeal.findings import OF_SEED, Finding, Findings
-from ordeal.fresh_process import FreshProcess, confirm_fresh
-from ordeal.machine import is_importable
+from ordeal.findings import OF_SEED, Finding
+from ordeal.fresh_process import confirm_fresh, fresh_process_of
 from ordeal.parallel.jobs import (
     Bench,
-    SentSeed,
     bare_failure,
     fill_database,
     judge,
     replay_seeds,
     write_traces,
 )
-from ordeal.parallel.messages import ITEM, TICK, SentFailure, unpack
+from ordeal.parallel.messages import ITEM, TICK, SentFailure, unpack, unpack_finding, unpack_tape
 from ordeal.parallel.union import Union
 from ordeal.parallel.working_folder import WorkingFolder
 from ordeal.path_shrinking import SECONDS as PATH_SECONDS
@@ -86,7 +82,7 @@ class Aftermath:
             current, hung = "", False
             while not (ended := child.has_ended()) and not (hung := stall.hangs()):
                 current = self._hear_seeds(child, done, current)
-                self._wait([child])
+                wait_for([child], TICK_SECONDS)
             if hung:
                 child.kill()
             current = self._hear_seeds(child, done, current)
@@ -106,7 +102,7 @@ class Aftermath:
                 (current,) = map(str, values)
             elif kind == ITEM:
                 sent, path, *found = values
-                self.seed_outcomes.append(unpack(sent, SentSeed).outcome)
+                self.seed_outcomes.append(unpack(sent, SeedOutcome))
                 done.append(str(path))
                 current = ""
                 for record, tape in zip(found[::2], found[1::2], strict=True):
@@ -114,7 +110,7 @@ class Aftermath:
         return current
 
     def _add_seed(self, path: str, record: Value, tape: Value) -> None:
-        finding = self._union.read_finding(record, tape)
+        finding = unpack_finding(record, tape, self._union.names)
         finding.seed = Path(path)
         self._union.add_finding(finding)
 
@@ -167,7 +163,8 @@ class Aftermath:
             for each in list(running):
                 if not self._goes_on(each, total, tell):
                     running.remove(each)
-            self._wait([each.child for each in running if each.child is not None])
+            if running:
+                wait_for([each.child for each in running if each.child is not None], TICK_SECONDS)
 
     def _begin(self, each: _Judged) -> _Judged:
         each.child = self._child(judge(self._bench, each.finding, shrink=each.shrink))
@@ -195,9 +192,9 @@ class Aftermath:
     def _take(self, each: _Judged, values: Sequence[Value]) -> None:
         sent, tape, improved, finished = values
         failure = unpack(sent, SentFailure).failure()
-        (find,) = _native.decode_finds(tape, self._union.names)[0]  # type: ignore[arg-type]
         finding = each.finding
-        finding.tape, finding.improved, finding.flaky = find.tape, bool(improved), failure.flaky
+        finding.tape = unpack_tape(tape, self._union.names)
+        finding.improved, finding.flaky = bool(improved), failure.flaky
         each.failure = failure
         if not finished:
             self._tell_of_limit(each)
@@ -222,25 +219,18 @@ class Aftermath:
             pressed()
             self._union.note("No failure was confirmed in a fresh process: that was interrupted.")
         settings, driver = self._bench.settings, self._bench.driver
-        known = Findings(None, None)  # type: ignore[arg-type]  # it is asked for nothing but what it holds
-        known.restore(findings, {})
-        seeds = ClassSeeds(settings.corpus_dir, settings.test_class, driver, known)
+        seeds = ClassSeeds(settings.corpus_dir, settings.test_class, driver)
         seeds.outcomes = self.seed_outcomes
         self._folder.restore()
-        failures, notes = seeds.save(failures)
+        failures, notes = seeds.save(findings, failures)
         for note in notes:
             self._union.note(note)
         return failures
 
     def _seen_fresh(self, findings: list[Finding], failures: list[Failure]) -> list[Failure]:
-        settings, driver = self._bench.settings, self._bench.driver
-        if not settings.confirm_fresh or not is_importable(driver.factory, settings.test_class):
+        process = fresh_process_of(self._bench.settings, self._bench.driver, self._bench.targets)
+        if process is None:
             return failures
-        process = FreshProcess(
-            target_modules=[target.name for target in self._bench.targets],
-            rule_timeout=driver.rule_timeout,
-            seconds=settings.max_shrink_time,
-        )
         # What ends its process was seen to do so in processes of its own.
         asked = [number for number, finding in enumerate(findings) if not is_apart(finding)]
         judged, notes = confirm_fresh(process, [findings[n] for n in asked], [failures[n] for n in asked])
@@ -290,7 +280,7 @@ class Aftermath:
         try:
             while not child.has_ended() and time.monotonic() < deadline:
                 items += (values for kind, *values in child.messages() if kind == ITEM)
-                self._wait([child])
+                wait_for([child], TICK_SECONDS)
         except KeyboardInterrupt:
             pressed()
             self._union.note(f"{lost}: that was interrupted.")
@@ -312,13 +302,3 @@ class Aftermath:
     def _drop(self, child: Child) -> None:
         child.close()
         self._children.remove(child)
-
-    @staticmethod
-    def _wait(children: Sequence[Child]) -> None:
-        """Until one of them has something to say or has ended, for a while."""
-        watched = select.poll()
-        for child in children:
-            watched.register(child.channel, select.POLLIN)
-            watched.register(child, select.POLLIN)
-        if children:
-            watched.poll(TICK_SECONDS * 1_000)

@@ -6,12 +6,11 @@ A job says what it has done piece by piece, so that what it came to is known whe
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
-
-import msgspec
 
 from ordeal import _native
 from ordeal._hypothesis import GlobalRandoms
@@ -22,26 +21,18 @@ from ordeal.class_seeds import ClassSeeds
 from ordeal.crashes import CrashReplayer, bare_steps, is_apart, is_timeout
 from ordeal.driver import Driver
 from ordeal.example_database import save_to_database
-from ordeal.finding_records import FindingRecords
 from ordeal.findings import Finding, Findings
-from ordeal.parallel.messages import ITEM, TICK, SentFailure, pack
-from ordeal.path_shrinking import shrink_paths
+from ordeal.parallel.messages import ITEM, TICK, SentFailure, pack, pack_finding, pack_tape
+from ordeal.path_shrinking import path_traces
 from ordeal.process_channel import Channel
 from ordeal.property_watch import PropertyWatch
-from ordeal.recorder import RunRecorder
 from ordeal.replayer import Replayer, ShrinkProgress
-from ordeal.result import Failure, SeedOutcome
+from ordeal.result import Failure
 from ordeal.saver import machine_names
 from ordeal.settings import Settings
 from ordeal.targets import Target
 from ordeal.trace_file import Trace, TraceFailure
 from ordeal.tracer import Origin, TraceMaker
-
-
-class SentSeed(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
-    """What became of a seed."""
-
-    outcome: SeedOutcome
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +112,7 @@ def _tell(channel: Channel, bench: Bench, writer: Replayer, finding: Finding, *,
     findings = bench.findings(writer)
     findings.restore([finding], {})
     (failure,) = findings.failures()
-    tape = _native.encode_finds(machine_names(bench.driver), [_native.Find(finding.tape)])
+    tape = pack_tape(finding.tape, machine_names(bench.driver))
     channel.send(ITEM, pack(SentFailure.of(failure)), tape, finding.improved, finished)
 
 
@@ -133,27 +124,17 @@ def replay_seeds(bench: Bench, folder: Path, done: Sequence[str]) -> Job:
         bench.driver.journal = journal
         bench.driver.isolated = True
         findings = bench.findings(Replayer(bench.driver, bench.bucketer, randoms))
-        records = FindingRecords(*_rules_and_faults(bench.driver))
-        seeds = ClassSeeds(folder, bench.settings.test_class, bench.driver, findings)
+        names = machine_names(bench.driver)
+        seeds = ClassSeeds(folder, bench.settings.test_class, bench.driver)
         with bench.running(randoms):
             known = 0
-            for path, outcome in seeds.replays(done, begin=lambda path: channel.send(TICK, str(path))):
+            for path, outcome in seeds.replays(findings, done, begin=lambda path: channel.send(TICK, str(path))):
                 new = findings.all()[known:]
                 known += len(new)
-                channel.send(ITEM, pack(SentSeed(outcome=outcome)), str(path), *_records(records, bench.driver, new))
+                packed = chain.from_iterable(pack_finding(finding, names) for finding in new)
+                channel.send(ITEM, pack(outcome), str(path), *packed)
 
     return job
-
-
-def _records(records: FindingRecords, driver: Driver, findings: Iterable[Finding]) -> Iterator[bytes]:
-    for finding in findings:
-        yield pack(records.saved_finding(finding))
-        yield _native.encode_finds(machine_names(driver), [_native.Find(finding.tape)])
-
-
-def _rules_and_faults(driver: Driver) -> tuple[list[str], list[str]]:
-    rules, _, faults, _ = machine_names(driver)
-    return rules, faults
 
 
 def write_traces(bench: Bench, productive: Sequence[tuple[Origin, _native.Tape]]) -> Job:
@@ -165,17 +146,8 @@ def write_traces(bench: Bench, productive: Sequence[tuple[Origin, _native.Tape]]
         replayer = Replayer(bench.driver, bench.bucketer, randoms)
         maker = bench.findings(replayer).maker
         with bench.running(randoms):
-            paths = list(productive)
-            if bench.settings.shrink:
-                tapes = [tape for _, tape in productive]
-                paths = [
-                    (productive[each.number][0], each.tape) for each in shrink_paths(replayer, bench.targets, tapes)
-                ]
-            for origin, tape in paths:
-                recorder = RunRecorder()
-                replayed = replayer.run(tape, recorder)
-                trace = maker.make(origin, replayed.tape, recorder)
-                channel.send(ITEM, msgspec.json.encode(trace.to_dict()))
+            for trace in path_traces(replayer, maker, bench.targets, productive, shrink=bench.settings.shrink):
+                channel.send(ITEM, trace.to_json())
 
     return job
 

@@ -8,7 +8,9 @@ from typing import Any
 
 import msgspec
 
-from ordeal.finding_records import error_of_elsewhere, writable_text
+from ordeal import _native
+from ordeal.finding_records import FindingRecords, error_of_elsewhere, writable_text
+from ordeal.findings import Finding
 from ordeal.process_channel import ChannelError, Value
 from ordeal.reporting import error_message
 from ordeal.result import Failure, SnapshotKind, StoppedReason
@@ -125,11 +127,8 @@ def _swarm_steps(trace: Trace | None) -> list[TraceStep]:
     return [] if trace is None else [step for step in trace.steps if step.kind == "rule_swarm"]
 
 
-Record = Report | Ended | Broken | SavedFinding | SentFailure
-
-
-def pack(record: msgspec.Struct) -> bytes:
-    """``record`` as bytes."""
+def pack(record: object) -> bytes:
+    """``record``, which is one of the above or made of plain values, as bytes."""
     return msgspec.json.encode(record)
 
 
@@ -159,3 +158,34 @@ def unpack_keys(data: Value) -> list[int]:
     keys = array("Q")
     keys.frombytes(data)
     return keys.tolist()
+
+
+def pack_tape(tape: _native.Tape, names: _native.MachineNames) -> bytes:
+    """A tape as bytes, by names."""
+    return _native.encode_finds(names, [_native.Find(tape)])
+
+
+def unpack_tape(data: Value, names: _native.MachineNames) -> _native.Tape:
+    """What ``pack_tape`` wrote.
+
+    Raises:
+        ChannelError, ValueError: it wrote no such thing.
+    """
+    if not isinstance(data, bytes):
+        raise ChannelError(f"a tape of another process is a {type(data).__name__}")
+    (find,) = _native.decode_finds(data, names)[0]
+    return find.tape
+
+
+def pack_finding(finding: Finding, names: _native.MachineNames) -> tuple[bytes, bytes]:
+    """A finding as bytes: what it is, and its tape."""
+    return pack(FindingRecords(names).saved_finding(finding)), pack_tape(finding.tape, names)
+
+
+def unpack_finding(record: Value, tape: Value, names: _native.MachineNames) -> Finding:
+    """What ``pack_finding`` wrote.
+
+    Raises:
+        ChannelError, ValueError: it wrote no such thing.
+    """
+    return FindingRecords(names).finding(unpack(record, SavedFinding), unpack_tape(tape, names))

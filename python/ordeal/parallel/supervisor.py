@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import functools
 import os
-import select
 import sys
 import time
 import unittest
@@ -15,7 +14,7 @@ from dataclasses import dataclass
 
 from ordeal import _native, errors
 from ordeal.bucket import traceback_text
-from ordeal.child_process import Child, Limits
+from ordeal.child_process import Child, Limits, wait_for
 from ordeal.crashes import CrashReader, Stall
 from ordeal.driver import Driver
 from ordeal.errors import OrdealError, StateError
@@ -35,6 +34,7 @@ from ordeal.parallel.messages import (
     Report,
     pack_keys,
     unpack,
+    unpack_finding,
     unpack_keys,
 )
 from ordeal.parallel.relay import Meeting, Relay
@@ -46,7 +46,14 @@ from ordeal.property_watch import PropertyWatch
 from ordeal.reporting import counted
 from ordeal.result import ExplorationResult, Failure, ProgressSnapshot, ShrinkSnapshot, StoppedReason
 from ordeal.result_making import make_result
-from ordeal.saver import NOT_SAVED, check_same_exploration, machine_names, session_seed
+from ordeal.saver import (
+    NOT_SAVED,
+    check_same_exploration,
+    check_what_applies,
+    dropped_text,
+    machine_names,
+    session_seed,
+)
 from ordeal.settings import Settings
 from ordeal.state_file import check_writable, damaged, join_part, read_state, split_part, write_state
 from ordeal.store import FailureReport
@@ -200,21 +207,14 @@ class Supervisor:
             left = last - time.monotonic()
             if left <= 0:
                 return
-            self._wait(min(left, TICK_SECONDS))
+            running = [slot.child for slot in self._slots if slot.child is not None and slot.over is None]
+            wait_for(running, min(left, TICK_SECONDS))
             for slot in self._slots:
                 if slot.over is None:
                     self._attend(slot, deadline)
             self._meet()
             self._answer()
             self._tell_of_progress()
-
-    def _wait(self, seconds: float) -> None:
-        watched = select.poll()
-        for slot in self._slots:
-            if slot.child is not None and slot.over is None:
-                watched.register(slot.child.channel, select.POLLIN)
-                watched.register(slot.child, select.POLLIN)
-        watched.poll(seconds * 1_000)
 
     def _start(self, slot: _Slot, deadline: float) -> None:
         settings = self._settings
@@ -323,7 +323,7 @@ class Supervisor:
             self._relay.add(edges, encoded)
 
     def _take_finding(self, slot: _Slot, record: Value, tape: Value) -> None:
-        finding = self._union.read_finding(record, tape)
+        finding = unpack_finding(record, tape, self._names)
         finding.origin = dataclasses.replace(finding.origin, run_id=self._number_of(slot, finding.origin.run_id))
         finding.count = 0  # what the worker counts it tells in its reports
         self._union.add_finding(finding)
@@ -437,13 +437,14 @@ class Supervisor:
             return
         parts = read_state(path)
         same = len(parts) == len(self._slots)
-        dropped = total = 0
         for number, (header, engine) in enumerate(parts):
             check_same_exploration(path, header, self._settings)
             try:
                 loaded = _native.decode_state(engine, self._names)
-                dropped, total = dropped + loaded.tapes_dropped, total + loaded.tapes_in_file
                 if not same:
+                    check_what_applies(path, loaded)
+                    if loaded.tapes_dropped:
+                        self._union.note(dropped_text(loaded))
                     self._union.add_part(header, loaded)
                     self._given += loaded.finds()
                 else:

@@ -10,15 +10,15 @@ from ordeal import _native
 from ordeal.errors import PropertyError
 from ordeal.finding_records import FindingRecords
 from ordeal.findings import Finding
-from ordeal.parallel.messages import Report, unpack
-from ordeal.process_channel import ChannelError, Value
+from ordeal.parallel.messages import Report
+from ordeal.process_channel import ChannelError
 from ordeal.properties import Tallies, tallies_of
 from ordeal.property_watch import PropertyWatch
 from ordeal.result import Discovery, SnapshotKind
 from ordeal.result_making import Totals
 from ordeal.saver import counts_of
 from ordeal.settings import Tally
-from ordeal.state_file import Header, SavedFinding
+from ordeal.state_file import Header
 from ordeal.tracer import Origin
 
 #: So many bytes of finds are kept for processes that begin later; the newest are worth most.
@@ -37,8 +37,7 @@ class Union:
         self.finds: deque[bytes] = deque()
         self._find_bytes = 0
         self.names = names
-        rules, _, faults, _ = names
-        self.records = FindingRecords(rules, faults)
+        self._records = FindingRecords(names)
         self._ended: Report | None = None  # of all processes that have ended, which may be very many
         self._ended_count = 0
         self._crashed: Counter[str] = Counter()  # by bucket, of which no process could tell
@@ -98,17 +97,6 @@ class Union:
             known.error_traceback = finding.error_traceback
         return known is finding
 
-    def read_finding(self, record: Value, tape: Value) -> Finding:
-        """A finding of another process.
-
-        Raises:
-            ChannelError, ValueError: it is none.
-        """
-        if not isinstance(tape, bytes):
-            raise ChannelError("a finding has no tape")
-        (find,) = _native.decode_finds(tape, self.names)[0]
-        return self.records.finding(unpack(record, SavedFinding), find.tape)
-
     def add_part(
         self, header: Header, loaded: _native.LoadedState, number_of: Callable[[int], int] | None = None
     ) -> None:
@@ -122,7 +110,7 @@ class Union:
             raise ChannelError(f"{len(tapes)} tapes for {len(header.findings)} findings")
         for saved, tape in zip(header.productive, tapes[len(header.findings) :], strict=True):
             if tape is not None:
-                origin = self.records.origin(saved)
+                origin = self._records.origin(saved)
                 if number_of is not None:
                     origin = dataclasses.replace(origin, run_id=number_of(origin.run_id))
                 self._productive.append((origin, tape))
@@ -136,7 +124,7 @@ class Union:
         """The findings of a worker. How many runs met them, reports tell."""
         for found, tape in zip(header.findings, loaded.tapes, strict=False):
             if tape is not None:
-                finding = self.records.finding(found, tape)
+                finding = self._records.finding(found, tape)
                 finding.count = 0
                 self.add_finding(finding)
 

@@ -19,7 +19,6 @@ from ordeal.bucket import traceback_text
 from ordeal.driver import Driver, Outcome
 from ordeal.errors import MachineError, OrdealError
 from ordeal.exploration import Exploration
-from ordeal.finding_records import FindingRecords
 from ordeal.findings import Finding
 from ordeal.parallel.messages import (
     DONE,
@@ -32,6 +31,7 @@ from ordeal.parallel.messages import (
     Ended,
     Report,
     pack,
+    pack_finding,
     pack_keys,
     unpack_keys,
 )
@@ -190,7 +190,6 @@ class _Worker(Exploration):
         self._part = part
         self._channel = channel
         self._names = machine_names(part.driver)
-        self._records = FindingRecords(self._names[0], self._names[2])
         self._told_edges: set[int] = set()
         self._told_checkpoints = 0
         self._report_due = 0.0
@@ -315,8 +314,7 @@ class _Worker(Exploration):
         return self._unconfirmed
 
     def _tell_of_finding(self, finding: Finding) -> None:
-        tape = _native.encode_finds(self._names, [_native.Find(finding.tape)])
-        self._channel.send(FOUND, pack(self._records.saved_finding(finding)), tape)
+        self._channel.send(FOUND, *pack_finding(finding, self._names))
 
 
 def share_of_runs(max_runs: int | None, workers: int, number: int) -> int | None:
@@ -339,8 +337,7 @@ class Place:
         """That of the exploration for the first of all, and for each other one derived from it."""
         if not (self.member or self.number or self.incarnation):
             return seed
-        place = f"worker {self.member} {self.number} {self.incarnation}"
-        return _native.derived_seed(seed, place, 0)
+        return _native.derived_seed(seed, f"worker {self.member} {self.number} {self.incarnation}")
 
 
 def settings_of(settings: Settings, place: Place, seed: int | None, runs: int | None, seconds: float) -> Settings:
