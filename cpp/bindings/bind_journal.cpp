@@ -5,12 +5,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <span>
 #include <string>
 #include <string_view>
 #include <tuple>
 
 #include "bindings/bindings.h"
+#include "bindings/lent_memory.h"
 #include "core/error.h"
 #include "core/journal.h"
 #include "core/replay.h"
@@ -21,26 +21,6 @@ namespace {
 
 // In the order of the enumerators.
 constexpr std::array<std::string_view, 4> kStages{"idle", "making", "step", "teardown"};
-
-// The memory of a Python object, which keeps it where it is as long as this lives. Guarded by the GIL.
-class LentMemory {
- public:
-  LentMemory(const py::object& lender, int flags) {
-    if (PyObject_GetBuffer(lender.ptr(), &buffer_, flags) != 0) {
-      throw py::error_already_set();
-    }
-  }
-  LentMemory(const LentMemory&) = delete;
-  LentMemory& operator=(const LentMemory&) = delete;
-  ~LentMemory() { PyBuffer_Release(&buffer_); }
-
-  [[nodiscard]] std::span<std::byte> bytes() const noexcept {
-    return {static_cast<std::byte*>(buffer_.buf), static_cast<std::size_t>(buffer_.len)};
-  }
-
- private:
-  Py_buffer buffer_{};
-};
 
 // The memory comes first: it must be there before the journal, and longer.
 class LentJournal : private LentMemory, public Journal {

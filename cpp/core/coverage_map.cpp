@@ -19,6 +19,7 @@ CoverageMap::CoverageMap(std::size_t capacity) {
   cells_.reserve(capacity);
   sightings_.reserve(capacity);
   touched_.reserve(capacity);
+  unshared_.reserve(capacity);
 }
 
 std::uint32_t CoverageMap::add_edge(std::uint64_t key) {
@@ -31,8 +32,10 @@ std::uint32_t CoverageMap::add_edge(std::uint64_t key) {
   cells_.emplace_back();
   sightings_.emplace_back();
   touched_.reserve(cells_.capacity());
+  unshared_.reserve(cells_.capacity());
   ids_.emplace(key, id);
   ORDEAL_CHECK(touched_.capacity() >= cells_.size(), "capacity=" << touched_.capacity());
+  ORDEAL_CHECK(unshared_.capacity() >= cells_.size(), "capacity=" << unshared_.capacity());
   return id;
 }
 
@@ -46,6 +49,11 @@ void CoverageMap::begin_run() noexcept {
 void CoverageMap::end_run() noexcept {
   runs_sampled_ += sampled_.any() ? 1U : 0U;
   ++run_;
+  // Not before: of a run that ends its process nobody learns how it came there.
+  for (const std::uint32_t id : unshared_) {
+    others_->insert(keys_[id]);
+  }
+  unshared_.clear();
 }
 
 void CoverageMap::forget_sample() noexcept {
@@ -61,6 +69,7 @@ Fresh CoverageMap::take_fresh() noexcept {
 void CoverageMap::forget() noexcept {
   std::ranges::fill(cells_, Cell{});
   touched_.clear();
+  unshared_.clear();
   forget_sample();
   fresh_ = {};
   fresh_told_ = 0;
@@ -99,8 +108,17 @@ std::vector<std::uint64_t> CoverageMap::keys() const {
 
 bool CoverageMap::adopt(std::uint64_t key) {
   const std::size_t before = edges_seen_;
-  add_seen({.key = key, .buckets = 1});
-  return edges_seen_ != before;
+  Cell& cell = cells_[add_seen({.key = key, .buckets = 1})];
+  return edges_seen_ != before || std::exchange(cell.owed, false);
+}
+
+void CoverageMap::share(std::shared_ptr<SharedEdges> others, bool listens) {
+  others_ = std::move(others);
+  listens_ = listens;
+  unshared_.clear();
+  for (const std::uint64_t key : others_ == nullptr ? std::vector<std::uint64_t>{} : keys()) {
+    others_->insert(key);
+  }
 }
 
 CoverageState CoverageMap::save() const {

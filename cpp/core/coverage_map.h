@@ -6,11 +6,13 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
 #include "core/check.h"
 #include "core/discovery.h"
+#include "core/shared_edges.h"
 
 namespace ordeal {
 
@@ -127,8 +129,12 @@ class CoverageMap {
   [[nodiscard]] std::uint32_t hits(std::uint32_t id) const;
   // The keys of the edges seen, sorted, so that they can be written, compared and merged.
   [[nodiscard]] std::vector<std::uint64_t> keys() const;
-  // Somebody else saw this edge: it is no news here any more. Whether it would have been. May allocate.
+  // Somebody else saw this edge: it is no news here any more. Whether it would have been, or was none only because the
+  // shared edges had it. May allocate.
   bool adopt(std::uint64_t key);
+  // From here on `others` get what was seen at the end of each run, and what is seen already at once. When it
+  // `listens`, an edge that they have is no news here. Not in the middle of a run.
+  void share(std::shared_ptr<SharedEdges> others, bool listens);
   [[nodiscard]] CoverageState save() const;
   // Adds what an earlier session saw; none of it is fresh any more.
   void restore(const CoverageState& state);
@@ -143,6 +149,7 @@ class CoverageMap {
   struct Cell {
     std::uint8_t hits = 0;     // in this run, saturating at kHitsMax
     std::uint8_t buckets = 0;  // seen in this session, a bit per bucket; 0 means that the edge never ran
+    bool owed = false;         // it was no news because others have it, and how they came there is not known yet
     std::uint64_t rules = 0;   // that passed it in this session, a bit for each
   };
 
@@ -171,14 +178,30 @@ class CoverageMap {
       return;
     }
     if (cell.buckets == 0) {
+      ++edges_seen_;
+      if (is_elsewhere(cell, id)) {
+        cell.buckets = bucket;
+        return;
+      }
       if (fresh_.edges < kFreshTold) {
         fresh_ids_[fresh_.edges] = id;
       }
       ++fresh_.edges;
-      ++edges_seen_;
     }
     ++fresh_.buckets;
     cell.buckets = static_cast<std::uint8_t>(cell.buckets | bucket);
+  }
+
+  // Of an edge that this session sees for the first time: whether others have it. If not, they will.
+  bool is_elsewhere(Cell& cell, std::uint32_t id) noexcept {
+    if (others_ == nullptr) {
+      return false;
+    }
+    cell.owed = listens_ && others_->holds(keys_[id]);
+    if (!cell.owed) {
+      unshared_.push_back(id);  // never allocates, as touched_
+    }
+    return cell.owed;
   }
 
   tsl::robin_map<std::uint64_t, std::uint32_t> ids_;
@@ -186,6 +209,9 @@ class CoverageMap {
   std::vector<Cell> cells_;             // by id
   std::vector<Sighting> sightings_;     // by id
   std::vector<std::uint32_t> touched_;  // ids with hits in this run; capacity is never below cells_.size()
+  std::shared_ptr<SharedEdges> others_;
+  bool listens_ = false;
+  std::vector<std::uint32_t> unshared_;  // ids of what they get at the end of the run; capacity as of touched_
   std::array<std::uint32_t, kFreshTold> fresh_ids_{};
   std::size_t fresh_told_ = 0;
   std::uint64_t rule_ = 0;

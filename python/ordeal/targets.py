@@ -8,6 +8,7 @@ import os
 import pkgutil
 import sys
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -53,6 +54,15 @@ class Target:
                 if file.suffix == _SOURCE_SUFFIX and file.stem.isidentifier():
                     name = package if file.stem == _INIT else f"{package}.{file.stem}"
                     yield Source(name, str(file.resolve()))
+
+
+def source_bytes(targets: Iterable[Target]) -> int:
+    """How long all source files of ``targets`` are together, in bytes. A file that is gone has none."""
+    total = 0
+    for source in {source for target in targets for source in target.sources()}:
+        with suppress(OSError):
+            total += Path(source.path).stat().st_size
+    return total
 
 
 def resolve_targets(names: Sequence[str]) -> list[Target]:

@@ -3,6 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <memory>
+#include <span>
+#include <vector>
+
 #include "core/error.h"
 #include "core/rng.h"
 
@@ -204,6 +208,87 @@ TEST(CoverageMap, ARefusedCapacityNamesTheValue) {
 TEST(CoverageMap, AnUnknownIdIsRefused) {
   const CoverageMap map;
   EXPECT_THROW(static_cast<void>(map.hits(0)), CheckFailure);
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+// Shared edges
+
+class SharedCoverage : public ::testing::Test {
+ protected:
+  SharedCoverage() : memory_(SharedEdges::kDefaultBytes / sizeof(std::uint64_t)) {}
+
+  std::shared_ptr<SharedEdges> edges() {
+    return std::make_shared<SharedEdges>(std::as_writable_bytes(std::span(memory_)));
+  }
+
+  static void see(CoverageMap& map, std::uint64_t key) { map.hit(map.add_edge(key)); }
+
+ private:
+  std::vector<std::uint64_t> memory_;
+};
+
+TEST_F(SharedCoverage, AnEdgeThatAnotherHasIsNoNews) {
+  CoverageMap first;
+  CoverageMap second;
+  first.share(edges(), true);
+  second.share(edges(), true);
+  see(first, 5);
+  EXPECT_EQ(first.take_fresh().edges, 1U);
+  first.end_run();
+  see(second, 5);
+  see(second, 6);
+  EXPECT_EQ(second.take_fresh().edges, 1U);
+  EXPECT_EQ(second.keys(), (std::vector<std::uint64_t>{5, 6})) << "it has run here all the same";
+  see(second, 5);
+  EXPECT_EQ(second.take_fresh().buckets, 1U) << "that it ran twice is news of this session";
+}
+
+TEST_F(SharedCoverage, OthersLearnOfAnEdgeAtTheEndOfItsRun) {
+  CoverageMap first;
+  CoverageMap second;
+  first.share(edges(), true);
+  second.share(edges(), true);
+  see(first, 5);
+  see(second, 5);
+  EXPECT_EQ(second.take_fresh().edges, 1U);
+  EXPECT_TRUE(edges()->keys().empty());
+  first.end_run();
+  EXPECT_EQ(edges()->keys(), (std::vector<std::uint64_t>{5}));
+}
+
+TEST_F(SharedCoverage, WhoDoesNotListenOnlyTells) {
+  EXPECT_TRUE(edges()->insert(5));
+  CoverageMap map;
+  map.share(edges(), false);
+  see(map, 5);
+  see(map, 6);
+  EXPECT_EQ(map.take_fresh().edges, 2U);
+  map.end_run();
+  EXPECT_EQ(edges()->keys(), (std::vector<std::uint64_t>{5, 6}));
+}
+
+TEST_F(SharedCoverage, HowOthersCameToAnEdgeIsNewsOnce) {
+  EXPECT_TRUE(edges()->insert(5));
+  CoverageMap map;
+  map.share(edges(), true);
+  see(map, 5);
+  EXPECT_TRUE(map.adopt(5));
+  EXPECT_FALSE(map.adopt(5));
+}
+
+TEST_F(SharedCoverage, WhatWasSeenBeforeIsSharedAtOnce) {
+  CoverageMap map;
+  see(map, 5);
+  map.share(edges(), true);
+  EXPECT_EQ(edges()->keys(), (std::vector<std::uint64_t>{5}));
+  map.forget();
+  see(map, 5);
+  EXPECT_EQ(map.take_fresh().edges, 0U);
+  map.share(nullptr, false);
+  see(map, 6);
+  EXPECT_EQ(map.take_fresh().edges, 1U);
+  map.end_run();
+  EXPECT_EQ(edges()->keys(), (std::vector<std::uint64_t>{5}));
 }
 
 }  // namespace

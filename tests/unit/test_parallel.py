@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
@@ -102,6 +103,44 @@ def test_the_same_seed_and_number_of_workers_give_the_same(workers: int) -> None
     assert shown(explored(workers)) == shown(first)
     assert first.total_runs == 600
     assert shown(explored(workers, seed=7)) != shown(first)
+
+
+class Dying(Climber):
+    """Ends its process now and then, at no certain time."""
+
+    @rule(key=st.integers(0, 100))
+    def fall(self, key: int) -> None:
+        time.sleep(os.urandom(1)[0] / 100_000)
+        if key == 13 and self.stage > 1:
+            os._exit(3)
+
+
+@pytest.mark.usefixtures("tower")
+def test_the_clock_decides_nothing_where_workers_crash() -> None:
+    first, *others = (
+        shown(Explorer(Dying, target_modules=["tower"], workers=3).run(max_runs=900, steps_per_run=8)) for _ in range(4)
+    )
+    assert any("ProcessExitError" in failure[0] for failure in first[0])
+    assert others == [first] * 3
+
+
+class Brief(Climber):
+    """Ends its process with the second run that it makes."""
+
+    runs = 0
+
+    def __init__(self) -> None:
+        super().__init__()
+        Brief.runs += 1
+        if Brief.runs > 1:
+            os._exit(3)
+
+
+@pytest.mark.usefixtures("tower")
+@pytest.mark.parametrize("workers", [1, 2])
+def test_what_a_process_saw_before_it_crashed_counts(workers: int) -> None:
+    result = Explorer(Brief, target_modules=["tower"], workers=workers, isolate=True).run(max_runs=6)
+    assert result.unique_edges > 1
 
 
 @pytest.mark.usefixtures("tower")

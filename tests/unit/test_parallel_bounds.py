@@ -6,7 +6,6 @@ from collections.abc import Callable
 
 import pytest
 
-from ordeal.parallel import union as union_module
 from ordeal.parallel import worker as worker_module
 from ordeal.parallel.exchange import NOTHING, AsItComes, InRounds, News
 from ordeal.parallel.messages import Report
@@ -99,13 +98,6 @@ class TestInRounds:
 
 
 class TestUnion:
-    def test_finds_are_kept_up_to_so_many_bytes(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(union_module, "FINDS_BYTES_MAX", 10)
-        known = Union(NAMES)
-        for finds in (b"aaaa", b"bbbb", b"", b"cccc", b"", b""):
-            known.add_finds((), finds)
-        assert list(known.finds) == [b"bbbb", b"cccc"]
-
     def test_processes_that_ended_are_counted_together(self) -> None:
         known = Union(NAMES)
         for number in range(1, 101):

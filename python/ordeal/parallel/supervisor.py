@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
 import os
 import sys
 import time
 import unittest
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from mmap import mmap
 
 from ordeal import _native, errors
 from ordeal.bucket import traceback_text
 from ordeal.child_process import Child, Limits, wait_for
 from ordeal.crashes import CrashReader, Stall
 from ordeal.driver import Driver
-from ordeal.errors import OrdealError, StateError
+from ordeal.errors import OrdealError
 from ordeal.findings import Finding
 from ordeal.parallel.aftermath import Aftermath
 from ordeal.parallel.exchange import AsItComes, Exchange, InRounds, News, Sharing
 from ordeal.parallel.jobs import Bench
+from ordeal.parallel.known import Known
 from ordeal.parallel.messages import (
     DONE,
     ERROR,
@@ -38,26 +39,18 @@ from ordeal.parallel.messages import (
     unpack_keys,
 )
 from ordeal.parallel.relay import Meeting, Relay
+from ordeal.parallel.state_parts import StateParts
 from ordeal.parallel.union import Union
 from ordeal.parallel.worker import Board, ByClock, ByRuns, Part, Place, Schedule, settings_of, share_of_runs, work
 from ordeal.parallel.working_folder import WorkingFolder
 from ordeal.process_channel import ChannelError, Value
 from ordeal.property_watch import PropertyWatch
-from ordeal.reporting import counted
 from ordeal.result import ExplorationResult, Failure, ProgressSnapshot, ShrinkSnapshot, StoppedReason
 from ordeal.result_making import make_result
-from ordeal.saver import (
-    NOT_SAVED,
-    check_same_exploration,
-    check_what_applies,
-    dropped_text,
-    machine_names,
-    session_seed,
-)
+from ordeal.saver import machine_names
 from ordeal.settings import Settings
-from ordeal.state_file import check_writable, damaged, join_part, read_state, split_part, write_state
 from ordeal.store import FailureReport
-from ordeal.targets import Target
+from ordeal.targets import Target, source_bytes
 from ordeal.tracer import Origin
 
 #: How often processes are looked after that have nothing to say, in seconds.
@@ -78,6 +71,16 @@ def can_supervise() -> bool:
     return sys.platform.startswith("linux") and hasattr(os, "pidfd_open")
 
 
+def edge_bytes(targets: Sequence[Target]) -> int:
+    """How much memory workers share their edges in, so that it stays half empty at most.
+
+    A line of source has some 35 characters and gives three edges at most: one of its own and the two sides of a branch.
+    An edge takes eight bytes, so a byte for each of the source is enough.
+    """
+    wanted = max(_native.SharedEdges.DEFAULT_BYTES, source_bytes(targets))
+    return min(1 << (wanted - 1).bit_length(), _native.SharedEdges.BYTES_MAX)
+
+
 @dataclass(frozen=True, slots=True)
 class Plan:
     """How an exploration is split up. ``memory`` is what a process may take in bytes, 0 for no limit.
@@ -92,6 +95,15 @@ class Plan:
 
 
 @dataclass(slots=True)
+class _Given:
+    """What is known before the first run: of a state, of other machines, and of seeds."""
+
+    edges: set[int] = field(default_factory=set)
+    finds: list[_native.Find] = field(default_factory=list)
+    findings: dict[str, Finding] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
 class _Slot:
     """The place of one worker, which a new process takes when the one before has ended in the middle of a run."""
 
@@ -103,9 +115,10 @@ class _Slot:
     incarnation: int = 0
     runs_before: int = 0  # of the processes before this one
     false_starts: int = 0
-    part: bytes = b""  # what it knew when it said so last
-    seed: int | None = None  # of the session that it goes on with
     over: StoppedReason | None = None
+    # What its processes have told and heard until now, and what they have found.
+    known: Known = field(default_factory=Known)
+    findings: dict[str, Finding] = field(default_factory=dict)
 
 
 class Supervisor:
@@ -128,11 +141,12 @@ class Supervisor:
         self._exchange: Exchange = InRounds(plan.workers) if self._in_rounds else AsItComes(plan.workers)
         self._relay: Relay | None = None
         self._board = Board(plan.workers)
-        self._given: list[_native.Find] = []  # of a state that workers of another number saved
+        self._edges = _native.SharedEdges(mmap(-1, edge_bytes(targets)))
+        self._given = _Given()
         self._started = 0.0
-        self._seconds_before = 0.0
         self._interrupted = False
         self._folder = WorkingFolder(self._union.note)
+        self._state = StateParts(settings, self._union, self._folder, plan.workers)
         self._aftermath = Aftermath(self._bench, self._union, self._folder, plan.workers)
 
     def run(self) -> ExplorationResult:
@@ -141,9 +155,8 @@ class Supervisor:
         A second Ctrl-C ends all at once, with KeyboardInterrupt.
         """
         self._started = time.monotonic()
-        if self._settings.save_state_to is not None:
-            check_writable(self._settings.save_state_to)
-        self._resume()
+        if self._state.resume():
+            self._reduce_runs()
         watch = PropertyWatch()
         try:
             self._join()
@@ -152,8 +165,8 @@ class Supervisor:
             if not self._interrupted:
                 self._search()
             self._write_down()
-            self._save()
-            self._take_in_parts()
+            self._state.save()
+            self._state.take_in(self._number_of)
             self._meet()
             failures = self._aftermath.judge(
                 shrink=not self._interrupted,
@@ -185,6 +198,9 @@ class Supervisor:
 
     def _search(self) -> None:
         deadline = time.monotonic() + self._settings.max_time
+        self._given.edges |= self._union.edges
+        self._given.finds += self._state.finds
+        self._given.findings |= self._union.findings
         try:
             for slot in self._slots:
                 self._start(slot, deadline)
@@ -217,28 +233,29 @@ class Supervisor:
             self._tell_of_progress()
 
     def _start(self, slot: _Slot, deadline: float) -> None:
-        settings = self._settings
-        number = slot.number
+        state, number = self._state, slot.number
         runs = None if slot.runs is None else slot.runs - slot.runs_before
-        given, edges = self._given, sorted(self._union.edges) if slot.incarnation or self._given else []
+        left = deadline - time.monotonic()
         if slot.incarnation:
-            slot.seed = None
-            given = given + self._finds()
+            state.seeds[number], state.parts[number] = None, b""
+        # It goes on from what the process before it knew, not from what all know: that would hang on the clock.
+        given, known = self._given, slot.known
         part = Part(
-            settings=settings_of(settings, self._place_of(slot), slot.seed, runs, deadline - time.monotonic()),
+            settings=settings_of(self._settings, self._place_of(slot), state.seeds[number], runs, left),
             driver=self._driver,
             targets=self._targets,
             schedule=self._schedule(slot),
             board=self._board,
             number=number,
+            shared=self._edges,
+            listens=self._plan.sharing.edges and len(self._slots) > 1 and not self._in_rounds,
             hurries=self._plan.sharing.checkpoints and (len(self._slots) > 1 or self._relay is not None),
-            edges=edges if self._plan.sharing.edges or slot.incarnation else [],
-            finds=given,
-            known=[dataclasses.replace(finding, count=0) for finding in self._union.findings.values()],
-            state=slot.part if not slot.incarnation else b"",
-            saves=settings.save_state_to is not None,
+            edges=sorted(given.edges | known.edges),
+            finds=given.finds + known.finds(self._names),
+            known=[dataclasses.replace(each, count=0) for each in (given.findings | slot.findings).values()],
+            state=state.parts[number],
+            saves=state.is_wanted,
         )
-        slot.part = b"" if slot.incarnation else slot.part
         self._board.runs[number] = self._board.steps[number] = 0
         self._folder.restore()
         slot.child = Child(lambda channel, journal: work(part, channel, journal), self._bench.limits)
@@ -251,10 +268,6 @@ class Supervisor:
     def _schedule(self, slot: _Slot) -> Schedule:
         # One that is alone hears nothing: when it tells how far it is changes no run.
         return ByRuns(slot.runs_before) if self._in_rounds and len(self._slots) > 1 else ByClock()
-
-    def _finds(self) -> list[_native.Find]:
-        """What a process that takes the place of another is to know of what was found before it."""
-        return [find for each in self._union.finds for find in _native.decode_finds(each, self._names)[0]]
 
     # -- one worker ---------------------------------------------------------------------------------------------------
 
@@ -292,12 +305,11 @@ class Supervisor:
         elif kind == FOUND:
             self._take_finding(slot, *values)
         elif kind == PART:
-            (slot.part,) = _bytes(values)
-            self._save_when_complete()
+            self._state.keep(slot.number, *_bytes(values))
         elif kind == DONE:
             ended, *news, part = values
             self._take_news(slot, news, last=True)
-            (slot.part,) = _bytes([part])
+            (self._state.parts[slot.number],) = _bytes([part])
             slot.over = unpack(ended, Ended).reason
         elif kind == ERROR:
             (broken,) = values
@@ -312,7 +324,8 @@ class Supervisor:
         found = encoded if loaded else b""
         if report:
             self._union.report(slot.number, unpack(report, Report))
-        self._union.add_finds(edges, found)
+        self._union.edges.update(edges)
+        slot.known.add(edges, found)
         shared = News(
             edges if self._plan.sharing.edges else (),
             found if self._plan.sharing.checkpoints else b"",
@@ -324,13 +337,17 @@ class Supervisor:
 
     def _take_finding(self, slot: _Slot, record: Value, tape: Value) -> None:
         finding = unpack_finding(record, tape, self._names)
-        finding.origin = dataclasses.replace(finding.origin, run_id=self._number_of(slot, finding.origin.run_id))
+        finding.origin = dataclasses.replace(finding.origin, run_id=self._number_of(slot.number, finding.origin.run_id))
         finding.count = 0  # what the worker counts it tells in its reports
+        self._found(slot, finding)
+
+    def _found(self, slot: _Slot, finding: Finding) -> None:
+        slot.findings.setdefault(finding.bucket, finding)
         self._union.add_finding(finding)
 
-    def _number_of(self, slot: _Slot, run: int) -> int:
+    def _number_of(self, worker: int, run: int) -> int:
         """The number of a run among those of all workers, who take turns in it; of one alone it is its own."""
-        return (slot.runs_before + run - 1) * len(self._slots) + slot.number + 1
+        return (self._slots[worker].runs_before + run - 1) * len(self._slots) + worker + 1
 
     def _answer(self) -> None:
         for number, news in self._exchange.answers():
@@ -341,6 +358,8 @@ class Supervisor:
             slot.stall.begin()
             edges = [key for each in news for key in each.edges]
             finds = [each.finds for each in news if each.finds]
+            for each in news:
+                slot.known.add(each.edges, each.finds)
             try:
                 child.channel.send(GIVEN, pack_keys(edges), *finds)
             except ChannelError:
@@ -356,15 +375,16 @@ class Supervisor:
         crash = self._crashes.read(child.journal, child.death, hung=hung)
         runs = self._board.runs[slot.number]
         if crash is not None:
-            origin = Origin(run_id=self._number_of(slot, runs), checkpoint=0, swarm=None, edges=0)
+            origin = Origin(run_id=self._number_of(slot.number, runs), checkpoint=0, swarm=None, edges=0)
             finding = Finding(crash.bucket, crash.tape, origin, crash.error, count=0)
             finding.error_traceback = traceback_text(crash.error)
-            self._union.add_finding(finding)
+            self._found(slot, finding)
         elif child.death.is_unknown:
             self._union.note("A worker was replaced: the process that guards it was killed.")
         else:
             self._union.note(f"A worker ended ({_how(child)}) while it ran no code of yours, and was replaced.")
         self._end_report(slot, crash.bucket if crash is not None else "")
+        self._release_edges()
         slot.false_starts = 0 if runs else slot.false_starts + 1
         slot.runs_before += runs
         slot.incarnation += 1
@@ -380,11 +400,22 @@ class Supervisor:
         board = self._board
         self._union.end_report(slot.number, board.runs[slot.number], board.steps[slot.number], bucket)
 
+    def _release_edges(self) -> None:
+        """What a process saw and did not tell is news again, as nobody knows how it came there.
+
+        It was seen all the same. The others can tell once more what they were about to.
+        """
+        untold = set(self._edges.keys()) - self._union.edges
+        for key in untold:
+            self._edges.erase(key)
+        self._union.edges |= untold
+
     def _cut_off(self, slot: _Slot) -> None:
         """End a worker that does not come to its end. The step that it is at is no failure: it had not the time."""
         assert slot.child is not None
         slot.child.kill()
         self._hear(slot)
+        self._release_edges()
         if slot.over is None:
             place = self._crashes.place(slot.child.journal)
             where = f" in the middle of {place}" if place else ""
@@ -409,15 +440,15 @@ class Supervisor:
         self._relay = Relay(self._plan.meeting, self._union)
         # What others have found already is known from the first run on.
         for edges, finds in self._relay.listen():
-            self._union.add_finds(edges, finds)
-            self._given += _native.decode_finds(finds, self._names)[0] if finds else []
+            self._union.edges.update(edges)
+            self._given.finds += _native.decode_finds(finds, self._names)[0] if finds else []
 
     def _meet(self) -> None:
         """Hear what others have found, and tell them what was found here, without waiting for them."""
         if self._relay is None:
             return
         for edges, finds in self._relay.exchange():
-            self._union.add_finds(edges, finds)
+            self._union.edges.update(edges)
             self._exchange.told(self._plan.workers, News(edges, finds), last=True)
 
     def _leave(self, failures: Sequence[Failure]) -> None:
@@ -431,35 +462,6 @@ class Supervisor:
 
     # -- state --------------------------------------------------------------------------------------------------------
 
-    def _resume(self) -> None:
-        path = self._settings.resume_from
-        if path is None:
-            return
-        parts = read_state(path)
-        same = len(parts) == len(self._slots)
-        for number, (header, engine) in enumerate(parts):
-            check_same_exploration(path, header, self._settings)
-            try:
-                loaded = _native.decode_state(engine, self._names)
-                if not same:
-                    check_what_applies(path, loaded)
-                    if loaded.tapes_dropped:
-                        self._union.note(dropped_text(loaded))
-                    self._union.add_part(header, loaded)
-                    self._given += loaded.finds()
-                else:
-                    self._union.add_findings(header, loaded)
-                    self._slots[number].part = join_part(header, engine)
-                    self._slots[number].seed = session_seed(header)
-            except (ValueError, TypeError, OverflowError, ChannelError) as error:
-                raise damaged(path, error) from error
-            self._seconds_before = max(self._seconds_before, header.seconds)
-        if not same:
-            self._union.note(
-                f"The resumed state is one of {counted(len(parts), 'worker')}: its {len(self._slots)} now share it."
-            )
-            self._reduce_runs()
-
     def _reduce_runs(self) -> None:
         """What was run before counts, whoever ran it."""
         if self._settings.max_runs is None:
@@ -468,15 +470,11 @@ class Supervisor:
         for slot in self._slots:
             slot.runs = share_of_runs(left, len(self._slots), slot.number)
 
-    def _save_when_complete(self) -> None:
-        if all(slot.part for slot in self._slots):
-            self._save()
-
     def _write_down(self) -> None:
         """Have processes that make no run say what is known, in place of those that could not in the end."""
-        mute = [slot for slot in self._slots if slot.over is not None and not slot.part]
-        if self._settings.save_state_to is None:
+        if not self._state.is_wanted:
             return
+        mute = [slot for slot in self._slots if slot.over is not None and not self._state.parts[slot.number]]
         with self._interruptible("The state lacks what some workers knew: that was interrupted."):
             now = time.monotonic()
             ends = [slot.over for slot in mute]
@@ -489,32 +487,6 @@ class Supervisor:
                 assert slot.child is not None
                 slot.child.close()
                 slot.over = end
-
-    def _save(self) -> None:
-        path = self._settings.save_state_to
-        parts = [slot.part for slot in self._slots if slot.part]
-        if path is None:
-            return
-        self._union.notes = [text for text in self._union.notes if not text.startswith(NOT_SAVED)]
-        if not parts:
-            self._union.note(f"{NOT_SAVED}: no worker could say what it knew.")
-            return
-        self._folder.restore()
-        try:
-            write_state(path, parts)
-        except StateError as error:
-            self._union.note(f"{NOT_SAVED}: {error.message}.")
-
-    def _take_in_parts(self) -> None:
-        for slot in self._slots:
-            if not slot.part:
-                continue
-            try:
-                header, engine = split_part(slot.part)
-                loaded = _native.decode_state(engine, self._names)
-                self._union.add_part(header, loaded, number_of=functools.partial(self._number_of, slot))
-            except (ValueError, TypeError, OverflowError, ChannelError) as error:
-                self._union.note(f"What a worker knew in the end was not read: {error}.")
 
     # -- what the user sees -------------------------------------------------------------------------------------------
 
@@ -542,7 +514,7 @@ class Supervisor:
         return "time"
 
     def _elapsed(self) -> float:
-        return self._seconds_before + time.monotonic() - self._started
+        return self._state.seconds + time.monotonic() - self._started
 
     def _tell_of_progress(self) -> None:
         if self._settings.progress is None or self._interrupted:

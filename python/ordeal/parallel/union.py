@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from collections import Counter, deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 
 from ordeal import _native
 from ordeal.errors import PropertyError
@@ -21,8 +21,6 @@ from ordeal.settings import Tally
 from ordeal.state_file import Header
 from ordeal.tracer import Origin
 
-#: So many bytes of finds are kept for processes that begin later; the newest are worth most.
-FINDS_BYTES_MAX = 4 * 2**20
 #: What a worker notes is text for people: this much of it is read.
 NOTES_MAX = 100
 
@@ -34,8 +32,6 @@ class Union:
         self.edges: set[int] = set()
         self.findings: dict[str, Finding] = {}
         self.notes: list[str] = []
-        self.finds: deque[bytes] = deque()
-        self._find_bytes = 0
         self.names = names
         self._records = FindingRecords(names)
         self._ended: Report | None = None  # of all processes that have ended, which may be very many
@@ -76,15 +72,6 @@ class Union:
             add_report(self._ended, report)
         except PropertyError as error:
             self._note_uncounted(error)
-
-    def add_finds(self, edges: Iterable[int], finds: bytes) -> None:
-        """New edges, and finds; no bytes where there are none."""
-        self.edges.update(edges)
-        if finds:
-            self.finds.append(finds)
-            self._find_bytes += len(finds)
-        while self._find_bytes > FINDS_BYTES_MAX:
-            self._find_bytes -= len(self.finds.popleft())
 
     def add_finding(self, finding: Finding) -> bool:
         """A finding, unless one of its bucket is known. Whether it is new.

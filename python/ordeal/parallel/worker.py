@@ -148,6 +148,7 @@ class Part:
 
     ``settings`` are those of the worker: its own seed, its share of the runs, and the time that is left. ``given`` is
     what others have found before it began. It ``hurries`` to tell finds where others want them.
+    What it sees goes into ``shared``, and what is there already is no news to it when it ``listens``.
     """
 
     settings: Settings
@@ -156,6 +157,8 @@ class Part:
     schedule: Schedule
     board: Board
     number: int
+    shared: _native.SharedEdges
+    listens: bool = False
     hurries: bool = False
     edges: Sequence[int] = ()
     finds: Sequence[_native.Find] = ()
@@ -213,6 +216,7 @@ class _Worker(Exploration):
             # After what is known of others: of its own it knows how many runs met it.
             self._saver.give(RESUMED, split_part(self._part.state), self._learnt, self._monitor)
         self._take(self._part.edges, self._part.finds)
+        self._coverage.share(self._part.shared, listens=self._part.listens)
 
     def _explore(self) -> StoppedReason:
         self._begin()
