@@ -15,7 +15,9 @@ for _name in (
     "__TOX_ENVIRONMENT_VARIABLE_ORIGINAL_CI", "bamboo.buildKey",
 ):  # fmt: skip
     os.environ.pop(_name, None)
-settings.load_profile("default")
+# A machine that is busy, or under the sanitizers, takes its time.
+settings.register_profile("patient", settings.get_profile("default"), deadline=None)
+settings.load_profile("patient")
 
 # A shell has what it runs in the background ignore Ctrl-C, and all that this starts. Those who press it here mean it.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
