@@ -175,8 +175,8 @@ def test_failures_of_all_workers_are_one_list_with_counts() -> None:
 def test_runs_are_split_without_a_rest() -> None:
     for runs in (0, 1, 7, 100):
         for workers in (1, 3, 8):
-            assert sum(share_of_runs(runs, workers, number) or 0 for number in range(workers)) == runs
-    assert share_of_runs(None, 4, 0) is None
+            assert sum(share_of_runs(runs, 0, workers, number) or 0 for number in range(workers)) == runs
+    assert share_of_runs(None, 0, 4, 0) is None
 
 
 def test_rounds_go_on_where_an_earlier_process_of_the_worker_was() -> None:
@@ -296,10 +296,32 @@ def test_a_state_goes_on_with_another_number_of_workers(tmp_path: Path, before: 
         return explorer.run(max_runs=runs, **files)  # type: ignore[arg-type]
 
     first = explore(before, 400, save_state_to=state)
-    second = explore(after, 700, resume_from=state)
+    second = explore(after, 700, resume_from=state, save_state_to=state)
     assert second.total_runs == 700
     assert second.unique_edges >= first.unique_edges
     assert {failure.bucket for failure in second.failures} >= {failure.bucket for failure in first.failures}
+    assert explore(after, 900, resume_from=state, save_state_to=state).total_runs == 900
+    assert explore(before, 1000, resume_from=state).total_runs == 1000
+
+
+@pytest.mark.usefixtures("tower")
+@pytest.mark.parametrize("after", [2, 3])
+def test_what_crashed_workers_counted_is_in_the_state(tmp_path: Path, after: int) -> None:
+    state = tmp_path / "state"
+
+    def explore(workers: int, runs: int, **files: Path) -> ExplorationResult:
+        explorer = Explorer(Dying, target_modules=["tower"], workers=workers)
+        return explorer.run(max_runs=runs, steps_per_run=20, shrink=False, **files)  # type: ignore[arg-type]
+
+    first = explore(2, 300, save_state_to=state)
+    (crash,) = first.failures
+    assert crash.count > 1
+    second = explore(after, 500, resume_from=state, save_state_to=state)
+    third = explore(after, 600, resume_from=state)
+    assert [result.total_runs for result in (first, second, third)] == [300, 500, 600]
+    assert crash.count < second.failures[0].count < third.failures[0].count
+    assert first.total_steps < second.total_steps < third.total_steps
+    assert first.unique_edges <= second.unique_edges <= third.unique_edges
 
 
 @pytest.mark.usefixtures("tower")

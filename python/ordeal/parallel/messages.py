@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterable
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 
@@ -40,6 +40,41 @@ class Report(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     properties: dict[str, list[dict[str, str | int | float | bool | None]]]
     lines: dict[str, list[int]]
     discovery: tuple[int, int, float, float, float] | None
+
+
+def nothing_told() -> Report:
+    """Of a process that has told nothing."""
+    return Report(
+        tally={},
+        notes=[],
+        snapshot_kind="copy",
+        checkpoints=0,
+        checkpoints_saved=0,
+        swarm={},
+        run_kinds={},
+        counts={},
+        properties={},
+        lines={},
+        discovery=None,
+    )
+
+
+class Past(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+    """The processes of a worker that have ended in the middle of their work: how many, and what they counted.
+
+    ``given`` is what workers of another number had counted, when they were resumed, and ``untold`` the edges that only
+    processes saw which ended before they told how they came there.
+    """
+
+    processes: Annotated[int, msgspec.Meta(ge=0)] = 0
+    report: Report = msgspec.field(default_factory=nothing_told)
+    given: Report | None = None
+    untold: list[int] = []
+
+    @property
+    def runs(self) -> int:
+        """Those that are over for the worker."""
+        return max(0, self.report.tally.get("runs", 0))
 
 
 class Ended(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):

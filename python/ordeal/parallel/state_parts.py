@@ -5,8 +5,11 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 
+import msgspec
+
 from ordeal import _native
 from ordeal.errors import StateError
+from ordeal.parallel.messages import Past, pack
 from ordeal.parallel.union import Union
 from ordeal.parallel.working_folder import WorkingFolder
 from ordeal.process_channel import ChannelError
@@ -19,7 +22,7 @@ from ordeal.saver import (
     session_seed,
 )
 from ordeal.settings import Settings
-from ordeal.state_file import check_writable, damaged, join_part, read_state, split_part, write_state
+from ordeal.state_file import Header, check_writable, damaged, join_part, read_state, split_part, write_state
 
 
 class StateParts:
@@ -46,11 +49,8 @@ class StateParts:
         """Whether it is to be saved."""
         return self._settings.save_state_to is not None
 
-    def resume(self) -> bool:
-        """Read what to go on with, if that was asked for.
-
-        Returns:
-            Whether workers of another number saved it: then these share it, and what was run counts for all.
+    def resume(self) -> None:
+        """Read what to go on with, if that was asked for. What workers of another number saved, these share.
 
         Raises:
             StateError: it cannot be read, or written to where it is to be saved.
@@ -59,7 +59,7 @@ class StateParts:
             check_writable(self._settings.save_state_to)
         path = self._settings.resume_from
         if path is None:
-            return False
+            return
         parts = read_state(path)
         same = len(parts) == len(self.parts)
         for number, (header, engine) in enumerate(parts):
@@ -71,9 +71,11 @@ class StateParts:
                     if loaded.tapes_dropped:
                         self._union.note(dropped_text(loaded))
                     self._union.add_part(header, loaded)
+                    self._union.add_given(_past_of(header))
                     self.finds += loaded.finds()
                 else:
                     self._union.add_findings(header, loaded)
+                    self._union.add_past(number, _past_of(header))
                     self.parts[number] = join_part(header, engine)
                     self.seeds[number] = session_seed(header)
             except (ValueError, TypeError, OverflowError, ChannelError) as error:
@@ -83,7 +85,6 @@ class StateParts:
             self._union.note(
                 f"The resumed state is one of {counted(len(parts), 'worker')}: its {len(self.parts)} now share it."
             )
-        return not same
 
     def keep(self, worker: int, part: bytes) -> None:
         """``worker`` has said what it knows; when all have, the state is saved."""
@@ -97,7 +98,7 @@ class StateParts:
         if path is None:
             return
         self._union.notes = [text for text in self._union.notes if not text.startswith(NOT_SAVED)]
-        parts = [part for part in self.parts if part]
+        parts = [self._with_past(worker, part) for worker, part in enumerate(self.parts) if part]
         if not parts:
             self._union.note(f"{NOT_SAVED}: no worker could say what it knew.")
             return
@@ -106,6 +107,13 @@ class StateParts:
             write_state(path, parts)
         except StateError as error:
             self._union.note(f"{NOT_SAVED}: {error.message}.")
+
+    def _with_past(self, worker: int, part: bytes) -> bytes:
+        past = self._union.past(worker)
+        if past == Past():
+            return part
+        header, engine = split_part(part)
+        return join_part(msgspec.structs.replace(header, past=msgspec.Raw(pack(past))), engine)
 
     def take_in(self, number_of: Callable[[int, int], int]) -> None:
         """Add to the union what the parts say. ``number_of`` a worker and a run of it is the number among all runs."""
@@ -118,3 +126,8 @@ class StateParts:
                 self._union.add_part(header, loaded, number_of=functools.partial(number_of, worker))
             except (ValueError, TypeError, OverflowError, ChannelError) as error:
                 self._union.note(f"What a worker knew in the end was not read: {error}.")
+
+
+def _past_of(header: Header) -> Past:
+    past = msgspec.json.decode(header.past, type=Past | None)
+    return Past() if past is None else past

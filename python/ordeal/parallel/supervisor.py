@@ -108,11 +108,10 @@ class _Slot:
     """The place of one worker, which a new process takes when the one before has ended in the middle of a run."""
 
     number: int
-    runs: int | None  # those of all its processes together
+    runs: int | None = None  # those of all its processes together
     child: Child | None = None
     stall: Stall | None = None
     waits: bool = False  # for what others have found
-    incarnation: int = 0
     runs_before: int = 0  # of the processes before this one
     false_starts: int = 0
     over: StoppedReason | None = None
@@ -133,9 +132,7 @@ class Supervisor:
         self._union = Union(self._names)
         self._crashes = CrashReader(driver)
         self._bench = Bench(settings, driver, targets, Limits(plan.memory))
-        self._slots = [
-            _Slot(number, share_of_runs(settings.max_runs, plan.workers, number)) for number in range(plan.workers)
-        ]
+        self._slots = [_Slot(number) for number in range(plan.workers)]
         # Where the number of runs decides when it ends, what is found must not hang on a clock; others have theirs.
         self._in_rounds = settings.max_runs is not None and plan.meeting is None
         self._exchange: Exchange = InRounds(plan.workers) if self._in_rounds else AsItComes(plan.workers)
@@ -155,8 +152,8 @@ class Supervisor:
         A second Ctrl-C ends all at once, with KeyboardInterrupt.
         """
         self._started = time.monotonic()
-        if self._state.resume():
-            self._reduce_runs()
+        self._state.resume()
+        self._share_runs()
         watch = PropertyWatch()
         try:
             self._join()
@@ -198,7 +195,7 @@ class Supervisor:
 
     def _search(self) -> None:
         deadline = time.monotonic() + self._settings.max_time
-        self._given.edges |= self._union.edges
+        self._given.edges |= self._union.edges - self._union.untold
         self._given.finds += self._state.finds
         self._given.findings |= self._union.findings
         try:
@@ -236,7 +233,8 @@ class Supervisor:
         state, number = self._state, slot.number
         runs = None if slot.runs is None else slot.runs - slot.runs_before
         left = deadline - time.monotonic()
-        if slot.incarnation:
+        takes_over = slot.child is not None
+        if takes_over:
             state.seeds[number], state.parts[number] = None, b""
         # It goes on from what the process before it knew, not from what all know: that would hang on the clock.
         given, known = self._given, slot.known
@@ -255,6 +253,7 @@ class Supervisor:
             known=[dataclasses.replace(each, count=0) for each in (given.findings | slot.findings).values()],
             state=state.parts[number],
             saves=state.is_wanted,
+            saves_first=takes_over,
         )
         self._board.runs[number] = self._board.steps[number] = 0
         self._folder.restore()
@@ -263,7 +262,8 @@ class Supervisor:
         slot.waits = False
 
     def _place_of(self, slot: _Slot) -> Place:
-        return Place(0 if self._relay is None else self._relay.member, slot.number, slot.incarnation)
+        member = 0 if self._relay is None else self._relay.member
+        return Place(member, slot.number, self._union.past(slot.number).processes)
 
     def _schedule(self, slot: _Slot) -> Schedule:
         # One that is alone hears nothing: when it tells how far it is changes no run.
@@ -324,7 +324,7 @@ class Supervisor:
         found = encoded if loaded else b""
         if report:
             self._union.report(slot.number, unpack(report, Report))
-        self._union.edges.update(edges)
+        self._union.add_edges(edges)
         slot.known.add(edges, found)
         shared = News(
             edges if self._plan.sharing.edges else (),
@@ -387,7 +387,6 @@ class Supervisor:
         self._release_edges()
         slot.false_starts = 0 if runs else slot.false_starts + 1
         slot.runs_before += runs
-        slot.incarnation += 1
         self._exchange.rejoin(slot.number)
         out_of_runs = slot.runs is not None and slot.runs_before >= slot.runs
         if time.monotonic() >= deadline or out_of_runs or slot.false_starts >= FALSE_STARTS_MAX or self._board.stop:
@@ -408,7 +407,7 @@ class Supervisor:
         untold = set(self._edges.keys()) - self._union.edges
         for key in untold:
             self._edges.erase(key)
-        self._union.edges |= untold
+        self._union.add_untold(untold)
 
     def _cut_off(self, slot: _Slot) -> None:
         """End a worker that does not come to its end. The step that it is at is no failure: it had not the time."""
@@ -440,7 +439,7 @@ class Supervisor:
         self._relay = Relay(self._plan.meeting, self._union)
         # What others have found already is known from the first run on.
         for edges, finds in self._relay.listen():
-            self._union.edges.update(edges)
+            self._union.add_edges(edges)
             self._given.finds += _native.decode_finds(finds, self._names)[0] if finds else []
 
     def _meet(self) -> None:
@@ -448,7 +447,7 @@ class Supervisor:
         if self._relay is None:
             return
         for edges, finds in self._relay.exchange():
-            self._union.edges.update(edges)
+            self._union.add_edges(edges)
             self._exchange.told(self._plan.workers, News(edges, finds), last=True)
 
     def _leave(self, failures: Sequence[Failure]) -> None:
@@ -462,13 +461,11 @@ class Supervisor:
 
     # -- state --------------------------------------------------------------------------------------------------------
 
-    def _reduce_runs(self) -> None:
-        """What was run before counts, whoever ran it."""
-        if self._settings.max_runs is None:
-            return
-        left = max(0, self._settings.max_runs - self._union.tally().runs)
+    def _share_runs(self) -> None:
+        """Say how many runs each worker is to make. Those count that were made before, whoever made them."""
         for slot in self._slots:
-            slot.runs = share_of_runs(left, len(self._slots), slot.number)
+            slot.runs = share_of_runs(self._settings.max_runs, self._union.given_runs, len(self._slots), slot.number)
+            slot.runs_before = self._union.past(slot.number).runs
 
     def _write_down(self) -> None:
         """Have processes that make no run say what is known, in place of those that could not in the end."""
@@ -480,7 +477,6 @@ class Supervisor:
             ends = [slot.over for slot in mute]
             for slot in mute:
                 slot.over, slot.runs = None, slot.runs_before
-                slot.incarnation += 1
                 self._start(slot, now + GRACE_SECONDS)
             self._attend_until(now + GRACE_SECONDS, now)
             for slot, end in zip(mute, ends, strict=True):

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from ordeal import _native
 from ordeal.errors import PropertyError
 from ordeal.finding_records import FindingRecords
 from ordeal.findings import Finding
-from ordeal.parallel.messages import Report
+from ordeal.parallel.messages import Past, Report, nothing_told
 from ordeal.process_channel import ChannelError
 from ordeal.properties import Tallies, tallies_of
 from ordeal.property_watch import PropertyWatch
@@ -30,14 +30,13 @@ class Union:
 
     def __init__(self, names: _native.MachineNames) -> None:
         self.edges: set[int] = set()
+        self.untold: set[int] = set()  # those of them of which nobody knows how to come there
         self.findings: dict[str, Finding] = {}
         self.notes: list[str] = []
         self.names = names
         self._records = FindingRecords(names)
-        self._ended: Report | None = None  # of all processes that have ended, which may be very many
-        self._ended_count = 0
-        self._crashed: Counter[str] = Counter()  # by bucket, of which no process could tell
-        self._lost_runs = self._lost_steps = 0  # of which no process could tell either
+        self._past: dict[int, Past] = {}  # by worker: the processes that have ended may be very many
+        self._given = nothing_told()  # by workers of another number, in what was resumed
         self._running: dict[int, Report] = {}
         self._productive: list[tuple[Origin, _native.Tape]] = []
         self._coverage = _native.CoverageMap()
@@ -53,25 +52,56 @@ class Union:
 
         What it told last stays, and another one begins from zero.
         """
-        if worker in self._running:
-            report = self._running.pop(worker)
-            runs -= report.tally.get("runs", 0)
-            steps -= report.tally.get("steps", 0)
-            self._end(report)
-        self._lost_runs += max(0, runs)
-        self._lost_steps += max(0, steps)
+        report = self._running.pop(worker, None) or nothing_told()
+        report.tally["runs"] = max(runs, report.tally.get("runs", 0))
+        report.tally["steps"] = max(steps, report.tally.get("steps", 0))
         if bucket:
-            self._crashed[bucket] += 1
+            report.counts[bucket] = report.counts.get(bucket, 0) + 1
+        self.add_past(worker, Past(processes=1, report=report))
 
-    def _end(self, report: Report) -> None:
-        self._ended_count += 1
-        if self._ended is None:
-            self._ended = report
-            return
+    def add_past(self, worker: int, past: Past) -> None:
+        """More processes of ``worker`` have ended, now or in the exploration that this one goes on with."""
+        before = self._past.setdefault(worker, Past())
+        before.processes += past.processes
+        self._add_report(before.report, past.report)
+        if past.given is not None:
+            self._add_report(self._given, past.given)
+        self.add_untold(past.untold)
+
+    def add_given(self, past: Past) -> None:
+        """Processes of workers of another number, of which none has a place here, had ended."""
+        for report in filter(None, (past.report, past.given)):
+            self._add_report(self._given, report)
+        self.add_untold(past.untold)
+
+    def add_edges(self, edges: Iterable[int]) -> None:
+        """Edges that somebody told of, who knows or hears how to come there."""
+        self.edges.update(edges)
+        self.untold.difference_update(edges)
+
+    def add_untold(self, edges: Iterable[int]) -> None:
+        """Edges that a process has seen, and ended before it told how it came there."""
+        self.untold.update(edges)
+        self.edges.update(edges)
+
+    def _add_report(self, total: Report, report: Report) -> None:
         try:
-            add_report(self._ended, report)
+            add_report(total, report)
         except PropertyError as error:
             self._note_uncounted(error)
+
+    def past(self, worker: int) -> Past:
+        """What is counted of the processes of ``worker`` that have ended. The first has what is of no worker too."""
+        past = self._past.get(worker, Past())
+        if worker:
+            return past
+        given = self._given if self._given.tally else None
+        return Past(processes=past.processes, report=past.report, given=given, untold=sorted(self.untold))
+
+    @property
+    def given_runs(self) -> int:
+        """How many runs workers of another number had made."""
+        return max(0, self._given.tally.get("runs", 0))
 
     def add_finding(self, finding: Finding) -> bool:
         """A finding, unless one of its bucket is known. Whether it is new.
@@ -104,7 +134,7 @@ class Union:
         if number_of is not None:
             return
         self.add_findings(header, loaded)
-        self._end(_report_of(header))
+        self._add_report(self._given, _report_of(header))
         self.edges.update(self._coverage.keys())
 
     def add_findings(self, header: Header, loaded: _native.LoadedState) -> None:
@@ -129,7 +159,7 @@ class Union:
 
     def counts(self) -> Counter[str]:
         """How many runs failed in each bucket."""
-        counts = Counter(self._crashed)
+        counts: Counter[str] = Counter()
         for report in self._reports():
             counts.update(report.counts)
         return counts
@@ -142,8 +172,6 @@ class Union:
                 setattr(tally, name, getattr(tally, name) + report.tally.get(name, 0))
             for text in report.notes[:NOTES_MAX]:
                 tally.note(text)
-        tally.runs += self._lost_runs
-        tally.steps += self._lost_steps
         for text in self.notes:
             tally.note(text)
         return tally
@@ -175,7 +203,7 @@ class Union:
     def _discovery(self) -> Discovery | None:
         """What is left to find: of a single worker it is what that says, of several it is told of edges only."""
         reports = self._reports()
-        if len(reports) == 1 and self._ended_count <= 1:
+        if len(reports) == 1 and sum(past.processes for past in self._past.values()) <= 1:
             return Discovery.of(reports[0].discovery, len(self.edges))
         return Discovery.of(self._coverage.discovery(), len(self.edges)) if self.edges else None
 
@@ -196,8 +224,9 @@ class Union:
         self.note(f"What a worker saw of the properties was not counted: {error}.")
 
     def _reports(self) -> list[Report]:
-        ended = [] if self._ended is None else [self._ended]
-        return [*ended, *(self._running[worker] for worker in sorted(self._running))]
+        ended = [self._past[worker].report for worker in sorted(self._past)]
+        given = [self._given] if self._given.tally else []
+        return [*given, *ended, *(self._running[worker] for worker in sorted(self._running))]
 
 
 def _kind_of(reports: Sequence[Report]) -> SnapshotKind:
@@ -208,19 +237,14 @@ def _kind_of(reports: Sequence[Report]) -> SnapshotKind:
 
 def _report_of(header: Header) -> Report:
     lines = {} if header.monitor is None else {file.path: file.lines for file in header.monitor.files}
-    return Report(
-        tally=dict(header.tally),
-        notes=list(header.notes),
-        snapshot_kind=header.snapshot_kind,
-        checkpoints=0,
-        checkpoints_saved=0,
-        swarm={},
-        run_kinds={},
-        counts={finding.bucket: finding.count for finding in header.findings},
-        properties=header.properties,
-        lines=lines,
-        discovery=None,
-    )
+    report = nothing_told()
+    report.tally = dict(header.tally)
+    report.notes = list(header.notes)
+    report.snapshot_kind = header.snapshot_kind
+    report.counts = {finding.bucket: finding.count for finding in header.findings}
+    report.properties = header.properties
+    report.lines = lines
+    return report
 
 
 def add_report(total: Report, report: Report) -> None:

@@ -148,7 +148,8 @@ class Part:
 
     ``settings`` are those of the worker: its own seed, its share of the runs, and the time that is left. ``given`` is
     what others have found before it began. It ``hurries`` to tell finds where others want them.
-    What it sees goes into ``shared``, and what is there already is no news to it when it ``listens``.
+    What it sees goes into ``shared``, and what is there already is no news to it when it ``listens``. What it knows it
+    says at times when that ``saves`` a state, and before all else when nobody has said it (``saves_first``).
     """
 
     settings: Settings
@@ -165,6 +166,7 @@ class Part:
     known: Sequence[Finding] = ()
     state: bytes = b""
     saves: bool = False
+    saves_first: bool = False
 
 
 def work(part: Part, channel: Channel, journal: _native.Journal) -> None:
@@ -196,7 +198,7 @@ class _Worker(Exploration):
         self._told_edges: set[int] = set()
         self._told_checkpoints = 0
         self._report_due = 0.0
-        self._save_due = time.monotonic() + PERIOD_SECONDS
+        self._save_due = 0.0 if part.saves_first else time.monotonic() + PERIOD_SECONDS
         self._unconfirmed: Finding | None = None
 
     def search(self) -> None:
@@ -321,11 +323,11 @@ class _Worker(Exploration):
         self._channel.send(FOUND, *pack_finding(finding, self._names))
 
 
-def share_of_runs(max_runs: int | None, workers: int, number: int) -> int | None:
-    """How many of ``max_runs`` runs are those of worker ``number``."""
+def share_of_runs(max_runs: int | None, made: int, workers: int, number: int) -> int | None:
+    """How many of ``max_runs`` runs, of which so many are ``made``, are those of worker ``number``."""
     if max_runs is None:
         return None
-    each, rest = divmod(max_runs, workers)
+    each, rest = divmod(max(0, max_runs - made), workers)
     return each + (number < rest)
 
 
