@@ -122,6 +122,10 @@ StepLoop::End StepLoop::run(const Run& run) {
       // What the run held goes with it; the machine itself is the caller's.
       loop.store_ = {};
       loop.left_ = py::object();
+      loop.buggify_ = py::object();  // which has the loop: the garbage collector sees nothing of a run
+      loop.decisions_ = py::object();
+      loop.producers_ = py::object();
+      loop.nearer_ = py::object();
       loop.plans_ = nullptr;
     }
   };

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import signal
 import time
 from typing import Any, ClassVar
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.control import current_build_context
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, invariant, multiple, precondition, rule
 
+from ordeal import _native
 from ordeal.chaos import ChaosTest
 from ordeal.explore import Explorer
 
@@ -121,3 +123,19 @@ def test_a_state_hash_that_is_no_number_is_refused(value: object) -> None:
 
     with pytest.raises(Exception, match="which is not an int"):
         Explorer(Hashed).run(max_time=60, max_runs=5)
+
+
+def loops() -> int:
+    gc.collect()
+    return sum(isinstance(each, _native.StepLoop) for each in gc.get_objects())
+
+
+def test_nothing_of_an_exploration_is_left() -> None:
+    class Passing(ChaosTest):
+        @rule(x=st.integers())
+        def use(self, x: int) -> None:
+            pass
+
+    before = loops()
+    Explorer(Passing).run(max_runs=20)
+    assert loops() == before
