@@ -9,6 +9,7 @@
 #   make bench         measure speed and a short bug suite, in minutes, into benchmarks/RESULTS.md
 #   make bench-full    run every benchmark and the whole bug suite with all peers, in hours, into the same file
 #   make soak          explore with two workers for an hour, and fail when memory grows; MINUTES=10 for less
+#   make check-threads the core's tests under the thread sanitizer
 #   make fuzz-traces   load 100,000 damaged trace files under the sanitizers
 #   make clean         remove what the above made, .venv included
 
@@ -36,7 +37,7 @@ cpp_headers := $(filter %.h,$(cpp_files))
 extension_inputs := CMakeLists.txt $(shell find cpp)
 tidy_stamps := $(patsubst %.cpp,build/tidy/%.ok,$(filter cpp/%.cpp,$(cpp_files)))
 
-.PHONY: demo test test-hypothesis build lint format bench bench-full soak fuzz-traces clean
+.PHONY: demo test test-hypothesis build lint format bench bench-full soak check-threads fuzz-traces clean
 .PHONY: checks check-shell check-ruff check-format check-types check-clang-format sanitized check-core check-bindings test-python
 
 build: $(VENV)/stamp-build
@@ -66,6 +67,11 @@ bench-full: build
 
 soak: build
 	@python benchmarks/soak.py --minutes $(MINUTES)
+
+check-threads: build build/stamp-test-packages
+	@tools/run-checked "thread sanitizer set-up" $(configure) -B build/tsan -DORDEAL_TESTS=ON -DORDEAL_MODULE=OFF -DORDEAL_SANITIZE=thread
+	@tools/run-checked "build with the thread sanitizer" ninja -C build/tsan -j $(JOBS)
+	@tools/run-checked "core tests under it" build/tsan/core_tests --gtest_brief=1
 
 fuzz-traces: sanitized
 	@ORDEAL_MUTATED_FILES=100000 tools/test-bindings build/san $(VENV) tests/unit/test_trace_mutations.py

@@ -24,6 +24,8 @@ from ordeal.result import Failure, SeedStatus
 from ordeal.seed_corpus import SeedReplayer
 from ordeal.trace import Trace, ablate_faults, generate_tests, lower, rerun, shrink
 
+pytestmark = pytest.mark.forks
+
 LIMITS = Limits()
 
 
@@ -98,7 +100,7 @@ def test_such_a_trace_replays_shrinks_and_is_never_a_test_or_a_run_of_hypothesis
     assert trace is not None
     again = Trace.from_json(trace.to_json())
     assert rerun(again, Exiting).status is ReplayStatus.REPRODUCED
-    assert len(shrink(again, Exiting, max_time=5).taken_steps()) == 4
+    assert len(shrink(again, Exiting, max_time=30).taken_steps()) == 4
     assert generate_tests([again]) == ""
     with pytest.raises(TraceError, match="ends its process"):
         lower(again, Exiting)

@@ -25,6 +25,8 @@ from ordeal.faults import Fault, LambdaFault
 from ordeal.parallel.worker import ByRuns, share_of_runs
 from ordeal.result import ExplorationResult, ProgressSnapshot
 
+pytestmark = pytest.mark.forks
+
 ROOT = Path(__file__).parents[2]
 STAGES = 30
 KEYS = (7 * stage % 10 for stage in range(STAGES))

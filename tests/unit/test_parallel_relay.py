@@ -18,6 +18,8 @@ from ordeal.targets import resolve_targets
 
 from .test_parallel import Climber, Quick, tower  # noqa: F401 - a fixture
 
+pytestmark = pytest.mark.forks
+
 
 @pytest.fixture(autouse=True)
 def _state_of_the_user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
