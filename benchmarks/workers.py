@@ -10,16 +10,16 @@ import statistics
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from crew import busy, depth, throughput
-from crew.throughput import ALONE, APART, MACHINES, SUPERVISED, TWO, TWO_IN_ROUNDS, WAYS
+from crew import busy, depth
+from crew.throughput import ALONE, APART, MACHINES, SUPERVISED, TWO, TWO_IN_ROUNDS, Rate
 from harness.report import command, host, spread, table
 
 HERE = Path(__file__).parent
 PARTS = ("throughput", "depth", "state")
+WAYS = (ALONE, SUPERVISED, TWO, TWO_IN_ROUNDS, APART)
 SEEDS = (42, *range(1, 10))
 TWO_GOAL = 1.9
 SUPERVISED_GOAL = 0.97
@@ -45,72 +45,48 @@ def printed(module: str, *options: str) -> Any:
 
 # -- throughput --------------------------------------------------------------------------------------------------------
 
-
-@dataclass(frozen=True, slots=True)
-class Rates:
-    """Steps per second of one exploration, without start-up, and how long that was.
-
-    ``awake`` is per second in which the workers need not wait for a core, as if the machine did nothing else.
-    """
-
-    wall: float
-    awake: float
-    cpu: float
-    start_s: float
+Rates = Mapping[str, Sequence[Rate]]
 
 
-def rates(options: argparse.Namespace, machine: str, way: str, seed: int, *, coverage: bool) -> Rates:
-    """Measure once."""
-    asked = ["--machine", machine, "--way", way, "--seconds", str(options.seconds), "--turns", str(options.turns)]
-    read = printed("crew.throughput", *asked, "--seed", str(seed), *(["--coverage"] if coverage else []))
-    short, whole = throughput.Spent(**read["short"]), throughput.Spent(**read["whole"])
-    more = whole.less(short)
-    awake = more.steps / more.awake_s
-    return Rates(more.steps / more.wall_s, awake, more.steps / more.cpu_s, short.awake_s - short.steps / awake)
+def rates(options: argparse.Namespace, machine: str, *, coverage: bool) -> Rates:
+    """What each way made in each round."""
+    asked = ["--machine", machine, "--turns", str(options.turns), "--rounds", str(options.rounds)]
+    read = printed("crew.throughput", *asked, *(["--coverage"] if coverage else []))
+    return {way: [Rate(*each) for each in read[way]] for way in WAYS}
 
 
-def interleave(options: argparse.Namespace, machine: str, *, coverage: bool) -> dict[str, list[Rates]]:
-    """All ways in each round, every second time in the reverse order: a slow minute meets them alike."""
-    results: dict[str, list[Rates]] = {way: [] for way in WAYS}
-    for number in range(options.rounds):
-        for way in WAYS if number % 2 == 0 else reversed(WAYS):
-            results[way].append(rates(options, machine, way, number + 1, coverage=coverage))
-    return results
-
-
-def times(results: Mapping[str, Sequence[Rates]], way: str, base: str, what: str) -> list[float]:
+def times(measured: Rates, way: str, base: str) -> list[float]:
     """How many times the rate of ``base`` a way has, round by round."""
-    return [getattr(one, what) / getattr(other, what) for one, other in zip(results[way], results[base], strict=True)]
+    return [one.steps_per_s / other.steps_per_s for one, other in zip(measured[way], measured[base], strict=True)]
 
 
-def rows(machine: str, covered: str, results: Mapping[str, Sequence[Rates]]) -> list[list[str]]:
+def rows(machine: str, covered: str, measured: Rates) -> list[list[str]]:
     """The table rows of a machine."""
     return [
         [
             machine,
             covered,
             way,
-            *(spread([getattr(each, what) for each in measured], ",.0f") for what in ("wall", "awake", "cpu")),
-            *(spread(times(results, way, ALONE, what), ".2f") for what in ("wall", "awake", "cpu")),
-            spread([each.start_s for each in measured], ".2f"),
+            spread([each.steps_per_s for each in of_way], ",.0f"),
+            spread(times(measured, way, ALONE), ".2f"),
+            spread([each.start_s for each in of_way], ".3f"),
         ]
-        for way, measured in results.items()
+        for way, of_way in measured.items()
     ]
 
 
-def verdicts(machine: str, covered: str, results: Mapping[str, Sequence[Rates]]) -> list[str]:
+def verdicts(machine: str, covered: str, measured: Rates) -> list[str]:
     """Whether the medians meet the goals."""
     told = []
-    for way, base, what, goal in (
-        (SUPERVISED, ALONE, "cpu", SUPERVISED_GOAL),
-        (TWO, ALONE, "awake", TWO_GOAL),
-        (TWO_IN_ROUNDS, ALONE, "awake", TWO_GOAL),
-        (TWO, APART, "awake", TWO_GOAL / 2),
+    for way, base, goal in (
+        (SUPERVISED, ALONE, SUPERVISED_GOAL),
+        (TWO, ALONE, TWO_GOAL),
+        (TWO_IN_ROUNDS, ALONE, TWO_GOAL),
+        (TWO, APART, TWO_GOAL / 2),
     ):
-        found = statistics.median(times(results, way, base, what))
-        measure = "per CPU second" if what == "cpu" else "per second with free cores"
+        found = statistics.median(times(measured, way, base))
         told.append(
-            f"- {machine}, coverage {covered}: *{way}* makes {found:.2f} times the steps {measure} of *{base}*; "
+            f"- {machine}, coverage {covered}: *{way}* makes {found:.2f} times the steps per second of *{base}*; "
             f"the goal of {goal:g} is {_met(found >= goal)}."
         )
     return told
@@ -119,18 +95,17 @@ def verdicts(machine: str, covered: str, results: Mapping[str, Sequence[Rates]])
 def print_throughput(options: argparse.Namespace) -> None:
     """Measure and print."""
     options.turns = options.turns or busy.turns_of(busy.WORK_S)
-    print(f"Steps per second; the busy machine works {options.turns} turns a step. min / median / max of the rounds.\n")
-    measured: list[list[str]] = []
+    print(f"The busy machine works {options.turns} turns a step. min / median / max of {options.rounds} rounds.\n")
+    shown: list[list[str]] = []
     goals: list[str] = []
     for machine in options.machines:
         for coverage in (False, True):
-            results = interleave(options, machine, coverage=coverage)
+            measured = rates(options, machine, coverage=coverage)
             covered = "on" if coverage else "off"
-            measured += rows(machine, covered, results)
-            goals += verdicts(machine, covered, results)
-    header = ["machine", "coverage", "way", "steps per second", "with free cores", "steps per CPU second"]
-    header += [f"times {ALONE}, same round", "with free cores", "per CPU second", "start-up, s"]
-    print(table(header, measured))
+            shown += rows(machine, covered, measured)
+            goals += verdicts(machine, covered, measured)
+    header = ["machine", "coverage", "way", "steps per second", f"times {ALONE}, same round", "start-up, s"]
+    print(table(header, shown))
     print("\n".join(["", *goals]))
 
 
@@ -191,8 +166,7 @@ def main() -> None:
     """Measure, and print the tables."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--only", choices=PARTS, nargs="+", default=list(PARTS), help="parts to measure (all)")
-    parser.add_argument("--rounds", type=int, default=5, help="how often throughput and state are measured (5)")
-    parser.add_argument("--seconds", type=float, default=4.0, help="how long one of them explores (4)")
+    parser.add_argument("--rounds", type=int, default=9, help="how often throughput and state are measured (9)")
     parser.add_argument("--machines", choices=MACHINES, nargs="+", default=list(MACHINES), help="both")
     parser.add_argument("--turns", type=int, default=0, help="turns of a busy rule (measured: 20 microseconds)")
     parser.add_argument("--seeds", type=int, nargs="+", default=list(SEEDS), help="of the search: 42 and 1 to 9")
