@@ -13,7 +13,7 @@ from ordeal.errors import StoreError
 from ordeal.explore import Explorer
 from ordeal.parallel.worker import Place
 from ordeal.result import ExplorationResult
-from ordeal.store import Entry, Outgoing, Store, namespace_of, open_store
+from ordeal.store import Entry, FailureReport, Outgoing, Store, namespace_of, open_store
 from ordeal.targets import resolve_targets
 
 from .test_parallel import Climber, Quick, tower  # noqa: F401 - a fixture
@@ -67,6 +67,34 @@ def test_a_failure_is_one_bucket_with_the_count_of_all(url: str) -> None:
         counts = [failure.count for result in results for failure in result.failures if failure.bucket == bucket]
         assert report.count == sum(counts)
         assert json.loads(report.trace)["failure"]["bucket"] == bucket
+
+
+def steps(result: ExplorationResult) -> dict[str, int]:
+    return {failure.bucket: len(failure.trace.taken_steps()) for failure in result.failures if failure.trace}
+
+
+def test_the_shortest_trace_that_others_have_is_taken_over(url: str) -> None:
+    apart = explore(f"{url}-of-another", Quick, shrink=False)
+    shrunk = explore(url, Quick)
+    helped = explore(url, Quick, shrink=False)
+    assert steps(helped) == steps(shrunk)
+    assert all(length < steps(apart)[bucket] for bucket, length in steps(shrunk).items())
+
+
+@pytest.mark.parametrize("trace", [b"\x80\x04", b"{}", b"of another failure"])
+def test_a_trace_of_the_store_that_shows_nothing_is_not_taken(url: str, trace: bytes) -> None:
+    first, second = explore(f"{url}-of-another", Quick).failures
+    assert first.trace is not None
+    if trace == b"of another failure":
+        trace = first.trace.to_json()
+    with open_store(url, namespace_of(Quick, [], instrumentation="auto")) as store:
+        store.join()
+        store.sync(Outgoing(failures=(FailureReport(second.bucket, trace, 1, 1),)))
+    result = explore(url, Quick)
+    assert {failure.bucket for failure in result.failures} == {first.bucket, second.bucket}
+    assert steps(result)[second.bucket] > 1
+    if trace != first.trace.to_json():
+        assert any(note.startswith("A trace of the store was refused") for note in result.notes)
 
 
 @pytest.mark.usefixtures("tower")

@@ -7,10 +7,14 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
+from ordeal import _native
+from ordeal.bench import tape_of
 from ordeal.child_process import Child, Job, wait_for
 from ordeal.class_seeds import ClassSeeds, seed_outcome
 from ordeal.crashes import CrashReader, Stall, is_apart
+from ordeal.errors import OrdealError
 from ordeal.findings import OF_SEED, Finding
 from ordeal.fresh_process import confirm_fresh, fresh_process_of
 from ordeal.parallel.jobs import (
@@ -40,6 +44,16 @@ Press = Callable[[], None]
 ShrinkTold = Callable[[int, int, int, int, int], None]
 
 
+class Others(Protocol):
+    """Explorations elsewhere, which may meet the same failures."""
+
+    def lease(self, bucket: str) -> bool:
+        """Whether they leave it to this one to shrink ``bucket``."""
+
+    def trace(self, bucket: str) -> bytes | None:
+        """The shortest trace that they have of it, as JSON that nobody has looked at, if they have any."""
+
+
 @dataclass(slots=True)
 class _Judged:
     """A finding with what its process has told."""
@@ -48,6 +62,7 @@ class _Judged:
     finding: Finding
     child: Child | None = None
     shrink: bool = False
+    of_others: _native.Tape | None = None
     deadline: float = 0.0
     failure: Failure | None = None
 
@@ -129,18 +144,18 @@ class Aftermath:
 
     # -- failures -----------------------------------------------------------------------------------------------------
 
-    def judge(
-        self, *, shrink: bool, may_shrink: Callable[[str], bool] | None, pressed: Press, tell: ShrinkTold
-    ) -> list[Failure]:
+    def judge(self, *, shrink: bool, others: Others | None, pressed: Press, tell: ShrinkTold) -> list[Failure]:
         """Confirm, shrink and write down all findings, and save them as seeds.
 
-        ``may_shrink`` says of a bucket whether others leave it to this exploration.
+        ``others`` may shrink a bucket in place of this exploration, or have done so.
         """
         waiting = [_Judged(number, each) for number, each in enumerate(self._union.findings.values(), start=1)]
         shrink = shrink and self._bench.settings.shrink
         try:
             for each in waiting:
-                each.shrink = shrink and (may_shrink is None or may_shrink(each.finding.bucket))
+                if others is not None:
+                    each.of_others = self._tape_of_others(others, each.finding)
+                each.shrink = shrink and (others is None or others.lease(each.finding.bucket))
             self._judge_all(list(waiting), tell=tell)
         except KeyboardInterrupt:
             pressed()
@@ -155,6 +170,19 @@ class Aftermath:
             failures.append(dataclasses.replace(failure, count=each.finding.count))
         return self._kept([each.finding for each in judged], failures, pressed)
 
+    def _tape_of_others(self, others: Others, finding: Finding) -> _native.Tape | None:
+        """That of the shortest trace that others have told of the bucket, where it is shorter."""
+        told = others.trace(finding.bucket)
+        if told is None:
+            return None
+        try:
+            trace = Trace.from_json(told)
+            tape = tape_of(trace, self._bench.driver) if trace.has_choices else None
+        except OrdealError as error:
+            self._union.note(f"A trace of the store was refused: {error.message}.")
+            return None
+        return tape if tape is not None and len(tape) < len(finding.tape) else None
+
     def _judge_all(self, waiting: list[_Judged], *, tell: ShrinkTold) -> None:
         total, running = len(waiting), list[_Judged]()
         while waiting or running:
@@ -167,7 +195,7 @@ class Aftermath:
                 wait_for([each.child for each in running if each.child is not None], TICK_SECONDS)
 
     def _begin(self, each: _Judged) -> _Judged:
-        each.child = self._child(judge(self._bench, each.finding, shrink=each.shrink))
+        each.child = self._child(judge(self._bench, each.finding, shrink=each.shrink, of_others=each.of_others))
         each.deadline = time.monotonic() + self._bench.settings.max_shrink_time + SLACK_SECONDS
         return each
 

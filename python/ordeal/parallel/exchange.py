@@ -43,7 +43,7 @@ class Exchange(Protocol):
         """Whether ``worker`` would do well to listen soon."""
 
     def rejoin(self, worker: int) -> None:
-        """``worker`` begins anew, in another process that knows what was told until now."""
+        """``worker`` begins anew, in another process that knows what the one before had told and heard."""
 
 
 class AsItComes:
@@ -78,7 +78,6 @@ class AsItComes:
 
     def rejoin(self, worker: int) -> None:
         """See ``Exchange``."""
-        self._for[worker] = []
         self._waiting = [each for each in self._waiting if each != worker]
 
     def _taken(self, worker: int) -> list[News]:

@@ -68,8 +68,11 @@ class Bench:
         return Findings(replayer, maker)
 
 
-def judge(bench: Bench, finding: Finding, *, shrink: bool) -> Job:
-    """Confirm a finding, write it down, and shrink it: so it is not lost when its process ends before that is done."""
+def judge(bench: Bench, finding: Finding, *, shrink: bool, of_others: _native.Tape | None) -> Job:
+    """Confirm a finding, write it down, and shrink it: so it is not lost when its process ends before that is done.
+
+    Others may have a shorter tape ``of_others``, which counts only when it fails here in the same way, each time.
+    """
 
     def job(channel: Channel, journal: _native.Journal) -> None:
         began = time.monotonic()
@@ -86,6 +89,8 @@ def judge(bench: Bench, finding: Finding, *, shrink: bool) -> Job:
             if replayer is apart and not is_timeout(finding):
                 _confirm(apart, finding)
             _tell(channel, bench, writer, finding)
+            if of_others is not None and not finding.flaky and _take_over(replayer, finding, of_others):
+                _tell(channel, bench, writer, finding)
             seconds = bench.settings.max_shrink_time - 2 * (time.monotonic() - began)
             if not shrink or finding.flaky or seconds <= 0:
                 return
@@ -106,6 +111,15 @@ def _confirm(replayer: Replayer, finding: Finding) -> None:
     finding.flaky = any(replayed.bucket != finding.bucket for replayed in replays)
     if not finding.flaky:
         finding.tape = replays[0].tape
+
+
+def _take_over(replayer: Replayer, finding: Finding, tape: _native.Tape) -> bool:
+    """Have a finding go on with a tape of others, if that is as good and shorter."""
+    replays = replayer.confirm(tape)
+    if any(replayed.bucket != finding.bucket for replayed in replays) or len(replays[0].tape) >= len(finding.tape):
+        return False
+    finding.tape, finding.improved = replays[0].tape, True
+    return True
 
 
 def _tell(channel: Channel, bench: Bench, writer: Replayer, finding: Finding, *, finished: bool = True) -> None:

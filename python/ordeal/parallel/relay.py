@@ -23,6 +23,9 @@ ENTRIES_MAX = 64
 #: What joining, and what the last exchange may take: a store that is slow must not keep the result back.
 JOIN_SECONDS_MAX = 30.0
 LEAVE_SECONDS_MAX = 5.0
+#: So many traces of others are heard of at one time, and none that is larger than so many bytes.
+TRACES_MAX = 64
+TRACE_BYTES_MAX = 2**20
 #: For how long one member alone may shrink a bucket.
 LEASE_SECONDS = 120.0
 
@@ -54,6 +57,7 @@ class Relay:
         self._edges: set[int] = set()
         self._failures: dict[str, FailureReport] = {}
         self._leases: list[bool] = []
+        self._traces: dict[str, bytes] = {}
         self._paused = ""
         try:
             self.member = self._joined()
@@ -124,6 +128,10 @@ class Relay:
             time.sleep(0.005)
         return True
 
+    def trace(self, bucket: str) -> bytes | None:
+        """The shortest trace that others have told of ``bucket``, as JSON that nobody has looked at, if any has."""
+        return self._traces.get(bucket)
+
     def leave(self) -> None:
         """Tell what is left, and end."""
         deadline = time.monotonic() + LEAVE_SECONDS_MAX
@@ -170,7 +178,13 @@ class Relay:
         if kind != _NEWS:
             return None
         self._waits = False
-        edges, refused, refusal, paused, *tapes = values
+        edges, refused, refusal, paused, trace_count, *rest = values
+        if not isinstance(trace_count, int) or not 0 <= 2 * trace_count <= len(rest):
+            raise ChannelError(f"{trace_count!r} is not the number of traces")
+        traces, tapes = rest[: 2 * trace_count], rest[2 * trace_count :]
+        for bucket, trace in zip(traces[::2], traces[1::2], strict=True):
+            if isinstance(trace, bytes):
+                self._traces[str(bucket)] = trace
         if refused:
             self._union.note(f"{refused!r} records of the store were refused: {refusal!r}.")
         self._tell_of_pause(str(paused))
@@ -226,7 +240,10 @@ def _outgoing(values: Sequence[Value]) -> Outgoing:
 
 def _answer(channel: Channel, incoming: Incoming) -> None:
     tapes = (entry.tape for entry in incoming.entries)
-    channel.send(_NEWS, pack_keys(incoming.edges), incoming.refused, incoming.refusal, incoming.paused, *tapes)
+    told = [each for each in incoming.failures if 0 < len(each.trace) <= TRACE_BYTES_MAX][:TRACES_MAX]
+    traces = [value for each in told for value in (each.bucket, each.trace)]
+    facts = (incoming.refused, incoming.refusal, incoming.paused)
+    channel.send(_NEWS, pack_keys(incoming.edges), *facts, len(told), *traces, *tapes)
 
 
 def folder_of_waiting() -> Path:

@@ -167,7 +167,7 @@ class Supervisor:
             self._meet()
             failures = self._aftermath.judge(
                 shrink=not self._interrupted,
-                may_shrink=None if self._relay is None else self._relay.lease,
+                others=self._relay,
                 pressed=self._press,
                 tell=self._tell_of_shrinking,
             )
