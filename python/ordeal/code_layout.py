@@ -62,11 +62,41 @@ def _lines(node: _Node, indent: int, before: str, after: str) -> list[str]:
     if _width(flat) <= WIDTH or isinstance(node, str):
         return [flat]
     if isinstance(node, _Row):
+        first, *middle, last = node.parts
+        text = before + "".join(map(_flat, (first, *middle)))
+        # The key of an entry is broken as well where not even the beginning of its value fits behind it.
+        if middle and _can_break(first) and _width(f"{pad}{text}{_beginning(last, after)}") > WIDTH:
+            *lines, end = _broken(first, indent, before, "")
+            return [*lines, *_lines(last, indent, "".join((end.strip(), *map(_flat, middle))), after)]
+        return _lines(last, indent, text, after)
+    return _broken(node, indent, before, after) if node.items else [flat]
+
+
+def _broken(node: _Node, indent: int, before: str, after: str) -> list[str]:
+    """The lines of what can be broken, whether it has to be or not."""
+    if isinstance(node, _Row):
         *heads, last = node.parts
-        return _lines(last, indent, before + "".join(map(_flat, heads)), after)
-    if not node.items:
-        return [flat]
+        return _broken(last, indent, before + "".join(map(_flat, heads)), after)
+    assert isinstance(node, _Brackets)
+    pad = INDENT * indent
     return [f"{pad}{before}{node.before}", *_items(node, indent + 1), f"{pad}{node.after}{after}"]
+
+
+def _can_break(node: _Node) -> bool:
+    if isinstance(node, _Row):
+        return _can_break(node.parts[-1])
+    return isinstance(node, _Brackets) and bool(node.items)
+
+
+def _beginning(node: _Node, after: str) -> str:
+    """What comes before the first break that ``node`` can have."""
+    if not _can_break(node):
+        return f"{_flat(node)}{after}"
+    if isinstance(node, _Row):
+        *heads, last = node.parts
+        return "".join(map(_flat, heads)) + _beginning(last, after)
+    assert isinstance(node, _Brackets)
+    return node.before
 
 
 def _items(node: _Brackets, indent: int) -> list[str]:

@@ -26,6 +26,8 @@ STATEMENTS = [
     f"machine.go(text='{'t' * 120}')",
     f"machine.go(d={{'{'k' * 90}': (1,), 'b': [{LONG}]}})",
     f"machine.go(d={{'{'k' * 50}': {{'{'v' * 50}': 1}}}})",
+    f"machine.go(d={{(159, '{'k' * 60}'): [{LONG}], ({LONG}): {{}}, frozenset({{'{'k' * 70}'}}): '{'v' * 20}'}})",
+    f"machine.go(d={{((1, '{'k' * 80}'), ()): shelf.Box(a=[{LONG}]), ('{'k' * 70}',): shelf.Box(a=1)}})",
     f"machine.go(t=(({LONG}),), u=[[[]], [{{}}], ()])",
     "x = machine.go(a=float('nan'), b=-float('inf'), c=-0.0, d=1e+300, e=..., f=None, g=b'\\x00\"')",
     f"machine.go(when=datetime.datetime(2020, 1, 1, tzinfo=datetime.timezone.utc), box=shelf.Box(a=[{LONG}]))",
