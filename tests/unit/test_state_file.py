@@ -251,11 +251,12 @@ class TestSaving:
         assert after.total_runs == before.total_runs + 20
         assert after.stopped_reason == "max_runs"
 
-    def test_a_signal_ends_it_with_a_state(self, jars: Path) -> None:
+    @pytest.mark.parametrize(("when", "code"), [("the start", 130), ("a failure", 1)])
+    def test_a_signal_ends_it_with_a_state(self, jars: Path, when: str, code: int) -> None:
         (jars / "ordeal.toml").write_text('[explorer]\nmax_time = 60\n[[tests]]\nclass = "told:Told"\n')
         (jars / "told.py").write_text(
-            "from pathlib import Path\nfrom jars import Jars\n\nclass Told(Jars):\n"
-            "    def teardown(self):\n        super().teardown()\n        Path('running').touch()\n"
+            "from pathlib import Path\nfrom ordeal import ChaosTest, rule\n\nclass Told(ChaosTest):\n"
+            f"    @rule()\n    def tell(self):\n        Path('running').touch()\n        assert {when != 'a failure'}\n"
         )
         command = [sys.executable, "-m", "ordeal", "explore", "--no-shrink", "--save-state", "state"]
         environment = {**os.environ, "PYTHONPATH": str(PACKAGE_FOLDER)}
@@ -264,9 +265,10 @@ class TestSaving:
             while not (jars / "running").exists():
                 assert process.poll() is None
                 time.sleep(0.05)
+            time.sleep(1)  # it is in the middle of the search, and has told what it found
             process.send_signal(signal.SIGINT)
             _, err = process.communicate(timeout=60)
-        assert process.returncode == 130
+        assert process.returncode == code
         assert "State saved: state" in err
         state_file.read_state(jars / "state")
 
