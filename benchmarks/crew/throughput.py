@@ -28,14 +28,6 @@ UNLIMITED_S = 3600.0
 
 
 @dataclass(frozen=True, slots=True)
-class Rate:
-    """Steps per second of one exploration, without start-up, and how long that was."""
-
-    steps_per_s: float
-    start_s: float
-
-
-@dataclass(frozen=True, slots=True)
 class Explored:
     """Steps, and the seconds that they took."""
 
@@ -79,13 +71,6 @@ def ways(options: argparse.Namespace, seed: int, seconds: float) -> dict[str, Ca
     }
 
 
-def measured(way: Callable[[float], Explored]) -> Rate:
-    """The rate of one way."""
-    short, whole = way(SHORT_SHARE), way(1.0)
-    steps_per_s = (whole.steps - short.steps) / (whole.seconds - short.seconds)
-    return Rate(steps_per_s, short.seconds - short.steps / steps_per_s)
-
-
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--machine", choices=MACHINES, required=True)
@@ -95,14 +80,14 @@ def main() -> None:
     options = parser.parse_args()
     Busy.turns = options.turns
     seconds = explored(options, 0, runs=RUNS[options.machine]).seconds  # and all is warm
-    rates: dict[str, list[tuple[float, float]]] = {}
+    # Two explorations of one seed do the same work.
+    turns = list(ways(options, 1, seconds).items())
+    made: dict[str, list[tuple[int, float, int, float]]] = {}
     for number in range(options.rounds):
-        # Two explorations of one seed do the same work, and each round has another one.
-        turns = list(ways(options, number + 1, seconds).items())
         for name, way in turns if number % 2 == 0 else reversed(turns):
-            rate = measured(way)
-            rates.setdefault(name, []).append((rate.steps_per_s, rate.start_s))
-    print(json.dumps(rates))
+            short, whole = way(SHORT_SHARE), way(1.0)
+            made.setdefault(name, []).append((short.steps, short.seconds, whole.steps, whole.seconds))
+    print(json.dumps(made))
 
 
 if __name__ == "__main__":
