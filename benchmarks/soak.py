@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.processes import Memory, children_of, memory_of
+from harness.processes import Memory, descendants_of, memory_of
 from harness.report import command, host, table
 
 from ordeal.class_path import load_class
@@ -87,8 +87,9 @@ class Sampler:
     def look(self) -> None:
         """Take one sample of each process."""
         self._take(SUPERVISOR, self._process)
-        for child in children_of(self._process):
-            self._take(f"worker {child}", child)
+        for generation, process in descendants_of(self._process):
+            # Between the supervisor and each worker stands one that guards it.
+            self._take(f"{'guard' if generation == 1 else 'worker'} {process}", process)
 
     def _take(self, name: str, process: int) -> None:
         memory = memory_of(process)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from harness.processes import children_of, time_of
+from harness.processes import descendants_of, time_of
 
 from crew.labour import Labour
 from crew.stages import BUTTONS, STAGES, Lock
@@ -78,7 +78,7 @@ class Stopwatch:
         """Called whenever a worker has said something."""
         self.wall_s = now.elapsed
         if now.failures:
-            used = [time_of(process) for process in children_of(os.getpid())]
+            used = [time_of(process) for _, process in descendants_of(os.getpid())]
             self.cpu_s = sum(each.ran_s for each in used if each is not None)
             raise KeyboardInterrupt  # what a user would do
 

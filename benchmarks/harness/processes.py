@@ -1,4 +1,4 @@
-"""What Linux tells of running processes: whose child each is, what it has used, and how much memory it holds."""
+"""What Linux tells of running processes: of which each comes, what it has used, and how much memory it holds."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,17 +23,24 @@ class Memory:
     pss: int
 
 
-def children_of(parent: int) -> list[int]:
-    """The processes that ``parent`` has started and that go on, oldest first."""
-    found: list[tuple[int, int]] = []
+def descendants_of(ancestor: int) -> list[tuple[int, int]]:
+    """The processes that come of ``ancestor`` and go on, oldest first, each after how many generations it came."""
+    children: dict[int, list[tuple[int, int]]] = {}
     for folder in Path("/proc").iterdir():
         if not folder.name.isdigit():
             continue
         # After the name, which may hold anything: the state, the parent, and as number 22 of all when it started.
         fields = _text(folder / "stat").rpartition(")")[2].split()
-        if fields and fields[0] != "Z" and int(fields[1]) == parent:
-            found.append((int(fields[19]), int(folder.name)))
-    return [process for _, process in sorted(found)]
+        if fields and fields[0] != "Z":
+            children.setdefault(int(fields[1]), []).append((int(fields[19]), int(folder.name)))
+    found: list[tuple[int, int, int]] = []
+    generation, parents = 0, [ancestor]
+    while parents:
+        generation += 1
+        born = [child for parent in parents for child in children.get(parent, [])]
+        found += [(started, generation, process) for started, process in born]
+        parents = [process for _, process in born]
+    return [(generation, process) for _, generation, process in sorted(found)]
 
 
 def time_of(process: int) -> Time | None:
