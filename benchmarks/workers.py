@@ -153,7 +153,7 @@ def print_depth(options: argparse.Namespace) -> None:
         for way in depth.WAYS if number % 2 == 0 else reversed(depth.WAYS):
             asked = ["--way", way, "--seed", str(seed), "--turns", str(options.turns or busy.turns_of(busy.WORK_S))]
             found[way].append(depth.Search(**printed("crew.depth", *asked)))
-    kinds = {"runs": ",.0f", "wall_s": ".2f", "cpu_s": ".2f"}
+    kinds = {"runs": ",.0f", "wall_s": ".2f"}
     measured = [
         [
             way,
@@ -163,13 +163,13 @@ def print_depth(options: argparse.Namespace) -> None:
         for way, searches in found.items()
     ]
     print(f"{depth.STAGES} stages until the failure; {len(options.seeds)} seeds, min / median / max.\n")
-    print(table(["way", "found", "runs of all workers", "seconds", "CPU seconds of all workers"], measured))
+    print(table(["way", "found", "runs of all workers", "seconds"], measured))
     print()
     for together, apart in depth.COMPARED:
         for what in kinds:
             mine, its = (statistics.median(getattr(each, what) for each in found[way]) for way in (together, apart))
             ratio = mine / its
-            name = what.removesuffix("_s").replace("wall", "seconds").replace("cpu", "CPU seconds")
+            name = what.removesuffix("_s").replace("wall", "seconds")
             print(
                 f"- *{together}* takes {ratio:.2f} times the {name} of *{apart}*; "
                 f"the goal of {DEPTH_GOAL:g} is {_met(ratio <= DEPTH_GOAL)}."

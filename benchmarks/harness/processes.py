@@ -1,18 +1,9 @@
-"""What Linux tells of running processes: of which each comes, what it has used, and how much memory it holds."""
+"""What Linux tells of running processes: of which each comes, and how much memory it holds."""
 
 from dataclasses import dataclass
 from pathlib import Path
 
-NANO = 1e-9
 KIB = 1024
-
-
-@dataclass(frozen=True, slots=True)
-class Time:
-    """Seconds that a process ran, and seconds that it could have run while all cores were busy with others."""
-
-    ran_s: float
-    delayed_s: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,12 +32,6 @@ def descendants_of(ancestor: int) -> list[tuple[int, int]]:
         found += [(started, generation, process) for started, process in born]
         parents = [process for _, process in born]
     return [(generation, process) for _, generation, process in sorted(found)]
-
-
-def time_of(process: int) -> Time | None:
-    """What the main thread of a process has used, or nothing when it is gone."""
-    fields = _text(Path(f"/proc/{process}/schedstat")).split()
-    return Time(int(fields[0]) * NANO, int(fields[1]) * NANO) if fields else None
 
 
 def memory_of(process: int) -> Memory | None:
