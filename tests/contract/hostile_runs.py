@@ -23,7 +23,7 @@ from .hostile_machines import DELETABLE
 
 RULE_TIMEOUT = 0.4
 MAX_TIME = 1.5
-MAX_SHRINK_TIME = 2.0
+MAX_SHRINK_TIME = 4.0
 #: What the whole may take beyond these two.
 SLACK_SECONDS = 1.0
 MEMORY_MIB = 512
