@@ -221,6 +221,12 @@ class SharedCoverage : public ::testing::Test {
     return std::make_shared<SharedEdges>(std::as_writable_bytes(std::span(memory_)));
   }
 
+  CoverageMap listener() {
+    CoverageMap map;
+    map.share(edges(), true);
+    return map;
+  }
+
   static void see(CoverageMap& map, std::uint64_t key) { map.hit(map.add_edge(key)); }
 
  private:
@@ -228,10 +234,8 @@ class SharedCoverage : public ::testing::Test {
 };
 
 TEST_F(SharedCoverage, AnEdgeThatAnotherHasIsNoNews) {
-  CoverageMap first;
-  CoverageMap second;
-  first.share(edges(), true);
-  second.share(edges(), true);
+  CoverageMap first = listener();
+  CoverageMap second = listener();
   see(first, 5);
   EXPECT_EQ(first.take_fresh().edges, 1U);
   first.end_run();
@@ -244,10 +248,8 @@ TEST_F(SharedCoverage, AnEdgeThatAnotherHasIsNoNews) {
 }
 
 TEST_F(SharedCoverage, OthersLearnOfAnEdgeAtTheEndOfItsRun) {
-  CoverageMap first;
-  CoverageMap second;
-  first.share(edges(), true);
-  second.share(edges(), true);
+  CoverageMap first = listener();
+  CoverageMap second = listener();
   see(first, 5);
   see(second, 5);
   EXPECT_EQ(second.take_fresh().edges, 1U);
@@ -269,8 +271,7 @@ TEST_F(SharedCoverage, WhoDoesNotListenOnlyTells) {
 
 TEST_F(SharedCoverage, HowOthersCameToAnEdgeIsNewsOnce) {
   EXPECT_TRUE(edges()->insert(5));
-  CoverageMap map;
-  map.share(edges(), true);
+  CoverageMap map = listener();
   see(map, 5);
   EXPECT_TRUE(map.adopt(5));
   EXPECT_FALSE(map.adopt(5));

@@ -21,20 +21,10 @@ from ordeal.store import Store, namespace_of, open_store
 from ordeal.targets import resolve_targets
 
 from .stores import PACKAGE_FOLDER, PATIENCE_SECONDS, RedisServer, running_server
+from .test_parallel import TOWER
 
 PROCESSES = 4
 SECONDS = 12.0
-STAGES = 40
-TOWER = "\n".join(
-    [
-        "def climb(stage, key):",
-        *(
-            f"    if stage == {stage}:\n        return {stage + 1} if key == {7 * stage % 10} else {stage}"
-            for stage in range(STAGES)
-        ),
-        '    raise ValueError("the top")',
-    ]
-)
 MACHINE = """
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, rule

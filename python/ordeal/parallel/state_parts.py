@@ -109,7 +109,7 @@ class StateParts:
             self._union.note(f"{NOT_SAVED}: {error.message}.")
 
     def _with_past(self, worker: int, part: bytes) -> bytes:
-        past = self._union.past(worker)
+        past = self._union.past_to_save(worker)
         if past == Past():
             return part
         header, engine = split_part(part)

@@ -91,8 +91,12 @@ class Union:
             self._note_uncounted(error)
 
     def past(self, worker: int) -> Past:
-        """What is counted of the processes of ``worker`` that have ended. The first has what is of no worker too."""
-        past = self._past.get(worker, Past())
+        """What is counted of the processes of ``worker`` that have ended."""
+        return self._past.get(worker, Past())
+
+    def past_to_save(self, worker: int) -> Past:
+        """The same for a state, where the first worker has what is of no worker too."""
+        past = self.past(worker)
         if worker:
             return past
         given = self._given if self._given.tally else None

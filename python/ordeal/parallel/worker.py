@@ -146,8 +146,8 @@ class Board:
 class Part:
     """The part that one worker has in an exploration.
 
-    ``settings`` are those of the worker: its own seed, its share of the runs, and the time that is left. ``given`` is
-    what others have found before it began. It ``hurries`` to tell finds where others want them.
+    ``settings`` are those of the worker: its own seed, its share of the runs, and the time that is left. ``edges``,
+    ``finds`` and ``known`` are what was found before it began. It ``hurries`` to tell finds where others want them.
     What it sees goes into ``shared``, and what is there already is no news to it when it ``listens``. What it knows it
     says at times when that ``saves`` a state, and before all else when nobody has said it (``saves_first``).
     """
