@@ -11,6 +11,7 @@
 #   make soak          explore with two workers for an hour, and fail when memory grows; MINUTES=10 for less
 #   make check-threads the core's tests under the thread sanitizer
 #   make fuzz-traces   load 100,000 damaged trace files under the sanitizers
+#   make nightly       these three, with a soak of ten minutes
 #   make clean         remove what the above made, .venv included
 
 SHELL := /bin/bash
@@ -37,7 +38,7 @@ cpp_headers := $(filter %.h,$(cpp_files))
 extension_inputs := CMakeLists.txt $(shell find cpp)
 tidy_stamps := $(patsubst %.cpp,build/tidy/%.ok,$(filter cpp/%.cpp,$(cpp_files)))
 
-.PHONY: demo test test-hypothesis build lint format bench bench-full soak check-threads fuzz-traces clean
+.PHONY: demo test test-hypothesis build lint format bench bench-full soak check-threads fuzz-traces nightly clean
 .PHONY: checks check-shell check-ruff check-format check-types check-clang-format sanitized check-core check-bindings test-python
 
 build: $(VENV)/stamp-build
@@ -75,6 +76,9 @@ check-threads: build build/stamp-test-packages
 
 fuzz-traces: sanitized
 	@ORDEAL_MUTATED_FILES=100000 tools/test-bindings build/san $(VENV) tests/unit/test_trace_mutations.py
+
+nightly: check-threads fuzz-traces
+	@$(MAKE) soak MINUTES=10
 
 clean:
 	rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache

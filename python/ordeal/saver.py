@@ -18,6 +18,7 @@ from ordeal.property_watch import PropertyWatch
 from ordeal.reporting import counted
 from ordeal.result import SnapshotKind
 from ordeal.state_file import (
+    NO_PAST,
     Header,
     Option,
     SavedFile,
@@ -186,6 +187,12 @@ class Saver:
                 raise StateError(
                     f"the state {self._resume_from} is one of {len(others) + 1} workers",
                     hint=f"resume it with as many (`workers={len(others) + 1}`), or with `isolate=True`",
+                )
+            if part[0].past != NO_PAST:
+                # Among its findings may be what ended a process: to shrink that would end this one.
+                raise StateError(
+                    f"the state {self._resume_from} is one of several processes, one after the other",
+                    hint="resume it with `isolate=True`, as `ordeal explore` does",
                 )
             self.give(self._resume_from, part, learnt, monitor)
 

@@ -39,6 +39,9 @@ _SIZE = struct.Struct("<Q")
 PARTS_MAX = 65_536
 _AFRESH = "explore again without `--resume`"
 
+#: The ``past`` of a header where there is none.
+NO_PAST = msgspec.Raw(b"null")
+
 _Side = tuple[int, bool]
 _Site = tuple[int, int, bool, _Side, _Side]
 _Code = tuple[int, bool, list[int], list[_Site]]
@@ -112,7 +115,7 @@ class Header(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=Tr
     rule_files: dict[str, list[int]]
     properties: dict[str, list[dict[str, str | int | float | bool | None]]] = {}
     nearest: dict[str, int] = {}
-    past: msgspec.Raw = msgspec.Raw(b"null")
+    past: msgspec.Raw = NO_PAST
 
 
 def versions() -> dict[str, str]:

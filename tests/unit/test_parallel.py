@@ -334,6 +334,17 @@ def test_a_state_of_several_workers_is_refused_where_one_goes_on_in_this_process
         Explorer(Climber, target_modules=["tower"]).run(max_runs=60, resume_from=tmp_path / "state")
 
 
+@pytest.mark.usefixtures("tower")
+def test_a_state_that_has_crashes_is_refused_where_replaying_them_would_end_this_process(tmp_path: Path) -> None:
+    isolated = Explorer(Dying, target_modules=["tower"], isolate=True)
+    first = isolated.run(max_runs=60, shrink=False, save_state_to=tmp_path / "state")
+    with pytest.raises(StateError, match="is one of several processes") as refused:
+        Explorer(Dying, target_modules=["tower"]).run(max_runs=80, resume_from=tmp_path / "state")
+    assert "isolate=True" in (refused.value.hint or "")
+    second = isolated.run(max_runs=80, shrink=False, resume_from=tmp_path / "state")
+    assert second.failures[0].count > first.failures[0].count
+
+
 def test_a_progress_that_interrupts_whenever_it_is_called_ends_the_search_alone() -> None:
     def stop(now: ProgressSnapshot) -> None:
         if now.failures:
