@@ -26,7 +26,8 @@ from ordeal.exploration import Exploration
 from ordeal.machine import MachineFactory, class_path, make_driver
 from ordeal.parallel.exchange import Sharing
 from ordeal.parallel.relay import Meeting, folder_of_waiting
-from ordeal.parallel.supervisor import Plan, Supervisor, can_supervise, usable_cores
+from ordeal.parallel.supervisor import Supervisor, can_supervise, usable_cores
+from ordeal.parallel.worker_pool import Plan
 from ordeal.result import ExplorationResult, Failure, ProgressSnapshot
 from ordeal.settings import Progress, Settings, ShrinkTold
 from ordeal.small_scope import COUNT_MAX, Scope, SmallScope

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ordeal import _native
-from ordeal.parallel.supervisor import edge_bytes
+from ordeal.parallel.worker_pool import edge_bytes
 from ordeal.targets import Target
 
 
