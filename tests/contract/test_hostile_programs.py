@@ -98,10 +98,13 @@ CASES = [
 ]
 
 
-@pytest.fixture(params=CASES, ids=lambda case: case.name, scope="module")
-def case(request: pytest.FixtureRequest) -> Case:
-    found: Case = request.param
-    return found
+def each(*cases: Case) -> pytest.MarkDecorator:
+    """Runs a test for each of these, one after the other, as they share what was explored."""
+    return pytest.mark.parametrize("case", cases, ids=lambda case: case.name, scope="module")
+
+
+REPORTED = [case for case in CASES if case.error]
+CONTAINED = [case for case in CASES if not case.error]
 
 
 @pytest.fixture
@@ -117,22 +120,22 @@ def named(done: Explored) -> dict[str, Failure]:
 
 
 class TestHostileProgram:
+    @each(*CASES)
     def test_is_reported_or_contained(self, case: Case, done: Explored) -> None:
         expected = {case.error, "ValueError" if case.ordinary else ""} - {""}
         assert set(named(done)) == expected
 
+    @each(*CONTAINED)
     def test_tells_of_what_is_no_failure(self, case: Case, done: Explored) -> None:
-        if case.error:
-            pytest.skip("the failure tells")
         told = {note for note in done.result.notes if not note.startswith("Shrinking of")}
         assert told == {case.note} - {""}
 
-    def test_leaves_nothing_behind(self, done: Explored) -> None:
+    @each(*CASES)
+    def test_leaves_nothing_behind(self, case: Case, done: Explored) -> None:
         assert done.left == []
 
+    @each(*REPORTED)
     def test_has_a_trace_with_the_right_last_step(self, case: Case, done: Explored) -> None:
-        if not case.error:
-            pytest.skip("it is contained")
         failure = named(done)[case.error]
         assert failure.trace is not None
         steps = tuple(step_names(failure.trace))
@@ -145,29 +148,29 @@ class TestHostileProgram:
         if case.steps == LEADING:
             assert failure.trace.steps[-1].params == {"number": str(machines.HARMFUL)}
 
+    @each(*(case for case in CASES if case.ordinary))
     def test_does_not_keep_the_ordinary_bug_from_being_found(self, case: Case, done: Explored) -> None:
-        if not case.ordinary:
-            pytest.skip("no run of it gets that far")
         failure = named(done)["ValueError"]
         assert failure.trace is not None
         assert step_names(failure.trace) == ["walk", "walk", "walk", "ordinary"]
         assert failure.shrunk
         assert not failure.flaky
 
-    def test_has_its_seeds_and_its_state_written(self, done: Explored) -> None:
+    @each(*CASES)
+    def test_has_its_seeds_and_its_state_written(self, case: Case, done: Explored) -> None:
         saved = {path for path in done.files if path.startswith("seeds/")}
         assert {str(failure.seed_path) for failure in done.result.failures} == saved
         assert len(saved) == len(done.result.failures)
         # A machine that cannot even be made has no state.
         assert "state" in done.files or done.result.total_steps == 0
 
+    @each(*CASES)
     def test_takes_no_longer_than_was_asked_for(self, case: Case, done: Explored) -> None:
         print(f"{case.name}: {done.seconds:.2f} s")  # noqa: T201 - for who runs it with -s: the bound is a wide one
         assert done.seconds <= MAX_TIME + MAX_SHRINK_TIME + SLACK_SECONDS + BUSY_SECONDS
 
+    @each(*(case for case in REPORTED if case.error != TOO_LONG))  # the time is over when those have ended
     def test_goes_on_with_a_fresh_worker(self, case: Case, done: Explored) -> None:
-        if case.error in ("", TOO_LONG):
-            pytest.skip("its worker goes on, or the time is over")
         (count,) = (failure.count for failure in done.result.failures if type(failure.error).__name__ == case.error)
         assert count > 2  # more than there are workers
 
