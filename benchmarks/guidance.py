@@ -2,57 +2,32 @@
 
 usage: python benchmarks/guidance.py [--seeds N ...]
 
-A tank is filled and drained at random, in steps of 1,000 litres at most, and a run has at most 50 steps. With guidance
-the machine tells its level by `sometimes_gt`; without, by `sometimes`, which says no more than whether the limit is
-passed.
-Runs and steps do not depend on the machine that this is measured on.
+The tank of a puzzle is filled and drained at random, in steps of 1,000 litres at most, and a run has at most 50 steps.
+With guidance the machine tells its level by `sometimes_gt`; without, by `sometimes`, which says only whether the limit
+is passed. Runs and steps do not depend on the machine that this is measured on.
 """
 
 import argparse
 import statistics
+import sys
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 from harness.report import command, host, table
-from hypothesis import strategies as st
 
-from ordeal import ChaosTest, Explorer, rule
-from ordeal.assertions import sometimes, sometimes_gt
+from ordeal.class_path import load_class
+from ordeal.explore import Explorer
 from ordeal.result import ProgressSnapshot
+
+ROOT = Path(__file__).parents[1]
+MODULE = "tests.puzzles.far_limit"
+TOLD, BLIND = "ToldDistance", "FarLimit"
 
 SEEDS = (42, 1, 2, 3, 4)
 LIMITS = (10_000, 20_000, 50_000, 100_000, 1_000_000)
 RUNS_MAX = 20_000
 UNLIMITED_S = 3600.0
-
-
-class Tank(ChaosTest):
-    """Overflows above ``limit``."""
-
-    limit = 0
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.level = 0
-
-    @rule(litres=st.integers(0, 1000))
-    def pour(self, litres: int) -> None:
-        self.level += litres
-        self.tell()
-        assert self.level <= self.limit, "the tank overflows"
-
-    @rule(litres=st.integers(0, 1000))
-    def drain(self, litres: int) -> None:
-        self.level = max(0, self.level - litres)
-
-    def tell(self) -> None:
-        sometimes(self.level > self.limit, "the tank overflows")
-
-
-class ToldTank(Tank):
-    """Says how much is missing."""
-
-    def tell(self) -> None:
-        sometimes_gt(self.level, self.limit, "the tank overflows")
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,15 +39,16 @@ class Search:
     steps: int
 
 
-def search(machine: type[Tank], limit: int, rng_seed: int) -> Search:
+def search(machine: str, limit: int, rng_seed: int) -> Search:
     """Explore until the tank overflows, or RUNS_MAX runs are over."""
 
     def stop(now: ProgressSnapshot) -> None:
         if now.failures:
             raise KeyboardInterrupt  # What a user would do.
 
-    limited = type(machine.__name__, (machine,), {"limit": limit})
-    explorer = Explorer(limited, target_modules=[__name__], seed=rng_seed)
+    limitless: Any = load_class(f"{MODULE}:{machine}")
+    limited = type(machine, (limitless,), {"limit": limit})
+    explorer = Explorer(limited, target_modules=[MODULE], seed=rng_seed)
     result = explorer.run(max_time=UNLIMITED_S, max_runs=RUNS_MAX, shrink=False, progress=stop)
     return Search(bool(result.failures), result.total_runs, result.total_steps)
 
@@ -87,8 +63,8 @@ def cells(searches: list[Search]) -> list[str]:
 
 def row(limit: int, seeds: list[int]) -> list[str]:
     """The table row of a limit."""
-    told = [search(ToldTank, limit, rng_seed) for rng_seed in seeds]
-    blind = [search(Tank, limit, rng_seed) for rng_seed in seeds]
+    told = [search(TOLD, limit, rng_seed) for rng_seed in seeds]
+    blind = [search(BLIND, limit, rng_seed) for rng_seed in seeds]
     ratio = statistics.median(each.runs for each in blind) / statistics.median(each.runs for each in told)
     at_least = "at least " if not all(each.found for each in blind) else ""
     return [f"{limit:,}", *cells(told), *cells(blind), f"{at_least}{ratio:.1f}"]
@@ -99,6 +75,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seeds", type=int, nargs="+", default=list(SEEDS), help="42 and 1 to 4")
     seeds: list[int] = parser.parse_args().seeds
+    sys.path.insert(0, str(ROOT))  # The tests are a package of the checkout, which nothing installs.
     print(f"{host()}\n`{command()}`: medians, {RUNS_MAX:,} runs at most\n")
     header = ["limit", "found, told", "runs", "steps", "found, blind", "runs", "steps", "ratio of runs"]
     print(table(header, [row(limit, seeds) for limit in LIMITS]))

@@ -37,7 +37,7 @@ class ToldDistance(FarLimit):
     """Fills a tank, and says how much is missing."""
 
     def tell(self) -> None:
-        sometimes_gt(self.level, LIMIT, "the tank overflows")
+        sometimes_gt(self.level, self.limit, "the tank overflows")
 
 
 class AimedHigh(FarLimit):
