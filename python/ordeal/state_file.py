@@ -30,7 +30,7 @@ VERSION = 3
 #: Larger files are not read, and nothing above this is unpacked. In bytes.
 PACKED_SIZE_MAX = 256 * 2**20
 UNPACKED_SIZE_MAX = 1024 * 2**20
-#: The first byte of a pickle, which is what other tools keep their state in.
+#: The first byte of a pickle, which is what the public project of the same name keeps its state in.
 PICKLE = b"\x80"
 
 _FRAME = struct.Struct("<IQ32s")
@@ -201,7 +201,8 @@ def _read_frame(path: Path, file: BinaryIO) -> bytes:
     start = file.read(len(MAGIC))
     if start.startswith(PICKLE):
         raise StateError(
-            f"{path} is a pickle of another tool; it is never loaded, because loading one can run any code",
+            f"{path} is a pickle, as the public project of the same name saves its state; it is never loaded, because "
+            "loading one can run any code",
             hint=f"{_AFRESH}, and save the state with this ordeal",
         )
     if start != MAGIC:
