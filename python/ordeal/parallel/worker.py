@@ -333,7 +333,7 @@ def share_of_runs(max_runs: int | None, made: int, workers: int, number: int) ->
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Which process this is: of which ``member`` of a store, of which worker there, and the how maniest of it."""
+    """Which process this is: of which ``member`` of a store, of which worker there, and how many that had before."""
 
     member: int
     number: int
