@@ -8,8 +8,9 @@ import os
 import traceback
 from collections.abc import Sequence
 from functools import cache
-from pathlib import Path
 from types import CodeType, FrameType, TracebackType
+
+from ordeal.targets import real_path
 
 _MACHINERY = ("ordeal", "hypothesis", "_pytest", "pluggy")
 
@@ -18,7 +19,7 @@ class Bucketer:
     """Names the bucket of an exception. ``target_roots`` are the files and folders of the target modules."""
 
     def __init__(self, target_roots: Sequence[str]) -> None:
-        self._files = frozenset(str(Path(root).resolve()) for root in target_roots)
+        self._files = frozenset(real_path(root) for root in target_roots)
         self._folders = tuple(f"{root}/" for root in self._files)
         self._is_target: dict[str, bool] = {}
 
@@ -43,7 +44,7 @@ class Bucketer:
     def _target(self, path: str) -> bool:
         known = self._is_target.get(path)
         if known is None:
-            real = str(Path(path).resolve())
+            real = real_path(path)
             known = self._is_target[path] = real in self._files or real.startswith(self._folders)
         return known
 

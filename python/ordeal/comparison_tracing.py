@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property, partial, partialmethod
 from itertools import islice
-from pathlib import Path
 from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +26,7 @@ from ordeal.comparison_sites import (
     operands_in,
     with_calls,
 )
-from ordeal.targets import Target
+from ordeal.targets import Target, real_path
 
 if TYPE_CHECKING:
     from ordeal import _native
@@ -62,6 +61,7 @@ class ComparisonTracing:
         self._sources = {source.path: source.module_name for target in targets for source in target.sources()}
         self._monitor = monitor
         self._files: dict[str, _WatchedFile | None] = {}
+        self._real_paths: dict[str, str] = {}  # by the names of files in code
 
     def gather(self, replayer: Replayer, tape: _native.Tape) -> list[_native.ComparisonTuple]:
         """Replay ``tape`` and tell what it compared: steps begun by then, relation, left, right. In this order."""
@@ -96,7 +96,9 @@ class ComparisonTracing:
         swapped: list[tuple[FunctionType, CodeType, CodeType]],
     ) -> None:
         file: _WatchedFile | None = None
-        for function in _functions_of(module, path):
+        for function in _functions_of(module):
+            if self._real_path(function.__code__.co_filename) != path:
+                continue
             own = function.__code__
             branches = self._monitor.branch_sides(own)
             if branches is None:
@@ -109,6 +111,12 @@ class ComparisonTracing:
             if watching is not None:
                 swapped.append((function, own, watching))
                 function.__code__ = watching
+
+    def _real_path(self, name: str) -> str:
+        found = self._real_paths.get(name)
+        if found is None:
+            found = self._real_paths[name] = real_path(name)
+        return found
 
     def _file(self, path: str) -> _WatchedFile | None:
         if path not in self._files:
@@ -289,12 +297,11 @@ def _positions(code: CodeType, offsets: Iterator[int]) -> frozenset[Position]:
     )
 
 
-def _functions_of(module: ModuleType, path: str) -> Iterator[FunctionType]:
-    """The functions of a file that its module leads to: in classes, under decorators, in closures; each once."""
+def _functions_of(module: ModuleType) -> Iterator[FunctionType]:
+    """The functions that a module leads to: in classes, under decorators, in closures; each once."""
     seen: set[int] = set()
     left: list[Any] = list(vars(module).values())
     left.reverse()
-    names: dict[str, bool] = {}
     while left:
         value = left.pop()
         if id(value) in seen:
@@ -302,11 +309,7 @@ def _functions_of(module: ModuleType, path: str) -> Iterator[FunctionType]:
         seen.add(id(value))
         kind = type(value)
         if kind is FunctionType:
-            name = value.__code__.co_filename
-            if name not in names:
-                names[name] = str(Path(name).resolve()) == path
-            if names[name]:
-                yield value
+            yield value
             left += _within_function(value)
         elif issubclass(kind, type):
             if type.__getattribute__(value, "__module__") == module.__name__:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import cached_property
 
 from hypothesis.stateful import RuleBasedStateMachine
 
@@ -21,7 +22,7 @@ from ordeal.finding_records import error_of_elsewhere
 from ordeal.findings import Finding, Findings, Verdict
 from ordeal.forked_state import Ending, Seen, Surroundings
 from ordeal.fresh_process import confirm_fresh, fresh_process_of
-from ordeal.gaps import Gaps, find_gaps
+from ordeal.gaps import files_with_gaps
 from ordeal.observations import Observations
 from ordeal.path_shrinking import path_traces
 from ordeal.property_watch import PropertyWatch
@@ -32,7 +33,7 @@ from ordeal.saver import Learnt, Saver
 from ordeal.settings import Settings, Tally
 from ordeal.snapshot import Snapshot, Snapshots
 from ordeal.swarm import plan_of
-from ordeal.targets import Target
+from ordeal.targets import Source, Target
 from ordeal.trace_file import Trace
 from ordeal.tracer import Origin, TraceMaker
 from ordeal.value_sources import ValueSources
@@ -420,16 +421,17 @@ class Exploration:
 
     def _direct_swarm(self, monitor: _native.Monitor) -> None:
         files = monitor.files()
-        with_gaps = {gap["path"] for gap in self._gaps().gaps}
+        with_gaps = files_with_gaps(self._sources, monitor.lines())
         near = [False] * len(self._driver.definition.rules)
         for rule, touched in self._learnt.rule_files.items():
             near[rule] = any(files[file] in with_gaps for file in touched)
         if any(near):
             self._session.direct_swarm(near)
 
-    def _gaps(self) -> Gaps:
-        lines = self._monitor.lines() if self._monitor is not None else {}
-        return find_gaps(self._targets, lines)
+    @cached_property
+    def _sources(self) -> list[Source]:
+        """Those of the targets, as they are when they are asked for first."""
+        return list(dict.fromkeys(source for target in self._targets for source in target.sources()))
 
     # -- failures -----------------------------------------------------------------------------------------------------
 

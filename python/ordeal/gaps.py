@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import ast
+import os
 import sys
 import tokenize
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import chain
@@ -43,7 +44,7 @@ class Gaps:
     """What the runs left out of the targets.
 
     ``gaps`` holds a dict for each branch statement that never ran, ordered by file and line: ``file`` (relative to the
-    working directory when it is inside of it), ``line``, ``code`` (the source line) and ``path`` (the real path).
+    working directory when it is inside of it), ``line`` and ``code`` (the source line).
     ``lines_covered`` of ``lines_total`` statement lines ran. ``unreadable`` names files that are no valid Python.
     """
 
@@ -80,28 +81,36 @@ def find_gaps(targets: Sequence[Target], *lines: Mapping[str, Sequence[int]]) ->
     gaps: list[dict[str, Any]] = []
     unreadable: list[str] = []
     covered = total = 0
+    here = _working_folder()
     sources = {source.path: source for target in targets for source in target.sources()}
     for path, source in sorted(sources.items()):
-        parsed = _parse(path, Path(path).stat().st_mtime_ns)
+        parsed = _parsed(path)
         if parsed is None:
-            unreadable.append(_shown(path))
+            unreadable.append(_shown(path, here))
             continue
-        executed = frozenset(chain.from_iterable(seen.get(path, ()) for seen in lines))
-        reached, missed, missed_branches = _judge(parsed.statements, executed, _is_imported(source, executed))
+        reached, missed, missed_branches = _judge(source, parsed, lines)
         covered += len(reached)
         total += len(reached | missed)
-        gaps.extend(_gap(path, line, parsed.text[line - 1]) for line in sorted(missed_branches - reached))
+        gaps.extend(_gap(path, line, parsed.text[line - 1], here) for line in sorted(missed_branches))
     return Gaps(gaps, covered, total, unreadable)
 
 
+def files_with_gaps(sources: Iterable[Source], lines: Mapping[str, Sequence[int]]) -> set[str]:
+    """The paths of those ``sources`` that have gaps, as ``find_gaps`` has them."""
+    parsed = ((source, _parsed(source.path)) for source in sources)
+    return {source.path for source, known in parsed if known is not None and _judge(source, known, (lines,))[2]}
+
+
 def _judge(
-    statements: Sequence[_Statement], executed: frozenset[int], imported: bool
+    source: Source, parsed: _Parsed, lines: Iterable[Mapping[str, Sequence[int]]]
 ) -> tuple[set[int], set[int], set[int]]:
-    """The lines that ran, the lines that did not, and those of the latter with a branch statement."""
+    """The lines that ran, the lines that did not, and those that only a branch statement has which did not."""
+    executed = frozenset(chain.from_iterable(seen.get(source.path, ()) for seen in lines))
+    imported = bool(executed) or source.module_name in sys.modules
     reached: set[int] = set()
     missed: set[int] = set()
     missed_branches: set[int] = set()
-    for statement in statements:
+    for statement in parsed.statements:
         if not statement.own_lines.isdisjoint(executed):
             reached.add(statement.line)
         elif statement.runs_at_import and imported:
@@ -111,20 +120,33 @@ def _judge(
             missed.add(statement.line)
             if statement.is_branch:
                 missed_branches.add(statement.line)
-    return reached, missed, missed_branches
+    return reached, missed, missed_branches - reached
 
 
-def _is_imported(source: Source, executed: frozenset[int]) -> bool:
-    return bool(executed) or source.module_name in sys.modules
+def _gap(path: str, line: int, text: str, here: str) -> dict[str, Any]:
+    return {"file": _shown(path, here), "line": line, "code": text.strip()[:CODE_CHARS_MAX]}
 
 
-def _gap(path: str, line: int, text: str) -> dict[str, Any]:
-    return {"file": _shown(path), "line": line, "code": text.strip()[:CODE_CHARS_MAX], "path": path}
+def _working_folder() -> str:
+    """The real path of it, or none when it was deleted."""
+    try:
+        return os.path.realpath(Path.cwd())
+    except FileNotFoundError:
+        return ""
 
 
-def _shown(path: str) -> str:
-    here = Path.cwd().resolve()
-    return str(Path(path).relative_to(here)) if Path(path).is_relative_to(here) else path
+def _shown(path: str, here: str) -> str:
+    inside = bool(here) and Path(path).is_relative_to(here)
+    return str(Path(path).relative_to(here)) if inside else path
+
+
+def _parsed(path: str) -> _Parsed | None:
+    """The statements of a file; ``None`` when it is no valid Python, or gone."""
+    try:
+        # A Path has its parts interned: done all the time, that makes the table grow where CPython keeps those.
+        return _parse(path, os.stat(path).st_mtime_ns)  # noqa: PTH116
+    except OSError:
+        return None
 
 
 @lru_cache(maxsize=_FILES_CACHED_MAX)

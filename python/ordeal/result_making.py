@@ -70,7 +70,7 @@ def make_result(
         seed_replays=seeds,
         properties=watch.results,
         reliability_cells=watch.cells,
-        coverage_gaps=[{k: gap[k] for k in ("file", "line", "code")} for gap in gaps.gaps],
+        coverage_gaps=gaps.gaps,
         lines_covered=gaps.lines_covered,
         lines_total=gaps.lines_total,
         stopped_reason=stopped,

@@ -45,7 +45,7 @@ class Target:
         scripts inside the package is not part of it.
         """
         if not self.is_package:
-            yield Source(self.name, str(Path(self.path).resolve()))
+            yield Source(self.name, real_path(self.path))
             return
         for directory, subdirectories, files in Path(self.path).walk():
             subdirectories[:] = sorted(name for name in subdirectories if name.isidentifier())
@@ -53,7 +53,15 @@ class Target:
             for file in sorted(directory / name for name in files):
                 if file.suffix == _SOURCE_SUFFIX and file.stem.isidentifier():
                     name = package if file.stem == _INIT else f"{package}.{file.stem}"
-                    yield Source(name, str(file.resolve()))
+                    yield Source(name, real_path(str(file)))
+
+
+def real_path(path: str) -> str:
+    """``path`` from the root on, without links. As it is where it is relative and the working folder is gone."""
+    try:
+        return os.path.realpath(path)
+    except OSError:
+        return path
 
 
 def source_bytes(targets: Iterable[Target]) -> int:

@@ -49,6 +49,7 @@ def explored(machine: type[RuleBasedStateMachine]) -> Explored:
     """Explore ``machine`` in processes of its own; in a folder of its own, which it may do with as it likes."""
     explorer = Explorer(
         machine,
+        target_modules=[machine.__module__],
         workers=WORKERS,
         isolate=True,
         seed=1,

@@ -88,3 +88,16 @@ def test_a_bucket_is_known_again_when_the_targets_are_not(tmp_path: Path) -> Non
     bucket = Bucketer([str(tmp_path)]).bucket(raised(shop.refund, 7))
     assert is_in_bucket(raised(shop.charge, -3), bucket)
     assert not is_in_bucket(raised(shop.charge, 100), bucket)
+
+
+def test_code_without_a_file_has_a_bucket_where_the_working_directory_is_gone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: dict[str, object] = {}
+    exec("def fail():\n    raise LookupError('x')\n", made)  # as dataclasses make their methods
+    here = Bucketer([str(tmp_path)]).bucket(raised(made["fail"]))
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    assert Bucketer([str(tmp_path)]).bucket(raised(made["fail"])) == here

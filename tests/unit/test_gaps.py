@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from ordeal import _native
-from ordeal.gaps import CODE_CHARS_MAX, Gaps, find_gaps
+from ordeal.gaps import CODE_CHARS_MAX, Gaps, files_with_gaps, find_gaps
 from ordeal.targets import Target, resolve_targets
 
 from .monitored import MakeModule
@@ -41,7 +41,7 @@ def gap_lines(gaps: Gaps) -> list[int]:
     return [gap["line"] for gap in gaps.gaps]
 
 
-def test_a_gap_names_file_line_and_code(make_module: MakeModule, tmp_path: Path) -> None:
+def test_a_gap_names_file_line_and_code(make_module: MakeModule) -> None:
     module = make_module(
         """
         def withdraw(balance, amount):
@@ -51,9 +51,8 @@ def test_a_gap_names_file_line_and_code(make_module: MakeModule, tmp_path: Path)
         """
     )
     gaps = traced(resolve_targets(["sut"]), lambda: module.withdraw(2, 1))
-    path = str((tmp_path / "sut.py").resolve())
     code = 'raise ValueError("not \\"enough\\"")'
-    assert gaps.gaps == [{"file": "sut.py", "line": 4, "code": code, "path": path}]
+    assert gaps.gaps == [{"file": "sut.py", "line": 4, "code": code}]
     assert (gaps.lines_covered, gaps.lines_total) == (3, 4)
 
 
@@ -281,3 +280,26 @@ def test_lines_of_several_monitors_count_once(make_module: MakeModule, tmp_path:
 
 def test_no_targets() -> None:
     assert find_gaps([], {}) == Gaps()
+
+
+def test_files_with_gaps_are_those_that_gaps_are_in(make_module: MakeModule) -> None:
+    module = make_module("def sign(n):\n    if n < 0:\n        raise ValueError\n    return n\n")
+    (target,) = resolve_targets(["sut"])
+    (source,) = target.sources()
+    assert files_with_gaps([source], {source.path: [1, 2, 4]}) == {source.path}
+    assert files_with_gaps([source], {source.path: [1, 2, 3, 4]}) == set()
+    Path(source.path).unlink()
+    assert files_with_gaps([source], {source.path: [1]}) == set()
+    assert module.sign(1) == 1
+
+
+def test_gaps_without_a_working_directory_have_their_whole_path(
+    make_module: MakeModule, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_module("def sign(n):\n    if n < 0:\n        raise ValueError\n    return n\n")
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    files = {gap["file"] for gap in find_gaps(resolve_targets(["sut"]), {}).gaps}
+    assert files == {str((tmp_path / "sut.py").resolve())}
