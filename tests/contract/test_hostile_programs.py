@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import os
+import tempfile
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from hypothesis.stateful import RuleBasedStateMachine
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, rule
 
+from ordeal.explore import Explorer
 from ordeal.parallel.supervisor import can_supervise
 from ordeal.result import Failure
 
@@ -173,6 +177,29 @@ class TestHostileProgram:
     def test_goes_on_with_a_fresh_worker(self, case: Case, done: Explored) -> None:
         (count,) = (failure.count for failure in done.result.failures if type(failure.error).__name__ == case.error)
         assert count > 2  # more than there are workers
+
+
+class Uprooted(RuleBasedStateMachine):
+    """Leaves its process in a folder that is gone."""
+
+    @rule()
+    def uproot(self) -> None:
+        with suppress(FileNotFoundError), tempfile.TemporaryDirectory(dir=Path.cwd()) as folder:
+            os.chdir(folder)
+
+    @rule(step=st.integers(0, 3))
+    def walk(self, step: int) -> None:
+        if step == 4:
+            raise ValueError("a gap, for which the search looks in the source")
+
+
+@pytest.mark.parametrize("isolate", [False, True])
+def test_a_process_without_a_working_folder_goes_on_exploring(
+    isolate: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    result = Explorer(Uprooted, target_modules=[__name__], isolate=isolate, seed=1).run(max_runs=600)
+    assert (result.total_runs, result.stopped_reason, list(result.notes)) == (600, "max_runs", [])
 
 
 def test_a_rule_timeout_names_the_limit() -> None:
