@@ -20,6 +20,7 @@ FUNCTION_LINES_MAX = 70
 
 # The facade from the ground up: a module imports only from the lines above its own.
 LAYERS: list[set[str]] = [
+    {"real_path"},
     {
         "_native",
         "bucket",

@@ -41,27 +41,40 @@ std::optional<std::string> module_below(const fs::path& root, const std::string&
   return name;
 }
 
+// The path without links, of as much of it as is there. Nothing for a relative one where the working folder is gone.
+fs::path resolve(const fs::path& path) {
+  std::error_code failed;
+  fs::path resolved = fs::canonical(path, failed);
+  if (failed) {
+    resolved = fs::weakly_canonical(path, failed);
+  }
+  return failed ? fs::path() : resolved;
+}
+
+// The path with its links. Nothing for a relative one where the working folder is gone.
+fs::path from_root(const fs::path& path) {
+  std::error_code failed;
+  return fs::absolute(path, failed).lexically_normal();
+}
+
 }  // namespace
 
 TracedTargets::TracedTargets(const std::vector<TracedTarget>& targets) {
   for (const TracedTarget& target : targets) {
-    std::error_code failed;
-    const fs::path resolved = fs::canonical(target.path, failed);
-    if (failed) {
-      throw ConfigError("target '" + target.module_name + "' is at '" + target.path +
-                        "', which cannot be resolved: " + failed.message());
+    const fs::path resolved = resolve(target.path);
+    if (resolved.empty()) {
+      throw ConfigError("target '" + target.module_name + "' is at '" + target.path + "', which cannot be resolved");
     }
-    roots_.push_back({target.module_name, resolved, fs::absolute(target.path).lexically_normal(), target.is_package});
+    roots_.push_back({target.module_name, resolved, from_root(target.path), target.is_package});
   }
 }
 
 std::optional<TracedSource> TracedTargets::source_of(const std::string& filename) const {
-  std::error_code failed;
-  const fs::path resolved = filename.starts_with('<') ? fs::path() : fs::canonical(filename, failed);
-  if (failed || resolved.empty()) {
+  const fs::path resolved = filename.starts_with('<') ? fs::path() : resolve(filename);
+  if (resolved.empty()) {
     return std::nullopt;
   }
-  const fs::path as_written = fs::absolute(filename).lexically_normal();
+  const fs::path as_written = from_root(filename);
   for (const Root& root : roots_) {
     if (!root.is_package) {
       if (resolved == root.resolved) {

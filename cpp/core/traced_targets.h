@@ -21,15 +21,16 @@ struct TracedSource {
   std::string module_name;
 };
 
-// Answers for files as code objects spell them. A file below a directory that happens to bear the name of a target is
-// no source of it: only the target's own path counts, and below a package only what can be imported from it, so that a
-// virtual environment inside of it is not traced.
+// Answers for files as code objects spell them, also for those that are gone: code that was imported goes on to run
+// when a program deletes its source. A file below a directory that happens to bear the name of a target is no source of
+// it: only the target's own path counts, and below a package only what can be imported from it, so that a virtual
+// environment inside of it is not traced.
 class TracedTargets {
  public:
-  // Throws ConfigError for a target whose path is not there.
+  // Throws ConfigError for a target whose path cannot be one.
   explicit TracedTargets(const std::vector<TracedTarget>& targets);
 
-  // The source that this file is, or nothing when it is outside the targets or is not a file.
+  // The source that this file is, or nothing when it is outside the targets or its name is none of a file.
   [[nodiscard]] std::optional<TracedSource> source_of(const std::string& filename) const;
 
  private:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from functools import cache
 from types import CodeType, FrameType, TracebackType
 
-from ordeal.targets import real_path
+from ordeal.real_path import real_path
 
 _MACHINERY = ("ordeal", "hypothesis", "_pytest", "pluggy")
 

@@ -26,7 +26,8 @@ from ordeal.comparison_sites import (
     operands_in,
     with_calls,
 )
-from ordeal.targets import Target, real_path
+from ordeal.real_path import real_path
+from ordeal.targets import Target
 
 if TYPE_CHECKING:
     from ordeal import _native

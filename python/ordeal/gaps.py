@@ -45,7 +45,7 @@ class Gaps:
 
     ``gaps`` holds a dict for each branch statement that never ran, ordered by file and line: ``file`` (relative to the
     working directory when it is inside of it), ``line`` and ``code`` (the source line).
-    ``lines_covered`` of ``lines_total`` statement lines ran. ``unreadable`` names files that are no valid Python.
+    ``lines_covered`` of ``lines_total`` statement lines ran. ``unreadable`` names files that are gone or no Python.
     """
 
     gaps: list[dict[str, Any]] = field(default_factory=list)

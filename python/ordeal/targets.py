@@ -14,6 +14,7 @@ from pathlib import Path
 from types import ModuleType
 
 from ordeal.errors import TargetError
+from ordeal.real_path import real_path
 
 _SOURCE_SUFFIX = ".py"
 _INIT = "__init__"
@@ -54,14 +55,6 @@ class Target:
                 if file.suffix == _SOURCE_SUFFIX and file.stem.isidentifier():
                     name = package if file.stem == _INIT else f"{package}.{file.stem}"
                     yield Source(name, real_path(str(file)))
-
-
-def real_path(path: str) -> str:
-    """``path`` from the root on, without links. As it is where it is relative and the working folder is gone."""
-    try:
-        return os.path.realpath(path)
-    except OSError:
-        return path
 
 
 def source_bytes(targets: Iterable[Target]) -> int:

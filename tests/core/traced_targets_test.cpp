@@ -41,7 +41,7 @@ TEST_F(TracedTargetsTest, AModuleIsItsFileOnly) {
   const std::string other = write("shop_test.py");
   const TracedTargets targets({{"shop", file, false}});
   EXPECT_EQ(module_name(targets, file), "shop");
-  EXPECT_EQ(module_name(targets, (root_ / "." / "x" / ".." / "shop.py").string()), "") << "x is not there";
+  EXPECT_EQ(module_name(targets, (root_ / "." / "x" / ".." / "shop.py").string()), "shop") << "x is not there";
   EXPECT_EQ(module_name(targets, (root_ / "." / "shop.py").string()), "shop");
   EXPECT_EQ(module_name(targets, other), "");
 }
@@ -87,8 +87,36 @@ TEST_F(TracedTargetsTest, WhatIsNoFileIsOutside) {
   }
 }
 
-TEST_F(TracedTargetsTest, ATargetThatIsNotThereIsRefused) {
-  EXPECT_THROW(TracedTargets({{"shop", (root_ / "shop.py").string(), false}}), ConfigError);
+TEST_F(TracedTargetsTest, WhatWasDeletedIsWhereItWas) {
+  fs::create_directory(root_ / "source");
+  fs::create_directory_symlink(root_ / "source", root_ / "link");
+  const std::vector<TracedTarget> named = {{"shop", (root_ / "link" / "shop.py").string(), false},
+                                           {"cart", (root_ / "cart").string(), true}};
+  for (const std::string& file : {write("link/shop.py"), write("cart/item.py")}) {
+    fs::remove(file);
+  }
+  fs::remove(root_ / "cart");
+  const TracedTargets targets(named);
+  const auto shop = targets.source_of((root_ / "link" / "shop.py").string());
+  ASSERT_TRUE(shop.has_value());
+  EXPECT_EQ(shop->path, (root_ / "source" / "shop.py").string());
+  EXPECT_EQ(module_name(targets, (root_ / "cart" / "item.py").string()), "cart.item");
+  EXPECT_EQ(module_name(targets, (root_ / "other.py").string()), "");
+}
+
+TEST_F(TracedTargetsTest, NothingIsFoundByARelativeNameWhereTheWorkingFolderIsGone) {
+  const TracedTargets targets({{"shop", write("shop.py"), false}});
+  const fs::path here = fs::current_path();
+  fs::create_directory(root_ / "gone");
+  fs::current_path(root_ / "gone");
+  fs::remove(root_ / "gone");
+  EXPECT_EQ(module_name(targets, "shop.py"), "");
+  EXPECT_EQ(module_name(targets, (root_ / "shop.py").string()), "shop");
+  fs::current_path(here);
+}
+
+TEST_F(TracedTargetsTest, ATargetWithoutAPathIsRefused) {
+  EXPECT_THROW(TracedTargets({{"shop", "", false}}), ConfigError);
 }
 
 }  // namespace

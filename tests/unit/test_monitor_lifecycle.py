@@ -157,9 +157,20 @@ def test_exceptions_of_the_program_pass_unchanged(make_module: MakeModule, level
     assert sys.exc_info() == (None, None, None)
 
 
-def test_a_target_that_is_not_there_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(Exception, match=r"target 'gone' is at '.*gone.py', which cannot be resolved"):
-        _native.Monitor(_native.CoverageMap(), [("gone", str(tmp_path / "gone.py"), False)])
+def test_a_target_without_a_path_is_refused() -> None:
+    with pytest.raises(Exception, match=r"target 'gone' is at '', which cannot be resolved"):
+        _native.Monitor(_native.CoverageMap(), [("gone", "", False)])
+
+
+def test_code_whose_file_was_deleted_is_traced(make_module: MakeModule) -> None:
+    module = make_module("def run(n):\n    return n\n")
+    path = module.__file__
+    assert path is not None
+    Path(path).unlink()
+    monitor = _native.Monitor(_native.CoverageMap(), [("sut", path, False)])
+    with tracing(monitor):
+        module.run(1)
+    assert monitor.lines() == {str(Path(path).resolve()): [2]}
 
 
 # -- beside coverage.py -----------------------------------------------------------------------------------------------

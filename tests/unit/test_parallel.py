@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -15,7 +16,7 @@ from typing import Any, ClassVar
 
 import pytest
 from hypothesis import strategies as st
-from hypothesis.stateful import invariant, rule
+from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from ordeal.assertions import sometimes
 from ordeal.chaos import ChaosTest
@@ -24,6 +25,7 @@ from ordeal.explore import Explorer
 from ordeal.faults import Fault, LambdaFault
 from ordeal.parallel.worker import ByRuns, share_of_runs
 from ordeal.result import ExplorationResult, ProgressSnapshot
+from ordeal.trace_file import Trace
 
 pytestmark = pytest.mark.forks
 
@@ -105,6 +107,15 @@ def test_the_same_seed_and_number_of_workers_give_the_same(workers: int) -> None
     assert shown(explored(workers)) == shown(first)
     assert first.total_runs == 600
     assert shown(explored(workers, seed=7)) != shown(first)
+
+
+class Razing(RuleBasedStateMachine):
+    """Deletes the folder that all is written to, and fails."""
+
+    @rule()
+    def raze(self) -> None:
+        shutil.rmtree(Path.cwd(), ignore_errors=True)
+        raise ValueError("nothing is left")
 
 
 class Dying(Climber):
@@ -332,6 +343,20 @@ def test_a_state_of_several_workers_is_refused_where_one_goes_on_in_this_process
     explorer.run(max_runs=50, save_state_to=tmp_path / "state")
     with pytest.raises(StateError, match="is one of 2 workers"):
         Explorer(Climber, target_modules=["tower"]).run(max_runs=60, resume_from=tmp_path / "state")
+
+
+def test_a_failure_that_deletes_the_working_folder_each_time_leaves_its_state_and_its_seed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "project"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    razing = Explorer(Razing, isolate=True, corpus_dir="seeds")
+    result = razing.run(max_runs=20, save_state_to="state", confirm_fresh=False)
+    (failure,) = result.failures
+    assert failure.seed_path is not None
+    assert Trace.load(folder / failure.seed_path).failure is not None
+    assert razing.run(max_runs=30, resume_from=folder / "state", shrink=False).total_runs == 30
 
 
 @pytest.mark.usefixtures("tower")

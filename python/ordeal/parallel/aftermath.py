@@ -12,9 +12,9 @@ from typing import Protocol
 from ordeal import _native
 from ordeal.bench import tape_of
 from ordeal.child_process import Child, Job, wait_for
-from ordeal.class_seeds import ClassSeeds, seed_outcome
+from ordeal.class_seeds import NOT_SAVED, ClassSeeds, seed_outcome
 from ordeal.crashes import CrashReader, Stall, is_apart
-from ordeal.errors import OrdealError
+from ordeal.errors import OrdealError, TraceError
 from ordeal.findings import OF_SEED, Finding
 from ordeal.fresh_process import confirm_fresh, fresh_process_of
 from ordeal.parallel.jobs import (
@@ -318,6 +318,15 @@ class Aftermath:
         items += (values for kind, *values in child.messages() if kind == ITEM)
         self._drop(child)
         return items
+
+    def save_again(self, failures: Sequence[Failure]) -> None:
+        """Write the seeds of ``failures`` again that are gone."""
+        for failure in failures:
+            if failure.seed_path is not None and failure.trace is not None and not Path(failure.seed_path).exists():
+                try:
+                    failure.trace.save(failure.seed_path)
+                except TraceError as error:
+                    self._union.note(f"{NOT_SAVED}: {error.message}.")
 
     # -- processes ----------------------------------------------------------------------------------------------------
 

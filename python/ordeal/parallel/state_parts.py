@@ -108,6 +108,12 @@ class StateParts:
         except StateError as error:
             self._union.note(f"{NOT_SAVED}: {error.message}.")
 
+    def save_again(self) -> None:
+        """Write what is known if it was written, and is gone."""
+        path = self._settings.save_state_to
+        if path is not None and not path.exists():
+            self.save()
+
     def _with_past(self, worker: int, part: bytes) -> bytes:
         past = self._union.past_to_save(worker)
         if past == Past():

@@ -87,6 +87,10 @@ class Supervisor:
             self._leave(failures)
             traces = self._aftermath.traces(failures, pressed=self._press)
             self._aftermath.fill_database(pressed=self._press)
+            # No code of the user's runs from here on, and what ran may have deleted the folder of all that was written.
+            self._folder.restore()
+            self._state.save_again()
+            self._aftermath.save_again(failures)
         finally:
             self._close()
             self._folder.restore()
