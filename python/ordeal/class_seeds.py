@@ -116,6 +116,16 @@ class ClassSeeds:
         return new
 
 
+def save_again(failures: Sequence[Failure]) -> Iterator[str]:
+    """Write the seeds of ``failures`` again that are gone. Yields a sentence for each that cannot be written."""
+    for failure in failures:
+        if failure.seed_path is not None and failure.trace is not None and not Path(failure.seed_path).exists():
+            try:
+                failure.trace.save(failure.seed_path)
+            except TraceError as error:
+                yield f"{NOT_SAVED}: {error.message}."
+
+
 def _is_recorded(error: BaseException, trace: Trace) -> bool:
     """Whether a seed failed with the failure that it records; traces of the public project know no buckets."""
     failure = trace.failure

@@ -14,7 +14,7 @@ from ordeal._hypothesis import GlobalRandoms, RunContext, given_up
 from ordeal.bucket import Bucketer
 from ordeal.buggify import many_runs
 from ordeal.checkpoints import Checkpoints
-from ordeal.class_seeds import ClassSeeds
+from ordeal.class_seeds import ClassSeeds, save_again
 from ordeal.driver import INITIALIZE, RULE, Driver, Outcome, Status
 from ordeal.errors import MachineError, OrdealError, TargetError
 from ordeal.example_database import save_to_database
@@ -37,6 +37,7 @@ from ordeal.targets import Source, Target
 from ordeal.trace_file import Trace
 from ordeal.tracer import Origin, TraceMaker
 from ordeal.value_sources import ValueSources
+from ordeal.working_folder import WorkingFolder
 
 #: Up to this many events a step, counting them all costs less than a tenth of a step.
 COUNTED_EVENTS_PER_STEP_MAX = 50
@@ -56,6 +57,8 @@ class Exploration:
         self._settings = settings
         self._driver = driver
         self._targets = targets
+        self._tally = Tally()
+        self._folder = WorkingFolder(self._tally.note)
         self._randoms = GlobalRandoms()
         self._bucketer = Bucketer([t.path for t in targets])
         self._replayer = Replayer(driver, self._bucketer, self._randoms)
@@ -80,7 +83,6 @@ class Exploration:
         )
         self._returning = False  # to a checkpoint of an earlier process, which has no snapshot in this one
         self._monitor: _native.Monitor | None = None
-        self._tally = Tally()
         self._plans_given_up = len(given_up)
         self._maker = TraceMaker(
             settings.test_class,
@@ -96,7 +98,7 @@ class Exploration:
         self._learnt = Learnt(self._tally, self._findings, self._watch)
         self._values = ValueSources(self._session, targets, self._replayer, settings.comparison_tracing == "auto")
         self._checkpoints = self._make_checkpoints()
-        self._saver = Saver(settings, driver, targets, self._session)
+        self._saver = Saver(settings, driver, targets, self._session, self._folder)
         self._seeds = ClassSeeds(settings.corpus_dir, settings.test_class, driver)
         self._fresh = fresh_process_of(settings, driver, targets)
         self._ending: Ending | None = None  # of the latest run, where that was in another process
@@ -126,7 +128,15 @@ class Exploration:
             failures = self._save_seeds(self._confirm_fresh(self._findings.failures()))
             traces = self._traces(failures) if self._settings.record_traces else []
         self._save_to_database()
+        self._look_after(failures)
         return self._result(failures, traces)
+
+    def _look_after(self, failures: Sequence[Failure]) -> None:
+        """What the user's code has done to the folder of all that was written, while it ran after that."""
+        self._folder.restore()
+        self._saver.save_again(self._tally)
+        for note in save_again(failures):
+            self._tally.note(note)
 
     # -- runs ---------------------------------------------------------------------------------------------------------
 
@@ -144,6 +154,7 @@ class Exploration:
             self._saver.resume(self._learnt, self._monitor)
             with self._watch.counting(), self._checkpoints.open():
                 self._stopped = self._explore()
+            self._folder.restore()
             # Before shrinking: a resumed exploration shrinks what it finds in the end, as one without a break does.
             self._saver.save(self._learnt, self._monitor)
         finally:
@@ -475,6 +486,7 @@ class Exploration:
         return failures
 
     def _save_seeds(self, failures: list[Failure]) -> list[Failure]:
+        self._folder.restore()
         failures, notes = self._seeds.save(self._findings.all(), failures)
         for note in notes:
             self._tally.note(note)

@@ -32,6 +32,7 @@ from ordeal.state_file import (
 )
 from ordeal.targets import Target
 from ordeal.tracer import Origin
+from ordeal.working_folder import WorkingFolder
 
 if TYPE_CHECKING:
     from ordeal.settings import Settings, Tally
@@ -86,6 +87,7 @@ class Saver:
         driver: Driver,
         targets: list[Target],
         session: _native.Session,
+        folder: WorkingFolder,
     ) -> None:
         self._settings = settings
         self._names = machine_names(driver)
@@ -93,8 +95,9 @@ class Saver:
         self._records = FindingRecords(self._names)
         self._targets = targets
         self._session = session
-        self._save_to = settings.save_state_to
+        self._save_to = None if settings.save_state_to is None else folder.path_of(settings.save_state_to)
         self._resume_from = settings.resume_from
+        self._parts: list[bytes] = []  # that were saved last
         self._started = time.monotonic()
         self._due = self._started + PERIOD_SECONDS
 
@@ -119,11 +122,20 @@ class Saver:
         """Save, if that was asked for. What cannot be written is noted: the exploration itself is worth more."""
         if self._save_to is None:
             return
-        tally = learnt.tally
+        self._parts = [self.part(learnt, monitor)]
+        self._write(learnt.tally)
+
+    def save_again(self, tally: Tally) -> None:
+        """Write once more what was saved last, if it is gone."""
+        if self._save_to is not None and self._parts and not self._save_to.exists():
+            self._write(tally)
+
+    def _write(self, tally: Tally) -> None:
+        assert self._save_to is not None
         # A later success makes up for an earlier failure.
         tally.notes = [text for text in tally.notes if not text.startswith(NOT_SAVED)]
         try:
-            write_state(self._save_to, [self.part(learnt, monitor)])
+            write_state(self._save_to, self._parts)
         except StateError as error:
             tally.note(f"{NOT_SAVED}: {error.message}.")
 

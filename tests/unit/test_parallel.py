@@ -10,6 +10,7 @@ import sys
 import time
 import unittest
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from types import ModuleType
 from typing import Any, ClassVar
@@ -114,8 +115,18 @@ class Razing(RuleBasedStateMachine):
 
     @rule()
     def raze(self) -> None:
-        shutil.rmtree(Path.cwd(), ignore_errors=True)
+        with suppress(FileNotFoundError):
+            shutil.rmtree(Path.cwd())
         raise ValueError("nothing is left")
+
+
+class Leaving(RuleBasedStateMachine):
+    """Goes to another folder, and fails."""
+
+    @rule()
+    def leave(self) -> None:
+        os.chdir("/")
+        raise ValueError("where am I?")
 
 
 class Dying(Climber):
@@ -345,18 +356,21 @@ def test_a_state_of_several_workers_is_refused_where_one_goes_on_in_this_process
         Explorer(Climber, target_modules=["tower"]).run(max_runs=60, resume_from=tmp_path / "state")
 
 
-def test_a_failure_that_deletes_the_working_folder_each_time_leaves_its_state_and_its_seed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("isolate", [False, True])
+@pytest.mark.parametrize("harm", ["raze", "leave"])
+def test_a_failure_that_deletes_or_leaves_the_working_folder_has_its_state_and_its_seed_there(
+    harm: str, isolate: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = tmp_path / "project"
     folder.mkdir()
     monkeypatch.chdir(folder)
-    razing = Explorer(Razing, isolate=True, corpus_dir="seeds")
-    result = razing.run(max_runs=20, save_state_to="state", confirm_fresh=False)
+    explorer = Explorer({"raze": Razing, "leave": Leaving}[harm], isolate=isolate, corpus_dir="seeds")
+    result = explorer.run(max_runs=20, save_state_to="state", confirm_fresh=False)
     (failure,) = result.failures
     assert failure.seed_path is not None
     assert Trace.load(folder / failure.seed_path).failure is not None
-    assert razing.run(max_runs=30, resume_from=folder / "state", shrink=False).total_runs == 30
+    assert Path.cwd() == folder
+    assert explorer.run(max_runs=30, resume_from="state", shrink=False).total_runs == 30
 
 
 @pytest.mark.usefixtures("tower")

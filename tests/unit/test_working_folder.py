@@ -1,4 +1,4 @@
-"""The folder that an exploration writes to, when a rule has deleted it."""
+"""The folder that an exploration writes to, when a rule has left or deleted it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ordeal.parallel.working_folder import WorkingFolder
+from ordeal.working_folder import WorkingFolder
 
 
 @pytest.fixture
@@ -37,6 +37,17 @@ def test_a_folder_that_is_gone_is_made_again_with_those_above_it(place: Path) ->
     Path("file").touch()
     folder.restore()
     assert len(told) == 1
+
+
+def test_a_folder_that_was_left_is_worked_in_again(place: Path, tmp_path: Path) -> None:
+    told: list[str] = []
+    folder = WorkingFolder(told.append)
+    os.chdir(tmp_path)
+    assert folder.path_of(Path("file")) == place / "file"
+    assert folder.path_of(tmp_path) == tmp_path
+    folder.restore()
+    assert Path.cwd() == place
+    assert told == []
 
 
 def test_one_that_somebody_else_has_made_again_is_worked_in(place: Path) -> None:

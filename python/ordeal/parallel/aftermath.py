@@ -12,9 +12,9 @@ from typing import Protocol
 from ordeal import _native
 from ordeal.bench import tape_of
 from ordeal.child_process import Child, Job, wait_for
-from ordeal.class_seeds import NOT_SAVED, ClassSeeds, seed_outcome
+from ordeal.class_seeds import ClassSeeds, seed_outcome
 from ordeal.crashes import CrashReader, Stall, is_apart
-from ordeal.errors import OrdealError, TraceError
+from ordeal.errors import OrdealError
 from ordeal.findings import OF_SEED, Finding
 from ordeal.fresh_process import confirm_fresh, fresh_process_of
 from ordeal.parallel.jobs import (
@@ -27,12 +27,12 @@ from ordeal.parallel.jobs import (
 )
 from ordeal.parallel.messages import ITEM, TICK, SentFailure, unpack, unpack_finding, unpack_tape
 from ordeal.parallel.union import Union
-from ordeal.parallel.working_folder import WorkingFolder
 from ordeal.path_shrinking import SECONDS as PATH_SECONDS
 from ordeal.process_channel import Value
 from ordeal.reporting import describe_error
 from ordeal.result import Failure, SeedOutcome, SeedStatus
 from ordeal.trace_file import Trace
+from ordeal.working_folder import WorkingFolder
 
 #: What a process may take for what is not shrinking: to start, to run a trace a few times, and to write it down.
 SLACK_SECONDS = 1.0
@@ -318,15 +318,6 @@ class Aftermath:
         items += (values for kind, *values in child.messages() if kind == ITEM)
         self._drop(child)
         return items
-
-    def save_again(self, failures: Sequence[Failure]) -> None:
-        """Write the seeds of ``failures`` again that are gone."""
-        for failure in failures:
-            if failure.seed_path is not None and failure.trace is not None and not Path(failure.seed_path).exists():
-                try:
-                    failure.trace.save(failure.seed_path)
-                except TraceError as error:
-                    self._union.note(f"{NOT_SAVED}: {error.message}.")
 
     # -- processes ----------------------------------------------------------------------------------------------------
 

@@ -11,7 +11,6 @@ from ordeal import _native
 from ordeal.errors import StateError
 from ordeal.parallel.messages import Past, pack
 from ordeal.parallel.union import Union
-from ordeal.parallel.working_folder import WorkingFolder
 from ordeal.process_channel import ChannelError
 from ordeal.reporting import counted
 from ordeal.saver import (
@@ -23,6 +22,7 @@ from ordeal.saver import (
 )
 from ordeal.settings import Settings
 from ordeal.state_file import Header, check_writable, damaged, join_part, read_state, split_part, write_state
+from ordeal.working_folder import WorkingFolder
 
 
 class StateParts:

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 
 from ordeal import _native
 from ordeal.child_process import Limits
+from ordeal.class_seeds import save_again
 from ordeal.driver import Driver
 from ordeal.parallel.aftermath import Aftermath
 from ordeal.parallel.exchange import News
@@ -18,7 +19,6 @@ from ordeal.parallel.relay import Relay
 from ordeal.parallel.state_parts import StateParts
 from ordeal.parallel.union import Union
 from ordeal.parallel.worker_pool import Plan, WorkerPool
-from ordeal.parallel.working_folder import WorkingFolder
 from ordeal.property_watch import PropertyWatch
 from ordeal.result import ExplorationResult, Failure, ProgressSnapshot, ShrinkSnapshot, StoppedReason
 from ordeal.result_making import make_result
@@ -26,6 +26,7 @@ from ordeal.saver import machine_names
 from ordeal.settings import Settings
 from ordeal.store import FailureReport
 from ordeal.targets import Target
+from ordeal.working_folder import WorkingFolder
 
 #: How much longer than it may a worker can take to come to its end.
 GRACE_SECONDS = 0.8
@@ -90,7 +91,8 @@ class Supervisor:
             # No code of the user's runs from here on, and what ran may have deleted the folder of all that was written.
             self._folder.restore()
             self._state.save_again()
-            self._aftermath.save_again(failures)
+            for note in save_again(failures):
+                self._union.note(note)
         finally:
             self._close()
             self._folder.restore()

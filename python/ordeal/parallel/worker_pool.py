@@ -38,11 +38,11 @@ from ordeal.parallel.relay import Meeting, Relay
 from ordeal.parallel.state_parts import StateParts
 from ordeal.parallel.union import Union
 from ordeal.parallel.worker import Board, ByClock, ByRuns, Part, Place, Schedule, settings_of, share_of_runs, work
-from ordeal.parallel.working_folder import WorkingFolder
 from ordeal.process_channel import ChannelError, Value
 from ordeal.result import StoppedReason
 from ordeal.targets import Target, source_bytes
 from ordeal.tracer import Origin
+from ordeal.working_folder import WorkingFolder
 
 #: How often processes are looked after that have nothing to say, in seconds.
 TICK_SECONDS = 0.1

@@ -1,0 +1,38 @@
+"""Brings back the working folder, where traces, seeds and the state are written to, when a rule left or deleted it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+
+class WorkingFolder:
+    """The folder that the process works in when this is made. ``tell`` hears when it had to be made again."""
+
+    def __init__(self, tell: Callable[[str], None]) -> None:
+        self._tell = tell
+        self._path: Path | None = None
+        with suppress(FileNotFoundError):
+            self._path = Path.cwd()
+
+    def path_of(self, path: Path) -> Path:
+        """What ``path`` meant when this was made, wherever the process works by now."""
+        return path if self._path is None else self._path / path
+
+    def restore(self) -> None:
+        """Work in the folder, and make it again if it is gone. What was in it stays lost."""
+        if self._path is None or self._is_here(self._path):
+            return
+        with suppress(OSError):
+            if not self._path.is_dir():
+                self._path.mkdir(parents=True, exist_ok=True)
+                self._tell("The working folder was deleted while code of yours ran. It was made again, and is empty.")
+            os.chdir(self._path)
+
+    def _is_here(self, path: Path) -> bool:
+        try:
+            return Path.cwd() == path
+        except FileNotFoundError:
+            return False
