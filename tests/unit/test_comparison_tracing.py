@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import pytest
 
-from ordeal import _native
+from ordeal import _native, comparison_tracing
 from ordeal.comparison_tracing import (
     EQUAL,
     INSIDE,
@@ -19,6 +19,7 @@ from ordeal.comparison_tracing import (
     SUFFIX,
     ComparisonTracing,
 )
+from ordeal.real_path import real_path
 from ordeal.replayer import Replayer
 from ordeal.targets import Target
 
@@ -102,6 +103,26 @@ def test_a_branch_that_went_both_ways_is_watched_no_more(make_module: MakeModule
 def test_a_comparison_that_no_branch_waits_for_is_watched(make_module: MakeModule) -> None:
     module = make_module("def f(x):\n    return x == 500\n")
     assert gathered(module, lambda: module.f(3)) == [(1, EQUAL, 3, 500)]
+
+
+def test_a_path_is_looked_up_once_for_all_replays(make_module: MakeModule, monkeypatch: pytest.MonkeyPatch) -> None:
+    module = make_module(body("x == 500"))
+    looked_up: list[str] = []
+
+    def counting(path: str) -> str:
+        looked_up.append(path)
+        return real_path(path)
+
+    monkeypatch.setattr(comparison_tracing, "real_path", counting)
+    monitor = monitor_of(module)
+    with tracing(monitor):
+        module.f(3)
+        monitor.set_paused(True)
+        watched = ComparisonTracing([Target(module.__name__, file_of(module), is_package=False)], monitor)
+        replayer = cast("Replayer", Replaying(lambda observer: module.f(3)))
+        assert [len(watched.gather(replayer, _native.Tape())) for _ in range(3)] == [1, 1, 1]
+        monitor.set_paused(False)
+    assert looked_up == [file_of(module)]
 
 
 def test_code_that_has_not_run_is_not_watched(make_module: MakeModule) -> None:
