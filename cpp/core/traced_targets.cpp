@@ -44,10 +44,7 @@ std::optional<std::string> module_below(const fs::path& root, const std::string&
 // The path without links, of as much of it as is there. Nothing for a relative one where the working folder is gone.
 fs::path resolve(const fs::path& path) {
   std::error_code failed;
-  fs::path resolved = fs::canonical(path, failed);
-  if (failed) {
-    resolved = fs::weakly_canonical(path, failed);
-  }
+  const fs::path resolved = fs::weakly_canonical(path, failed);
   return failed ? fs::path() : resolved;
 }
 

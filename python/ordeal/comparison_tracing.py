@@ -10,7 +10,7 @@ import sys
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import cached_property, partial, partialmethod
+from functools import cache, cached_property, partial, partialmethod
 from itertools import islice
 from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import TYPE_CHECKING, Any
@@ -62,7 +62,7 @@ class ComparisonTracing:
         self._sources = {source.path: source.module_name for target in targets for source in target.sources()}
         self._monitor = monitor
         self._files: dict[str, _WatchedFile | None] = {}
-        self._real_paths: dict[str, str] = {}  # by the names of files in code
+        self._real_path = cache(real_path)  # of the names of files in code
 
     def gather(self, replayer: Replayer, tape: _native.Tape) -> list[_native.ComparisonTuple]:
         """Replay ``tape`` and tell what it compared: steps begun by then, relation, left, right. In this order."""
@@ -112,12 +112,6 @@ class ComparisonTracing:
             if watching is not None:
                 swapped.append((function, own, watching))
                 function.__code__ = watching
-
-    def _real_path(self, name: str) -> str:
-        found = self._real_paths.get(name)
-        if found is None:
-            found = self._real_paths[name] = real_path(name)
-        return found
 
     def _file(self, path: str) -> _WatchedFile | None:
         if path not in self._files:

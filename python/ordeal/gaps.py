@@ -14,6 +14,7 @@ from pathlib import Path
 from types import CodeType
 from typing import Any
 
+from ordeal.real_path import real_path
 from ordeal.targets import Source, Target
 
 #: Longer source lines are cut in a gap's ``code``.
@@ -81,7 +82,7 @@ def find_gaps(targets: Sequence[Target], *lines: Mapping[str, Sequence[int]]) ->
     gaps: list[dict[str, Any]] = []
     unreadable: list[str] = []
     covered = total = 0
-    here = _working_folder()
+    here = real_path(os.curdir)
     sources = {source.path: source for target in targets for source in target.sources()}
     for path, source in sorted(sources.items()):
         parsed = _parsed(path)
@@ -127,17 +128,8 @@ def _gap(path: str, line: int, text: str, here: str) -> dict[str, Any]:
     return {"file": _shown(path, here), "line": line, "code": text.strip()[:CODE_CHARS_MAX]}
 
 
-def _working_folder() -> str:
-    """The real path of it, or none when it was deleted."""
-    try:
-        return os.path.realpath(Path.cwd())
-    except FileNotFoundError:
-        return ""
-
-
 def _shown(path: str, here: str) -> str:
-    inside = bool(here) and Path(path).is_relative_to(here)
-    return str(Path(path).relative_to(here)) if inside else path
+    return str(Path(path).relative_to(here)) if Path(path).is_relative_to(here) else path
 
 
 def _parsed(path: str) -> _Parsed | None:
