@@ -18,89 +18,25 @@ ROOT = Path(__file__).parent.parent
 LINES_MAX = 600
 FUNCTION_LINES_MAX = 70
 
-# The facade from the ground up: a module imports only from the lines above its own.
-LAYERS: list[set[str]] = [
-    {"real_path", "working_folder"},
-    {
-        "_native",
-        "bucket",
-        "callable_module",
-        "code_layout",
-        "draws",
-        "errors",
-        "literals",
-        "process_channel",
-        "rule_timeout",
-        "watchdog",
-    },
-    {"warden"},
-    {"child_process", "gate", "invariants", "outcome", "properties", "reporting", "scaling", "seed", "strategies"},
-    {"assertions", "buggify", "extrapolation", "quickcheck"},
-    {"buggify_draws", "chaos_mode", "simulate"},
-    {"untrusted_json"},
-    {
-        "_hypothesis",
-        "assertion_sites",
-        "code_imports",
-        "comparison_sites",
-        "config",
-        "faults",
-        "result",
-        "seed_paths",
-        "targets",
-        "trace_file",
-    },
-    {"global_generators", "scaling_trials", "settings", "swarm"},
-    {"weighed_rules"},
-    {
-        "chaos",
-        "code_constants",
-        "comparison_tracing",
-        "gaps",
-        "property_store",
-        "property_watch",
-        "recorder",
-        "state_file",
-        "stateful",
-        "target_digests",
-    },
-    {"class_path", "driver", "model", "observations", "site_catalog", "snapshot", "store", "tracer"},
-    {
-        "exhaustive_progress",
-        "finite",
-        "forked_state",
-        "lowering",
-        "machine",
-        "replayer",
-        "value_choices",
-    },
-    {"crashes", "example_database", "findings", "path_shrinking", "value_sources"},
-    {"bench"},
-    {"finding_records", "rerun"},
-    {"saver"},
-    {"checkpoints", "seed_corpus"},
-    {"class_seeds", "fresh_process", "replay_child", "result_making"},
-    {"exhaustive", "exploration", "generated_tests", "small_scope"},
-    {"parallel"},
-    {"explore", "pytest_projects", "trace"},
-    {"__init__", "cli", "pytest_chaos", "pytest_seeds", "pytest_session_seed", "pytest_timeouts"},
-    {"__main__"},
-]
-TALKERS = ("python/ordeal/reporting/", "python/ordeal/cli/")
+TALKERS = (
+    *("python/ordeal/_report/", "python/ordeal/cli/"),
+    # The live line of an exhaustive test, what a `sometimes` that warns saw, and a seed that chance has given.
+    *("python/ordeal/exhaustive/text.py", "python/ordeal/_engine/properties/text.py", "python/ordeal/seed.py"),
+)
 # Each run starts with the generators seeded, Hypothesis hands a Random to the strategies that ask for one, faults draw
 # from one, and --chaos-seed is for the one of the program; all of them are seeded there. The seed of a session may be
 # drawn by chance, and seeds all others.
 CHANCE_IN_PYTHON = {
     "python/ordeal/_hypothesis/randoms.py",
     "python/ordeal/faults/randomness.py",
-    "python/ordeal/global_generators.py",
-    "python/ordeal/pytest_chaos.py",
+    "python/ordeal/_pytest/global_generators.py",
+    "python/ordeal/_pytest/chaos.py",
     "python/ordeal/seed.py",
 }
 
 # Runs the test functions that it has just written, from literals and the names of a class in memory, to see that they
 # come true; no text of a file reaches it.
-RUNS_WHAT_IT_WROTE = {"python/ordeal/generated_tests.py"}
+RUNS_WHAT_IT_WROTE = {"python/ordeal/_engine/export/generated_tests.py"}
 
 UNSAFE_MODULES = {"pickle", "marshal", "shelve", "dill", "cloudpickle", "jsonpickle", "yaml"}
 CHANCE_MODULES = {"random", "secrets"}
@@ -283,59 +219,6 @@ def only_reporting_and_cli_talk(sources: list[Source]) -> Iterator[Finding]:
                 yield Finding(source.path, line, f"calls {name}(): return a value and let reporting or cli/ write it")
 
 
-def layer_of(component: str) -> int | None:
-    return next((number for number, names in enumerate(LAYERS) if component in names), None)
-
-
-def component_of(path: str) -> str:
-    return Path(path).relative_to("python/ordeal").parts[0].removesuffix(".py")
-
-
-def running_nodes(tree: ast.AST) -> Iterator[ast.AST]:
-    """Every node but those under ``if TYPE_CHECKING``."""
-    for node in ast.iter_child_nodes(tree):
-        if not (isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"):
-            yield node
-            yield from running_nodes(node)
-
-
-def ordeal_imports(source: Source) -> Iterator[tuple[int, str]]:
-    """The components of the package that a module imports when it runs, as (line, component)."""
-    package = ["ordeal", *Path(source.path).relative_to("python/ordeal").parts[:-1]]
-    for node in running_nodes(source.tree):
-        if isinstance(node, ast.Import):
-            targets = [each.name for each in node.names]
-        elif isinstance(node, ast.ImportFrom):
-            base = package[: len(package) + 1 - node.level] if node.level else []
-            module = ".".join([*base, *filter(None, [node.module])])
-            targets = [f"{module}.{each.name}" for each in node.names]
-        else:
-            continue
-        for target in targets:
-            parts = target.split(".")
-            if parts[0] == "ordeal" and len(parts) > 1:
-                yield node.lineno, parts[1]
-
-
-def imports_point_downward(sources: list[Source]) -> Iterator[Finding]:
-    for source in sources:
-        if not source.is_python("python/ordeal/"):
-            continue
-        own = component_of(source.path)
-        height = layer_of(own)
-        if height is None:
-            yield Finding(source.path, 1, f"module {own} has no layer: add it to LAYERS in tests/test_tidy.py")
-            continue
-        for line, component in ordeal_imports(source):
-            other = layer_of(component)
-            if component != own and other is not None and other >= height:
-                yield Finding(
-                    source.path,
-                    line,
-                    f"imports {component}, not a layer below {own}: pass the value in, or move what both need down",
-                )
-
-
 def core_sources_have_tests(sources: list[Source]) -> Iterator[Finding]:
     paths = {source.path for source in sources}
     for source in sources:
@@ -456,7 +339,6 @@ RULES: list[Rule] = [
     only_bindings_h_includes_pybind11,
     loading_runs_no_code,
     only_reporting_and_cli_talk,
-    imports_point_downward,
     core_sources_have_tests,
     files_say_what_they_are_for,
     files_are_short,
@@ -500,10 +382,6 @@ OFFENCES: list[tuple[Rule, str, str, int]] = [
     (loading_runs_no_code, "python/ordeal/x.py", "import pickle", 1),
     (loading_runs_no_code, "python/ordeal/x.py", "x = 1\neval('x')", 2),
     (only_reporting_and_cli_talk, "python/ordeal/explore.py", "print('done')", 1),
-    (imports_point_downward, "python/ordeal/trace.py", "from ordeal.explore import Explorer", 1),
-    (imports_point_downward, "python/ordeal/faults/io.py", "from ..chaos import ChaosTest", 1),
-    (imports_point_downward, "python/ordeal/faults/io.py", "from .. import chaos", 1),
-    (imports_point_downward, "python/ordeal/unplaced.py", "", 1),
     (core_sources_have_tests, "cpp/core/x.cpp", "", 1),
     (files_say_what_they_are_for, "python/ordeal/x.py", "import os", 1),
     (files_say_what_they_are_for, "cpp/core/x.h", "#pragma once", 1),

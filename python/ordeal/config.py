@@ -12,13 +12,15 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args, get_type_hints
 
+from ordeal._engine.formatting import one_line
 from ordeal.errors import ConfigError
-from ordeal.reporting import one_line
 
 DEFAULT_PATH = "ordeal.toml"
 
 CheckpointStrategy = Literal["energy", "uniform", "recent"]
 CheckpointKind = Literal["auto", "copy", "replay", "fork"]
+#: What ``auto`` comes to.
+SnapshotKind = Literal["copy", "replay", "fork"]
 TracingOfComparisons = Literal["auto", "off"]
 SwarmPolicy = Literal["classic", "adaptive"]
 ReportFormat = Literal["text", "json", "both"]

@@ -10,6 +10,15 @@ from typing import cast, get_args
 
 from hypothesis.errors import InvalidDefinition
 
+from ordeal._engine.coverage.targets import resolve_targets
+from ordeal._engine.execution.machine import MachineFactory, class_path, make_driver
+from ordeal._engine.execution.settings import Progress, Settings, ShrinkTold
+from ordeal._engine.parallel.store_client import Meeting, folder_of_waiting
+from ordeal._engine.parallel.supervisor import Supervisor, can_supervise, usable_cores
+from ordeal._engine.parallel.sync import Sharing
+from ordeal._engine.parallel.worker_pool import Plan
+from ordeal._engine.search.bounded import COUNT_MAX, Scope, SmallScope
+from ordeal._engine.search.exploration import Exploration
 from ordeal.buggify import DEFAULT_PROBABILITY
 from ordeal.config import (
     CHECKPOINTS_MAX,
@@ -22,18 +31,9 @@ from ordeal.config import (
     SwarmPolicy,
 )
 from ordeal.errors import ConfigError, MachineError
-from ordeal.exploration import Exploration
-from ordeal.machine import MachineFactory, class_path, make_driver
-from ordeal.parallel.exchange import Sharing
-from ordeal.parallel.relay import Meeting, folder_of_waiting
-from ordeal.parallel.supervisor import Supervisor, can_supervise, usable_cores
-from ordeal.parallel.worker_pool import Plan
 from ordeal.result import ExplorationResult, Failure, ProgressSnapshot
-from ordeal.settings import Progress, Settings, ShrinkTold
-from ordeal.small_scope import COUNT_MAX, Scope, SmallScope
 from ordeal.store import namespace_of
-from ordeal.swarm import law_of
-from ordeal.targets import resolve_targets
+from ordeal.swarm.weights import law_of
 
 __all__ = ["ExplorationResult", "Explorer", "Failure", "ProgressSnapshot"]
 

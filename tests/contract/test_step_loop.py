@@ -23,9 +23,9 @@ from hypothesis.stateful import (
 )
 
 from ordeal import buggify
+from ordeal._engine.execution.driver import Driver
+from ordeal._engine.search.exploration import Exploration
 from ordeal.chaos import ChaosTest
-from ordeal.driver import Driver
-from ordeal.exploration import Exploration
 from ordeal.explore import Explorer
 from ordeal.faults import Fault, LambdaFault
 from ordeal.result import ExplorationResult

@@ -11,7 +11,7 @@ from hypothesis.control import BuildContext
 from hypothesis.errors import Frozen, StopTest
 from hypothesis.internal.conjecture.data import ConjectureData, Status
 
-from ordeal._hypothesis.drawing import TapeProvider
+from ordeal._hypothesis.provider import TapeProvider
 from ordeal._hypothesis.tape_data import TapeData
 from ordeal._native import LiveSource
 

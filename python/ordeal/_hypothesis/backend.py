@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis.internal.conjecture.data import ConjectureData
 
-from ordeal._hypothesis.drawing import TapeProvider
+from ordeal._hypothesis.provider import TapeProvider
 from ordeal._native import LiveSource
 
 SEED_BITS = 64

@@ -13,7 +13,11 @@ from typing import Any
 
 import click
 
-from ordeal import __version__, reporting
+from ordeal._engine.formatting import one_line
+from ordeal._engine.version import version
+from ordeal._report.exploration import session_header
+from ordeal._report.scaling import benchmark_header, scaling_json, scaling_report, trial_line
+from ordeal._report.scaling_plot import scaling_svg
 from ordeal.cli import INTERRUPTED, terminal
 from ordeal.cli.explore import as_number, make_explorer, termination_interrupts
 from ordeal.config import (
@@ -26,10 +30,10 @@ from ordeal.config import (
     override,
 )
 from ordeal.errors import WRONG_USE, ConfigError
-from ordeal.extrapolation import Extrapolation, extrapolate
 from ordeal.result import ExplorationResult
-from ordeal.scaling import Analysis, analyse
-from ordeal.scaling_trials import ScalingResult, Trial, TrialPlan, available_cpus, measurements_of
+from ordeal.scaling.extrapolation import Extrapolation, extrapolate
+from ordeal.scaling.law import Analysis, analyse
+from ordeal.scaling.trials import ScalingResult, Trial, TrialPlan, available_cpus, measurements_of
 
 # Settings that the trials replace: each explores for its time, with its number of workers.
 _REPLACED = ("seed", "max_time", "max_runs", "patience", "workers", "verbose")
@@ -83,9 +87,9 @@ def _benchmark(flags: _Flags) -> int:
         metric=options.metric,
         repeat=options.repeat,
     )
-    terminal.say(reporting.session_header(__version__, config.explorer.seed, _shown(flags, options, plan, config)))
+    terminal.say(session_header(version(), config.explorer.seed, _shown(flags, options, plan, config)))
     test = config.tests[0]
-    terminal.say(reporting.benchmark_header(test.class_path, cpus, plan, tests=len(config.tests)))
+    terminal.say(benchmark_header(test.class_path, cpus, plan, tests=len(config.tests)))
     trials = _Trials(config, plan)
     with termination_interrupts():
         trials.run_all()
@@ -105,7 +109,7 @@ def _benchmark(flags: _Flags) -> int:
         extrapolation=_extrapolation(analysis, options),
         interrupted=trials.interrupted,
     )
-    terminal.write(reporting.scaling_json(result) if flags.json else reporting.scaling_report(result))
+    terminal.write(scaling_json(result) if flags.json else scaling_report(result))
     plotted = options.plot is None or _plot(result, Path(options.plot))
     return INTERRUPTED if trials.interrupted else 0 if plotted else WRONG_USE
 
@@ -205,11 +209,11 @@ class _Trials:
                 hint=f"give each trial more time, for example `--time {max(30.0, 10 * self._plan.seconds):g}`",
             )
         self.done.append(trial)
-        terminal.say(reporting.trial_line(trial, self._plan))
+        terminal.say(trial_line(trial, self._plan))
         self._failing += bool(result.failures)
         for note in result.notes:
             if note not in self._told:
-                terminal.say(f"  note: {reporting.one_line(note)}")
+                terminal.say(f"  note: {one_line(note)}")
                 self._told.add(note)
 
 
@@ -225,7 +229,7 @@ def _extrapolation(analysis: Analysis, options: BenchmarkConfig) -> Extrapolatio
 def _plot(result: ScalingResult, path: Path) -> bool:
     """Write the plot; return whether that could be done. The report has been printed by then."""
     try:
-        path.write_text(reporting.scaling_svg(result), encoding="utf-8")
+        path.write_text(scaling_svg(result), encoding="utf-8")
     except OSError as error:
         message = f"cannot write the plot to `{path}`: {error.strerror or error}"
         terminal.say_error(message, "name another path, or change the rights of this one")

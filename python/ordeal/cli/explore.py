@@ -14,21 +14,23 @@ from typing import Any
 
 import click
 
-from ordeal import __version__, reporting
-from ordeal.class_path import load_class
-from ordeal.class_seeds import NOT_SAVED as SEED_NOT_SAVED
+from ordeal._engine.execution.class_path import load_class
+from ordeal._engine.properties.history import PROPERTIES_PATH, add_reached
+from ordeal._engine.search.state import NOT_SAVED
+from ordeal._engine.seed_corpus.corpus import SeedCorpus
+from ordeal._engine.seed_corpus.paths import seed_name
+from ordeal._engine.storage.trace_file import Trace
+from ordeal._engine.triage.seeds import NOT_SAVED as SEED_NOT_SAVED
+from ordeal._engine.version import version
+from ordeal._report.exploration import exploration_report, json_report, replay_hint, session_header
+from ordeal._report.seeds import seed_outcomes_text, seeds_pruned, seeds_saved
 from ordeal.cli import INTERRUPTED, terminal
 from ordeal.cli.progress import ProgressLine
 from ordeal.config import DEFAULT_PATH, ExplorerConfig, OrdealConfig, TestConfig, load_config, override
 from ordeal.errors import WRONG_USE, ConfigError, OrdealError
 from ordeal.explore import Explorer
-from ordeal.property_store import PROPERTIES_PATH, add_reached
 from ordeal.result import ExplorationResult, Failure, SeedOutcome, SeedStatus
-from ordeal.saver import NOT_SAVED
-from ordeal.seed_corpus import SeedCorpus
-from ordeal.seed_paths import seed_name
 from ordeal.trace import generate_tests
-from ordeal.trace_file import Trace
 
 FOUND = 1
 
@@ -94,7 +96,7 @@ def command(**flags: Any) -> int:
 def _explore(flags: _Flags) -> int:
     config = _effective(load_config(flags.config), flags)
     _refuse_flags(flags, config)
-    terminal.say(reporting.session_header(__version__, config.explorer.seed, _options(flags, config)))
+    terminal.say(session_header(version(), config.explorer.seed, _options(flags, config)))
     session = _Session(flags, config)
     with termination_interrupts():
         session.explore_all()
@@ -180,9 +182,9 @@ class _Session:
             self._write_tests(Path(self._flags.generate_tests))
         in_file = self._config.report.format != "text" and self._write_report(Path(self._config.report.output))
         if self._flags.json:
-            terminal.write(reporting.json_report(self._results))
+            terminal.write(json_report(self._results))
         elif self._results and (self._config.report.format != "json" or not in_file):
-            terminal.write(reporting.exploration_report(self._results))
+            terminal.write(exploration_report(self._results))
         self._say_how_to_replay()
 
     def exit_code(self) -> int:
@@ -222,12 +224,12 @@ class _Session:
     def _tell_of_seeds(self, result: ExplorationResult) -> None:
         if result.seed_replays:
             verbose = self._config.explorer.verbose
-            terminal.say(reporting.seed_outcomes_text(result.seed_replays, verbose=verbose))
+            terminal.say(seed_outcomes_text(result.seed_replays, verbose=verbose))
         if self._flags.prune_fixed_seeds:
-            terminal.say(reporting.seeds_pruned(self._prune(result.seed_replays)))
+            terminal.say(seeds_pruned(self._prune(result.seed_replays)))
         kept = sum(failure.seed_path is not None for failure in result.failures)
         if kept:
-            terminal.say(reporting.seeds_saved(kept, self._config.report.corpus_dir))
+            terminal.say(seeds_saved(kept, self._config.report.corpus_dir))
         self._unwritten += any(note.startswith(SEED_NOT_SAVED) for note in result.notes)
 
     def _prune(self, outcomes: Sequence[SeedOutcome]) -> int:
@@ -314,7 +316,7 @@ class _Session:
             terminal.say(f"Generated tests: {path}")
 
     def _write_report(self, path: Path) -> bool:
-        text = reporting.json_report(self._results)
+        text = json_report(self._results)
         written = self._written(path, "report", lambda: _replace_text(path, text))
         if written:
             terminal.say(f"Report saved: {path}")
@@ -337,7 +339,7 @@ class _Session:
         failures = (failure for result in self._results for failure in result.failures)
         path = next((failure.trace_path for failure in failures if failure.trace_path is not None), None)
         if path is not None:
-            terminal.say(reporting.replay_hint(path))
+            terminal.say(replay_hint(path))
 
 
 def make_explorer(

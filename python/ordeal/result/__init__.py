@@ -1,0 +1,21 @@
+"""The values that an exploration hands back: its figures, its failures, and the snapshot behind a progress line."""
+
+from __future__ import annotations
+
+from ordeal.config import SnapshotKind
+from ordeal.result.exploration import Discovery, ExplorationResult, StoppedReason
+from ordeal.result.failure import Failure
+from ordeal.result.progress import ProgressSnapshot, ShrinkSnapshot
+from ordeal.result.seeds import SeedOutcome, SeedStatus
+
+__all__ = [
+    "Discovery",
+    "ExplorationResult",
+    "Failure",
+    "ProgressSnapshot",
+    "SeedOutcome",
+    "SeedStatus",
+    "ShrinkSnapshot",
+    "SnapshotKind",
+    "StoppedReason",
+]
