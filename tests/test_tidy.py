@@ -281,7 +281,9 @@ def core_rooms_include_downward(sources: list[Source]) -> Iterator[Finding]:
             match = re.match(r'\s*#\s*include\s+"(core/\w+/\w+\.h)"', line)
             other = room_of(f"cpp/{match.group(1)}") if match else own
             if other != own and floor_of.get(other or "", len(CORE_ROOMS)) >= floor_of[own]:
-                yield Finding(source.path, number, f"includes {other}/, not a room below {own}/: move what both need down")
+                yield Finding(
+                    source.path, number, f"includes {other}/, not a room below {own}/: move what both need down"
+                )
 
 
 def only_bindings_h_includes_pybind11(sources: list[Source]) -> Iterator[Finding]:
