@@ -17,7 +17,6 @@ PYBIND11_MODULE(_native, m) {
   ordeal::bindings::bind_tape(m);
   ordeal::bindings::bind_source(m);
   ordeal::bindings::bind_plan(m);
-  ordeal::bindings::bind_live_source(m);
   ordeal::bindings::bind_coverage_map(m);
   ordeal::bindings::bind_session(m);
   ordeal::bindings::bind_session_values(m);

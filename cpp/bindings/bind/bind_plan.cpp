@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string_view>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -266,7 +267,7 @@ void bind_plan(py::module_& m) {
   m.def("set_plan_hooks", &set_plan_hooks, py::arg("compiler"), py::arg("auditor"));
   m.def("set_unsatisfied", &set_unsatisfied, py::arg("exception"));
   py::class_<Rehearsal>(m, "Rehearsal")
-      .def(py::init<std::uint64_t>(), py::arg("seed"))
+      .def(py::init<std::uint64_t, std::string_view>(), py::arg("seed"), py::arg("stream") = "rehearsal")
       .def(py::init([](const std::vector<py::object>& choices) {
              std::vector<Choice> all;
              all.reserve(choices.size());

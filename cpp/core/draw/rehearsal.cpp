@@ -4,9 +4,9 @@
 
 namespace ordeal {
 
-Rehearsal::Rehearsal(std::uint64_t seed) : source_(repeated_) {
+Rehearsal::Rehearsal(std::uint64_t seed, std::string_view stream) : source_(repeated_) {
   begin();
-  source_.live(Rng::stream(seed, "rehearsal"));
+  source_.live(Rng::stream(seed, stream));
 }
 
 Rehearsal::Rehearsal(std::span<const Choice> choices) : source_(repeated_) {

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string_view>
 
 #include "core/draw/source.h"
 #include "core/tape/choice.h"
@@ -14,8 +15,8 @@ namespace ordeal {
 // Thread-compatible. The source must not outlive it.
 class Rehearsal {
  public:
-  // The first draws are by chance.
-  explicit Rehearsal(std::uint64_t seed);
+  // The first draws are by chance, from a stream of that name.
+  explicit Rehearsal(std::uint64_t seed, std::string_view stream = "rehearsal");
   // The first draws have been made elsewhere.
   explicit Rehearsal(std::span<const Choice> choices);
   Rehearsal(const Rehearsal&) = delete;

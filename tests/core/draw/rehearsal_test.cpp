@@ -30,6 +30,15 @@ TEST(Rehearsal, DependsOnTheSeedAlone) {
   EXPECT_EQ(draw(one), draw(again));
 }
 
+TEST(Rehearsal, DrawsFromTheStreamItIsToldOf) {
+  Rehearsal one(1);
+  Rehearsal named(1, "rehearsal");
+  Rehearsal other(1, "live source");
+  const std::int64_t drawn = draw(one, INT64_MAX);
+  EXPECT_EQ(draw(named, INT64_MAX), drawn);
+  EXPECT_NE(draw(other, INT64_MAX), drawn);
+}
+
 TEST(Rehearsal, SeesWhatWasDrawnOtherwise) {
   Rehearsal rehearsal(5);
   draw(rehearsal);
