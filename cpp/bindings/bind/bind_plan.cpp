@@ -224,10 +224,6 @@ void bind_calls(py::module_& m) {
 
 void bind_machine(py::module_& m) {
   m.def(
-      "plan_bundle_argument",
-      [](py::object name, bool consumes) { return held(bundle_argument_node(std::move(name), consumes)); },
-      py::arg("name"), py::arg("consumes"));
-  m.def(
       "plan_bundle",
       [](py::object name, bool consumes, bool draws_references, const Steps& steps) {
         return held(bundle_node(std::move(name), consumes, draws_references, to_transformations(steps)));

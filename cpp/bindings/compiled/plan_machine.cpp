@@ -32,41 +32,6 @@ bool remove(const py::object& references, Py_ssize_t place) noexcept {
   return PyList_SetSlice(references.ptr(), place, place + 1, nullptr) == 0;
 }
 
-class BundleArgument final : public PlanNode {
- public:
-  BundleArgument(py::object name, bool consumes) noexcept : name_(std::move(name)), consumes_(consumes) {}
-
-  PyObject* draw(PlanRun& run) const override {
-    const auto references = py::reinterpret_steal<py::object>(references_of(run, name_.ptr()));
-    const Py_ssize_t size = references ? PyList_GET_SIZE(references.ptr()) : 0;
-    if (size == 0) {
-      return reject_empty(run, name_.ptr());
-    }
-    Py_ssize_t back = 0;  // from the newest
-    if (run.source().is_live()) {
-      back = static_cast<Py_ssize_t>(run.source().position(size));
-    } else {
-      const auto followed = py::reinterpret_steal<py::object>(
-          PyObject_CallMethodOneArg(run.context(), plan_names().follow, references.ptr()));
-      back = followed ? PyLong_AsSsize_t(followed.ptr()) : -1;
-      if (back < 0) {
-        return nullptr;
-      }
-    }
-    const Py_ssize_t place = size - 1 - back;
-    PyObject* const reference = Py_NewRef(PyList_GET_ITEM(references.ptr(), place));
-    if (consumes_ && !remove(references, place)) {
-      Py_DECREF(reference);
-      return nullptr;
-    }
-    return reference;
-  }
-
- private:
-  py::object name_;
-  bool consumes_;
-};
-
 class BundleValue final : public PlanNode {
  public:
   BundleValue(py::object name, bool consumes, bool draws_references, Transformations transformations) noexcept
@@ -145,10 +110,6 @@ class Generic final : public PlanNode {
 };
 
 }  // namespace
-
-PlanNodePtr bundle_argument_node(py::object name, bool consumes) {
-  return std::make_shared<BundleArgument>(std::move(name), consumes);
-}
 
 PlanNodePtr bundle_node(py::object name, bool consumes, bool draws_references, Transformations transformations) {
   return std::make_shared<BundleValue>(std::move(name), consumes, draws_references, std::move(transformations));

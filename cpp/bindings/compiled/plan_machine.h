@@ -8,8 +8,6 @@
 
 namespace ordeal::bindings {
 
-// A reference to a value of a bundle, as an argument of a rule: a replay follows the value to where it is.
-PlanNodePtr bundle_argument_node(py::object name, bool consumes);
 // A value (or a reference to it) of a bundle inside another strategy.
 PlanNodePtr bundle_node(py::object name, bool consumes, bool draws_references, Transformations transformations);
 // The machine, or `otherwise` where there is none.
