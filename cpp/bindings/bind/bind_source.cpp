@@ -11,7 +11,6 @@
 
 #include "bindings/bindings.h"
 #include "bindings/casts/choice_cast.h"
-#include "core/draw/distributions.h"
 #include "core/draw/source.h"
 #include "core/draw/value_draws.h"
 #include "core/tape/text.h"
@@ -31,11 +30,6 @@ py::list recorded_for(const ChoiceSource& source, std::uint32_t name) {
     choices.append(choice_to_python(choice));
   }
   return choices;
-}
-
-py::object draw_unbounded(ChoiceSource& source, std::optional<std::int64_t> low, std::optional<std::int64_t> high,
-                          std::int64_t toward) {
-  return choice_to_python(draw_unbounded_integer(source.rng(), low, high, toward));
 }
 
 // Of intervals as pairs of 32-bit numbers in the order of bytes of the machine. Kept by their content; the one asked
@@ -126,23 +120,7 @@ void bind_source(py::module_& m) {
       .def("raw_bits", [](ChoiceSource& self) { return self.rng().next(); })
       .def(
           "raw_below", [](ChoiceSource& self, std::uint64_t bound) { return self.rng().below(bound); },
-          py::arg("bound"))
-      .def(
-          "raw_size",
-          [](ChoiceSource& self, std::size_t low, std::size_t high, double average) {
-            return draw_size(self.rng(), low, high, average);
-          },
-          py::arg("low"), py::arg("high"), py::arg("average"))
-      .def(
-          "raw_alphabet_index",
-          [](ChoiceSource& self, std::uint32_t size) { return draw_alphabet_index(self.rng(), size); }, py::arg("size"))
-      .def(
-          "raw_bytes",
-          [](ChoiceSource& self, std::size_t low, std::size_t high) {
-            return py::bytes(draw_bytes(self.rng(), low, high));
-          },
-          py::arg("low"), py::arg("high"))
-      .def("raw_unbounded_integer", &draw_unbounded, py::arg("low"), py::arg("high"), py::arg("toward"));
+          py::arg("bound"));
 }
 
 }  // namespace ordeal::bindings
