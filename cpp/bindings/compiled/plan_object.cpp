@@ -139,15 +139,6 @@ PyObject* ordeal_plan_run_end(PyObject* self, PyObject* /*nothing*/) noexcept {
   return Py_NewRef(Py_None);
 }
 
-PyObject* ordeal_plan_run_give_length(PyObject* self, PyObject* /*nothing*/) noexcept {
-  return run_in(self).give_length() ? Py_NewRef(Py_None) : nullptr;
-}
-
-PyObject* ordeal_plan_run_take_length(PyObject* self, PyObject* /*nothing*/) noexcept {
-  run_in(self).take_length();
-  return Py_NewRef(Py_None);
-}
-
 PyObject* ordeal_plan_run_length(PyObject* self, void* /*closure*/) noexcept {
   const std::int64_t length = run_in(self).length();
   return length < 0 ? nullptr : PyLong_FromLongLong(length);
@@ -190,11 +181,9 @@ py::object make_plan_type() {
 }
 
 py::object make_plan_run_type() {
-  static std::array<PyMethodDef, 6> methods{{{"adopt_data", ordeal_plan_run_adopt_data, METH_O, nullptr},
+  static std::array<PyMethodDef, 4> methods{{{"adopt_data", ordeal_plan_run_adopt_data, METH_O, nullptr},
                                              {"begin", fast(ordeal_plan_run_begin), METH_FASTCALL, nullptr},
                                              {"end", ordeal_plan_run_end, METH_NOARGS, nullptr},
-                                             {"give_length", ordeal_plan_run_give_length, METH_NOARGS, nullptr},
-                                             {"take_length", ordeal_plan_run_take_length, METH_NOARGS, nullptr},
                                              {nullptr, nullptr, 0, nullptr}}};
   static std::array<PyGetSetDef, 2> properties{
       {{"length", ordeal_plan_run_length, ordeal_plan_run_set_length, nullptr, nullptr},
