@@ -48,6 +48,21 @@ void OperandSearch::end_run(std::uint32_t new_edges, bool solving) {
   }
 }
 
+const Checkpoint* OperandSearch::checkpoint_to_watch(const Corpus& corpus) const {
+  if (watches_run_) {
+    return nullptr;
+  }
+  const Checkpoint* newest = nullptr;
+  const Checkpoint* next = nullptr;
+  for (const Checkpoint* checkpoint : corpus.entries()) {
+    if (std::ranges::any_of(checkpoint->shows, [](const Feature& shown) { return shown.kind == FeatureKind::kEdge; })) {
+      newest = checkpoint;
+      next = checkpoint->id < watched_ ? checkpoint : next;
+    }
+  }
+  return next == nullptr ? newest : next;
+}
+
 std::size_t OperandSearch::learn(const Tape& tape, std::uint64_t checkpoint, std::span<const Comparison> comparisons,
                                  ValuePool& pool) {
   if (watches_run_) {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "core/cmplog/input_to_state.h"
+#include "core/corpus/corpus.h"
 #include "core/draw/value_pool.h"
 #include "core/tape/tape.h"
 
@@ -46,10 +47,12 @@ class OperandSearch {
   // A run is over. `solving` says that it came from next().
   void end_run(std::uint32_t new_edges, bool solving);
   // Whether comparisons should be watched, in a replay: of the run that is over, else of the way to a checkpoint, the
-  // newest below watched().
+  // newest below the one that was watched last.
   [[nodiscard]] bool due() const noexcept { return watches_run_ || others_left_ > 0; }
   [[nodiscard]] bool watches_run() const noexcept { return watches_run_; }
-  [[nodiscard]] std::uint64_t watched() const noexcept { return watched_; }
+  // That checkpoint; null for the run itself. Of those that were kept for a new edge, the newest that is older than the
+  // one before; then from the newest again. O(corpus).
+  [[nodiscard]] const Checkpoint* checkpoint_to_watch(const Corpus& corpus) const;
   // What the replay of `tape` compared; `checkpoint` is 0 for the run. Operands go to the pool; tapes that should turn
   // a comparison are queued, up to the step that compared. Returns how many.
   std::size_t learn(const Tape& tape, std::uint64_t checkpoint, std::span<const Comparison> comparisons,

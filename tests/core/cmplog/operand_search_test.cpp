@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
+#include <utility>
 #include <vector>
 
 namespace ordeal {
@@ -57,9 +59,30 @@ TEST(OperandSearch, WatchesTheRunAndThenCheckpoints) {
     EXPECT_TRUE(search.due());
     EXPECT_FALSE(search.watches_run());
     search.learn(Tape(), 50 - i, {}, pool);
-    EXPECT_EQ(search.watched(), 50 - i);
   }
   EXPECT_FALSE(search.due());
+  EXPECT_EQ(search.save().watched, 50 - (OperandSearch::kOthersInARow - 1));
+}
+
+TEST(OperandSearch, WatchesCheckpointsOfEdgesFromTheNewestToTheOldestAndAgain) {
+  Rng rng(1);
+  Corpus corpus(10, CheckpointStrategy::kEnergy);
+  for (std::uint64_t id = 1; id <= 4; ++id) {
+    Checkpoint checkpoint{.id = id, .prefix = tape_of(0)};
+    checkpoint.shows.push_back({id == 3 ? FeatureKind::kEvent : FeatureKind::kEdge, id});
+    corpus.add(std::move(checkpoint), rng);
+  }
+  OperandSearch search;
+  ValuePool pool;
+  wait(search);
+  EXPECT_EQ(search.checkpoint_to_watch(corpus), nullptr) << "the run comes first";
+  search.learn(Tape(), 0, {}, pool);
+  std::vector<std::uint64_t> watched;
+  while (search.due()) {
+    watched.push_back(search.checkpoint_to_watch(corpus)->id);
+    search.learn(Tape(), watched.back(), {}, pool);
+  }
+  EXPECT_EQ(watched, (std::vector<std::uint64_t>{4, 2, 1, 4, 2, 1, 4}));
 }
 
 TEST(OperandSearch, NewEdgesPutItOff) {
