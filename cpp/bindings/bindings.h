@@ -20,6 +20,7 @@ void bind_op_weights(py::module_& m);
 void bind_plan(py::module_& m);
 void bind_process(py::module_& m);
 void bind_rng(py::module_& m);
+void bind_run_policy(py::module_& m);
 void bind_session(py::module_& m);
 void bind_session_values(py::module_& m);
 void bind_shrinker(py::module_& m);

@@ -18,6 +18,7 @@ PYBIND11_MODULE(_native, m) {
   ordeal::bindings::bind_source(m);
   ordeal::bindings::bind_plan(m);
   ordeal::bindings::bind_coverage_map(m);
+  ordeal::bindings::bind_run_policy(m);
   ordeal::bindings::bind_session(m);
   ordeal::bindings::bind_session_values(m);
   ordeal::bindings::bind_journal(m);

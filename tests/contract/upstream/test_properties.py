@@ -12,7 +12,7 @@ IMPORTS = (
     "from ordeal import buggify",
     "from ordeal import explore",
     "from ordeal import report",
-    "from ordeal.reporting import summary_text",
+    "from ordeal.reporting import property_lines",
 )
 CHECK = """
 from ordeal import always, buggify, explore, reachable, report, sometimes

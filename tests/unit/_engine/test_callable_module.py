@@ -16,7 +16,7 @@ FIRST = [
     "import ordeal",
     "import ordeal.buggify, ordeal.reporting",
     "from ordeal.buggify import activate",
-    "from ordeal.reporting import one_line",
+    "from ordeal.reporting import property_lines",
     "import ordeal.explore",
     "from ordeal import Explorer, always",
 ]

@@ -22,17 +22,6 @@ from ordeal.config import CheckpointKind
 
 #: Each is a process, which costs memory where its state and that of others part.
 HELD_MAX = 16
-#: After so many returns by running steps again, their cost is known; and after so many runs the level of coverage is
-#: chosen, which a count of events decides that forks would add to.
-RETURNS_MIN = 8
-RUNS_MIN = 21
-#: Above this, in the mean, holding the state in a process is cheaper. Forking twice and asking takes some of it.
-RETURN_SECONDS_DEAR = 0.02
-#: The same in steps, where a process sees more of the code than this one would: the clock must not decide there.
-RETURN_STEPS_DEAR = 200
-#: Runs from copies are checked when so many were made, and each time so many more were: early, and then at little cost.
-CHECKED_RUNS = (1, 4, 16)
-CHECK_PERIOD = 64
 
 
 class Checkpoints:
@@ -40,7 +29,8 @@ class Checkpoints:
 
     ``wanted`` is the kind that the user asks for: with ``auto``, states are copied until one cannot be copied or
     behaves unlike the steps that led to it, and then steps run again, or states are held in processes where that is
-    dear. What is explored is the same with each kind, as long as the state of a machine is all that its runs depend on.
+    expensive. What is explored is the same with each kind, as long as the state of a machine is all that its runs
+    depend on.
     """
 
     def __init__(self, wanted: CheckpointKind, around: Surroundings, snapshots: Snapshots, learnt: Learnt) -> None:
@@ -53,7 +43,7 @@ class Checkpoints:
         self._name = around.driver.definition.cls.__name__
         self._returns = self._steps_returned = 0
         self._seconds_returned = 0.0
-        self._runs_from_copies = 0
+        self._policy = _native.RunPolicy()
         self._may_fork = wanted in ("auto", "fork")
 
     @contextmanager
@@ -131,7 +121,12 @@ class Checkpoints:
         self._returns += 1
         self._steps_returned += steps
         self._seconds_returned += seconds
-        if self._learnt.kind == "replay" and self._wanted == "auto" and self._may_fork and self._returning_is_dear():
+        if (
+            self._learnt.kind == "replay"
+            and self._wanted == "auto"
+            and self._may_fork
+            and self._returning_is_expensive()
+        ):
             if why := self._definition_refuses():
                 self._may_fork = False
                 self._learnt.tally.note(f"No process can hold a state of {self._name}: {why}.")
@@ -183,20 +178,21 @@ class Checkpoints:
             f"No process can hold a state of {self._name}: {why}. Its checkpoints are reached by running steps again."
         )
 
-    def _returning_is_dear(self) -> bool:
-        if self._returns < RETURNS_MIN or self._learnt.tally.runs < RUNS_MIN:
-            return False
+    def _returning_is_expensive(self) -> bool:
         monitor = self._around.monitor
-        if monitor is not None and monitor.level == "novelty":
-            return self._steps_returned > RETURN_STEPS_DEAR * self._returns
-        return self._seconds_returned > RETURN_SECONDS_DEAR * self._returns
+        return self._policy.returning_is_expensive(
+            returns=self._returns,
+            steps=self._steps_returned,
+            seconds=self._seconds_returned,
+            runs=self._learnt.tally.runs,
+            by_steps=monitor is not None and monitor.level == "novelty",
+        )
 
     # -- fidelity -----------------------------------------------------------------------------------------------------
 
     def is_check_due(self) -> bool:
         """Whether the run from a copy that has just ended is one to be checked. Counts it."""
-        self._runs_from_copies += 1
-        return self._runs_from_copies in CHECKED_RUNS or self._runs_from_copies % CHECK_PERIOD == 0
+        return self._policy.check_copy()
 
     def check(self, snapshot: Snapshot, tape: _native.Tape, prefix_steps: int, outcome: Outcome) -> None:
         """See whether a run from ``snapshot`` went as it goes from a fresh machine; if not, copy no more.

@@ -11,18 +11,8 @@ from ordeal._engine.coverage.gaps import files_with_gaps
 from ordeal._engine.coverage.targets import Source, Target
 from ordeal._engine.execution.settings import Settings
 from ordeal._engine.properties.watch import PropertyWatch
-from ordeal._engine.search.result_builder import WARM_UP_RUNS
 from ordeal._engine.search.state import Learnt
 from ordeal.errors import TargetError
-
-#: Up to this many events a step, counting them all costs less than a tenth of a step.
-COUNTED_EVENTS_PER_STEP_MAX = 50
-#: How often silenced locations are armed again, in runs.
-FULL_RUN_PERIOD = 100
-#: How often the swarm is told which rules touch files with gaps, in runs.
-DIRECT_PERIOD = 50
-#: The same where a bandit decides how often that is used at all: looking for gaps takes as long as many runs.
-ADAPTIVE_DIRECT_PERIOD = 500
 
 
 class Monitoring:
@@ -88,22 +78,25 @@ class Monitoring:
             self.monitor.set_paused(paused)
 
     def begin_run(self, run_id: int, learnt: Learnt) -> None:
-        """Choose the level by what the first runs showed. By counts, never by time: the same seed must choose alike."""
-        monitor = self.monitor
+        """Watch run ``run_id`` as the core decides. By counts, never by time: the same seed must choose alike."""
+        monitor, session = self.monitor, self._session
         if monitor is None:
             return
-        full = run_id % FULL_RUN_PERIOD == 0
-        if self._settings.coverage == "auto" and run_id == WARM_UP_RUNS + 1 and _counting_is_costly(monitor, learnt):
+        by_bandit = self._settings.rule_swarm is None and session.learns_swarm
+        plan = _native.RunPolicy.watch(run_id, learns_swarm=session.learns_swarm, by_bandit=by_bandit)
+        if plan.choose_level and self._settings.coverage == "auto":
+            self._choose_level(monitor, learnt)
+        monitor.begin_run(full=plan.full)
+        self.learns_files = plan.learn_files
+        if plan.drop_files:
+            monitor.take_files()
+        if plan.direct_swarm:
+            self._direct_swarm(monitor, learnt)
+
+    def _choose_level(self, monitor: _native.Monitor, learnt: Learnt) -> None:
+        if _native.RunPolicy.counting_is_expensive(monitor.events, learnt.tally.steps):
             monitor.set_level("novelty")
             self._coverage.forget_sample()  # from here on other events count, in fewer runs
-        monitor.begin_run(full=full)
-        by_bandit = self._settings.rule_swarm is None and self._session.learns_swarm
-        self.learns_files = self._session.learns_swarm and (full or not by_bandit)
-        if by_bandit and self.learns_files:
-            monitor.take_files()  # They are of runs before.
-        period = ADAPTIVE_DIRECT_PERIOD if by_bandit else DIRECT_PERIOD
-        if self._session.learns_swarm and run_id > WARM_UP_RUNS and run_id % period == 1:
-            self._direct_swarm(monitor, learnt)
 
     def learn_files(self, rule: int, learnt: Learnt) -> None:
         """Note which files ``rule`` has just touched."""
@@ -126,7 +119,3 @@ class Monitoring:
     def _sources(self) -> list[Source]:
         """Those of the targets, as they are when they are asked for first."""
         return list(dict.fromkeys(source for target in self._targets for source in target.sources()))
-
-
-def _counting_is_costly(monitor: _native.Monitor, learnt: Learnt) -> bool:
-    return monitor.events > COUNTED_EVENTS_PER_STEP_MAX * max(learnt.tally.steps, 1)

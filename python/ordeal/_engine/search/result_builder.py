@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from ordeal import _native
 from ordeal._engine.coverage.gaps import Gaps, find_gaps
 from ordeal._engine.coverage.targets import Target
 from ordeal._engine.execution.settings import Settings, Tally
@@ -13,9 +14,8 @@ from ordeal._engine.storage.trace_file import Trace
 from ordeal.result import Discovery, ExplorationResult, Failure, SeedOutcome, SnapshotKind, StoppedReason
 from ordeal.result.exploration import swarm_text
 
-#: The first runs count every event, to learn what the targets look like before a level is chosen, and draw without the
-#: constants of the targets: many a bug is found sooner than these are.
-WARM_UP_RUNS = 20
+#: The first runs, of which the core learns what the targets look like.
+WARM_UP_RUNS = _native.RunPolicy.WARM_UP_RUNS
 #: Above this share of rejected runs the user is told.
 REJECTED_SHARE_MAX = 0.5
 

@@ -168,17 +168,19 @@ class Search:
             yield deadline
 
     def _reason_to_stop(self, until: float) -> StoppedReason | None:
-        settings, tally = self.settings, self.tally
-        if settings.max_runs is not None and tally.runs >= settings.max_runs:
-            return "max_runs"
-        if time.monotonic() >= until:
+        tally = self.tally
+        reason = _native.RunPolicy.end(
+            runs=tally.runs,
+            steps=tally.steps,
+            runs_without_news=tally.barren_runs,
+            max_runs=self.settings.max_runs,
+            patience=self.settings.patience,
+        )
+        if reason != "max_runs" and time.monotonic() >= until:
             return "time"
-        if tally.runs == WARM_UP_RUNS and not tally.steps:
+        if reason == "stuck":
             tally.note(f"Each of the first {WARM_UP_RUNS} runs ended before its first step.")
-            return "stuck"
-        if settings.patience and tally.barren_runs >= settings.patience:
-            return "patience"
-        return None
+        return reason
 
     def end_broken_run(self) -> None:
         """Have the session forget a run that did not come to its end."""
@@ -201,7 +203,8 @@ class Search:
         tally.runs += 1
         tally.steps += max(0, outcome.steps - replayed_steps)
         edges = session.edges_in_run
-        tally.barren_runs = 0 if edges or self._learning.has_news else tally.barren_runs + 1
+        has_news = bool(edges) or self._learning.has_news
+        tally.barren_runs = _native.RunPolicy.runs_without_news(tally.barren_runs, has_news)
         if outcome.stuck:
             tally.stuck += 1
             if outcome.steps == 0 and not plan.checkpoint:

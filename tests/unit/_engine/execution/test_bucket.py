@@ -10,6 +10,8 @@ from types import ModuleType
 import pytest
 
 from ordeal._engine.execution.bucket import Bucketer, is_in_bucket, traceback_text
+from ordeal._engine.isolation.rule_timeout import RuleTimeoutError
+from ordeal.model import DivergenceError
 
 SHOP = """
     def charge(cents):
@@ -101,3 +103,18 @@ def test_code_without_a_file_has_a_bucket_where_the_working_directory_is_gone(
     monkeypatch.chdir(gone)
     gone.rmdir()
     assert Bucketer([str(tmp_path)]).bucket(raised(made["fail"])) == here
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [
+        (RuleTimeoutError, "ordeal.rule_timeout.RuleTimeoutError"),
+        (DivergenceError, "ordeal.model.DivergenceError"),
+    ],
+)
+def test_own_exceptions_keep_the_names_that_saved_seeds_know(kind: type[Exception], name: str) -> None:
+    """Seeds are found again by their bucket, so moving the file of an exception must not rename it."""
+    try:
+        raise kind("x")
+    except kind as error:
+        assert Bucketer([]).bucket(error).startswith(f"{name} in ")

@@ -17,8 +17,8 @@ import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, initialize, multiple, precondition, rule
 
-from ordeal import ChaosTest
-from ordeal._engine.search import checkpoints
+from ordeal import ChaosTest, _native
+from ordeal._engine.search.checkpoints import HELD_MAX, Checkpoints
 from ordeal.assertions import always_lt, sometimes
 from ordeal.explore import ExplorationResult, Explorer
 from ordeal.faults import Fault
@@ -163,7 +163,7 @@ def test_no_process_stays(depot: str) -> None:
     seen: list[int] = []
     explorer = Explorer(Depot, target_modules=[depot], seed=3, checkpoint_kind="fork", checkpoint_prob=0.6)
     explorer.run(max_runs=100, shrink=False, progress=lambda _: seen.append(len(children())))
-    assert 2 < max(seen) <= checkpoints.HELD_MAX + len(before)
+    assert 2 < max(seen) <= HELD_MAX + len(before)
     assert children() == before
 
 
@@ -191,8 +191,11 @@ def test_what_cannot_be_copied_runs_again() -> None:
 
 
 @forks
-def test_what_cannot_be_copied_and_is_dear_to_run_again_is_held(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(checkpoints, "RETURN_SECONDS_DEAR", 0.0)
+def test_what_cannot_be_copied_and_is_expensive_to_run_again_is_held(monkeypatch: pytest.MonkeyPatch) -> None:
+    def is_expensive(self: Checkpoints) -> bool:
+        return self._learnt.tally.runs > _native.RunPolicy.WARM_UP_RUNS
+
+    monkeypatch.setattr(Checkpoints, "_returning_is_expensive", is_expensive)
     held = explore(Locked, "auto")
     assert held.snapshot_kind == "fork"
     assert any("held in processes" in note for note in held.notes)
