@@ -18,7 +18,7 @@
 #include "bindings/compiled/plan_object.h"
 #include "bindings/compiled/plan_text.h"
 #include "bindings/compiled/plan_values.h"
-#include "core/draw/rehearsal.h"
+#include "core/draw/redraw.h"
 #include "core/tape/alphabet.h"
 
 namespace ordeal::bindings {
@@ -262,7 +262,7 @@ void bind_plan(py::module_& m) {
   bind_machine(m);
   m.def("set_plan_hooks", &set_plan_hooks, py::arg("compiler"), py::arg("auditor"));
   m.def("set_unsatisfied", &set_unsatisfied, py::arg("exception"));
-  py::class_<Rehearsal>(m, "Rehearsal")
+  py::class_<Redraw>(m, "Rehearsal")
       .def(py::init<std::uint64_t, std::string_view>(), py::arg("seed"), py::arg("stream") = "rehearsal")
       .def(py::init([](const std::vector<py::object>& choices) {
              std::vector<Choice> all;
@@ -270,12 +270,12 @@ void bind_plan(py::module_& m) {
              for (const py::object& choice : choices) {
                all.push_back(choice_from_python(choice));
              }
-             return std::make_unique<Rehearsal>(all);
+             return std::make_unique<Redraw>(all);
            }),
            py::arg("choices"))
-      .def_property_readonly("source", &Rehearsal::source, py::return_value_policy::reference_internal)
-      .def("repeat", &Rehearsal::repeat)
-      .def_property_readonly("is_faithful", &Rehearsal::is_faithful);
+      .def_property_readonly("source", &Redraw::source, py::return_value_policy::reference_internal)
+      .def("repeat", &Redraw::repeat)
+      .def_property_readonly("is_faithful", &Redraw::matches);
 }
 
 }  // namespace ordeal::bindings

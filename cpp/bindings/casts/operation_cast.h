@@ -5,7 +5,7 @@
 #include <tuple>
 #include <vector>
 
-#include "core/swarm/op_weights.h"
+#include "core/swarm/rule_weights.h"
 
 namespace ordeal::bindings {
 

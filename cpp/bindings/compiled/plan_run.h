@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "bindings/bindings.h"
-#include "core/draw/source.h"
+#include "core/draw/choice_source.h"
 
 namespace ordeal::bindings {
 

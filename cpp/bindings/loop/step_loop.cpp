@@ -125,7 +125,7 @@ StepLoop::End StepLoop::run(const Run& run) {
       loop.buggify_ = py::object();  // which has the loop: the garbage collector sees nothing of a run
       loop.decisions_ = py::object();
       loop.producers_ = py::object();
-      loop.nearer_ = py::object();
+      loop.improved_ = py::object();
       loop.plans_ = nullptr;
     }
   };
@@ -166,9 +166,9 @@ void StepLoop::look_up() {
   machine_ = run_->machine.ptr();
   store_ = BundleStore::of(machine_);
   left_ = attribute(machine_, initialize_rules_left());
-  const bool is_session = py::isinstance<Session>(run_->script);
-  session_ = is_session ? &run_->script.cast<Session&>() : nullptr;
-  replay_ = is_session ? nullptr : &run_->script.cast<Replay&>();
+  const bool is_session = py::isinstance<Session>(run_->step_source);
+  session_ = is_session ? &run_->step_source.cast<Session&>() : nullptr;
+  replay_ = is_session ? nullptr : &run_->step_source.cast<Replay&>();
   source_ = is_session ? &session_->source() : &replay_->source();
   buggify_ = attribute(run_->context.ptr(), kBuggify);
   decisions_ = attribute(buggify_.ptr(), kDrawn);
@@ -180,7 +180,7 @@ void StepLoop::look_up() {
   if (!run_->learner.is_none()) {
     // There is nothing but steps to tell where there is no session.
     learns_in_python_ = !is_session || attribute(run_->learner.ptr(), kLearnsEachStep).cast<bool>();
-    nearer_ = learns_in_python_ ? py::dict() : attribute(run_->learner.ptr(), kNearer);
+    improved_ = learns_in_python_ ? py::dict() : attribute(run_->learner.ptr(), kNearer);
   }
 }
 
@@ -383,12 +383,12 @@ void StepLoop::learn(const NextStep& step) {
   }
   const Py_ssize_t observed = observations();
   const bool has_observed = std::exchange(observed_, observed) != observed;
-  if (learns_in_python_ || has_observed || PyDict_GET_SIZE(nearer_.ptr()) > 0) {
+  if (learns_in_python_ || has_observed || PyDict_GET_SIZE(improved_.ptr()) > 0) {
     tell(run_->learner, "step_done", run_->context, step.packed(), hash);
     return;
   }
-  const StepNews news = session_->done(hash, 0);
-  if (news.any() && !session_->replaying_prefix()) {
+  const StepNovelty novelty = session_->done(hash, 0);
+  if (novelty.any() && !session_->replaying_prefix()) {
     tell(run_->learner, "news", run_->context);
   }
 }

@@ -1,4 +1,4 @@
-// The step loop: runs a machine step by step as a script says. Python runs only the user's code.
+// The step loop: runs a machine step by step as a step source says. Python runs only the user's code.
 //
 // It does what `ordeal.driver.Driver` does in Python, call for call and in the same order; that one is the reference.
 #pragma once
@@ -25,8 +25,8 @@ class StepLoop {
 
   // What the loop needs of one run beside the machine.
   struct Run {
-    py::object script;   // a Session or a Replay
-    py::object context;  // the run's context
+    py::object step_source;  // a Session or a Replay
+    py::object context;      // the run's context
     py::object machine;
     py::object driver;    // toggles faults, awaits coroutines, and words what a user did wrong
     py::object learner;   // told of steps that ended well; None for nobody
@@ -97,7 +97,7 @@ class StepLoop {
   ChoiceSource* source_ = nullptr;
   py::object buggify_;
   py::object decisions_;  // of buggify in this step: a list
-  py::object nearer_;     // properties that came nearer: a dict, or null
+  py::object improved_;   // properties that came nearer: a dict, or null
   py::object producers_;
   bool learns_in_python_ = false;
   Py_ssize_t observed_ = 0;      // observations that the learner has looked at

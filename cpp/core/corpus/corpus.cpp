@@ -62,7 +62,7 @@ Corpus::Corpus(std::size_t max_checkpoints, CheckpointStrategy strategy)
 std::optional<std::uint64_t> Corpus::add(Checkpoint checkpoint, Rng& rng) {
   ORDEAL_CHECK(!slot_of_.contains(checkpoint.id), "id=" << checkpoint.id << " is kept already");
   ORDEAL_CHECK(std::isfinite(checkpoint.energy) && checkpoint.energy > 0, "energy=" << checkpoint.energy);
-  ORDEAL_CHECK(checkpoint.commonness <= kCommonnessMax, "commonness=" << checkpoint.commonness);
+  ORDEAL_CHECK(checkpoint.frequency_class <= kFrequencyClassMax, "commonness=" << checkpoint.frequency_class);
   if (max_checkpoints_ == 0) {
     return std::nullopt;
   }
@@ -136,15 +136,15 @@ void Corpus::decay(std::uint64_t id) {
   }
 }
 
-void Corpus::set_commonness(std::uint64_t id, std::uint32_t commonness) {
-  ORDEAL_CHECK(commonness <= kCommonnessMax, "commonness=" << commonness);
+void Corpus::set_frequency_class(std::uint64_t id, std::uint32_t frequency_class) {
+  ORDEAL_CHECK(frequency_class <= kFrequencyClassMax, "commonness=" << frequency_class);
   if (const auto found = slot_of_.find(id); found != slot_of_.end()) {
-    slots_[found->second]->commonness = commonness;
+    slots_[found->second]->frequency_class = frequency_class;
     weigh(found->second);
   }
 }
 
-void Corpus::hand_over(std::uint64_t from, std::uint64_t to) {
+void Corpus::transfer_energy(std::uint64_t from, std::uint64_t to) {
   const auto giver = slot_of_.find(from);
   const auto taker = slot_of_.find(to);
   if (giver == slot_of_.end() || taker == slot_of_.end()) {
@@ -160,7 +160,7 @@ void Corpus::set_energy(std::size_t slot, double energy) {
   weigh(slot);
 }
 
-void Corpus::weigh(std::size_t slot) { tree_.set(slot, thinned(slots_[slot]->energy, slots_[slot]->commonness)); }
+void Corpus::weigh(std::size_t slot) { tree_.set(slot, scaled(slots_[slot]->energy, slots_[slot]->frequency_class)); }
 
 bool Corpus::remove(std::uint64_t id) {
   const auto found = slot_of_.find(id);

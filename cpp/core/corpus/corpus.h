@@ -31,7 +31,7 @@ struct Checkpoint {
   std::uint64_t id = 0;
   Tape prefix;
   double energy = kEnergyInitial;
-  std::uint32_t commonness = 0;  // of the rarest feature below, when that was last looked at
+  std::uint32_t frequency_class = 0;  // of the rarest feature below, when that was last looked at
   // The features it was kept for; not all when they were many.
   // NOLINTNEXTLINE(readability-redundant-member-init): without it, gcc asks for it wherever a checkpoint is written.
   std::vector<Feature> shows = {};
@@ -59,9 +59,9 @@ class Corpus {
   void reward(std::uint64_t id, double new_edges);
   void decay(std::uint64_t id);
   // What the entry shows is as common as that now: its share of the runs shrinks, and its energy stays.
-  void set_commonness(std::uint64_t id, std::uint32_t commonness);
+  void set_frequency_class(std::uint64_t id, std::uint32_t frequency_class);
   // Gives the energy of one entry, as much as it can lose, to another. Nothing happens when one of them is gone.
-  void hand_over(std::uint64_t from, std::uint64_t to);
+  void transfer_energy(std::uint64_t from, std::uint64_t to);
   // False when there is no such entry.
   bool remove(std::uint64_t id);
 

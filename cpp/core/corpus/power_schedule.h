@@ -20,8 +20,8 @@ constexpr double rewarded(double energy, double new_edges) noexcept { return ene
 constexpr double decayed(double energy) noexcept { return std::max(kEnergyFloor, energy * kEnergyDecay); }
 
 // Of an entry: its energy is halved once for each step that the rarest of its features became more common.
-constexpr double thinned(double energy, std::uint32_t commonness) noexcept {
-  return std::max(kEnergyFloor, energy / static_cast<double>(std::uint64_t{1} << commonness));
+constexpr double scaled(double energy, std::uint32_t frequency_class) noexcept {
+  return std::max(kEnergyFloor, energy / static_cast<double>(std::uint64_t{1} << frequency_class));
 }
 
 // An index with probability weights[i] / sum. Weights are finite and not negative, and one is above zero; an index of

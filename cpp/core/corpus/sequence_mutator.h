@@ -16,7 +16,7 @@ namespace ordeal {
 // sequence goes on with values that it made itself, or else with the newest that there are.
 struct MutatedSequence {
   Tape tape;
-  std::vector<bool> changed;  // by step: its arguments only lean on what it drew
+  std::vector<bool> changed;  // by step: its arguments only mutate from what it drew
 
   [[nodiscard]] bool empty() const noexcept { return tape.empty(); }
 };

@@ -17,7 +17,7 @@ CoverageMap::CoverageMap(std::size_t capacity) {
   ids_.reserve(capacity);
   keys_.reserve(capacity);
   cells_.reserve(capacity);
-  sightings_.reserve(capacity);
+  frequencies_.reserve(capacity);
   touched_.reserve(capacity);
   unshared_.reserve(capacity);
 }
@@ -30,7 +30,7 @@ std::uint32_t CoverageMap::add_edge(std::uint64_t key) {
   const auto id = static_cast<std::uint32_t>(cells_.size());
   keys_.push_back(key);
   cells_.emplace_back();
-  sightings_.emplace_back();
+  frequencies_.emplace_back();
   touched_.reserve(cells_.capacity());
   unshared_.reserve(cells_.capacity());
   ids_.emplace(key, id);
@@ -57,13 +57,13 @@ void CoverageMap::end_run() noexcept {
 }
 
 void CoverageMap::forget_sample() noexcept {
-  std::ranges::fill(sightings_, Sighting{});
+  std::ranges::fill(frequencies_, FeatureFrequency{});
   runs_sampled_ = 0;
 }
 
-Fresh CoverageMap::take_fresh() noexcept {
-  fresh_told_ = std::min<std::size_t>(fresh_.edges, kFreshTold);
-  return std::exchange(fresh_, Fresh{});
+NewCoverage CoverageMap::take_new_coverage() noexcept {
+  new_edges_listed_ = std::min<std::size_t>(new_coverage_.edges, kNewEdgesListed);
+  return std::exchange(new_coverage_, NewCoverage{});
 }
 
 void CoverageMap::forget() noexcept {
@@ -71,17 +71,17 @@ void CoverageMap::forget() noexcept {
   touched_.clear();
   unshared_.clear();
   forget_sample();
-  fresh_ = {};
-  fresh_told_ = 0;
+  new_coverage_ = {};
+  new_edges_listed_ = 0;
   edges_seen_ = 0;
 }
 
 std::uint64_t CoverageMap::runs_of(std::uint64_t key) const noexcept {
   const auto known = ids_.find(key);
-  return known == ids_.end() ? 0 : sightings_[known->second].runs;
+  return known == ids_.end() ? 0 : frequencies_[known->second].runs;
 }
 
-Abundance CoverageMap::abundance() const { return abundance_of(sightings_, runs_sampled_); }
+SampleCounts CoverageMap::sample_counts() const { return count_sample(frequencies_, runs_sampled_); }
 
 std::uint32_t CoverageMap::hits(std::uint32_t id) const {
   ORDEAL_CHECK(id < cells_.size(), "id=" << id << " edges=" << cells_.size());
@@ -106,7 +106,7 @@ std::vector<std::uint64_t> CoverageMap::keys() const {
   return seen;
 }
 
-bool CoverageMap::adopt(std::uint64_t key) {
+bool CoverageMap::import_edge(std::uint64_t key) {
   const std::size_t before = edges_seen_;
   Cell& cell = cells_[add_seen({.key = key, .buckets = 1})];
   return edges_seen_ != before || std::exchange(cell.owed, false);
@@ -126,7 +126,7 @@ CoverageState CoverageMap::save() const {
   state.edges.reserve(edges_seen_);
   for (std::size_t id = 0; id < cells_.size(); ++id) {
     if (cells_[id].buckets != 0) {
-      state.edges.push_back({keys_[id], cells_[id].buckets, cells_[id].rules, sightings_[id]});
+      state.edges.push_back({keys_[id], cells_[id].buckets, cells_[id].rules, frequencies_[id]});
     }
   }
   std::ranges::sort(state.edges, {}, &CoverageState::Edge::key);
@@ -146,7 +146,7 @@ std::uint32_t CoverageMap::add_seen(const CoverageState::Edge& edge) {
 
 void CoverageMap::restore(const CoverageState& state) {
   for (const CoverageState::Edge& edge : state.edges) {
-    sightings_[add_seen(edge)] = edge.sighting;
+    frequencies_[add_seen(edge)] = edge.frequency;
   }
   run_ = static_cast<std::uint32_t>(state.runs + 1);
   runs_sampled_ = state.runs_sampled;
@@ -154,9 +154,9 @@ void CoverageMap::restore(const CoverageState& state) {
 
 void CoverageMap::merge(const CoverageState& state) {
   for (const CoverageState::Edge& edge : state.edges) {
-    Sighting& mine = sightings_[add_seen(edge)];
-    if (edge.sighting.runs > 0) {
-      mine = {mine.runs + edge.sighting.runs, run_ - 1 + edge.sighting.last_run};
+    FeatureFrequency& mine = frequencies_[add_seen(edge)];
+    if (edge.frequency.runs > 0) {
+      mine = {mine.runs + edge.frequency.runs, run_ - 1 + edge.frequency.last_run};
     }
   }
   run_ += static_cast<std::uint32_t>(state.runs);

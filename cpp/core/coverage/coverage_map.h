@@ -11,21 +11,21 @@
 #include <vector>
 
 #include "core/base/check.h"
-#include "core/coverage/discovery.h"
 #include "core/coverage/shared_edges.h"
+#include "core/coverage/species_estimate.h"
 
 namespace ordeal {
 
 // What was unseen in the session until now.
-struct Fresh {
+struct NewCoverage {
   std::uint32_t edges = 0;  // edges that never ran before
   std::uint32_t buckets =
       0;                    // (edge, hit-count bucket) pairs; an edge that is itself fresh brings its first pair along
   std::uint32_t rules = 0;  // (edge, rule) pairs; a fresh edge brings one along as well
 };
 
-// What counts for the sample of runs behind Sightings. An event that comes only once for many runs tells nothing of how
-// many runs show its edge, so the monitor says which events come in every run of the sample.
+// What counts for the sample of runs behind Frequencies. An event that comes only once for many runs tells nothing of
+// how many runs show its edge, so the monitor says which events come in every run of the sample.
 struct Sampled {
   bool hits = false;
   bool marks = false;
@@ -39,7 +39,7 @@ struct CoverageState {
     std::uint64_t key = 0;
     std::uint8_t buckets = 0;  // a bit per bucket; never 0
     std::uint64_t rules = 0;   // a bit per rule that passed it
-    Sighting sighting{};
+    FeatureFrequency frequency{};
 
     friend bool operator==(const Edge&, const Edge&) = default;
   };
@@ -59,7 +59,7 @@ class CoverageMap {
   static constexpr std::size_t kDefaultCapacity = 65536;
   static constexpr std::size_t kEdgesMax = std::size_t{1} << 26U;
   // Of the edges that became fresh in a step, so many are told by name.
-  static constexpr std::size_t kFreshTold = 8;
+  static constexpr std::size_t kNewEdgesListed = 8;
 
   explicit CoverageMap(std::size_t capacity = kDefaultCapacity);
 
@@ -77,7 +77,7 @@ class CoverageMap {
     if (cell.hits == 0) {
       touched_.push_back(id);  // never allocates: add_edge() keeps room for every edge
       if (sampled_.hits) {
-        sightings_[id].in_run(run_);
+        frequencies_[id].in_run(run_);
       }
     }
     ++cell.hits;
@@ -91,7 +91,7 @@ class CoverageMap {
     see_rule(cells_[id]);
     see(cells_[id], id, 1);
     if (sampled_.marks && tells_each_run) {
-      sightings_[id].in_run(run_);
+      frequencies_[id].in_run(run_);
     }
   }
 
@@ -107,7 +107,7 @@ class CoverageMap {
   void enter_rule(std::uint64_t bit) noexcept { rule_ = bit; }
 
   // What became fresh since the last call.
-  Fresh take_fresh() noexcept;
+  NewCoverage take_new_coverage() noexcept;
 
   // The edges that ran in this run at the counts level, in the order of their first passage.
   [[nodiscard]] const std::vector<std::uint32_t>& touched() const noexcept { return touched_; }
@@ -116,24 +116,26 @@ class CoverageMap {
   // Nothing counts as seen any more, so that keys() tells of what runs from here on alone. Ids stay valid.
   void forget() noexcept;
 
-  // The first edges, by id, of those that the last take_fresh() told of. Until the next edge is fresh.
-  [[nodiscard]] std::span<const std::uint32_t> fresh_edges() const noexcept { return {fresh_ids_.data(), fresh_told_}; }
+  // The first edges, by id, of those that the last take_new_coverage() told of. Until the next edge is fresh.
+  [[nodiscard]] std::span<const std::uint32_t> new_edge_ids() const noexcept {
+    return {new_edge_ids_.data(), new_edges_listed_};
+  }
 
   [[nodiscard]] std::size_t edges_seen() const noexcept { return edges_seen_; }
   // In how many of the sampled runs the edge ran; 0 for one that is not known.
   [[nodiscard]] std::uint64_t runs_of(std::uint64_t key) const noexcept;
   [[nodiscard]] std::uint64_t runs_sampled() const noexcept { return runs_sampled_; }
   // How rare the edges of the sample are.
-  [[nodiscard]] Abundance abundance() const;
+  [[nodiscard]] SampleCounts sample_counts() const;
   // How often the edge ran in this run, up to 128.
   [[nodiscard]] std::uint32_t hits(std::uint32_t id) const;
   // The keys of the edges seen, sorted, so that they can be written, compared and merged.
   [[nodiscard]] std::vector<std::uint64_t> keys() const;
-  // Somebody else saw this edge: it is no news here any more. Whether it would have been, or was none only because the
+  // Somebody else saw this edge: it is not new here any more. Whether it would have been, or was none only because the
   // shared edges had it. May allocate.
-  bool adopt(std::uint64_t key);
+  bool import_edge(std::uint64_t key);
   // From here on `others` get what was seen at the end of each run, and what is seen already at once. When it
-  // `listens`, an edge that they have is no news here. Not in the middle of a run.
+  // `listens`, an edge that they have is not new here. Not in the middle of a run.
   void share(std::shared_ptr<SharedEdges> others, bool listens);
   [[nodiscard]] CoverageState save() const;
   // Adds what an earlier session saw; none of it is fresh any more.
@@ -149,7 +151,7 @@ class CoverageMap {
   struct Cell {
     std::uint8_t hits = 0;     // in this run, saturating at kHitsMax
     std::uint8_t buckets = 0;  // seen in this session, a bit per bucket; 0 means that the edge never ran
-    bool owed = false;         // it was no news because others have it, and how they came there is not known yet
+    bool owed = false;         // it was not new because others have it, and how they came there is not known yet
     std::uint64_t rules = 0;   // that passed it in this session, a bit for each
   };
 
@@ -169,7 +171,7 @@ class CoverageMap {
   void see_rule(Cell& cell) noexcept {
     if ((rule_ & ~cell.rules) != 0) {
       cell.rules |= rule_;
-      ++fresh_.rules;
+      ++new_coverage_.rules;
     }
   }
 
@@ -183,12 +185,12 @@ class CoverageMap {
         cell.buckets = bucket;
         return;
       }
-      if (fresh_.edges < kFreshTold) {
-        fresh_ids_[fresh_.edges] = id;
+      if (new_coverage_.edges < kNewEdgesListed) {
+        new_edge_ids_[new_coverage_.edges] = id;
       }
-      ++fresh_.edges;
+      ++new_coverage_.edges;
     }
-    ++fresh_.buckets;
+    ++new_coverage_.buckets;
     cell.buckets = static_cast<std::uint8_t>(cell.buckets | bucket);
   }
 
@@ -205,20 +207,20 @@ class CoverageMap {
   }
 
   tsl::robin_map<std::uint64_t, std::uint32_t> ids_;
-  std::vector<std::uint64_t> keys_;     // by id
-  std::vector<Cell> cells_;             // by id
-  std::vector<Sighting> sightings_;     // by id
-  std::vector<std::uint32_t> touched_;  // ids with hits in this run; capacity is never below cells_.size()
+  std::vector<std::uint64_t> keys_;            // by id
+  std::vector<Cell> cells_;                    // by id
+  std::vector<FeatureFrequency> frequencies_;  // by id
+  std::vector<std::uint32_t> touched_;         // ids with hits in this run; capacity is never below cells_.size()
   std::shared_ptr<SharedEdges> others_;
   bool listens_ = false;
   std::vector<std::uint32_t> unshared_;  // ids of what they get at the end of the run; capacity as of touched_
-  std::array<std::uint32_t, kFreshTold> fresh_ids_{};
-  std::size_t fresh_told_ = 0;
+  std::array<std::uint32_t, kNewEdgesListed> new_edge_ids_{};
+  std::size_t new_edges_listed_ = 0;
   std::uint64_t rule_ = 0;
   Sampled sampled_{.hits = true, .marks = true};
   std::uint32_t run_ = 1;
   std::uint64_t runs_sampled_ = 0;
-  Fresh fresh_;
+  NewCoverage new_coverage_;
   std::size_t edges_seen_ = 0;
 };
 

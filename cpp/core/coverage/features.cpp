@@ -20,22 +20,22 @@ constexpr std::array<std::string_view, kFeatureKinds> kNames{"edge",        "hit
 
 // By kind, in sixteenths of a new edge. A distance and a target have an energy of their own, see Session::keep().
 constexpr std::array<std::uint32_t, kFeatureKinds> kWorth{
-    Features::kWorthOfEdge,  // edge
-    2,                       // hit count
-    8,                       // edge of a rule
-    8,                       // pair of rules
-    8,                       // bundle size
-    4,                       // pair of bundle sizes
-    16,                      // state hash
-    16,                      // distance
-    16,                      // target
-    16,                      // event
+    Features::kWeightOfEdge,  // edge
+    2,                        // hit count
+    8,                        // edge of a rule
+    8,                        // pair of rules
+    8,                        // bundle size
+    4,                        // pair of bundle sizes
+    16,                       // state hash
+    16,                       // distance
+    16,                       // target
+    16,                       // event
 };
 
 // A kind is let off so many runs before it brings too much: nearly everything is new in the first ones.
 constexpr std::uint64_t kRunsOfGrace = 32;
 // What a run may bring of a kind before it is worth less.
-constexpr std::uint64_t kNewsOfRunMax = 2;
+constexpr std::uint64_t kNewOfRunMax = 2;
 constexpr std::uint8_t kUnknownSize = UINT8_MAX;
 
 std::size_t index(FeatureKind kind) noexcept { return static_cast<std::size_t>(kind); }
@@ -84,52 +84,52 @@ void Features::see(FeatureKind kind, std::uint64_t key) {
     return;
   }
   const std::uint64_t hash = hash_of(kind, key);
-  if (const auto known = sightings_.find(hash); known != sightings_.end()) {
-    known.value().sighting.in_run(run_);
+  if (const auto known = frequencies_.find(hash); known != frequencies_.end()) {
+    known.value().frequency.in_run(run_);
     return;
   }
   if (remembered_[index(kind)] >= kOfKindMax) {
     return;
   }
   ++remembered_[index(kind)];
-  Seen seen{.sighting = {}, .feature = {kind, key}};
-  seen.sighting.in_run(run_);
-  sightings_.emplace(hash, seen);
-  if (const std::uint32_t worth = worth_of(kind, 1); worth > 0) {
+  Seen seen{.frequency = {}, .feature = {kind, key}};
+  seen.frequency.in_run(run_);
+  frequencies_.emplace(hash, seen);
+  if (const std::uint32_t weight = weight_of(kind, 1); weight > 0) {
     ++step_.count;
-    step_.worth += worth;
+    step_.weight += weight;
     show(seen.feature);
   }
 }
 
-bool Features::adopt(const Feature& feature) {
+bool Features::import_feature(const Feature& feature) {
   const std::uint64_t hash = hash_of(feature.kind, feature.key);
-  if (!has(feature.kind) || remembered_[index(feature.kind)] >= kOfKindMax || sightings_.contains(hash)) {
+  if (!has(feature.kind) || remembered_[index(feature.kind)] >= kOfKindMax || frequencies_.contains(hash)) {
     return false;
   }
   ++remembered_[index(feature.kind)];
-  sightings_.emplace(hash, Seen{.sighting = {}, .feature = feature});
+  frequencies_.emplace(hash, Seen{.frequency = {}, .feature = feature});
   return true;
 }
 
-void Features::fresh(FeatureKind kind, std::uint32_t count) noexcept {
+void Features::add_new(FeatureKind kind, std::uint32_t count) noexcept {
   if (count == 0 || !has(kind)) {
     return;
   }
-  if (const std::uint32_t worth = worth_of(kind, count); worth > 0) {
+  if (const std::uint32_t weight = weight_of(kind, count); weight > 0) {
     step_.count += kind == FeatureKind::kEdge ? 0 : count;
-    step_.worth += worth;
+    step_.weight += weight;
   }
 }
 
 // An edge is always worth the same.
-std::uint32_t Features::worth_of(FeatureKind kind, std::uint32_t count) noexcept {
+std::uint32_t Features::weight_of(FeatureKind kind, std::uint32_t count) noexcept {
   if (kind == FeatureKind::kEdge) {
     return kWorth[index(kind)] * count;
   }
-  std::uint64_t& news = news_[index(kind)];
-  news += count;
-  const std::uint64_t of_run = news / (kNewsOfRunMax * (run_ + kRunsOfGrace));
+  std::uint64_t& novelty = new_features_[index(kind)];
+  novelty += count;
+  const std::uint64_t of_run = novelty / (kNewOfRunMax * (run_ + kRunsOfGrace));
   const auto halvings = static_cast<std::uint32_t>(std::bit_width(of_run));
   return halvings < 32 ? (kWorth[index(kind)] * count) >> halvings : 0;
 }
@@ -181,27 +181,27 @@ bool Features::target(std::uint64_t label, double value) {
   return true;
 }
 
-FeatureNews Features::take_step() noexcept { return std::exchange(step_, FeatureNews{}); }
+NewFeatures Features::take_step() noexcept { return std::exchange(step_, NewFeatures{}); }
 
 std::uint64_t Features::runs_of(const Feature& feature) const noexcept {
-  const auto known = sightings_.find(hash_of(feature.kind, feature.key));
-  return known == sightings_.end() ? 0 : known->second.sighting.runs;
+  const auto known = frequencies_.find(hash_of(feature.kind, feature.key));
+  return known == frequencies_.end() ? 0 : known->second.frequency.runs;
 }
 
-Abundance Features::abundance(std::uint64_t runs) const {
-  std::vector<Sighting> sightings;
-  sightings.reserve(sightings_.size());
-  for (const auto& [hash, seen] : sightings_) {
-    sightings.push_back(seen.sighting);
+SampleCounts Features::sample_counts(std::uint64_t runs) const {
+  std::vector<FeatureFrequency> frequencies;
+  frequencies.reserve(frequencies_.size());
+  for (const auto& [hash, seen] : frequencies_) {
+    frequencies.push_back(seen.frequency);
   }
-  return abundance_of(sightings, runs);
+  return count_sample(frequencies, runs);
 }
 
 FeaturesState Features::save() const {
-  FeaturesState state{.entries = {}, .targets = {}, .news = news_};
-  state.entries.reserve(sightings_.size());
-  for (const auto& [hash, seen] : sightings_) {
-    state.entries.push_back({seen.feature, seen.sighting});
+  FeaturesState state{.entries = {}, .targets = {}, .novelty = new_features_};
+  state.entries.reserve(frequencies_.size());
+  for (const auto& [hash, seen] : frequencies_) {
+    state.entries.push_back({seen.feature, seen.frequency});
   }
   std::ranges::sort(state.entries, {}, [](const FeaturesState::Entry& entry) {
     return std::tuple(entry.feature.kind, entry.feature.key);
@@ -214,18 +214,18 @@ FeaturesState Features::save() const {
 }
 
 void Features::restore(const FeaturesState& state) {
-  for (const auto& [feature, sighting] : state.entries) {
-    const bool is_new = sightings_.emplace(hash_of(feature.kind, feature.key), Seen{sighting, feature}).second;
+  for (const auto& [feature, frequency] : state.entries) {
+    const bool is_new = frequencies_.emplace(hash_of(feature.kind, feature.key), Seen{frequency, feature}).second;
     remembered_[index(feature.kind)] += is_new ? 1U : 0U;
   }
   for (const auto& [label, rung] : state.targets) {
     best_[label] = rung;
   }
-  news_ = state.news;
+  new_features_ = state.novelty;
 }
 
-std::uint32_t commonness(std::uint64_t runs) noexcept {
-  return std::min(kCommonnessMax, static_cast<std::uint32_t>(std::bit_width(runs)) / 2);
+std::uint32_t frequency_class(std::uint64_t runs) noexcept {
+  return std::min(kFrequencyClassMax, static_cast<std::uint32_t>(std::bit_width(runs)) / 2);
 }
 
 }  // namespace ordeal

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/coverage/discovery.h"
+#include "core/coverage/species_estimate.h"
 
 namespace ordeal {
 
@@ -48,7 +48,7 @@ struct Feature {
 struct FeaturesState {
   struct Entry {
     Feature feature;
-    Sighting sighting;
+    FeatureFrequency frequency;
 
     friend bool operator==(const Entry&, const Entry&) = default;
   };
@@ -61,20 +61,20 @@ struct FeaturesState {
 
   std::vector<Entry> entries;  // by ascending kind and key
   std::vector<Best> targets;   // by ascending label
-  std::array<std::uint64_t, kFeatureKinds> news{};
+  std::array<std::uint64_t, kFeatureKinds> novelty{};
 
   friend bool operator==(const FeaturesState&, const FeaturesState&) = default;
 };
 
 // What is new in a step. Worth is in sixteenths of a new edge.
-struct FeatureNews {
+struct NewFeatures {
   std::uint32_t count = 0;
-  std::uint32_t worth = 0;
+  std::uint32_t weight = 0;
 };
 
 // Remembers every feature that is no edge, and weighs all of them. A kind that brings something new all the time tells
 // little by it, so what a new feature is worth halves as its kind doubles how many it brings a run; a feature that is
-// worth nothing then is no news at all. That is in the spirit of M. Boehme, V. Manes and S. Cha, "Boosting Fuzzer
+// worth nothing then is not new at all. That is in the spirit of M. Boehme, V. Manes and S. Cha, "Boosting Fuzzer
 // Efficiency: An Information Theoretic Perspective" (FSE 2020), with whole numbers, which are the same on every
 // machine.
 //
@@ -86,7 +86,7 @@ class Features {
   static constexpr std::size_t kOfKindMax = std::size_t{1} << 20U;
   // Of the new features of a step, so many are told by name.
   static constexpr std::size_t kShownMax = 8;
-  static constexpr std::uint32_t kWorthOfEdge = 16;
+  static constexpr std::uint32_t kWeightOfEdge = 16;
   // Sizes of more bundles than these are not put in pairs.
   static constexpr std::uint32_t kPairedBundlesMax = 16;
 
@@ -99,10 +99,10 @@ class Features {
 
   // The step showed this feature. Does nothing for a kind that is off.
   void see(FeatureKind kind, std::uint64_t key);
-  // Somebody else saw this feature, which is no edge: it is no news here any more. Whether it would have been.
-  bool adopt(const Feature& feature);
+  // Somebody else saw this feature, which is no edge: it is not new here any more. Whether it would have been.
+  bool import_feature(const Feature& feature);
   // The step brought so many new ones of a kind that somebody else remembers.
-  void fresh(FeatureKind kind, std::uint32_t count) noexcept;
+  void add_new(FeatureKind kind, std::uint32_t count) noexcept;
   // The step brought this new edge.
   void show_edge(std::uint64_t key) noexcept { show({FeatureKind::kEdge, key}); }
   // The bundle holds so many values after the step.
@@ -112,38 +112,38 @@ class Features {
   bool target(std::uint64_t label, double value);
 
   // What was told of the step since begin_step().
-  [[nodiscard]] FeatureNews take_step() noexcept;
+  [[nodiscard]] NewFeatures take_step() noexcept;
   // The first new features of the step that was taken last.
   [[nodiscard]] std::span<const Feature> shown() const noexcept { return {shown_.data(), shown_count_}; }
 
   // In how many runs a feature was seen that is no edge.
   [[nodiscard]] std::uint64_t runs_of(const Feature& feature) const noexcept;
-  [[nodiscard]] std::size_t seen() const noexcept { return sightings_.size(); }
+  [[nodiscard]] std::size_t seen() const noexcept { return frequencies_.size(); }
   // How rare the features are, of all runs until now.
-  [[nodiscard]] Abundance abundance(std::uint64_t runs) const;
+  [[nodiscard]] SampleCounts sample_counts(std::uint64_t runs) const;
 
   [[nodiscard]] FeaturesState save() const;
   void restore(const FeaturesState& state);
 
  private:
   struct Seen {
-    Sighting sighting;
+    FeatureFrequency frequency;
     Feature feature;
   };
 
   void see_pairs(std::uint32_t bundle);
   void show(const Feature& feature) noexcept;
-  [[nodiscard]] std::uint32_t worth_of(FeatureKind kind, std::uint32_t count) noexcept;
+  [[nodiscard]] std::uint32_t weight_of(FeatureKind kind, std::uint32_t count) noexcept;
 
   FeatureMask on_;
   std::uint32_t run_ = 0;
-  tsl::robin_map<std::uint64_t, Seen> sightings_;  // by a hash of kind and key
+  tsl::robin_map<std::uint64_t, Seen> frequencies_;  // by a hash of kind and key
   std::array<std::size_t, kFeatureKinds> remembered_{};
-  std::array<std::uint64_t, kFeatureKinds> news_{};
+  std::array<std::uint64_t, kFeatureKinds> new_features_{};
   tsl::robin_map<std::uint64_t, std::int64_t> best_;     // the highest rung by label
   std::array<std::uint8_t, kPairedBundlesMax> sizes_{};  // in this run, as bits; kUnknownSize before the first
   std::uint32_t bundles_ = 0;                            // that were ever told of, up to the last of them
-  FeatureNews step_;
+  NewFeatures step_;
   std::array<Feature, kShownMax> shown_{};
   std::size_t shown_count_ = 0;
 };
@@ -151,7 +151,7 @@ class Features {
 // How much rarer than the most common features: 0 for one of a single run, and one more each time that its runs become
 // four times as many. Half the energy goes with each: by the square root, which is less steep than AFLFast's schedules
 // (M. Boehme, V. Pham and A. Roychoudhury, CCS 2016), because a prefix that is run again shows its features again.
-std::uint32_t commonness(std::uint64_t runs) noexcept;
-inline constexpr std::uint32_t kCommonnessMax = 6;
+std::uint32_t frequency_class(std::uint64_t runs) noexcept;
+inline constexpr std::uint32_t kFrequencyClassMax = 6;
 
 }  // namespace ordeal

@@ -55,14 +55,14 @@ std::size_t Replay::unused(std::span<const std::uint32_t> in_body, bool finished
   return unused;
 }
 
-std::vector<Domain> Replay::domains() const {
-  std::vector<Domain> domains(realized_.choice_count());
-  for (const auto& [choice, domain] : notes_) {
-    if (choice < domains.size()) {  // a draw may have ended the run before it was recorded
-      domains[choice] = domain;
+std::vector<Constraint> Replay::constraints() const {
+  std::vector<Constraint> constraints(realized_.choice_count());
+  for (const auto& [choice, constraint] : notes_) {
+    if (choice < constraints.size()) {  // a draw may have ended the run before it was recorded
+      constraints[choice] = constraint;
     }
   }
-  return domains;
+  return constraints;
 }
 
 }  // namespace ordeal

@@ -7,7 +7,7 @@
 
 #include "core/base/check.h"
 #include "core/draw/distributions.h"
-#include "core/draw/text_words.h"
+#include "core/draw/interesting_strings.h"
 #include "core/draw/wide_distribution.h"
 #include "core/tape/text.h"
 
@@ -39,7 +39,7 @@ std::string live_text(ChoiceSource& source, const Alphabet& alphabet, std::int64
     return {};
   }
   if (source.rng().below(kWordPeriod) == 0) {
-    const std::string_view word = kTextWords[source.rng().below(kTextWords.size())];
+    const std::string_view word = kInterestingStrings[source.rng().below(kInterestingStrings.size())];
     if (is_text_of(word, alphabet, low, high)) {
       return std::string(word);
     }

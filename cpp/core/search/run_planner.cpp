@@ -8,15 +8,15 @@
 namespace ordeal {
 namespace {
 
-// In a run that leans on what led to its checkpoint.
-constexpr double kLeanProb = 0.5;
+// In a run that mutates from what led to its checkpoint.
+constexpr double kMutateProb = 0.5;
 // Runs of the simplest kinds come first, whoever decides: what is easy is found by them.
 constexpr std::uint64_t kPlainRuns = 16;
 // A run that is to turn a comparison goes on for a little: what it was turned for comes soon.
 constexpr std::uint32_t kStepsAfterMax = 8;
 
 constexpr std::uint32_t kBranches =
-    bit(RunStart::kBranch) | bit(RunStart::kLeaning) | bit(RunStart::kSplice) | bit(RunStart::kRepeat);
+    bit(RunStart::kBranch) | bit(RunStart::kMutate) | bit(RunStart::kSplice) | bit(RunStart::kRepeat);
 
 void follow(PlannedRun& run, Tape tape) {
   run.plan.steps = std::min(run.plan.steps, kStepsAfterMax);
@@ -27,7 +27,8 @@ void follow(PlannedRun& run, Tape tape) {
 }  // namespace
 
 bool PlannedRun::draws_rules() const noexcept {
-  return plan.swarm != RunPlan::kNoSwarm || law == SwarmLaw::kSizes || law == SwarmLaw::kHypothesis;
+  return plan.swarm != RunPlan::kNoSwarm || distribution == SwarmDistribution::kUniformSize ||
+         distribution == SwarmDistribution::kHypothesis;
 }
 
 RunPlanner::RunPlanner(const MachineShape& shape, const SessionOptions& options)
@@ -43,7 +44,7 @@ RunPlanner::RunPlanner(const MachineShape& shape, const SessionOptions& options)
 void RunPlanner::plan(PlannedRun& run, Corpus& corpus, std::optional<Tape> solution) {
   run.plan = RunPlan{.run_id = run.plan.run_id + 1};
   run.rng = Rng::stream(options_.seed, "run", run.plan.run_id);
-  run.solving = solution.has_value();
+  run.follows_solution = solution.has_value();
   choose_kind(run, corpus);
   run.plan.steps = draw_steps(run);
   choose_start(run, corpus);
@@ -57,7 +58,7 @@ void RunPlanner::plan(PlannedRun& run, Corpus& corpus, std::optional<Tape> solut
 
 void RunPlanner::report(const PlannedRun& run, std::uint64_t reward, std::uint64_t cost, std::uint32_t new_edges) {
   // Which kind of run it would have been was no choice: it followed a tape.
-  if (!run.solving) {
+  if (!run.follows_solution) {
     runs_.report(run.kind, reward, cost);
   }
   if (run.plan.swarm != RunPlan::kNoSwarm) {
@@ -67,7 +68,7 @@ void RunPlanner::report(const PlannedRun& run, std::uint64_t reward, std::uint64
 
 void RunPlanner::choose_kind(PlannedRun& run, const Corpus& corpus) {
   run.kind = {};
-  if (run.solving) {
+  if (run.follows_solution) {
     return;
   }
   if (options_.policy == SwarmPolicy::kAdaptive) {
@@ -86,7 +87,7 @@ RunKinds RunPlanner::allowed_kinds(std::uint64_t run_id, const Corpus& corpus, R
     allowed.starts = branches ? kBranches : bit(RunStart::kFresh) | bit(RunStart::kEdit);
   }
   if (options_.seed_mutation_prob) {
-    allowed.starts &= ~bit(RunStart::kLeaning);
+    allowed.starts &= ~bit(RunStart::kMutate);
   }
   if (run_id <= kPlainRuns) {
     allowed.starts &= bit(RunStart::kFresh) | bit(RunStart::kBranch);
@@ -98,7 +99,7 @@ RunKinds RunPlanner::allowed_kinds(std::uint64_t run_id, const Corpus& corpus, R
 }
 
 bool RunPlanner::learns_swarm() const noexcept {
-  const bool by_policy = options_.policy == SwarmPolicy::kAdaptive && options_.swarm == SwarmLaw::kOff;
+  const bool by_policy = options_.policy == SwarmPolicy::kAdaptive && options_.swarm == SwarmDistribution::kOff;
   return options_.rule_swarm.value_or(by_policy) && shape_.rules + shape_.faults > 1;
 }
 
@@ -134,7 +135,7 @@ std::uint32_t RunPlanner::draw_steps(PlannedRun& run) const {
 void RunPlanner::choose_start(PlannedRun& run, Corpus& corpus) {
   run.prefix.clear();
   run.sequence = {};
-  run.lean_prob = 0.0;
+  run.mutate_prob = 0.0;
   const RunStart start = run.kind.start;
   if (start == RunStart::kFresh) {
     return;
@@ -145,7 +146,7 @@ void RunPlanner::choose_start(PlannedRun& run, Corpus& corpus) {
     run.prefix = checkpoint->prefix;
     run.plan.checkpoint = checkpoint->id;
     run.plan.prefix_steps = run.prefix.size();
-    run.lean_prob = start == RunStart::kLeaning ? kLeanProb : options_.seed_mutation_prob.value_or(0.0);
+    run.mutate_prob = start == RunStart::kMutate ? kMutateProb : options_.seed_mutation_prob.value_or(0.0);
   }
   choose_sequence(run, *checkpoint, corpus);
 }
@@ -174,41 +175,41 @@ void RunPlanner::choose_configuration(PlannedRun& run) {
 }
 
 SwarmConfiguration RunPlanner::draw_configuration(PlannedRun& run, Rng& rng) {
-  choose_law(run);
+  choose_distribution(run);
   if (run.plan.swarm != RunPlan::kNoSwarm) {
     return swarm_.configuration(run.plan.swarm);
   }
   SwarmConfiguration drawn{std::vector<bool>(shape_.rules, true), std::vector<bool>(shape_.faults, true)};
-  if (run.law == SwarmLaw::kCoins && shape_.faults > 1) {
+  if (run.distribution == SwarmDistribution::kCoinFlip && shape_.faults > 1) {
     drawn.faults = draw_faults();
-  } else if (run.law == SwarmLaw::kSizes) {
+  } else if (run.distribution == SwarmDistribution::kUniformSize) {
     drawn = {draw_kept(rng, options_.operations), draw_by_size(rng, shape_.faults)};
-  } else if (run.law == SwarmLaw::kHypothesis) {
+  } else if (run.distribution == SwarmDistribution::kHypothesis) {
     drawn = draw_shared(rng);
   }
   return drawn;
 }
 
 // By the options, where they say so, and else by the kind of the run, which then says what was chosen either way.
-void RunPlanner::choose_law(PlannedRun& run) {
-  run.law = options_.swarm;
+void RunPlanner::choose_distribution(PlannedRun& run) {
+  run.distribution = options_.swarm;
   const bool learns = learns_swarm();
   if (options_.rule_swarm || !learns) {
     run.plan.swarm = learns ? swarm_.draw(schedule_) : RunPlan::kNoSwarm;
-    run.kind.swarm = learns ? kind_of(swarm_.source(run.plan.swarm)) : kind_of(run.law);
+    run.kind.swarm = learns ? kind_of(swarm_.source(run.plan.swarm)) : kind_of(run.distribution);
     return;
   }
   switch (run.kind.swarm) {
     case RunSwarm::kFull:
       break;
-    case RunSwarm::kCoins:
+    case RunSwarm::kCoinFlip:
       run.plan.swarm = swarm_.draw(schedule_, SwarmSource::kCoinFlip);
       break;
-    case RunSwarm::kSizes:
-      run.law = SwarmLaw::kSizes;
+    case RunSwarm::kUniformSize:
+      run.distribution = SwarmDistribution::kUniformSize;
       break;
-    case RunSwarm::kShared:
-      run.law = SwarmLaw::kHypothesis;
+    case RunSwarm::kUniformShare:
+      run.distribution = SwarmDistribution::kHypothesis;
       break;
     case RunSwarm::kDirected:
       run.plan.swarm = swarm_.draw(schedule_, SwarmSource::kDirected);
@@ -244,7 +245,7 @@ std::vector<bool> RunPlanner::draw_faults() {
 // Empty when all rules that are on are alike.
 std::vector<std::uint32_t> RunPlanner::draw_weights_of(const PlannedRun& run, Rng& rng) const {
   const std::vector<Operation>& operations = options_.operations;
-  if (run.law == SwarmLaw::kSizes) {
+  if (run.distribution == SwarmDistribution::kUniformSize) {
     return draw_weights(rng, operations, run.configuration.rules);
   }
   if (std::ranges::all_of(operations, [](const Operation& operation) { return operation.base == 1; })) {

@@ -122,7 +122,7 @@ std::optional<NextStep> RunState::next_of_sequence() {
     step_of_sequence_ = true;
     if (is_changed) {
       go_live();
-      source_.lean_on(sequence.tape, step);
+      source_.mutate_from(sequence.tape, step);
     } else {
       replay(sequence.tape, step);
     }
@@ -136,7 +136,7 @@ NextStep RunState::next_step() {
     return *step;
   }
   go_live();
-  source_.stop_leaning();
+  source_.stop_mutating();
   if (std::exchange(rejected_, false)) {
     return next_rule();
   }
@@ -176,7 +176,7 @@ NextStep RunState::next_rule() {
   }
   std::swap(rules_[rules_offered_], rules_[pick_rule()]);
   const std::uint32_t rule = rules_[rules_offered_++];
-  lean_on_prefix(rule);
+  mutate_from_prefix(rule);
   return propose(NextKind::kRule, rule);
 }
 
@@ -202,14 +202,14 @@ std::size_t RunState::pick_rule() {
 }
 
 // What led to the checkpoint is a good start for going on from it: the values there match the state.
-void RunState::lean_on_prefix(std::uint32_t rule) {
-  source_.stop_leaning();
-  if (planned_.lean_prob <= 0 || planned_.prefix.empty() || !planned_.rng.chance(planned_.lean_prob)) {
+void RunState::mutate_from_prefix(std::uint32_t rule) {
+  source_.stop_mutating();
+  if (planned_.mutate_prob <= 0 || planned_.prefix.empty() || !planned_.rng.chance(planned_.mutate_prob)) {
     return;
   }
   for (const TapeStep& step : planned_.prefix.steps() | std::views::reverse) {
     if (step.kind == StepKind::kRule && step.target == rule) {
-      source_.lean_on(planned_.prefix, step);
+      source_.mutate_from(planned_.prefix, step);
       return;
     }
   }

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "core/base/rng.h"
-#include "core/draw/source.h"
+#include "core/draw/choice_source.h"
 #include "core/search/run_planner.h"
-#include "core/tape/script.h"
+#include "core/tape/step_source.h"
 #include "core/tape/tape.h"
 
 namespace ordeal {
@@ -69,7 +69,7 @@ class RunState {
   std::optional<NextStep> next_fault();
   NextStep next_rule();
   std::size_t pick_rule();
-  void lean_on_prefix(std::uint32_t rule);
+  void mutate_from_prefix(std::uint32_t rule);
   void note_step(const TapeStep& step);
 
   MachineShape shape_;

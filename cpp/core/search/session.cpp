@@ -48,19 +48,19 @@ void Session::reject() {
   stage_ = Stage::kReady;
 }
 
-StepNews Session::done(std::uint64_t state_hash, std::uint32_t nearer) {
+StepNovelty Session::done(std::uint64_t state_hash, std::uint32_t improved) {
   ORDEAL_CHECK(stage_ == Stage::kProposed, "run " << plan().run_id << " proposed no step");
   stage_ = Stage::kReady;
   run_.step_done();
-  return learning_.end_step(tape(), state_hash, nearer);
+  return learning_.end_step(tape(), state_hash, improved);
 }
 
-StepNews Session::finished(std::uint32_t nearer) {
+StepNovelty Session::finished(std::uint32_t improved) {
   ORDEAL_CHECK(stage_ == Stage::kReady, "a step of run " << plan().run_id << " is not done");
-  return learning_.finished(tape(), nearer);
+  return learning_.finished(tape(), improved);
 }
 
-Kept Session::keep() {
+KeepResult Session::keep() {
   ORDEAL_CHECK(stage_ == Stage::kReady, "a step of run " << plan().run_id << " is not done");
   return learning_.keep(tape(), planner_.schedule());
 }
@@ -73,14 +73,14 @@ void Session::end_run() {
   planner_.report(run_.planned(), tally.reward, run_.cost(), tally.edges);
 }
 
-std::vector<Find> Session::take_finds() {
+std::vector<SharedEntry> Session::take_new_entries() {
   check_idle();
-  return learning_.take_finds();
+  return learning_.take_new_entries();
 }
 
-Kept Session::adopt(Find find) {
+KeepResult Session::import_entry(SharedEntry entry) {
   check_idle();
-  return learning_.adopt(std::move(find), planner_.schedule());
+  return learning_.import_entry(std::move(entry), planner_.schedule());
 }
 
 std::size_t Session::learn_comparisons(std::span<const Comparison> comparisons) {

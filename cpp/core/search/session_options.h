@@ -8,9 +8,9 @@
 
 #include "core/corpus/corpus.h"
 #include "core/coverage/features.h"
-#include "core/swarm/op_weights.h"
+#include "core/swarm/rule_weights.h"
 #include "core/swarm/run_schedule.h"
-#include "core/tape/script.h"
+#include "core/tape/step_source.h"
 
 namespace ordeal {
 
@@ -22,9 +22,9 @@ struct SessionOptions {
   std::optional<double> checkpoint_prob = {};
   CheckpointStrategy checkpoint_strategy = CheckpointStrategy::kEnergy;
   double fault_toggle_prob = 0.3;
-  // Share of the rule steps, in runs that branch, whose arguments lean on the rule's last call before the checkpoint.
-  // Nothing: 0, or what the adaptive policy finds best.
-  // NOLINTNEXTLINE(readability-redundant-member-init): as below.
+  // Share of the rule steps, in runs that branch, whose arguments mutate from the rule's last call before the
+  // checkpoint. Nothing: 0, or what the adaptive policy finds best. NOLINTNEXTLINE(readability-redundant-member-init):
+  // as below.
   std::optional<double> seed_mutation_prob = {};
   // Share of the draws from a large range, and of texts and bytes, that take a value which was drawn earlier in the
   // run, compared by the program, stands in its source or led to something new.
@@ -34,7 +34,8 @@ struct SessionOptions {
   // finds best where `swarm` is off.
   // NOLINTNEXTLINE(readability-redundant-member-init): as below.
   std::optional<bool> rule_swarm = {};
-  SwarmLaw swarm = SwarmLaw::kOff;  // of each run by itself; rule_swarm goes before it in saying what is on
+  SwarmDistribution swarm =
+      SwarmDistribution::kOff;  // of each run by itself; rule_swarm goes before it in saying what is on
   // What is known of each rule, in their order. Empty: nothing, so all are alike.
   // NOLINTNEXTLINE(readability-redundant-member-init): without it, gcc asks for it wherever options are written.
   std::vector<Operation> operations = {};

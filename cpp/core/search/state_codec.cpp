@@ -8,7 +8,7 @@
 
 #include "core/base/byte_stream.h"
 #include "core/base/error.h"
-#include "core/cmplog/values_codec.h"
+#include "core/cmplog/dictionary_codec.h"
 #include "core/coverage/feature_codec.h"
 #include "core/tape/tape_codec.h"
 
@@ -25,33 +25,33 @@ constexpr std::size_t kTallyBytesMin = 2;
 
 // -- features --
 
-void write_sighting(ByteWriter& out, const Sighting& sighting) {
-  out.number(sighting.runs);
-  out.number(sighting.last_run);
+void write_frequency(ByteWriter& out, const FeatureFrequency& frequency) {
+  out.number(frequency.runs);
+  out.number(frequency.last_run);
 }
 
-Sighting read_sighting(ByteReader& in, std::uint64_t runs) {
-  const Sighting sighting{in.number32("runs of a feature"), in.number32("a run of a feature")};
-  if (sighting.runs > sighting.last_run || sighting.last_run > runs) {
-    throw TraceError("a feature was seen in " + std::to_string(sighting.runs) + " runs, last in run " +
-                     std::to_string(sighting.last_run) + " of " + std::to_string(runs));
+FeatureFrequency read_frequency(ByteReader& in, std::uint64_t runs) {
+  const FeatureFrequency frequency{in.number32("runs of a feature"), in.number32("a run of a feature")};
+  if (frequency.runs > frequency.last_run || frequency.last_run > runs) {
+    throw TraceError("a feature was seen in " + std::to_string(frequency.runs) + " runs, last in run " +
+                     std::to_string(frequency.last_run) + " of " + std::to_string(runs));
   }
-  return sighting;
+  return frequency;
 }
 
 void write_features(ByteWriter& out, const FeaturesState& features) {
   out.number(features.entries.size());
   for (const FeaturesState::Entry& entry : features.entries) {
     write_feature(out, entry.feature);
-    write_sighting(out, entry.sighting);
+    write_frequency(out, entry.frequency);
   }
   out.number(features.targets.size());
   for (const FeaturesState::Best& best : features.targets) {
     out.word(best.label);
     out.integer(best.rung);
   }
-  for (const std::uint64_t news : features.news) {
-    out.number(news);
+  for (const std::uint64_t novelty : features.novelty) {
+    out.number(novelty);
   }
 }
 
@@ -60,15 +60,15 @@ FeaturesState read_features(ByteReader& in, std::uint64_t runs) {
   features.entries.resize(in.count("features", kSeenBytesMin));
   for (FeaturesState::Entry& entry : features.entries) {
     entry.feature = read_feature(in);
-    entry.sighting = read_sighting(in, runs);
+    entry.frequency = read_frequency(in, runs);
   }
   features.targets.resize(in.count("targets", kBestBytesMin));
   for (FeaturesState::Best& best : features.targets) {
     best.label = in.word("a target");
     best.rung = in.integer("the value of a target");
   }
-  for (std::uint64_t& news : features.news) {
-    news = in.number("new features");
+  for (std::uint64_t& novelty : features.novelty) {
+    novelty = in.number("new features");
   }
   if (std::max(features.entries.size(), features.targets.size()) > kFeatureKinds * Features::kOfKindMax) {
     throw TraceError("there are more features than a session can hold");
@@ -84,7 +84,7 @@ void write_checkpoint(ByteWriter& out, const Checkpoint& checkpoint) {
   out.number(checkpoint.new_edges);
   out.number(checkpoint.run_id);
   out.number(checkpoint.times_selected);
-  out.number(checkpoint.commonness);
+  out.number(checkpoint.frequency_class);
   out.number(checkpoint.shows.size());
   for (const Feature& feature : checkpoint.shows) {
     write_feature(out, feature);
@@ -107,7 +107,7 @@ std::optional<Checkpoint> read_checkpoint(ByteReader& in, const Renaming& renami
   checkpoint.new_edges = in.number32("new edges");
   checkpoint.run_id = in.number("a run");
   checkpoint.times_selected = in.number("a number of selections");
-  checkpoint.commonness = static_cast<std::uint32_t>(in.number("the commonness of features", kCommonnessMax));
+  checkpoint.frequency_class = static_cast<std::uint32_t>(in.number("the commonness of features", kFrequencyClassMax));
   checkpoint.shows.resize(in.count("features of a checkpoint", kFeatureBytes));
   for (Feature& feature : checkpoint.shows) {
     feature = read_feature(in);
@@ -256,7 +256,7 @@ void write_coverage(ByteWriter& out, const CoverageState& coverage) {
     out.word(edge.key);
     out.byte(edge.buckets);
     out.word(edge.rules);
-    write_sighting(out, edge.sighting);
+    write_frequency(out, edge.frequency);
   }
   out.number(coverage.runs);
   out.number(coverage.runs_sampled);
@@ -272,7 +272,7 @@ CoverageState read_coverage(ByteReader& in, std::uint64_t runs) {
       throw TraceError("an edge was never seen");
     }
     edge.rules = in.word("the rules of an edge");
-    edge.sighting = read_sighting(in, runs);
+    edge.frequency = read_frequency(in, runs);
   }
   coverage.runs = in.number("runs", runs);
   coverage.runs_sampled = in.number("sampled runs", coverage.runs);
@@ -322,7 +322,7 @@ std::string encode_state(const MachineNames& names, const SessionState& session,
   write_coverage(out, session.coverage);
   write_features(out, session.features);
   write_values(out, session.values);
-  write_operand_search(out, session.operands);
+  write_cmplog(out, session.cmplog);
   out.number(tapes.size());
   for (const Tape& tape : tapes) {
     write_tape(out, tape);
@@ -347,7 +347,7 @@ LoadedState decode_state(std::string_view bytes, const MachineNames& now) {
   loaded.session.coverage = read_coverage(in, loaded.session.runs);
   loaded.session.features = read_features(in, loaded.session.runs);
   loaded.session.values = read_values(in);
-  loaded.session.operands = read_operand_search(in, renaming);
+  loaded.session.cmplog = read_cmplog(in, renaming);
   loaded.tapes.resize(in.count("tapes", 1));
   loaded.tapes_in_file += loaded.tapes.size();
   for (std::optional<Tape>& tape : loaded.tapes) {

@@ -44,17 +44,17 @@ Tape without_choices(const Tape& tape, std::size_t begin, std::size_t end) {
   return tape.subset_of_choices(keep);
 }
 
-bool is_open_integer(const Failing& current, std::size_t index) {
+bool is_open_integer(const FailingTape& current, std::size_t index) {
   const Choice& choice = current.choice(index);
   return choice.kind == ChoiceKind::kInteger && !choice.is_big() && !current.is_simplest(index);
 }
 
-std::uint64_t room_of(std::int64_t value, bool up, const Domain& domain) noexcept {
-  if (up ? value >= domain.high : value <= domain.low) {
+std::uint64_t room_of(std::int64_t value, bool up, const Constraint& constraint) noexcept {
+  if (up ? value >= constraint.high : value <= constraint.low) {
     return 0;
   }
-  return up ? static_cast<std::uint64_t>(domain.high) - static_cast<std::uint64_t>(value)
-            : static_cast<std::uint64_t>(value) - static_cast<std::uint64_t>(domain.low);
+  return up ? static_cast<std::uint64_t>(constraint.high) - static_cast<std::uint64_t>(value)
+            : static_cast<std::uint64_t>(value) - static_cast<std::uint64_t>(constraint.low);
 }
 
 }  // namespace ordeal

@@ -36,8 +36,8 @@ std::optional<Tape> FaultAblation::candidate() {
   while (const std::optional<Removal> removal = next_removal()) {
     const auto known = fails_.find(*removal);
     if (known == fails_.end()) {
-      asked_ = *removal;
-      return without(asked_);
+      is_pending_ = *removal;
+      return without(is_pending_);
     }
     conclude(*removal, known->second);
   }
@@ -45,8 +45,8 @@ std::optional<Tape> FaultAblation::candidate() {
 }
 
 void FaultAblation::tell(bool fails) {
-  ORDEAL_CHECK(!asked_.empty(), "told without having asked");
-  const Removal removal = std::exchange(asked_, {});
+  ORDEAL_CHECK(!is_pending_.empty(), "told without having asked");
+  const Removal removal = std::exchange(is_pending_, {});
   fails_.emplace(removal, fails);
   conclude(removal, fails);
 }

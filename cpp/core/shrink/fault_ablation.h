@@ -53,7 +53,7 @@ class FaultAblation {
   std::size_t chunk_ = 0;
   bool paired_ = false;
   std::map<Removal, bool> fails_;  // what is known
-  Removal asked_;
+  Removal is_pending_;
 };
 
 }  // namespace ordeal

@@ -29,7 +29,7 @@ std::uint64_t hash_of_kinds(const Tape& tape, std::size_t argument) {
 // Whole arguments
 
 // Arguments that could be simpler.
-std::vector<std::size_t> open_arguments(const Failing& current) {
+std::vector<std::size_t> open_arguments(const FailingTape& current) {
   std::vector<std::size_t> open;
   for (std::size_t i = 0; i < current.tape.arguments().size(); ++i) {
     const TapeArgument& argument = current.tape.arguments()[i];
@@ -86,7 +86,7 @@ bool is_repeated(const Tape& tape, const TapeArgument& argument, std::size_t beg
 
 // Where the choices at the end of the argument begin that are all equal and the simplest: a replay puts back what is
 // removed there.
-std::size_t simplest_tail(const Failing& current, const TapeArgument& argument) {
+std::size_t simplest_tail(const FailingTape& current, const TapeArgument& argument) {
   std::size_t begin = argument.choices_end;
   while (begin > argument.choices_begin && current.is_simplest(begin - 1) &&
          current.choice(begin - 1) == current.choice(argument.choices_end - 1)) {
@@ -96,7 +96,7 @@ std::size_t simplest_tail(const Failing& current, const TapeArgument& argument) 
 }
 
 // Whether at most one value in the run is not the simplest.
-bool says_little(const Failing& current, std::size_t begin, std::size_t end) {
+bool says_little(const FailingTape& current, std::size_t begin, std::size_t end) {
   std::size_t others = 0;
   for (std::size_t i = begin; i < end; ++i) {
     others += current.choice(i).kind != ChoiceKind::kBoolean && !current.is_simplest(i) ? 1U : 0U;
@@ -120,7 +120,7 @@ std::vector<std::size_t> choices_of_kind(const Tape& tape, const TapeArgument& a
   return found;
 }
 
-Tape with_choices_sorted(const Failing& current, const std::vector<std::size_t>& at) {
+Tape with_choices_sorted(const FailingTape& current, const std::vector<std::size_t>& at) {
   std::vector<std::size_t> order = at;
   std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) { return current.rank(a) < current.rank(b); });
   Tape tape = current.tape;
@@ -130,7 +130,7 @@ Tape with_choices_sorted(const Failing& current, const std::vector<std::size_t>&
   return tape;
 }
 
-Inquiry<Tape> sort_argument(const Failing& current, std::size_t argument, ChoiceKind kind) {
+SearchCoroutine<Tape> sort_argument(const FailingTape& current, std::size_t argument, ChoiceKind kind) {
   const std::vector<std::size_t> at = choices_of_kind(current.tape, current.tape.arguments()[argument], kind);
   const std::size_t count = current.tape.choice_count();
   const bool all = co_yield with_choices_sorted(current, at);
@@ -138,8 +138,8 @@ Inquiry<Tape> sort_argument(const Failing& current, std::size_t argument, Choice
     if (current.rank(at[i]) < current.rank(at[i - 1])) {
       const std::vector<std::size_t> two(at.begin() + static_cast<std::ptrdiff_t>(i - 1),
                                          at.begin() + static_cast<std::ptrdiff_t>(i + 1));
-      const bool yes = co_yield with_choices_sorted(current, two);
-      static_cast<void>(yes);
+      const bool accepted = co_yield with_choices_sorted(current, two);
+      static_cast<void>(accepted);
     }
   }
 }
@@ -163,7 +163,7 @@ std::optional<std::size_t> counterpart(const Tape& tape, std::size_t step, std::
   return std::nullopt;
 }
 
-bool is_out_of_order(const Failing& current, const TapeArgument& first, const TapeArgument& second) {
+bool is_out_of_order(const FailingTape& current, const TapeArgument& first, const TapeArgument& second) {
   for (std::size_t i = 0; i < first.choices_end - first.choices_begin; ++i) {
     const auto order = current.rank(first.choices_begin + i) <=> current.rank(second.choices_begin + i);
     if (order != 0) {
@@ -182,7 +182,7 @@ Tape with_arguments_swapped(const Tape& tape, const TapeArgument& first, const T
   return swapped;
 }
 
-Inquiry<Tape> sort_steps(const Failing& current) {
+SearchCoroutine<Tape> sort_steps(const FailingTape& current) {
   const Tape& tape = current.tape;
   for (std::size_t step = 0; step < tape.size(); ++step) {
     for (std::size_t a = tape.step(step).arguments_begin; step < tape.size() && a < tape.step(step).arguments_end;
@@ -194,8 +194,8 @@ Inquiry<Tape> sort_steps(const Failing& current) {
       }
       const TapeArgument second = tape.arguments()[*other];
       if (is_out_of_order(current, first, second)) {
-        const bool yes = co_yield with_arguments_swapped(tape, first, second);
-        static_cast<void>(yes);
+        const bool accepted = co_yield with_arguments_swapped(tape, first, second);
+        static_cast<void>(accepted);
       }
     }
   }
@@ -203,32 +203,32 @@ Inquiry<Tape> sort_steps(const Failing& current) {
 
 }  // namespace
 
-Inquiry<Tape> SimplifyArguments::sweep(const Failing& current) {
+SearchCoroutine<Tape> SimplifyArguments::candidates(const FailingTape& current) {
   std::vector<std::size_t> open = open_arguments(current);
   for (std::size_t size = open.size(); size > 0; size /= 2) {
     for (std::size_t end = open.size(); end > 0;) {
       const std::size_t begin = end > size ? end - size : 0;
-      const bool yes = co_yield without_arguments(current.tape, open, begin, end);
-      open = yes ? open_arguments(current) : std::move(open);
+      const bool accepted = co_yield without_arguments(current.tape, open, begin, end);
+      open = accepted ? open_arguments(current) : std::move(open);
       end = std::min(begin, open.size());
     }
   }
 }
 
-Inquiry<Tape> DeleteChoices::sweep(const Failing& current) {
+SearchCoroutine<Tape> DeleteChoices::candidates(const FailingTape& current) {
   for (std::size_t argument = current.tape.arguments().size(); argument-- > 0;) {
     if (argument >= current.tape.arguments().size() || is_reference(current.tape.arguments()[argument])) {
       continue;
     }
-    auto inner = sweep_argument(current, argument);
+    auto inner = candidates_of_argument(current, argument);
     while (auto candidate = inner.next()) {
-      const bool yes = co_yield std::move(*candidate);
-      inner.answer(yes);
+      const bool accepted = co_yield std::move(*candidate);
+      inner.accept(accepted);
     }
   }
 }
 
-Inquiry<Tape> DeleteChoices::sweep_argument(const Failing& current, std::size_t argument) {
+SearchCoroutine<Tape> DeleteChoices::candidates_of_argument(const FailingTape& current, std::size_t argument) {
   const Tape& tape = current.tape;
   const std::size_t arguments = tape.arguments().size();
   const auto owner = [&] { return tape.arguments()[argument]; };
@@ -243,31 +243,31 @@ Inquiry<Tape> DeleteChoices::sweep_argument(const Failing& current, std::size_t 
         --end;
         continue;
       }
-      const bool yes = co_yield without_choices(tape, begin, end);
+      const bool accepted = co_yield without_choices(tape, begin, end);
       if (tape.arguments().size() != arguments) {
         co_return;
       }
-      end = std::min<std::size_t>(yes || size > kRunMax ? begin : end - 1, owner().choices_end);
-      tail = yes ? simplest_tail(current, owner()) : tail;
+      end = std::min<std::size_t>(accepted || size > kRunMax ? begin : end - 1, owner().choices_end);
+      tail = accepted ? simplest_tail(current, owner()) : tail;
     }
   }
   swept_.insert(hash_of_kinds(tape, argument));
 }
 
-Inquiry<Tape> DeleteCounted::sweep(const Failing& current) {
+SearchCoroutine<Tape> DeleteCounted::candidates(const FailingTape& current) {
   for (std::size_t argument = 0; argument < current.tape.arguments().size(); ++argument) {
     if (is_reference(current.tape.arguments()[argument])) {
       continue;
     }
-    auto inner = sweep_argument(current, argument);
+    auto inner = candidates_of_argument(current, argument);
     while (auto candidate = inner.next()) {
-      const bool yes = co_yield std::move(*candidate);
-      inner.answer(yes);
+      const bool accepted = co_yield std::move(*candidate);
+      inner.accept(accepted);
     }
   }
 }
 
-Inquiry<Tape> DeleteCounted::sweep_argument(const Failing& current, std::size_t argument) {
+SearchCoroutine<Tape> DeleteCounted::candidates_of_argument(const FailingTape& current, std::size_t argument) {
   const Tape& tape = current.tape;
   const std::size_t arguments = tape.arguments().size();
   const auto owner = [&] { return tape.arguments()[argument]; };
@@ -285,20 +285,20 @@ Inquiry<Tape> DeleteCounted::sweep_argument(const Failing& current, std::size_t 
         continue;
       }
       const std::int64_t number = current.choice(count).number;
-      const bool is_above = number > current.domains[count].simplest;
+      const bool is_above = number > current.constraints[count].simplest;
       Tape shorter = without_choices(tape, begin, begin + 1);
       shorter.replace_choice(count, Choice::integer(is_above ? number - 1 : number + 1));
-      const bool yes = co_yield std::move(shorter);
+      const bool accepted = co_yield std::move(shorter);
       if (tape.arguments().size() != arguments) {
         co_return;
       }
-      begin += yes ? 0 : 1;
+      begin += accepted ? 0 : 1;
     }
   }
   swept_.insert(hash_of_kinds(tape, argument));
 }
 
-Inquiry<Tape> SortValues::sweep(const Failing& current) {
+SearchCoroutine<Tape> SortValues::candidates(const FailingTape& current) {
   for (std::size_t argument = 0; argument < current.tape.arguments().size(); ++argument) {
     for (const ChoiceKind kind : kSortable) {
       if (argument >= current.tape.arguments().size() || is_reference(current.tape.arguments()[argument])) {
@@ -306,15 +306,15 @@ Inquiry<Tape> SortValues::sweep(const Failing& current) {
       }
       auto search = sort_argument(current, argument, kind);
       while (auto candidate = search.next()) {
-        const bool yes = co_yield std::move(*candidate);
-        search.answer(yes);
+        const bool accepted = co_yield std::move(*candidate);
+        search.accept(accepted);
       }
     }
   }
   auto search = sort_steps(current);
   while (auto candidate = search.next()) {
-    const bool yes = co_yield std::move(*candidate);
-    search.answer(yes);
+    const bool accepted = co_yield std::move(*candidate);
+    search.accept(accepted);
   }
 }
 

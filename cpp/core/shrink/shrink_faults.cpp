@@ -46,7 +46,7 @@ std::uint64_t room_of(const Tape& tape, std::size_t at) {
 
 }  // namespace
 
-Inquiry<Tape> RemoveFaults::sweep(const Failing& current) {
+SearchCoroutine<Tape> RemoveFaults::candidates(const FailingTape& current) {
   std::vector<std::uint32_t> faults;
   for (const TapeStep& step : current.tape.steps()) {
     if (is_fault(step.kind) && std::ranges::find(faults, step.target) == faults.end()) {
@@ -58,12 +58,12 @@ Inquiry<Tape> RemoveFaults::sweep(const Failing& current) {
     for (const TapeStep& step : current.tape.steps()) {
       keep.push_back(!toggles(step, faults.back()));
     }
-    const bool yes = co_yield current.tape.subset(keep);
-    static_cast<void>(yes);
+    const bool accepted = co_yield current.tape.subset(keep);
+    static_cast<void>(accepted);
   }
 }
 
-Inquiry<Tape> NarrowFaults::sweep(const Failing& current) {
+SearchCoroutine<Tape> NarrowFaults::candidates(const FailingTape& current) {
   const Tape& tape = current.tape;
   for (std::size_t at = tape.size(); at-- > 0;) {
     if (at >= tape.size() || !is_fault(tape.step(at).kind)) {
@@ -76,12 +76,12 @@ Inquiry<Tape> NarrowFaults::sweep(const Failing& current) {
     auto search = smaller_distances(room, Effort::kLight);
     while (const auto left = search.next()) {
       const std::size_t to = later ? at + (room - *left) : at - (room - *left);
-      const bool yes = co_yield with_step_moved(tape, now, to);
-      if (yes && tape.size() != steps) {
+      const bool accepted = co_yield with_step_moved(tape, now, to);
+      if (accepted && tape.size() != steps) {
         break;
       }
-      now = yes ? to : now;
-      search.answer(yes);
+      now = accepted ? to : now;
+      search.accept(accepted);
     }
   }
 }

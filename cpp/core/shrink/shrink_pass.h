@@ -3,8 +3,8 @@
 
 #include <string_view>
 
-#include "core/shrink/failing.h"
-#include "core/shrink/inquiry.h"
+#include "core/shrink/failing_tape.h"
+#include "core/shrink/search_coroutine.h"
 #include "core/tape/tape.h"
 
 namespace ordeal {
@@ -19,11 +19,11 @@ class ShrinkPass {
 
   [[nodiscard]] virtual std::string_view name() const noexcept = 0;
   // Asks about changed tapes. After a yes `current` is what ran of the tape asked about, which may be smaller than
-  // that, and simpler than `current` was. The pass must outlive the sweep, and so must `current`, which only a yes
+  // that, and simpler than `current` was. The pass must outlive the search, and so must `current`, which only a yes
   // changes.
   //
-  // A question that was asked before is answered with no at no cost.
-  virtual Inquiry<Tape> sweep(const Failing& current) = 0;
+  // A candidate that was asked before is answered with no at no cost.
+  virtual SearchCoroutine<Tape> candidates(const FailingTape& current) = 0;
 };
 
 }  // namespace ordeal

@@ -42,7 +42,7 @@ Tape with_references_merged(const Tape& tape, std::int64_t from, std::int64_t to
   return merged.subset(keep);
 }
 
-Inquiry<Tape> newest_references(const Failing& current) {
+SearchCoroutine<Tape> newest_references(const FailingTape& current) {
   const Tape& tape = current.tape;
   for (std::size_t a = 0; a < tape.arguments().size(); ++a) {
     const TapeArgument argument = tape.arguments()[a];
@@ -51,29 +51,29 @@ Inquiry<Tape> newest_references(const Failing& current) {
     }
     Tape candidate = with_choice(tape, argument.choices_begin, Choice::integer(0));
     candidate.replace_producer(a, TapeArgument::kNoProducer);
-    const bool yes = co_yield std::move(candidate);
-    static_cast<void>(yes);
+    const bool accepted = co_yield std::move(candidate);
+    static_cast<void>(accepted);
   }
 }
 
 }  // namespace
 
-Inquiry<Tape> MergeReferences::sweep(const Failing& current) {
+SearchCoroutine<Tape> MergeReferences::candidates(const FailingTape& current) {
   const std::vector<std::int64_t> producers = producers_of(current.tape);
   for (std::size_t i = producers.size(); i-- > 0;) {
     for (std::size_t j = 0; j < std::min(producers.size(), kReferencesMax); ++j) {
       const std::vector<std::int64_t> left = producers_of(current.tape);
       const auto is_left = [&](std::int64_t producer) { return std::ranges::find(left, producer) != left.end(); };
       if (i != j && is_left(producers[i]) && is_left(producers[j])) {
-        const bool yes = co_yield with_references_merged(current.tape, producers[i], producers[j]);
-        static_cast<void>(yes);
+        const bool accepted = co_yield with_references_merged(current.tape, producers[i], producers[j]);
+        static_cast<void>(accepted);
       }
     }
   }
   auto search = newest_references(current);
   while (auto candidate = search.next()) {
-    const bool yes = co_yield std::move(*candidate);
-    search.answer(yes);
+    const bool accepted = co_yield std::move(*candidate);
+    search.accept(accepted);
   }
 }
 

@@ -12,7 +12,7 @@ namespace ordeal {
 class MergeReferences final : public ShrinkPass {
  public:
   [[nodiscard]] std::string_view name() const noexcept override { return "references"; }
-  Inquiry<Tape> sweep(const Failing& current) override;
+  SearchCoroutine<Tape> candidates(const FailingTape& current) override;
 };
 
 }  // namespace ordeal

@@ -9,7 +9,7 @@ namespace {
 constexpr std::array<BanditArm, kRunStarts> kStarts{{
     {.share = 300, .floor = 50},  // fresh
     {.share = 300, .floor = 50},  // branch
-    {.share = 130, .floor = 30},  // leaning
+    {.share = 130, .floor = 30},  // mutate
     {.share = 90, .floor = 30},   // splice
     {.share = 90, .floor = 30},   // repeat
     {.share = 90, .floor = 30},   // edit
@@ -42,18 +42,18 @@ RunSwarm kind_of(SwarmSource source) noexcept {
     case SwarmSource::kCoinFlip:
       break;
   }
-  return RunSwarm::kCoins;
+  return RunSwarm::kCoinFlip;
 }
 
-RunSwarm kind_of(SwarmLaw law) noexcept {
-  switch (law) {
-    case SwarmLaw::kCoins:
-      return RunSwarm::kCoins;
-    case SwarmLaw::kSizes:
-      return RunSwarm::kSizes;
-    case SwarmLaw::kHypothesis:
-      return RunSwarm::kShared;
-    case SwarmLaw::kOff:
+RunSwarm kind_of(SwarmDistribution distribution) noexcept {
+  switch (distribution) {
+    case SwarmDistribution::kCoinFlip:
+      return RunSwarm::kCoinFlip;
+    case SwarmDistribution::kUniformSize:
+      return RunSwarm::kUniformSize;
+    case SwarmDistribution::kHypothesis:
+      return RunSwarm::kUniformShare;
+    case SwarmDistribution::kOff:
       break;
   }
   return RunSwarm::kFull;

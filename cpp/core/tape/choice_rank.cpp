@@ -24,7 +24,7 @@ ChoiceRank rank_of_boolean(bool value) {
   return rank;
 }
 
-ChoiceRank rank_of_integer(const Choice& choice, const Domain& domain) {
+ChoiceRank rank_of_integer(const Choice& choice, const Constraint& constraint) {
   ChoiceRank rank;
   rank.kind = ChoiceKind::kInteger;
   if (choice.is_big()) {
@@ -34,8 +34,8 @@ ChoiceRank rank_of_integer(const Choice& choice, const Domain& domain) {
     rank.negative = (static_cast<std::uint8_t>(choice.blob().back()) & 0x80U) != 0;
     return rank;
   }
-  rank.magnitude = distance_of(choice, domain);
-  rank.negative = choice.number < domain.simplest;
+  rank.magnitude = distance_of(choice, constraint);
+  rank.negative = choice.number < constraint.simplest;
   return rank;
 }
 
@@ -82,12 +82,12 @@ void negate(std::string& two_complement) noexcept {
 
 }  // namespace
 
-ChoiceRank rank_of(const Choice& choice, const Domain& domain) {
+ChoiceRank rank_of(const Choice& choice, const Constraint& constraint) {
   switch (choice.kind) {
     case ChoiceKind::kBoolean:
       return rank_of_boolean(choice.number != 0);
     case ChoiceKind::kInteger:
-      return rank_of_integer(choice, domain);
+      return rank_of_integer(choice, constraint);
     case ChoiceKind::kFloat:
       return rank_of_real(choice.as_real());
     case ChoiceKind::kString:
@@ -97,46 +97,46 @@ ChoiceRank rank_of(const Choice& choice, const Domain& domain) {
   return {};
 }
 
-bool is_simplest(const Choice& choice, const Domain& domain) {
+bool is_simplest(const Choice& choice, const Constraint& constraint) {
   switch (choice.kind) {
     case ChoiceKind::kBoolean:
-      return choice.number == 0 || domain.low > 0;
+      return choice.number == 0 || constraint.low > 0;
     case ChoiceKind::kInteger:
     case ChoiceKind::kFloat:
-      return !choice.is_big() && choice.number == domain.simplest;
+      return !choice.is_big() && choice.number == constraint.simplest;
     case ChoiceKind::kString:
     case ChoiceKind::kBytes:
-      return choice == simplest_choice(choice.kind, domain);
+      return choice == simplest_choice(choice.kind, constraint);
   }
   return true;
 }
 
-Choice simplest_choice(ChoiceKind kind, const Domain& domain) {
-  const auto size = static_cast<std::size_t>(std::max<std::int64_t>(domain.low, 0));
+Choice simplest_choice(ChoiceKind kind, const Constraint& constraint) {
+  const auto size = static_cast<std::size_t>(std::max<std::int64_t>(constraint.low, 0));
   switch (kind) {
     case ChoiceKind::kBoolean:
-      return Choice::boolean(domain.low > 0);
+      return Choice::boolean(constraint.low > 0);
     case ChoiceKind::kInteger:
-      return Choice::integer(domain.simplest);
+      return Choice::integer(constraint.simplest);
     case ChoiceKind::kFloat:
-      return Choice::real(std::bit_cast<double>(domain.simplest));
+      return Choice::real(std::bit_cast<double>(constraint.simplest));
     case ChoiceKind::kString:
       return Choice::text(
-          utf8_of(std::u32string(size, character_of_rank(static_cast<std::uint32_t>(domain.simplest)))));
+          utf8_of(std::u32string(size, character_of_rank(static_cast<std::uint32_t>(constraint.simplest)))));
     case ChoiceKind::kBytes:
       return Choice::bytes(std::string(size, '\0'));
   }
   return {};
 }
 
-std::uint64_t distance_of(const Choice& integer, const Domain& domain) noexcept {
+std::uint64_t distance_of(const Choice& integer, const Constraint& constraint) noexcept {
   const auto value = static_cast<std::uint64_t>(integer.number);
-  const auto simplest = static_cast<std::uint64_t>(domain.simplest);
-  return integer.number >= domain.simplest ? value - simplest : simplest - value;
+  const auto simplest = static_cast<std::uint64_t>(constraint.simplest);
+  return integer.number >= constraint.simplest ? value - simplest : simplest - value;
 }
 
-Choice integer_at(std::uint64_t distance, bool below, const Domain& domain) {
-  const auto simplest = static_cast<std::uint64_t>(domain.simplest);
+Choice integer_at(std::uint64_t distance, bool below, const Constraint& constraint) {
+  const auto simplest = static_cast<std::uint64_t>(constraint.simplest);
   return Choice::integer(static_cast<std::int64_t>(below ? simplest - distance : simplest + distance));
 }
 

@@ -9,7 +9,7 @@
 #include <span>
 
 #include "core/tape/choice.h"
-#include "core/tape/script.h"
+#include "core/tape/step_source.h"
 #include "core/tape/tape.h"
 
 namespace ordeal {

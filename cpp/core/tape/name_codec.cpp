@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "core/base/error.h"
-#include "core/tape/script.h"
+#include "core/tape/step_source.h"
 
 namespace ordeal {
 namespace {

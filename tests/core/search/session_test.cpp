@@ -223,7 +223,7 @@ TEST(Session, AMachineOfOneRuleHasNoSwarm) {
 
 TEST(Session, AFaultSwarmDrawsFaultsAndNeverNone) {
   Bench bench({.rules = 1, .initializers = 0, .faults = 2},
-              {.checkpoint_prob = 0, .fault_toggle_prob = 0.9, .swarm = SwarmLaw::kCoins});
+              {.checkpoint_prob = 0, .fault_toggle_prob = 0.9, .swarm = SwarmDistribution::kCoinFlip});
   std::vector<std::uint64_t> counts(3);
   for (int i = 0; i < 5000; ++i) {
     const Tape tape = bench.run(0);
@@ -336,7 +336,7 @@ TEST(Session, KeepingMakesRoomInAFullCorpus) {
   for (std::uint64_t i = 1; i <= 50; ++i) {
     bench.session.begin_run();
     bench.step();
-    const Kept kept = bench.session.keep();
+    const KeepResult kept = bench.session.keep();
     EXPECT_EQ(kept.id, i);
     EXPECT_EQ(kept.evicted.has_value(), i > 2);
     if (kept.evicted) {
@@ -421,15 +421,15 @@ TEST(Session, NewsAreEdgesBucketsAndStateHashes) {
 TEST(Session, ComingNearerIsNewsAndEnergyForWhatCameNearest) {
   Bench bench(kPlain, {.checkpoint_prob = 1.0});
   const auto energy = [&](std::uint64_t id) { return bench.session.corpus().find(id)->energy; };
-  const auto keep_nearer = [&](std::uint32_t nearer) {
+  const auto keep_nearer = [&](std::uint32_t improved) {
     bench.session.begin_run();
     bench.session.next();
     while (bench.session.prefix_left() > 0) {
       bench.session.done();
       bench.session.next();
     }
-    EXPECT_EQ(bench.session.done(0, nearer).features, nearer);
-    const Kept kept = bench.session.keep();
+    EXPECT_EQ(bench.session.done(0, improved).features, improved);
+    const KeepResult kept = bench.session.keep();
     bench.session.end_run();
     return kept.id;
   };
@@ -438,7 +438,7 @@ TEST(Session, ComingNearerIsNewsAndEnergyForWhatCameNearest) {
   // The run started from the first one, which neither gains nor loses by what came nearer.
   const std::uint64_t second = keep_nearer(1);
   EXPECT_DOUBLE_EQ(energy(first), kEnergyInitial + 2 * kEnergyReward);
-  bench.session.supersede(first, second);
+  bench.session.transfer_energy(first, second);
   EXPECT_DOUBLE_EQ(energy(first), kEnergyFloor);
   EXPECT_DOUBLE_EQ(energy(second), (2 * kEnergyInitial) + (3 * kEnergyReward) - kEnergyFloor);
 }
