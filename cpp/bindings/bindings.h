@@ -17,7 +17,7 @@ void bind_journal(py::module_& m);
 void bind_monitor(py::module_& m);
 void bind_odometer(py::module_& m);
 void bind_rule_weights(py::module_& m);
-void bind_plan(py::module_& m);
+void bind_compiled(py::module_& m);
 void bind_process(py::module_& m);
 void bind_rng(py::module_& m);
 void bind_session(py::module_& m);

@@ -16,7 +16,7 @@ PYBIND11_MODULE(_native, m) {
   ordeal::bindings::bind_codec(m);
   ordeal::bindings::bind_tape(m);
   ordeal::bindings::bind_choice_source(m);
-  ordeal::bindings::bind_plan(m);
+  ordeal::bindings::bind_compiled(m);
   ordeal::bindings::bind_coverage_map(m);
   ordeal::bindings::bind_session(m);
   ordeal::bindings::bind_session_values(m);

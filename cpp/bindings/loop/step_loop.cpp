@@ -126,7 +126,7 @@ StepLoop::End StepLoop::run(const Run& run) {
       loop.decisions_ = py::object();
       loop.producers_ = py::object();
       loop.improved_ = py::object();
-      loop.plans_ = nullptr;
+      loop.draw_context_ = nullptr;
     }
   };
   const Scope scope{*this};
@@ -175,8 +175,8 @@ void StepLoop::look_up() {
   producers_ = attribute(run_->context.ptr(), kProducers);
   begun = 0;
   observed_ = 0;
-  plans_ = plan_run_of(attribute(run_->context.ptr(), kPlans).ptr());
-  ORDEAL_CHECK(plans_ != nullptr && plans_->is_open(), "the context of a run has the run of its plans");
+  draw_context_ = draw_context_of(attribute(run_->context.ptr(), kPlans).ptr());
+  ORDEAL_CHECK(draw_context_ != nullptr && draw_context_->is_open(), "the context of a run has the run of its plans");
   if (!run_->learner.is_none()) {
     // There is nothing but steps to tell where there is no session.
     learns_in_python_ = !is_session || attribute(run_->learner.ptr(), kLearnsEachStep).cast<bool>();
@@ -186,7 +186,7 @@ void StepLoop::look_up() {
 
 // Better a shorter run than one that overruns Hypothesis' buffer.
 bool StepLoop::is_full() const {
-  const std::int64_t length = plans_->length();
+  const std::int64_t length = draw_context_->length();
   if (length < 0) [[unlikely]] {
     throw py::error_already_set();
   }
@@ -277,7 +277,7 @@ void StepLoop::run_rule(StepRule& rule, bool initialize) {
   }
   if (rule.draws_in_body) {
     source_->begin_argument(kBody);
-    check(plans_->give_length() ? 0 : -1);
+    check(draw_context_->give_length() ? 0 : -1);
   }
   call.resolve(store_, reference_type_.ptr());
   if (initialize) {
@@ -288,7 +288,7 @@ void StepLoop::run_rule(StepRule& rule, bool initialize) {
     result = run_->driver.attr("await_result")(result, run_->machine);
   }
   if (rule.draws_in_body) {
-    plans_->take_length();
+    draw_context_->take_length();
   }
   take_result(rule, std::move(result));
 }
@@ -297,8 +297,8 @@ py::object StepLoop::draw(const StepArgument& argument) {
   if (argument.bundle) {
     return draw_from_bundle(argument);
   }
-  return owned(argument.plan != nullptr ? draw_plan(*argument.plan, *plans_)
-                                        : PyObject_CallOneArg(argument.draw.ptr(), run_->context.ptr()));
+  return owned(argument.compiled != nullptr ? draw_compiled(*argument.compiled, *draw_context_)
+                                            : PyObject_CallOneArg(argument.draw.ptr(), run_->context.ptr()));
 }
 
 py::object StepLoop::draw_from_bundle(const StepArgument& argument) {

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "bindings/bindings.h"
-#include "bindings/compiled/plan.h"
-#include "bindings/compiled/plan_run.h"
+#include "bindings/compiled/compiled_strategy.h"
+#include "bindings/compiled/draw_context.h"
 #include "bindings/loop/step_bundles.h"
 #include "bindings/loop/step_machine.h"
 #include "core/draw/replay.h"
@@ -100,9 +100,9 @@ class StepLoop {
   py::object improved_;   // properties that came nearer: a dict, or null
   py::object producers_;
   bool learns_in_python_ = false;
-  Py_ssize_t observed_ = 0;      // observations that the learner has looked at
-  PlanRun* plans_ = nullptr;     // how much of Hypothesis' buffer is used
-  PyObject* current_ = nullptr;  // the name of what runs; borrowed from the machine class
+  Py_ssize_t observed_ = 0;              // observations that the learner has looked at
+  DrawContext* draw_context_ = nullptr;  // how much of Hypothesis' buffer is used
+  PyObject* current_ = nullptr;          // the name of what runs; borrowed from the machine class
   std::uint32_t since_signals_ = 0;
 };
 

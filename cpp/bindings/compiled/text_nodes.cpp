@@ -1,4 +1,4 @@
-#include "bindings/compiled/plan_text.h"
+#include "bindings/compiled/text_nodes.h"
 
 #include <string>
 #include <utility>
@@ -8,12 +8,12 @@
 namespace ordeal::bindings {
 namespace {
 
-class Text final : public PlanNode {
+class Text final : public StrategyNode {
  public:
   Text(std::shared_ptr<const Alphabet> alphabet, std::int64_t low, std::int64_t high) noexcept
       : alphabet_(std::move(alphabet)), low_(low), high_(high) {}
 
-  PyObject* draw(PlanRun& run) const override {
+  PyObject* draw(DrawContext& run) const override {
     if (!run.may_choose()) {
       return nullptr;
     }
@@ -29,26 +29,26 @@ class Text final : public PlanNode {
   std::int64_t high_;
 };
 
-class Joined final : public PlanNode {
+class Joined final : public StrategyNode {
  public:
-  explicit Joined(PlanNodePtr texts) : texts_(std::move(texts)), nothing_("") {}
+  explicit Joined(StrategyNodePtr texts) : texts_(std::move(texts)), nothing_("") {}
 
-  PyObject* draw(PlanRun& run) const override {
+  PyObject* draw(DrawContext& run) const override {
     const auto texts = py::reinterpret_steal<py::object>(texts_->draw(run));
     return texts ? PyUnicode_Join(nothing_.ptr(), texts.ptr()) : nullptr;
   }
 
  private:
-  PlanNodePtr texts_;
+  StrategyNodePtr texts_;
   py::str nothing_;
 };
 
 }  // namespace
 
-PlanNodePtr text_node(std::shared_ptr<const Alphabet> alphabet, std::int64_t low, std::int64_t high) {
+StrategyNodePtr text_node(std::shared_ptr<const Alphabet> alphabet, std::int64_t low, std::int64_t high) {
   return std::make_shared<Text>(std::move(alphabet), low, high);
 }
 
-PlanNodePtr joined_node(PlanNodePtr texts) { return std::make_shared<Joined>(std::move(texts)); }
+StrategyNodePtr joined_node(StrategyNodePtr texts) { return std::make_shared<Joined>(std::move(texts)); }
 
 }  // namespace ordeal::bindings

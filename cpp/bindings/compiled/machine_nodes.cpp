@@ -1,26 +1,26 @@
-#include "bindings/compiled/plan_machine.h"
+#include "bindings/compiled/machine_nodes.h"
 
 #include <utility>
 
-#include "bindings/compiled/plan_names.h"
+#include "bindings/compiled/interned_names.h"
 
 namespace ordeal::bindings {
 namespace {
 
 // Newest last; null, without an exception, where nothing has been added. A new reference.
-PyObject* references_of(PlanRun& run, PyObject* name) {
+PyObject* references_of(DrawContext& run, PyObject* name) {
   PyObject* const machine = run.machine();
   if (machine == nullptr) {
     return nullptr;
   }
-  const auto bundles = py::reinterpret_steal<py::object>(PyObject_GetAttr(machine, plan_names().bundles));
+  const auto bundles = py::reinterpret_steal<py::object>(PyObject_GetAttr(machine, interned_names().bundles));
   if (!bundles) {
     return nullptr;
   }
   return Py_XNewRef(PyDict_GetItemWithError(bundles.ptr(), name));
 }
 
-PyObject* reject_empty(PlanRun& run, PyObject* name) {
+PyObject* reject_empty(DrawContext& run, PyObject* name) {
   if (PyErr_Occurred() != nullptr) {
     return nullptr;
   }
@@ -32,7 +32,7 @@ bool remove(const py::object& references, Py_ssize_t place) noexcept {
   return PyList_SetSlice(references.ptr(), place, place + 1, nullptr) == 0;
 }
 
-class BundleValue final : public PlanNode {
+class BundleValue final : public StrategyNode {
  public:
   BundleValue(py::object name, bool consumes, bool draws_references, Transformations transformations) noexcept
       : name_(std::move(name)),
@@ -40,14 +40,14 @@ class BundleValue final : public PlanNode {
         consumes_(consumes),
         draws_references_(draws_references) {}
 
-  PyObject* draw(PlanRun& run) const override {
+  PyObject* draw(DrawContext& run) const override {
     const auto references = py::reinterpret_steal<py::object>(references_of(run, name_.ptr()));
     const Py_ssize_t size = references ? PyList_GET_SIZE(references.ptr()) : 0;
     if (size == 0) {
       return reject_empty(run, name_.ptr());
     }
     const auto values =
-        py::reinterpret_steal<py::object>(PyObject_GetAttr(run.machine(), plan_names().names_to_values));
+        py::reinterpret_steal<py::object>(PyObject_GetAttr(run.machine(), interned_names().names_to_values));
     if (!values) {
       return nullptr;
     }
@@ -73,7 +73,7 @@ class BundleValue final : public PlanNode {
 
  private:
   static PyObject* value_of(PyObject* reference, const py::object& values) {
-    const auto name = py::reinterpret_steal<py::object>(PyObject_GetAttr(reference, plan_names().name));
+    const auto name = py::reinterpret_steal<py::object>(PyObject_GetAttr(reference, interned_names().name));
     return name ? PyObject_GetItem(values.ptr(), name.ptr()) : nullptr;
   }
 
@@ -83,24 +83,24 @@ class BundleValue final : public PlanNode {
   bool draws_references_;
 };
 
-class Runner final : public PlanNode {
+class Runner final : public StrategyNode {
  public:
-  explicit Runner(PlanNodePtr otherwise) noexcept : otherwise_(std::move(otherwise)) {}
+  explicit Runner(StrategyNodePtr otherwise) noexcept : otherwise_(std::move(otherwise)) {}
 
-  PyObject* draw(PlanRun& run) const override {
+  PyObject* draw(DrawContext& run) const override {
     PyObject* const machine = run.machine();
     return machine == Py_None ? otherwise_->draw(run) : Py_XNewRef(machine);
   }
 
  private:
-  PlanNodePtr otherwise_;
+  StrategyNodePtr otherwise_;
 };
 
-class Generic final : public PlanNode {
+class Generic final : public StrategyNode {
  public:
   Generic(py::object strategy, int depth) noexcept : strategy_(std::move(strategy)), depth_(depth) {}
 
-  PyObject* draw(PlanRun& run) const override {
+  PyObject* draw(DrawContext& run) const override {
     return run.draw_through_hypothesis(strategy_.ptr(), run.depth() + depth_);
   }
 
@@ -111,17 +111,17 @@ class Generic final : public PlanNode {
 
 }  // namespace
 
-PlanNodePtr bundle_node(py::object name, bool consumes, bool draws_references, Transformations transformations) {
+StrategyNodePtr bundle_node(py::object name, bool consumes, bool draws_references, Transformations transformations) {
   return std::make_shared<BundleValue>(std::move(name), consumes, draws_references, std::move(transformations));
 }
 
-PlanNodePtr runner_node(PlanNodePtr otherwise) { return std::make_shared<Runner>(std::move(otherwise)); }
+StrategyNodePtr runner_node(StrategyNodePtr otherwise) { return std::make_shared<Runner>(std::move(otherwise)); }
 
-PlanNodePtr generic_node(py::object strategy, int depth) {
+StrategyNodePtr generic_node(py::object strategy, int depth) {
   return std::make_shared<Generic>(std::move(strategy), depth);
 }
 
-std::optional<bool> is_bundle_empty(PlanRun& run, PyObject* name) {
+std::optional<bool> is_bundle_empty(DrawContext& run, PyObject* name) {
   const auto references = py::reinterpret_steal<py::object>(references_of(run, name));
   if (!references && PyErr_Occurred() != nullptr) {
     return std::nullopt;

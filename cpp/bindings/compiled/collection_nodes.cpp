@@ -1,4 +1,4 @@
-#include "bindings/compiled/plan_collections.h"
+#include "bindings/compiled/collection_nodes.h"
 
 #include <algorithm>
 #include <array>
@@ -12,7 +12,7 @@ constexpr const char* kNoMoreElements = "Aborted test because unable to satisfy 
 // One collection being drawn. Where a function returns nothing or false, an exception is set.
 class Growth {
  public:
-  Growth(PlanRun& run, const SizeRange& sizes) noexcept : run_(run), sizes_(sizes) {}
+  Growth(DrawContext& run, const SizeRange& sizes) noexcept : run_(run), sizes_(sizes) {}
 
   // Whether an element follows.
   std::optional<bool> more() {
@@ -63,7 +63,7 @@ class Growth {
   }
 
  private:
-  PlanRun& run_;
+  DrawContext& run_;
   const SizeRange& sizes_;
   std::int64_t count_ = 0;
   std::int64_t rejections_ = 0;
@@ -127,11 +127,11 @@ class Elements {
   std::vector<PyObject*> others_;
 };
 
-class List final : public PlanNode {
+class List final : public StrategyNode {
  public:
-  List(PlanNodePtr element, const SizeRange& sizes) noexcept : element_(std::move(element)), sizes_(sizes) {}
+  List(StrategyNodePtr element, const SizeRange& sizes) noexcept : element_(std::move(element)), sizes_(sizes) {}
 
-  PyObject* draw(PlanRun& run) const override {
+  PyObject* draw(DrawContext& run) const override {
     Growth growth(run, sizes_);
     Elements elements;
     std::optional<bool> more;
@@ -146,7 +146,7 @@ class List final : public PlanNode {
   }
 
  private:
-  PlanNodePtr element_;
+  StrategyNodePtr element_;
   SizeRange sizes_;
 };
 
@@ -191,7 +191,7 @@ class SeenKeys {
 };
 
 // (first, *suffix), or the first alone where there is no suffix. Takes the reference `first`.
-PyObject* with_suffix(PlanRun& run, PyObject* first, const PlanNodePtr& suffix) {
+PyObject* with_suffix(DrawContext& run, PyObject* first, const StrategyNodePtr& suffix) {
   if (suffix == nullptr) {
     return first;
   }
@@ -211,16 +211,16 @@ PyObject* with_suffix(PlanRun& run, PyObject* first, const PlanNodePtr& suffix) 
   return whole;
 }
 
-class UniqueList final : public PlanNode {
+class UniqueList final : public StrategyNode {
  public:
-  UniqueList(PlanNodePtr element, std::vector<py::object> conditions, const SizeRange& sizes,
+  UniqueList(StrategyNodePtr element, std::vector<py::object> conditions, const SizeRange& sizes,
              Uniqueness uniqueness) noexcept
       : element_(std::move(element)),
         conditions_(std::move(conditions)),
         sizes_(sizes),
         uniqueness_(std::move(uniqueness)) {}
 
-  PyObject* draw(PlanRun& run) const override {
+  PyObject* draw(DrawContext& run) const override {
     Growth growth(run, sizes_);
     SeenKeys seen(uniqueness_.keys);
     py::object list = new_list();
@@ -247,7 +247,7 @@ class UniqueList final : public PlanNode {
 
  private:
   // Null and `found`: an exception is set. Null and not `found`: three tries found none.
-  PyObject* draw_new(PlanRun& run, SeenKeys& seen, bool& found) const {
+  PyObject* draw_new(DrawContext& run, SeenKeys& seen, bool& found) const {
     found = true;
     for (int i = 0; i < kFilterTries; ++i) {
       PyObject* const value = element_->draw(run);
@@ -278,13 +278,13 @@ class UniqueList final : public PlanNode {
     return seen.is_new(value);
   }
 
-  PlanNodePtr element_;
+  StrategyNodePtr element_;
   std::vector<py::object> conditions_;
   SizeRange sizes_;
   Uniqueness uniqueness_;
 };
 
-class UniqueSample final : public PlanNode {
+class UniqueSample final : public StrategyNode {
  public:
   UniqueSample(py::object elements, Transformations transformations, const SizeRange& sizes, Uniqueness uniqueness,
                bool forces_end) noexcept
@@ -294,7 +294,7 @@ class UniqueSample final : public PlanNode {
         uniqueness_(std::move(uniqueness)),
         forces_end_(forces_end) {}
 
-  PyObject* draw(PlanRun& run) const override {
+  PyObject* draw(DrawContext& run) const override {
     Growth growth(run, sizes_);
     SeenKeys seen(uniqueness_.keys);
     py::object list = new_list();
@@ -338,11 +338,11 @@ class UniqueSample final : public PlanNode {
   bool forces_end_;
 };
 
-class Tuple final : public PlanNode {
+class Tuple final : public StrategyNode {
  public:
-  explicit Tuple(std::vector<PlanNodePtr> elements) noexcept : elements_(std::move(elements)) {}
+  explicit Tuple(std::vector<StrategyNodePtr> elements) noexcept : elements_(std::move(elements)) {}
 
-  PyObject* draw(PlanRun& run) const override {
+  PyObject* draw(DrawContext& run) const override {
     auto tuple = py::reinterpret_steal<py::object>(PyTuple_New(static_cast<Py_ssize_t>(elements_.size())));
     for (std::size_t i = 0; i < elements_.size(); ++i) {
       PyObject* const value = elements_[i]->draw(run);
@@ -355,12 +355,12 @@ class Tuple final : public PlanNode {
   }
 
  private:
-  std::vector<PlanNodePtr> elements_;
+  std::vector<StrategyNodePtr> elements_;
 };
 
 // Swaps each item with itself or a later one: drawing zero everywhere leaves the order as it is.
 template <typename Item>
-bool shuffle(PlanRun& run, std::vector<Item>& items) {
+bool shuffle(DrawContext& run, std::vector<Item>& items) {
   const auto last = static_cast<std::int64_t>(items.size()) - 1;
   for (std::int64_t i = 0; i < last; ++i) {
     const auto j = choose(run, i, last, 0);
@@ -372,11 +372,11 @@ bool shuffle(PlanRun& run, std::vector<Item>& items) {
   return true;
 }
 
-class Permutation final : public PlanNode {
+class Permutation final : public StrategyNode {
  public:
   explicit Permutation(py::object elements) noexcept : elements_(std::move(elements)) {}
 
-  PyObject* draw(PlanRun& run) const override {
+  PyObject* draw(DrawContext& run) const override {
     std::vector<py::object> items;
     for (const py::handle item : elements_) {
       items.push_back(py::reinterpret_borrow<py::object>(item));
@@ -395,7 +395,7 @@ class Permutation final : public PlanNode {
   py::object elements_;
 };
 
-class FixedDictionary final : public PlanNode {
+class FixedDictionary final : public StrategyNode {
  public:
   FixedDictionary(py::object make, std::vector<KeyedNode> required, std::vector<KeyedNode> optional,
                   const SizeRange& optional_sizes, bool shuffles) noexcept
@@ -405,7 +405,7 @@ class FixedDictionary final : public PlanNode {
         optional_sizes_(optional_sizes),
         shuffles_(shuffles) {}
 
-  PyObject* draw(PlanRun& run) const override {
+  PyObject* draw(DrawContext& run) const override {
     std::vector<Pair> pairs;
     pairs.reserve(required_.size());
     for (const KeyedNode& keyed : required_) {
@@ -425,7 +425,7 @@ class FixedDictionary final : public PlanNode {
  private:
   using Pair = std::pair<py::object, py::object>;
 
-  static bool draw_pair(PlanRun& run, const KeyedNode& keyed, std::vector<Pair>& pairs) {
+  static bool draw_pair(DrawContext& run, const KeyedNode& keyed, std::vector<Pair>& pairs) {
     auto value = py::reinterpret_steal<py::object>(keyed.second->draw(run));
     if (!value) {
       return false;
@@ -434,7 +434,7 @@ class FixedDictionary final : public PlanNode {
     return true;
   }
 
-  bool draw_optional(PlanRun& run, std::vector<Pair>& pairs) const {
+  bool draw_optional(DrawContext& run, std::vector<Pair>& pairs) const {
     Growth growth(run, optional_sizes_);
     std::vector<const KeyedNode*> left;
     left.reserve(optional_.size());
@@ -483,27 +483,29 @@ class FixedDictionary final : public PlanNode {
 
 }  // namespace
 
-PlanNodePtr list_node(PlanNodePtr element, const SizeRange& sizes) {
+StrategyNodePtr list_node(StrategyNodePtr element, const SizeRange& sizes) {
   return std::make_shared<List>(std::move(element), sizes);
 }
 
-PlanNodePtr unique_list_node(PlanNodePtr element, std::vector<py::object> conditions, const SizeRange& sizes,
-                             Uniqueness uniqueness) {
+StrategyNodePtr unique_list_node(StrategyNodePtr element, std::vector<py::object> conditions, const SizeRange& sizes,
+                                 Uniqueness uniqueness) {
   return std::make_shared<UniqueList>(std::move(element), std::move(conditions), sizes, std::move(uniqueness));
 }
 
-PlanNodePtr unique_sample_node(py::object elements, Transformations transformations, const SizeRange& sizes,
-                               Uniqueness uniqueness, bool forces_end) {
+StrategyNodePtr unique_sample_node(py::object elements, Transformations transformations, const SizeRange& sizes,
+                                   Uniqueness uniqueness, bool forces_end) {
   return std::make_shared<UniqueSample>(std::move(elements), std::move(transformations), sizes, std::move(uniqueness),
                                         forces_end);
 }
 
-PlanNodePtr tuple_node(std::vector<PlanNodePtr> elements) { return std::make_shared<Tuple>(std::move(elements)); }
+StrategyNodePtr tuple_node(std::vector<StrategyNodePtr> elements) {
+  return std::make_shared<Tuple>(std::move(elements));
+}
 
-PlanNodePtr permutation_node(py::object elements) { return std::make_shared<Permutation>(std::move(elements)); }
+StrategyNodePtr permutation_node(py::object elements) { return std::make_shared<Permutation>(std::move(elements)); }
 
-PlanNodePtr fixed_dictionary_node(py::object make, std::vector<KeyedNode> required, std::vector<KeyedNode> optional,
-                                  const SizeRange& optional_sizes, bool shuffles) {
+StrategyNodePtr fixed_dictionary_node(py::object make, std::vector<KeyedNode> required, std::vector<KeyedNode> optional,
+                                      const SizeRange& optional_sizes, bool shuffles) {
   return std::make_shared<FixedDictionary>(std::move(make), std::move(required), std::move(optional), optional_sizes,
                                            shuffles);
 }

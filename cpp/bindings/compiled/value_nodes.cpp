@@ -1,4 +1,4 @@
-#include "bindings/compiled/plan_values.h"
+#include "bindings/compiled/value_nodes.h"
 
 #include <cmath>
 #include <string>
@@ -11,11 +11,11 @@
 namespace ordeal::bindings {
 namespace {
 
-class Integers final : public PlanNode {
+class Integers final : public StrategyNode {
  public:
   Integers(std::int64_t low, std::int64_t high) noexcept : low_(low), high_(high) {}
 
-  PyObject* draw(PlanRun& run) const override {
+  PyObject* draw(DrawContext& run) const override {
     if (!run.may_choose()) {
       return nullptr;
     }
@@ -28,7 +28,7 @@ class Integers final : public PlanNode {
   std::int64_t high_;
 };
 
-PyObject* counted(PlanRun& run, const Choice& integer) {
+PyObject* counted(DrawContext& run, const Choice& integer) {
   if (!integer.is_big()) {
     return run.count(integer_size(integer.number)) ? PyLong_FromLongLong(integer.number) : nullptr;
   }
@@ -36,11 +36,11 @@ PyObject* counted(PlanRun& run, const Choice& integer) {
   return run.count(sized(1 + (magnitude_bits(integer) / 8))) ? choice_to_python(integer).release().ptr() : nullptr;
 }
 
-class OpenIntegers final : public PlanNode {
+class OpenIntegers final : public StrategyNode {
  public:
   OpenIntegers(std::optional<std::int64_t> low, std::optional<std::int64_t> high) noexcept : low_(low), high_(high) {}
 
-  PyObject* draw(PlanRun& run) const override {
+  PyObject* draw(DrawContext& run) const override {
     if (!run.may_choose()) {
       return nullptr;
     }
@@ -53,11 +53,11 @@ class OpenIntegers final : public PlanNode {
 };
 
 // Bounds beyond 64 bits.
-class WideIntegers final : public PlanNode {
+class WideIntegers final : public StrategyNode {
  public:
   WideIntegers(Wide low, Wide high) noexcept : low_(low), high_(high) {}
 
-  PyObject* draw(PlanRun& run) const override {
+  PyObject* draw(DrawContext& run) const override {
     return run.may_choose() ? counted(run, draw_wide_integer(run.source(), low_, high_, 0)) : nullptr;
   }
 
@@ -66,9 +66,9 @@ class WideIntegers final : public PlanNode {
   Wide high_;
 };
 
-class Booleans final : public PlanNode {
+class Booleans final : public StrategyNode {
  public:
-  PyObject* draw(PlanRun& run) const override {
+  PyObject* draw(DrawContext& run) const override {
     if (!run.may_choose()) {
       return nullptr;
     }
@@ -78,12 +78,12 @@ class Booleans final : public PlanNode {
 };
 
 // Each draw makes an object of its own, NaN as well: two that are one object would be equal in a list.
-class Floats final : public PlanNode {
+class Floats final : public StrategyNode {
  public:
   Floats(double low, double high, bool allow_nan, double smallest_nonzero) noexcept
       : low_(low), high_(high), smallest_nonzero_(smallest_nonzero), allow_nan_(allow_nan) {}
 
-  PyObject* draw(PlanRun& run) const override {
+  PyObject* draw(DrawContext& run) const override {
     if (!run.may_choose()) {
       return nullptr;
     }
@@ -98,11 +98,11 @@ class Floats final : public PlanNode {
   bool allow_nan_;
 };
 
-class Bytes final : public PlanNode {
+class Bytes final : public StrategyNode {
  public:
   Bytes(std::int64_t low, std::int64_t high) noexcept : low_(low), high_(high) {}
 
-  PyObject* draw(PlanRun& run) const override {
+  PyObject* draw(DrawContext& run) const override {
     if (!run.may_choose()) {
       return nullptr;
     }
@@ -117,11 +117,11 @@ class Bytes final : public PlanNode {
   std::int64_t high_;
 };
 
-class Constant final : public PlanNode {
+class Constant final : public StrategyNode {
  public:
   explicit Constant(py::object value) noexcept : value_(std::move(value)) {}
 
-  PyObject* draw(PlanRun& /*run*/) const override { return Py_NewRef(value_.ptr()); }
+  PyObject* draw(DrawContext& /*run*/) const override { return Py_NewRef(value_.ptr()); }
 
  private:
   py::object value_;
@@ -196,12 +196,12 @@ PyObject* call_with(const py::object& make, const std::int64_t* parts, std::size
   return value;
 }
 
-class Calendar final : public PlanNode {
+class Calendar final : public StrategyNode {
  public:
   Calendar(py::object make, const CalendarRange& range, TrickyTimes tricky)
       : make_(std::move(make)), range_(range), tricky_(std::move(tricky)) {}
 
-  PyObject* draw(PlanRun& run) const override {
+  PyObject* draw(DrawContext& run) const override {
     if (tricky_.p > 0) {
       if (!run.may_choose()) {
         return nullptr;
@@ -218,7 +218,7 @@ class Calendar final : public PlanNode {
   }
 
  private:
-  PyObject* draw_tricky(PlanRun& run) const {
+  PyObject* draw_tricky(DrawContext& run) const {
     const auto last = static_cast<std::int64_t>(tricky_.instants.size()) - 1;
     const auto instant = choose(run, 0, last, static_cast<std::int64_t>(tricky_.simplest));
     if (!instant) {
@@ -237,7 +237,7 @@ class Calendar final : public PlanNode {
                         parts_of(center + std::min(reach, high - center)));
   }
 
-  PyObject* draw_between(PlanRun& run, const CalendarParts& low, const CalendarParts& high) const {
+  PyObject* draw_between(DrawContext& run, const CalendarParts& low, const CalendarParts& high) const {
     std::array<std::int64_t, std::tuple_size_v<CalendarParts> + 1> parts{};
     bool at_low = true;
     bool at_high = true;
@@ -282,14 +282,14 @@ class Calendar final : public PlanNode {
   TrickyTimes tricky_;
 };
 
-class Timedeltas final : public PlanNode {
+class Timedeltas final : public StrategyNode {
  public:
   using Parts = std::array<std::int64_t, 3>;
 
   Timedeltas(py::object make, const Parts& low, const Parts& high) noexcept
       : make_(std::move(make)), low_(low), high_(high) {}
 
-  PyObject* draw(PlanRun& run) const override {
+  PyObject* draw(DrawContext& run) const override {
     constexpr Parts kTimedeltaLeast{-999'999'999, 0, 0};
     constexpr Parts kTimedeltaMost{999'999'999, 86'399, 999'999};
     Parts parts{};
@@ -317,30 +317,30 @@ class Timedeltas final : public PlanNode {
 
 }  // namespace
 
-PlanNodePtr integers_node(std::int64_t low, std::int64_t high) { return std::make_shared<Integers>(low, high); }
+StrategyNodePtr integers_node(std::int64_t low, std::int64_t high) { return std::make_shared<Integers>(low, high); }
 
-PlanNodePtr open_integers_node(std::optional<std::int64_t> low, std::optional<std::int64_t> high) {
+StrategyNodePtr open_integers_node(std::optional<std::int64_t> low, std::optional<std::int64_t> high) {
   return std::make_shared<OpenIntegers>(low, high);
 }
 
-PlanNodePtr wide_integers_node(Wide low, Wide high) { return std::make_shared<WideIntegers>(low, high); }
+StrategyNodePtr wide_integers_node(Wide low, Wide high) { return std::make_shared<WideIntegers>(low, high); }
 
-PlanNodePtr booleans_node() { return std::make_shared<Booleans>(); }
+StrategyNodePtr booleans_node() { return std::make_shared<Booleans>(); }
 
-PlanNodePtr floats_node(double low, double high, bool allow_nan, double smallest_nonzero) {
+StrategyNodePtr floats_node(double low, double high, bool allow_nan, double smallest_nonzero) {
   return std::make_shared<Floats>(low, high, allow_nan, smallest_nonzero);
 }
 
-PlanNodePtr bytes_node(std::int64_t low, std::int64_t high) { return std::make_shared<Bytes>(low, high); }
+StrategyNodePtr bytes_node(std::int64_t low, std::int64_t high) { return std::make_shared<Bytes>(low, high); }
 
-PlanNodePtr constant_node(py::object value) { return std::make_shared<Constant>(std::move(value)); }
+StrategyNodePtr constant_node(py::object value) { return std::make_shared<Constant>(std::move(value)); }
 
-PlanNodePtr calendar_node(py::object make, const CalendarRange& range, TrickyTimes tricky) {
+StrategyNodePtr calendar_node(py::object make, const CalendarRange& range, TrickyTimes tricky) {
   return std::make_shared<Calendar>(std::move(make), range, std::move(tricky));
 }
 
-PlanNodePtr timedelta_node(py::object make, const std::array<std::int64_t, 3>& low,
-                           const std::array<std::int64_t, 3>& high) {
+StrategyNodePtr timedelta_node(py::object make, const std::array<std::int64_t, 3>& low,
+                               const std::array<std::int64_t, 3>& high) {
   return std::make_shared<Timedeltas>(std::move(make), low, high);
 }
 

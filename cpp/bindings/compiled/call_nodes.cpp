@@ -1,10 +1,10 @@
-#include "bindings/compiled/plan_calls.h"
+#include "bindings/compiled/call_nodes.h"
 
 #include <array>
 #include <cstddef>
 
-#include "bindings/compiled/plan_choices.h"
-#include "bindings/compiled/plan_draw.h"
+#include "bindings/compiled/choice_nodes.h"
+#include "bindings/compiled/draw_function.h"
 
 namespace ordeal::bindings {
 namespace {
@@ -14,11 +14,12 @@ py::object& unsatisfied() {
   return *kException;
 }
 
-class Map final : public PlanNode {
+class Map final : public StrategyNode {
  public:
-  Map(PlanNodePtr mapped, py::object function) noexcept : mapped_(std::move(mapped)), function_(std::move(function)) {}
+  Map(StrategyNodePtr mapped, py::object function) noexcept
+      : mapped_(std::move(mapped)), function_(std::move(function)) {}
 
-  PyObject* draw(PlanRun& run) const override {
+  PyObject* draw(DrawContext& run) const override {
     for (int i = 1;; ++i) {
       PyObject* const value = mapped_->draw(run);
       PyObject* result = nullptr;
@@ -34,16 +35,16 @@ class Map final : public PlanNode {
   }
 
  private:
-  PlanNodePtr mapped_;
+  StrategyNodePtr mapped_;
   py::object function_;
 };
 
-class Filter final : public PlanNode {
+class Filter final : public StrategyNode {
  public:
-  Filter(PlanNodePtr filtered, std::vector<py::object> conditions) noexcept
+  Filter(StrategyNodePtr filtered, std::vector<py::object> conditions) noexcept
       : filtered_(std::move(filtered)), conditions_(std::move(conditions)) {}
 
-  PyObject* draw(PlanRun& run) const override {
+  PyObject* draw(DrawContext& run) const override {
     for (int i = 0; i < kFilterTries; ++i) {
       auto value = py::reinterpret_steal<py::object>(filtered_->draw(run));
       if (!value) {
@@ -73,7 +74,7 @@ class Filter final : public PlanNode {
     return 1;
   }
 
-  PlanNodePtr filtered_;
+  StrategyNodePtr filtered_;
   std::vector<py::object> conditions_;
 };
 
@@ -102,14 +103,14 @@ class Arguments {
   std::vector<PyObject*> values_;
 };
 
-class Builds final : public PlanNode {
+class Builds final : public StrategyNode {
  public:
-  Builds(py::object target, std::vector<PlanNodePtr> parts, std::size_t positional, py::object names) noexcept
+  Builds(py::object target, std::vector<StrategyNodePtr> parts, std::size_t positional, py::object names) noexcept
       : target_(std::move(target)), parts_(std::move(parts)), positional_(positional), names_(std::move(names)) {}
 
-  PyObject* draw(PlanRun& run) const override {
+  PyObject* draw(DrawContext& run) const override {
     Arguments arguments(parts_.size());
-    for (const PlanNodePtr& part : parts_) {
+    for (const StrategyNodePtr& part : parts_) {
       if (!arguments.add(part->draw(run))) {
         return nullptr;
       }
@@ -119,17 +120,17 @@ class Builds final : public PlanNode {
 
  private:
   py::object target_;
-  std::vector<PlanNodePtr> parts_;
+  std::vector<StrategyNodePtr> parts_;
   std::size_t positional_;
   py::object names_;  // null where there is no keyword
 };
 
-class Flatmap final : public PlanNode {
+class Flatmap final : public StrategyNode {
  public:
-  Flatmap(PlanNodePtr base, py::object expand, int depth) noexcept
+  Flatmap(StrategyNodePtr base, py::object expand, int depth) noexcept
       : base_(std::move(base)), expand_(std::move(expand)), depth_(depth) {}
 
-  PyObject* draw(PlanRun& run) const override {
+  PyObject* draw(DrawContext& run) const override {
     const auto value = py::reinterpret_steal<py::object>(base_->draw(run));
     if (!value) {
       return nullptr;
@@ -139,12 +140,12 @@ class Flatmap final : public PlanNode {
   }
 
  private:
-  PlanNodePtr base_;
+  StrategyNodePtr base_;
   py::object expand_;
   int depth_;
 };
 
-class Composite final : public PlanNode {
+class Composite final : public StrategyNode {
  public:
   Composite(py::object definition, const py::tuple& arguments, const py::dict& keywords, int depth)
       : definition_(std::move(definition)), depth_(depth) {
@@ -162,8 +163,8 @@ class Composite final : public PlanNode {
     }
   }
 
-  PyObject* draw(PlanRun& run) const override {
-    const auto draw = py::reinterpret_steal<py::object>(new_plan_draw(run, run.depth() + depth_));
+  PyObject* draw(DrawContext& run) const override {
+    const auto draw = py::reinterpret_steal<py::object>(new_draw_function(run, run.depth() + depth_));
     if (!draw) {
       return nullptr;
     }
@@ -191,16 +192,16 @@ class Composite final : public PlanNode {
 
 void set_unsatisfied(py::object exception) { unsatisfied() = std::move(exception); }
 
-PlanNodePtr map_node(PlanNodePtr mapped, py::object function) {
+StrategyNodePtr map_node(StrategyNodePtr mapped, py::object function) {
   return std::make_shared<Map>(std::move(mapped), std::move(function));
 }
 
-PlanNodePtr filter_node(PlanNodePtr filtered, std::vector<py::object> conditions) {
+StrategyNodePtr filter_node(StrategyNodePtr filtered, std::vector<py::object> conditions) {
   return std::make_shared<Filter>(std::move(filtered), std::move(conditions));
 }
 
-PlanNodePtr builds_node(py::object target, std::vector<PlanNodePtr> arguments,
-                        std::vector<std::pair<py::object, PlanNodePtr>> keywords) {
+StrategyNodePtr builds_node(py::object target, std::vector<StrategyNodePtr> arguments,
+                            std::vector<std::pair<py::object, StrategyNodePtr>> keywords) {
   const std::size_t positional = arguments.size();
   py::list names;
   for (auto& [name, node] : keywords) {
@@ -211,11 +212,11 @@ PlanNodePtr builds_node(py::object target, std::vector<PlanNodePtr> arguments,
   return std::make_shared<Builds>(std::move(target), std::move(arguments), positional, std::move(all_names));
 }
 
-PlanNodePtr flatmap_node(PlanNodePtr base, py::object expand, int depth) {
+StrategyNodePtr flatmap_node(StrategyNodePtr base, py::object expand, int depth) {
   return std::make_shared<Flatmap>(std::move(base), std::move(expand), depth);
 }
 
-PlanNodePtr composite_node(py::object definition, const py::tuple& arguments, const py::dict& keywords, int depth) {
+StrategyNodePtr composite_node(py::object definition, const py::tuple& arguments, const py::dict& keywords, int depth) {
   return std::make_shared<Composite>(std::move(definition), arguments, keywords, depth);
 }
 

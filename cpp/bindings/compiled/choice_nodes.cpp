@@ -1,8 +1,8 @@
-#include "bindings/compiled/plan_choices.h"
+#include "bindings/compiled/choice_nodes.h"
 
 #include <algorithm>
 
-#include "bindings/compiled/plan_machine.h"
+#include "bindings/compiled/machine_nodes.h"
 
 namespace ordeal::bindings {
 namespace {
@@ -17,11 +17,11 @@ PyObject* item_of(PyObject* elements, std::int64_t index) noexcept {
 
 std::int64_t size_of(const py::object& elements) { return static_cast<std::int64_t>(py::len(elements)); }
 
-class Sampled final : public PlanNode {
+class Sampled final : public StrategyNode {
  public:
   explicit Sampled(py::object elements) : elements_(std::move(elements)), size_(size_of(elements_)) {}
 
-  PyObject* draw(PlanRun& run) const override {
+  PyObject* draw(DrawContext& run) const override {
     const auto index = draw_index(run, size_);
     return index ? item_of(elements_.ptr(), *index) : nullptr;
   }
@@ -31,11 +31,11 @@ class Sampled final : public PlanNode {
   std::int64_t size_;
 };
 
-class Position final : public PlanNode {
+class Position final : public StrategyNode {
  public:
   explicit Position(py::object elements) : elements_(std::move(elements)), size_(size_of(elements_)) {}
 
-  PyObject* draw(PlanRun& run) const override {
+  PyObject* draw(DrawContext& run) const override {
     if (!run.may_choose()) {
       return nullptr;
     }
@@ -48,12 +48,12 @@ class Position final : public PlanNode {
   std::int64_t size_;
 };
 
-class FilteredSample final : public PlanNode {
+class FilteredSample final : public StrategyNode {
  public:
   FilteredSample(py::object elements, Transformations transformations)
       : elements_(std::move(elements)), transformations_(std::move(transformations)), size_(size_of(elements_)) {}
 
-  PyObject* draw(PlanRun& run) const override {
+  PyObject* draw(DrawContext& run) const override {
     const ChosenElement chosen = draw_filtered(run, size_, [this](std::int64_t index) {
       PyObject* value = item_of(elements_.ptr(), index);
       const Outcome outcome = value == nullptr ? Outcome::kError : transformations_.apply(value);
@@ -68,12 +68,12 @@ class FilteredSample final : public PlanNode {
   std::int64_t size_;
 };
 
-class Transformed final : public PlanNode {
+class Transformed final : public StrategyNode {
  public:
   Transformed(py::object value, Transformations transformations) noexcept
       : value_(std::move(value)), transformations_(std::move(transformations)) {}
 
-  PyObject* draw(PlanRun& run) const override {
+  PyObject* draw(DrawContext& run) const override {
     PyObject* value = Py_NewRef(value_.ptr());
     return transformations_.apply(value) == Outcome::kNotSatisfied ? run.reject(kUnsatisfied) : value;
   }
@@ -83,24 +83,24 @@ class Transformed final : public PlanNode {
   Transformations transformations_;
 };
 
-class OneOf final : public PlanNode {
+class OneOf final : public StrategyNode {
  public:
-  explicit OneOf(std::vector<PlanNodePtr> branches) noexcept : branches_(std::move(branches)) {}
+  explicit OneOf(std::vector<StrategyNodePtr> branches) noexcept : branches_(std::move(branches)) {}
 
-  PyObject* draw(PlanRun& run) const override {
+  PyObject* draw(DrawContext& run) const override {
     const auto index = draw_index(run, static_cast<std::int64_t>(branches_.size()));
     return index ? branches_[static_cast<std::size_t>(*index)]->draw(run) : nullptr;
   }
 
  private:
-  std::vector<PlanNodePtr> branches_;
+  std::vector<StrategyNodePtr> branches_;
 };
 
-class OneOfWithBundles final : public PlanNode {
+class OneOfWithBundles final : public StrategyNode {
  public:
   explicit OneOfWithBundles(std::vector<Branch> branches) noexcept : branches_(std::move(branches)) {}
 
-  PyObject* draw(PlanRun& run) const override {
+  PyObject* draw(DrawContext& run) const override {
     const auto get = [&](std::int64_t index) {
       const py::object& bundle = branches_[static_cast<std::size_t>(index)].bundle;
       if (!bundle) {
@@ -151,33 +151,33 @@ Outcome Transformations::apply(PyObject*& value) const noexcept {
   return Outcome::kValue;
 }
 
-std::optional<std::int64_t> draw_index(PlanRun& run, std::int64_t size) { return choose(run, 0, size - 1, 0); }
+std::optional<std::int64_t> draw_index(DrawContext& run, std::int64_t size) { return choose(run, 0, size - 1, 0); }
 
-bool force_index(PlanRun& run, std::int64_t index) { return run.may_choose() && run.count(integer_size(index)); }
+bool force_index(DrawContext& run, std::int64_t index) { return run.may_choose() && run.count(integer_size(index)); }
 
-PlanNodePtr sampled_node(py::object elements, bool is_position) {
+StrategyNodePtr sampled_node(py::object elements, bool is_position) {
   if (is_position) {
     return std::make_shared<Position>(std::move(elements));
   }
   return std::make_shared<Sampled>(std::move(elements));
 }
 
-PlanNodePtr filtered_sample_node(py::object elements, Transformations transformations) {
+StrategyNodePtr filtered_sample_node(py::object elements, Transformations transformations) {
   return std::make_shared<FilteredSample>(std::move(elements), std::move(transformations));
 }
 
-PlanNodePtr transformed_node(py::object value, Transformations transformations) {
+StrategyNodePtr transformed_node(py::object value, Transformations transformations) {
   return std::make_shared<Transformed>(std::move(value), std::move(transformations));
 }
 
-PlanNodePtr one_of_node(std::vector<Branch> branches, bool chooses_one) {
+StrategyNodePtr one_of_node(std::vector<Branch> branches, bool chooses_one) {
   if (branches.size() == 1 && !chooses_one) {
     return std::move(branches.front().node);
   }
   if (std::ranges::any_of(branches, [](const Branch& branch) { return static_cast<bool>(branch.bundle); })) {
     return std::make_shared<OneOfWithBundles>(std::move(branches));
   }
-  std::vector<PlanNodePtr> nodes;
+  std::vector<StrategyNodePtr> nodes;
   nodes.reserve(branches.size());
   for (Branch& branch : branches) {
     nodes.push_back(std::move(branch.node));

@@ -1,4 +1,4 @@
-// The names that plans ask Python objects for, made once.
+// The names that compiled strategies ask Python objects for, made once.
 #pragma once
 
 #include "bindings/bindings.h"
@@ -6,7 +6,7 @@
 namespace ordeal::bindings {
 
 // Interned, and kept as long as the process.
-struct PlanNames {
+struct InternedNames {
   PyObject* bundles;
   PyObject* data;
   PyObject* depth;
@@ -25,6 +25,6 @@ struct PlanNames {
   PyObject* plans;
 };
 
-const PlanNames& plan_names();
+const InternedNames& interned_names();
 
 }  // namespace ordeal::bindings

@@ -1,4 +1,4 @@
-// Plan nodes that choose one of several: elements of a collection, or strategies.
+// CompiledStrategy nodes that choose one of several: elements of a collection, or strategies.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "bindings/compiled/plan.h"
+#include "bindings/compiled/compiled_strategy.h"
 
 namespace ordeal::bindings {
 
@@ -35,9 +35,9 @@ class Transformations {
 };
 
 // An index in [0, size) as Hypothesis draws one: with an exception where there is none.
-std::optional<std::int64_t> draw_index(PlanRun& run, std::int64_t size);
+std::optional<std::int64_t> draw_index(DrawContext& run, std::int64_t size);
 // As if this index had been drawn.
-bool force_index(PlanRun& run, std::int64_t index);
+bool force_index(DrawContext& run, std::int64_t index);
 
 struct ChosenElement {
   std::int64_t index;
@@ -51,7 +51,7 @@ inline constexpr std::int64_t kFilterTries = 3;
 // Hypothesis' way to choose an element that satisfies a filter: three tries, then any of those that do. `get(index)`
 // gives a ChosenElement.
 template <typename Get>
-ChosenElement draw_filtered(PlanRun& run, std::int64_t size, const Get& get) {
+ChosenElement draw_filtered(DrawContext& run, std::int64_t size, const Get& get) {
   constexpr std::int64_t kFilterCallsMax = 10'000;
   const ChosenElement error{0, nullptr, Outcome::kError};
   std::set<std::int64_t> bad;
@@ -105,18 +105,18 @@ ChosenElement draw_filtered(PlanRun& run, std::int64_t size, const Get& get) {
 }
 
 // Of a sequence that never changes. `is_position`: drawn as a position, which is uniform whatever the size.
-PlanNodePtr sampled_node(py::object elements, bool is_position);
-PlanNodePtr filtered_sample_node(py::object elements, Transformations transformations);
+StrategyNodePtr sampled_node(py::object elements, bool is_position);
+StrategyNodePtr filtered_sample_node(py::object elements, Transformations transformations);
 // The value of a strategy that has but one, changed.
-PlanNodePtr transformed_node(py::object value, Transformations transformations);
+StrategyNodePtr transformed_node(py::object value, Transformations transformations);
 
 // A branch that draws from a bundle is no choice while the bundle is empty; the name is null for others.
 struct Branch {
-  PlanNodePtr node;
+  StrategyNodePtr node;
   py::object bundle;
 };
 
 // `chooses_one`: a single branch is chosen all the same.
-PlanNodePtr one_of_node(std::vector<Branch> branches, bool chooses_one);
+StrategyNodePtr one_of_node(std::vector<Branch> branches, bool chooses_one);
 
 }  // namespace ordeal::bindings

@@ -1,4 +1,5 @@
-// One run as the plans see it: where choices come from, the machine, and how much of Hypothesis' buffer is used.
+// One run as the compiled strategies see it: where choices come from, the machine, and how much of Hypothesis' buffer
+// is used.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +13,7 @@
 namespace ordeal::bindings {
 
 // A run ends as an overrun when its choices take more than this, as Hypothesis' BUFFER_SIZE has it.
-inline constexpr std::int64_t kPlanLengthMax = 8192;
+inline constexpr std::int64_t kBufferLengthMax = 8192;
 
 // Hypothesis gives up a draw that nests in so many spans.
 inline constexpr int kSpansMax = 100;
@@ -24,23 +25,24 @@ inline constexpr int kSpansOfArgument = 10;
 // Guarded by the GIL. Functions that return false or null have set a Python exception.
 //
 // The length of the run is counted here until Hypothesis' data object is made. Then it lives there, where Python code
-// sees it, and plans count on a copy: it is read when first needed after take_length(), and written by give_length().
-class PlanRun {
+// sees it, and compiled strategies count on a copy: it is read when first needed after take_length(), and written by
+// give_length().
+class DrawContext {
  public:
-  PlanRun() = default;
-  PlanRun(const PlanRun&) = delete;
-  PlanRun& operator=(const PlanRun&) = delete;
-  ~PlanRun() { end(); }
+  DrawContext() = default;
+  DrawContext(const DrawContext&) = delete;
+  DrawContext& operator=(const DrawContext&) = delete;
+  ~DrawContext() { end(); }
 
   // `context` is the RunContext: its attributes `data` and `machine` and its method `follow` are used, each only when
   // it is needed. Null is a run without Hypothesis, where nothing overruns. `source` must live until end(); `keeps`, if
   // any, is what it is part of.
   void begin(ChoiceSource& source, PyObject* context, PyObject* keeps = nullptr) noexcept;
-  // Lets go of all references; no plan may draw afterwards.
+  // Lets go of all references; no compiled strategy may draw afterwards.
   void end() noexcept;
   [[nodiscard]] bool is_open() const noexcept { return source_ != nullptr; }
   // For what may outlive the run: it points to null once the run has ended.
-  const std::shared_ptr<PlanRun*>& link();
+  const std::shared_ptr<DrawContext*>& link();
 
   [[nodiscard]] ChoiceSource& source() noexcept { return *source_; }
   // Borrowed. Hypothesis' data object of the run, made now if need be; null without Hypothesis or with an exception.
@@ -70,13 +72,13 @@ class PlanRun {
   // Around a choice, drawn or forced: Hypothesis makes none when the buffer is full, and one that overfills it is the
   // last.
   bool may_choose() noexcept {
-    return !counts_ || ((length_known_ || read_length()) && (length_ != kPlanLengthMax || overrun()));
+    return !counts_ || ((length_known_ || read_length()) && (length_ != kBufferLengthMax || overrun()));
   }
   bool count(std::size_t size) noexcept {
     if (!counts_) {
       return true;
     }
-    if (length_ + static_cast<std::int64_t>(size) > kPlanLengthMax && !overrun()) [[unlikely]] {
+    if (length_ + static_cast<std::int64_t>(size) > kBufferLengthMax && !overrun()) [[unlikely]] {
       return false;
     }
     length_ += static_cast<std::int64_t>(size);
@@ -95,7 +97,7 @@ class PlanRun {
   // The value that Hypothesis draws from `strategy`, as if so many spans were open around it.
   PyObject* draw_through_hypothesis(PyObject* strategy, int depth) noexcept;
 
-  // How many spans of Hypothesis are open where the plan that draws now began.
+  // How many spans of Hypothesis are open where the compiled strategy that draws now began.
   [[nodiscard]] int depth() const noexcept { return depth_; }
   void set_depth(int depth) noexcept { depth_ = depth; }
 
@@ -105,7 +107,7 @@ class PlanRun {
   bool overrun() noexcept;
 
   ChoiceSource* source_ = nullptr;
-  std::shared_ptr<PlanRun*> link_;
+  std::shared_ptr<DrawContext*> link_;
   PyObject* keeps_ = nullptr;
   PyObject* context_ = nullptr;
   PyObject* data_ = nullptr;
@@ -119,7 +121,7 @@ class PlanRun {
 
 // An integer as Hypothesis draws a place, a part of a time or the like; nothing with an exception. A place among many
 // is uniform, and for the rest `toward` is the simplest.
-std::optional<std::int64_t> choose(PlanRun& run, std::int64_t low, std::int64_t high, std::int64_t toward);
+std::optional<std::int64_t> choose(DrawContext& run, std::int64_t low, std::int64_t high, std::int64_t toward);
 
 // The size of a choice in Hypothesis' buffer.
 inline constexpr std::size_t kBooleanSize = 1;

@@ -1,9 +1,9 @@
-#include "bindings/compiled/plan_run.h"
+#include "bindings/compiled/draw_context.h"
 
 #include <bit>
 #include <utility>
 
-#include "bindings/compiled/plan_names.h"
+#include "bindings/compiled/interned_names.h"
 #include "core/draw/distributions.h"
 
 namespace ordeal::bindings {
@@ -18,7 +18,7 @@ bool set_attribute(PyObject* object, PyObject* name, std::int64_t value) noexcep
 
 }  // namespace
 
-void PlanRun::begin(ChoiceSource& source, PyObject* context, PyObject* keeps) noexcept {
+void DrawContext::begin(ChoiceSource& source, PyObject* context, PyObject* keeps) noexcept {
   end();
   source_ = &source;
   keeps_ = Py_XNewRef(keeps);
@@ -30,7 +30,7 @@ void PlanRun::begin(ChoiceSource& source, PyObject* context, PyObject* keeps) no
   counts_ = true;
 }
 
-void PlanRun::end() noexcept {
+void DrawContext::end() noexcept {
   // What was used can be asked for afterwards.
   if (!length_known_ && !read_length()) {
     PyErr_Clear();
@@ -47,7 +47,7 @@ void PlanRun::end() noexcept {
   Py_CLEAR(keeps_);
 }
 
-int PlanRun::traverse(visitproc visit, void* argument) const {
+int DrawContext::traverse(visitproc visit, void* argument) const {
   for (PyObject* const held : {data_, machine_, context_, keeps_}) {
     if (held != nullptr) {
       if (const int stop = visit(held, argument); stop != 0) {
@@ -58,16 +58,16 @@ int PlanRun::traverse(visitproc visit, void* argument) const {
   return 0;
 }
 
-const std::shared_ptr<PlanRun*>& PlanRun::link() {
+const std::shared_ptr<DrawContext*>& DrawContext::link() {
   if (link_ == nullptr) {
-    link_ = std::make_shared<PlanRun*>(this);
+    link_ = std::make_shared<DrawContext*>(this);
   }
   return link_;
 }
 
-PyObject* PlanRun::data() noexcept {
+PyObject* DrawContext::data() noexcept {
   if (data_ == nullptr && context_ != nullptr) {
-    PyObject* const data = PyObject_GetAttr(context_, plan_names().data);
+    PyObject* const data = PyObject_GetAttr(context_, interned_names().data);
     if (data != nullptr) {
       // The context has told of it by now, unless it had one all along.
       length_known_ = length_known_ && data_ != nullptr;
@@ -77,10 +77,10 @@ PyObject* PlanRun::data() noexcept {
   return data_;
 }
 
-PyObject* PlanRun::machine() noexcept {
+PyObject* DrawContext::machine() noexcept {
   if (machine_ == nullptr) {
     PyObject* const machine =
-        context_ == nullptr ? Py_NewRef(Py_None) : PyObject_GetAttr(context_, plan_names().machine);
+        context_ == nullptr ? Py_NewRef(Py_None) : PyObject_GetAttr(context_, interned_names().machine);
     if (machine == nullptr || machine == Py_None) {
       Py_XDECREF(machine);  // None lives for ever
       return machine;
@@ -90,8 +90,8 @@ PyObject* PlanRun::machine() noexcept {
   return machine_;
 }
 
-bool PlanRun::read_length() noexcept {
-  PyObject* const length = PyObject_GetAttr(data_, plan_names().length);
+bool DrawContext::read_length() noexcept {
+  PyObject* const length = PyObject_GetAttr(data_, interned_names().length);
   if (length == nullptr) {
     return false;
   }
@@ -102,25 +102,25 @@ bool PlanRun::read_length() noexcept {
   return length_known_;
 }
 
-bool PlanRun::write_length() noexcept {
+bool DrawContext::write_length() noexcept {
   length_is_new_ = false;
-  return data_ == nullptr || set_attribute(data_, plan_names().length, length_);
+  return data_ == nullptr || set_attribute(data_, interned_names().length, length_);
 }
 
-bool PlanRun::overrun() noexcept {
+bool DrawContext::overrun() noexcept {
   PyObject* const data = this->data();
   if (data == nullptr) {
     // Without Hypothesis there is no buffer to fill.
     return context_ == nullptr;
   }
   if (give_length()) {
-    Py_XDECREF(PyObject_CallMethodNoArgs(data, plan_names().mark_overrun));
+    Py_XDECREF(PyObject_CallMethodNoArgs(data, interned_names().mark_overrun));
     take_length();
   }
   return false;
 }
 
-PyObject* PlanRun::reject(const char* why) noexcept {
+PyObject* DrawContext::reject(const char* why) noexcept {
   PyObject* const data = this->data();
   if (data == nullptr) {
     if (context_ == nullptr) {
@@ -130,14 +130,14 @@ PyObject* PlanRun::reject(const char* why) noexcept {
   }
   PyObject* const text = PyUnicode_FromString(why);
   if (text != nullptr && give_length()) {
-    Py_XDECREF(PyObject_CallMethodOneArg(data, plan_names().mark_invalid, text));
+    Py_XDECREF(PyObject_CallMethodOneArg(data, interned_names().mark_invalid, text));
     take_length();
   }
   Py_XDECREF(text);
   return nullptr;
 }
 
-PyObject* PlanRun::draw_through_hypothesis(PyObject* strategy, int depth) noexcept {
+PyObject* DrawContext::draw_through_hypothesis(PyObject* strategy, int depth) noexcept {
   PyObject* const data = this->data();
   if (data == nullptr) {
     if (context_ == nullptr) {
@@ -149,20 +149,20 @@ PyObject* PlanRun::draw_through_hypothesis(PyObject* strategy, int depth) noexce
     return nullptr;
   }
   if (depth == kSpansOfArgument) {
-    PyObject* const value = PyObject_CallMethodOneArg(data, plan_names().draw, strategy);
+    PyObject* const value = PyObject_CallMethodOneArg(data, interned_names().draw, strategy);
     take_length();
     return value;
   }
   // Hypothesis limits how deep draws may nest, so it is told where it stands.
-  PyObject* const before = PyObject_GetAttr(data, plan_names().depth);
+  PyObject* const before = PyObject_GetAttr(data, interned_names().depth);
   PyObject* value = nullptr;
-  if (before != nullptr && set_attribute(data, plan_names().depth, depth)) {
-    value = PyObject_CallMethodOneArg(data, plan_names().draw, strategy);
+  if (before != nullptr && set_attribute(data, interned_names().depth, depth)) {
+    value = PyObject_CallMethodOneArg(data, interned_names().draw, strategy);
     take_length();
     PyObject* const raised = PyErr_GetRaisedException();
-    PyObject* const is_over = PyObject_GetAttr(data, plan_names().frozen);
+    PyObject* const is_over = PyObject_GetAttr(data, interned_names().frozen);
     // A run that is over has closed all that was open.
-    if (is_over == Py_False && PyObject_SetAttr(data, plan_names().depth, before) != 0) {
+    if (is_over == Py_False && PyObject_SetAttr(data, interned_names().depth, before) != 0) {
       Py_CLEAR(value);
     }
     Py_XDECREF(is_over);
@@ -174,7 +174,7 @@ PyObject* PlanRun::draw_through_hypothesis(PyObject* strategy, int depth) noexce
   return value;
 }
 
-std::optional<std::int64_t> choose(PlanRun& run, std::int64_t low, std::int64_t high, std::int64_t toward) {
+std::optional<std::int64_t> choose(DrawContext& run, std::int64_t low, std::int64_t high, std::int64_t toward) {
   if (!run.may_choose()) {
     return std::nullopt;
   }

@@ -1,4 +1,4 @@
-// Plan nodes of single values: numbers, booleans, bytes, constants, dates and times.
+// CompiledStrategy nodes of single values: numbers, booleans, bytes, constants, dates and times.
 #pragma once
 
 #include <array>
@@ -6,20 +6,20 @@
 #include <optional>
 #include <vector>
 
-#include "bindings/compiled/plan.h"
+#include "bindings/compiled/compiled_strategy.h"
 #include "core/tape/wide_integer.h"
 
 namespace ordeal::bindings {
 
-PlanNodePtr integers_node(std::int64_t low, std::int64_t high);
+StrategyNodePtr integers_node(std::int64_t low, std::int64_t high);
 // A missing bound is open.
-PlanNodePtr open_integers_node(std::optional<std::int64_t> low, std::optional<std::int64_t> high);
+StrategyNodePtr open_integers_node(std::optional<std::int64_t> low, std::optional<std::int64_t> high);
 // At most kWideMax from zero.
-PlanNodePtr wide_integers_node(Wide low, Wide high);
-PlanNodePtr booleans_node();
-PlanNodePtr floats_node(double low, double high, bool allow_nan, double smallest_nonzero);
-PlanNodePtr bytes_node(std::int64_t low, std::int64_t high);
-PlanNodePtr constant_node(py::object value);
+StrategyNodePtr wide_integers_node(Wide low, Wide high);
+StrategyNodePtr booleans_node();
+StrategyNodePtr floats_node(double low, double high, bool allow_nan, double smallest_nonzero);
+StrategyNodePtr bytes_node(std::int64_t low, std::int64_t high);
+StrategyNodePtr constant_node(py::object value);
 
 // The parts of a date or a time in its order: year, month, day, hour, minute, second, microsecond.
 using CalendarParts = std::array<std::int64_t, 7>;
@@ -43,9 +43,9 @@ struct TrickyTimes {
 };
 
 // Dates, times, and datetimes without a timezone. `tricky` only for datetimes; p = 0 for none of it.
-PlanNodePtr calendar_node(py::object make, const CalendarRange& range, TrickyTimes tricky);
+StrategyNodePtr calendar_node(py::object make, const CalendarRange& range, TrickyTimes tricky);
 // Days, seconds and microseconds, each with its own bounds where those before are at them.
-PlanNodePtr timedelta_node(py::object make, const std::array<std::int64_t, 3>& low,
-                           const std::array<std::int64_t, 3>& high);
+StrategyNodePtr timedelta_node(py::object make, const std::array<std::int64_t, 3>& low,
+                               const std::array<std::int64_t, 3>& high);
 
 }  // namespace ordeal::bindings

@@ -1,4 +1,4 @@
-// Binds the parts that plans are made of, for the compiler of strategies.
+// Binds the parts that compiled strategies are made of, for the compiler of strategies.
 #include <array>
 #include <cstdint>
 #include <memory>
@@ -10,14 +10,14 @@
 
 #include "bindings/bindings.h"
 #include "bindings/casts/choice_cast.h"
-#include "bindings/compiled/plan.h"
-#include "bindings/compiled/plan_calls.h"
-#include "bindings/compiled/plan_choices.h"
-#include "bindings/compiled/plan_collections.h"
-#include "bindings/compiled/plan_machine.h"
-#include "bindings/compiled/plan_object.h"
-#include "bindings/compiled/plan_text.h"
-#include "bindings/compiled/plan_values.h"
+#include "bindings/compiled/call_nodes.h"
+#include "bindings/compiled/choice_nodes.h"
+#include "bindings/compiled/collection_nodes.h"
+#include "bindings/compiled/compiled_strategy.h"
+#include "bindings/compiled/machine_nodes.h"
+#include "bindings/compiled/strategy_objects.h"
+#include "bindings/compiled/text_nodes.h"
+#include "bindings/compiled/value_nodes.h"
 #include "core/draw/redraw.h"
 #include "core/tape/alphabet.h"
 
@@ -25,15 +25,15 @@ namespace ordeal::bindings {
 namespace {
 
 // What pybind11 holds. Nothing of a node is bound that would change it.
-using Node = std::shared_ptr<PlanNode>;
+using Node = std::shared_ptr<StrategyNode>;
 using Nodes = std::vector<Node>;
 using Keyed = std::vector<std::pair<py::object, Node>>;
 using Steps = std::vector<std::pair<bool, py::object>>;
 using Sizes = std::tuple<std::int64_t, std::optional<std::int64_t>, double>;
 
-Node held(PlanNodePtr node) { return std::const_pointer_cast<PlanNode>(std::move(node)); }
+Node held(StrategyNodePtr node) { return std::const_pointer_cast<StrategyNode>(std::move(node)); }
 
-std::vector<PlanNodePtr> shared(const Nodes& nodes) { return {nodes.begin(), nodes.end()}; }
+std::vector<StrategyNodePtr> shared(const Nodes& nodes) { return {nodes.begin(), nodes.end()}; }
 
 std::vector<KeyedNode> shared(const Keyed& keyed) { return {keyed.begin(), keyed.end()}; }
 
@@ -237,15 +237,15 @@ void bind_machine(py::module_& m) {
 
 }  // namespace
 
-void bind_plan(py::module_& m) {
-  py::class_<PlanNode, Node>(m, "PlanNode")
+void bind_compiled(py::module_& m) {
+  py::class_<StrategyNode, Node>(m, "PlanNode")
       .def(
           "draw",
-          [](const PlanNode& self, py::handle run) {
-            PlanRun* const plan_run = plan_run_of(run.ptr());
-            PyObject* const value = plan_run == nullptr ? nullptr : self.draw(*plan_run);
+          [](const StrategyNode& self, py::handle run) {
+            DrawContext* const draw_context = draw_context_of(run.ptr());
+            PyObject* const value = draw_context == nullptr ? nullptr : self.draw(*draw_context);
             if (value == nullptr) {
-              if (plan_run == nullptr) {
+              if (draw_context == nullptr) {
                 throw py::type_error("a node draws in a PlanRun");
               }
               throw py::error_already_set();
@@ -253,14 +253,14 @@ void bind_plan(py::module_& m) {
             return py::reinterpret_steal<py::object>(value);
           },
           py::arg("run"));
-  add_plan_objects(m);
+  add_strategy_objects(m);
   bind_values(m);
   bind_text(m);
   bind_choices(m);
   bind_collections(m);
   bind_calls(m);
   bind_machine(m);
-  m.def("set_plan_hooks", &set_plan_hooks, py::arg("compiler"), py::arg("auditor"));
+  m.def("set_plan_hooks", &set_compiler_hooks, py::arg("compiler"), py::arg("auditor"));
   m.def("set_unsatisfied", &set_unsatisfied, py::arg("exception"));
   py::class_<Redraw>(m, "Rehearsal")
       .def(py::init<std::uint64_t, std::string_view>(), py::arg("seed"), py::arg("stream") = "rehearsal")

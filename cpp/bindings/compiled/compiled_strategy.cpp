@@ -1,4 +1,4 @@
-#include "bindings/compiled/plan.h"
+#include "bindings/compiled/compiled_strategy.h"
 
 #include "bindings/casts/choice_cast.h"
 #include "bindings/cpython/guarded.h"
@@ -7,41 +7,43 @@
 namespace ordeal::bindings {
 namespace {
 
-struct PlanHooks {
+struct CompilerHooks {
   py::object compiler;
   py::object auditor;
 };
 
-PlanHooks& hooks() {
-  static auto* const kHooks = new PlanHooks();  // outlives the interpreter's end
+CompilerHooks& hooks() {
+  static auto* const kHooks = new CompilerHooks();  // outlives the interpreter's end
   return *kHooks;
 }
 
 }  // namespace
 
-void set_plan_hooks(py::object compiler, py::object auditor) { hooks() = {std::move(compiler), std::move(auditor)}; }
+void set_compiler_hooks(py::object compiler, py::object auditor) {
+  hooks() = {std::move(compiler), std::move(auditor)};
+}
 
-CompiledStrategy compile_strategy(const py::object& strategy) {
+Compilation compile_strategy(const py::object& strategy) {
   ORDEAL_CHECK(hooks().compiler, "no compiler was set");
   const py::object made = hooks().compiler(strategy);
   if (made.is_none()) {
     return {};
   }
-  const auto [node, height, is_auditable] = made.cast<std::tuple<std::shared_ptr<PlanNode>, int, bool>>();
+  const auto [node, height, is_auditable] = made.cast<std::tuple<std::shared_ptr<StrategyNode>, int, bool>>();
   return {node, height, is_auditable};
 }
 
-void Plan::compile() {
+void CompiledStrategy::compile() {
   is_settled_ = true;
-  CompiledStrategy compiled = compile_strategy(strategy_);
+  Compilation compiled = compile_strategy(strategy_);
   node_ = std::move(compiled.node);
   is_auditable_ = compiled.is_auditable;
   draws_ = 0;
 }
 
-PyObject* Plan::draw(PlanRun& run) {
+PyObject* CompiledStrategy::draw(DrawContext& run) {
   if (node_ == nullptr) [[unlikely]] {
-    return draw_unplanned(run);
+    return draw_uncompiled(run);
   }
   if (is_plain_) {
     const bool before = run.set_counts(false);
@@ -55,7 +57,7 @@ PyObject* Plan::draw(PlanRun& run) {
   return node_->draw(run);
 }
 
-PyObject* Plan::draw_unplanned(PlanRun& run) {
+PyObject* CompiledStrategy::draw_uncompiled(DrawContext& run) {
   if (!is_settled_ && ++draws_ > kDrawsBeforeCompiling) {
     compile();
     if (node_ != nullptr) {
@@ -65,7 +67,7 @@ PyObject* Plan::draw_unplanned(PlanRun& run) {
   return run.draw_through_hypothesis(strategy_.ptr(), run.depth());
 }
 
-PyObject* Plan::draw_audited(PlanRun& run) {
+PyObject* CompiledStrategy::draw_audited(DrawContext& run) {
   const Tape& tape = run.source().tape();
   const std::size_t begin = tape.choice_count();
   const std::int64_t length = run.length();
@@ -83,8 +85,8 @@ PyObject* Plan::draw_audited(PlanRun& run) {
   return value.release().ptr();
 }
 
-PyObject* draw_plan(Plan& plan, PlanRun& run) noexcept {
-  return guarded([&] { return plan.draw(run); });
+PyObject* draw_compiled(CompiledStrategy& compiled, DrawContext& run) noexcept {
+  return guarded([&] { return compiled.draw(run); });
 }
 
 }  // namespace ordeal::bindings

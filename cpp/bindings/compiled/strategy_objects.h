@@ -1,0 +1,11 @@
+// The types CompiledStrategy and DrawContext of the extension: plain C types, because a draw is to cost no more than a
+// C call.
+#pragma once
+
+#include "bindings/bindings.h"
+
+namespace ordeal::bindings {
+
+void add_strategy_objects(py::module_& m);
+
+}  // namespace ordeal::bindings
