@@ -7,6 +7,7 @@
 namespace ordeal {
 namespace {
 
+// What came after the comparison had no part in it.
 Tape first_steps(const Tape& tape, std::size_t count) {
   Tape result = tape;
   result.truncate(std::min(count, tape.size()));
@@ -29,6 +30,8 @@ std::uint64_t key_of(const Tape& tape, const ChoiceEdit& edit) {
 
 }  // namespace
 
+// Watching costs a replay with every comparison reported, so that it waits for a stall: twice as long after each one
+// that it could not end, half as long after a new edge.
 void Cmplog::end_run(std::uint32_t new_edges, bool follows_solution) {
   if (new_edges > 0) {
     barren_runs_ = 0;
@@ -48,6 +51,7 @@ void Cmplog::end_run(std::uint32_t new_edges, bool follows_solution) {
   }
 }
 
+// Only those that new edges speak for: comparisons lie on the way to code.
 const Checkpoint* Cmplog::checkpoint_to_watch(const Corpus& corpus) const {
   if (watches_run_) {
     return nullptr;
@@ -63,6 +67,7 @@ const Checkpoint* Cmplog::checkpoint_to_watch(const Corpus& corpus) const {
   return next == nullptr ? newest : next;
 }
 
+// Operands go to the dictionary whether or not an edit is found: a draw may meet them by itself.
 std::size_t Cmplog::learn(const Tape& tape, std::uint64_t checkpoint, std::span<const Comparison> comparisons,
                           Dictionary& dictionary) {
   if (watches_run_) {
@@ -87,6 +92,7 @@ std::size_t Cmplog::learn(const Tape& tape, std::uint64_t checkpoint, std::span<
   return queued;
 }
 
+// Forgets all of it when there is too much: to try a few edits again costs less than to keep a list in order.
 bool Cmplog::is_worth_trying(const Tape& tape, const ChoiceEdit& edit) {
   if (tried_.size() >= kTriedMax) {
     tried_.clear();
@@ -99,6 +105,7 @@ bool Cmplog::is_worth_trying(const Tape& tape, const ChoiceEdit& edit) {
   return true;
 }
 
+// Every other run at most, while there are tapes.
 std::optional<Tape> Cmplog::next() {
   turn_ = !turn_ && !queue_.empty();
   if (!turn_) {
@@ -109,6 +116,7 @@ std::optional<Tape> Cmplog::next() {
   return tape;
 }
 
+// Sorted, so that equal states are equal bytes.
 CmplogState Cmplog::save() const {
   CmplogState state{.barren_runs = barren_runs_,
                     .wait = wait_,
@@ -122,6 +130,7 @@ CmplogState Cmplog::save() const {
   return state;
 }
 
+// What is out of range in a file is brought into it: no state of this can do harm.
 void Cmplog::restore(CmplogState state) {
   barren_runs_ = state.barren_runs;
   wait_ = std::clamp(state.wait, kWaitMin, kWaitMax);

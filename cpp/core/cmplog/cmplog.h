@@ -1,4 +1,7 @@
 // When a search has stalled: has the program's comparisons watched for some runs, and makes runs of what they show.
+//
+// Named after AFL++'s instrumentation for the same purpose: the program runs as usual, and only in a replay are its
+// comparisons reported.
 #pragma once
 
 #include <tsl/robin_map.h>

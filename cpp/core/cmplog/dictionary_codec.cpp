@@ -8,11 +8,13 @@
 namespace ordeal {
 namespace {
 
+// What bounds how many items can follow in the bytes that are left.
 constexpr std::size_t kValueBytesMin = 1 + kChoiceBytesMin;
 constexpr std::size_t kTriedBytes = 9;
 
 }  // namespace
 
+// Where a value comes from, then the value.
 void write_values(ByteWriter& out, std::span<const DictionaryEntry> values) {
   out.number(values.size());
   for (const DictionaryEntry& entry : values) {
@@ -31,6 +33,7 @@ std::vector<DictionaryEntry> read_values(ByteReader& in) {
   return values;
 }
 
+// The tapes that wait to be run go along: they are what the watching was for.
 void write_cmplog(ByteWriter& out, const CmplogState& search) {
   out.number(search.barren_runs);
   out.number(search.wait);
@@ -49,6 +52,7 @@ void write_cmplog(ByteWriter& out, const CmplogState& search) {
   }
 }
 
+// A tape that names what is gone is left out: it can be found again.
 CmplogState read_cmplog(ByteReader& in, const Renaming& renaming) {
   CmplogState search{.barren_runs = in.number("barren runs"),
                      .wait = in.number("runs to wait", Cmplog::kWaitMax),

@@ -1,4 +1,6 @@
 // Writes what a session knows of values as bytes, and reads it back: the dictionary, and the search for operands.
+//
+// Functions of their arguments alone, for any thread.
 #pragma once
 
 #include <span>

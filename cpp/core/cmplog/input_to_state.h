@@ -1,5 +1,8 @@
 // Which choice of a run became a value that the program compared, and what it must be for the comparison to turn out
 // otherwise.
+//
+// A function of its arguments alone, for any thread. O(choices before the comparison) for each way to match, at most
+// kEditsMax edits.
 #pragma once
 
 #include <cstddef>

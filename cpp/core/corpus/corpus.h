@@ -1,4 +1,7 @@
 // The corpus: checkpoints that reached something new, which of them the next run starts from, and which makes room.
+//
+// An entry is a checkpoint: what libFuzzer and AFL keep as an input is here the way to a state. It holds no snapshot;
+// who has one keeps it by the checkpoint's id, and drops it when add() says that the checkpoint made room.
 #pragma once
 
 #include <tsl/robin_map.h>
@@ -79,6 +82,7 @@ class Corpus {
   void clear_slot(std::size_t slot);
   void set_energy(std::size_t slot, double energy);
   void weigh(std::size_t slot);
+  // Closes up the empty slots and gives the tree room for as many again.
   void compact();
 
   std::size_t max_checkpoints_;

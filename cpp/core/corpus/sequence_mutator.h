@@ -1,4 +1,7 @@
 // Makes a sequence of steps out of ones that led somewhere: their parts joined, repeated, left out, exchanged, changed.
+//
+// Functions of their arguments alone: who owns the generator may call them on any thread. O(steps), and each copies the
+// steps that it takes.
 #pragma once
 
 #include <cstddef>

@@ -14,9 +14,10 @@ namespace {
 
 // The fewest bytes that a shared entry takes: its energy, and how many features and steps it has.
 constexpr std::size_t kEntryBytesMin = 10;
-// What no species_estimate earns: more would keep all other states from having their turn.
+// What no discovery earns: more would keep all other states from having their turn.
 constexpr double kEnergyMax = 1e6;
 
+// Checkpoints have more; the rest is the business of the session that keeps them.
 void write_entry(ByteWriter& out, const SharedEntry& entry) {
   out.real(entry.energy);
   out.number(entry.shows.size());
@@ -26,6 +27,7 @@ void write_entry(ByteWriter& out, const SharedEntry& entry) {
   write_tape(out, entry.prefix);
 }
 
+// Nothing for one whose tape names what is no longer there. It is read to its end all the same.
 std::optional<SharedEntry> read_entry(ByteReader& in, const Renaming& renaming) {
   SharedEntry entry;
   entry.energy = in.real("an energy");
@@ -46,6 +48,7 @@ std::optional<SharedEntry> read_entry(ByteReader& in, const Renaming& renaming) 
 
 }  // namespace
 
+// The names come first, so that a session of another version of the class can read it.
 std::string encode_entries(const MachineNames& names, std::span<const SharedEntry> entries) {
   ByteWriter out;
   write_machine_names(out, names);
@@ -56,6 +59,7 @@ std::string encode_entries(const MachineNames& names, std::span<const SharedEntr
   return std::move(out).take();
 }
 
+// The bytes come from another process or machine: each value is checked before it is used.
 LoadedEntries decode_entries(std::string_view bytes, const MachineNames& now) {
   ByteReader in(bytes);
   const Renaming renaming = renaming_of(read_machine_names(in), now);

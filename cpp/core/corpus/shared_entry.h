@@ -1,4 +1,7 @@
 // A shared entry: a checkpoint as one session gives it to another, in another process or on another machine.
+//
+// Value types and functions of them, for any thread. It carries features by name and no coverage by id, as ids are of
+// one process.
 #pragma once
 
 #include <cstddef>

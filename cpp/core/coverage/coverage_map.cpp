@@ -5,10 +5,12 @@
 #include <string>
 #include <utility>
 
+#include "core/base/check.h"
 #include "core/base/error.h"
 
 namespace ordeal {
 
+// Takes the room for `capacity` edges at once, so that the callbacks of the program under test rarely make any grow.
 CoverageMap::CoverageMap(std::size_t capacity) {
   if (capacity == 0 || capacity > kEdgesMax) {
     throw ConfigError("coverage map capacity is " + std::to_string(capacity) + "; it must be between 1 and " +
@@ -22,6 +24,8 @@ CoverageMap::CoverageMap(std::size_t capacity) {
   unshared_.reserve(capacity);
 }
 
+// Keeps the promise of hit() and mark(), which may not allocate: the lists that they append to get room for every edge
+// here.
 std::uint32_t CoverageMap::add_edge(std::uint64_t key) {
   if (const auto known = ids_.find(key); known != ids_.end()) {
     return known->second;
@@ -39,6 +43,7 @@ std::uint32_t CoverageMap::add_edge(std::uint64_t key) {
   return id;
 }
 
+// O(edges of the last run), not O(edges).
 void CoverageMap::begin_run() noexcept {
   for (const std::uint32_t id : touched_) {
     cells_[id].hits = 0;
@@ -46,7 +51,9 @@ void CoverageMap::begin_run() noexcept {
   touched_.clear();
 }
 
+// Only now others learn of the edges that were new.
 void CoverageMap::end_run() noexcept {
+  ORDEAL_DCHECK(unshared_.empty() || others_ != nullptr, "nobody is there to share edges with");
   runs_sampled_ += sampled_.any() ? 1U : 0U;
   ++run_;
   // Not before: of a run that ends its process nobody learns how it came there.
@@ -56,12 +63,14 @@ void CoverageMap::end_run() noexcept {
   unshared_.clear();
 }
 
+// What one kind of sampling counted must not be added to what another counts.
 void CoverageMap::forget_sample() noexcept {
   std::ranges::fill(frequencies_, FeatureFrequency{});
   runs_sampled_ = 0;
 }
 
 NewCoverage CoverageMap::take_new_coverage() noexcept {
+  ORDEAL_DCHECK(new_coverage_.buckets >= new_coverage_.edges, "an edge without a bucket");
   new_edges_listed_ = std::min<std::size_t>(new_coverage_.edges, kNewEdgesListed);
   return std::exchange(new_coverage_, NewCoverage{});
 }
@@ -76,6 +85,7 @@ void CoverageMap::forget() noexcept {
   edges_seen_ = 0;
 }
 
+// One look-up: for the few edges that a checkpoint shows.
 std::uint64_t CoverageMap::runs_of(std::uint64_t key) const noexcept {
   const auto known = ids_.find(key);
   return known == ids_.end() ? 0 : frequencies_[known->second].runs;
@@ -93,6 +103,7 @@ std::uint64_t CoverageMap::key(std::uint32_t id) const {
   return keys_[id];
 }
 
+// O(n log n): for files and comparisons.
 std::vector<std::uint64_t> CoverageMap::keys() const {
   std::vector<std::uint64_t> seen;
   seen.reserve(edges_seen_);
@@ -106,12 +117,14 @@ std::vector<std::uint64_t> CoverageMap::keys() const {
   return seen;
 }
 
+// An edge that was seen here but owed to others is new once, when it is learnt how to get there.
 bool CoverageMap::import_edge(std::uint64_t key) {
   const std::size_t before = edges_seen_;
   Cell& cell = cells_[add_seen({.key = key, .buckets = 1})];
   return edges_seen_ != before || std::exchange(cell.owed, false);
 }
 
+// The others get at once what this session has seen, so that they need not find it again.
 void CoverageMap::share(std::shared_ptr<SharedEdges> others, bool listens) {
   others_ = std::move(others);
   listens_ = listens;
@@ -121,6 +134,7 @@ void CoverageMap::share(std::shared_ptr<SharedEdges> others, bool listens) {
   }
 }
 
+// Sorted, so that equal states are equal bytes.
 CoverageState CoverageMap::save() const {
   CoverageState state;
   state.edges.reserve(edges_seen_);
@@ -135,6 +149,7 @@ CoverageState CoverageMap::save() const {
   return state;
 }
 
+// Leaves the frequency alone, as only the caller knows in which runs the edge was seen.
 std::uint32_t CoverageMap::add_seen(const CoverageState::Edge& edge) {
   const std::uint32_t id = add_edge(edge.key);
   Cell& cell = cells_[id];
@@ -144,6 +159,7 @@ std::uint32_t CoverageMap::add_seen(const CoverageState::Edge& edge) {
   return id;
 }
 
+// The runs of that session come before those of this one.
 void CoverageMap::restore(const CoverageState& state) {
   for (const CoverageState::Edge& edge : state.edges) {
     frequencies_[add_seen(edge)] = edge.frequency;

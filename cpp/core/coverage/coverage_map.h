@@ -18,14 +18,13 @@ namespace ordeal {
 
 // What was unseen in the session until now.
 struct NewCoverage {
-  std::uint32_t edges = 0;  // edges that never ran before
-  std::uint32_t buckets =
-      0;                    // (edge, hit-count bucket) pairs; an edge that is itself fresh brings its first pair along
-  std::uint32_t rules = 0;  // (edge, rule) pairs; a fresh edge brings one along as well
+  std::uint32_t edges = 0;    // edges that never ran before
+  std::uint32_t buckets = 0;  // (edge, hit-count bucket) pairs; an edge that is itself new brings its first pair along
+  std::uint32_t rules = 0;    // (edge, rule) pairs; a new edge brings one along as well
 };
 
-// What counts for the sample of runs behind Frequencies. An event that comes only once for many runs tells nothing of
-// how many runs show its edge, so the monitor says which events come in every run of the sample.
+// What counts for the sample of runs behind the frequencies of edges. An event that comes only once for many runs tells
+// nothing of how many runs show its edge, so the monitor says which events come in every run of the sample.
 struct Sampled {
   bool hits = false;
   bool marks = false;
@@ -58,7 +57,7 @@ class CoverageMap {
  public:
   static constexpr std::size_t kDefaultCapacity = 65536;
   static constexpr std::size_t kEdgesMax = std::size_t{1} << 26U;
-  // Of the edges that became fresh in a step, so many are told by name.
+  // Of the edges that were new in a step, so many are listed by id.
   static constexpr std::size_t kNewEdgesListed = 8;
 
   explicit CoverageMap(std::size_t capacity = kDefaultCapacity);
@@ -66,7 +65,7 @@ class CoverageMap {
   // The dense id of an edge; the same key always gives the same id. Adding does not make the edge seen. May allocate.
   std::uint32_t add_edge(std::uint64_t key);
 
-  // Counts level: one more passage of the edge in this run. Entering a bucket that the session never saw is fresh.
+  // Counts level: one more passage of the edge in this run. Entering a bucket that the session never saw is new.
   void hit(std::uint32_t id) noexcept {
     ORDEAL_DCHECK(id < cells_.size(), "id=" << id << " edges=" << cells_.size());
     Cell& cell = cells_[id];
@@ -106,7 +105,7 @@ class CoverageMap {
   // From here on, edges are passed by this rule: a bit, or 0 for none.
   void enter_rule(std::uint64_t bit) noexcept { rule_ = bit; }
 
-  // What became fresh since the last call.
+  // What was new since the last call.
   NewCoverage take_new_coverage() noexcept;
 
   // The edges that ran in this run at the counts level, in the order of their first passage.
@@ -116,7 +115,7 @@ class CoverageMap {
   // Nothing counts as seen any more, so that keys() tells of what runs from here on alone. Ids stay valid.
   void forget() noexcept;
 
-  // The first edges, by id, of those that the last take_new_coverage() told of. Until the next edge is fresh.
+  // The first edges, by id, of those that the last take_new_coverage() told of. Until the next edge is new.
   [[nodiscard]] std::span<const std::uint32_t> new_edge_ids() const noexcept {
     return {new_edge_ids_.data(), new_edges_listed_};
   }
@@ -138,7 +137,7 @@ class CoverageMap {
   // `listens`, an edge that they have is not new here. Not in the middle of a run.
   void share(std::shared_ptr<SharedEdges> others, bool listens);
   [[nodiscard]] CoverageState save() const;
-  // Adds what an earlier session saw; none of it is fresh any more.
+  // Adds what an earlier session saw; none of it is new any more.
   void restore(const CoverageState& state);
   // Adds what another session saw, and how many of its runs did: they count as later ones than those before.
   void merge(const CoverageState& state);

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <vector>
 
+#include "core/base/check.h"
+
 namespace ordeal {
 namespace {
 
@@ -31,6 +33,7 @@ double unseen(const SampleCounts& sample_counts) noexcept {
 
 }  // namespace
 
+// Runs that alone showed something are counted once each, however many species they showed.
 SampleCounts count_sample(std::span<const FeatureFrequency> frequencies, std::uint64_t runs) {
   SampleCounts sample_counts{.runs = runs};
   std::vector<std::uint32_t> alone;
@@ -50,6 +53,10 @@ SampleCounts count_sample(std::span<const FeatureFrequency> frequencies, std::ui
 // The share of runs that showed something alone is what Good and Turing's estimate becomes when a run shows many
 // species at once: leave one run out, and ask whether it would have brought something to the others.
 std::optional<SpeciesEstimate> estimate_species(const SampleCounts& sample_counts) {
+  ORDEAL_DCHECK(sample_counts.once <= sample_counts.seen,
+                sample_counts.once << " of " << sample_counts.seen << " were seen once");
+  ORDEAL_DCHECK(sample_counts.runs_alone <= sample_counts.runs,
+                sample_counts.runs_alone << " of " << sample_counts.runs << " runs showed something alone");
   if (sample_counts.runs < SpeciesEstimate::kRunsMin || sample_counts.seen == 0) {
     return std::nullopt;
   }

@@ -1,6 +1,6 @@
 // Estimates what an exploration has not seen yet from how rare the rarest things are that it has seen.
 //
-// Runs are samples and features are species, as in M. Boehme, "STADS: Software Testing as Species SpeciesEstimate"
+// Runs are samples and features are species, as in M. Boehme, "STADS: Software Testing as Species Discovery"
 // (TOSEM 2018). What is seen in one run alone stands for what is seen in none: that is the estimate of I. J. Good and
 // A. Turing (1953), and A. Chao's lower bound on the number of species (1987, for presence in samples) follows from it.
 //

@@ -1,4 +1,7 @@
 // Which source files belong to the targets, and the module name that each of them has.
+//
+// Immutable after it is made. Every question asks the file system, so that the monitor asks once for each code object
+// and keeps the verdict.
 #pragma once
 
 #include <filesystem>

@@ -24,6 +24,8 @@ constexpr std::int64_t kPositionsFew = 16;
 
 }  // namespace
 
+// What a draw of a float allows. The core knows these constraints, so that it repairs a float by itself; of texts it
+// does not, see value_draws.cpp.
 struct ChoiceSource::RealBounds {
   double low;
   double high;
@@ -68,6 +70,7 @@ struct ChoiceSource::RealBounds {
   }
 };
 
+// What was left of a recorded argument is forgotten: from here on nothing is read.
 void ChoiceSource::live(Rng rng) noexcept {
   rng_ = rng;
   recorded_ = nullptr;
@@ -76,6 +79,7 @@ void ChoiceSource::live(Rng rng) noexcept {
   producer_ = TapeArgument::kNoProducer;
 }
 
+// The step is copied: its tape may grow while the step is replayed.
 void ChoiceSource::replay(const Tape& recorded, const TapeStep& step) noexcept {
   recorded_ = &recorded;
   model_ = nullptr;
@@ -84,7 +88,9 @@ void ChoiceSource::replay(const Tape& recorded, const TapeStep& step) noexcept {
   producer_ = TapeArgument::kNoProducer;
 }
 
+// The generator stays as it is: only where the draws begin is different.
 void ChoiceSource::mutate_from(const Tape& model, const TapeStep& step) noexcept {
+  ORDEAL_DCHECK(is_live(), "a replay cannot mutate from a step");
   model_ = &model;
   step_ = step;
   pending_ = {};
@@ -95,6 +101,8 @@ void ChoiceSource::stop_mutating() noexcept {
   pending_ = {};
 }
 
+// In the middle of a run, the new journal gets what is on the tape already, so that whoever reads it can replay the
+// run.
 void ChoiceSource::set_journal(std::shared_ptr<Journal> journal, bool in_run) noexcept {
   if (journal == journal_) {
     return;
@@ -143,6 +151,8 @@ void ChoiceSource::set_producer(std::int64_t producer) {
   }
 }
 
+// Looks for the argument by name, not by position: arguments that were added to a rule since leave the others where
+// they were. What a replay finds nothing for is drawn as the simplest value.
 void ChoiceSource::begin_argument(std::uint32_t name) {
   out_->begin_argument(name);
   if (journal_ != nullptr) [[unlikely]] {
@@ -165,6 +175,7 @@ void ChoiceSource::begin_argument(std::uint32_t name) {
   }
 }
 
+// A linear search: rules have few arguments.
 std::span<const Choice> ChoiceSource::recorded_for(std::uint32_t name) const noexcept {
   if (is_live()) {
     return {};
@@ -174,6 +185,8 @@ std::span<const Choice> ChoiceSource::recorded_for(std::uint32_t name) const noe
   return found == arguments.end() ? std::span<const Choice>() : recorded_->choices(*found);
 }
 
+// A choice of another kind stays where it is: it may fit the draw after this one. Past the end of the last step nothing
+// counts as misaligned, for the recorded run may have failed there.
 const Choice* ChoiceSource::take(ChoiceKind kind) noexcept {
   if (pending_.empty() || pending_.front().kind != kind) {
     misaligned_ += pending_.empty() && may_go_beyond_ ? 0U : 1U;
@@ -219,6 +232,7 @@ const Choice* ChoiceSource::drawn_earlier(const Fits& fits) noexcept {
   return found;
 }
 
+// From the dictionary or from this run, each half of the time.
 std::optional<std::int64_t> ChoiceSource::reused_integer(std::int64_t low, std::int64_t high) {
   if (rng_.below(2) == 0) {
     return dictionary_->pick_integer(rng_, low, high);
@@ -229,6 +243,7 @@ std::optional<std::int64_t> ChoiceSource::reused_integer(std::int64_t low, std::
   return choice == nullptr ? std::nullopt : std::optional(choice->number);
 }
 
+// The same for kinds whose constraints the core does not know: the caller checks what it gets.
 const Choice* ChoiceSource::reused(ChoiceKind kind) {
   if (rng_.below(2) == 0) {
     return dictionary_->pick(rng_, kind);
@@ -236,6 +251,7 @@ const Choice* ChoiceSource::reused(ChoiceKind kind) {
   return drawn_earlier([=](const Choice& earlier) { return earlier.kind == kind; });
 }
 
+// A fresh value, the suggestion as it is, or a change of it, perhaps towards a value of the dictionary.
 std::optional<Choice> ChoiceSource::mutated(const Choice& suggestion) {
   if (rng_.chance(kFreshChance)) {
     return std::nullopt;
@@ -247,6 +263,7 @@ std::optional<Choice> ChoiceSource::mutated(const Choice& suggestion) {
   return mutate_choice(rng_, suggestion, other);
 }
 
+// Live, what a step to mutate from suggests comes before what may be reused.
 std::optional<Choice> ChoiceSource::recorded(ChoiceKind kind) {
   if (is_live()) {
     if (const Choice* choice = suggested(kind)) {
@@ -259,6 +276,7 @@ std::optional<Choice> ChoiceSource::recorded(ChoiceKind kind) {
   return choice == nullptr ? std::nullopt : std::optional<Choice>(*choice);
 }
 
+// Of a boolean, the bounds say whether it could have been the other.
 const Choice* ChoiceSource::take_boolean(double p) {
   note({.low = p >= 1 ? 1 : 0, .high = p > 0 ? 1 : 0});
   return take(ChoiceKind::kBoolean);
@@ -284,6 +302,7 @@ bool ChoiceSource::boolean(double p) {
   return value;
 }
 
+// A big integer has nothing in common with small bounds, so that it becomes the simplest value instead of the nearest.
 std::int64_t ChoiceSource::take_integer(std::int64_t low, std::int64_t high, std::int64_t simplest) {
   note({low, high, simplest});
   const Choice* choice = take(ChoiceKind::kInteger);
@@ -312,6 +331,7 @@ double ChoiceSource::take_real(const RealBounds& bounds) {
   return bounds.nearest(value);
 }
 
+// Integers are changed by mutate_integer(), which knows the bounds, and not by mutated().
 std::int64_t ChoiceSource::live_integer(std::int64_t low, std::int64_t high, std::int64_t simplest) {
   const Choice* choice = suggested(ChoiceKind::kInteger);
   if (choice == nullptr || choice->is_big() || choice->number < low || choice->number > high) {
@@ -320,6 +340,7 @@ std::int64_t ChoiceSource::live_integer(std::int64_t low, std::int64_t high, std
   return mutate_integer(rng_, choice->number, low, high);
 }
 
+// In a small range chance meets every value often enough; only draws from a large one reuse values.
 std::int64_t ChoiceSource::new_integer(std::int64_t low, std::int64_t high, std::int64_t simplest) {
   const bool is_large = static_cast<std::uint64_t>(high) - static_cast<std::uint64_t>(low) > kUniformRange;
   if (is_large && reuses()) {
@@ -338,6 +359,7 @@ std::int64_t ChoiceSource::integer(std::int64_t low, std::int64_t high, std::int
   return value;
 }
 
+// Uniform: which of the values of a bundle is taken says nothing about how simple it is.
 std::int64_t ChoiceSource::position(std::int64_t size) {
   ORDEAL_CHECK(size > 0, "size=" << size);
   std::int64_t value = 0;
@@ -366,6 +388,7 @@ double ChoiceSource::real(double low, double high, bool allow_nan, double smalle
   return value;
 }
 
+// A reused float may be outside of the bounds; then a new one is drawn, as if there had been none.
 double ChoiceSource::live_real(const RealBounds& bounds) {
   const Choice* choice = suggested(ChoiceKind::kFloat);
   if (choice == nullptr && reuses()) {

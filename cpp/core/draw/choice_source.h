@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/check.h"
 #include "core/base/rng.h"
 #include "core/draw/dictionary.h"
 #include "core/tape/choice.h"
@@ -43,6 +44,7 @@ class ChoiceSource {
   // From here on live draws that could hardly meet by chance take a value again, each with probability `prob`: one that
   // was drawn earlier in the run, or one of `dictionary`, which must outlive the source.
   void reuse(const Dictionary& dictionary, double prob) noexcept {
+    ORDEAL_DCHECK(prob >= 0 && prob <= 1, "prob=" << prob);
     dictionary_ = prob > 0 ? &dictionary : nullptr;
     reuse_prob_ = prob;
   }
@@ -131,7 +133,7 @@ class ChoiceSource {
   std::shared_ptr<Journal> journal_;
   Rng rng_{0};
   const Tape* recorded_ = nullptr;
-  const Tape* model_ = nullptr;  // mutated on while live
+  const Tape* model_ = nullptr;  // what arguments begin with while live
   const Dictionary* dictionary_ = nullptr;
   double reuse_prob_ = 0.0;
   TapeStep step_{};

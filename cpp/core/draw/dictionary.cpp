@@ -4,11 +4,14 @@
 #include <ranges>
 #include <utility>
 
+#include "core/base/check.h"
+
 namespace ordeal {
 namespace {
 
 // Integers this near to zero are drawn often enough by chance alone.
 constexpr std::int64_t kNearZeroMax = 16;
+// An integer of the dictionary that is out of bounds costs another try, and the bounds may leave none.
 constexpr int kTries = 3;
 // One in so many integers is moved to a neighbour: a limit is interesting on both sides.
 constexpr std::uint64_t kNeighbourPeriod = 4;
@@ -19,6 +22,7 @@ constexpr std::array kFirstSource{DictionarySource::kOperand,  DictionarySource:
                                   DictionarySource::kConstant, DictionarySource::kConstant,
                                   DictionarySource::kConstant, DictionarySource::kProductive};
 
+// A boolean can hardly be drawn more often than it is, and a huge blob would be copied into every tape.
 bool is_worth_keeping(const Choice& value) noexcept {
   switch (value.kind) {
     case ChoiceKind::kBoolean:
@@ -37,6 +41,7 @@ bool is_worth_keeping(const Choice& value) noexcept {
 
 }  // namespace
 
+// By kind first: a draw asks for one kind and goes through the sources.
 const Dictionary::Values& Dictionary::at(DictionarySource source, ChoiceKind kind) const noexcept {
   return values_[static_cast<std::size_t>(kind)][static_cast<std::size_t>(source)];
 }
@@ -45,6 +50,7 @@ Dictionary::Values& Dictionary::at(DictionarySource source, ChoiceKind kind) noe
   return values_[static_cast<std::size_t>(kind)][static_cast<std::size_t>(source)];
 }
 
+// O(entries of that source and kind): they are searched for the value. Adding is rare against drawing.
 bool Dictionary::add(DictionarySource source, Choice value) {
   if (!is_worth_keeping(value)) {
     return false;
@@ -62,9 +68,12 @@ bool Dictionary::add(DictionarySource source, Choice value) {
     values.erase(values.begin());
   }
   values.push_back(std::move(value));
+  ORDEAL_DCHECK(values.size() <= (is_constant ? kConstantsMax : kRecentMax), "size=" << values.size());
   return true;
 }
 
+// Starts with a source by its share, then goes on to the next one that has anything. Of what came later, the larger of
+// two uniform indexes is taken, so that newer values are likelier; constants have no age.
 const Choice* Dictionary::pick(Rng& rng, ChoiceKind kind) const {
   const DictionarySource first = kFirstSource[rng.below(kFirstSource.size())];
   for (std::size_t i = 0; i < kSources; ++i) {
@@ -82,6 +91,7 @@ const Choice* Dictionary::pick(Rng& rng, ChoiceKind kind) const {
   return nullptr;
 }
 
+// A quarter of the values are moved by one: a limit is interesting on both sides.
 std::optional<std::int64_t> Dictionary::pick_integer(Rng& rng, std::int64_t low, std::int64_t high) const {
   for (int i = 0; i < kTries; ++i) {
     const Choice* const choice = pick(rng, ChoiceKind::kInteger);
@@ -103,6 +113,7 @@ std::optional<std::int64_t> Dictionary::pick_integer(Rng& rng, std::int64_t low,
   return std::nullopt;
 }
 
+// For tests and reports; a draw from an empty dictionary is allowed.
 bool Dictionary::empty() const noexcept {
   const auto is_empty = [](const Values& source) { return source.empty(); };
   return std::ranges::all_of(values_, [&](const auto& sources) { return std::ranges::all_of(sources, is_empty); });
@@ -112,6 +123,7 @@ std::size_t Dictionary::size(DictionarySource source, ChoiceKind kind) const noe
   return at(source, kind).size();
 }
 
+// Constants are read from the source of the program again, which may have changed.
 std::vector<DictionaryEntry> Dictionary::save() const {
   std::vector<DictionaryEntry> saved;
   for (const DictionarySource source : {DictionarySource::kOperand, DictionarySource::kProductive}) {

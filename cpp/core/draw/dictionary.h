@@ -61,6 +61,7 @@ class Dictionary {
   [[nodiscard]] const Values& at(DictionarySource source, ChoiceKind kind) const noexcept;
   Values& at(DictionarySource source, ChoiceKind kind) noexcept;
 
+  // A few thousand values at most, in plain vectors: a draw takes one by its index, and only add() searches.
   std::array<std::array<Values, kSources>, kKinds> values_;
 };
 

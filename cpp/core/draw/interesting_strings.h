@@ -1,4 +1,7 @@
 // Texts that programs are known to take for something else, or to break at.
+//
+// Constant. Each must be UTF-8; their order decides which one a draw gives, so that new ones go to the end and change
+// draws all the same.
 #pragma once
 
 #include <array>

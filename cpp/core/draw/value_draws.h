@@ -1,5 +1,7 @@
 // Draws of texts, bytes and integers without a bound from a source: those whose choice is more than a number in a
 // range.
+//
+// They draw from a ChoiceSource, and belong to the thread that it belongs to.
 #pragma once
 
 #include <cstdint>

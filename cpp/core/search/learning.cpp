@@ -51,6 +51,7 @@ FeatureMask features_of(const SessionOptions& options) noexcept {
 
 }  // namespace
 
+// Where no run would ever start from a checkpoint, none is kept.
 Learning::Learning(const MachineShape& shape, const SessionOptions& options, std::shared_ptr<CoverageMap> coverage)
     : shape_(shape),
       keeps_checkpoints_(options.max_checkpoints > 0 && options.checkpoint_prob.value_or(1.0) > 0),
@@ -71,6 +72,7 @@ void Learning::begin_run(std::uint64_t run_id) {
   static_cast<void>(coverage_->take_new_coverage());
 }
 
+// Features told between two steps belong to the one that begins.
 void Learning::begin_step(const NextStep& step, bool is_of_prefix) {
   is_of_prefix_ = is_of_prefix;
   features_.begin_step();
@@ -99,6 +101,7 @@ void Learning::enter_rule(const NextStep& step) noexcept {
   coverage_->enter_rule(features_.has(FeatureKind::kEdgeOfRule) ? std::uint64_t{1} << (number % kRuleBits) : 0);
 }
 
+// Of a step of the prefix all was told when it ran the first time.
 void Learning::feature(FeatureKind kind, std::uint64_t key) {
   if (!is_of_prefix_) {
     features_.see(kind, key);
@@ -111,6 +114,7 @@ void Learning::bundle_size(std::uint32_t bundle, std::size_t size) {
   }
 }
 
+// The order decides which features a checkpoint shows first.
 StepNovelty Learning::end_step(const Tape& tape, std::uint64_t state_hash, std::uint32_t improved) {
   if (state_hash != 0) {
     feature(FeatureKind::kStateHash, state_hash);
@@ -119,6 +123,8 @@ StepNovelty Learning::end_step(const Tape& tape, std::uint64_t state_hash, std::
   return take_novelty(tape, coverage_->take_new_coverage(), improved);
 }
 
+// The values of a step that brought an edge are worth drawing again; of one that brought other features alone they
+// would soon fill the dictionary.
 StepNovelty Learning::take_novelty(const Tape& tape, const NewCoverage& new_coverage, std::uint32_t improved) {
   coverage_->enter_rule(0);
   features_.add_new(FeatureKind::kEdge, new_coverage.edges);
@@ -149,6 +155,7 @@ StepNovelty Learning::take_novelty(const Tape& tape, const NewCoverage& new_cove
   return novelty;
 }
 
+// The dictionary leaves out what chance draws anyway.
 void Learning::keep_values_of(const Tape& tape, const TapeStep& step) {
   for (const TapeArgument& argument : tape.arguments(step)) {
     for (const Choice& choice : tape.choices(argument)) {
@@ -157,6 +164,7 @@ void Learning::keep_values_of(const Tape& tape, const TapeStep& step) {
   }
 }
 
+// The last of the prefix's steps is the one that was new, so that a run from here is just behind it.
 KeepResult Learning::keep(const Tape& tape, Rng& schedule) {
   ORDEAL_CHECK(!tape.empty(), "run " << run_id_ << " has no step that is done");
   if (!keeps_checkpoints_ || tape.size() >= RunState::kTapeStepsMax) {
@@ -174,6 +182,7 @@ KeepResult Learning::keep(const Tape& tape, Rng& schedule) {
   return add(std::move(checkpoint), schedule);
 }
 
+// Numbers count up over all processes that this session goes on in, so that ids stay unique.
 KeepResult Learning::add(Checkpoint checkpoint, Rng& schedule) {
   checkpoint.id = next_checkpoint_++;
   checkpoint.step = static_cast<std::uint32_t>(checkpoint.prefix.size());
@@ -183,6 +192,7 @@ KeepResult Learning::add(Checkpoint checkpoint, Rng& schedule) {
   return kept;
 }
 
+// Those that have made room meanwhile are left out.
 std::vector<SharedEntry> Learning::take_new_entries() {
   std::vector<SharedEntry> entries;
   for (const std::uint64_t id : std::exchange(new_entries_, {})) {
@@ -194,6 +204,7 @@ std::vector<SharedEntry> Learning::take_new_entries() {
   return entries;
 }
 
+// Every feature is imported, whether or not the first one was new: what others saw is no novelty here from now on.
 KeepResult Learning::import_entry(SharedEntry entry, Rng& schedule) {
   bool is_new = false;
   for (const Feature& feature : entry.shows) {
@@ -210,6 +221,7 @@ KeepResult Learning::import_entry(SharedEntry entry, Rng& schedule) {
   return add(std::move(checkpoint), schedule);
 }
 
+// New edges of the teardown count for the run, but for no checkpoint.
 RunTally Learning::end_run(const PlannedRun& run) {
   ORDEAL_CHECK(run.plan.run_id == run_id_, "run " << run.plan.run_id << " ends in run " << run_id_);
   coverage_->enter_rule(0);
@@ -255,6 +267,7 @@ std::uint32_t Learning::frequency_class_of(const Checkpoint& checkpoint) const {
   return frequency_class(rarest);
 }
 
+// That of the run that is over, or the way to a checkpoint.
 const Tape& Learning::tape_to_watch(const Tape& last) const {
   const Checkpoint* const checkpoint = cmplog_.checkpoint_to_watch(corpus_);
   return checkpoint == nullptr ? last : checkpoint->prefix;
@@ -270,6 +283,7 @@ std::optional<SpeciesEstimate> Learning::species_estimate() const {
                                      : estimate_species(features_.sample_counts(run_id_));
 }
 
+// What a restored session must have to go on in the same way.
 void Learning::save(SessionState& state) const {
   state.runs = run_id_;
   state.next_checkpoint = next_checkpoint_;
@@ -284,6 +298,7 @@ void Learning::save(SessionState& state) const {
   state.cmplog = cmplog_.save();
 }
 
+// Values are added in their order, so that the newest are the newest again.
 void Learning::restore(SessionState state, Rng& schedule) {
   run_id_ = state.runs;
   next_checkpoint_ = state.next_checkpoint;

@@ -108,6 +108,7 @@ class Learning {
   void reward_checkpoint(std::uint64_t id);
   [[nodiscard]] std::uint32_t frequency_class_of(const Checkpoint& checkpoint) const;
 
+  // Of the whole session.
   MachineShape shape_;
   bool keeps_checkpoints_;
   std::shared_ptr<CoverageMap> coverage_;
@@ -116,6 +117,7 @@ class Learning {
   Dictionary values_;
   Cmplog cmplog_;
 
+  // Of the run, and of its latest step.
   std::uint64_t run_id_ = 0;
   RunTally tally_;
   bool is_of_prefix_ = false;  // the step

@@ -18,6 +18,7 @@ constexpr std::uint32_t kStepsAfterMax = 8;
 constexpr std::uint32_t kBranches =
     bit(RunStart::kBranch) | bit(RunStart::kMutate) | bit(RunStart::kSplice) | bit(RunStart::kRepeat);
 
+// The plan stays that of a fresh run; only its steps are given.
 void follow(PlannedRun& run, Tape tape) {
   run.plan.steps = std::min(run.plan.steps, kStepsAfterMax);
   run.sequence.changed.assign(tape.size(), false);
@@ -26,6 +27,7 @@ void follow(PlannedRun& run, Tape tape) {
 
 }  // namespace
 
+// Whether a report of the run should say which rules were on.
 bool PlannedRun::draws_rules() const noexcept {
   return plan.swarm != RunPlan::kNoSwarm || distribution == SwarmDistribution::kUniformSize ||
          distribution == SwarmDistribution::kHypothesis;
@@ -66,6 +68,7 @@ void RunPlanner::report(const PlannedRun& run, std::uint64_t reward, std::uint64
   }
 }
 
+// The classic policy knows two kinds: fresh, and from a checkpoint.
 void RunPlanner::choose_kind(PlannedRun& run, const Corpus& corpus) {
   run.kind = {};
   if (run.follows_solution) {
@@ -80,6 +83,7 @@ void RunPlanner::choose_kind(PlannedRun& run, const Corpus& corpus) {
   }
 }
 
+// Options that say how runs start take the choice from the bandit.
 RunKinds RunPlanner::allowed_kinds(std::uint64_t run_id, const Corpus& corpus, Rng& rng) const {
   RunKinds allowed{.swarms = allowed_swarms(run_id)};
   if (options_.checkpoint_prob) {
@@ -118,6 +122,7 @@ std::uint32_t RunPlanner::allowed_swarms(std::uint64_t run_id) const noexcept {
   return allowed;
 }
 
+// From the run's own stream, whose first draw this is.
 std::uint32_t RunPlanner::draw_steps(PlannedRun& run) const {
   const std::uint32_t most = options_.steps_per_run;
   const std::uint32_t quarter = (most + 3) / 4;
@@ -132,6 +137,7 @@ std::uint32_t RunPlanner::draw_steps(PlannedRun& run) const {
   return static_cast<std::uint32_t>(1 + run.rng.below(most));
 }
 
+// The prefix is copied: its checkpoint may make room while the run is under way.
 void RunPlanner::choose_start(PlannedRun& run, Corpus& corpus) {
   run.prefix.clear();
   run.sequence = {};
@@ -151,6 +157,7 @@ void RunPlanner::choose_start(PlannedRun& run, Corpus& corpus) {
   choose_sequence(run, *checkpoint, corpus);
 }
 
+// Donors are picked from the schedule, as checkpoints are; what is made of them comes from a stream of the run.
 void RunPlanner::choose_sequence(PlannedRun& run, const Checkpoint& checkpoint, Corpus& corpus) {
   Rng rng = Rng::stream(options_.seed, "sequence", run.plan.run_id);
   if (run.kind.start == RunStart::kSplice) {
@@ -174,6 +181,7 @@ void RunPlanner::choose_configuration(PlannedRun& run) {
   run.weights = draw_weights_of(run, rng);
 }
 
+// A configuration of the swarm, or one that this run alone has.
 SwarmConfiguration RunPlanner::draw_configuration(PlannedRun& run, Rng& rng) {
   choose_distribution(run);
   if (run.plan.swarm != RunPlan::kNoSwarm) {
@@ -231,6 +239,7 @@ SwarmConfiguration RunPlanner::draw_shared(Rng& rng) const {
   return drawn;
 }
 
+// A coin for each; a run without any fault is left to the runs that draw none.
 std::vector<bool> RunPlanner::draw_faults() {
   std::vector<bool> faults(shape_.faults, false);
   for (std::vector<bool>::reference fault : faults) {

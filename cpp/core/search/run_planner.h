@@ -77,6 +77,7 @@ class RunPlanner {
   void restore(const Rng::State& schedule, SwarmState swarm, RunScheduleState runs);
 
  private:
+  // In the order in which they are called: their draws from the schedule depend on it.
   void choose_kind(PlannedRun& run, const Corpus& corpus);
   [[nodiscard]] RunKinds allowed_kinds(std::uint64_t run_id, const Corpus& corpus, Rng& rng) const;
   [[nodiscard]] std::uint32_t allowed_swarms(std::uint64_t run_id) const noexcept;

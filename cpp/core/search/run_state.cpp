@@ -21,6 +21,7 @@ constexpr std::uint64_t kChoicesPerCost = 4;
 RunState::RunState(const MachineShape& shape, double fault_toggle_prob)
     : shape_(shape), fault_toggle_prob_(fault_toggle_prob), source_(tape_), faults_on_(shape.faults, false) {}
 
+// All that one run leaves behind for the next is set here; whatever is added to the state must be as well.
 void RunState::begin(const Rng& values) {
   ORDEAL_CHECK(planned_.configuration.rules.size() == shape_.rules, "the plan is of another machine");
   ORDEAL_CHECK(planned_.configuration.faults.size() == shape_.faults, "the plan is of another machine");
@@ -40,6 +41,7 @@ void RunState::begin(const Rng& values) {
   apply_configuration();
 }
 
+// The active rules stand first, in their order: next_rule() draws from the front.
 void RunState::apply_configuration() {
   const SwarmConfiguration& configuration = planned_.configuration;
   rules_.resize(shape_.rules);
@@ -54,6 +56,7 @@ void RunState::apply_configuration() {
   }
 }
 
+// Notes each step as if it had run, so that faults and initialize rules are as they were.
 void RunState::restored() {
   const RunPlan& plan = planned_.plan;
   ORDEAL_CHECK(plan.checkpoint != 0 && prefix_position_ == 0, "nothing to restore in run " << plan.run_id);
@@ -64,6 +67,7 @@ void RunState::restored() {
   prefix_position_ = planned_.prefix.size();
 }
 
+// The prefix, the sequence, chance: in this order.
 NextStep RunState::next() {
   step_of_prefix_ = prefix_left() > 0;
   step_of_sequence_ = false;
@@ -131,6 +135,8 @@ std::optional<NextStep> RunState::next_of_sequence() {
   return std::nullopt;
 }
 
+// An initialize rule comes before everything else, and a fault before a rule. A rejected rule is replaced by another
+// one at once.
 NextStep RunState::next_step() {
   if (const auto step = next_of_sequence()) {
     return *step;
@@ -215,6 +221,7 @@ void RunState::mutate_from_prefix(std::uint32_t rule) {
   }
 }
 
+// A step that was read from a tape is left out; only one by chance is replaced, as it was to take the place of a step.
 void RunState::reject() {
   const bool is_read = step_of_prefix_ || step_of_sequence_;
   ORDEAL_CHECK(is_read || tape_.last_step().kind == StepKind::kRule, "only a rule can be rejected");
@@ -223,6 +230,7 @@ void RunState::reject() {
   steps_left_ += step_of_sequence_ && counts_sequence() ? 1U : 0U;
 }
 
+// What the next steps depend on.
 void RunState::note_step(const TapeStep& step) {
   if (is_fault(step.kind)) {
     ORDEAL_DCHECK(step.target < faults_on_.size(), "fault " << step.target << " of " << faults_on_.size());

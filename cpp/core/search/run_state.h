@@ -72,12 +72,14 @@ class RunState {
   void mutate_from_prefix(std::uint32_t rule);
   void note_step(const TapeStep& step);
 
+  // What the run is, and what it has written.
   MachineShape shape_;
   double fault_toggle_prob_;
   PlannedRun planned_;
   Tape tape_;
   ChoiceSource source_;
 
+  // Where the run stands. All of it is reset by begin().
   Rng live_{0};  // where the source goes on with when it is live again
   std::size_t prefix_position_ = 0;
   std::size_t sequence_position_ = 0;

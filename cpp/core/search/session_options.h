@@ -1,4 +1,7 @@
 // What a session is told before its first run: the options of its search, and what is wrong with them.
+//
+// Value types. The names of options and of their values are in the bindings; what a user wrote has been checked by then
+// for its type, and is checked here for its range.
 #pragma once
 
 #include <cstddef>
@@ -23,8 +26,8 @@ struct SessionOptions {
   CheckpointStrategy checkpoint_strategy = CheckpointStrategy::kEnergy;
   double fault_toggle_prob = 0.3;
   // Share of the rule steps, in runs that branch, whose arguments mutate from the rule's last call before the
-  // checkpoint. Nothing: 0, or what the adaptive policy finds best. NOLINTNEXTLINE(readability-redundant-member-init):
-  // as below.
+  // checkpoint. Nothing: 0, or what the adaptive policy finds best.
+  // NOLINTNEXTLINE(readability-redundant-member-init): as below.
   std::optional<double> seed_mutation_prob = {};
   // Share of the draws from a large range, and of texts and bytes, that take a value which was drawn earlier in the
   // run, compared by the program, stands in its source or led to something new.

@@ -1,4 +1,6 @@
 // What the passes over choices share: where a choice is, and tapes with one changed or some gone.
+//
+// Functions of their arguments alone, for any thread. Those that return a tape copy it: O(choices).
 #pragma once
 
 #include <cstddef>

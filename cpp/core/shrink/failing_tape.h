@@ -1,4 +1,7 @@
 // A tape that was seen to fail, with what its draws allowed, and the order in which such tapes are simpler.
+//
+// Candidates are plain tapes; only what ran and failed becomes a FailingTape, because only a run knows what its draws
+// allowed.
 #pragma once
 
 #include <compare>
@@ -7,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/check.h"
 #include "core/tape/choice_rank.h"
 #include "core/tape/constraint.h"
 #include "core/tape/tape.h"
@@ -24,11 +28,17 @@ class FailingTape {
   Tape tape;
   std::vector<Constraint> constraints;
 
-  [[nodiscard]] const Choice& choice(std::size_t index) const { return tape.choices()[index]; }
+  [[nodiscard]] const Choice& choice(std::size_t index) const {
+    ORDEAL_DCHECK(index < tape.choice_count(), "index=" << index << " choices=" << tape.choice_count());
+    return tape.choices()[index];
+  }
   [[nodiscard]] bool is_simplest(std::size_t index) const {
     return ordeal::is_simplest(choice(index), constraints[index]);
   }
-  [[nodiscard]] ChoiceRank rank(std::size_t index) const { return rank_of(choice(index), constraints[index]); }
+  [[nodiscard]] ChoiceRank rank(std::size_t index) const {
+    ORDEAL_DCHECK(index < constraints.size(), "index=" << index << " constraints=" << constraints.size());
+    return rank_of(choice(index), constraints[index]);
+  }
 };
 
 // How simple a tape is; less is simpler. Fewer steps come before all else, then smaller fault windows (for each step

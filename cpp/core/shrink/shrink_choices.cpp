@@ -61,6 +61,7 @@ Tape without_arguments(const Tape& tape, const std::vector<std::size_t>& open, s
 
 constexpr std::size_t kRunMax = 8;  // longer runs only in powers of two
 
+// The longest that are tried first are half of the choices; from kRunMax on every length down to one.
 std::vector<std::size_t> run_sizes(std::size_t choices) {
   std::vector<std::size_t> sizes;
   for (std::size_t size = std::bit_floor(choices / 2); size > kRunMax; size /= 2) {
@@ -120,6 +121,7 @@ std::vector<std::size_t> choices_of_kind(const Tape& tape, const TapeArgument& a
   return found;
 }
 
+// The places stay, the values move: those of other kinds between them are left alone.
 Tape with_choices_sorted(const FailingTape& current, const std::vector<std::size_t>& at) {
   std::vector<std::size_t> order = at;
   std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) { return current.rank(a) < current.rank(b); });
@@ -130,6 +132,7 @@ Tape with_choices_sorted(const FailingTape& current, const std::vector<std::size
   return tape;
 }
 
+// The whole at once; else neighbours that are out of order, as long as as many choices are drawn.
 SearchCoroutine<Tape> sort_argument(const FailingTape& current, std::size_t argument, ChoiceKind kind) {
   const std::vector<std::size_t> at = choices_of_kind(current.tape, current.tape.arguments()[argument], kind);
   const std::size_t count = current.tape.choice_count();
@@ -163,6 +166,7 @@ std::optional<std::size_t> counterpart(const Tape& tape, std::size_t step, std::
   return std::nullopt;
 }
 
+// As TapeRank compares: the first choice that differs decides.
 bool is_out_of_order(const FailingTape& current, const TapeArgument& first, const TapeArgument& second) {
   for (std::size_t i = 0; i < first.choices_end - first.choices_begin; ++i) {
     const auto order = current.rank(first.choices_begin + i) <=> current.rank(second.choices_begin + i);
@@ -173,6 +177,7 @@ bool is_out_of_order(const FailingTape& current, const TapeArgument& first, cons
   return false;
 }
 
+// Both have as many choices of the same kinds.
 Tape with_arguments_swapped(const Tape& tape, const TapeArgument& first, const TapeArgument& second) {
   Tape swapped = tape;
   for (std::size_t i = 0; i < first.choices_end - first.choices_begin; ++i) {
@@ -182,6 +187,7 @@ Tape with_arguments_swapped(const Tape& tape, const TapeArgument& first, const T
   return swapped;
 }
 
+// Arguments of the same name in neighbouring steps of a rule, the simpler one first.
 SearchCoroutine<Tape> sort_steps(const FailingTape& current) {
   const Tape& tape = current.tape;
   for (std::size_t step = 0; step < tape.size(); ++step) {
@@ -203,6 +209,7 @@ SearchCoroutine<Tape> sort_steps(const FailingTape& current) {
 
 }  // namespace
 
+// All arguments that could be simpler, then halves of them, down to single ones.
 SearchCoroutine<Tape> SimplifyArguments::candidates(const FailingTape& current) {
   std::vector<std::size_t> open = open_arguments(current);
   for (std::size_t size = open.size(); size > 0; size /= 2) {
@@ -215,6 +222,7 @@ SearchCoroutine<Tape> SimplifyArguments::candidates(const FailingTape& current) 
   }
 }
 
+// From the last argument, so that an accepted one does not move those still to come.
 SearchCoroutine<Tape> DeleteChoices::candidates(const FailingTape& current) {
   for (std::size_t argument = current.tape.arguments().size(); argument-- > 0;) {
     if (argument >= current.tape.arguments().size() || is_reference(current.tape.arguments()[argument])) {
@@ -228,6 +236,8 @@ SearchCoroutine<Tape> DeleteChoices::candidates(const FailingTape& current) {
   }
 }
 
+// Long runs from the end in steps of their length, short ones from every place. Runs whose removal a replay would undo
+// are left out, and so are those that leave the same choices as another.
 SearchCoroutine<Tape> DeleteChoices::candidates_of_argument(const FailingTape& current, std::size_t argument) {
   const Tape& tape = current.tape;
   const std::size_t arguments = tape.arguments().size();
@@ -254,6 +264,7 @@ SearchCoroutine<Tape> DeleteChoices::candidates_of_argument(const FailingTape& c
   swept_.insert(hash_of_kinds(tape, argument));
 }
 
+// From the first argument: each is searched once for as long as its choices are of the same kinds.
 SearchCoroutine<Tape> DeleteCounted::candidates(const FailingTape& current) {
   for (std::size_t argument = 0; argument < current.tape.arguments().size(); ++argument) {
     if (is_reference(current.tape.arguments()[argument])) {
@@ -267,6 +278,7 @@ SearchCoroutine<Tape> DeleteCounted::candidates(const FailingTape& current) {
   }
 }
 
+// Quadratic in the choices of the argument, so that it is done once for each sequence of kinds.
 SearchCoroutine<Tape> DeleteCounted::candidates_of_argument(const FailingTape& current, std::size_t argument) {
   const Tape& tape = current.tape;
   const std::size_t arguments = tape.arguments().size();
@@ -298,6 +310,7 @@ SearchCoroutine<Tape> DeleteCounted::candidates_of_argument(const FailingTape& c
   swept_.insert(hash_of_kinds(tape, argument));
 }
 
+// Within arguments, then between steps.
 SearchCoroutine<Tape> SortValues::candidates(const FailingTape& current) {
   for (std::size_t argument = 0; argument < current.tape.arguments().size(); ++argument) {
     for (const ChoiceKind kind : kSortable) {

@@ -2,6 +2,9 @@
 //
 // They propose choices without knowing what strategies allow. A replay repairs what does not fit, so that every value
 // stays inside its strategy, and what really ran is what is kept.
+//
+// Thread-compatible, as all passes are. What a pass remembers between its turns are hashes, so that a collision can
+// only leave out a candidate.
 #pragma once
 
 #include <tsl/robin_set.h>

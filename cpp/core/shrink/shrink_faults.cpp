@@ -5,12 +5,15 @@
 #include <cstdint>
 #include <vector>
 
+#include "core/base/check.h"
 #include "core/shrink/value_search.h"
 
 namespace ordeal {
 namespace {
 
+// The steps between keep their order.
 Tape with_step_moved(const Tape& tape, std::size_t from, std::size_t to) {
+  ORDEAL_CHECK(from < tape.size() && to < tape.size(), "from=" << from << " to=" << to << " steps=" << tape.size());
   std::vector<std::size_t> order;
   for (std::size_t i = 0; i < tape.size(); ++i) {
     if (i != from) {
@@ -25,6 +28,7 @@ Tape with_step_moved(const Tape& tape, std::size_t from, std::size_t to) {
   return moved;
 }
 
+// On or off.
 bool toggles(const TapeStep& step, std::uint32_t fault) noexcept { return is_fault(step.kind) && step.target == fault; }
 
 // How far the toggle at `at` can go: on later, off sooner, before or after the next toggle of the same fault, and never
@@ -46,6 +50,8 @@ std::uint64_t room_of(const Tape& tape, std::size_t at) {
 
 }  // namespace
 
+// The set of faults is taken once: a yes only removes some of them, and then their candidate is the tape as it is,
+// which was tried.
 SearchCoroutine<Tape> RemoveFaults::candidates(const FailingTape& current) {
   std::vector<std::uint32_t> faults;
   for (const TapeStep& step : current.tape.steps()) {
@@ -63,6 +69,7 @@ SearchCoroutine<Tape> RemoveFaults::candidates(const FailingTape& current) {
   }
 }
 
+// The distance that is searched is how far the toggle is from where it would go at best: 0 is all the way.
 SearchCoroutine<Tape> NarrowFaults::candidates(const FailingTape& current) {
   const Tape& tape = current.tape;
   for (std::size_t at = tape.size(); at-- > 0;) {

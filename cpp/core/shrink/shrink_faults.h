@@ -1,4 +1,6 @@
 // Passes over the faults of a tape: which are on at all, and for how long.
+//
+// Thread-compatible, as all passes are.
 #pragma once
 
 #include <string_view>

@@ -7,12 +7,14 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/check.h"
 #include "core/shrink/choice_edits.h"
 #include "core/shrink/shrink_steps.h"
 
 namespace ordeal {
 namespace {
 
+// Two steps of the same rule. Initialize rules run once and cannot be merged.
 bool is_of_rule(const TapeStep& step, const TapeStep& other) noexcept {
   return step.kind == StepKind::kRule && other.kind == StepKind::kRule && step.target == other.target;
 }
@@ -46,6 +48,7 @@ std::vector<std::size_t> integers_of(const Tape& tape, const TapeStep& step) {
   return found;
 }
 
+// Of all steps but this one, in order.
 std::vector<std::size_t> integers_beside(const Tape& tape, std::size_t at) {
   std::vector<std::size_t> found;
   for (std::size_t i = 0; i < tape.size(); ++i) {
@@ -110,6 +113,7 @@ bool is_list(std::span<const Choice> choices) noexcept {
 
 // The step `from` is gone, and its lists begin those of the step `into`, which has the same arguments.
 std::optional<Tape> with_lists_joined(const Tape& tape, std::size_t from, std::size_t into) {
+  ORDEAL_DCHECK(from != into, "a step that is joined with itself");
   const std::span<const TapeArgument> given = tape.arguments(tape.step(from));
   Tape joined;
   bool any = false;
@@ -134,6 +138,7 @@ std::optional<Tape> with_lists_joined(const Tape& tape, std::size_t from, std::s
   return any ? std::optional(without_steps(joined, from, from + 1)) : std::nullopt;
 }
 
+// Only into a later step: the lists of the earlier one come first, as they did.
 std::optional<Tape> with_lists_merged(const FailingTape& current, std::size_t at) {
   const std::vector<std::size_t> others = others_of_rule(current.tape, at);
   return others.empty() || others.front() < at ? std::nullopt : with_lists_joined(current.tape, at, others.front());
@@ -141,6 +146,7 @@ std::optional<Tape> with_lists_merged(const FailingTape& current, std::size_t at
 
 }  // namespace
 
+// At most one of the three ways is taken for a step, since the step is gone after it.
 SearchCoroutine<Tape> MergeSteps::candidates(const FailingTape& current) {
   const Tape& tape = current.tape;
   if (swept_ == hash_of_steps(tape)) {

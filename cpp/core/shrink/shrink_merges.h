@@ -1,4 +1,6 @@
 // The pass that removes a step and lets other steps make up for it.
+//
+// Thread-compatible, as all passes are.
 #pragma once
 
 #include <cstdint>

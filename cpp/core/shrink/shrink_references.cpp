@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/check.h"
 #include "core/shrink/choice_edits.h"
 
 namespace ordeal {
@@ -13,6 +14,7 @@ namespace {
 
 constexpr std::size_t kReferencesMax = 8;  // as many are tried against each other
 
+// In the order of their first use.
 std::vector<std::int64_t> producers_of(const Tape& tape) {
   std::vector<std::int64_t> producers;
   for (const TapeArgument& argument : tape.arguments()) {
@@ -23,12 +25,14 @@ std::vector<std::int64_t> producers_of(const Tape& tape) {
   return producers;
 }
 
+// The origin of the step that made the value.
 std::uint64_t origin_of(std::int64_t producer) noexcept {
   return static_cast<std::uint64_t>(producer) >> static_cast<unsigned>(TapeArgument::kPlaceBits);
 }
 
 // What was `from` is `to`, and the step that made `from` is gone, unless it made `to` as well.
 Tape with_references_merged(const Tape& tape, std::int64_t from, std::int64_t to) {
+  ORDEAL_DCHECK(from != to, "a value that is merged with itself");
   Tape merged = tape;
   for (std::size_t i = 0; i < tape.arguments().size(); ++i) {
     if (tape.arguments()[i].producer == from) {
@@ -42,6 +46,7 @@ Tape with_references_merged(const Tape& tape, std::int64_t from, std::int64_t to
   return merged.subset(keep);
 }
 
+// Position 0 is the newest value, and the simplest. Without a producer the replay takes it as it is then.
 SearchCoroutine<Tape> newest_references(const FailingTape& current) {
   const Tape& tape = current.tape;
   for (std::size_t a = 0; a < tape.arguments().size(); ++a) {
@@ -58,6 +63,8 @@ SearchCoroutine<Tape> newest_references(const FailingTape& current) {
 
 }  // namespace
 
+// Later values become earlier ones, so that the later steps can go. After a yes, producers may be gone with their
+// steps.
 SearchCoroutine<Tape> MergeReferences::candidates(const FailingTape& current) {
   const std::vector<std::int64_t> producers = producers_of(current.tape);
   for (std::size_t i = producers.size(); i-- > 0;) {

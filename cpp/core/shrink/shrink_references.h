@@ -1,4 +1,7 @@
 // The pass over arguments that are values of bundles.
+//
+// Thread-compatible, as all passes are. A search has at most kReferencesMax candidates for each value that is referred
+// to.
 #pragma once
 
 #include <string_view>

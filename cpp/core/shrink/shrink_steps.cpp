@@ -4,14 +4,19 @@
 #include <bit>
 #include <vector>
 
+#include "core/base/check.h"
+
 namespace ordeal {
 
 Tape without_steps(const Tape& tape, std::size_t begin, std::size_t end) {
+  ORDEAL_CHECK(begin <= end && end <= tape.size(), "[" << begin << ", " << end << ") of " << tape.size());
   std::vector<bool> keep(tape.size(), true);
   std::fill(keep.begin() + static_cast<std::ptrdiff_t>(begin), keep.begin() + static_cast<std::ptrdiff_t>(end), false);
   return tape.subset(keep);
 }
 
+// An accepted chunk may take more steps along than it has, as those that needed its values are repaired away; so the
+// position is brought back inside the tape after each verdict.
 SearchCoroutine<Tape> RemoveChunks::candidates(const FailingTape& current) {
   const Tape& tape = current.tape;
   if (tape.size() < 3 || swept_ == hash_of_steps(tape)) {
@@ -30,6 +35,7 @@ SearchCoroutine<Tape> RemoveChunks::candidates(const FailingTape& current) {
   swept_ = hash_of_steps(tape);
 }
 
+// From the end, so that steps are tried before those that made what they use.
 SearchCoroutine<Tape> RemoveSteps::candidates(const FailingTape& current) {
   const Tape& tape = current.tape;
   for (std::size_t end = tape.size(); end > 0; end = std::min(end - 1, tape.size())) {
@@ -38,6 +44,7 @@ SearchCoroutine<Tape> RemoveSteps::candidates(const FailingTape& current) {
   }
 }
 
+// Quadratic in the steps, hence the limit on distance, and hence not again before a step has gone.
 SearchCoroutine<Tape> RemovePairs::candidates(const FailingTape& current) {
   const Tape& tape = current.tape;
   if (tape.empty() || swept_ == hash_of_steps(tape)) {

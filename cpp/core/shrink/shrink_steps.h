@@ -1,4 +1,6 @@
 // Passes that remove steps.
+//
+// Thread-compatible, as all passes are. They come first, since a step less makes all other passes cheaper.
 #pragma once
 
 #include <cstddef>
@@ -33,7 +35,7 @@ class RemoveSteps final : public ShrinkPass {
 };
 
 // Removes two steps at once: a fault with its end, a thing made with its use. Neighbours first, then steps further
-// apart, up to a distance at which a search has kQuestionsMax candidates: all pairs of a tape of up to 32 steps,
+// apart, up to a distance at which a search has kCandidatesMax candidates: all pairs of a tape of up to 32 steps,
 // neighbours alone in one of a thousand. A search has none when one before left the same steps.
 class RemovePairs final : public ShrinkPass {
  public:

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/check.h"
 #include "core/base/rng.h"
 #include "core/shrink/choice_edits.h"
 #include "core/shrink/value_search.h"
@@ -18,6 +19,7 @@ namespace {
 std::vector<std::vector<std::size_t>> equal_choices(const FailingTape& current) {
   std::vector<std::vector<std::size_t>> groups;
   const std::vector<Place> places = places_of(current.tape);
+  ORDEAL_DCHECK(places.size() == current.tape.choice_count(), "places=" << places.size());
   for (std::size_t i = 0; i < places.size(); ++i) {
     const Choice& choice = current.choice(i);
     const bool is_open = choice.kind != ChoiceKind::kBoolean && !current.is_simplest(i);
@@ -36,12 +38,14 @@ std::vector<std::vector<std::size_t>> equal_choices(const FailingTape& current) 
   return groups;
 }
 
+// After a yes they may not be: what ran was repaired, or fewer choices are left.
 bool are_equal(const FailingTape& current, const std::vector<std::size_t>& group) {
   return std::ranges::all_of(group, [&](std::size_t i) {
     return i < current.tape.choice_count() && current.choice(i) == current.choice(group.front());
   });
 }
 
+// Modulo 2^64, without the undefined overflow of signed numbers.
 std::int64_t moved(std::int64_t value, std::uint64_t by, bool up) noexcept {
   const auto start = static_cast<std::uint64_t>(value);
   return static_cast<std::int64_t>(up ? start + by : start - by);
@@ -80,10 +84,12 @@ struct IntegerPair {
   bool wraps = false;
 };
 
+// In which direction the first must move to become simpler.
 bool is_first_above(const FailingTape& current, const IntegerPair& pair) {
   return current.choice(pair.first).number > current.constraints[pair.first].simplest;
 }
 
+// To keep the sum, the second goes the other way; to keep the difference, the same way.
 bool moves_second_up(const FailingTape& current, const IntegerPair& pair) {
   return is_first_above(current, pair) == pair.opposite;
 }
@@ -94,6 +100,7 @@ bool is_at_bound(const FailingTape& current, const IntegerPair& pair) {
   return room_of(second, moves_second_up(current, pair), current.constraints[pair.second]) == 0;
 }
 
+// `distance` is that of the first from its simplest value, after the move.
 Tape with_pair_moved(const FailingTape& current, const IntegerPair& pair, std::uint64_t distance) {
   const Choice& first = current.choice(pair.first);
   const std::uint64_t by = distance_of(first, current.constraints[pair.first]) - distance;
@@ -121,6 +128,7 @@ std::vector<std::size_t> integers_after(const FailingTape& current, const std::v
 
 // Runs while the pair is what it was: a yes that changes how much is drawn ends it.
 SearchCoroutine<Tape> lower_pair(const FailingTape& current, IntegerPair pair) {
+  ORDEAL_DCHECK(pair.first < pair.second, "first=" << pair.first << " second=" << pair.second);
   const std::size_t count = current.tape.choice_count();
   const std::uint64_t distance = distance_of(current.choice(pair.first), current.constraints[pair.first]);
   bool one = co_yield with_pair_moved(current, pair, distance - 1);
@@ -145,6 +153,7 @@ SearchCoroutine<Tape> lower_pair(const FailingTape& current, IntegerPair pair) {
 
 }  // namespace
 
+// Groups are taken once. A yes that makes the values of a group differ ends its search.
 SearchCoroutine<Tape> LowerTogether::candidates(const FailingTape& current) {
   const std::vector<std::vector<std::size_t>> groups = equal_choices(current);
   for (const std::vector<std::size_t>& group : groups) {
@@ -169,6 +178,8 @@ SearchCoroutine<Tape> LowerTogether::candidates(const FailingTape& current) {
   }
 }
 
+// A value is known by its place and what it is, so that it is searched thoroughly again only after it has changed. One
+// that was accepted may have changed how many choices there are, and so where the others are.
 SearchCoroutine<Tape> LowerValues::candidates(const FailingTape& current) {
   const Tape& tape = current.tape;
   std::vector<Place> places = places_of(tape);
@@ -197,6 +208,7 @@ SearchCoroutine<Tape> LowerValues::candidates(const FailingTape& current) {
   }
 }
 
+// From the last argument to the first, as what is drawn later depends on what was drawn earlier.
 SearchCoroutine<Tape> LowerFlags::candidates(const FailingTape& current) {
   for (std::size_t argument = current.tape.arguments().size(); argument-- > 0;) {
     if (argument >= current.tape.arguments().size() || open_flags(current, argument).size() < kFlagsMin) {
@@ -210,6 +222,7 @@ SearchCoroutine<Tape> LowerFlags::candidates(const FailingTape& current) {
   }
 }
 
+// All, then halves, then quarters: as many candidates as there are flags at the worst, few when most can go.
 SearchCoroutine<Tape> LowerFlags::candidates_of_argument(const FailingTape& current, std::size_t argument) {
   const std::size_t arguments = current.tape.arguments().size();
   std::vector<std::size_t> open = open_flags(current, argument);
@@ -230,6 +243,8 @@ SearchCoroutine<Tape> LowerFlags::candidates_of_argument(const FailingTape& curr
   }
 }
 
+// Up to kBranchesMax candidates for each small integer. Which branch it takes nobody knows, so all simpler ones are
+// tried from the simplest.
 SearchCoroutine<Tape> LowerBranches::candidates(const FailingTape& current) {
   const Tape& tape = current.tape;
   for (std::size_t i = 0; i < tape.choice_count(); ++i) {
@@ -253,6 +268,8 @@ SearchCoroutine<Tape> LowerBranches::candidates(const FailingTape& current) {
   }
 }
 
+// A pair of values that could not be moved is remembered by where and what it is: the pass is the most expensive one,
+// and mostly in vain.
 SearchCoroutine<Tape> LowerPairs::candidates(const FailingTape& current) {
   const Tape& tape = current.tape;
   for (std::size_t first = 0; first < tape.choice_count(); ++first) {

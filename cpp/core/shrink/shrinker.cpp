@@ -46,6 +46,7 @@ std::string_view Shrinker::phase() const noexcept {
   return pass_ < passes_.size() ? passes_[pass_]->name() : "minimal";
 }
 
+// Runs the passes round and round until a whole round has helped nothing.
 std::optional<Tape> Shrinker::candidate() {
   is_pending_ = false;
   while (pass_ < passes_.size()) {
@@ -69,7 +70,10 @@ std::optional<Tape> Shrinker::untried_candidate() {
   return std::nullopt;
 }
 
+// After the last pass, from the first again if anything became simpler in this round: a change of one pass opens the
+// way for others.
 void Shrinker::next_pass() {
+  ORDEAL_DCHECK(pass_ < passes_.size(), "every pass has run");
   if (++pass_ == passes_.size() && std::exchange(progress_, false)) {
     pass_ = 0;
   }
@@ -91,6 +95,8 @@ void Shrinker::learn(const FailingTape& ran) {
   }
 }
 
+// What ran may differ from the candidate, for a replay repairs what does not fit. So its own rank decides whether it is
+// progress, and only progress is a yes for the pass.
 void Shrinker::accept(Tape realized, std::vector<Constraint> constraints) {
   take_verdict();
   FailingTape failing(std::move(realized), std::move(constraints));

@@ -1,4 +1,7 @@
 // Makes a failing tape simpler by asking whether simpler ones still fail. It asks; it never runs anything.
+//
+// Many of the passes have a counterpart in Hypothesis' shrinker, here on the tape of a rule machine instead of a flat
+// sequence; that a tape that still fails in another way is not taken is the caller's business, who sees the failure.
 #pragma once
 
 #include <tsl/robin_set.h>
@@ -41,8 +44,10 @@ class Shrinker {
   [[nodiscard]] std::uint64_t candidates() const noexcept { return candidates_; }
 
  private:
+  // The next candidate of the pass that was not tried; nothing when the pass is through.
   std::optional<Tape> untried_candidate();
   void next_pass();
+  // Each candidate has one verdict: accept() or refuse().
   void take_verdict();
   void learn(const FailingTape& ran);
 
@@ -54,6 +59,7 @@ class Shrinker {
   std::optional<SearchCoroutine<Tape>> search_;
   bool progress_ = false;    // in this round of all passes, which then is not the last
   bool is_pending_ = false;  // about a candidate that waits for its answer
+  // Hashes of all tapes that were tried. A collision would leave out one candidate in 2^64 and do no harm.
   tsl::robin_set<std::uint64_t> tried_;
   std::uint64_t candidates_ = 0;
 };

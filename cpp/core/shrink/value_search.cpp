@@ -10,6 +10,7 @@
 #include <string>
 #include <utility>
 
+#include "core/base/check.h"
 #include "core/tape/choice_rank.h"
 #include "core/tape/text.h"
 
@@ -19,13 +20,17 @@
 namespace ordeal {
 namespace {
 
+// How far a thorough search looks past a value that passed: up to ten less, and up to four halvings.
 constexpr std::uint64_t kStepMax = 10;
 constexpr std::uint64_t kHalvingsMax = 4;
+// How many decimals to keep: every number of them where they are few, larger steps above.
 constexpr std::array kDecimals{0, 1, 2, 3, 4, 6, 9, 12};
+// Equal characters at once before single ones: a text that must repeat a character needs that.
 constexpr std::array kTogetherFirst{true, false};
 
 // Below a distance that failed, above `low`, which passed.
 SearchCoroutine<std::uint64_t> bisected(std::uint64_t low, std::uint64_t high) {
+  ORDEAL_DCHECK(low < high, "low=" << low << " high=" << high);
   while (high - low > 1) {
     const std::uint64_t middle = low + ((high - low) / 2);
     const bool accepted = co_yield middle;
@@ -34,6 +39,8 @@ SearchCoroutine<std::uint64_t> bisected(std::uint64_t low, std::uint64_t high) {
 }
 
 // Beyond a distance of one less, which passed.
+// Halving finds what a smaller order of magnitude does; a fixed step that is taken off as often as it can be finds
+// remainders.
 SearchCoroutine<std::uint64_t> leaps(std::uint64_t distance) {
   for (std::uint64_t halvings = 1; halvings <= kHalvingsMax && distance >> halvings > 0; ++halvings) {
     const std::uint64_t half = distance >> halvings;
@@ -64,7 +71,10 @@ bool allows(std::uint64_t distance, bool negative, const Constraint& constraint)
   return distance <= (negative ? simplest - bound : bound - simplest);
 }
 
+// The other side first, where the value lies below the simplest one: of two at the same distance the one above is
+// simpler. At last one closer on the lower side, which is simpler than the value above.
 SearchCoroutine<Choice> simpler_integers(const Choice& now, Constraint constraint, Effort effort) {
+  ORDEAL_DCHECK(!now.is_big(), "a big integer has no distance");
   const auto is_below = [&] { return now.number < constraint.simplest; };
   if (is_below() && allows(distance_of(now, constraint), false, constraint)) {
     const bool accepted = co_yield integer_at(distance_of(now, constraint), false, constraint);
@@ -82,13 +92,17 @@ SearchCoroutine<Choice> simpler_integers(const Choice& now, Constraint constrain
   }
 }
 
+// Leading zero bits of the highest byte included.
 std::size_t bits_in(const std::u32string& magnitude) { return magnitude.size() * 8; }
 
+// Bit 0 is the lowest of the last byte.
 bool bit_of(const std::u32string& magnitude, std::size_t bit) {
+  ORDEAL_DCHECK(bit < bits_in(magnitude), "bit " << bit << " of " << bits_in(magnitude));
   return ((magnitude[magnitude.size() - 1 - (bit / 8)] >> (bit % 8)) & 1U) != 0;
 }
 
 void set_bit(std::u32string& magnitude, std::size_t bit, bool value) {
+  ORDEAL_DCHECK(bit < bits_in(magnitude), "bit " << bit << " of " << bits_in(magnitude));
   char32_t& byte = magnitude[magnitude.size() - 1 - (bit / 8)];
   const auto mask = static_cast<char32_t>(1U << (bit % 8));
   byte = value ? byte | mask : byte & ~mask;
@@ -122,6 +136,8 @@ SearchCoroutine<Choice> smaller_bits(const Choice& now, bool negative) {
   }
 }
 
+// Zero, then the other sign, then fewer bits from the top, then bit by bit: candidates are as many as bits, not as
+// values.
 SearchCoroutine<Choice> simpler_big_integers(const Choice& now, Constraint constraint, Effort effort) {
   const bool nothing = co_yield Choice::integer(constraint.simplest);
   const bool is_negative = (static_cast<std::uint8_t>(now.blob().empty() ? '\0' : now.blob().back()) & 0x80U) != 0;
@@ -191,6 +207,7 @@ SearchCoroutine<double> smaller_reals(double value, Effort effort) {
   }
 }
 
+// From special values to whole numbers to fewer decimals to smaller ones, as the order of ranks is.
 SearchCoroutine<Choice> simpler_reals(const Choice& now, Constraint constraint, Effort effort) {
   const bool nothing = co_yield simplest_choice(ChoiceKind::kFloat, constraint);
   if (nothing || std::isnan(now.as_real())) {
@@ -223,6 +240,7 @@ SearchCoroutine<Choice> simpler_reals(const Choice& now, Constraint constraint, 
 // A string or bytes as a row of ranks.
 std::u32string row_of(const Choice& text) { return rank_of(text, {}).text; }
 
+// The other way round.
 Choice text_of(std::u32string row, ChoiceKind kind) {
   if (kind == ChoiceKind::kString) {
     std::ranges::transform(row, row.begin(), [](char32_t rank) { return character_of_rank(rank); });
@@ -233,6 +251,7 @@ Choice text_of(std::u32string row, ChoiceKind kind) {
   return Choice::bytes(std::move(bytes));
 }
 
+// Parts of a power of two, from the end. Never below the least size that the draw allowed.
 SearchCoroutine<Choice> shorter_texts(const Choice& now, std::size_t size_min) {
   for (std::size_t size = std::bit_floor(row_of(now).size() / 2); size > 0; size /= 2) {
     for (std::size_t end = row_of(now).size(); end >= size; end -= size) {
@@ -248,6 +267,7 @@ SearchCoroutine<Choice> shorter_texts(const Choice& now, std::size_t size_min) {
 
 // All of the characters that are equal to the one at `at`, or that one alone.
 std::u32string with_character(std::u32string row, std::size_t at, char32_t rank, bool all_equal) {
+  ORDEAL_DCHECK(at < row.size(), "at=" << at << " size=" << row.size());
   const char32_t replaced = row[at];
   for (std::size_t i = 0; i < row.size(); ++i) {
     if (i == at || (all_equal && row[i] == replaced)) {
@@ -257,6 +277,8 @@ std::u32string with_character(std::u32string row, std::size_t at, char32_t rank,
   return row;
 }
 
+// Each character towards the simplest one of the alphabet. A yes that changes the length ends it, for positions mean
+// others then.
 SearchCoroutine<Choice> simpler_characters(const Choice& now, char32_t simplest, bool all_equal) {
   for (std::size_t at = 0; at < row_of(now).size(); ++at) {
     const std::u32string row = row_of(now);
@@ -276,6 +298,7 @@ SearchCoroutine<Choice> simpler_characters(const Choice& now, char32_t simplest,
   }
 }
 
+// All at once, else neighbours: a bubble sort of which each exchange is asked for.
 SearchCoroutine<Choice> sorted_texts(const Choice& now) {
   std::u32string row = row_of(now);
   std::ranges::sort(row);
@@ -293,6 +316,7 @@ SearchCoroutine<Choice> sorted_texts(const Choice& now) {
   }
 }
 
+// Empty, shorter, plain, simpler, sorted. A light search only asks for the empty one.
 SearchCoroutine<Choice> simpler_texts(const Choice& now, Constraint constraint, Effort effort) {
   const bool nothing = co_yield simplest_choice(now.kind, constraint);
   if (nothing || effort == Effort::kLight) {
@@ -322,6 +346,7 @@ SearchCoroutine<Choice> simpler_texts(const Choice& now, Constraint constraint, 
   }
 }
 
+// There is one other value.
 SearchCoroutine<Choice> simpler_booleans() {
   const bool accepted = co_yield Choice::boolean(false);
   static_cast<void>(accepted);
@@ -329,6 +354,8 @@ SearchCoroutine<Choice> simpler_booleans() {
 
 }  // namespace
 
+// Two candidates where nothing can be done: none at all, and one less. What fails at one less mostly fails far below,
+// which bisection finds in as many candidates as the distance has bits.
 SearchCoroutine<std::uint64_t> smaller_distances(std::uint64_t distance, Effort effort) {
   if (distance == 0) {
     co_return;

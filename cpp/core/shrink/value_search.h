@@ -1,4 +1,7 @@
 // Searches for a simpler value that still fails: of a distance, an integer, a float, a string or bytes.
+//
+// Knows a value and a verdict, and nothing of tapes: so each search is tested with a plain predicate. A search is of
+// one owner.
 #pragma once
 
 #include <cstdint>

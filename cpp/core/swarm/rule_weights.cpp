@@ -11,10 +11,12 @@
 namespace ordeal {
 namespace {
 
+// As many probabilities, one byte's worth but the last, at which everything would be left out.
 constexpr std::uint64_t kShares = 255;
 
 }  // namespace
 
+// The first `size` steps of a Fisher-Yates shuffle. Each rule draws once more than was drawn before, in a fixed order.
 std::vector<bool> draw_by_size(Rng& rng, std::size_t count) {
   std::vector<bool> kept(count, false);
   if (count == 0) {
@@ -30,6 +32,7 @@ std::vector<bool> draw_by_size(Rng& rng, std::size_t count) {
   return kept;
 }
 
+// One probability for all, so that runs with very few rules and runs with nearly all of them are both common.
 std::vector<bool> draw_by_share(Rng& rng, std::size_t count) {
   const double left_out = static_cast<double>(rng.below(kShares)) / static_cast<double>(kShares);
   std::vector<bool> kept(count, false);
@@ -39,6 +42,7 @@ std::vector<bool> draw_by_share(Rng& rng, std::size_t count) {
   return kept;
 }
 
+// What is always on takes no part in the size.
 std::vector<bool> draw_kept(Rng& rng, std::span<const Operation> operations) {
   const auto optional = std::ranges::count_if(operations, [](const Operation& one) { return !one.always_on; });
   const std::vector<bool> drawn = draw_by_size(rng, static_cast<std::size_t>(optional));
@@ -49,9 +53,11 @@ std::vector<bool> draw_kept(Rng& rng, std::span<const Operation> operations) {
       kept[i] = drawn[next++];
     }
   }
+  ORDEAL_DCHECK(next == drawn.size(), "drawn=" << drawn.size() << " used=" << next);
   return kept;
 }
 
+// A rule that is left out draws nothing.
 std::vector<std::uint32_t> draw_weights(Rng& rng, std::span<const Operation> operations,
                                         const std::vector<bool>& kept) {
   ORDEAL_CHECK(operations.size() == kept.size(), "operations=" << operations.size() << " kept=" << kept.size());
@@ -64,6 +70,7 @@ std::vector<std::uint32_t> draw_weights(Rng& rng, std::span<const Operation> ope
   return weights;
 }
 
+// Vose's way to fill the columns: a small weight takes what its column has left from a large one. O(weights).
 OpPicker::OpPicker(std::span<const std::uint32_t> weights) : columns_(weights.size()) {
   if (weights.size() > kOperationsMax) {
     throw ConfigError("there are " + std::to_string(weights.size()) + " operations; at most " +
@@ -83,6 +90,7 @@ OpPicker::OpPicker(std::span<const std::uint32_t> weights) : columns_(weights.si
   }
   // All columns together hold what all weights are, so there is a large one for as long as there is a small one.
   while (!small.empty()) {
+    ORDEAL_CHECK(!large.empty(), small.size() << " columns are left over");
     const std::uint32_t filled = small.back();
     const std::uint32_t giver = large.back();
     small.pop_back();

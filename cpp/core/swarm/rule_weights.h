@@ -1,4 +1,8 @@
 // Weights for the operations of a run: some are left out, and the others differ in how often they are picked.
+//
+// Functions of their arguments alone, for who owns the generator; the picker is immutable. Weights differ within a run
+// and not only between runs, because the order of magnitude between two rules decides whether a container fills up or
+// stays empty.
 #pragma once
 
 #include <cstddef>

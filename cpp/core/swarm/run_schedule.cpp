@@ -59,8 +59,10 @@ RunSwarm kind_of(SwarmDistribution distribution) noexcept {
   return RunSwarm::kFull;
 }
 
+// Three small bandits instead of one over all combinations: each learns from every run.
 RunSchedule::RunSchedule() : starts_(kStarts), swarms_(kSwarms), lengths_(kLengths) {}
 
+// In a fixed order, one draw each.
 RunKind RunSchedule::draw(Rng& rng, const RunKinds& allowed) const {
   return {.start = static_cast<RunStart>(starts_.draw(rng, allowed.starts)),
           .swarm = static_cast<RunSwarm>(swarms_.draw(rng, allowed.swarms)),
@@ -81,6 +83,7 @@ void RunSchedule::report(RunKind kind, std::uint64_t reward, std::uint64_t cost)
 
 RunScheduleState RunSchedule::save() const { return {starts_.save(), swarms_.save(), lengths_.save(), counts_}; }
 
+// Each bandit checks its own part.
 void RunSchedule::restore(RunScheduleState state) {
   starts_.restore(std::move(state.starts));
   swarms_.restore(std::move(state.swarms));

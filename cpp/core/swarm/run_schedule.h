@@ -1,4 +1,7 @@
 // Decides what kind of run comes next, from how much each kind has brought for what it cost.
+//
+// Start, configuration and length are learnt apart, as there are too many combinations for a search of some hundred
+// runs to try each.
 #pragma once
 
 #include <array>

@@ -1,4 +1,7 @@
 // Swarm testing (Groce et al., ISSTA 2012): each run leaves out some rules and faults, so that the others dominate.
+//
+// A run in which everything may happen seldom does one thing often. Configurations that found something are drawn
+// again, in proportion to energy, as entries of the corpus are.
 #pragma once
 
 #include <array>

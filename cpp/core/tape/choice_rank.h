@@ -1,4 +1,6 @@
 // How simple a choice is: the total order that shrinking goes down.
+//
+// Functions of their arguments alone, for any thread. A rank of a text or a big integer allocates.
 #pragma once
 
 #include <compare>

@@ -1,4 +1,7 @@
 // What a driver of runs asks: the next step, one at a time. A Session invents it, a Replay reads it from a tape.
+//
+// Value types, for any thread. The two step sources have next(), reject() and source() alike, but no base class: there
+// are two and no more, and a virtual call a step would buy nothing.
 #pragma once
 
 #include <cstdint>
@@ -7,6 +10,7 @@
 
 namespace ordeal {
 
+// The first four are kinds of steps, in the order of StepKind; the others end a run.
 enum class NextKind : std::uint8_t {
   kRule,
   kInitialize,
@@ -16,6 +20,8 @@ enum class NextKind : std::uint8_t {
   kStuck,  // every rule was proposed and rejected: nothing can run from this state
 };
 
+// What to do now. The arguments are not here: the driver draws them from the source's ChoiceSource while it runs the
+// step.
 struct NextStep {
   NextKind kind = NextKind::kEnd;
   std::uint32_t target = 0;
