@@ -1,4 +1,4 @@
-// How Python tells of operations: a tuple of base weight, cap, and whether it is always on.
+// How Python describes a rule's weight: a tuple of base weight, cap, and whether it is always on.
 #pragma once
 
 #include <cstdint>

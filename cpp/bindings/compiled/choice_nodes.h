@@ -1,4 +1,4 @@
-// CompiledStrategy nodes that choose one of several: elements of a collection, or strategies.
+// Strategy nodes that choose one of several: elements of a collection, or strategies.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@
 
 namespace ordeal::bindings {
 
-// What became of a choice: a value, one that no filter wants, or an exception.
+// What became of a choice: a value, a value that a filter rejected, or an exception.
 enum class Outcome : std::uint8_t { kValue, kNotSatisfied, kError };
 
 // Maps and filters that a strategy applies to what it chose, in their order. Guarded by the GIL.

@@ -1,4 +1,4 @@
-// CompiledStrategy nodes of lists, tuples and dictionaries.
+// Strategy nodes of lists, tuples and dictionaries.
 #pragma once
 
 #include <cstdint>

@@ -1,13 +1,12 @@
 // What draws an argument: a strategy of Hypothesis, compiled to a tree of nodes once it has been drawn a few times.
 //
-// For the step loop. An Argument's `draw` is mostly a `_native.Plan`, for which compiled_strategy_of() gives the
-// CompiledStrategy (null for any other object). A run's context has a `_native.PlanRun` as `plans`, for which
-// draw_context_of() gives the DrawContext (null for None). Where both are there, draw each argument so, and else call
-// `draw(context)`:
+// For the step loop. The `draw` of a rule's argument is mostly a `_native.Plan`, for which compiled_strategy_of() gives
+// the CompiledStrategy (null for any other object). A run's context has a `_native.PlanRun` as `plans`, for which
+// draw_context_of() gives the DrawContext (null for None). Where both exist, the argument is drawn as below; elsewhere
+// `draw(context)` is called.
 //
 //     source.begin_argument(number);
-//     PyObject* value = draw_compiled(*compiled strategy, run);   // a new reference, or null with a Python exception
-//     set
+//     PyObject* value = draw_compiled(*compiled, context);  // a new reference, or null with an exception
 //
 // Exceptions are what Hypothesis raises (StopTest, UnsatisfiedAssumption) and what the user's own code raises. Around
 // Python code that may draw by itself (the body of a rule whose `draws_in_body` is set) call run.give_length() before
@@ -39,7 +38,7 @@ class StrategyNode {
 
 using StrategyNodePtr = std::shared_ptr<const StrategyNode>;
 
-// What the compiler makes of a strategy. No node: it is to be drawn through Hypothesis.
+// What the compiler makes of a strategy. Without a node it must be drawn through Hypothesis.
 struct Compilation {
   StrategyNodePtr node;
   int height = 0;             // how many spans Hypothesis would open, one in the other
@@ -51,7 +50,7 @@ class CompiledStrategy {
  public:
   // Draws through Hypothesis before a strategy is compiled: a short run should not pay for it.
   static constexpr std::uint32_t kDrawsBeforeCompiling = 16;
-  // One draw in so many is drawn again through Hypothesis where it is auditable.
+  // One draw in this many is checked by drawing it again through Hypothesis, where it is auditable.
   static constexpr std::uint32_t kDrawsPerAudit = 1000;
 
   // `fallback(context)` draws in runs that no DrawContext belongs to. With a `plain` node the strategy is one plain
@@ -64,7 +63,7 @@ class CompiledStrategy {
         is_settled_(is_plain_) {}
 
   PyObject* draw(DrawContext& run);
-  // Now rather than in time.
+  // Compiles at once, without waiting for more draws.
   void compile();
   [[nodiscard]] bool is_compiled() const noexcept { return node_ != nullptr; }
   [[nodiscard]] const py::object& strategy() const noexcept { return strategy_; }

@@ -15,11 +15,11 @@ namespace ordeal::bindings {
 // A run ends as an overrun when its choices take more than this, as Hypothesis' BUFFER_SIZE has it.
 inline constexpr std::int64_t kBufferLengthMax = 8192;
 
-// Hypothesis gives up a draw that nests in so many spans.
+// Hypothesis gives up a draw that nests this many spans deep.
 inline constexpr int kSpansMax = 100;
-// So many spans an argument lies in at most where Hypothesis' own loop draws it, and in its lowered run, whatever its
-// version: those of the step, the choice of the rule, and the rule with its arguments. What nests deeper is given up in
-// the Explorer as well.
+// The most spans around an argument when Hypothesis' own loop draws it, or a lowered run, in any supported version:
+// those of the step, the choice of the rule, and the rule with its arguments. What nests deeper is given up in the
+// Explorer as well.
 inline constexpr int kSpansOfArgument = 10;
 
 // Guarded by the GIL. Functions that return false or null have set a Python exception.
@@ -94,7 +94,7 @@ class DrawContext {
 
   // Ends the run as one that cannot be satisfied; always null.
   PyObject* reject(const char* why) noexcept;
-  // The value that Hypothesis draws from `strategy`, as if so many spans were open around it.
+  // The value that Hypothesis draws from `strategy`, as if `depth` spans were open around it.
   PyObject* draw_through_hypothesis(PyObject* strategy, int depth) noexcept;
 
   // How many spans of Hypothesis are open where the compiled strategy that draws now began.

@@ -9,7 +9,7 @@ namespace ordeal::bindings {
 // through Hypothesis; the same one drawn again and again is compiled, up to kStrategiesMax of them in a process.
 inline constexpr std::size_t kStrategiesMax = 1024;
 
-// A new reference, or null with an exception; so many spans of Hypothesis are open.
+// A new reference, or null with an exception. `depth` is how many spans of Hypothesis are open.
 PyObject* draw_strategy(DrawContext& run, PyObject* strategy, int depth);
 
 // The function `draw(strategy, label=None)` that a composite gets: it is of no use after the run. Null with an

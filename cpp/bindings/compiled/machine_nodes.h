@@ -12,7 +12,7 @@ namespace ordeal::bindings {
 StrategyNodePtr bundle_node(py::object name, bool consumes, bool draws_references, Transformations transformations);
 // The machine, or `otherwise` where there is none.
 StrategyNodePtr runner_node(StrategyNodePtr otherwise);
-// Through Hypothesis, with so many of its spans open.
+// Draws through Hypothesis, with `depth` of its spans open.
 StrategyNodePtr generic_node(py::object strategy, int depth);
 
 // Nothing with an exception.

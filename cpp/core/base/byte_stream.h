@@ -132,7 +132,7 @@ class ByteReader {
     return value;
   }
 
-  // How many items follow, each of which takes `item_size_min` bytes or more: so many at least are there.
+  // How many items follow, each of which takes `item_size_min` bytes or more. That many bytes are there, or it throws.
   std::size_t count(const char* what, std::size_t item_size_min) {
     ORDEAL_DCHECK(item_size_min > 0, what << " would take no bytes");
     const std::uint64_t items = number(what);

@@ -39,7 +39,7 @@ class Cmplog {
   // Runs in a row without a new edge, before comparisons are watched. It doubles each time that brought nothing.
   static constexpr std::uint64_t kWaitMin = 16;
   static constexpr std::uint64_t kWaitMax = 1024;
-  // So many checkpoints, newest first and one after the other, are watched after a run of a stall. What only few runs
+  // How many checkpoints are watched after the run of a stall, one after the other, newest first. What only few runs
   // ever met is met on the way to them.
   static constexpr std::uint64_t kOthersInARow = 7;
   // An edit that brought nothing is tried again in another run, but not for ever.

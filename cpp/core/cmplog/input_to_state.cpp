@@ -19,7 +19,7 @@ namespace {
 
 using WideUnsigned = unsigned __int128;
 
-// So many occurrences of a part in a text, and so many guesses for one choice.
+// How many occurrences of a part in a text are replaced, each in an edit of its own.
 constexpr std::size_t kOccurrencesMax = 4;
 // An offset or a mask between a choice and what was compared is guessed only where they are of the step itself.
 constexpr Wide kOffsetMax = 1 << 16;
@@ -72,7 +72,7 @@ std::string folded(std::string_view text) {
   return lower;
 }
 
-// `value` in so many bytes, low end first.
+// `value` in this many bytes, the lowest first. Nothing when it does not fit.
 std::optional<std::string> field_of(Wide value, std::size_t bytes) {
   ORDEAL_DCHECK(bytes < sizeof(Wide), "bytes=" << bytes);
   const Wide limit = Wide{1} << (8 * bytes);

@@ -39,7 +39,7 @@ struct ChoiceEdit {
   friend bool operator==(const ChoiceEdit&, const ChoiceEdit&) = default;
 };
 
-// At most so many for one comparison.
+// The most edits for one comparison.
 inline constexpr std::size_t kEditsMax = 12;
 
 // Edits after which the comparison should hold, newest choice first: where one side, or something that it is a simple

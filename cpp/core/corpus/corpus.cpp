@@ -135,7 +135,7 @@ std::size_t Corpus::pick_slot(Rng& rng) const {
   return tree_.at_unit(rng.below(tree_.units()));
 }
 
-// Rewards come in edges: what else is worth something counts as a part of one.
+// Rewards are counted in edges: other features count as a part of one.
 void Corpus::reward(std::uint64_t id, double new_edges) {
   if (const auto found = slot_of_.find(id); found != slot_of_.end()) {
     set_energy(found->second, rewarded(slots_[found->second]->energy, new_edges));

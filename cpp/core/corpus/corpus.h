@@ -63,7 +63,7 @@ class Corpus {
   void decay(std::uint64_t id);
   // What the entry shows is as common as that now: its share of the runs shrinks, and its energy stays.
   void set_frequency_class(std::uint64_t id, std::uint32_t frequency_class);
-  // Gives the energy of one entry, as much as it can lose, to another. Nothing happens when one of them is gone.
+  // Moves the energy of one entry, down to its floor, to another. Does nothing when one of them is gone.
   void transfer_energy(std::uint64_t from, std::uint64_t to);
   // False when there is no such entry.
   bool remove(std::uint64_t id);

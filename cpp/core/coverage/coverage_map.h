@@ -57,7 +57,7 @@ class CoverageMap {
  public:
   static constexpr std::size_t kDefaultCapacity = 65536;
   static constexpr std::size_t kEdgesMax = std::size_t{1} << 26U;
-  // Of the edges that were new in a step, so many are listed by id.
+  // How many of the new edges of a step are listed by id.
   static constexpr std::size_t kNewEdgesListed = 8;
 
   explicit CoverageMap(std::size_t capacity = kDefaultCapacity);
@@ -112,7 +112,7 @@ class CoverageMap {
   [[nodiscard]] const std::vector<std::uint32_t>& touched() const noexcept { return touched_; }
   [[nodiscard]] std::uint64_t key(std::uint32_t id) const;
 
-  // Nothing counts as seen any more, so that keys() tells of what runs from here on alone. Ids stay valid.
+  // Forgets everything that was seen: keys() then lists what runs from here on. Ids stay valid.
   void forget() noexcept;
 
   // The first edges, by id, of those that the last take_new_coverage() told of. Until the next edge is new.
@@ -130,8 +130,8 @@ class CoverageMap {
   [[nodiscard]] std::uint32_t hits(std::uint32_t id) const;
   // The keys of the edges seen, sorted, so that they can be written, compared and merged.
   [[nodiscard]] std::vector<std::uint64_t> keys() const;
-  // Somebody else saw this edge: it is not new here any more. Whether it would have been, or was none only because the
-  // shared edges had it. May allocate.
+  // Another session saw this edge, so that it is not new here any more. Returns whether it would have been, or was not
+  // only because the shared edges had it. May allocate.
   bool import_edge(std::uint64_t key);
   // From here on `others` get what was seen at the end of each run, and what is seen already at once. When it
   // `listens`, an edge that they have is not new here. Not in the middle of a run.
@@ -150,8 +150,8 @@ class CoverageMap {
   struct Cell {
     std::uint8_t hits = 0;     // in this run, saturating at kHitsMax
     std::uint8_t buckets = 0;  // seen in this session, a bit per bucket; 0 means that the edge never ran
-    bool owed = false;         // it was not new because others have it, and how they came there is not known yet
-    std::uint64_t rules = 0;   // that passed it in this session, a bit for each
+    bool owed = false;        // seen, but not counted as new, because others have it and the way there is not known yet
+    std::uint64_t rules = 0;  // that passed it in this session, a bit for each
   };
 
   // The bit of the bucket that begins at this number of hits, 0 inside a bucket.

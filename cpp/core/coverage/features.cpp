@@ -32,7 +32,7 @@ constexpr std::array<std::uint32_t, kFeatureKinds> kWeights{
     16,                       // event
 };
 
-// A kind is let off so many runs before it brings too much: nearly everything is new in the first ones.
+// How many runs pass before a kind can bring too much: in the first ones nearly everything is new.
 constexpr std::uint64_t kRunsOfGrace = 32;
 // What a run may bring of a kind before each counts for less.
 constexpr std::uint64_t kNewOfRunMax = 2;

@@ -1,4 +1,4 @@
-// The features of an exploration: what has been seen, in how many runs, and how much a new one is worth.
+// The features of an exploration: what has been seen, in how many runs, and how much weight a new one has.
 #pragma once
 
 #include <tsl/robin_map.h>
@@ -22,7 +22,7 @@ enum class FeatureKind : std::uint8_t {
   kBundleSize,  // how many values a bundle holds, in powers of two
   kBundlePair,  // that of two bundles at the same time
   kStateHash,   // what the user's state_hash() returned
-  kDistance,    // an assertion that became true, or whose comparison came nearer than ever
+  kDistance,    // an assertion that became true, or whose comparison came closer than ever
   kTarget,      // a value of hypothesis.target() that is higher than ever
   kEvent,       // a label of hypothesis.event()
 };
@@ -33,7 +33,7 @@ using FeatureMask = std::uint32_t;
 constexpr FeatureMask mask_of(FeatureKind kind) noexcept { return 1U << static_cast<unsigned>(kind); }
 inline constexpr FeatureMask kAllFeatures = (1U << kFeatureKinds) - 1;
 
-// A kind by its name in the glossary, "edge of rule" or "event". ConfigError for one that is none.
+// A kind by its name in the glossary, "edge of rule" or "event". ConfigError for any other name.
 FeatureKind feature_named(std::string_view name);
 
 // A feature by name, as a checkpoint keeps those that it was kept for.
@@ -72,11 +72,11 @@ struct NewFeatures {
   std::uint32_t weight = 0;
 };
 
-// Remembers every feature that is no edge, and weighs all of them. A kind that brings something new all the time tells
-// little by it, so what a new feature is worth halves as its kind doubles how many it brings a run; a feature that is
-// worth nothing then is not new at all. That is in the spirit of M. Boehme, V. Manes and S. Cha, "Boosting Fuzzer
-// Efficiency: An Information Theoretic Perspective" (FSE 2020), with whole numbers, which are the same on every
-// machine.
+// Remembers every feature that is no edge, and weighs all of them. A kind that brings something new all the time says
+// little by it. So the weight of a new feature halves each time that its kind doubles how many it brings a run, and a
+// feature whose weight has become zero does not count as new. That is in the spirit of M. Boehme, V. Manes and S. Cha,
+// "Boosting Fuzzer Efficiency: An Information Theoretic Perspective" (FSE 2020), with whole numbers, which are the same
+// on every machine.
 //
 // One step is under way at any time: what is told of it adds up until take_step(). Thread-compatible. Costs one look-up
 // in a hash table a feature, and allocates for new ones only.
@@ -84,7 +84,7 @@ class Features {
  public:
   // No more than this of one kind is remembered: a hash of something that always changes must not eat the memory.
   static constexpr std::size_t kOfKindMax = std::size_t{1} << 20U;
-  // Of the new features of a step, so many are told by name.
+  // How many of the new features of a step are listed by name.
   static constexpr std::size_t kShownMax = 8;
   static constexpr std::uint32_t kWeightOfEdge = 16;
   // Sizes of more bundles than these are not put in pairs.
@@ -99,13 +99,14 @@ class Features {
 
   // The step showed this feature. Does nothing for a kind that is off.
   void see(FeatureKind kind, std::uint64_t key);
-  // Somebody else saw this feature, which is no edge: it is not new here any more. Whether it would have been.
+  // Another session saw this feature, which is no edge, so that it is not new here any more. Returns whether it would
+  // have been.
   bool import_feature(const Feature& feature);
-  // The step brought so many new ones of a kind that somebody else remembers.
+  // The step brought `count` new ones of a kind that somebody else remembers.
   void add_new(FeatureKind kind, std::uint32_t count) noexcept;
   // The step brought this new edge.
   void show_edge(std::uint64_t key) noexcept { show({FeatureKind::kEdge, key}); }
-  // The bundle holds so many values after the step.
+  // The bundle holds `size` values after the step.
   void bundle_size(std::uint32_t bundle, std::size_t size);
   // Whether the value is higher than all before of that label, by a rung: small whole numbers have rungs of their own,
   // and large ones share them, so that there is an end of coming higher. The label is a hash of it.

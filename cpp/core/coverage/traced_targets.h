@@ -33,7 +33,8 @@ class TracedTargets {
   // Throws ConfigError for a target whose path cannot be one.
   explicit TracedTargets(const std::vector<TracedTarget>& targets);
 
-  // The source that this file is, or nothing when it is outside the targets or its name is none of a file.
+  // The source that this file is, or nothing when it is outside the targets, or the name is not that of a file
+  // ("<string>").
   [[nodiscard]] std::optional<TracedSource> source_of(const std::string& filename) const;
 
  private:

@@ -25,8 +25,8 @@ namespace ordeal {
 // Live, a draw takes a value from the generator. Replaying, it takes the next recorded choice of the argument; where
 // the recording has none that fits (the code changed, or the tape was edited), it repairs it - a number out of bounds
 // becomes the nearest bound, everything else the simplest value - and counts a misalignment, so that a run always goes
-// on and the caller can tell. What the last step draws beyond its record is none: the recorded run may have failed
-// before.
+// on and the caller can tell. What the last step draws beyond its record is not counted: the recorded run may have
+// failed before.
 class ChoiceSource {
  public:
   // What draws allowed: pairs of the choice's index in the tape that is written and its constraint, in order.

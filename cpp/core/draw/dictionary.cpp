@@ -13,7 +13,7 @@ namespace {
 constexpr std::int64_t kNearZeroMax = 16;
 // An integer of the dictionary that is out of bounds costs another try, and the bounds may leave none.
 constexpr int kTries = 3;
-// One in so many integers is moved to a neighbour: a limit is interesting on both sides.
+// One in this many integers is moved to a neighbour: a limit is interesting on both sides.
 constexpr std::uint64_t kNeighbourPeriod = 4;
 
 // In which order the sources are asked, by a draw below 8.

@@ -19,7 +19,7 @@ enum class DictionarySource : std::uint8_t {
   kProductive,  // a step that drew it brought something new
 };
 
-// A value of a source, for files.
+// A value and where it came from, for files.
 struct DictionaryEntry {
   DictionarySource source = DictionarySource::kConstant;
   Choice value;
@@ -31,7 +31,7 @@ struct DictionaryEntry {
 // earlier in a run are not held here: its tape has them. Thread-compatible.
 class Dictionary {
  public:
-  // Of each kind. The oldest value of the other sources makes room; a constant too many is left out.
+  // Of each kind. When there are more, the oldest value makes room; of constants, the new one is left out.
   static constexpr std::size_t kConstantsMax = 4096;
   static constexpr std::size_t kRecentMax = 128;
   // Longer texts and bytes are not kept.

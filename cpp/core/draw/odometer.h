@@ -65,7 +65,7 @@ class Odometer {
 
   // Ends the case before, if there was one. After anything but kCase no case is under way.
   Turn next();
-  // The case under way is none of the test's: it is counted apart.
+  // The test rejected the case under way (assume): it is counted apart.
   void drop() noexcept { dropped_now_ = true; }
 
   // A value in [0, bound] of the case under way. Throws ChangedBoundError and PathError.

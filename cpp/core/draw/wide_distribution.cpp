@@ -16,7 +16,7 @@ std::uint64_t bit_length(WideUnsigned value) noexcept {
                                               : std::bit_width(static_cast<std::uint64_t>(value)));
 }
 
-// A number of so many bits, leading zeros included. Draws twice in every case.
+// A number of at most `bits` bits, each of them random. Draws twice in every case.
 WideUnsigned random_bits(Rng& rng, std::uint64_t bits) noexcept {
   const WideUnsigned high = rng.next();
   const WideUnsigned both = (high << 64U) | rng.next();

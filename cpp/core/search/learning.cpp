@@ -10,11 +10,12 @@
 namespace ordeal {
 namespace {
 
-// So many entries wait to be given: a session that shares nothing must not remember all it ever kept.
+// The most entries that wait to be taken: a session that shares nothing must not remember all it ever kept.
 constexpr std::size_t kNewEntriesMax = 4'096;
-// As much energy as a shared entry takes along: the session that takes it has states of its own.
+// The most energy that a shared entry takes along: the session that imports it has states of its own.
 constexpr double kEnergyGivenMax = 100.0;
-// Rules past so many share a bit with earlier ones: then an edge of one may hide that of another, and nothing is wrong.
+// Rules past this number share a bit with earlier ones: then an edge of one may hide that of another, and nothing is
+// wrong.
 constexpr std::uint64_t kRuleBits = 64;
 
 // Larger finds weigh more, but not in proportion: that an import runs a hundred new edges says little.
@@ -235,8 +236,9 @@ RunTally Learning::end_run(const PlannedRun& run) {
   return tally_;
 }
 
-// What the run found speaks for the state that it started from, edges or not; to find less than an edge is worth does
-// not make up for the run. One that came nearer takes nothing and brings nothing: the energy is where it came to.
+// Rewards the state that the run started from for what the run found, edges or not. A run that found less than the
+// weight of an edge costs it energy all the same. A run that only improved a property does neither: the checkpoint that
+// it left has the energy for that.
 void Learning::reward_checkpoint(std::uint64_t id) {
   const Checkpoint* const checkpoint = corpus_.find(id);
   if (checkpoint == nullptr) {
@@ -251,8 +253,8 @@ void Learning::reward_checkpoint(std::uint64_t id) {
   corpus_.set_frequency_class(id, frequency_class_of(*checkpoint));
 }
 
-// Of the rarest of its features: that is what it was kept for. How many runs show the bucket or the rule of an edge
-// nobody counts; how often the checkpoint was selected stands for that, as it does in AFLFast's schedules.
+// The class of its rarest feature, which is what it was kept for. Nobody counts how many runs show a bucket or a rule
+// of an edge; for a checkpoint that shows nothing else, how often it was selected stands in, as in AFLFast's schedules.
 std::uint32_t Learning::frequency_class_of(const Checkpoint& checkpoint) const {
   const std::uint64_t sampled = std::max<std::uint64_t>(coverage_->runs_sampled(), 1);
   if (checkpoint.shows.empty()) {

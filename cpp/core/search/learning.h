@@ -1,5 +1,5 @@
-// What is learnt from runs: the novelty of each step, the checkpoints that are kept for them, what they are worth at
-// the end of a run, and which values are worth drawing again.
+// What is learnt from runs: the novelty of each step, the checkpoints that are kept for them, how much energy they gain
+// or lose at the end of a run, and which values should be drawn again.
 #pragma once
 
 #include <cstddef>
@@ -29,7 +29,7 @@ namespace ordeal {
 // Novelty that one step brought.
 struct StepNovelty {
   std::uint32_t edges = 0;
-  std::uint32_t features = 0;  // whatever else is new or came nearer
+  std::uint32_t features = 0;  // everything else that is new or improved
 
   [[nodiscard]] bool any() const noexcept { return edges > 0 || features > 0; }
 };
@@ -43,7 +43,7 @@ struct KeepResult {
 struct RunTally {
   std::uint32_t edges = 0;
   std::uint32_t reward = 0;    // of its new steps, for the choice of the next kinds of run
-  std::uint32_t improved = 0;  // properties that came nearer than ever
+  std::uint32_t improved = 0;  // properties that came closer to their bound than ever
   std::uint32_t weight = 0;    // of all its features
 };
 
@@ -58,14 +58,14 @@ class Learning {
   void begin_run(std::uint64_t run_id);
   // Of a step of the prefix, nothing counts but new edges: the prefix need not run at all.
   void begin_step(const NextStep& step, bool is_of_prefix);
-  // Between begin_step() and end_step(): the step showed this feature, or left so many values in a bundle.
+  // Between begin_step() and end_step(): the step showed this feature, or left `size` values in a bundle.
   void feature(FeatureKind kind, std::uint64_t key);
   void bundle_size(std::uint32_t bundle, std::size_t size);
   bool target(std::uint64_t label, double value) { return features_.target(label, value); }
   // The last step of the tape ran to its end. `state_hash` 0 means none.
   StepNovelty end_step(const Tape& tape, std::uint64_t state_hash, std::uint32_t improved);
-  // The news of what came after the last step. Edges of the teardown are left to end_run(): they are no merit of the
-  // state before it.
+  // What came after the last step and was new. Edges of the teardown are left to end_run(): the state before it earned
+  // nothing by them.
   StepNovelty finished(const Tape& tape, std::uint32_t improved) { return take_novelty(tape, {}, improved); }
   // Rewards the checkpoint that the run started from. Returns what the run brought, with the edges of a last step that
   // did not end.

@@ -35,7 +35,7 @@ class RunState {
   void begin(const Rng& values);
   // The prefix is taken as it is, and no step of it is proposed.
   void restored();
-  // Begins the step on the tape, unless there is none.
+  // Begins the step on the tape, unless the run is over.
   NextStep next();
   // The step is dropped. What comes next takes its place.
   void reject();

@@ -49,21 +49,21 @@ class Session {
   NextStep next();
   // The rule that next() proposed cannot run now. What comes next takes the place of its step.
   void reject();
-  // Before done(): the step showed this feature, or left so many values in a bundle. Of a step of the prefix, nothing
-  // counts: the prefix need not run at all.
+  // Before done(): the step showed this feature, or left `size` values in a bundle. Does nothing for a step of the
+  // prefix, which need not run at all.
   void feature(FeatureKind kind, std::uint64_t key) { learning_.feature(kind, key); }
   void bundle_size(std::uint32_t bundle, std::size_t size) { learning_.bundle_size(bundle, size); }
   // Whether hypothesis.target() came higher with this value than ever; then it counts as one of `improved`.
   bool target(std::uint64_t label, double value) { return learning_.target(label, value); }
   // The step ran to its end. `state_hash` 0 means none. `improved` is how many properties that compare numbers came
-  // nearer than ever to what they say, which whoever keeps the distances knows.
+  // closer than ever to their bound; the caller keeps these distances.
   StepNovelty done(std::uint64_t state_hash = 0, std::uint32_t improved = 0);
-  // Before end_run(), when the run did not fail: the novelty of what came after its last step. They are those of the
-  // state that this step left, which keep() remembers.
+  // Before end_run(), when the run did not fail: what came after its last step and was new. It belongs to the state
+  // that this step left, which keep() remembers.
   StepNovelty finished(std::uint32_t improved = 0);
   // Remembers the state after the last step as a checkpoint, unless the tape is full or no run would start from it.
   KeepResult keep();
-  // What made one checkpoint worth keeping is outdone by another, which runs are to start from in its place.
+  // A checkpoint was superseded by another one: its energy goes there, so that runs start from that one.
   void transfer_energy(std::uint64_t checkpoint, std::uint64_t by) { learning_.transfer_energy(checkpoint, by); }
   void end_run();
 

@@ -50,8 +50,8 @@ std::uint64_t room_of(const Tape& tape, std::size_t at) {
 
 }  // namespace
 
-// The set of faults is taken once: a yes only removes some of them, and then their candidate is the tape as it is,
-// which was tried.
+// The faults are listed once: an accepted candidate can only remove some of them, and then their candidate is the tape
+// as it is, which was tried before.
 SearchCoroutine<Tape> RemoveFaults::candidates(const FailingTape& current) {
   std::vector<std::uint32_t> faults;
   for (const TapeStep& step : current.tape.steps()) {

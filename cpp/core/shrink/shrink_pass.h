@@ -18,11 +18,11 @@ class ShrinkPass {
   virtual ~ShrinkPass() = default;
 
   [[nodiscard]] virtual std::string_view name() const noexcept = 0;
-  // Asks about changed tapes. After a yes `current` is what ran of the tape asked about, which may be smaller than
-  // that, and simpler than `current` was. The pass must outlive the search, and so must `current`, which only a yes
-  // changes.
+  // Proposes changed tapes. After one was accepted, `current` is what really ran, which may be smaller than the
+  // candidate and is simpler than `current` was. The pass and `current` must outlive the search; only an accepted
+  // candidate changes `current`.
   //
-  // A candidate that was asked before is answered with no at no cost.
+  // A candidate that was proposed before is refused at no cost.
   virtual SearchCoroutine<Tape> candidates(const FailingTape& current) = 0;
 };
 

@@ -63,8 +63,8 @@ SearchCoroutine<Tape> newest_references(const FailingTape& current) {
 
 }  // namespace
 
-// Later values become earlier ones, so that the later steps can go. After a yes, producers may be gone with their
-// steps.
+// Later values become earlier ones, so that the later steps can go. Once a candidate was accepted, producers may be
+// gone with their steps.
 SearchCoroutine<Tape> MergeReferences::candidates(const FailingTape& current) {
   const std::vector<std::int64_t> producers = producers_of(current.tape);
   for (std::size_t i = producers.size(); i-- > 0;) {

@@ -38,7 +38,7 @@ std::vector<std::vector<std::size_t>> equal_choices(const FailingTape& current) 
   return groups;
 }
 
-// After a yes they may not be: what ran was repaired, or fewer choices are left.
+// After an accepted candidate they may not be: what ran was repaired, or fewer choices are left.
 bool are_equal(const FailingTape& current, const std::vector<std::size_t>& group) {
   return std::ranges::all_of(group, [&](std::size_t i) {
     return i < current.tape.choice_count() && current.choice(i) == current.choice(group.front());
@@ -126,7 +126,7 @@ std::vector<std::size_t> integers_after(const FailingTape& current, const std::v
   return found;
 }
 
-// Runs while the pair is what it was: a yes that changes how much is drawn ends it.
+// Goes on while the pair is what it was: an accepted candidate that changes how much is drawn ends it.
 SearchCoroutine<Tape> lower_pair(const FailingTape& current, IntegerPair pair) {
   ORDEAL_DCHECK(pair.first < pair.second, "first=" << pair.first << " second=" << pair.second);
   const std::size_t count = current.tape.choice_count();

@@ -96,7 +96,7 @@ void Shrinker::learn(const FailingTape& ran) {
 }
 
 // What ran may differ from the candidate, for a replay repairs what does not fit. So its own rank decides whether it is
-// progress, and only progress is a yes for the pass.
+// progress, and the pass hears that it was accepted only if it is.
 void Shrinker::accept(Tape realized, std::vector<Constraint> constraints) {
   take_verdict();
   FailingTape failing(std::move(realized), std::move(constraints));

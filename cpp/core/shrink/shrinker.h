@@ -1,4 +1,5 @@
-// Makes a failing tape simpler by asking whether simpler ones still fail. It asks; it never runs anything.
+// Makes a failing tape simpler by proposing simpler ones, of which the caller says whether they still fail. It never
+// runs anything.
 //
 // Many of the passes have a counterpart in Hypothesis' shrinker, here on the tape of a rule machine instead of a flat
 // sequence; that a tape that still fails in another way is not taken is the caller's business, who sees the failure.
@@ -58,7 +59,7 @@ class Shrinker {
   std::size_t pass_ = 0;
   std::optional<SearchCoroutine<Tape>> search_;
   bool progress_ = false;    // in this round of all passes, which then is not the last
-  bool is_pending_ = false;  // about a candidate that waits for its answer
+  bool is_pending_ = false;  // a candidate waits for its verdict
   // Hashes of all tapes that were tried. A collision would leave out one candidate in 2^64 and do no harm.
   tsl::robin_set<std::uint64_t> tried_;
   std::uint64_t candidates_ = 0;

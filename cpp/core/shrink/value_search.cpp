@@ -14,8 +14,8 @@
 #include "core/tape/choice_rank.h"
 #include "core/tape/text.h"
 
-// The coroutines below ask in statements of their own (`const bool yes = co_yield …`) and copy what they keep: a
-// reference held over a candidate may be to what the answer replaced.
+// The coroutines below yield in statements of their own (`const bool accepted = co_yield …`) and copy what they keep: a
+// reference that is held while a candidate is tried may be to what its verdict replaced.
 
 namespace ordeal {
 namespace {

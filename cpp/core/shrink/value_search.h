@@ -21,8 +21,8 @@ enum class Effort : std::uint8_t { kLight, kThorough };
 // halves, then up to ten less, and what is left when that is taken off as often as can be.
 SearchCoroutine<std::uint64_t> smaller_distances(std::uint64_t distance, Effort effort);
 
-// Choices that are simpler than `now`, the best first. `now` is the caller's: after each yes it must hold what really
-// ran, which may differ from the candidate. Answers about values that were asked before may be a plain no.
+// Choices that are simpler than `now`, the best first. `now` is the caller's: after each accepted candidate it must
+// hold what really ran, which may differ from it. A value that was proposed before may simply be refused.
 SearchCoroutine<Choice> simpler_choices(const Choice& now, const Constraint& constraint, Effort effort);
 
 }  // namespace ordeal

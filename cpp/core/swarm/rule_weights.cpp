@@ -11,7 +11,7 @@
 namespace ordeal {
 namespace {
 
-// As many probabilities, one byte's worth but the last, at which everything would be left out.
+// How many probabilities there are: i / 255 for i below 255. At 255 everything would be left out.
 constexpr std::uint64_t kShares = 255;
 
 }  // namespace

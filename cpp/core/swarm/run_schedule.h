@@ -37,7 +37,7 @@ enum class RunSwarm : std::uint8_t {
   kCoinFlip,      // a coin for each
   kUniformSize,   // how many is drawn first; rules have weights
   kUniformShare,  // one probability for all
-  kDirected,      // leans to rules that came near code that has not run
+  kDirected,      // prefers rules that came near code that has not run
   kEnergy,        // an earlier one, in proportion to its energy
 };
 
