@@ -19,7 +19,7 @@
 namespace ordeal::bindings {
 namespace {
 
-SwarmDistribution parse_law(const std::string& name) {
+SwarmDistribution parse_distribution(const std::string& name) {
   static const std::map<std::string, SwarmDistribution, std::less<>> kDistributions{
       {"off", SwarmDistribution::kOff},
       {"coins", SwarmDistribution::kCoinFlip},
@@ -72,7 +72,7 @@ std::unique_ptr<Session> make_session(const std::tuple<std::uint32_t, std::uint3
                                                   .value_reuse_prob = value_reuse_prob,
                                                   .steps_per_run = steps_per_run,
                                                   .rule_swarm = rule_swarm,
-                                                  .swarm = parse_law(swarm),
+                                                  .swarm = parse_distribution(swarm),
                                                   .operations = to_operations(operations),
                                                   .policy = parse_policy(swarm_policy),
                                                   .pair_features = pair_features,

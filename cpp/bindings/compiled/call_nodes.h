@@ -1,4 +1,4 @@
-// CompiledStrategy nodes that call what the user wrote: map, filter, builds, flatmap and composite.
+// Strategy nodes that call what the user wrote: map, filter, builds, flatmap and composite.
 #pragma once
 
 #include <utility>

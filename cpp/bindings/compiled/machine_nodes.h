@@ -1,4 +1,4 @@
-// CompiledStrategy nodes that look at the machine of the run, and those that leave a draw to Hypothesis.
+// Strategy nodes that look at the machine of the run, and those that leave a draw to Hypothesis.
 #pragma once
 
 #include <optional>

@@ -1,4 +1,4 @@
-// CompiledStrategy nodes of texts and characters.
+// Strategy nodes of texts and characters.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// CompiledStrategy nodes of single values: numbers, booleans, bytes, constants, dates and times.
+// Strategy nodes of single values: numbers, booleans, bytes, constants, dates and times.
 #pragma once
 
 #include <array>

@@ -66,7 +66,7 @@ Corpus::Corpus(std::size_t max_checkpoints, CheckpointStrategy strategy)
 std::optional<std::uint64_t> Corpus::add(Checkpoint checkpoint, Rng& rng) {
   ORDEAL_CHECK(!slot_of_.contains(checkpoint.id), "id=" << checkpoint.id << " is kept already");
   ORDEAL_CHECK(std::isfinite(checkpoint.energy) && checkpoint.energy > 0, "energy=" << checkpoint.energy);
-  ORDEAL_CHECK(checkpoint.frequency_class <= kFrequencyClassMax, "commonness=" << checkpoint.frequency_class);
+  ORDEAL_CHECK(checkpoint.frequency_class <= kFrequencyClassMax, "frequency_class=" << checkpoint.frequency_class);
   if (max_checkpoints_ == 0) {
     return std::nullopt;
   }
@@ -150,7 +150,7 @@ void Corpus::decay(std::uint64_t id) {
 
 // The class divides the share, not the energy: it may change back.
 void Corpus::set_frequency_class(std::uint64_t id, std::uint32_t frequency_class) {
-  ORDEAL_CHECK(frequency_class <= kFrequencyClassMax, "commonness=" << frequency_class);
+  ORDEAL_CHECK(frequency_class <= kFrequencyClassMax, "frequency_class=" << frequency_class);
   if (const auto found = slot_of_.find(id); found != slot_of_.end()) {
     slots_[found->second]->frequency_class = frequency_class;
     weigh(found->second);

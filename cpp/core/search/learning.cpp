@@ -18,7 +18,7 @@ constexpr double kEnergyGivenMax = 100.0;
 // wrong.
 constexpr std::uint64_t kRuleBits = 64;
 
-// Larger finds weigh more, but not in proportion: that an import runs a hundred new edges says little.
+// More novelty is rewarded more, but not in proportion: that an import runs a hundred new edges says little.
 std::uint32_t reward_of(const StepNovelty& novelty) noexcept {
   return static_cast<std::uint32_t>(std::bit_width((std::uint64_t{novelty.edges} * 4) + novelty.features));
 }

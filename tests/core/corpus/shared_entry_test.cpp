@@ -1,4 +1,4 @@
-// Tests of finds: their bytes, and what sessions and coverage maps make of those of others.
+// Tests of shared entries: their bytes, and what sessions and coverage maps make of those of others.
 #include "core/corpus/shared_entry.h"
 
 #include <gtest/gtest.h>

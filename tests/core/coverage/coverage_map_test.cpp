@@ -233,7 +233,7 @@ class SharedCoverage : public ::testing::Test {
   std::vector<std::uint64_t> memory_;
 };
 
-TEST_F(SharedCoverage, AnEdgeThatAnotherHasIsNoNews) {
+TEST_F(SharedCoverage, AnEdgeThatAnotherHasIsNotNew) {
   CoverageMap first = listener();
   CoverageMap second = listener();
   see(first, 5);
@@ -269,7 +269,7 @@ TEST_F(SharedCoverage, WhoDoesNotListenOnlyTells) {
   EXPECT_EQ(edges()->keys(), (std::vector<std::uint64_t>{5, 6}));
 }
 
-TEST_F(SharedCoverage, HowOthersCameToAnEdgeIsNewsOnce) {
+TEST_F(SharedCoverage, HowOthersCameToAnEdgeIsNewOnce) {
   EXPECT_TRUE(edges()->insert(5));
   CoverageMap map = listener();
   see(map, 5);

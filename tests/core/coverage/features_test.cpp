@@ -68,7 +68,7 @@ TEST(Features, WhatAStepShowsIsToldByName) {
   EXPECT_TRUE(features.shown().empty());
 }
 
-TEST(Features, AKindThatAlwaysBringsNewsIsWorthLess) {
+TEST(Features, AKindThatAlwaysBringsSomethingNewHasLessWeight) {
   Features features(kAllFeatures);
   std::uint32_t first = 0;
   std::uint32_t last = 0;

@@ -13,7 +13,7 @@ constexpr MachineShape kOne{.rules = 1, .initializers = 0, .faults = 0};
 
 double energy_of(const Bench& bench, std::uint64_t id) { return bench.session.corpus().find(id)->energy; }
 
-TEST(SessionLearning, FeaturesOfAStepAreItsNews) {
+TEST(SessionLearning, FeaturesOfAStepAreItsNovelty) {
   Bench bench(kOne, {.steps_per_run = 1'000'000});
   bench.session.begin_run();
   bench.session.next();
@@ -26,7 +26,7 @@ TEST(SessionLearning, FeaturesOfAStepAreItsNews) {
   EXPECT_FALSE(bench.session.done().any());
 }
 
-TEST(SessionLearning, AStepThatWasRejectedHasNoNews) {
+TEST(SessionLearning, AStepThatWasRejectedHasNoNovelty) {
   Bench bench(kOne, {.steps_per_run = 1'000'000});
   bench.session.begin_run();
   bench.session.next();
@@ -79,7 +79,7 @@ TEST(SessionLearning, StateHashesAloneKeepUpEnergy) {
   EXPECT_GE(energy_of(bench, id), kEnergyInitial);
 }
 
-TEST(SessionLearning, LittleNewsDoesNotMakeUpForARun) {
+TEST(SessionLearning, LittleNoveltyDoesNotMakeUpForARun) {
   Bench bench(kOne, {.checkpoint_prob = 1});
   const std::uint64_t id = bench.keep_one();
   bench.session.begin_run();
@@ -109,7 +109,7 @@ TEST(SessionLearning, WhatBecomesCommonLosesItsShare) {
   EXPECT_EQ(bench.session.corpus().find(id)->frequency_class, frequency_class(41));
 }
 
-TEST(SessionLearning, KindsThatAreOffAreNoNews) {
+TEST(SessionLearning, KindsThatAreOffAreNotNew) {
   Bench bench(kOne, {.steps_per_run = 1'000'000, .features = mask_of(FeatureKind::kEdge)});
   bench.session.begin_run();
   bench.session.next();

@@ -397,7 +397,7 @@ TEST(Session, WhatRanBetweenTwoRunsIsNoRunsMerit) {
   EXPECT_EQ(bench.coverage->edges_seen(), 1U);
 }
 
-TEST(Session, NewsAreEdgesBucketsAndStateHashes) {
+TEST(Session, EdgesBucketsAndStateHashesAreNovelty) {
   Bench bench(kPlain, {.steps_per_run = 1'000'000});
   const std::uint32_t edge = bench.coverage->add_edge(1);
   bench.session.begin_run();
@@ -418,7 +418,7 @@ TEST(Session, NewsAreEdgesBucketsAndStateHashes) {
   EXPECT_EQ(news_after(0, 78).features, 1U);
 }
 
-TEST(Session, ComingNearerIsNewsAndEnergyForWhatCameNearest) {
+TEST(Session, AnImprovementIsNoveltyAndEnergyForWhatCameNearest) {
   Bench bench(kPlain, {.checkpoint_prob = 1.0});
   const auto energy = [&](std::uint64_t id) { return bench.session.corpus().find(id)->energy; };
   const auto keep_nearer = [&](std::uint32_t improved) {
@@ -443,7 +443,7 @@ TEST(Session, ComingNearerIsNewsAndEnergyForWhatCameNearest) {
   EXPECT_DOUBLE_EQ(energy(second), (2 * kEnergyInitial) + (3 * kEnergyReward) - kEnergyFloor);
 }
 
-TEST(Session, PairsOfStepsAreNewsWithoutCoverage) {
+TEST(Session, PairsOfStepsAreNoveltyWithoutCoverage) {
   constexpr MachineShape kTwo{.rules = 2, .initializers = 0, .faults = 0};
   Bench bench(kTwo, {.checkpoint_prob = 0, .pair_features = true});
   std::set<std::pair<int, int>> seen;

@@ -34,7 +34,7 @@ TEST(SearchCoroutine, GivesTheAnswersToTheCoroutine) {
   EXPECT_FALSE(inquiry.next());
 }
 
-TEST(SearchCoroutine, AnUnansweredQuestionIsANo) {
+TEST(SearchCoroutine, ACandidateWithoutAVerdictIsRefused) {
   auto inquiry = countdown(5);
   EXPECT_EQ(inquiry.next(), 4);
   inquiry.accept(true);

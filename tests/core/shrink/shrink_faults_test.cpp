@@ -74,7 +74,7 @@ TEST(NarrowFaults, WindowsThatMustOverlapDo) {
   EXPECT_EQ(narrowed("12abcdx", both_at_x), "abcd21x");
 }
 
-TEST(NarrowFaults, AWindowThatCannotBeNarrowedCostsFourQuestions) {
+TEST(NarrowFaults, AWindowThatCannotBeNarrowedCostsFourCandidates) {
   NarrowFaults pass;
   EXPECT_EQ(
       candidates(pass, FailingTape(tape_of("1abcdefgh-1i")), [](const Tape& /*tape*/) { return false; }).asked.size(),

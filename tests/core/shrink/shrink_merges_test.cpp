@@ -85,7 +85,7 @@ TEST(MergeSteps, NegativeIntegersGoDown) {
   EXPECT_EQ(asked(numbers({kLow, 0})).front(), (Integers{kLow}));
 }
 
-TEST(MergeSteps, NothingToGiveIsNoQuestion) {
+TEST(MergeSteps, NothingToGiveIsNoCandidate) {
   EXPECT_TRUE(asked(numbers({0, 0})).empty());
   EXPECT_TRUE(asked(numbers({7})).empty());
   EXPECT_TRUE(asked(steps_with({{Choice::text("a")}, {Choice::text("b")}})).empty());
@@ -103,7 +103,7 @@ TEST(MergeSteps, ListsAreJoined) {
   EXPECT_EQ(integers_of(left), (Integers{0, 1, 7, 2, 3}));
 }
 
-TEST(MergeSteps, ASweepOverTheSameStepsAsksNothing) {
+TEST(MergeSteps, ASearchOverTheSameStepsProposesNothing) {
   MergeSteps pass;
   EXPECT_FALSE(candidates(pass, FailingTape(numbers({1, 2})), never).asked.empty());
   EXPECT_TRUE(candidates(pass, FailingTape(numbers({3, 4})), never).asked.empty());

@@ -57,7 +57,7 @@ TEST(RemoveChunks, GoOnInWhatWasAccepted) {
   EXPECT_EQ(asked(pass, "abcdefghi", {"efghi", "ghi"}), (Texts{"abcdefgh", "abcdi", "efghi", "efi", "ghi"}));
 }
 
-TEST(RemoveChunks, ASweepOverTheSameStepsAsksNothing) {
+TEST(RemoveChunks, ASearchOverTheSameStepsProposesNothing) {
   RemoveChunks pass;
   EXPECT_FALSE(asked(pass, "abcdefgh").empty());
   EXPECT_TRUE(asked(pass, "abcdefgh").empty());
@@ -92,7 +92,7 @@ TEST(RemovePairs, RemoveAllPairsOfAShortTapeNeighboursFirst) {
   EXPECT_EQ(asked(pass, ""), (Texts{}));
 }
 
-TEST(RemovePairs, HaveABoundedNumberOfQuestions) {
+TEST(RemovePairs, HaveABoundedNumberOfCandidates) {
   for (const std::size_t size : {33U, 100U, 500U, 1024U, 2000U}) {
     RemovePairs pass;
     const std::size_t candidates = asked(pass, std::string(size, 'a')).size();

@@ -323,7 +323,7 @@ TEST(Shrinker, MayBeLeftAtAnyTime) {
   }
 }
 
-TEST(Shrinker, AnAnswerNeedsAQuestion) {
+TEST(Shrinker, AVerdictNeedsACandidate) {
   Shrinker shrinker(rules(iota(4)));
   EXPECT_THROW(shrinker.refuse(), CheckFailure);
   EXPECT_THROW(shrinker.accept(Tape()), CheckFailure);

@@ -84,7 +84,7 @@ TEST(ValueSearch, DistancesBeyondAThresholdAreBisected) {
   }
 }
 
-TEST(ValueSearch, ALightSearchThatFindsNothingCostsTwoQuestions) {
+TEST(ValueSearch, ALightSearchThatFindsNothingCostsTwoCandidates) {
   int candidates = 0;
   auto inquiry = smaller_distances(std::numeric_limits<std::uint64_t>::max(), Effort::kLight);
   while (inquiry.next()) {
