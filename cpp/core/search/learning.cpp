@@ -269,15 +269,10 @@ std::uint32_t Learning::frequency_class_of(const Checkpoint& checkpoint) const {
   return frequency_class(rarest);
 }
 
-// That of the run that is over, or the way to a checkpoint.
-const Tape& Learning::tape_to_watch(const Tape& last) const {
-  const Checkpoint* const checkpoint = cmplog_.checkpoint_to_watch(corpus_);
-  return checkpoint == nullptr ? last : checkpoint->prefix;
-}
-
 std::size_t Learning::learn_comparisons(const Tape& last, std::span<const Comparison> comparisons) {
-  const Checkpoint* const checkpoint = cmplog_.checkpoint_to_watch(corpus_);
-  return cmplog_.learn(tape_to_watch(last), checkpoint == nullptr ? 0 : checkpoint->id, comparisons, values_);
+  const Checkpoint* const checkpoint = checkpoint_to_watch();
+  return checkpoint == nullptr ? cmplog_.learn(last, 0, comparisons, values_)
+                               : cmplog_.learn(checkpoint->prefix, checkpoint->id, comparisons, values_);
 }
 
 std::optional<SpeciesEstimate> Learning::species_estimate() const {

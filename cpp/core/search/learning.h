@@ -85,8 +85,9 @@ class Learning {
   // The tape that the next run is to follow so as to turn a comparison, where there is one. Once before each run.
   [[nodiscard]] std::optional<Tape> next_solution() { return cmplog_.next(); }
   [[nodiscard]] bool wants_comparisons() const noexcept { return cmplog_.due(); }
+  // The way to a checkpoint whose comparisons should be watched; null for the run that is over.
+  [[nodiscard]] const Checkpoint* checkpoint_to_watch() const { return cmplog_.checkpoint_to_watch(corpus_); }
   // `last` is the tape of the run that is over.
-  [[nodiscard]] const Tape& tape_to_watch(const Tape& last) const;
   std::size_t learn_comparisons(const Tape& last, std::span<const Comparison> comparisons);
 
   [[nodiscard]] Corpus& corpus() noexcept { return corpus_; }

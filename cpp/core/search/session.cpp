@@ -90,6 +90,11 @@ KeepResult Session::import_entry(SharedEntry entry) {
   return learning_.import_entry(std::move(entry), planner_.schedule());
 }
 
+const Tape& Session::tape_to_watch() const {
+  const Checkpoint* const checkpoint = learning_.checkpoint_to_watch();
+  return checkpoint == nullptr ? tape() : checkpoint->prefix;
+}
+
 std::size_t Session::learn_comparisons(std::span<const Comparison> comparisons) {
   check_idle();
   return learning_.learn_comparisons(tape(), comparisons);

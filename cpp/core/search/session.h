@@ -83,7 +83,7 @@ class Session {
   void add_constant(Choice value) { learning_.add_constant(std::move(value)); }
   // Whether the comparisons that the program makes should be watched, in a replay of this tape.
   [[nodiscard]] bool wants_comparisons() const noexcept { return learning_.wants_comparisons(); }
-  [[nodiscard]] const Tape& tape_to_watch() const { return learning_.tape_to_watch(tape()); }
+  [[nodiscard]] const Tape& tape_to_watch() const;
   // What that replay compared. It changes what later runs draw, and some of them follow the tape with one choice
   // replaced. Returns how many. More may be wanted then.
   std::size_t learn_comparisons(std::span<const Comparison> comparisons);
