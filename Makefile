@@ -136,7 +136,7 @@ check-types:
 	@tools/run-checked "mypy" mypy
 
 check-shell:
-	@tools/run-checked "shellcheck" shellcheck tools/* .ci/run
+	@tools/run-checked "shellcheck" shellcheck $(filter-out %.py,$(wildcard tools/*)) .ci/run
 
 check-ruff:
 	@tools/run-checked "ruff check" ruff check --quiet .

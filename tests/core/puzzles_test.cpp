@@ -64,7 +64,7 @@ TEST(Puzzles, WithoutFaultsTheLogbookHolds) { EXPECT_EQ(solve<Logbook>({.fault_t
 
 TEST(Puzzles, SwarmsDoNotHideTheFaultBug) {
   EXPECT_EQ(solve<Logbook>({.rule_swarm = true}, 1500).found, kSeeds);
-  EXPECT_EQ(solve<Logbook>({.swarm = SwarmLaw::kCoins}, 1500).found, kSeeds);
+  EXPECT_EQ(solve<Logbook>({.swarm = SwarmDistribution::kCoinFlip}, 1500).found, kSeeds);
 }
 
 TEST(Puzzles, TheAdaptivePolicyLosesNoneOfThem) {

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "bindings/bindings.h"
-#include "bindings/casts/discovery_cast.h"
+#include "bindings/casts/species_estimate_cast.h"
 #include "bindings/cpython/lent_memory.h"
 #include "core/coverage/coverage_hits.h"
 #include "core/coverage/coverage_map.h"
@@ -54,22 +54,22 @@ void bind_coverage_map(py::module_& m) {
       .def("begin_run", &CoverageMap::begin_run)
       .def("take_fresh",
            [](CoverageMap& map) {
-             const Fresh fresh = map.take_fresh();
-             return py::make_tuple(fresh.edges, fresh.buckets);
+             const NewCoverage new_coverage = map.take_new_coverage();
+             return py::make_tuple(new_coverage.edges, new_coverage.buckets);
            })
       .def("forget", &CoverageMap::forget)
       .def("forget_sample", &CoverageMap::forget_sample)
       .def("take_hits", [](CoverageMap& map) { return py::bytes(take_hits(map)); })
       .def("add_hits", &add_hits, py::arg("hits"), py::kw_only(), py::arg("counted"))
       .def("keys", &CoverageMap::keys)
-      .def("adopt", &CoverageMap::adopt, py::arg("key"))
+      .def("adopt", &CoverageMap::import_edge, py::arg("key"))
       .def(
           "share",
           [](CoverageMap& map, std::shared_ptr<LentEdges> others, bool listens) {
             map.share(std::move(others), listens);
           },
           py::arg("others"), py::kw_only(), py::arg("listens"))
-      .def("discovery", [](const CoverageMap& map) { return told(estimate_discovery(map.abundance())); })
+      .def("discovery", [](const CoverageMap& map) { return told(estimate_species(map.sample_counts())); })
       .def_property_readonly("edges_seen", &CoverageMap::edges_seen);
 }
 

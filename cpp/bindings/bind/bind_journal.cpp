@@ -28,12 +28,12 @@ class LentJournal : private LentMemory, public Journal {
   explicit LentJournal(const py::object& lender) : LentMemory(lender, PyBUF_WRITABLE), Journal(bytes()) {}
 };
 
-// A script keeps its journal alive.
-template <typename Script>
-void give_journal(py::class_<Script>& script) {
-  script.def_property(
-      "journal", [](Script& self) { return std::static_pointer_cast<LentJournal>(self.source().journal()); },
-      [](Script& self, std::shared_ptr<LentJournal> journal) { self.set_journal(std::move(journal)); });
+// A step source keeps its journal alive.
+template <typename StepSource>
+void give_journal(py::class_<StepSource>& step_source) {
+  step_source.def_property(
+      "journal", [](StepSource& self) { return std::static_pointer_cast<LentJournal>(self.source().journal()); },
+      [](StepSource& self, std::shared_ptr<LentJournal> journal) { self.set_journal(std::move(journal)); });
 }
 
 JournalRecord read(const py::object& memory, const std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>& shape,

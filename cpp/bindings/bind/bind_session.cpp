@@ -1,4 +1,4 @@
-// Binds Session and Replay, the two scripts that a driver of runs can follow.
+// Binds Session and Replay, the two step sources that a driver of runs can follow.
 #include <array>
 #include <functional>
 #include <map>
@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "bindings/bindings.h"
-#include "bindings/casts/discovery_cast.h"
 #include "bindings/casts/operation_cast.h"
+#include "bindings/casts/species_estimate_cast.h"
 #include "core/base/error.h"
 #include "core/draw/replay.h"
 #include "core/search/session.h"
@@ -19,13 +19,14 @@
 namespace ordeal::bindings {
 namespace {
 
-SwarmLaw parse_law(const std::string& name) {
-  static const std::map<std::string, SwarmLaw, std::less<>> kLaws{{"off", SwarmLaw::kOff},
-                                                                  {"coins", SwarmLaw::kCoins},
-                                                                  {"sizes", SwarmLaw::kSizes},
-                                                                  {"hypothesis", SwarmLaw::kHypothesis}};
-  const auto found = kLaws.find(name);
-  if (found == kLaws.end()) {
+SwarmDistribution parse_distribution(const std::string& name) {
+  static const std::map<std::string, SwarmDistribution, std::less<>> kDistributions{
+      {"off", SwarmDistribution::kOff},
+      {"coins", SwarmDistribution::kCoinFlip},
+      {"sizes", SwarmDistribution::kUniformSize},
+      {"hypothesis", SwarmDistribution::kHypothesis}};
+  const auto found = kDistributions.find(name);
+  if (found == kDistributions.end()) {
     throw ConfigError("the swarm law \"" + name + "\" is unknown; it must be off, coins, sizes or hypothesis");
   }
   return found->second;
@@ -47,8 +48,8 @@ FeatureMask all_but(const std::vector<std::string>& names) {
 }
 
 // Edges and other features, packed as edges * 2^32 + features: 0 is the usual answer.
-std::uint64_t packed(const StepNews& news) noexcept {
-  return (static_cast<std::uint64_t>(news.edges) << 32U) | news.features;
+std::uint64_t packed(const StepNovelty& novelty) noexcept {
+  return (static_cast<std::uint64_t>(novelty.edges) << 32U) | novelty.features;
 }
 
 std::unique_ptr<Session> make_session(const std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>& shape,
@@ -71,7 +72,7 @@ std::unique_ptr<Session> make_session(const std::tuple<std::uint32_t, std::uint3
                                                   .value_reuse_prob = value_reuse_prob,
                                                   .steps_per_run = steps_per_run,
                                                   .rule_swarm = rule_swarm,
-                                                  .swarm = parse_law(swarm),
+                                                  .swarm = parse_distribution(swarm),
                                                   .operations = to_operations(operations),
                                                   .policy = parse_policy(swarm_policy),
                                                   .pair_features = pair_features,
@@ -145,12 +146,12 @@ void bind_session(py::module_& m) {
       .def("reject", &Session::reject)
       .def(
           "done",
-          [](Session& self, std::uint64_t state_hash, std::uint32_t nearer) {
-            return packed(self.done(state_hash, nearer));
+          [](Session& self, std::uint64_t state_hash, std::uint32_t improved) {
+            return packed(self.done(state_hash, improved));
           },
           py::arg("state_hash") = 0, py::arg("nearer") = 0)
       .def(
-          "finished", [](Session& self, std::uint32_t nearer) { return packed(self.finished(nearer)); },
+          "finished", [](Session& self, std::uint32_t improved) { return packed(self.finished(improved)); },
           py::arg("nearer") = 0)
       .def("bundle_size", &Session::bundle_size, py::arg("bundle"), py::arg("size"))
       .def(
@@ -160,13 +161,13 @@ void bind_session(py::module_& m) {
           "target",
           [](Session& self, std::string_view label, double value) { return self.target(hash_bytes(label), value); },
           py::arg("label"), py::arg("value"))
-      .def("discovery", [](const Session& self) { return told(self.discovery()); })
+      .def("discovery", [](const Session& self) { return told(self.species_estimate()); })
       .def("keep",
            [](Session& self) {
-             const Kept kept = self.keep();
+             const KeepResult kept = self.keep();
              return py::make_tuple(kept.id, kept.evicted);
            })
-      .def("supersede", &Session::supersede, py::arg("checkpoint"), py::arg("by"))
+      .def("supersede", &Session::transfer_energy, py::arg("checkpoint"), py::arg("by"))
       .def("end_run", &Session::end_run)
       .def("direct_swarm", &Session::direct_swarm, py::arg("rules"))
       .def("configuration", &configuration)

@@ -1,4 +1,4 @@
-// Binds what a session is told of values: constants of the program, and what it compared.
+// Binds the values that a session learns from outside: constants of the program, and what it compared.
 #include <cstddef>
 #include <cstdint>
 #include <string>

@@ -10,12 +10,12 @@ void bind_shrinker(py::module_& m) {
       .def(py::init<Tape>(), py::arg("failing"))
       .def("candidate", &Shrinker::candidate)
       .def(
-          "accept", [](Shrinker& self, const Replay& replay) { self.accept(replay.realized(), replay.domains()); },
+          "accept", [](Shrinker& self, const Replay& replay) { self.accept(replay.realized(), replay.constraints()); },
           py::arg("replay"))
       .def(
           "accept", [](Shrinker& self, const Tape& realized) { self.accept(realized); }, py::arg("realized"))
       .def(
-          "refuse", [](Shrinker& self, const Replay& replay) { self.refuse(replay.realized(), replay.domains()); },
+          "refuse", [](Shrinker& self, const Replay& replay) { self.refuse(replay.realized(), replay.constraints()); },
           py::arg("replay"))
       .def("refuse", [](Shrinker& self) { self.refuse(); })
       .def_property_readonly("current", &Shrinker::current, py::return_value_policy::copy)

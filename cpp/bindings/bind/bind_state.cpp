@@ -34,12 +34,12 @@ void bind_state(py::module_& m) {
           "give", [](const LoadedState& self, Session& session) { session.restore(self.session); }, py::arg("session"))
       .def("finds",
            [](const LoadedState& self) {
-             std::vector<Find> finds;
-             finds.reserve(self.session.checkpoints.size());
+             std::vector<SharedEntry> entries;
+             entries.reserve(self.session.checkpoints.size());
              for (const Checkpoint& checkpoint : self.session.checkpoints) {
-               finds.push_back({.prefix = checkpoint.prefix, .shows = checkpoint.shows});
+               entries.push_back({.prefix = checkpoint.prefix, .shows = checkpoint.shows});
              }
-             return finds;
+             return entries;
            })
       .def(
           "merge_coverage", [](const LoadedState& self, CoverageMap& map) { map.merge(self.session.coverage); },

@@ -1,4 +1,4 @@
-// Binds StepLoop, which runs a machine as a script says.
+// Binds StepLoop, which runs a machine as a step source says.
 #include <utility>
 
 #include "bindings/bindings.h"
@@ -42,10 +42,14 @@ void bind_step_loop(py::module_& m) {
       // Whether it ended in a state where no rule can run.
       .def(
           "run",
-          [](StepLoop& self, py::object script, py::object context, py::object machine, py::object driver,
+          [](StepLoop& self, py::object step_source, py::object context, py::object machine, py::object driver,
              py::object learner, bool fresh, double deadline) {
-            const StepLoop::Run run{std::move(script), std::move(context), std::move(machine),
-                                    std::move(driver), std::move(learner), fresh,
+            const StepLoop::Run run{std::move(step_source),
+                                    std::move(context),
+                                    std::move(machine),
+                                    std::move(driver),
+                                    std::move(learner),
+                                    fresh,
                                     deadline};
             return self.run(run) == StepLoop::End::kStuck;
           },

@@ -1,11 +1,11 @@
-// How Python tells of operations: a tuple of base weight, cap, and whether it is always on.
+// How Python describes a rule's weight: a tuple of base weight, cap, and whether it is always on.
 #pragma once
 
 #include <cstdint>
 #include <tuple>
 #include <vector>
 
-#include "core/swarm/op_weights.h"
+#include "core/swarm/rule_weights.h"
 
 namespace ordeal::bindings {
 

@@ -11,7 +11,7 @@
 namespace ordeal::bindings {
 namespace {
 
-// Room for so many objects is made at once.
+// How many objects room is made for at once.
 constexpr std::size_t kGraphSize = 32;
 
 py::object borrowed(PyObject* object) { return py::reinterpret_borrow<py::object>(object); }

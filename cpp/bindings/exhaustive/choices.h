@@ -16,7 +16,7 @@ namespace ordeal::bindings {
 // Guarded by the GIL.
 class Sites {
  public:
-  // Of the Python frame that runs now, or of the one so many calls outside of it; 0 is none.
+  // Of the Python frame that runs now, or of the one that many calls further out; 0 means that there is none.
   std::uint64_t outside(int frames);
   // The file and the line, or None.
   [[nodiscard]] py::object place(std::uint64_t site) const;

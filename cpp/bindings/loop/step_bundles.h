@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "bindings/bindings.h"
-#include "core/draw/source.h"
+#include "core/draw/choice_source.h"
 
 namespace ordeal::bindings {
 

@@ -125,8 +125,8 @@ StepLoop::End StepLoop::run(const Run& run) {
       loop.buggify_ = py::object();  // which has the loop: the garbage collector sees nothing of a run
       loop.decisions_ = py::object();
       loop.producers_ = py::object();
-      loop.nearer_ = py::object();
-      loop.plans_ = nullptr;
+      loop.improved_ = py::object();
+      loop.draw_context_ = nullptr;
     }
   };
   const Scope scope{*this};
@@ -166,27 +166,27 @@ void StepLoop::look_up() {
   machine_ = run_->machine.ptr();
   store_ = BundleStore::of(machine_);
   left_ = attribute(machine_, initialize_rules_left());
-  const bool is_session = py::isinstance<Session>(run_->script);
-  session_ = is_session ? &run_->script.cast<Session&>() : nullptr;
-  replay_ = is_session ? nullptr : &run_->script.cast<Replay&>();
+  const bool is_session = py::isinstance<Session>(run_->step_source);
+  session_ = is_session ? &run_->step_source.cast<Session&>() : nullptr;
+  replay_ = is_session ? nullptr : &run_->step_source.cast<Replay&>();
   source_ = is_session ? &session_->source() : &replay_->source();
   buggify_ = attribute(run_->context.ptr(), kBuggify);
   decisions_ = attribute(buggify_.ptr(), kDrawn);
   producers_ = attribute(run_->context.ptr(), kProducers);
   begun = 0;
   observed_ = 0;
-  plans_ = plan_run_of(attribute(run_->context.ptr(), kPlans).ptr());
-  ORDEAL_CHECK(plans_ != nullptr && plans_->is_open(), "the context of a run has the run of its plans");
+  draw_context_ = draw_context_of(attribute(run_->context.ptr(), kPlans).ptr());
+  ORDEAL_CHECK(draw_context_ != nullptr && draw_context_->is_open(), "the context of a run has the run of its plans");
   if (!run_->learner.is_none()) {
     // There is nothing but steps to tell where there is no session.
     learns_in_python_ = !is_session || attribute(run_->learner.ptr(), kLearnsEachStep).cast<bool>();
-    nearer_ = learns_in_python_ ? py::dict() : attribute(run_->learner.ptr(), kNearer);
+    improved_ = learns_in_python_ ? py::dict() : attribute(run_->learner.ptr(), kNearer);
   }
 }
 
 // Better a shorter run than one that overruns Hypothesis' buffer.
 bool StepLoop::is_full() const {
-  const std::int64_t length = plans_->length();
+  const std::int64_t length = draw_context_->length();
   if (length < 0) [[unlikely]] {
     throw py::error_already_set();
   }
@@ -277,7 +277,7 @@ void StepLoop::run_rule(StepRule& rule, bool initialize) {
   }
   if (rule.draws_in_body) {
     source_->begin_argument(kBody);
-    check(plans_->give_length() ? 0 : -1);
+    check(draw_context_->give_length() ? 0 : -1);
   }
   call.resolve(store_, reference_type_.ptr());
   if (initialize) {
@@ -288,7 +288,7 @@ void StepLoop::run_rule(StepRule& rule, bool initialize) {
     result = run_->driver.attr("await_result")(result, run_->machine);
   }
   if (rule.draws_in_body) {
-    plans_->take_length();
+    draw_context_->take_length();
   }
   take_result(rule, std::move(result));
 }
@@ -297,8 +297,8 @@ py::object StepLoop::draw(const StepArgument& argument) {
   if (argument.bundle) {
     return draw_from_bundle(argument);
   }
-  return owned(argument.plan != nullptr ? draw_plan(*argument.plan, *plans_)
-                                        : PyObject_CallOneArg(argument.draw.ptr(), run_->context.ptr()));
+  return owned(argument.compiled != nullptr ? draw_compiled(*argument.compiled, *draw_context_)
+                                            : PyObject_CallOneArg(argument.draw.ptr(), run_->context.ptr()));
 }
 
 py::object StepLoop::draw_from_bundle(const StepArgument& argument) {
@@ -383,12 +383,12 @@ void StepLoop::learn(const NextStep& step) {
   }
   const Py_ssize_t observed = observations();
   const bool has_observed = std::exchange(observed_, observed) != observed;
-  if (learns_in_python_ || has_observed || PyDict_GET_SIZE(nearer_.ptr()) > 0) {
+  if (learns_in_python_ || has_observed || PyDict_GET_SIZE(improved_.ptr()) > 0) {
     tell(run_->learner, "step_done", run_->context, step.packed(), hash);
     return;
   }
-  const StepNews news = session_->done(hash, 0);
-  if (news.any() && !session_->replaying_prefix()) {
+  const StepNovelty novelty = session_->done(hash, 0);
+  if (novelty.any() && !session_->replaying_prefix()) {
     tell(run_->learner, "news", run_->context);
   }
 }

@@ -1,4 +1,4 @@
-// The step loop: runs a machine step by step as a script says. Python runs only the user's code.
+// The step loop: runs a machine step by step as a step source says. Python runs only the user's code.
 //
 // It does what `ordeal._engine.execution.driver.Driver` does in Python, call for call and in the same order; that one is the reference.
 #pragma once
@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "bindings/bindings.h"
-#include "bindings/compiled/plan.h"
-#include "bindings/compiled/plan_run.h"
+#include "bindings/compiled/compiled_strategy.h"
+#include "bindings/compiled/draw_context.h"
 #include "bindings/loop/step_bundles.h"
 #include "bindings/loop/step_machine.h"
 #include "core/draw/replay.h"
@@ -25,11 +25,11 @@ class StepLoop {
 
   // What the loop needs of one run beside the machine.
   struct Run {
-    py::object script;   // a Session or a Replay
-    py::object context;  // the run's context
+    py::object step_source;  // a Session or a Replay
+    py::object context;      // the run's context
     py::object machine;
     py::object driver;    // toggles faults, awaits coroutines, and words what a user did wrong
-    py::object learner;   // told of steps that ended well; None for nobody
+    py::object learner;   // hears of each step that ended well; may be None
     bool fresh = true;    // the machine was just made: invariants are due before the first step
     double deadline = 0;  // by the monotonic clock, in seconds; infinite for none
   };
@@ -97,12 +97,12 @@ class StepLoop {
   ChoiceSource* source_ = nullptr;
   py::object buggify_;
   py::object decisions_;  // of buggify in this step: a list
-  py::object nearer_;     // properties that came nearer: a dict, or null
+  py::object improved_;   // properties that came nearer: a dict, or null
   py::object producers_;
   bool learns_in_python_ = false;
-  Py_ssize_t observed_ = 0;      // observations that the learner has looked at
-  PlanRun* plans_ = nullptr;     // how much of Hypothesis' buffer is used
-  PyObject* current_ = nullptr;  // the name of what runs; borrowed from the machine class
+  Py_ssize_t observed_ = 0;              // observations that the learner has looked at
+  DrawContext* draw_context_ = nullptr;  // how much of Hypothesis' buffer is used
+  PyObject* current_ = nullptr;          // the name of what runs; borrowed from the machine class
   std::uint32_t since_signals_ = 0;
 };
 

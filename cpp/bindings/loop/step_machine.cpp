@@ -30,7 +30,7 @@ std::vector<py::object> interned_names(const py::handle& names) {
 
 StepArgument read_argument(const py::handle& argument, const py::function& bundle_of) {
   StepArgument read{argument.attr("number").cast<std::uint32_t>(), argument.attr("draw"), nullptr, {}, false};
-  read.plan = plan_of(read.draw.ptr());
+  read.compiled = compiled_strategy_of(read.draw.ptr());
   const py::object bundle = bundle_of(argument.attr("strategy"));
   if (!bundle.is_none()) {
     const auto [name, consumes] = bundle.cast<std::pair<py::object, bool>>();

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "bindings/bindings.h"
-#include "bindings/compiled/plan.h"
+#include "bindings/compiled/compiled_strategy.h"
 #include "bindings/loop/step_bundles.h"
 
 namespace ordeal::bindings {
@@ -14,9 +14,9 @@ namespace ordeal::bindings {
 // An argument of a rule. Where it is a plain value of a bundle, `bundle` is its name, else null, and `draw` does it
 // all.
 struct StepArgument {
-  std::uint32_t number = 0;  // in the table of argument names
-  py::object draw;           // called with the run context, unless it is a plan
-  Plan* plan = nullptr;      // of `draw`; null when that is something else
+  std::uint32_t number = 0;              // in the table of argument names
+  py::object draw;                       // called with the run context, unless it is a compiled strategy
+  CompiledStrategy* compiled = nullptr;  // of `draw`; null when that is something else
   py::object bundle;
   bool consumes = false;
 };

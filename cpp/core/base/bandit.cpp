@@ -11,6 +11,8 @@
 namespace ordeal {
 namespace {
 
+// Products of two sums of rewards and costs need more than 64 bits. Whole numbers throughout: the same search must go
+// the same way on every machine.
 using Product = unsigned __int128;
 
 // As much reward as the bandit remembers, and as much as it needs to see before an arm counts for what it is.
@@ -24,10 +26,12 @@ constexpr std::uint64_t kQualityMin = kQualityOne / 16;
 constexpr std::uint64_t kCostSumMax = std::uint64_t{1} << 58U;
 constexpr std::uint64_t kRewardSumMax = (kWindow + Bandit::kRewardMax) * Bandit::kUnit;
 
+// Arms are numbered from the lowest bit.
 bool is_allowed(std::uint32_t allowed, std::size_t arm) noexcept { return ((allowed >> arm) & 1U) != 0; }
 
 }  // namespace
 
+// The shares are parts of a whole, so that a floor is a share of all draws whichever arms are allowed.
 Bandit::Bandit(std::span<const BanditArm> arms) : arms_(arms.begin(), arms.end()) {
   ORDEAL_CHECK(!arms_.empty() && arms_.size() <= kArmsMax, "arms=" << arms_.size());
   const auto add_share = [](std::uint32_t total, const BanditArm& arm) { return total + arm.share; };
@@ -36,6 +40,7 @@ Bandit::Bandit(std::span<const BanditArm> arms) : arms_(arms.begin(), arms.end()
   state_.tallies.resize(arms_.size());
 }
 
+// All arms together are what an arm is compared with.
 BanditState::Tally Bandit::sum() const noexcept {
   BanditState::Tally all;
   for (const BanditState::Tally& tally : state_.tallies) {
@@ -56,6 +61,8 @@ std::uint64_t Bandit::quality(const BanditState::Tally& tally, const BanditState
   return std::clamp(static_cast<std::uint64_t>(std::min(quality, Product{kQualityMax})), kQualityMin, kQualityMax);
 }
 
+// The chance of an arm is its share times its quality, squeezed so that the floors of all allowed arms fit below it. An
+// arm that is not allowed gets nothing, not even its floor.
 std::vector<std::uint64_t> Bandit::chances(std::uint32_t allowed) const {
   const BanditState::Tally all = sum();
   std::vector<std::uint64_t> weights(arms_.size(), 0);
@@ -67,6 +74,7 @@ std::vector<std::uint64_t> Bandit::chances(std::uint32_t allowed) const {
     }
   }
   const std::uint64_t total = std::accumulate(weights.begin(), weights.end(), std::uint64_t{0});
+  ORDEAL_DCHECK(floors <= kBanditWhole, "floors=" << floors);
   for (std::size_t arm = 0; arm < arms_.size(); ++arm) {
     if (is_allowed(allowed, arm)) {
       weights[arm] = (weights[arm] * (kBanditWhole - floors)) + (total * arms_[arm].floor);
@@ -75,6 +83,7 @@ std::vector<std::uint64_t> Bandit::chances(std::uint32_t allowed) const {
   return weights;
 }
 
+// One draw from the generator, whatever is allowed: what follows in the stream must not depend on it.
 std::size_t Bandit::draw(Rng& rng, std::uint32_t allowed) const {
   const std::vector<std::uint64_t> weights = chances(allowed);
   const std::uint64_t total = std::accumulate(weights.begin(), weights.end(), std::uint64_t{0});
@@ -84,9 +93,12 @@ std::size_t Bandit::draw(Rng& rng, std::uint32_t allowed) const {
   while (left >= weights[arm]) {
     left -= weights[arm++];
   }
+  ORDEAL_DCHECK(is_allowed(allowed, arm), "arm " << arm << " was drawn of " << allowed);
   return arm;
 }
 
+// Forgets a part of what all arms brought before it adds the new reward. The part grows with the reward, so that a
+// search that finds nothing forgets nothing: time alone is no evidence.
 void Bandit::report(std::size_t arm, std::uint64_t reward, std::uint64_t cost) {
   ORDEAL_CHECK(arm < arms_.size(), "arm=" << arm << " arms=" << arms_.size());
   ORDEAL_CHECK(cost > 0, "cost=" << cost);
@@ -105,6 +117,7 @@ void Bandit::report(std::size_t arm, std::uint64_t reward, std::uint64_t cost) {
   }
 }
 
+// The bounds are those that report() keeps. A state beyond them would overflow in quality().
 void Bandit::restore(BanditState state) {
   if (state.tallies.empty()) {
     state.tallies.resize(arms_.size());

@@ -1,4 +1,6 @@
 // Writes and reads the plain values that a binary file is made of; every length is checked against what is left.
+//
+// Readers and writers are thread-compatible, and cheap: a reader copies nothing but what it returns.
 #pragma once
 
 #include <bit>
@@ -9,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/check.h"
 #include "core/base/error.h"
 
 namespace ordeal {
@@ -45,6 +48,7 @@ class ByteWriter {
     bytes_.append(value);
   }
 
+  // Eight flags a byte, the first in the lowest bit, after how many they are.
   void flags(const std::vector<bool>& values) {
     number(values.size());
     std::uint8_t bits = 0;
@@ -56,6 +60,7 @@ class ByteWriter {
     }
   }
 
+  // Ends the writer: what it wrote belongs to the caller.
   [[nodiscard]] std::string take() && noexcept { return std::move(bytes_); }
 
  private:
@@ -76,6 +81,7 @@ class ByteReader {
     return value;
   }
 
+  // Takes only the shortest way to write a number, so that equal values are equal bytes.
   std::uint64_t number(const char* what, std::uint64_t value_max = UINT64_MAX) {
     std::uint64_t value = 0;
     for (unsigned shift = 0;; shift += 7) {
@@ -126,8 +132,9 @@ class ByteReader {
     return value;
   }
 
-  // How many items follow, each of which takes `item_size_min` bytes or more: so many at least are there.
+  // How many items follow, each of which takes `item_size_min` bytes or more. That many bytes are there, or it throws.
   std::size_t count(const char* what, std::size_t item_size_min) {
+    ORDEAL_DCHECK(item_size_min > 0, what << " would take no bytes");
     const std::uint64_t items = number(what);
     if (items > left_.size() / item_size_min) {
       throw TraceError(std::string(what) + " claims " + std::to_string(items) + " items in the last " +
@@ -149,6 +156,7 @@ class ByteReader {
     return values;
   }
 
+  // The last call of every reader: bytes that nobody read are a sign of another format.
   void check_end() const {
     if (!left_.empty()) {
       throw TraceError(std::to_string(left_.size()) + " bytes follow the end");
@@ -156,6 +164,7 @@ class ByteReader {
   }
 
  private:
+  // Before every read: the bytes are from a file, and nothing is known of them.
   void require(std::size_t size, const char* what) const {
     if (left_.size() < size) {
       throw TraceError("ends in the middle of " + std::string(what));

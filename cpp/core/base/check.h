@@ -1,4 +1,8 @@
 // Checks of what must always hold: a broken one is our bug, never the caller's.
+//
+// A check costs a comparison and a branch that is never taken. So there is one wherever a mistake of ours would
+// otherwise be found far from where it was made; on hot paths ORDEAL_DCHECK, which a release leaves out. Safe on any
+// thread.
 #pragma once
 
 #include <sstream>

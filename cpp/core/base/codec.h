@@ -1,4 +1,7 @@
 // Packs and unpacks bytes with zstd; sizes that a file claims are checked before anything is allocated.
+//
+// Functions of their arguments alone, for any thread. They are for files and take
+// milliseconds, so that no step calls them.
 #pragma once
 
 #include <cstddef>

@@ -9,15 +9,19 @@
 namespace ordeal {
 namespace {
 
+// Energies are drawn in whole units, because sums of floats depend on the order in which they were added. The upper
+// limit keeps the sum over all slots below 2^64.
 constexpr double kUnitsPerEnergy = 0x1p20;
 constexpr double kUnitsMax = 0x1p44;
 
+// At least one unit: every slot in use can be drawn.
 std::uint64_t to_units(double energy) noexcept {
   return std::max<std::uint64_t>(1, static_cast<std::uint64_t>(std::min(energy * kUnitsPerEnergy, kUnitsMax)));
 }
 
 }  // namespace
 
+// The nodes lie as in a binary heap: node 1 is the root, and the leaves follow from `leaves_` on.
 void EnergyTree::reset(std::size_t slots) {
   leaves_ = std::bit_ceil(std::max<std::size_t>(1, slots));
   nodes_.assign(2 * leaves_, Node{});
@@ -30,6 +34,7 @@ void EnergyTree::set(std::size_t slot, double energy) {
 
 void EnergyTree::clear(std::size_t slot) { put(slot, {}); }
 
+// Writes a leaf and adds up the nodes above it again: O(log n).
 void EnergyTree::put(std::size_t slot, const Node& leaf) {
   ORDEAL_CHECK(slot < leaves_, "slot=" << slot << " slots=" << leaves_);
   std::size_t node = leaves_ + slot;
@@ -42,6 +47,7 @@ void EnergyTree::put(std::size_t slot, const Node& leaf) {
   ORDEAL_DCHECK(size() <= kSlotsMax, "size=" << size());
 }
 
+// Goes down from the root, to the left while the unit lies there.
 std::size_t EnergyTree::at_unit(std::uint64_t unit) const {
   ORDEAL_CHECK(unit < units(), "unit=" << unit << " units=" << units());
   std::size_t node = 1;
@@ -52,9 +58,11 @@ std::size_t EnergyTree::at_unit(std::uint64_t unit) const {
       ++node;
     }
   }
+  ORDEAL_DCHECK(nodes_[node].used == 1, "slot " << node - leaves_ << " is empty");
   return node - leaves_;
 }
 
+// The same walk, counting slots in use instead of units.
 std::size_t EnergyTree::nth(std::size_t n) const {
   ORDEAL_CHECK(n < size(), "n=" << n << " size=" << size());
   std::size_t node = 1;
@@ -65,9 +73,11 @@ std::size_t EnergyTree::nth(std::size_t n) const {
       ++node;
     }
   }
+  ORDEAL_DCHECK(nodes_[node].used == 1, "slot " << node - leaves_ << " is empty");
   return node - leaves_;
 }
 
+// Of equal energies the leftmost, which is the oldest: the corpus fills slots in the order of creation.
 std::size_t EnergyTree::lowest() const {
   ORDEAL_CHECK(size() > 0, "an empty tree has no lowest slot");
   std::size_t node = 1;
@@ -77,6 +87,7 @@ std::size_t EnergyTree::lowest() const {
       ++node;
     }
   }
+  ORDEAL_DCHECK(nodes_[node].used == 1, "slot " << node - leaves_ << " is empty");
   return node - leaves_;
 }
 

@@ -1,5 +1,7 @@
 // A tree over numbered slots that answers in O(log n): a slot by its share of the energy, the n-th slot in use, and
 // the slot of lowest energy.
+//
+// A segment tree: every node holds the sums of what is below it.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,7 @@
 // What a caller of the core can do wrong. Each message says the value and the allowed range.
+//
+// Mistakes of ours are no errors: they break a check (check.h). So whoever catches an Error may show its text to the
+// user and go on.
 #pragma once
 
 #include <stdexcept>

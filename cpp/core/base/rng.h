@@ -1,4 +1,7 @@
 // The one source of chance: a seeded generator with named sub-streams.
+//
+// Everything that must be the same for the same seed draws from here and from nothing else: the standard library's
+// distributions differ between platforms, and so do its generators' seeds.
 #pragma once
 
 #include <array>
@@ -29,6 +32,8 @@ constexpr std::uint64_t hash_bytes(std::string_view bytes, std::uint64_t seed = 
 
 // xoshiro256** 1.0 (Blackman and Vigna 2018). Thread-compatible: one owner draws at a time.
 // The state is four words, so that it can be saved and restored with a session.
+// A generator is cheap to copy: 32 bytes. Whoever wants its draws to shift nothing elsewhere takes a stream() of its
+// own instead of drawing from one that others use.
 class Rng {
  public:
   using State = std::array<std::uint64_t, 4>;
@@ -45,6 +50,7 @@ class Rng {
     return Rng(hash_bytes(name, mix64(seed) ^ (number * 0x9E3779B97F4A7C15ULL)));
   }
 
+  // The raw 64 bits. All other draws are made of it.
   std::uint64_t next() noexcept {
     const std::uint64_t result = std::rotl(state_[1] * 5U, 7) * 9U;
     const std::uint64_t t = state_[1] << 17U;
@@ -85,7 +91,11 @@ class Rng {
   bool chance(double p) noexcept { return unit() < p; }
 
   [[nodiscard]] const State& state() const noexcept { return state_; }
-  void set_state(const State& state) noexcept { state_ = state; }
+  // The generator would give zeros forever from a state of zeros.
+  void set_state(const State& state) noexcept {
+    ORDEAL_DCHECK(state != State{}, "the state of a generator is all zeros");
+    state_ = state;
+  }
 
  private:
   State state_{};

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <utility>
 
+#include "core/base/check.h"
 #include "core/tape/text.h"
 #include "core/tape/wide_integer.h"
 
@@ -18,13 +19,14 @@ namespace {
 
 using WideUnsigned = unsigned __int128;
 
-// So many occurrences of a part in a text, and so many guesses for one choice.
+// How many occurrences of a part in a text are replaced, each in an edit of its own.
 constexpr std::size_t kOccurrencesMax = 4;
 // An offset or a mask between a choice and what was compared is guessed only where they are of the step itself.
 constexpr Wide kOffsetMax = 1 << 16;
 // Shorter numbers are found in any bytes by accident.
 constexpr std::array<std::size_t, 4> kFieldBytes{8, 4, 2, 1};
 
+// Texts and bytes are matched by their bytes, all else by its number.
 bool is_blob(const Choice& choice) noexcept {
   return choice.kind == ChoiceKind::kString || choice.kind == ChoiceKind::kBytes;
 }
@@ -35,6 +37,7 @@ Choice with_blob(const Choice& like, std::string blob) {
   return like.kind == ChoiceKind::kString ? Choice::text(utf8_of(characters_of(blob))) : Choice::bytes(std::move(blob));
 }
 
+// For comparing a float with an integer, as programs do.
 std::optional<double> number_of(const Choice& choice) noexcept {
   if (choice.kind == ChoiceKind::kFloat) {
     return choice.as_real();
@@ -43,6 +46,7 @@ std::optional<double> number_of(const Choice& choice) noexcept {
   return wide ? std::optional(static_cast<double>(*wide)) : std::nullopt;
 }
 
+// As Python writes an int.
 std::optional<std::string> decimal_of(const Choice& choice) {
   if (choice.kind != ChoiceKind::kInteger || choice.is_big()) {
     return std::nullopt;
@@ -50,6 +54,7 @@ std::optional<std::string> decimal_of(const Choice& choice) {
   return std::to_string(choice.number);
 }
 
+// As Python's int() reads one, without spaces and underscores.
 std::optional<Choice> parsed(std::string_view text) {
   std::int64_t value = 0;
   const std::string digits(text);
@@ -58,6 +63,7 @@ std::optional<Choice> parsed(std::string_view text) {
   return error == std::errc() && rest == end ? std::optional(Choice::integer(value)) : std::nullopt;
 }
 
+// ASCII alone: programs mostly fold keywords.
 std::string folded(std::string_view text) {
   std::string lower(text);
   for (char& c : lower) {
@@ -66,8 +72,9 @@ std::string folded(std::string_view text) {
   return lower;
 }
 
-// `value` in so many bytes, low end first.
+// `value` in this many bytes, the lowest first. Nothing when it does not fit.
 std::optional<std::string> field_of(Wide value, std::size_t bytes) {
+  ORDEAL_DCHECK(bytes < sizeof(Wide), "bytes=" << bytes);
   const Wide limit = Wide{1} << (8 * bytes);
   if (value < -(limit / 2) || value >= limit) {
     return std::nullopt;
@@ -84,6 +91,7 @@ std::optional<std::string> field_of(Wide value, std::size_t bytes) {
 // `row` with as much as is needed added or left out just before `place`, or after it where nothing is left before it.
 template <typename Row>
 Row resized_at(const Row& row, std::size_t place, std::size_t size, typename Row::value_type filler) {
+  ORDEAL_DCHECK(place <= row.size(), "place=" << place << " size=" << row.size());
   Row result = row;
   if (size >= row.size()) {
     result.insert(place, size - row.size(), place == 0 ? filler : row[place - 1]);
@@ -100,6 +108,7 @@ class ChoiceMatch {
       : choice_(choice), seen_(seen), wanted_(wanted), out_(out) {}
 
   // The choice is what was compared.
+  // Case may differ: the program may have folded the text before it compared.
   void whole() {
     if (is_blob(choice_) && is_blob(seen_) && is_blob(wanted_)) {
       if (choice_.blob() == seen_.blob() || folded(choice_.blob()) == folded(seen_.blob())) {
@@ -147,6 +156,7 @@ class ChoiceMatch {
   }
 
  private:
+  // Small enough for sums, differences and products not to overflow.
   static bool is_small(Wide value) noexcept { return value > -(Wide{1} << 100U) && value < (Wide{1} << 100U); }
 
   // A float that is a whole number counts as one.
@@ -162,12 +172,14 @@ class ChoiceMatch {
     return static_cast<Wide>(value);
   }
 
+  // Neither the choice as it is nor an edit twice.
   void add(Choice value) {
     if (value != choice_ && std::ranges::find(out_, value) == out_.end()) {
       out_.push_back(std::move(value));
     }
   }
 
+  // One edit for each occurrence, not one for all: only one of them became what was compared.
   void replace_all(std::string_view part, std::string_view instead) {
     std::size_t found = part.empty() ? std::string::npos : choice_.blob().find(part);
     for (std::size_t i = 0; i < kOccurrencesMax && found != std::string::npos; ++i) {
@@ -178,6 +190,7 @@ class ChoiceMatch {
     }
   }
 
+  // A text in a text, a length, a number as text, a number as bytes.
   void part_of_blob() {
     if (is_blob(seen_) && is_blob(wanted_)) {
       replace_all(seen_.blob(), wanted_.blob());
@@ -303,8 +316,11 @@ std::vector<Choice> wanted_values(Relation relation, const Choice& seen, const C
   return wanted;
 }
 
+// One way to match a choice with what was seen.
 using Pass = void (ChoiceMatch::*)();
 
+// Goes through the choices that were drawn before the comparison, the newest first: what was drawn just now is likelier
+// to be what was compared.
 class EditSearch {
  public:
   EditSearch(const Tape& tape, const Comparison& comparison) : tape_(tape), comparison_(comparison) {
@@ -313,6 +329,7 @@ class EditSearch {
     if (last > 0) {
       end_ = end_of(steps[last - 1]);
       begin_of_last_ = last > 1 ? end_of(steps[last - 2]) : 0;
+      ORDEAL_DCHECK(begin_of_last_ <= end_, "the last step begins at " << begin_of_last_ << " and ends at " << end_);
     }
   }
 
@@ -331,6 +348,7 @@ class EditSearch {
     return step.arguments_end == 0 ? 0 : tape_.arguments()[step.arguments_end - 1].choices_end;
   }
 
+  // Both sides of the comparison may be what was drawn.
   void run(Pass pass, std::size_t begin) {
     for (std::size_t index = end_; index-- > begin && edits_.size() < kEditsMax;) {
       const Choice& choice = tape_.choices()[index];

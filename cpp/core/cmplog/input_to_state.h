@@ -1,5 +1,8 @@
 // Which choice of a run became a value that the program compared, and what it must be for the comparison to turn out
 // otherwise.
+//
+// A function of its arguments alone, for any thread. O(choices before the comparison) for each way to match, at most
+// kEditsMax edits.
 #pragma once
 
 #include <cstddef>
@@ -36,7 +39,7 @@ struct ChoiceEdit {
   friend bool operator==(const ChoiceEdit&, const ChoiceEdit&) = default;
 };
 
-// At most so many for one comparison.
+// The most edits for one comparison.
 inline constexpr std::size_t kEditsMax = 12;
 
 // Edits after which the comparison should hold, newest choice first: where one side, or something that it is a simple

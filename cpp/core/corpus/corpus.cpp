@@ -24,6 +24,7 @@ constexpr std::array kStrategies{
     NamedStrategy{"recent", CheckpointStrategy::kRecent},
 };
 
+// The tree begins with this many slots and doubles as the corpus grows.
 constexpr std::size_t kSlotsMin = 64;
 
 // In [0, size) with weights 1..size, without a square root: of the pairs of different numbers in [0, size], exactly k
@@ -37,6 +38,7 @@ std::size_t linear_rank(Rng& rng, std::size_t size) {
 
 }  // namespace
 
+// The names are options, so that they stay as they are.
 CheckpointStrategy parse_strategy(std::string_view name) {
   for (const NamedStrategy& known : kStrategies) {
     if (known.name == name) {
@@ -51,6 +53,7 @@ CheckpointStrategy parse_strategy(std::string_view name) {
   throw ConfigError(message);
 }
 
+// Takes no memory yet: a session with a large limit mostly keeps few checkpoints.
 Corpus::Corpus(std::size_t max_checkpoints, CheckpointStrategy strategy)
     : max_checkpoints_(max_checkpoints), strategy_(strategy) {
   if (max_checkpoints > kCheckpointsMax) {
@@ -59,10 +62,11 @@ Corpus::Corpus(std::size_t max_checkpoints, CheckpointStrategy strategy)
   }
 }
 
+// Room is made before the new one is there, which therefore is never the one to go.
 std::optional<std::uint64_t> Corpus::add(Checkpoint checkpoint, Rng& rng) {
   ORDEAL_CHECK(!slot_of_.contains(checkpoint.id), "id=" << checkpoint.id << " is kept already");
   ORDEAL_CHECK(std::isfinite(checkpoint.energy) && checkpoint.energy > 0, "energy=" << checkpoint.energy);
-  ORDEAL_CHECK(checkpoint.commonness <= kCommonnessMax, "commonness=" << checkpoint.commonness);
+  ORDEAL_CHECK(checkpoint.frequency_class <= kFrequencyClassMax, "frequency_class=" << checkpoint.frequency_class);
   if (max_checkpoints_ == 0) {
     return std::nullopt;
   }
@@ -80,6 +84,7 @@ std::optional<std::uint64_t> Corpus::add(Checkpoint checkpoint, Rng& rng) {
   return evicted;
 }
 
+// Under the other strategies energy says nothing, so that chance decides.
 std::uint64_t Corpus::make_room(Rng& rng) {
   const std::size_t slot =
       strategy_ == CheckpointStrategy::kEnergy ? tree_.lowest() : tree_.nth(rng.below(tree_.size()));
@@ -88,12 +93,15 @@ std::uint64_t Corpus::make_room(Rng& rng) {
   return id;
 }
 
+// The slot stays empty until compact(): other slots must keep their numbers.
 void Corpus::clear_slot(std::size_t slot) {
+  ORDEAL_DCHECK(slots_[slot].has_value(), "slot " << slot << " is empty");
   slot_of_.erase(slots_[slot]->id);
   slots_[slot].reset();
   tree_.clear(slot);
 }
 
+// O(n), when the slots have run out; then there is room for as many again.
 void Corpus::compact() {
   std::erase_if(slots_, [](const auto& slot) { return !slot.has_value(); });
   tree_.reset(std::max(kSlotsMin, 2 * slots_.size()));
@@ -103,11 +111,14 @@ void Corpus::compact() {
   }
 }
 
+// Draws once, or twice under kRecent.
 const Checkpoint* Corpus::pick(Rng& rng) {
   if (empty()) {
     return nullptr;
   }
-  Checkpoint& checkpoint = *slots_[pick_slot(rng)];
+  const std::size_t slot = pick_slot(rng);
+  ORDEAL_DCHECK(slots_[slot].has_value(), "slot " << slot << " is empty");
+  Checkpoint& checkpoint = *slots_[slot];
   ++checkpoint.times_selected;
   return &checkpoint;
 }
@@ -124,6 +135,7 @@ std::size_t Corpus::pick_slot(Rng& rng) const {
   return tree_.at_unit(rng.below(tree_.units()));
 }
 
+// Rewards are counted in edges: other features count as a part of one.
 void Corpus::reward(std::uint64_t id, double new_edges) {
   if (const auto found = slot_of_.find(id); found != slot_of_.end()) {
     set_energy(found->second, rewarded(slots_[found->second]->energy, new_edges));
@@ -136,15 +148,17 @@ void Corpus::decay(std::uint64_t id) {
   }
 }
 
-void Corpus::set_commonness(std::uint64_t id, std::uint32_t commonness) {
-  ORDEAL_CHECK(commonness <= kCommonnessMax, "commonness=" << commonness);
+// The class divides the share, not the energy: it may change back.
+void Corpus::set_frequency_class(std::uint64_t id, std::uint32_t frequency_class) {
+  ORDEAL_CHECK(frequency_class <= kFrequencyClassMax, "frequency_class=" << frequency_class);
   if (const auto found = slot_of_.find(id); found != slot_of_.end()) {
-    slots_[found->second]->commonness = commonness;
+    slots_[found->second]->frequency_class = frequency_class;
     weigh(found->second);
   }
 }
 
-void Corpus::hand_over(std::uint64_t from, std::uint64_t to) {
+// The floor stays with the giver, for every entry can be picked.
+void Corpus::transfer_energy(std::uint64_t from, std::uint64_t to) {
   const auto giver = slot_of_.find(from);
   const auto taker = slot_of_.find(to);
   if (giver == slot_of_.end() || taker == slot_of_.end()) {
@@ -160,7 +174,11 @@ void Corpus::set_energy(std::size_t slot, double energy) {
   weigh(slot);
 }
 
-void Corpus::weigh(std::size_t slot) { tree_.set(slot, thinned(slots_[slot]->energy, slots_[slot]->commonness)); }
+// The tree holds what the share is drawn from: energy, scaled by how frequent the features are.
+void Corpus::weigh(std::size_t slot) {
+  ORDEAL_DCHECK(slots_[slot].has_value(), "slot " << slot << " is empty");
+  tree_.set(slot, scaled(slots_[slot]->energy, slots_[slot]->frequency_class));
+}
 
 bool Corpus::remove(std::uint64_t id) {
   const auto found = slot_of_.find(id);
@@ -171,11 +189,13 @@ bool Corpus::remove(std::uint64_t id) {
   return true;
 }
 
+// Null for one that has made room.
 const Checkpoint* Corpus::find(std::uint64_t id) const noexcept {
   const auto found = slot_of_.find(id);
   return found == slot_of_.end() ? nullptr : &*slots_[found->second];
 }
 
+// The pointers are valid until the next add or remove.
 std::vector<const Checkpoint*> Corpus::entries() const {
   std::vector<const Checkpoint*> result;
   result.reserve(size());

@@ -1,4 +1,7 @@
 // The corpus: checkpoints that reached something new, which of them the next run starts from, and which makes room.
+//
+// An entry is a checkpoint: what libFuzzer and AFL keep as an input is here the way to a state. It holds no snapshot;
+// who has one keeps it by the checkpoint's id, and drops it when add() says that the checkpoint made room.
 #pragma once
 
 #include <tsl/robin_map.h>
@@ -31,7 +34,7 @@ struct Checkpoint {
   std::uint64_t id = 0;
   Tape prefix;
   double energy = kEnergyInitial;
-  std::uint32_t commonness = 0;  // of the rarest feature below, when that was last looked at
+  std::uint32_t frequency_class = 0;  // of the rarest feature below, when that was last looked at
   // The features it was kept for; not all when they were many.
   // NOLINTNEXTLINE(readability-redundant-member-init): without it, gcc asks for it wherever a checkpoint is written.
   std::vector<Feature> shows = {};
@@ -59,9 +62,9 @@ class Corpus {
   void reward(std::uint64_t id, double new_edges);
   void decay(std::uint64_t id);
   // What the entry shows is as common as that now: its share of the runs shrinks, and its energy stays.
-  void set_commonness(std::uint64_t id, std::uint32_t commonness);
-  // Gives the energy of one entry, as much as it can lose, to another. Nothing happens when one of them is gone.
-  void hand_over(std::uint64_t from, std::uint64_t to);
+  void set_frequency_class(std::uint64_t id, std::uint32_t frequency_class);
+  // Moves the energy of one entry, down to its floor, to another. Does nothing when one of them is gone.
+  void transfer_energy(std::uint64_t from, std::uint64_t to);
   // False when there is no such entry.
   bool remove(std::uint64_t id);
 
@@ -79,6 +82,7 @@ class Corpus {
   void clear_slot(std::size_t slot);
   void set_energy(std::size_t slot, double energy);
   void weigh(std::size_t slot);
+  // Closes up the empty slots and gives the tree room for as many again.
   void compact();
 
   std::size_t max_checkpoints_;

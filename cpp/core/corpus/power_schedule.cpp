@@ -6,6 +6,7 @@
 
 namespace ordeal {
 
+// One uniform number over the sum, and a walk to where it falls.
 std::size_t pick_weighted(Rng& rng, std::span<const double> weights) {
   double total = 0;
   for (const double weight : weights) {

@@ -1,4 +1,7 @@
 // The power schedule: how much energy an entry of the corpus gains or loses, and how a share of it becomes a draw.
+//
+// Functions of their arguments alone, for any thread. After AFLFast (M. Boehme, V. Pham and A. Roychoudhury, "Coverage-
+// based Greybox Fuzzing as Markov Chain", CCS 2016), in so far as what is frequent gets less.
 #pragma once
 
 #include <algorithm>
@@ -20,8 +23,8 @@ constexpr double rewarded(double energy, double new_edges) noexcept { return ene
 constexpr double decayed(double energy) noexcept { return std::max(kEnergyFloor, energy * kEnergyDecay); }
 
 // Of an entry: its energy is halved once for each step that the rarest of its features became more common.
-constexpr double thinned(double energy, std::uint32_t commonness) noexcept {
-  return std::max(kEnergyFloor, energy / static_cast<double>(std::uint64_t{1} << commonness));
+constexpr double scaled(double energy, std::uint32_t frequency_class) noexcept {
+  return std::max(kEnergyFloor, energy / static_cast<double>(std::uint64_t{1} << frequency_class));
 }
 
 // An index with probability weights[i] / sum. Weights are finite and not negative, and one is above zero; an index of

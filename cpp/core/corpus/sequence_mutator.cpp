@@ -5,6 +5,8 @@
 #include <iterator>
 #include <utility>
 
+#include "core/base/check.h"
+
 namespace ordeal {
 namespace {
 
@@ -21,6 +23,8 @@ struct Part {
   bool changed = false;
 };
 
+// Producers are dropped: the steps that they name may not be in the sequence. Positions stay, counted from the newest
+// value.
 MutatedSequence joined(const std::vector<Part>& parts) {
   MutatedSequence sequence;
   for (const Part& part : parts) {
@@ -33,6 +37,7 @@ MutatedSequence joined(const std::vector<Part>& parts) {
   return sequence;
 }
 
+// Whether there is anything in the step to change.
 bool draws(const Part& part) noexcept { return part.step.arguments_begin != part.step.arguments_end; }
 
 // From 1 to `most`, where each power of two is as likely as another: short ones are common, long ones are there.
@@ -57,15 +62,19 @@ std::vector<Part> end_of(const Tape& tape, std::size_t count) {
   return parts;
 }
 
+// Each step by itself, so that mostly few are changed.
 void change_some(Rng& rng, std::vector<Part>& parts) {
   for (Part& part : parts) {
     part.changed = rng.chance(kChange);
   }
 }
 
+// For iterators, whose distances have a sign.
 using At = std::vector<Part>::difference_type;
 
+// Up to kPartsLeftOutMax steps in a row.
 void leave_out(Rng& rng, std::vector<Part>& parts) {
+  ORDEAL_DCHECK(!parts.empty(), "nothing to leave out");
   const std::size_t count = std::min(length(rng, kPartsLeftOutMax), parts.size());
   const auto first = parts.begin() + static_cast<At>(rng.below(parts.size() - count + 1));
   parts.erase(first, first + static_cast<At>(count));
@@ -78,6 +87,7 @@ void exchange(Rng& rng, std::vector<Part>& parts) {
   std::swap(parts[one], parts[other]);
 }
 
+// A part comes a second time, anywhere: what is done twice, and what is done after its undoing.
 void do_again(Rng& rng, std::vector<Part>& parts) {
   const std::size_t count = std::min(length(rng, kPartStepsMax), parts.size());
   const auto first = static_cast<At>(rng.below(parts.size() - count + 1));
@@ -86,6 +96,7 @@ void do_again(Rng& rng, std::vector<Part>& parts) {
   parts.insert(parts.begin() + place, again.begin(), again.end());
 }
 
+// The step's arguments are drawn anew from what they were.
 void change(Rng& rng, std::vector<Part>& parts) {
   // Some steps have nothing to change: a second look is worth more than a run that is as it was.
   for (int attempt = 0; attempt < 4; ++attempt) {
@@ -97,6 +108,7 @@ void change(Rng& rng, std::vector<Part>& parts) {
   }
 }
 
+// Each kind of edit is as likely as another.
 void edit_once(Rng& rng, std::vector<Part>& parts) {
   switch (rng.below(4)) {
     case 0:
@@ -112,9 +124,12 @@ void edit_once(Rng& rng, std::vector<Part>& parts) {
 
 }  // namespace
 
+// The ends of several ways that led to something, one after the other.
 MutatedSequence splice(Rng& rng, std::span<const Tape* const> donors, std::size_t steps_max) {
   std::vector<Part> parts;
   for (const Tape* const donor : donors) {
+    ORDEAL_CHECK(donor != nullptr, "a donor is missing");
+    ORDEAL_DCHECK(parts.size() <= steps_max, parts.size() << " steps, at most " << steps_max);
     const std::size_t most = std::min(donor->size(), steps_max - parts.size());
     if (most > 0) {
       const std::vector<Part> part = end_of(*donor, length(rng, most));
@@ -125,6 +140,7 @@ MutatedSequence splice(Rng& rng, std::span<const Tape* const> donors, std::size_
   return joined(parts);
 }
 
+// Repetition is what fills containers and wears out limits.
 MutatedSequence repeat(Rng& rng, const Tape& prefix, std::size_t steps_max) {
   const std::vector<Part> part = end_of(prefix, length(rng, std::min({kPartStepsMax, prefix.size(), steps_max})));
   std::vector<Part> parts;
@@ -138,6 +154,7 @@ MutatedSequence repeat(Rng& rng, const Tape& prefix, std::size_t steps_max) {
   return joined(parts);
 }
 
+// One to kPartEditsMax edits, few more often than many.
 MutatedSequence edit(Rng& rng, const Tape& tape) {
   std::vector<Part> parts;
   for (const TapeStep& step : tape.steps().first(std::min(tape.size(), kEditedStepsMax))) {

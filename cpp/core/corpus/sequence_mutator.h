@@ -1,4 +1,7 @@
 // Makes a sequence of steps out of ones that led somewhere: their parts joined, repeated, left out, exchanged, changed.
+//
+// Functions of their arguments alone: who owns the generator may call them on any thread. O(steps), and each copies the
+// steps that it takes.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +19,7 @@ namespace ordeal {
 // sequence goes on with values that it made itself, or else with the newest that there are.
 struct MutatedSequence {
   Tape tape;
-  std::vector<bool> changed;  // by step: its arguments only lean on what it drew
+  std::vector<bool> changed;  // by step: its arguments only mutate from what it drew
 
   [[nodiscard]] bool empty() const noexcept { return tape.empty(); }
 };

@@ -17,6 +17,7 @@ constexpr std::size_t kEdgeSize = 9;
 
 }  // namespace
 
+// Nine bytes an edge: its key, for ids are of one process, and how often it ran.
 std::string take_hits(CoverageMap& map) {
   ByteWriter writer;
   writer.number(map.touched().size());
@@ -28,6 +29,7 @@ std::string take_hits(CoverageMap& map) {
   return std::move(writer).take();
 }
 
+// Reads everything before it adds anything: bytes that are refused leave the map as it was.
 void add_hits(CoverageMap& map, std::string_view bytes, bool counted) {
   ByteReader reader(bytes);
   const std::size_t count = reader.count("the number of edges", kEdgeSize);

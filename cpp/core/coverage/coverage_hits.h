@@ -1,4 +1,6 @@
 // What ran in one step, as bytes: so that a process tells another one what its coverage map would have been told.
+//
+// For steps that run in a forked process: its map dies with it. Thread-compatible, as the map is.
 #pragma once
 
 #include <string>

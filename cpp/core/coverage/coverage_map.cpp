@@ -5,10 +5,12 @@
 #include <string>
 #include <utility>
 
+#include "core/base/check.h"
 #include "core/base/error.h"
 
 namespace ordeal {
 
+// Takes the room for `capacity` edges at once, so that the callbacks of the program under test rarely make any grow.
 CoverageMap::CoverageMap(std::size_t capacity) {
   if (capacity == 0 || capacity > kEdgesMax) {
     throw ConfigError("coverage map capacity is " + std::to_string(capacity) + "; it must be between 1 and " +
@@ -17,11 +19,13 @@ CoverageMap::CoverageMap(std::size_t capacity) {
   ids_.reserve(capacity);
   keys_.reserve(capacity);
   cells_.reserve(capacity);
-  sightings_.reserve(capacity);
+  frequencies_.reserve(capacity);
   touched_.reserve(capacity);
   unshared_.reserve(capacity);
 }
 
+// Keeps the promise of hit() and mark(), which may not allocate: the lists that they append to get room for every edge
+// here.
 std::uint32_t CoverageMap::add_edge(std::uint64_t key) {
   if (const auto known = ids_.find(key); known != ids_.end()) {
     return known->second;
@@ -30,7 +34,7 @@ std::uint32_t CoverageMap::add_edge(std::uint64_t key) {
   const auto id = static_cast<std::uint32_t>(cells_.size());
   keys_.push_back(key);
   cells_.emplace_back();
-  sightings_.emplace_back();
+  frequencies_.emplace_back();
   touched_.reserve(cells_.capacity());
   unshared_.reserve(cells_.capacity());
   ids_.emplace(key, id);
@@ -39,6 +43,7 @@ std::uint32_t CoverageMap::add_edge(std::uint64_t key) {
   return id;
 }
 
+// O(edges of the last run), not O(edges).
 void CoverageMap::begin_run() noexcept {
   for (const std::uint32_t id : touched_) {
     cells_[id].hits = 0;
@@ -46,7 +51,9 @@ void CoverageMap::begin_run() noexcept {
   touched_.clear();
 }
 
+// Only now others learn of the edges that were new.
 void CoverageMap::end_run() noexcept {
+  ORDEAL_DCHECK(unshared_.empty() || others_ != nullptr, "nobody is there to share edges with");
   runs_sampled_ += sampled_.any() ? 1U : 0U;
   ++run_;
   // Not before: of a run that ends its process nobody learns how it came there.
@@ -56,14 +63,16 @@ void CoverageMap::end_run() noexcept {
   unshared_.clear();
 }
 
+// What one kind of sampling counted must not be added to what another counts.
 void CoverageMap::forget_sample() noexcept {
-  std::ranges::fill(sightings_, Sighting{});
+  std::ranges::fill(frequencies_, FeatureFrequency{});
   runs_sampled_ = 0;
 }
 
-Fresh CoverageMap::take_fresh() noexcept {
-  fresh_told_ = std::min<std::size_t>(fresh_.edges, kFreshTold);
-  return std::exchange(fresh_, Fresh{});
+NewCoverage CoverageMap::take_new_coverage() noexcept {
+  ORDEAL_DCHECK(new_coverage_.buckets >= new_coverage_.edges, "an edge without a bucket");
+  new_edges_listed_ = std::min<std::size_t>(new_coverage_.edges, kNewEdgesListed);
+  return std::exchange(new_coverage_, NewCoverage{});
 }
 
 void CoverageMap::forget() noexcept {
@@ -71,17 +80,18 @@ void CoverageMap::forget() noexcept {
   touched_.clear();
   unshared_.clear();
   forget_sample();
-  fresh_ = {};
-  fresh_told_ = 0;
+  new_coverage_ = {};
+  new_edges_listed_ = 0;
   edges_seen_ = 0;
 }
 
+// One look-up: for the few edges that a checkpoint shows.
 std::uint64_t CoverageMap::runs_of(std::uint64_t key) const noexcept {
   const auto known = ids_.find(key);
-  return known == ids_.end() ? 0 : sightings_[known->second].runs;
+  return known == ids_.end() ? 0 : frequencies_[known->second].runs;
 }
 
-Abundance CoverageMap::abundance() const { return abundance_of(sightings_, runs_sampled_); }
+SampleCounts CoverageMap::sample_counts() const { return count_sample(frequencies_, runs_sampled_); }
 
 std::uint32_t CoverageMap::hits(std::uint32_t id) const {
   ORDEAL_CHECK(id < cells_.size(), "id=" << id << " edges=" << cells_.size());
@@ -93,6 +103,7 @@ std::uint64_t CoverageMap::key(std::uint32_t id) const {
   return keys_[id];
 }
 
+// O(n log n): for files and comparisons.
 std::vector<std::uint64_t> CoverageMap::keys() const {
   std::vector<std::uint64_t> seen;
   seen.reserve(edges_seen_);
@@ -106,12 +117,14 @@ std::vector<std::uint64_t> CoverageMap::keys() const {
   return seen;
 }
 
-bool CoverageMap::adopt(std::uint64_t key) {
+// An edge that was seen here but owed to others is new once, when it is learnt how to get there.
+bool CoverageMap::import_edge(std::uint64_t key) {
   const std::size_t before = edges_seen_;
   Cell& cell = cells_[add_seen({.key = key, .buckets = 1})];
   return edges_seen_ != before || std::exchange(cell.owed, false);
 }
 
+// The others get at once what this session has seen, so that they need not find it again.
 void CoverageMap::share(std::shared_ptr<SharedEdges> others, bool listens) {
   others_ = std::move(others);
   listens_ = listens;
@@ -121,12 +134,13 @@ void CoverageMap::share(std::shared_ptr<SharedEdges> others, bool listens) {
   }
 }
 
+// Sorted, so that equal states are equal bytes.
 CoverageState CoverageMap::save() const {
   CoverageState state;
   state.edges.reserve(edges_seen_);
   for (std::size_t id = 0; id < cells_.size(); ++id) {
     if (cells_[id].buckets != 0) {
-      state.edges.push_back({keys_[id], cells_[id].buckets, cells_[id].rules, sightings_[id]});
+      state.edges.push_back({keys_[id], cells_[id].buckets, cells_[id].rules, frequencies_[id]});
     }
   }
   std::ranges::sort(state.edges, {}, &CoverageState::Edge::key);
@@ -135,6 +149,7 @@ CoverageState CoverageMap::save() const {
   return state;
 }
 
+// Leaves the frequency alone, as only the caller knows in which runs the edge was seen.
 std::uint32_t CoverageMap::add_seen(const CoverageState::Edge& edge) {
   const std::uint32_t id = add_edge(edge.key);
   Cell& cell = cells_[id];
@@ -144,9 +159,10 @@ std::uint32_t CoverageMap::add_seen(const CoverageState::Edge& edge) {
   return id;
 }
 
+// The runs of that session come before those of this one.
 void CoverageMap::restore(const CoverageState& state) {
   for (const CoverageState::Edge& edge : state.edges) {
-    sightings_[add_seen(edge)] = edge.sighting;
+    frequencies_[add_seen(edge)] = edge.frequency;
   }
   run_ = static_cast<std::uint32_t>(state.runs + 1);
   runs_sampled_ = state.runs_sampled;
@@ -154,9 +170,9 @@ void CoverageMap::restore(const CoverageState& state) {
 
 void CoverageMap::merge(const CoverageState& state) {
   for (const CoverageState::Edge& edge : state.edges) {
-    Sighting& mine = sightings_[add_seen(edge)];
-    if (edge.sighting.runs > 0) {
-      mine = {mine.runs + edge.sighting.runs, run_ - 1 + edge.sighting.last_run};
+    FeatureFrequency& mine = frequencies_[add_seen(edge)];
+    if (edge.frequency.runs > 0) {
+      mine = {mine.runs + edge.frequency.runs, run_ - 1 + edge.frequency.last_run};
     }
   }
   run_ += static_cast<std::uint32_t>(state.runs);

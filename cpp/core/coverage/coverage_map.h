@@ -11,21 +11,20 @@
 #include <vector>
 
 #include "core/base/check.h"
-#include "core/coverage/discovery.h"
 #include "core/coverage/shared_edges.h"
+#include "core/coverage/species_estimate.h"
 
 namespace ordeal {
 
 // What was unseen in the session until now.
-struct Fresh {
-  std::uint32_t edges = 0;  // edges that never ran before
-  std::uint32_t buckets =
-      0;                    // (edge, hit-count bucket) pairs; an edge that is itself fresh brings its first pair along
-  std::uint32_t rules = 0;  // (edge, rule) pairs; a fresh edge brings one along as well
+struct NewCoverage {
+  std::uint32_t edges = 0;    // edges that never ran before
+  std::uint32_t buckets = 0;  // (edge, hit-count bucket) pairs; an edge that is itself new brings its first pair along
+  std::uint32_t rules = 0;    // (edge, rule) pairs; a new edge brings one along as well
 };
 
-// What counts for the sample of runs behind Sightings. An event that comes only once for many runs tells nothing of how
-// many runs show its edge, so the monitor says which events come in every run of the sample.
+// What counts for the sample of runs behind the frequencies of edges. An event that comes only once for many runs tells
+// nothing of how many runs show its edge, so the monitor says which events come in every run of the sample.
 struct Sampled {
   bool hits = false;
   bool marks = false;
@@ -39,7 +38,7 @@ struct CoverageState {
     std::uint64_t key = 0;
     std::uint8_t buckets = 0;  // a bit per bucket; never 0
     std::uint64_t rules = 0;   // a bit per rule that passed it
-    Sighting sighting{};
+    FeatureFrequency frequency{};
 
     friend bool operator==(const Edge&, const Edge&) = default;
   };
@@ -58,15 +57,15 @@ class CoverageMap {
  public:
   static constexpr std::size_t kDefaultCapacity = 65536;
   static constexpr std::size_t kEdgesMax = std::size_t{1} << 26U;
-  // Of the edges that became fresh in a step, so many are told by name.
-  static constexpr std::size_t kFreshTold = 8;
+  // How many of the new edges of a step are listed by id.
+  static constexpr std::size_t kNewEdgesListed = 8;
 
   explicit CoverageMap(std::size_t capacity = kDefaultCapacity);
 
   // The dense id of an edge; the same key always gives the same id. Adding does not make the edge seen. May allocate.
   std::uint32_t add_edge(std::uint64_t key);
 
-  // Counts level: one more passage of the edge in this run. Entering a bucket that the session never saw is fresh.
+  // Counts level: one more passage of the edge in this run. Entering a bucket that the session never saw is new.
   void hit(std::uint32_t id) noexcept {
     ORDEAL_DCHECK(id < cells_.size(), "id=" << id << " edges=" << cells_.size());
     Cell& cell = cells_[id];
@@ -77,7 +76,7 @@ class CoverageMap {
     if (cell.hits == 0) {
       touched_.push_back(id);  // never allocates: add_edge() keeps room for every edge
       if (sampled_.hits) {
-        sightings_[id].in_run(run_);
+        frequencies_[id].in_run(run_);
       }
     }
     ++cell.hits;
@@ -91,7 +90,7 @@ class CoverageMap {
     see_rule(cells_[id]);
     see(cells_[id], id, 1);
     if (sampled_.marks && tells_each_run) {
-      sightings_[id].in_run(run_);
+      frequencies_[id].in_run(run_);
     }
   }
 
@@ -106,37 +105,39 @@ class CoverageMap {
   // From here on, edges are passed by this rule: a bit, or 0 for none.
   void enter_rule(std::uint64_t bit) noexcept { rule_ = bit; }
 
-  // What became fresh since the last call.
-  Fresh take_fresh() noexcept;
+  // What was new since the last call.
+  NewCoverage take_new_coverage() noexcept;
 
   // The edges that ran in this run at the counts level, in the order of their first passage.
   [[nodiscard]] const std::vector<std::uint32_t>& touched() const noexcept { return touched_; }
   [[nodiscard]] std::uint64_t key(std::uint32_t id) const;
 
-  // Nothing counts as seen any more, so that keys() tells of what runs from here on alone. Ids stay valid.
+  // Forgets everything that was seen: keys() then lists what runs from here on. Ids stay valid.
   void forget() noexcept;
 
-  // The first edges, by id, of those that the last take_fresh() told of. Until the next edge is fresh.
-  [[nodiscard]] std::span<const std::uint32_t> fresh_edges() const noexcept { return {fresh_ids_.data(), fresh_told_}; }
+  // The first edges, by id, of those that the last take_new_coverage() told of. Until the next edge is new.
+  [[nodiscard]] std::span<const std::uint32_t> new_edge_ids() const noexcept {
+    return {new_edge_ids_.data(), new_edges_listed_};
+  }
 
   [[nodiscard]] std::size_t edges_seen() const noexcept { return edges_seen_; }
   // In how many of the sampled runs the edge ran; 0 for one that is not known.
   [[nodiscard]] std::uint64_t runs_of(std::uint64_t key) const noexcept;
   [[nodiscard]] std::uint64_t runs_sampled() const noexcept { return runs_sampled_; }
   // How rare the edges of the sample are.
-  [[nodiscard]] Abundance abundance() const;
+  [[nodiscard]] SampleCounts sample_counts() const;
   // How often the edge ran in this run, up to 128.
   [[nodiscard]] std::uint32_t hits(std::uint32_t id) const;
   // The keys of the edges seen, sorted, so that they can be written, compared and merged.
   [[nodiscard]] std::vector<std::uint64_t> keys() const;
-  // Somebody else saw this edge: it is no news here any more. Whether it would have been, or was none only because the
-  // shared edges had it. May allocate.
-  bool adopt(std::uint64_t key);
+  // Another session saw this edge, so that it is not new here any more. Returns whether it would have been, or was not
+  // only because the shared edges had it. May allocate.
+  bool import_edge(std::uint64_t key);
   // From here on `others` get what was seen at the end of each run, and what is seen already at once. When it
-  // `listens`, an edge that they have is no news here. Not in the middle of a run.
+  // `listens`, an edge that they have is not new here. Not in the middle of a run.
   void share(std::shared_ptr<SharedEdges> others, bool listens);
   [[nodiscard]] CoverageState save() const;
-  // Adds what an earlier session saw; none of it is fresh any more.
+  // Adds what an earlier session saw; none of it is new any more.
   void restore(const CoverageState& state);
   // Adds what another session saw, and how many of its runs did: they count as later ones than those before.
   void merge(const CoverageState& state);
@@ -149,8 +150,8 @@ class CoverageMap {
   struct Cell {
     std::uint8_t hits = 0;     // in this run, saturating at kHitsMax
     std::uint8_t buckets = 0;  // seen in this session, a bit per bucket; 0 means that the edge never ran
-    bool owed = false;         // it was no news because others have it, and how they came there is not known yet
-    std::uint64_t rules = 0;   // that passed it in this session, a bit for each
+    bool owed = false;        // seen, but not counted as new, because others have it and the way there is not known yet
+    std::uint64_t rules = 0;  // that passed it in this session, a bit for each
   };
 
   // The bit of the bucket that begins at this number of hits, 0 inside a bucket.
@@ -169,7 +170,7 @@ class CoverageMap {
   void see_rule(Cell& cell) noexcept {
     if ((rule_ & ~cell.rules) != 0) {
       cell.rules |= rule_;
-      ++fresh_.rules;
+      ++new_coverage_.rules;
     }
   }
 
@@ -183,12 +184,12 @@ class CoverageMap {
         cell.buckets = bucket;
         return;
       }
-      if (fresh_.edges < kFreshTold) {
-        fresh_ids_[fresh_.edges] = id;
+      if (new_coverage_.edges < kNewEdgesListed) {
+        new_edge_ids_[new_coverage_.edges] = id;
       }
-      ++fresh_.edges;
+      ++new_coverage_.edges;
     }
-    ++fresh_.buckets;
+    ++new_coverage_.buckets;
     cell.buckets = static_cast<std::uint8_t>(cell.buckets | bucket);
   }
 
@@ -205,20 +206,20 @@ class CoverageMap {
   }
 
   tsl::robin_map<std::uint64_t, std::uint32_t> ids_;
-  std::vector<std::uint64_t> keys_;     // by id
-  std::vector<Cell> cells_;             // by id
-  std::vector<Sighting> sightings_;     // by id
-  std::vector<std::uint32_t> touched_;  // ids with hits in this run; capacity is never below cells_.size()
+  std::vector<std::uint64_t> keys_;            // by id
+  std::vector<Cell> cells_;                    // by id
+  std::vector<FeatureFrequency> frequencies_;  // by id
+  std::vector<std::uint32_t> touched_;         // ids with hits in this run; capacity is never below cells_.size()
   std::shared_ptr<SharedEdges> others_;
   bool listens_ = false;
   std::vector<std::uint32_t> unshared_;  // ids of what they get at the end of the run; capacity as of touched_
-  std::array<std::uint32_t, kFreshTold> fresh_ids_{};
-  std::size_t fresh_told_ = 0;
+  std::array<std::uint32_t, kNewEdgesListed> new_edge_ids_{};
+  std::size_t new_edges_listed_ = 0;
   std::uint64_t rule_ = 0;
   Sampled sampled_{.hits = true, .marks = true};
   std::uint32_t run_ = 1;
   std::uint64_t runs_sampled_ = 0;
-  Fresh fresh_;
+  NewCoverage new_coverage_;
   std::size_t edges_seen_ = 0;
 };
 

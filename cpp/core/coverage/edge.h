@@ -1,5 +1,7 @@
 // How locations and edges of the program under test get their keys: 64 bits, equal in every process, worker and resumed
 // run.
+//
+// Functions of their arguments alone, for any thread; constant expressions where the names are.
 #pragma once
 
 #include <cstdint>

@@ -11,14 +11,14 @@ namespace ordeal {
 // A set of exact 64-bit keys: two edges never count as one, as they do where a byte stands for a hash [AFL "bitmap"].
 // No locks: a key is written whole, so each process may write and read at any time.
 //
-// Memory of zeros is an empty set, and there is no content that is none: a process that has gone wrong may have written
-// anything, and can only have added keys. Those that stand where no process puts them are left out by keys().
+// Memory of zeros is an empty set, and any other content is a set as well: a process that went wrong may have written
+// anything, but that can only have added keys. Those that stand where no process puts them are left out by keys().
 class SharedEdges {
  public:
   static constexpr std::size_t kDefaultBytes = 65536;
   static constexpr std::size_t kBytesMax = std::size_t{1} << 30U;
   static constexpr std::size_t kAlignment = 8;
-  // An edge stands in one of so many places from its own on. A set that is half full has room there.
+  // An edge is kept in one of this many places, from its own on. A set that is half full has room there.
   static constexpr std::size_t kProbes = 64;
 
   // The memory must outlive the set. Its size counts up to the next lower power of two. ConfigError for a size below

@@ -66,6 +66,9 @@ TracedTargets::TracedTargets(const std::vector<TracedTarget>& targets) {
   }
 }
 
+// Called once for each code object, so that looking at the file system is affordable. A package is looked for by its
+// path without links first, then as it is written: both happen, with editable installs and with links inside of
+// packages.
 std::optional<TracedSource> TracedTargets::source_of(const std::string& filename) const {
   const fs::path resolved = filename.starts_with('<') ? fs::path() : resolve(filename);
   if (resolved.empty()) {

@@ -1,4 +1,7 @@
 // Which source files belong to the targets, and the module name that each of them has.
+//
+// Immutable after it is made. Every question asks the file system, so that the monitor asks once for each code object
+// and keeps the verdict.
 #pragma once
 
 #include <filesystem>
@@ -30,7 +33,8 @@ class TracedTargets {
   // Throws ConfigError for a target whose path cannot be one.
   explicit TracedTargets(const std::vector<TracedTarget>& targets);
 
-  // The source that this file is, or nothing when it is outside the targets or its name is none of a file.
+  // The source that this file is, or nothing when it is outside the targets, or the name is not that of a file
+  // ("<string>").
   [[nodiscard]] std::optional<TracedSource> source_of(const std::string& filename) const;
 
  private:

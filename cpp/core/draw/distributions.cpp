@@ -20,6 +20,7 @@ namespace {
 // Wide enough for any sum of two bounds and for all tails but their sign, which is kept apart.
 using Wide = __int128;
 
+// Both ends are in the range.
 struct IntegerRange {
   Wide low;
   Wide high;
@@ -45,6 +46,7 @@ constexpr std::uint64_t kMediumRange = 4095;
 constexpr IntegerShares kMediumShares{15, 30, 75, 85};
 constexpr IntegerShares kLargeShares{30, 60, 80, 88};
 
+// All that have room in 64 bits.
 constexpr std::array<std::uint64_t, 20> kPowersOfTen = [] {
   std::array<std::uint64_t, 20> powers{1};
   for (std::size_t i = 1; i < powers.size(); ++i) {
@@ -55,21 +57,26 @@ constexpr std::array<std::uint64_t, 20> kPowersOfTen = [] {
 
 // The range may have 2^64 values at most.
 Wide uniform_integer(Rng& rng, const IntegerRange& range) noexcept {
+  ORDEAL_DCHECK(range.low <= range.high, "an empty range of integers");
   const auto span = static_cast<std::uint64_t>(range.high - range.low);
   return range.low + (span == UINT64_MAX ? rng.next() : rng.below(span + 1));
 }
 
+// Small examples are the most frequent: bugs at small values are found first, and are the simplest to read.
 Wide near_integer(Rng& rng, const IntegerRange& range, Wide toward) noexcept {
   return uniform_integer(rng, {std::max(range.low, toward - kNear), std::min(range.high, toward + kNear)});
 }
 
 // In [1, most], with each bit length equally likely.
+// A uniform draw from a range of 2^64 would hardly ever give a number below 2^50.
 std::uint64_t log_uniform(Rng& rng, std::uint64_t most) noexcept {
+  ORDEAL_DCHECK(most > 0, "nothing lies in [1, 0]");
   const std::uint64_t low = std::uint64_t{1} << rng.below(static_cast<std::uint64_t>(std::bit_width(most)));
   const std::uint64_t high = std::min(most, low + (low - 1));
   return low + rng.below(high - low + 1);
 }
 
+// In either direction from the simplest value, where there is room.
 Wide away_integer(Rng& rng, const IntegerRange& range, Wide toward) noexcept {
   const auto above = static_cast<std::uint64_t>(std::min(range.high - toward, Wide{UINT64_MAX}));
   const auto below = static_cast<std::uint64_t>(std::min(toward - range.low, Wide{UINT64_MAX}));
@@ -87,6 +94,7 @@ Wide end_integer(Rng& rng, const IntegerRange& range, Wide toward) noexcept {
   return ends[rng.below(ends.size())];
 }
 
+// Half of them powers of two, half of them round in decimal: where sizes and limits of programs lie.
 WideUnsigned landmark_magnitude(Rng& rng, std::uint64_t bits) noexcept {
   if (rng.below(2) == 0) {
     return WideUnsigned{1} << rng.below(bits + 1);
@@ -97,6 +105,7 @@ WideUnsigned landmark_magnitude(Rng& rng, std::uint64_t bits) noexcept {
   return WideUnsigned{kPowersOfTen[rng.below(digits)]} * digit;
 }
 
+// std::bit_width() for 128 bits.
 std::uint64_t bit_length(Wide value) noexcept {
   const auto high = static_cast<std::uint64_t>(value >> 64U);
   const auto low = static_cast<std::uint64_t>(value);
@@ -132,15 +141,18 @@ std::uint64_t rank_of(double value) noexcept {
   return (bits & kSignBit) != 0 ? ~bits : bits | kSignBit;
 }
 
+// The other way round. Every bit pattern that is a number has a rank, so that a uniform rank is a uniform bit pattern.
 double at_rank(std::uint64_t rank) noexcept {
   return std::bit_cast<double>((rank & kSignBit) != 0 ? rank ^ kSignBit : ~rank);
 }
 
+// As if the number were normal: subnormal ones all have the least exponent.
 std::int64_t exponent_of(double value) noexcept {
   const std::uint64_t field = (std::bit_cast<std::uint64_t>(value) & ~kSignBit) >> kMantissaBits;
   return static_cast<std::int64_t>(field) - kExponentBias;
 }
 
+// What a draw of a float allows, but for NaN. Bounds are compared by rank, since -0.0 and 0.0 are two values here.
 struct RealRange {
   double low;
   double high;
@@ -230,6 +242,7 @@ double scaled_real(Rng& rng, const RealRange& range) noexcept {
   return std::bit_cast<double>(field | mantissa | (negative ? kSignBit : 0));
 }
 
+// The ends, the numbers next to them, and the ends moved by one towards the inside.
 double edge_real(Rng& rng, const RealRange& range) noexcept {
   switch (rng.below(6)) {
     case 0:
@@ -327,6 +340,7 @@ struct RealShares {
 constexpr RealShares kNarrowShares{30, 65, 75, 80, 92};
 constexpr RealShares kWideShares{58, 58, 73, 83, 94};
 
+// May be outside of the range; draw_real() then draws again, from what is inside for certain.
 double draw_candidate(Rng& rng, const RealRange& range) {
   const RealShares& shares = range.is_wide() ? kWideShares : kNarrowShares;
   const std::uint64_t percent = rng.below(100);
@@ -345,6 +359,7 @@ double draw_candidate(Rng& rng, const RealRange& range) {
   return percent < shares.hard ? hard_real(rng, range) : edge_real(rng, range);
 }
 
+// By squaring. std::pow may differ in the last bit between libraries.
 double power(double base, std::uint64_t exponent) noexcept {
   double result = 1;
   for (; exponent > 0; exponent >>= 1U) {
@@ -388,6 +403,7 @@ std::uint64_t geometric(Rng& rng, double p, std::uint64_t most) noexcept {
   return std::min(result, most);
 }
 
+// One draw of the generator for eight bytes.
 void fill_random(Rng& rng, std::string& bytes) noexcept {
   std::uint64_t word = 0;
   for (std::size_t i = 0; i < bytes.size(); ++i) {
@@ -406,6 +422,7 @@ void fill_runs(Rng& rng, std::string& bytes) noexcept {
   }
 }
 
+// Printable ASCII.
 void fill_text(Rng& rng, std::string& bytes) noexcept {
   for (char& byte : bytes) {
     byte = static_cast<char>(' ' + rng.below(95));
@@ -414,6 +431,7 @@ void fill_text(Rng& rng, std::string& bytes) noexcept {
 
 }  // namespace
 
+// One draw decides in which way to draw, one or more others draw. Changing the shares changes every tape.
 std::int64_t draw_integer(Rng& rng, std::int64_t low, std::int64_t high, std::int64_t toward) {
   ORDEAL_CHECK(low <= high, "low=" << low << " high=" << high);
   const std::uint64_t span = static_cast<std::uint64_t>(high) - static_cast<std::uint64_t>(low);
@@ -436,9 +454,11 @@ std::int64_t draw_integer(Rng& rng, std::int64_t low, std::int64_t high, std::in
   } else {
     value = landmark_integer(rng, range, simplest);
   }
+  ORDEAL_DCHECK(range.contains(value), "an integer outside of [" << low << ", " << high << "]");
   return static_cast<std::int64_t>(value);
 }
 
+// An open side has no end, yet bugs lie beyond 64 bits too: one draw in seventeen goes there.
 Choice draw_unbounded_integer(Rng& rng, std::optional<std::int64_t> low, std::optional<std::int64_t> high,
                               std::int64_t toward) {
   if (low && high) {
@@ -468,6 +488,7 @@ Choice draw_unbounded_integer(Rng& rng, std::optional<std::int64_t> low, std::op
   return tail_integer(rng, !low && (high || rng.below(2) == 0));
 }
 
+// NaN first, for it is in no range.
 double draw_real(Rng& rng, double low, double high, bool allow_nan, double smallest_nonzero) {
   ORDEAL_CHECK(!std::isnan(low) && !std::isnan(high), "low=" << low << " high=" << high);
   ORDEAL_CHECK(rank_of(low) <= rank_of(high), "low=" << low << " high=" << high);
@@ -476,9 +497,13 @@ double draw_real(Rng& rng, double low, double high, bool allow_nan, double small
   }
   const RealRange range{low, high, smallest_nonzero};
   const double candidate = draw_candidate(rng, range);
-  return range.permits(candidate) ? candidate : spread_real(rng, range);
+  const double value = range.permits(candidate) ? candidate : spread_real(rng, range);
+  ORDEAL_DCHECK(range.permits(value), value << " is outside of [" << low << ", " << high << "]");
+  return value;
 }
 
+// A geometric length above the least one, with the mean that was asked for. In a small range both ends have a share of
+// their own, because a full container is a state of its own.
 std::size_t draw_size(Rng& rng, std::size_t low, std::size_t high, double average) {
   ORDEAL_CHECK(low <= high, "low=" << low << " high=" << high);
   const std::size_t room = high - low;
@@ -494,6 +519,7 @@ std::size_t draw_size(Rng& rng, std::size_t low, std::size_t high, double averag
   return low + geometric(rng, continue_probability(average - static_cast<double>(low), room), room);
 }
 
+// Alphabets are in shrink order, so that low indexes are the plain characters.
 std::uint32_t draw_alphabet_index(Rng& rng, std::uint32_t size) {
   constexpr std::uint32_t kCommon = 128;
   constexpr std::uint32_t kLatin = 256;
@@ -515,6 +541,7 @@ std::uint32_t draw_alphabet_index(Rng& rng, std::uint32_t size) {
   return between(kLatin, twentieth == 15 ? std::min(size, kScripts) : size);
 }
 
+// Runs of equal bytes, text, all ones and all zeros are what parsers take for structure.
 std::string draw_bytes(Rng& rng, std::size_t low, std::size_t high) {
   std::string bytes(draw_size(rng, low, high, average_size(low, high)), '\0');
   const std::uint64_t style = rng.below(16);
@@ -530,6 +557,7 @@ std::string draw_bytes(Rng& rng, std::size_t low, std::size_t high) {
   return bytes;  // the others stay zero
 }
 
+// As Hypothesis has it for its collections.
 double average_size(std::size_t low, std::size_t high) noexcept {
   const auto least = static_cast<double>(low);
   return std::min(std::max(least * 2, least + 5), least + (static_cast<double>(high - low) / 2));

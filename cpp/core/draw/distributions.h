@@ -3,6 +3,11 @@
 // The same state of the generator gives the same value on every platform: integers, bits and the exactly rounded
 // operations of IEEE 754 decide, never a library function whose last bit may differ. (The compiler must not fuse a
 // multiplication with an addition: build with -ffp-contract=off.) Bounds that allow no value break a check.
+//
+// Functions of their arguments alone: who owns the generator may call them on any thread. A draw allocates only for
+// text, bytes and integers beyond 64 bits. What they have in common with fuzzers is the idea that interesting values
+// lie at edges and powers of two; what they have in common with Hypothesis, that simple ones come often enough to be
+// found first.
 #pragma once
 
 #include <cstddef>

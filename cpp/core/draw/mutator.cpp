@@ -22,6 +22,7 @@ constexpr char32_t kCharacterMax = 0x10FFFF;
 
 // `value + delta`, held inside the bounds without overflow.
 std::int64_t moved(std::int64_t value, std::int64_t delta, std::int64_t low, std::int64_t high) noexcept {
+  ORDEAL_DCHECK(low <= value && value <= high, "value=" << value << " low=" << low << " high=" << high);
   if (delta > 0) {
     return static_cast<std::uint64_t>(high) - static_cast<std::uint64_t>(value) < static_cast<std::uint64_t>(delta)
                ? high
@@ -32,21 +33,26 @@ std::int64_t moved(std::int64_t value, std::int64_t delta, std::int64_t low, std
              : value + delta;
 }
 
+// How many bits differ within the bounds: flips above them would leave the range anyway.
 std::uint64_t bits_of_range(std::int64_t low, std::int64_t high) noexcept {
   const std::uint64_t span = static_cast<std::uint64_t>(high) - static_cast<std::uint64_t>(low);
   return static_cast<std::uint64_t>(std::bit_width(span));
 }
 
+// The changed bits where they are a value within the bounds, else the value as it was: a mutation that does nothing is
+// cheap, one that leaves the strategy is wrong.
 std::int64_t if_inside(std::uint64_t bits, std::int64_t value, std::int64_t low, std::int64_t high) noexcept {
   const auto result = static_cast<std::int64_t>(bits);
   return result < low || result > high ? value : result;
 }
 
+// One bit. Finds masks and flags.
 std::int64_t flipped(Rng& rng, std::int64_t value, std::int64_t low, std::int64_t high) noexcept {
   const std::uint64_t bit = 1ULL << rng.below(bits_of_range(low, high));
   return if_inside(static_cast<std::uint64_t>(value) ^ bit, value, low, high);
 }
 
+// A whole byte at once: no sequence of flips and small steps gets there in reasonable time.
 std::int64_t with_other_byte(Rng& rng, std::int64_t value, std::int64_t low, std::int64_t high) noexcept {
   const std::uint64_t bytes = (bits_of_range(low, high) + kByteBits - 1) / kByteBits;
   const std::uint64_t shift = kByteBits * rng.below(bytes);
@@ -54,6 +60,7 @@ std::int64_t with_other_byte(Rng& rng, std::int64_t value, std::int64_t low, std
   return if_inside((static_cast<std::uint64_t>(value) & ~(0xFFULL << shift)) | (byte << shift), value, low, high);
 }
 
+// The opposite, the double or the half.
 std::int64_t scaled(Rng& rng, std::int64_t value, std::int64_t low, std::int64_t high) noexcept {
   switch (rng.below(3)) {
     case 0:
@@ -70,6 +77,7 @@ std::int64_t scaled(Rng& rng, std::int64_t value, std::int64_t low, std::int64_t
 // Larger ones are left as they are: their sums and flips could not be held.
 constexpr std::uint64_t kWideBitsMax = 120;
 
+// Of the magnitude; -2^n has as many bits as 2^n - 1.
 std::uint64_t bits_of(Wide value) noexcept {
   const Wide magnitude = value < 0 ? -(value + 1) : value;
   const auto high = static_cast<std::uint64_t>(magnitude >> 64U);
@@ -77,6 +85,7 @@ std::uint64_t bits_of(Wide value) noexcept {
   return static_cast<std::uint64_t>(high != 0 ? 64 + std::bit_width(high) : std::bit_width(low));
 }
 
+// An integer whose bounds the core does not know: a small step, a flip, or the opposite.
 Choice mutate_wide(Rng& rng, const Choice& choice) {
   const auto value = wide_of(choice);
   if (!value || bits_of(*value) > kWideBitsMax) {
@@ -96,6 +105,8 @@ class RowEdit {
  public:
   RowEdit(Rng& rng, Row row, const Row& other) : rng_(rng), row_(std::move(row)), other_(other) {}
 
+  // The kinds of edits that AFL and libFuzzer make, one of them a call. The draws stand in statements of their own, for
+  // the order of two in one expression is up to the compiler.
   Row change() {
     if (row_.empty()) {
       return other_;
@@ -140,7 +151,9 @@ class RowEdit {
     return pick == 1 ? row_[at()] : static_cast<Row::value_type>(U' ' + rng_.below(95));
   }
 
+  // How long a part is that begins there.
   std::size_t slice(std::size_t begin) {
+    ORDEAL_DCHECK(begin < row_.size(), "begin=" << begin << " size=" << row_.size());
     const std::uint64_t most = std::min<std::uint64_t>(kSliceMax, row_.size() - begin);
     return 1 + rng_.below(most);
   }
@@ -155,6 +168,7 @@ class RowEdit {
     row_.insert(begin, Row(row_.substr(begin, slice(begin))));
   }
 
+  // The next or the previous character; at the ends of the range the only one there is.
   void stepped() {
     auto& unit = row_[at()];
     constexpr auto kLast = std::is_same_v<Row, std::u32string> ? kCharacterMax : char32_t{0};
@@ -188,6 +202,7 @@ class RowEdit {
 
 }  // namespace
 
+// Three of ten leave the value as it is: what led to a state is often right as it is.
 std::int64_t mutate_integer(Rng& rng, std::int64_t value, std::int64_t low, std::int64_t high) {
   ORDEAL_CHECK(low <= value && value <= high, "value=" << value << " low=" << low << " high=" << high);
   if (low == high) {
@@ -215,6 +230,7 @@ std::int64_t mutate_integer(Rng& rng, std::int64_t value, std::int64_t low, std:
   }
 }
 
+// May give what the draw does not allow; the caller checks, as for all kinds but integers with bounds.
 double mutate_real(Rng& rng, double value) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   switch (rng.below(8)) {
@@ -237,6 +253,7 @@ double mutate_real(Rng& rng, double value) {
   }
 }
 
+// Character by character, so that UTF-8 stays whole.
 std::string mutate_text(Rng& rng, std::string_view utf8, std::string_view other) {
   const std::u32string characters = characters_of(other);
   return utf8_of(RowEdit<std::u32string>(rng, characters_of(utf8), characters).change());
@@ -247,6 +264,7 @@ std::string mutate_bytes(Rng& rng, std::string_view bytes, std::string_view othe
   return RowEdit<std::string>(rng, std::string(bytes), row).change();
 }
 
+// `other` is material to join or to copy from; without one these edits do nothing.
 Choice mutate_choice(Rng& rng, const Choice& choice, const Choice* other) {
   const std::string_view blob = other == nullptr ? std::string_view() : std::string_view(other->blob());
   switch (choice.kind) {

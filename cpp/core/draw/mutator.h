@@ -1,4 +1,7 @@
 // Changes a value that led somewhere a little.
+//
+// Functions of their arguments alone: who owns the generator may call them on any thread. The kinds of change are those
+// that AFL and libFuzzer make to bytes, here to values that a strategy drew.
 #pragma once
 
 #include <cstdint>

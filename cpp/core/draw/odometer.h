@@ -65,7 +65,7 @@ class Odometer {
 
   // Ends the case before, if there was one. After anything but kCase no case is under way.
   Turn next();
-  // The case under way is none of the test's: it is counted apart.
+  // The test rejected the case under way (assume): it is counted apart.
   void drop() noexcept { dropped_now_ = true; }
 
   // A value in [0, bound] of the case under way. Throws ChangedBoundError and PathError.
@@ -88,7 +88,7 @@ class Odometer {
   // Nor is there one in a replay or a probe.
   bool retry(std::size_t begin);
   // Whether choices of the case from `begin` on are new: not a repetition of an earlier case.
-  [[nodiscard]] bool is_news(std::size_t begin) const noexcept {
+  [[nodiscard]] bool is_new(std::size_t begin) const noexcept {
     return mode_ == Mode::kAll && cursor_ > begin && cursor_ > fresh_from_;
   }
   // hold() remembers the stretch, so that retry() may look for the one after it; release() brings it back, and when

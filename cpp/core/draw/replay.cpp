@@ -19,6 +19,7 @@ std::size_t choices_used(const Tape& realized, const TapeStep& step, std::uint32
 
 Replay::Replay(Tape tape) : tape_(std::move(tape)), source_(realized_, &notes_) {}
 
+// A step of the tape is proposed once, whether it can run now or not.
 NextStep Replay::next() {
   proposed_ = position_ < tape_.size();
   if (!proposed_) {
@@ -31,6 +32,7 @@ NextStep Replay::next() {
   return {next_kind(step.kind), step.target};
 }
 
+// Forgets what its draws noted as well: the choices they are of are gone from the tape that is written.
 void Replay::reject() {
   ORDEAL_CHECK(proposed_, "no step to reject at position " << position_);
   proposed_ = false;
@@ -40,7 +42,10 @@ void Replay::reject() {
   ++rejected_;
 }
 
+// What the last step of a run that did not finish left over counts for nothing, and neither do the draws inside its
+// body: it may have failed before it drew them.
 std::size_t Replay::unused(std::span<const std::uint32_t> in_body, bool finished) const {
+  ORDEAL_DCHECK(ran_.size() == realized_.size(), ran_.size() << " steps were proposed, " << realized_.size() << " ran");
   std::size_t unused = 0;
   for (std::size_t i = 0; i < ran_.size(); ++i) {
     const bool is_last = i + 1 == ran_.size();
@@ -55,14 +60,15 @@ std::size_t Replay::unused(std::span<const std::uint32_t> in_body, bool finished
   return unused;
 }
 
-std::vector<Domain> Replay::domains() const {
-  std::vector<Domain> domains(realized_.choice_count());
-  for (const auto& [choice, domain] : notes_) {
-    if (choice < domains.size()) {  // a draw may have ended the run before it was recorded
-      domains[choice] = domain;
+// By index of the choice; a draw that noted nothing has the default, of which nothing is known.
+std::vector<Constraint> Replay::constraints() const {
+  std::vector<Constraint> constraints(realized_.choice_count());
+  for (const auto& [choice, constraint] : notes_) {
+    if (choice < constraints.size()) {  // a draw may have ended the run before it was recorded
+      constraints[choice] = constraint;
     }
   }
-  return domains;
+  return constraints;
 }
 
 }  // namespace ordeal

@@ -8,10 +8,10 @@
 #include <utility>
 #include <vector>
 
-#include "core/draw/source.h"
-#include "core/tape/domain.h"
+#include "core/draw/choice_source.h"
+#include "core/tape/constraint.h"
 #include "core/tape/journal.h"
-#include "core/tape/script.h"
+#include "core/tape/step_source.h"
 #include "core/tape/tape.h"
 
 namespace ordeal {
@@ -35,7 +35,7 @@ class Replay {
   // Steps that ran, with the choices that they used.
   [[nodiscard]] const Tape& realized() const noexcept { return realized_; }
   // What the draws of the realized tape allowed, by the index of the choice.
-  [[nodiscard]] std::vector<Domain> domains() const;
+  [[nodiscard]] std::vector<Constraint> constraints() const;
   [[nodiscard]] std::size_t rejected() const noexcept { return rejected_; }
   // How many recorded choices the steps that ran had no use for, because less was drawn than was recorded. Of the last
   // of them the arguments named `in_body` do not count: how much is drawn there may depend on what was repaired. Nor

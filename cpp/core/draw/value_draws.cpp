@@ -7,13 +7,14 @@
 
 #include "core/base/check.h"
 #include "core/draw/distributions.h"
-#include "core/draw/text_words.h"
+#include "core/draw/interesting_strings.h"
 #include "core/draw/wide_distribution.h"
 #include "core/tape/text.h"
 
 namespace ordeal {
 namespace {
 
+// Whether every character is of the alphabet.
 bool is_over(std::u32string_view characters, const Alphabet& alphabet) {
   return std::ranges::all_of(characters, [&](char32_t c) { return alphabet.contains(c); });
 }
@@ -22,11 +23,14 @@ bool fits(std::size_t size, std::int64_t low, std::int64_t high) {
   return std::cmp_less_equal(low, size) && std::cmp_less_equal(size, high);
 }
 
+// Lengths count characters, not bytes, as Hypothesis does.
 bool is_text_of(std::string_view utf8, const Alphabet& alphabet, std::int64_t low, std::int64_t high) {
   const std::u32string characters = characters_of(utf8);
   return fits(characters.size(), low, high) && is_over(characters, alphabet);
 }
 
+// A suggestion first, then sometimes a string that trips programs up, else characters by chance. A suggestion that does
+// not fit is a misalignment: whoever looks for values to keep must not believe that it was used.
 std::string live_text(ChoiceSource& source, const Alphabet& alphabet, std::int64_t low, std::int64_t high) {
   const std::optional<Choice> suggested = source.recorded(ChoiceKind::kString);
   if (suggested) {
@@ -39,7 +43,7 @@ std::string live_text(ChoiceSource& source, const Alphabet& alphabet, std::int64
     return {};
   }
   if (source.rng().below(kWordPeriod) == 0) {
-    const std::string_view word = kTextWords[source.rng().below(kTextWords.size())];
+    const std::string_view word = kInterestingStrings[source.rng().below(kInterestingStrings.size())];
     if (is_text_of(word, alphabet, low, high)) {
       return std::string(word);
     }
@@ -76,6 +80,7 @@ std::string replayed_text(ChoiceSource& source, const Alphabet& alphabet, std::i
   return utf8_of(now);
 }
 
+// Cut or padded with zeros to a length that is allowed.
 std::string replayed_bytes(ChoiceSource& source, std::int64_t low, std::int64_t high) {
   const std::optional<Choice> recorded = source.recorded(ChoiceKind::kBytes);
   source.note({low, high, rank_of_character(U'0')});
@@ -92,6 +97,7 @@ std::string replayed_bytes(ChoiceSource& source, std::int64_t low, std::int64_t 
   return bytes;
 }
 
+// As live_text(), but for the strings: there is no list of interesting bytes.
 std::string live_bytes(ChoiceSource& source, std::int64_t low, std::int64_t high) {
   std::optional<Choice> suggested = source.recorded(ChoiceKind::kBytes);
   if (suggested) {
@@ -103,6 +109,7 @@ std::string live_bytes(ChoiceSource& source, std::int64_t low, std::int64_t high
   return draw_bytes(source.rng(), static_cast<std::size_t>(low), static_cast<std::size_t>(high));
 }
 
+// The sign of a big integer is its highest bit.
 bool is_negative(const Choice& integer) {
   return integer.is_big() ? (static_cast<unsigned char>(integer.blob().back()) & 0x80U) != 0 : integer.number < 0;
 }
@@ -115,6 +122,7 @@ bool is_inside(const Choice& integer, std::optional<std::int64_t> low, std::opti
   return (!low || *low <= integer.number) && (!high || integer.number <= *high);
 }
 
+// Bounds may be open on either side, so that a suggestion of any size may fit.
 Choice live_integer(ChoiceSource& source, std::optional<std::int64_t> low, std::optional<std::int64_t> high,
                     std::int64_t toward) {
   std::optional<Choice> suggested = source.recorded(ChoiceKind::kInteger);
@@ -127,6 +135,7 @@ Choice live_integer(ChoiceSource& source, std::optional<std::int64_t> low, std::
   return draw_unbounded_integer(source.rng(), low, high, toward);
 }
 
+// An open bound is noted as the end of 64 bits: the shrinker then proposes small values, which is what it wants.
 Choice replayed_integer(ChoiceSource& source, std::optional<std::int64_t> low, std::optional<std::int64_t> high,
                         std::int64_t toward) {
   constexpr std::int64_t kLeast = std::numeric_limits<std::int64_t>::min();
@@ -155,6 +164,7 @@ std::string draw_text(ChoiceSource& source, const Alphabet& alphabet, std::int64
   return text;
 }
 
+// Bounds beyond 64 bits are noted as the ends of these, for the same reason.
 Choice draw_wide_integer(ChoiceSource& source, Wide low, Wide high, Wide toward) {
   constexpr Wide kLeast = std::numeric_limits<std::int64_t>::min();
   constexpr Wide kMost = std::numeric_limits<std::int64_t>::max();

@@ -16,6 +16,7 @@ std::uint64_t bit_length(WideUnsigned value) noexcept {
                                               : std::bit_width(static_cast<std::uint64_t>(value)));
 }
 
+// A number of at most `bits` bits, each of them random. Draws twice in every case.
 WideUnsigned random_bits(Rng& rng, std::uint64_t bits) noexcept {
   const WideUnsigned high = rng.next();
   const WideUnsigned both = (high << 64U) | rng.next();
@@ -32,16 +33,19 @@ WideUnsigned below_or_at(Rng& rng, WideUnsigned most) noexcept {
   return value;
 }
 
+// Both ends are in the range. The difference of two bounds fits, as both are at most kWideMax from zero.
 Wide uniform(Rng& rng, Wide low, Wide high) noexcept {
   return low + static_cast<Wide>(below_or_at(rng, static_cast<WideUnsigned>(high - low)));
 }
 
 // In [1, most], with each bit length equally likely.
 Wide log_uniform(Rng& rng, Wide most) noexcept {
+  ORDEAL_DCHECK(most > 0, "nothing lies in [1, 0]");
   const Wide low = Wide{1} << rng.below(bit_length(static_cast<WideUnsigned>(most)));
   return uniform(rng, low, std::min(most, low + (low - 1)));
 }
 
+// As away_integer() for 64 bits.
 Wide away(Rng& rng, Wide low, Wide high, Wide toward) noexcept {
   const Wide above = high - toward;
   const Wide below = toward - low;
@@ -52,6 +56,7 @@ Wide away(Rng& rng, Wide low, Wide high, Wide toward) noexcept {
   return up ? toward + log_uniform(rng, above) : toward - log_uniform(rng, below);
 }
 
+// A power of two or one beside it; other round numbers matter less in a range this wide.
 Wide landmark(Rng& rng, Wide low, Wide high, Wide toward) noexcept {
   const Wide reach = std::max(low < 0 ? -low : low, high < 0 ? -high : high);
   const Wide beside = static_cast<Wide>(rng.below(3)) - 1;
@@ -63,6 +68,7 @@ Wide landmark(Rng& rng, Wide low, Wide high, Wide toward) noexcept {
 
 }  // namespace
 
+// The shares of a large range in distributions.cpp.
 Wide draw_wide(Rng& rng, Wide low, Wide high, Wide toward) {
   ORDEAL_CHECK(low <= high, "a range of integers has a value");
   ORDEAL_CHECK(-kWideMax <= low && high <= kWideMax, "the bounds of a wide range are at most kWideMax from zero");

@@ -1,4 +1,6 @@
 // How integers beyond 64 bits are drawn when no tape says what they are.
+//
+// A function of its arguments alone: who owns the generator may call it on any thread.
 #pragma once
 
 #include "core/base/rng.h"

@@ -8,16 +8,17 @@
 namespace ordeal {
 namespace {
 
-// In a run that leans on what led to its checkpoint.
-constexpr double kLeanProb = 0.5;
+// In a run that mutates from what led to its checkpoint.
+constexpr double kMutateProb = 0.5;
 // Runs of the simplest kinds come first, whoever decides: what is easy is found by them.
 constexpr std::uint64_t kPlainRuns = 16;
 // A run that is to turn a comparison goes on for a little: what it was turned for comes soon.
 constexpr std::uint32_t kStepsAfterMax = 8;
 
 constexpr std::uint32_t kBranches =
-    bit(RunStart::kBranch) | bit(RunStart::kLeaning) | bit(RunStart::kSplice) | bit(RunStart::kRepeat);
+    bit(RunStart::kBranch) | bit(RunStart::kMutate) | bit(RunStart::kSplice) | bit(RunStart::kRepeat);
 
+// The plan stays that of a fresh run; only its steps are given.
 void follow(PlannedRun& run, Tape tape) {
   run.plan.steps = std::min(run.plan.steps, kStepsAfterMax);
   run.sequence.changed.assign(tape.size(), false);
@@ -26,8 +27,10 @@ void follow(PlannedRun& run, Tape tape) {
 
 }  // namespace
 
+// Whether a report of the run should say which rules were on.
 bool PlannedRun::draws_rules() const noexcept {
-  return plan.swarm != RunPlan::kNoSwarm || law == SwarmLaw::kSizes || law == SwarmLaw::kHypothesis;
+  return plan.swarm != RunPlan::kNoSwarm || distribution == SwarmDistribution::kUniformSize ||
+         distribution == SwarmDistribution::kHypothesis;
 }
 
 RunPlanner::RunPlanner(const MachineShape& shape, const SessionOptions& options)
@@ -43,7 +46,7 @@ RunPlanner::RunPlanner(const MachineShape& shape, const SessionOptions& options)
 void RunPlanner::plan(PlannedRun& run, Corpus& corpus, std::optional<Tape> solution) {
   run.plan = RunPlan{.run_id = run.plan.run_id + 1};
   run.rng = Rng::stream(options_.seed, "run", run.plan.run_id);
-  run.solving = solution.has_value();
+  run.follows_solution = solution.has_value();
   choose_kind(run, corpus);
   run.plan.steps = draw_steps(run);
   choose_start(run, corpus);
@@ -57,7 +60,7 @@ void RunPlanner::plan(PlannedRun& run, Corpus& corpus, std::optional<Tape> solut
 
 void RunPlanner::report(const PlannedRun& run, std::uint64_t reward, std::uint64_t cost, std::uint32_t new_edges) {
   // Which kind of run it would have been was no choice: it followed a tape.
-  if (!run.solving) {
+  if (!run.follows_solution) {
     runs_.report(run.kind, reward, cost);
   }
   if (run.plan.swarm != RunPlan::kNoSwarm) {
@@ -65,9 +68,10 @@ void RunPlanner::report(const PlannedRun& run, std::uint64_t reward, std::uint64
   }
 }
 
+// The classic policy knows two kinds: fresh, and from a checkpoint.
 void RunPlanner::choose_kind(PlannedRun& run, const Corpus& corpus) {
   run.kind = {};
-  if (run.solving) {
+  if (run.follows_solution) {
     return;
   }
   if (options_.policy == SwarmPolicy::kAdaptive) {
@@ -79,6 +83,7 @@ void RunPlanner::choose_kind(PlannedRun& run, const Corpus& corpus) {
   }
 }
 
+// Options that say how runs start take the choice from the bandit.
 RunKinds RunPlanner::allowed_kinds(std::uint64_t run_id, const Corpus& corpus, Rng& rng) const {
   RunKinds allowed{.swarms = allowed_swarms(run_id)};
   if (options_.checkpoint_prob) {
@@ -86,7 +91,7 @@ RunKinds RunPlanner::allowed_kinds(std::uint64_t run_id, const Corpus& corpus, R
     allowed.starts = branches ? kBranches : bit(RunStart::kFresh) | bit(RunStart::kEdit);
   }
   if (options_.seed_mutation_prob) {
-    allowed.starts &= ~bit(RunStart::kLeaning);
+    allowed.starts &= ~bit(RunStart::kMutate);
   }
   if (run_id <= kPlainRuns) {
     allowed.starts &= bit(RunStart::kFresh) | bit(RunStart::kBranch);
@@ -98,7 +103,7 @@ RunKinds RunPlanner::allowed_kinds(std::uint64_t run_id, const Corpus& corpus, R
 }
 
 bool RunPlanner::learns_swarm() const noexcept {
-  const bool by_policy = options_.policy == SwarmPolicy::kAdaptive && options_.swarm == SwarmLaw::kOff;
+  const bool by_policy = options_.policy == SwarmPolicy::kAdaptive && options_.swarm == SwarmDistribution::kOff;
   return options_.rule_swarm.value_or(by_policy) && shape_.rules + shape_.faults > 1;
 }
 
@@ -117,6 +122,7 @@ std::uint32_t RunPlanner::allowed_swarms(std::uint64_t run_id) const noexcept {
   return allowed;
 }
 
+// From the run's own stream, whose first draw this is.
 std::uint32_t RunPlanner::draw_steps(PlannedRun& run) const {
   const std::uint32_t most = options_.steps_per_run;
   const std::uint32_t quarter = (most + 3) / 4;
@@ -131,10 +137,11 @@ std::uint32_t RunPlanner::draw_steps(PlannedRun& run) const {
   return static_cast<std::uint32_t>(1 + run.rng.below(most));
 }
 
+// The prefix is copied: its checkpoint may make room while the run is under way.
 void RunPlanner::choose_start(PlannedRun& run, Corpus& corpus) {
   run.prefix.clear();
   run.sequence = {};
-  run.lean_prob = 0.0;
+  run.mutate_prob = 0.0;
   const RunStart start = run.kind.start;
   if (start == RunStart::kFresh) {
     return;
@@ -145,11 +152,12 @@ void RunPlanner::choose_start(PlannedRun& run, Corpus& corpus) {
     run.prefix = checkpoint->prefix;
     run.plan.checkpoint = checkpoint->id;
     run.plan.prefix_steps = run.prefix.size();
-    run.lean_prob = start == RunStart::kLeaning ? kLeanProb : options_.seed_mutation_prob.value_or(0.0);
+    run.mutate_prob = start == RunStart::kMutate ? kMutateProb : options_.seed_mutation_prob.value_or(0.0);
   }
   choose_sequence(run, *checkpoint, corpus);
 }
 
+// Donors are picked from the schedule, as checkpoints are; what is made of them comes from a stream of the run.
 void RunPlanner::choose_sequence(PlannedRun& run, const Checkpoint& checkpoint, Corpus& corpus) {
   Rng rng = Rng::stream(options_.seed, "sequence", run.plan.run_id);
   if (run.kind.start == RunStart::kSplice) {
@@ -173,42 +181,43 @@ void RunPlanner::choose_configuration(PlannedRun& run) {
   run.weights = draw_weights_of(run, rng);
 }
 
+// A configuration of the swarm, or one that this run alone has.
 SwarmConfiguration RunPlanner::draw_configuration(PlannedRun& run, Rng& rng) {
-  choose_law(run);
+  choose_distribution(run);
   if (run.plan.swarm != RunPlan::kNoSwarm) {
     return swarm_.configuration(run.plan.swarm);
   }
   SwarmConfiguration drawn{std::vector<bool>(shape_.rules, true), std::vector<bool>(shape_.faults, true)};
-  if (run.law == SwarmLaw::kCoins && shape_.faults > 1) {
+  if (run.distribution == SwarmDistribution::kCoinFlip && shape_.faults > 1) {
     drawn.faults = draw_faults();
-  } else if (run.law == SwarmLaw::kSizes) {
+  } else if (run.distribution == SwarmDistribution::kUniformSize) {
     drawn = {draw_kept(rng, options_.operations), draw_by_size(rng, shape_.faults)};
-  } else if (run.law == SwarmLaw::kHypothesis) {
+  } else if (run.distribution == SwarmDistribution::kHypothesis) {
     drawn = draw_shared(rng);
   }
   return drawn;
 }
 
 // By the options, where they say so, and else by the kind of the run, which then says what was chosen either way.
-void RunPlanner::choose_law(PlannedRun& run) {
-  run.law = options_.swarm;
+void RunPlanner::choose_distribution(PlannedRun& run) {
+  run.distribution = options_.swarm;
   const bool learns = learns_swarm();
   if (options_.rule_swarm || !learns) {
     run.plan.swarm = learns ? swarm_.draw(schedule_) : RunPlan::kNoSwarm;
-    run.kind.swarm = learns ? kind_of(swarm_.source(run.plan.swarm)) : kind_of(run.law);
+    run.kind.swarm = learns ? kind_of(swarm_.source(run.plan.swarm)) : kind_of(run.distribution);
     return;
   }
   switch (run.kind.swarm) {
     case RunSwarm::kFull:
       break;
-    case RunSwarm::kCoins:
+    case RunSwarm::kCoinFlip:
       run.plan.swarm = swarm_.draw(schedule_, SwarmSource::kCoinFlip);
       break;
-    case RunSwarm::kSizes:
-      run.law = SwarmLaw::kSizes;
+    case RunSwarm::kUniformSize:
+      run.distribution = SwarmDistribution::kUniformSize;
       break;
-    case RunSwarm::kShared:
-      run.law = SwarmLaw::kHypothesis;
+    case RunSwarm::kUniformShare:
+      run.distribution = SwarmDistribution::kHypothesis;
       break;
     case RunSwarm::kDirected:
       run.plan.swarm = swarm_.draw(schedule_, SwarmSource::kDirected);
@@ -230,6 +239,7 @@ SwarmConfiguration RunPlanner::draw_shared(Rng& rng) const {
   return drawn;
 }
 
+// A coin for each; a run without any fault is left to the runs that draw none.
 std::vector<bool> RunPlanner::draw_faults() {
   std::vector<bool> faults(shape_.faults, false);
   for (std::vector<bool>::reference fault : faults) {
@@ -244,7 +254,7 @@ std::vector<bool> RunPlanner::draw_faults() {
 // Empty when all rules that are on are alike.
 std::vector<std::uint32_t> RunPlanner::draw_weights_of(const PlannedRun& run, Rng& rng) const {
   const std::vector<Operation>& operations = options_.operations;
-  if (run.law == SwarmLaw::kSizes) {
+  if (run.distribution == SwarmDistribution::kUniformSize) {
     return draw_weights(rng, operations, run.configuration.rules);
   }
   if (std::ranges::all_of(operations, [](const Operation& operation) { return operation.base == 1; })) {

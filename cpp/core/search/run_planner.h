@@ -14,7 +14,7 @@
 #include "core/search/session_options.h"
 #include "core/swarm/run_schedule.h"
 #include "core/swarm/swarm.h"
-#include "core/tape/script.h"
+#include "core/tape/step_source.h"
 #include "core/tape/tape.h"
 
 namespace ordeal {
@@ -34,12 +34,12 @@ struct RunPlan {
 struct PlannedRun {
   RunPlan plan;
   RunKind kind;
-  SwarmLaw law = SwarmLaw::kOff;  // that drew the configuration, where it is not the swarm's
-  bool solving = false;           // the sequence is to turn a comparison
-  Rng rng{0};                     // for what is drawn inside the run: step kinds, rules, faults
+  SwarmDistribution distribution = SwarmDistribution::kOff;  // that drew the configuration, where it is not the swarm's
+  bool follows_solution = false;                             // the sequence is to turn a comparison
+  Rng rng{0};  // for what is drawn inside the run: step kinds, rules, faults
   Tape prefix;
   MutatedSequence sequence;  // comes after the prefix
-  double lean_prob = 0.0;
+  double mutate_prob = 0.0;
   SwarmConfiguration configuration;
   // By rule, how often it is proposed in relation to the others, 0 where it is left out. Empty: all are alike.
   std::vector<std::uint32_t> weights;
@@ -77,6 +77,7 @@ class RunPlanner {
   void restore(const Rng::State& schedule, SwarmState swarm, RunScheduleState runs);
 
  private:
+  // In the order in which they are called: their draws from the schedule depend on it.
   void choose_kind(PlannedRun& run, const Corpus& corpus);
   [[nodiscard]] RunKinds allowed_kinds(std::uint64_t run_id, const Corpus& corpus, Rng& rng) const;
   [[nodiscard]] std::uint32_t allowed_swarms(std::uint64_t run_id) const noexcept;
@@ -84,7 +85,7 @@ class RunPlanner {
   void choose_start(PlannedRun& run, Corpus& corpus);
   void choose_sequence(PlannedRun& run, const Checkpoint& checkpoint, Corpus& corpus);
   void choose_configuration(PlannedRun& run);
-  void choose_law(PlannedRun& run);
+  void choose_distribution(PlannedRun& run);
   [[nodiscard]] SwarmConfiguration draw_configuration(PlannedRun& run, Rng& rng);
   [[nodiscard]] SwarmConfiguration draw_shared(Rng& rng) const;
   [[nodiscard]] std::vector<bool> draw_faults();

@@ -21,6 +21,7 @@ constexpr std::uint64_t kChoicesPerCost = 4;
 RunState::RunState(const MachineShape& shape, double fault_toggle_prob)
     : shape_(shape), fault_toggle_prob_(fault_toggle_prob), source_(tape_), faults_on_(shape.faults, false) {}
 
+// All that one run leaves behind for the next is set here; whatever is added to the state must be as well.
 void RunState::begin(const Rng& values) {
   ORDEAL_CHECK(planned_.configuration.rules.size() == shape_.rules, "the plan is of another machine");
   ORDEAL_CHECK(planned_.configuration.faults.size() == shape_.faults, "the plan is of another machine");
@@ -40,6 +41,7 @@ void RunState::begin(const Rng& values) {
   apply_configuration();
 }
 
+// The active rules stand first, in their order: next_rule() draws from the front.
 void RunState::apply_configuration() {
   const SwarmConfiguration& configuration = planned_.configuration;
   rules_.resize(shape_.rules);
@@ -54,6 +56,7 @@ void RunState::apply_configuration() {
   }
 }
 
+// Notes each step as if it had run, so that faults and initialize rules are as they were.
 void RunState::restored() {
   const RunPlan& plan = planned_.plan;
   ORDEAL_CHECK(plan.checkpoint != 0 && prefix_position_ == 0, "nothing to restore in run " << plan.run_id);
@@ -64,6 +67,7 @@ void RunState::restored() {
   prefix_position_ = planned_.prefix.size();
 }
 
+// The prefix, the sequence, chance: in this order.
 NextStep RunState::next() {
   step_of_prefix_ = prefix_left() > 0;
   step_of_sequence_ = false;
@@ -122,7 +126,7 @@ std::optional<NextStep> RunState::next_of_sequence() {
     step_of_sequence_ = true;
     if (is_changed) {
       go_live();
-      source_.lean_on(sequence.tape, step);
+      source_.mutate_from(sequence.tape, step);
     } else {
       replay(sequence.tape, step);
     }
@@ -131,12 +135,14 @@ std::optional<NextStep> RunState::next_of_sequence() {
   return std::nullopt;
 }
 
+// An initialize rule comes before everything else, and a fault before a rule. A rejected rule is replaced by another
+// one at once.
 NextStep RunState::next_step() {
   if (const auto step = next_of_sequence()) {
     return *step;
   }
   go_live();
-  source_.stop_leaning();
+  source_.stop_mutating();
   if (std::exchange(rejected_, false)) {
     return next_rule();
   }
@@ -176,7 +182,7 @@ NextStep RunState::next_rule() {
   }
   std::swap(rules_[rules_offered_], rules_[pick_rule()]);
   const std::uint32_t rule = rules_[rules_offered_++];
-  lean_on_prefix(rule);
+  mutate_from_prefix(rule);
   return propose(NextKind::kRule, rule);
 }
 
@@ -202,19 +208,20 @@ std::size_t RunState::pick_rule() {
 }
 
 // What led to the checkpoint is a good start for going on from it: the values there match the state.
-void RunState::lean_on_prefix(std::uint32_t rule) {
-  source_.stop_leaning();
-  if (planned_.lean_prob <= 0 || planned_.prefix.empty() || !planned_.rng.chance(planned_.lean_prob)) {
+void RunState::mutate_from_prefix(std::uint32_t rule) {
+  source_.stop_mutating();
+  if (planned_.mutate_prob <= 0 || planned_.prefix.empty() || !planned_.rng.chance(planned_.mutate_prob)) {
     return;
   }
   for (const TapeStep& step : planned_.prefix.steps() | std::views::reverse) {
     if (step.kind == StepKind::kRule && step.target == rule) {
-      source_.lean_on(planned_.prefix, step);
+      source_.mutate_from(planned_.prefix, step);
       return;
     }
   }
 }
 
+// A step that was read from a tape is left out; only one by chance is replaced, as it was to take the place of a step.
 void RunState::reject() {
   const bool is_read = step_of_prefix_ || step_of_sequence_;
   ORDEAL_CHECK(is_read || tape_.last_step().kind == StepKind::kRule, "only a rule can be rejected");
@@ -223,6 +230,7 @@ void RunState::reject() {
   steps_left_ += step_of_sequence_ && counts_sequence() ? 1U : 0U;
 }
 
+// What the next steps depend on.
 void RunState::note_step(const TapeStep& step) {
   if (is_fault(step.kind)) {
     ORDEAL_DCHECK(step.target < faults_on_.size(), "fault " << step.target << " of " << faults_on_.size());

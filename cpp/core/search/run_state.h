@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "core/base/rng.h"
-#include "core/draw/source.h"
+#include "core/draw/choice_source.h"
 #include "core/search/run_planner.h"
-#include "core/tape/script.h"
+#include "core/tape/step_source.h"
 #include "core/tape/tape.h"
 
 namespace ordeal {
@@ -35,7 +35,7 @@ class RunState {
   void begin(const Rng& values);
   // The prefix is taken as it is, and no step of it is proposed.
   void restored();
-  // Begins the step on the tape, unless there is none.
+  // Begins the step on the tape, unless the run is over.
   NextStep next();
   // The step is dropped. What comes next takes its place.
   void reject();
@@ -69,15 +69,17 @@ class RunState {
   std::optional<NextStep> next_fault();
   NextStep next_rule();
   std::size_t pick_rule();
-  void lean_on_prefix(std::uint32_t rule);
+  void mutate_from_prefix(std::uint32_t rule);
   void note_step(const TapeStep& step);
 
+  // What the run is, and what it has written.
   MachineShape shape_;
   double fault_toggle_prob_;
   PlannedRun planned_;
   Tape tape_;
   ChoiceSource source_;
 
+  // Where the run stands. All of it is reset by begin().
   Rng live_{0};  // where the source goes on with when it is live again
   std::size_t prefix_position_ = 0;
   std::size_t sequence_position_ = 0;

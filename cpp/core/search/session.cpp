@@ -8,6 +8,7 @@
 
 namespace ordeal {
 
+// The options are checked before any part is made of them: a part may count on them.
 Session::Session(const MachineShape& shape, const SessionOptions& options, std::shared_ptr<CoverageMap> coverage)
     : options_(checked(options, checked(shape))),
       planner_(shape, options_),
@@ -16,8 +17,10 @@ Session::Session(const MachineShape& shape, const SessionOptions& options, std::
   run_.source().reuse(learning_.values(), options_.value_reuse_prob);
 }
 
+// Between two runs nobody holds a step, so that the parts may change what runs start from.
 void Session::check_idle() const { ORDEAL_CHECK(!running(), "run " << plan().run_id << " is under way"); }
 
+// The plan comes first: what is learnt of a run has its number.
 RunPlan Session::begin_run() {
   check_idle();
   planner_.plan(run_.planned(), learning_.corpus(), learning_.next_solution());
@@ -27,11 +30,13 @@ RunPlan Session::begin_run() {
   return plan();
 }
 
+// The order matters in one place: a smaller corpus draws which checkpoints make room, from the restored schedule.
 void Session::restored() {
   ORDEAL_CHECK(stage_ == Stage::kReady, "run " << plan().run_id << " waits for no step");
   run_.restored();
 }
 
+// The step is on the tape before anyone is told of it, so that a journal has it when it crashes.
 NextStep Session::next() {
   ORDEAL_CHECK(stage_ == Stage::kReady, "run " << plan().run_id << " waits for no step");
   const NextStep step = run_.next();
@@ -48,23 +53,25 @@ void Session::reject() {
   stage_ = Stage::kReady;
 }
 
-StepNews Session::done(std::uint64_t state_hash, std::uint32_t nearer) {
+// The state of the run changes first: what is learnt is of the state after the step.
+StepNovelty Session::done(std::uint64_t state_hash, std::uint32_t improved) {
   ORDEAL_CHECK(stage_ == Stage::kProposed, "run " << plan().run_id << " proposed no step");
   stage_ = Stage::kReady;
   run_.step_done();
-  return learning_.end_step(tape(), state_hash, nearer);
+  return learning_.end_step(tape(), state_hash, improved);
 }
 
-StepNews Session::finished(std::uint32_t nearer) {
+StepNovelty Session::finished(std::uint32_t improved) {
   ORDEAL_CHECK(stage_ == Stage::kReady, "a step of run " << plan().run_id << " is not done");
-  return learning_.finished(tape(), nearer);
+  return learning_.finished(tape(), improved);
 }
 
-Kept Session::keep() {
+KeepResult Session::keep() {
   ORDEAL_CHECK(stage_ == Stage::kReady, "a step of run " << plan().run_id << " is not done");
   return learning_.keep(tape(), planner_.schedule());
 }
 
+// Costs and rewards are whole numbers without a unit of time: the same seed goes the same way on a slower machine.
 void Session::end_run() {
   ORDEAL_CHECK(running(), "no run to end");
   stage_ = Stage::kIdle;
@@ -73,14 +80,19 @@ void Session::end_run() {
   planner_.report(run_.planned(), tally.reward, run_.cost(), tally.edges);
 }
 
-std::vector<Find> Session::take_finds() {
+std::vector<SharedEntry> Session::take_new_entries() {
   check_idle();
-  return learning_.take_finds();
+  return learning_.take_new_entries();
 }
 
-Kept Session::adopt(Find find) {
+KeepResult Session::import_entry(SharedEntry entry) {
   check_idle();
-  return learning_.adopt(std::move(find), planner_.schedule());
+  return learning_.import_entry(std::move(entry), planner_.schedule());
+}
+
+const Tape& Session::tape_to_watch() const {
+  const Checkpoint* const checkpoint = learning_.checkpoint_to_watch();
+  return checkpoint == nullptr ? tape() : checkpoint->prefix;
 }
 
 std::size_t Session::learn_comparisons(std::span<const Comparison> comparisons) {
@@ -88,6 +100,7 @@ std::size_t Session::learn_comparisons(std::span<const Comparison> comparisons) 
   return learning_.learn_comparisons(tape(), comparisons);
 }
 
+// Plain values: no snapshot and no object of the program goes into a file.
 SessionState Session::save() const {
   check_idle();
   SessionState state;

@@ -10,18 +10,18 @@
 #include <vector>
 
 #include "core/corpus/corpus.h"
-#include "core/corpus/find.h"
+#include "core/corpus/shared_entry.h"
 #include "core/coverage/coverage_map.h"
-#include "core/coverage/discovery.h"
 #include "core/coverage/features.h"
-#include "core/draw/source.h"
+#include "core/coverage/species_estimate.h"
+#include "core/draw/choice_source.h"
 #include "core/search/learning.h"
 #include "core/search/run_planner.h"
 #include "core/search/run_state.h"
 #include "core/search/session_options.h"
 #include "core/search/session_state.h"
 #include "core/tape/journal.h"
-#include "core/tape/script.h"
+#include "core/tape/step_source.h"
 #include "core/tape/tape.h"
 
 namespace ordeal {
@@ -49,29 +49,29 @@ class Session {
   NextStep next();
   // The rule that next() proposed cannot run now. What comes next takes the place of its step.
   void reject();
-  // Before done(): the step showed this feature, or left so many values in a bundle. Of a step of the prefix, nothing
-  // counts: the prefix need not run at all.
+  // Before done(): the step showed this feature, or left `size` values in a bundle. Does nothing for a step of the
+  // prefix, which need not run at all.
   void feature(FeatureKind kind, std::uint64_t key) { learning_.feature(kind, key); }
   void bundle_size(std::uint32_t bundle, std::size_t size) { learning_.bundle_size(bundle, size); }
-  // Whether hypothesis.target() came higher with this value than ever; then it counts as one of `nearer`.
+  // Whether hypothesis.target() came higher with this value than ever; then it counts as one of `improved`.
   bool target(std::uint64_t label, double value) { return learning_.target(label, value); }
-  // The step ran to its end. `state_hash` 0 means none. `nearer` is how many properties that compare numbers came
-  // nearer than ever to what they say, which whoever keeps the distances knows.
-  StepNews done(std::uint64_t state_hash = 0, std::uint32_t nearer = 0);
-  // Before end_run(), when the run did not fail: the news of what came after its last step. They are those of the state
+  // The step ran to its end. `state_hash` 0 means none. `improved` is how many properties that compare numbers came
+  // closer than ever to their bound; the caller keeps these distances.
+  StepNovelty done(std::uint64_t state_hash = 0, std::uint32_t improved = 0);
+  // Before end_run(), when the run did not fail: what came after its last step and was new. It belongs to the state
   // that this step left, which keep() remembers.
-  StepNews finished(std::uint32_t nearer = 0);
+  StepNovelty finished(std::uint32_t improved = 0);
   // Remembers the state after the last step as a checkpoint, unless the tape is full or no run would start from it.
-  Kept keep();
-  // What made one checkpoint worth keeping is outdone by another, which runs are to start from in its place.
-  void supersede(std::uint64_t checkpoint, std::uint64_t by) { learning_.supersede(checkpoint, by); }
+  KeepResult keep();
+  // A checkpoint was superseded by another one: its energy goes there, so that runs start from that one.
+  void transfer_energy(std::uint64_t checkpoint, std::uint64_t by) { learning_.transfer_energy(checkpoint, by); }
   void end_run();
 
-  // The rest, only between two runs. The checkpoints that were kept since the last call, for other sessions to adopt.
-  [[nodiscard]] std::vector<Find> take_finds();
+  // The rest, only between two runs. The checkpoints that were kept since the last call, for other sessions to import.
+  [[nodiscard]] std::vector<SharedEntry> take_new_entries();
   // Takes what another session of the same machine found for a checkpoint of its own, unless it shows nothing that is
   // new here.
-  Kept adopt(Find find);
+  KeepResult import_entry(SharedEntry entry);
 
   // What another process needs to go on from here.
   [[nodiscard]] SessionState save() const;
@@ -83,7 +83,7 @@ class Session {
   void add_constant(Choice value) { learning_.add_constant(std::move(value)); }
   // Whether the comparisons that the program makes should be watched, in a replay of this tape.
   [[nodiscard]] bool wants_comparisons() const noexcept { return learning_.wants_comparisons(); }
-  [[nodiscard]] const Tape& tape_to_watch() const { return learning_.tape_to_watch(tape()); }
+  [[nodiscard]] const Tape& tape_to_watch() const;
   // What that replay compared. It changes what later runs draw, and some of them follow the tape with one choice
   // replaced. Returns how many. More may be wanted then.
   std::size_t learn_comparisons(std::span<const Comparison> comparisons);
@@ -115,7 +115,7 @@ class Session {
   [[nodiscard]] std::uint64_t checkpoints_saved() const noexcept { return learning_.checkpoints_saved(); }
   // How much of what this session could see is still to come: of edges where it has any, else of other features.
   // Nothing when too few runs say something about it.
-  [[nodiscard]] std::optional<Discovery> discovery() const { return learning_.discovery(); }
+  [[nodiscard]] std::optional<SpeciesEstimate> species_estimate() const { return learning_.species_estimate(); }
 
  private:
   enum class Stage : std::uint8_t { kIdle, kReady, kProposed };

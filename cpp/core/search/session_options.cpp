@@ -10,6 +10,7 @@ namespace {
 
 constexpr double kCheckpointProb = 0.4;  // under the classic policy
 
+// Names the option as users know it.
 void check_probability(const char* name, double value) {
   if (!(value >= 0.0 && value <= 1.0)) {  // a NaN is neither
     std::ostringstream text;
@@ -18,6 +19,7 @@ void check_probability(const char* name, double value) {
   }
 }
 
+// Both ends are allowed.
 void check_between(const char* what, std::uint32_t value, std::uint32_t max) {
   if (value < 1 || value > max) {
     throw ConfigError(std::string(what) + " is " + std::to_string(value) + "; it must be between 1 and " +
@@ -32,6 +34,7 @@ void check_count(const char* what, std::uint32_t count) {
   }
 }
 
+// Either nothing is known of any rule, or something of each.
 void check_operations(const std::vector<Operation>& operations, std::uint32_t rules) {
   if (!operations.empty() && operations.size() != rules) {
     throw ConfigError("the machine has " + std::to_string(rules) + " rules, but " + std::to_string(operations.size()) +
@@ -55,6 +58,7 @@ MachineShape checked(const MachineShape& shape) {
   return shape;
 }
 
+// The classic policy has fixed shares; the adaptive one leaves open what no option fixes, and the planner decides.
 SessionOptions checked(const SessionOptions& options, const MachineShape& shape) {
   check_probability("checkpoint_prob", options.checkpoint_prob.value_or(0));
   check_probability("fault_toggle_prob", options.fault_toggle_prob);

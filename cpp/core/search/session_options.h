@@ -1,4 +1,7 @@
 // What a session is told before its first run: the options of its search, and what is wrong with them.
+//
+// Value types. The names of options and of their values are in the bindings; what a user wrote has been checked by then
+// for its type, and is checked here for its range.
 #pragma once
 
 #include <cstddef>
@@ -8,9 +11,9 @@
 
 #include "core/corpus/corpus.h"
 #include "core/coverage/features.h"
-#include "core/swarm/op_weights.h"
+#include "core/swarm/rule_weights.h"
 #include "core/swarm/run_schedule.h"
-#include "core/tape/script.h"
+#include "core/tape/step_source.h"
 
 namespace ordeal {
 
@@ -22,8 +25,8 @@ struct SessionOptions {
   std::optional<double> checkpoint_prob = {};
   CheckpointStrategy checkpoint_strategy = CheckpointStrategy::kEnergy;
   double fault_toggle_prob = 0.3;
-  // Share of the rule steps, in runs that branch, whose arguments lean on the rule's last call before the checkpoint.
-  // Nothing: 0, or what the adaptive policy finds best.
+  // Share of the rule steps, in runs that branch, whose arguments mutate from the rule's last call before the
+  // checkpoint. Nothing: 0, or what the adaptive policy finds best.
   // NOLINTNEXTLINE(readability-redundant-member-init): as below.
   std::optional<double> seed_mutation_prob = {};
   // Share of the draws from a large range, and of texts and bytes, that take a value which was drawn earlier in the
@@ -34,7 +37,8 @@ struct SessionOptions {
   // finds best where `swarm` is off.
   // NOLINTNEXTLINE(readability-redundant-member-init): as below.
   std::optional<bool> rule_swarm = {};
-  SwarmLaw swarm = SwarmLaw::kOff;  // of each run by itself; rule_swarm goes before it in saying what is on
+  SwarmDistribution swarm =
+      SwarmDistribution::kOff;  // of each run by itself; rule_swarm goes before it in saying what is on
   // What is known of each rule, in their order. Empty: nothing, so all are alike.
   // NOLINTNEXTLINE(readability-redundant-member-init): without it, gcc asks for it wherever options are written.
   std::vector<Operation> operations = {};

@@ -5,11 +5,11 @@
 #include <vector>
 
 #include "core/base/rng.h"
-#include "core/cmplog/operand_search.h"
+#include "core/cmplog/cmplog.h"
 #include "core/corpus/corpus.h"
 #include "core/coverage/coverage_map.h"
 #include "core/coverage/features.h"
-#include "core/draw/value_pool.h"
+#include "core/draw/dictionary.h"
 #include "core/swarm/run_schedule.h"
 #include "core/swarm/swarm.h"
 
@@ -25,8 +25,8 @@ struct SessionState {
   RunScheduleState runs_by_kind;
   CoverageState coverage;
   FeaturesState features;
-  std::vector<ShelvedValue> values;  // of the pool, without constants; oldest first
-  OperandSearchState operands;
+  std::vector<DictionaryEntry> values;  // of the dictionary, without constants; oldest first
+  CmplogState cmplog;
 };
 
 }  // namespace ordeal

@@ -8,7 +8,7 @@
 
 #include "core/base/byte_stream.h"
 #include "core/base/error.h"
-#include "core/cmplog/values_codec.h"
+#include "core/cmplog/dictionary_codec.h"
 #include "core/coverage/feature_codec.h"
 #include "core/tape/tape_codec.h"
 
@@ -25,50 +25,54 @@ constexpr std::size_t kTallyBytesMin = 2;
 
 // -- features --
 
-void write_sighting(ByteWriter& out, const Sighting& sighting) {
-  out.number(sighting.runs);
-  out.number(sighting.last_run);
+// In how many runs, and in which last.
+void write_frequency(ByteWriter& out, const FeatureFrequency& frequency) {
+  out.number(frequency.runs);
+  out.number(frequency.last_run);
 }
 
-Sighting read_sighting(ByteReader& in, std::uint64_t runs) {
-  const Sighting sighting{in.number32("runs of a feature"), in.number32("a run of a feature")};
-  if (sighting.runs > sighting.last_run || sighting.last_run > runs) {
-    throw TraceError("a feature was seen in " + std::to_string(sighting.runs) + " runs, last in run " +
-                     std::to_string(sighting.last_run) + " of " + std::to_string(runs));
+// No feature can have been seen in more runs than there were.
+FeatureFrequency read_frequency(ByteReader& in, std::uint64_t runs) {
+  const FeatureFrequency frequency{in.number32("runs of a feature"), in.number32("a run of a feature")};
+  if (frequency.runs > frequency.last_run || frequency.last_run > runs) {
+    throw TraceError("a feature was seen in " + std::to_string(frequency.runs) + " runs, last in run " +
+                     std::to_string(frequency.last_run) + " of " + std::to_string(runs));
   }
-  return sighting;
+  return frequency;
 }
 
+// Entries are sorted by the one who saves, so that equal states are equal bytes.
 void write_features(ByteWriter& out, const FeaturesState& features) {
   out.number(features.entries.size());
   for (const FeaturesState::Entry& entry : features.entries) {
     write_feature(out, entry.feature);
-    write_sighting(out, entry.sighting);
+    write_frequency(out, entry.frequency);
   }
   out.number(features.targets.size());
   for (const FeaturesState::Best& best : features.targets) {
     out.word(best.label);
     out.integer(best.rung);
   }
-  for (const std::uint64_t news : features.news) {
-    out.number(news);
+  for (const std::uint64_t novelty : features.novelty) {
+    out.number(novelty);
   }
 }
 
+// The last check keeps a file from filling the memory with features.
 FeaturesState read_features(ByteReader& in, std::uint64_t runs) {
   FeaturesState features;
   features.entries.resize(in.count("features", kSeenBytesMin));
   for (FeaturesState::Entry& entry : features.entries) {
     entry.feature = read_feature(in);
-    entry.sighting = read_sighting(in, runs);
+    entry.frequency = read_frequency(in, runs);
   }
   features.targets.resize(in.count("targets", kBestBytesMin));
   for (FeaturesState::Best& best : features.targets) {
     best.label = in.word("a target");
     best.rung = in.integer("the value of a target");
   }
-  for (std::uint64_t& news : features.news) {
-    news = in.number("new features");
+  for (std::uint64_t& novelty : features.novelty) {
+    novelty = in.number("new features");
   }
   if (std::max(features.entries.size(), features.targets.size()) > kFeatureKinds * Features::kOfKindMax) {
     throw TraceError("there are more features than a session can hold");
@@ -78,13 +82,14 @@ FeaturesState read_features(ByteReader& in, std::uint64_t runs) {
 
 // -- the corpus --
 
+// The step is left out: it is the length of the prefix.
 void write_checkpoint(ByteWriter& out, const Checkpoint& checkpoint) {
   out.number(checkpoint.id);
   out.real(checkpoint.energy);
   out.number(checkpoint.new_edges);
   out.number(checkpoint.run_id);
   out.number(checkpoint.times_selected);
-  out.number(checkpoint.commonness);
+  out.number(checkpoint.frequency_class);
   out.number(checkpoint.shows.size());
   for (const Feature& feature : checkpoint.shows) {
     write_feature(out, feature);
@@ -92,6 +97,7 @@ void write_checkpoint(ByteWriter& out, const Checkpoint& checkpoint) {
   write_tape(out, checkpoint.prefix);
 }
 
+// A zero or a NaN would break the tree that draws by energy.
 double read_energy(ByteReader& in) {
   const double energy = in.real("an energy");
   if (!std::isfinite(energy) || energy <= 0) {
@@ -100,6 +106,7 @@ double read_energy(ByteReader& in) {
   return energy;
 }
 
+// Nothing for one whose tape names what is no longer there.
 std::optional<Checkpoint> read_checkpoint(ByteReader& in, const Renaming& renaming) {
   Checkpoint checkpoint;
   checkpoint.id = in.number("a checkpoint");
@@ -107,7 +114,7 @@ std::optional<Checkpoint> read_checkpoint(ByteReader& in, const Renaming& renami
   checkpoint.new_edges = in.number32("new edges");
   checkpoint.run_id = in.number("a run");
   checkpoint.times_selected = in.number("a number of selections");
-  checkpoint.commonness = static_cast<std::uint32_t>(in.number("the commonness of features", kCommonnessMax));
+  checkpoint.frequency_class = static_cast<std::uint32_t>(in.number("the commonness of features", kFrequencyClassMax));
   checkpoint.shows.resize(in.count("features of a checkpoint", kFeatureBytes));
   for (Feature& feature : checkpoint.shows) {
     feature = read_feature(in);
@@ -121,6 +128,7 @@ std::optional<Checkpoint> read_checkpoint(ByteReader& in, const Renaming& renami
   return checkpoint;
 }
 
+// In ascending order of their numbers, all below the next one: the session counts on it.
 void read_checkpoints(ByteReader& in, const Renaming& renaming, LoadedState& loaded) {
   const std::size_t count = in.count("checkpoints", kCheckpointBytesMin);
   loaded.session.checkpoints.reserve(count);
@@ -142,6 +150,7 @@ void read_checkpoints(ByteReader& in, const Renaming& renaming, LoadedState& loa
 
 // -- the swarm --
 
+// What was drawn, by source, then the configurations with their energies.
 void write_swarm(ByteWriter& out, const SwarmState& swarm) {
   for (const std::uint64_t draws : swarm.draws) {
     out.number(draws);
@@ -161,6 +170,7 @@ void write_swarm(ByteWriter& out, const SwarmState& swarm) {
   }
 }
 
+// The sizes are those of the machine at the time of writing.
 SwarmState::Entry read_swarm_entry(ByteReader& in, std::size_t rules, std::size_t faults) {
   SwarmState::Entry entry;
   entry.configuration.rules = in.flags("rules of the swarm", rules);
@@ -174,6 +184,7 @@ SwarmState::Entry read_swarm_entry(ByteReader& in, std::size_t rules, std::size_
   return entry;
 }
 
+// After the warm-up there is a history, from which a draw by energy takes.
 SwarmState read_swarm(ByteReader& in, std::size_t rules, std::size_t faults) {
   SwarmState swarm;
   for (std::uint64_t& draws : swarm.draws) {
@@ -200,6 +211,7 @@ SwarmState read_swarm(ByteReader& in, std::size_t rules, std::size_t faults) {
 
 // -- kinds of runs --
 
+// Arms in their order.
 void write_bandit(ByteWriter& out, const BanditState& bandit) {
   out.number(bandit.tallies.size());
   for (const BanditState::Tally& tally : bandit.tallies) {
@@ -208,6 +220,7 @@ void write_bandit(ByteWriter& out, const BanditState& bandit) {
   }
 }
 
+// Whether the sums are in range, restore() knows.
 BanditState read_bandit(ByteReader& in) {
   BanditState bandit;
   bandit.tallies.resize(in.count("arms", kTallyBytesMin));
@@ -218,6 +231,7 @@ BanditState read_bandit(ByteReader& in) {
   return bandit;
 }
 
+// Starts, swarms and lengths: what their bandits know, then how many runs of each there were.
 void write_kinds(ByteWriter& out, const RunScheduleState& kinds) {
   for (const BanditState* bandit : {&kinds.starts, &kinds.swarms, &kinds.lengths}) {
     write_bandit(out, *bandit);
@@ -250,18 +264,20 @@ RunScheduleState read_kinds(ByteReader& in) {
 
 // -- coverage --
 
+// Edges by ascending key.
 void write_coverage(ByteWriter& out, const CoverageState& coverage) {
   out.number(coverage.edges.size());
   for (const CoverageState::Edge& edge : coverage.edges) {
     out.word(edge.key);
     out.byte(edge.buckets);
     out.word(edge.rules);
-    write_sighting(out, edge.sighting);
+    write_frequency(out, edge.frequency);
   }
   out.number(coverage.runs);
   out.number(coverage.runs_sampled);
 }
 
+// An edge without a bucket would count as seen and unseen at once.
 CoverageState read_coverage(ByteReader& in, std::uint64_t runs) {
   CoverageState coverage;
   coverage.edges.resize(in.count("edges", kEdgeBytesMin));
@@ -272,7 +288,7 @@ CoverageState read_coverage(ByteReader& in, std::uint64_t runs) {
       throw TraceError("an edge was never seen");
     }
     edge.rules = in.word("the rules of an edge");
-    edge.sighting = read_sighting(in, runs);
+    edge.frequency = read_frequency(in, runs);
   }
   coverage.runs = in.number("runs", runs);
   coverage.runs_sampled = in.number("sampled runs", coverage.runs);
@@ -282,6 +298,7 @@ CoverageState read_coverage(ByteReader& in, std::uint64_t runs) {
   return coverage;
 }
 
+// From all zeros, xoshiro never gets away.
 Rng::State read_rng(ByteReader& in) {
   Rng::State state{};
   for (std::uint64_t& word : state) {
@@ -304,6 +321,7 @@ void forget_rules(SessionState& session) {
 
 }  // namespace
 
+// The names come first, as tapes count by them.
 std::string encode_state(const MachineNames& names, const SessionState& session, std::span<const Tape> tapes) {
   ByteWriter out;
   write_machine_names(out, names);
@@ -322,7 +340,7 @@ std::string encode_state(const MachineNames& names, const SessionState& session,
   write_coverage(out, session.coverage);
   write_features(out, session.features);
   write_values(out, session.values);
-  write_operand_search(out, session.operands);
+  write_cmplog(out, session.cmplog);
   out.number(tapes.size());
   for (const Tape& tape : tapes) {
     write_tape(out, tape);
@@ -330,6 +348,7 @@ std::string encode_state(const MachineNames& names, const SessionState& session,
   return std::move(out).take();
 }
 
+// In the order of encode_state(). The end is checked before anything is used.
 LoadedState decode_state(std::string_view bytes, const MachineNames& now) {
   ByteReader in(bytes);
   const MachineNames then = read_machine_names(in);
@@ -347,7 +366,7 @@ LoadedState decode_state(std::string_view bytes, const MachineNames& now) {
   loaded.session.coverage = read_coverage(in, loaded.session.runs);
   loaded.session.features = read_features(in, loaded.session.runs);
   loaded.session.values = read_values(in);
-  loaded.session.operands = read_operand_search(in, renaming);
+  loaded.session.cmplog = read_cmplog(in, renaming);
   loaded.tapes.resize(in.count("tapes", 1));
   loaded.tapes_in_file += loaded.tapes.size();
   for (std::optional<Tape>& tape : loaded.tapes) {

@@ -2,6 +2,8 @@
 //
 // What is read is hostile until it is checked: every count against the bytes that are left, every index against its
 // table, every value against its range.
+//
+// Functions of their arguments alone, for any thread. O(bytes), and no more memory than a small multiple of them.
 #pragma once
 
 #include <cstddef>

@@ -1,11 +1,13 @@
 // What the passes over choices share: where a choice is, and tapes with one changed or some gone.
+//
+// Functions of their arguments alone, for any thread. Those that return a tape copy it: O(choices).
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
-#include "core/shrink/failing.h"
+#include "core/shrink/failing_tape.h"
 #include "core/tape/choice.h"
 #include "core/tape/tape.h"
 
@@ -22,9 +24,9 @@ struct Place {
 std::vector<Place> places_of(const Tape& tape);
 bool is_reference(const TapeArgument& argument) noexcept;
 // Whether the choice is an integer within int64 that could be simpler.
-bool is_open_integer(const Failing& current, std::size_t index);
-// How far an integer may go up or down in its domain.
-std::uint64_t room_of(std::int64_t value, bool up, const Domain& domain) noexcept;
+bool is_open_integer(const FailingTape& current, std::size_t index);
+// How far an integer may go up or down in its constraint.
+std::uint64_t room_of(std::int64_t value, bool up, const Constraint& constraint) noexcept;
 
 std::uint64_t hash_of(const Choice& choice);
 // The same for the place in what is left of the step when others around it go.

@@ -8,6 +8,7 @@
 namespace ordeal {
 namespace {
 
+// Of the flags that are set.
 std::vector<std::size_t> positions(const std::vector<bool>& flags) {
   std::vector<std::size_t> result;
   for (std::size_t i = 0; i < flags.size(); ++i) {
@@ -20,6 +21,7 @@ std::vector<std::size_t> positions(const std::vector<bool>& flags) {
 
 }  // namespace
 
+// Faults in the order of their first toggle, which is the order of the report.
 FaultAblation::FaultAblation(Tape failing) : tape_(std::move(failing)) {
   for (const TapeStep& step : tape_.steps()) {
     if (is_fault(step.kind) && std::ranges::find(faults_, step.target) == faults_.end()) {
@@ -32,21 +34,23 @@ FaultAblation::FaultAblation(Tape failing) : tape_(std::move(failing)) {
   }
 }
 
+// What was tried before is concluded from at once: no tape is run twice.
 std::optional<Tape> FaultAblation::candidate() {
   while (const std::optional<Removal> removal = next_removal()) {
     const auto known = fails_.find(*removal);
     if (known == fails_.end()) {
-      asked_ = *removal;
-      return without(asked_);
+      is_pending_ = *removal;
+      return without(is_pending_);
     }
     conclude(*removal, known->second);
   }
   return std::nullopt;
 }
 
+// After each candidate, once.
 void FaultAblation::tell(bool fails) {
-  ORDEAL_CHECK(!asked_.empty(), "told without having asked");
-  const Removal removal = std::exchange(asked_, {});
+  ORDEAL_CHECK(!is_pending_.empty(), "told without having asked");
+  const Removal removal = std::exchange(is_pending_, {});
   fails_.emplace(removal, fails);
   conclude(removal, fails);
 }
@@ -60,15 +64,19 @@ std::vector<std::pair<std::uint32_t, bool>> FaultAblation::verdicts() const {
   return result;
 }
 
+// What the phase wants to know next: one fault gone, all unmarked ones gone, a pair gone, or suspects without a part of
+// them.
 std::optional<FaultAblation::Removal> FaultAblation::next_removal() const {
   Removal removal(faults_.size(), false);
   switch (phase_) {
     case Phase::kSingles:
+      ORDEAL_DCHECK(first_ < faults_.size(), "fault " << first_ << " of " << faults_.size());
       removal[first_] = true;
       return removal;
     case Phase::kRest:
       return unmarked();
     case Phase::kPairs:
+      ORDEAL_DCHECK(first_ < second_ && second_ < open_.size(), "pair " << first_ << ", " << second_);
       removal[open_[first_]] = true;
       removal[open_[second_]] = true;
       return removal;
@@ -80,6 +88,8 @@ std::optional<FaultAblation::Removal> FaultAblation::next_removal() const {
   return std::nullopt;
 }
 
+// A failure that is gone marks a single fault as necessary, and starts a closer look where it was a set of them. It
+// ends when the failure was seen without all unmarked faults.
 void FaultAblation::conclude(const Removal& removal, bool fails) {
   switch (phase_) {
     case Phase::kSingles:
@@ -120,6 +130,7 @@ void FaultAblation::conclude(const Removal& removal, bool fails) {
   }
 }
 
+// Each pair of open positions once.
 void FaultAblation::next_pair() noexcept {
   if (++second_ >= open_.size()) {
     ++first_;
@@ -142,7 +153,10 @@ void FaultAblation::start_narrowing() {
   }
 }
 
+// Delta debugging: the failure is gone without the open faults. A part that can come back leaves the suspects, until
+// none of them can.
 void FaultAblation::narrow(const Removal& removal, bool fails) {
+  ORDEAL_DCHECK(chunk_ > 0, "nothing left to narrow down");
   if (fails) {
     first_ += chunk_;
   } else {
@@ -161,12 +175,14 @@ void FaultAblation::narrow(const Removal& removal, bool fails) {
   }
 }
 
+// Each fault of the removal is necessary from now on.
 void FaultAblation::require(const Removal& removal) {
   for (const std::size_t position : positions(removal)) {
     necessary_[position] = true;
   }
 }
 
+// All that nothing speaks for yet.
 FaultAblation::Removal FaultAblation::unmarked() const {
   Removal removal = necessary_;
   removal.flip();
@@ -181,6 +197,7 @@ FaultAblation::Removal FaultAblation::suspects_without_chunk() const {
   return removal;
 }
 
+// Both toggles of a fault go: what was on is never on.
 Tape FaultAblation::without(const Removal& removal) const {
   std::vector<bool> keep;
   keep.reserve(tape_.size());

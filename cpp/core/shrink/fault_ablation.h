@@ -1,4 +1,7 @@
 // Finds which faults of a failing tape its failure needs, by asking whether it still fails without some of them.
+//
+// Not shrinking: the tape stays as it is but for its faults, and the result is a verdict on each of them. A candidate
+// that passes because a later step can no longer run counts as passing.
 #pragma once
 
 #include <cstddef>
@@ -53,7 +56,7 @@ class FaultAblation {
   std::size_t chunk_ = 0;
   bool paired_ = false;
   std::map<Removal, bool> fails_;  // what is known
-  Removal asked_;
+  Removal is_pending_;
 };
 
 }  // namespace ordeal

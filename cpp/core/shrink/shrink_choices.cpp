@@ -29,7 +29,7 @@ std::uint64_t hash_of_kinds(const Tape& tape, std::size_t argument) {
 // Whole arguments
 
 // Arguments that could be simpler.
-std::vector<std::size_t> open_arguments(const Failing& current) {
+std::vector<std::size_t> open_arguments(const FailingTape& current) {
   std::vector<std::size_t> open;
   for (std::size_t i = 0; i < current.tape.arguments().size(); ++i) {
     const TapeArgument& argument = current.tape.arguments()[i];
@@ -61,6 +61,7 @@ Tape without_arguments(const Tape& tape, const std::vector<std::size_t>& open, s
 
 constexpr std::size_t kRunMax = 8;  // longer runs only in powers of two
 
+// The longest that are tried first are half of the choices; from kRunMax on every length down to one.
 std::vector<std::size_t> run_sizes(std::size_t choices) {
   std::vector<std::size_t> sizes;
   for (std::size_t size = std::bit_floor(choices / 2); size > kRunMax; size /= 2) {
@@ -86,7 +87,7 @@ bool is_repeated(const Tape& tape, const TapeArgument& argument, std::size_t beg
 
 // Where the choices at the end of the argument begin that are all equal and the simplest: a replay puts back what is
 // removed there.
-std::size_t simplest_tail(const Failing& current, const TapeArgument& argument) {
+std::size_t simplest_tail(const FailingTape& current, const TapeArgument& argument) {
   std::size_t begin = argument.choices_end;
   while (begin > argument.choices_begin && current.is_simplest(begin - 1) &&
          current.choice(begin - 1) == current.choice(argument.choices_end - 1)) {
@@ -96,7 +97,7 @@ std::size_t simplest_tail(const Failing& current, const TapeArgument& argument) 
 }
 
 // Whether at most one value in the run is not the simplest.
-bool says_little(const Failing& current, std::size_t begin, std::size_t end) {
+bool says_little(const FailingTape& current, std::size_t begin, std::size_t end) {
   std::size_t others = 0;
   for (std::size_t i = begin; i < end; ++i) {
     others += current.choice(i).kind != ChoiceKind::kBoolean && !current.is_simplest(i) ? 1U : 0U;
@@ -120,7 +121,8 @@ std::vector<std::size_t> choices_of_kind(const Tape& tape, const TapeArgument& a
   return found;
 }
 
-Tape with_choices_sorted(const Failing& current, const std::vector<std::size_t>& at) {
+// The places stay, the values move: those of other kinds between them are left alone.
+Tape with_choices_sorted(const FailingTape& current, const std::vector<std::size_t>& at) {
   std::vector<std::size_t> order = at;
   std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) { return current.rank(a) < current.rank(b); });
   Tape tape = current.tape;
@@ -130,7 +132,8 @@ Tape with_choices_sorted(const Failing& current, const std::vector<std::size_t>&
   return tape;
 }
 
-Inquiry<Tape> sort_argument(const Failing& current, std::size_t argument, ChoiceKind kind) {
+// The whole at once; else neighbours that are out of order, as long as as many choices are drawn.
+SearchCoroutine<Tape> sort_argument(const FailingTape& current, std::size_t argument, ChoiceKind kind) {
   const std::vector<std::size_t> at = choices_of_kind(current.tape, current.tape.arguments()[argument], kind);
   const std::size_t count = current.tape.choice_count();
   const bool all = co_yield with_choices_sorted(current, at);
@@ -138,8 +141,8 @@ Inquiry<Tape> sort_argument(const Failing& current, std::size_t argument, Choice
     if (current.rank(at[i]) < current.rank(at[i - 1])) {
       const std::vector<std::size_t> two(at.begin() + static_cast<std::ptrdiff_t>(i - 1),
                                          at.begin() + static_cast<std::ptrdiff_t>(i + 1));
-      const bool yes = co_yield with_choices_sorted(current, two);
-      static_cast<void>(yes);
+      const bool accepted = co_yield with_choices_sorted(current, two);
+      static_cast<void>(accepted);
     }
   }
 }
@@ -163,7 +166,8 @@ std::optional<std::size_t> counterpart(const Tape& tape, std::size_t step, std::
   return std::nullopt;
 }
 
-bool is_out_of_order(const Failing& current, const TapeArgument& first, const TapeArgument& second) {
+// As TapeRank compares: the first choice that differs decides.
+bool is_out_of_order(const FailingTape& current, const TapeArgument& first, const TapeArgument& second) {
   for (std::size_t i = 0; i < first.choices_end - first.choices_begin; ++i) {
     const auto order = current.rank(first.choices_begin + i) <=> current.rank(second.choices_begin + i);
     if (order != 0) {
@@ -173,6 +177,7 @@ bool is_out_of_order(const Failing& current, const TapeArgument& first, const Ta
   return false;
 }
 
+// Both have as many choices of the same kinds.
 Tape with_arguments_swapped(const Tape& tape, const TapeArgument& first, const TapeArgument& second) {
   Tape swapped = tape;
   for (std::size_t i = 0; i < first.choices_end - first.choices_begin; ++i) {
@@ -182,7 +187,8 @@ Tape with_arguments_swapped(const Tape& tape, const TapeArgument& first, const T
   return swapped;
 }
 
-Inquiry<Tape> sort_steps(const Failing& current) {
+// Arguments of the same name in neighbouring steps of a rule, the simpler one first.
+SearchCoroutine<Tape> sort_steps(const FailingTape& current) {
   const Tape& tape = current.tape;
   for (std::size_t step = 0; step < tape.size(); ++step) {
     for (std::size_t a = tape.step(step).arguments_begin; step < tape.size() && a < tape.step(step).arguments_end;
@@ -194,8 +200,8 @@ Inquiry<Tape> sort_steps(const Failing& current) {
       }
       const TapeArgument second = tape.arguments()[*other];
       if (is_out_of_order(current, first, second)) {
-        const bool yes = co_yield with_arguments_swapped(tape, first, second);
-        static_cast<void>(yes);
+        const bool accepted = co_yield with_arguments_swapped(tape, first, second);
+        static_cast<void>(accepted);
       }
     }
   }
@@ -203,32 +209,36 @@ Inquiry<Tape> sort_steps(const Failing& current) {
 
 }  // namespace
 
-Inquiry<Tape> SimplifyArguments::sweep(const Failing& current) {
+// All arguments that could be simpler, then halves of them, down to single ones.
+SearchCoroutine<Tape> SimplifyArguments::candidates(const FailingTape& current) {
   std::vector<std::size_t> open = open_arguments(current);
   for (std::size_t size = open.size(); size > 0; size /= 2) {
     for (std::size_t end = open.size(); end > 0;) {
       const std::size_t begin = end > size ? end - size : 0;
-      const bool yes = co_yield without_arguments(current.tape, open, begin, end);
-      open = yes ? open_arguments(current) : std::move(open);
+      const bool accepted = co_yield without_arguments(current.tape, open, begin, end);
+      open = accepted ? open_arguments(current) : std::move(open);
       end = std::min(begin, open.size());
     }
   }
 }
 
-Inquiry<Tape> DeleteChoices::sweep(const Failing& current) {
+// From the last argument, so that an accepted one does not move those still to come.
+SearchCoroutine<Tape> DeleteChoices::candidates(const FailingTape& current) {
   for (std::size_t argument = current.tape.arguments().size(); argument-- > 0;) {
     if (argument >= current.tape.arguments().size() || is_reference(current.tape.arguments()[argument])) {
       continue;
     }
-    auto inner = sweep_argument(current, argument);
+    auto inner = candidates_of_argument(current, argument);
     while (auto candidate = inner.next()) {
-      const bool yes = co_yield std::move(*candidate);
-      inner.answer(yes);
+      const bool accepted = co_yield std::move(*candidate);
+      inner.accept(accepted);
     }
   }
 }
 
-Inquiry<Tape> DeleteChoices::sweep_argument(const Failing& current, std::size_t argument) {
+// Long runs from the end in steps of their length, short ones from every place. Runs whose removal a replay would undo
+// are left out, and so are those that leave the same choices as another.
+SearchCoroutine<Tape> DeleteChoices::candidates_of_argument(const FailingTape& current, std::size_t argument) {
   const Tape& tape = current.tape;
   const std::size_t arguments = tape.arguments().size();
   const auto owner = [&] { return tape.arguments()[argument]; };
@@ -243,31 +253,33 @@ Inquiry<Tape> DeleteChoices::sweep_argument(const Failing& current, std::size_t 
         --end;
         continue;
       }
-      const bool yes = co_yield without_choices(tape, begin, end);
+      const bool accepted = co_yield without_choices(tape, begin, end);
       if (tape.arguments().size() != arguments) {
         co_return;
       }
-      end = std::min<std::size_t>(yes || size > kRunMax ? begin : end - 1, owner().choices_end);
-      tail = yes ? simplest_tail(current, owner()) : tail;
+      end = std::min<std::size_t>(accepted || size > kRunMax ? begin : end - 1, owner().choices_end);
+      tail = accepted ? simplest_tail(current, owner()) : tail;
     }
   }
   swept_.insert(hash_of_kinds(tape, argument));
 }
 
-Inquiry<Tape> DeleteCounted::sweep(const Failing& current) {
+// From the first argument: each is searched once for as long as its choices are of the same kinds.
+SearchCoroutine<Tape> DeleteCounted::candidates(const FailingTape& current) {
   for (std::size_t argument = 0; argument < current.tape.arguments().size(); ++argument) {
     if (is_reference(current.tape.arguments()[argument])) {
       continue;
     }
-    auto inner = sweep_argument(current, argument);
+    auto inner = candidates_of_argument(current, argument);
     while (auto candidate = inner.next()) {
-      const bool yes = co_yield std::move(*candidate);
-      inner.answer(yes);
+      const bool accepted = co_yield std::move(*candidate);
+      inner.accept(accepted);
     }
   }
 }
 
-Inquiry<Tape> DeleteCounted::sweep_argument(const Failing& current, std::size_t argument) {
+// Quadratic in the choices of the argument, so that it is done once for each sequence of kinds.
+SearchCoroutine<Tape> DeleteCounted::candidates_of_argument(const FailingTape& current, std::size_t argument) {
   const Tape& tape = current.tape;
   const std::size_t arguments = tape.arguments().size();
   const auto owner = [&] { return tape.arguments()[argument]; };
@@ -285,20 +297,21 @@ Inquiry<Tape> DeleteCounted::sweep_argument(const Failing& current, std::size_t 
         continue;
       }
       const std::int64_t number = current.choice(count).number;
-      const bool is_above = number > current.domains[count].simplest;
+      const bool is_above = number > current.constraints[count].simplest;
       Tape shorter = without_choices(tape, begin, begin + 1);
       shorter.replace_choice(count, Choice::integer(is_above ? number - 1 : number + 1));
-      const bool yes = co_yield std::move(shorter);
+      const bool accepted = co_yield std::move(shorter);
       if (tape.arguments().size() != arguments) {
         co_return;
       }
-      begin += yes ? 0 : 1;
+      begin += accepted ? 0 : 1;
     }
   }
   swept_.insert(hash_of_kinds(tape, argument));
 }
 
-Inquiry<Tape> SortValues::sweep(const Failing& current) {
+// Within arguments, then between steps.
+SearchCoroutine<Tape> SortValues::candidates(const FailingTape& current) {
   for (std::size_t argument = 0; argument < current.tape.arguments().size(); ++argument) {
     for (const ChoiceKind kind : kSortable) {
       if (argument >= current.tape.arguments().size() || is_reference(current.tape.arguments()[argument])) {
@@ -306,15 +319,15 @@ Inquiry<Tape> SortValues::sweep(const Failing& current) {
       }
       auto search = sort_argument(current, argument, kind);
       while (auto candidate = search.next()) {
-        const bool yes = co_yield std::move(*candidate);
-        search.answer(yes);
+        const bool accepted = co_yield std::move(*candidate);
+        search.accept(accepted);
       }
     }
   }
   auto search = sort_steps(current);
   while (auto candidate = search.next()) {
-    const bool yes = co_yield std::move(*candidate);
-    search.answer(yes);
+    const bool accepted = co_yield std::move(*candidate);
+    search.accept(accepted);
   }
 }
 

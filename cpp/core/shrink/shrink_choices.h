@@ -2,6 +2,9 @@
 //
 // They propose choices without knowing what strategies allow. A replay repairs what does not fit, so that every value
 // stays inside its strategy, and what really ran is what is kept.
+//
+// Thread-compatible, as all passes are. What a pass remembers between its turns are hashes, so that a collision can
+// only leave out a candidate.
 #pragma once
 
 #include <tsl/robin_set.h>
@@ -17,7 +20,7 @@ namespace ordeal {
 class SimplifyArguments final : public ShrinkPass {
  public:
   [[nodiscard]] std::string_view name() const noexcept override { return "arguments"; }
-  Inquiry<Tape> sweep(const Failing& current) override;
+  SearchCoroutine<Tape> candidates(const FailingTape& current) override;
 };
 
 // Removes runs of choices within an argument, so that what follows takes their place: elements of a list, whose choices
@@ -26,10 +29,10 @@ class SimplifyArguments final : public ShrinkPass {
 class DeleteChoices final : public ShrinkPass {
  public:
   [[nodiscard]] std::string_view name() const noexcept override { return "elements"; }
-  Inquiry<Tape> sweep(const Failing& current) override;
+  SearchCoroutine<Tape> candidates(const FailingTape& current) override;
 
  private:
-  Inquiry<Tape> sweep_argument(const Failing& current, std::size_t argument);
+  SearchCoroutine<Tape> candidates_of_argument(const FailingTape& current, std::size_t argument);
 
   tsl::robin_set<std::uint64_t> swept_;
 };
@@ -38,10 +41,10 @@ class DeleteChoices final : public ShrinkPass {
 class DeleteCounted final : public ShrinkPass {
  public:
   [[nodiscard]] std::string_view name() const noexcept override { return "lengths"; }
-  Inquiry<Tape> sweep(const Failing& current) override;
+  SearchCoroutine<Tape> candidates(const FailingTape& current) override;
 
  private:
-  Inquiry<Tape> sweep_argument(const Failing& current, std::size_t argument);
+  SearchCoroutine<Tape> candidates_of_argument(const FailingTape& current, std::size_t argument);
 
   tsl::robin_set<std::uint64_t> swept_;
 };
@@ -50,7 +53,7 @@ class DeleteCounted final : public ShrinkPass {
 class SortValues final : public ShrinkPass {
  public:
   [[nodiscard]] std::string_view name() const noexcept override { return "order"; }
-  Inquiry<Tape> sweep(const Failing& current) override;
+  SearchCoroutine<Tape> candidates(const FailingTape& current) override;
 };
 
 }  // namespace ordeal

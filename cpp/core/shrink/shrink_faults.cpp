@@ -5,12 +5,15 @@
 #include <cstdint>
 #include <vector>
 
+#include "core/base/check.h"
 #include "core/shrink/value_search.h"
 
 namespace ordeal {
 namespace {
 
+// The steps between keep their order.
 Tape with_step_moved(const Tape& tape, std::size_t from, std::size_t to) {
+  ORDEAL_CHECK(from < tape.size() && to < tape.size(), "from=" << from << " to=" << to << " steps=" << tape.size());
   std::vector<std::size_t> order;
   for (std::size_t i = 0; i < tape.size(); ++i) {
     if (i != from) {
@@ -25,6 +28,7 @@ Tape with_step_moved(const Tape& tape, std::size_t from, std::size_t to) {
   return moved;
 }
 
+// On or off.
 bool toggles(const TapeStep& step, std::uint32_t fault) noexcept { return is_fault(step.kind) && step.target == fault; }
 
 // How far the toggle at `at` can go: on later, off sooner, before or after the next toggle of the same fault, and never
@@ -46,7 +50,9 @@ std::uint64_t room_of(const Tape& tape, std::size_t at) {
 
 }  // namespace
 
-Inquiry<Tape> RemoveFaults::sweep(const Failing& current) {
+// The faults are listed once: an accepted candidate can only remove some of them, and then their candidate is the tape
+// as it is, which was tried before.
+SearchCoroutine<Tape> RemoveFaults::candidates(const FailingTape& current) {
   std::vector<std::uint32_t> faults;
   for (const TapeStep& step : current.tape.steps()) {
     if (is_fault(step.kind) && std::ranges::find(faults, step.target) == faults.end()) {
@@ -58,12 +64,13 @@ Inquiry<Tape> RemoveFaults::sweep(const Failing& current) {
     for (const TapeStep& step : current.tape.steps()) {
       keep.push_back(!toggles(step, faults.back()));
     }
-    const bool yes = co_yield current.tape.subset(keep);
-    static_cast<void>(yes);
+    const bool accepted = co_yield current.tape.subset(keep);
+    static_cast<void>(accepted);
   }
 }
 
-Inquiry<Tape> NarrowFaults::sweep(const Failing& current) {
+// The distance that is searched is how far the toggle is from where it would go at best: 0 is all the way.
+SearchCoroutine<Tape> NarrowFaults::candidates(const FailingTape& current) {
   const Tape& tape = current.tape;
   for (std::size_t at = tape.size(); at-- > 0;) {
     if (at >= tape.size() || !is_fault(tape.step(at).kind)) {
@@ -76,12 +83,12 @@ Inquiry<Tape> NarrowFaults::sweep(const Failing& current) {
     auto search = smaller_distances(room, Effort::kLight);
     while (const auto left = search.next()) {
       const std::size_t to = later ? at + (room - *left) : at - (room - *left);
-      const bool yes = co_yield with_step_moved(tape, now, to);
-      if (yes && tape.size() != steps) {
+      const bool accepted = co_yield with_step_moved(tape, now, to);
+      if (accepted && tape.size() != steps) {
         break;
       }
-      now = yes ? to : now;
-      search.answer(yes);
+      now = accepted ? to : now;
+      search.accept(accepted);
     }
   }
 }

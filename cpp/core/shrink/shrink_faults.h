@@ -1,4 +1,6 @@
 // Passes over the faults of a tape: which are on at all, and for how long.
+//
+// Thread-compatible, as all passes are.
 #pragma once
 
 #include <string_view>
@@ -7,18 +9,18 @@
 
 namespace ordeal {
 
-// Removes every toggle of one fault, then of the next. A sweep has a question for each fault.
+// Removes every toggle of one fault, then of the next. A search has a candidate for each fault.
 class RemoveFaults final : public ShrinkPass {
  public:
   [[nodiscard]] std::string_view name() const noexcept override { return "faults"; }
-  Inquiry<Tape> sweep(const Failing& current) override;
+  SearchCoroutine<Tape> candidates(const FailingTape& current) override;
 };
 
 // Switches faults on later and off sooner: as far as can be, else by one step and from there by bisection.
 class NarrowFaults final : public ShrinkPass {
  public:
   [[nodiscard]] std::string_view name() const noexcept override { return "windows"; }
-  Inquiry<Tape> sweep(const Failing& current) override;
+  SearchCoroutine<Tape> candidates(const FailingTape& current) override;
 };
 
 }  // namespace ordeal

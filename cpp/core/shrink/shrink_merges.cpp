@@ -7,12 +7,14 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/check.h"
 #include "core/shrink/choice_edits.h"
 #include "core/shrink/shrink_steps.h"
 
 namespace ordeal {
 namespace {
 
+// Two steps of the same rule. Initialize rules run once and cannot be merged.
 bool is_of_rule(const TapeStep& step, const TapeStep& other) noexcept {
   return step.kind == StepKind::kRule && other.kind == StepKind::kRule && step.target == other.target;
 }
@@ -46,6 +48,7 @@ std::vector<std::size_t> integers_of(const Tape& tape, const TapeStep& step) {
   return found;
 }
 
+// Of all steps but this one, in order.
 std::vector<std::size_t> integers_beside(const Tape& tape, std::size_t at) {
   std::vector<std::size_t> found;
   for (std::size_t i = 0; i < tape.size(); ++i) {
@@ -56,13 +59,13 @@ std::vector<std::size_t> integers_beside(const Tape& tape, std::size_t at) {
 }
 
 // Adds the integer `amount` to the choices at `into` as far as their bounds allow; whether any of them changed.
-bool pour(Tape& tape, const Failing& current, std::int64_t amount, const std::vector<std::size_t>& into) {
+bool pour(Tape& tape, const FailingTape& current, std::int64_t amount, const std::vector<std::size_t>& into) {
   const bool up = amount > 0;
   auto left = up ? static_cast<std::uint64_t>(amount) : -static_cast<std::uint64_t>(amount);
   bool poured = false;
   for (const std::size_t index : into) {
     const std::int64_t value = tape.choices()[index].number;
-    const std::uint64_t taken = std::min(left, room_of(value, up, current.domains[index]));
+    const std::uint64_t taken = std::min(left, room_of(value, up, current.constraints[index]));
     if (taken > 0) {
       const auto start = static_cast<std::uint64_t>(value);
       tape.replace_choice(index, Choice::integer(static_cast<std::int64_t>(up ? start + taken : start - taken)));
@@ -74,7 +77,7 @@ bool pour(Tape& tape, const Failing& current, std::int64_t amount, const std::ve
 }
 
 // Step `at` is gone, and each of its integers is in those at the same place in other steps of its rule.
-std::optional<Tape> merged_in_rule(const Failing& current, std::size_t at) {
+std::optional<Tape> merged_in_rule(const FailingTape& current, std::size_t at) {
   Tape tape = current.tape;
   const std::vector<std::size_t> given = integers_of(tape, tape.step(at));
   const std::vector<std::size_t> others = others_of_rule(tape, at);
@@ -93,7 +96,7 @@ std::optional<Tape> merged_in_rule(const Failing& current, std::size_t at) {
 }
 
 // Step `at` is gone, and its integers are in whatever other integers there are.
-std::optional<Tape> merged_anywhere(const Failing& current, std::size_t at) {
+std::optional<Tape> merged_anywhere(const FailingTape& current, std::size_t at) {
   Tape tape = current.tape;
   const std::vector<std::size_t> into = integers_beside(tape, at);
   bool poured = false;
@@ -110,6 +113,7 @@ bool is_list(std::span<const Choice> choices) noexcept {
 
 // The step `from` is gone, and its lists begin those of the step `into`, which has the same arguments.
 std::optional<Tape> with_lists_joined(const Tape& tape, std::size_t from, std::size_t into) {
+  ORDEAL_DCHECK(from != into, "a step that is joined with itself");
   const std::span<const TapeArgument> given = tape.arguments(tape.step(from));
   Tape joined;
   bool any = false;
@@ -134,14 +138,16 @@ std::optional<Tape> with_lists_joined(const Tape& tape, std::size_t from, std::s
   return any ? std::optional(without_steps(joined, from, from + 1)) : std::nullopt;
 }
 
-std::optional<Tape> with_lists_merged(const Failing& current, std::size_t at) {
+// Only into a later step: the lists of the earlier one come first, as they did.
+std::optional<Tape> with_lists_merged(const FailingTape& current, std::size_t at) {
   const std::vector<std::size_t> others = others_of_rule(current.tape, at);
   return others.empty() || others.front() < at ? std::nullopt : with_lists_joined(current.tape, at, others.front());
 }
 
 }  // namespace
 
-Inquiry<Tape> MergeSteps::sweep(const Failing& current) {
+// At most one of the three ways is taken for a step, since the step is gone after it.
+SearchCoroutine<Tape> MergeSteps::candidates(const FailingTape& current) {
   const Tape& tape = current.tape;
   if (swept_ == hash_of_steps(tape)) {
     co_return;

@@ -1,4 +1,6 @@
 // The pass that removes a step and lets other steps make up for it.
+//
+// Thread-compatible, as all passes are.
 #pragma once
 
 #include <cstdint>
@@ -15,11 +17,11 @@ namespace ordeal {
 //   - else, where it is a list, in front of the same list in the next step of its rule.
 //
 // An integer takes as much as its bounds allow, the next one what is left. Larger arguments with fewer steps are
-// simpler. A sweep has three questions for a step at most, and none when one before left the same steps.
+// simpler. A search has three candidates for a step at most, and none when one before left the same steps.
 class MergeSteps final : public ShrinkPass {
  public:
   [[nodiscard]] std::string_view name() const noexcept override { return "merges"; }
-  Inquiry<Tape> sweep(const Failing& current) override;
+  SearchCoroutine<Tape> candidates(const FailingTape& current) override;
 
  private:
   std::uint64_t swept_ = 0;

@@ -3,8 +3,8 @@
 
 #include <string_view>
 
-#include "core/shrink/failing.h"
-#include "core/shrink/inquiry.h"
+#include "core/shrink/failing_tape.h"
+#include "core/shrink/search_coroutine.h"
 #include "core/tape/tape.h"
 
 namespace ordeal {
@@ -18,12 +18,12 @@ class ShrinkPass {
   virtual ~ShrinkPass() = default;
 
   [[nodiscard]] virtual std::string_view name() const noexcept = 0;
-  // Asks about changed tapes. After a yes `current` is what ran of the tape asked about, which may be smaller than
-  // that, and simpler than `current` was. The pass must outlive the sweep, and so must `current`, which only a yes
-  // changes.
+  // Proposes changed tapes. After one was accepted, `current` is what really ran, which may be smaller than the
+  // candidate and is simpler than `current` was. The pass and `current` must outlive the search; only an accepted
+  // candidate changes `current`.
   //
-  // A question that was asked before is answered with no at no cost.
-  virtual Inquiry<Tape> sweep(const Failing& current) = 0;
+  // A candidate that was proposed before is refused at no cost.
+  virtual SearchCoroutine<Tape> candidates(const FailingTape& current) = 0;
 };
 
 }  // namespace ordeal

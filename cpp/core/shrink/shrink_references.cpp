@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/check.h"
 #include "core/shrink/choice_edits.h"
 
 namespace ordeal {
@@ -13,6 +14,7 @@ namespace {
 
 constexpr std::size_t kReferencesMax = 8;  // as many are tried against each other
 
+// In the order of their first use.
 std::vector<std::int64_t> producers_of(const Tape& tape) {
   std::vector<std::int64_t> producers;
   for (const TapeArgument& argument : tape.arguments()) {
@@ -23,12 +25,14 @@ std::vector<std::int64_t> producers_of(const Tape& tape) {
   return producers;
 }
 
+// The origin of the step that made the value.
 std::uint64_t origin_of(std::int64_t producer) noexcept {
   return static_cast<std::uint64_t>(producer) >> static_cast<unsigned>(TapeArgument::kPlaceBits);
 }
 
 // What was `from` is `to`, and the step that made `from` is gone, unless it made `to` as well.
 Tape with_references_merged(const Tape& tape, std::int64_t from, std::int64_t to) {
+  ORDEAL_DCHECK(from != to, "a value that is merged with itself");
   Tape merged = tape;
   for (std::size_t i = 0; i < tape.arguments().size(); ++i) {
     if (tape.arguments()[i].producer == from) {
@@ -42,7 +46,8 @@ Tape with_references_merged(const Tape& tape, std::int64_t from, std::int64_t to
   return merged.subset(keep);
 }
 
-Inquiry<Tape> newest_references(const Failing& current) {
+// Position 0 is the newest value, and the simplest. Without a producer the replay takes it as it is then.
+SearchCoroutine<Tape> newest_references(const FailingTape& current) {
   const Tape& tape = current.tape;
   for (std::size_t a = 0; a < tape.arguments().size(); ++a) {
     const TapeArgument argument = tape.arguments()[a];
@@ -51,29 +56,31 @@ Inquiry<Tape> newest_references(const Failing& current) {
     }
     Tape candidate = with_choice(tape, argument.choices_begin, Choice::integer(0));
     candidate.replace_producer(a, TapeArgument::kNoProducer);
-    const bool yes = co_yield std::move(candidate);
-    static_cast<void>(yes);
+    const bool accepted = co_yield std::move(candidate);
+    static_cast<void>(accepted);
   }
 }
 
 }  // namespace
 
-Inquiry<Tape> MergeReferences::sweep(const Failing& current) {
+// Later values become earlier ones, so that the later steps can go. Once a candidate was accepted, producers may be
+// gone with their steps.
+SearchCoroutine<Tape> MergeReferences::candidates(const FailingTape& current) {
   const std::vector<std::int64_t> producers = producers_of(current.tape);
   for (std::size_t i = producers.size(); i-- > 0;) {
     for (std::size_t j = 0; j < std::min(producers.size(), kReferencesMax); ++j) {
       const std::vector<std::int64_t> left = producers_of(current.tape);
       const auto is_left = [&](std::int64_t producer) { return std::ranges::find(left, producer) != left.end(); };
       if (i != j && is_left(producers[i]) && is_left(producers[j])) {
-        const bool yes = co_yield with_references_merged(current.tape, producers[i], producers[j]);
-        static_cast<void>(yes);
+        const bool accepted = co_yield with_references_merged(current.tape, producers[i], producers[j]);
+        static_cast<void>(accepted);
       }
     }
   }
   auto search = newest_references(current);
   while (auto candidate = search.next()) {
-    const bool yes = co_yield std::move(*candidate);
-    search.answer(yes);
+    const bool accepted = co_yield std::move(*candidate);
+    search.accept(accepted);
   }
 }
 

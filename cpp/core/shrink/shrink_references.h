@@ -1,4 +1,7 @@
 // The pass over arguments that are values of bundles.
+//
+// Thread-compatible, as all passes are. A search has at most kReferencesMax candidates for each value that is referred
+// to.
 #pragma once
 
 #include <string_view>
@@ -12,7 +15,7 @@ namespace ordeal {
 class MergeReferences final : public ShrinkPass {
  public:
   [[nodiscard]] std::string_view name() const noexcept override { return "references"; }
-  Inquiry<Tape> sweep(const Failing& current) override;
+  SearchCoroutine<Tape> candidates(const FailingTape& current) override;
 };
 
 }  // namespace ordeal

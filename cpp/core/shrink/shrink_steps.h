@@ -1,4 +1,6 @@
 // Passes that remove steps.
+//
+// Thread-compatible, as all passes are. They come first, since a step less makes all other passes cheaper.
 #pragma once
 
 #include <cstddef>
@@ -13,12 +15,13 @@ namespace ordeal {
 // to two (Zeller and Hildebrandt, "Simplifying and Isolating Failure-Inducing Input", 2002). Sweeps from the end,
 // because the steps that a failure depends on are mostly the last ones and what comes before them goes in large pieces.
 //
-// A run ends with the step that fails, which is then the one step that cannot go: one question keeps all pieces off it.
-// A sweep has at most twice as many questions as the tape has steps, and none when a sweep before left the same steps.
+// A run ends with the step that fails, which is then the one step that cannot go: one candidate keeps all pieces off
+// it. A search has at most twice as many candidates as the tape has steps, and none when a search before left the same
+// steps.
 class RemoveChunks final : public ShrinkPass {
  public:
   [[nodiscard]] std::string_view name() const noexcept override { return "chunks"; }
-  Inquiry<Tape> sweep(const Failing& current) override;
+  SearchCoroutine<Tape> candidates(const FailingTape& current) override;
 
  private:
   std::uint64_t swept_ = 0;
@@ -28,18 +31,18 @@ class RemoveChunks final : public ShrinkPass {
 class RemoveSteps final : public ShrinkPass {
  public:
   [[nodiscard]] std::string_view name() const noexcept override { return "steps"; }
-  Inquiry<Tape> sweep(const Failing& current) override;
+  SearchCoroutine<Tape> candidates(const FailingTape& current) override;
 };
 
 // Removes two steps at once: a fault with its end, a thing made with its use. Neighbours first, then steps further
-// apart, up to a distance at which a sweep has kQuestionsMax questions: all pairs of a tape of up to 32 steps,
-// neighbours alone in one of a thousand. A sweep has none when one before left the same steps.
+// apart, up to a distance at which a search has kCandidatesMax candidates: all pairs of a tape of up to 32 steps,
+// neighbours alone in one of a thousand. A search has none when one before left the same steps.
 class RemovePairs final : public ShrinkPass {
  public:
-  static constexpr std::size_t kQuestionsMax = 1024;
+  static constexpr std::size_t kCandidatesMax = 1024;
 
   [[nodiscard]] std::string_view name() const noexcept override { return "pairs"; }
-  Inquiry<Tape> sweep(const Failing& current) override;
+  SearchCoroutine<Tape> candidates(const FailingTape& current) override;
 
  private:
   std::uint64_t swept_ = 0;

@@ -2,6 +2,8 @@
 //
 // They propose choices without knowing what strategies allow. A replay repairs what does not fit, so that every value
 // stays inside its strategy, and what really ran is what is kept.
+//
+// Thread-compatible, as all passes are.
 #pragma once
 
 #include <tsl/robin_set.h>
@@ -18,14 +20,14 @@ namespace ordeal {
 class LowerTogether final : public ShrinkPass {
  public:
   [[nodiscard]] std::string_view name() const noexcept override { return "equals"; }
-  Inquiry<Tape> sweep(const Failing& current) override;
+  SearchCoroutine<Tape> candidates(const FailingTape& current) override;
 };
 
 // Lowers single values. A value is searched thoroughly once, and lightly from then on.
 class LowerValues final : public ShrinkPass {
  public:
   [[nodiscard]] std::string_view name() const noexcept override { return "values"; }
-  Inquiry<Tape> sweep(const Failing& current) override;
+  SearchCoroutine<Tape> candidates(const FailingTape& current) override;
 
  private:
   tsl::robin_set<std::uint64_t> searched_;
@@ -38,10 +40,10 @@ class LowerFlags final : public ShrinkPass {
   static constexpr std::size_t kFlagsMin = 64;
 
   [[nodiscard]] std::string_view name() const noexcept override { return "flags"; }
-  Inquiry<Tape> sweep(const Failing& current) override;
+  SearchCoroutine<Tape> candidates(const FailingTape& current) override;
 
  private:
-  static Inquiry<Tape> sweep_argument(const Failing& current, std::size_t argument);
+  static SearchCoroutine<Tape> candidates_of_argument(const FailingTape& current, std::size_t argument);
 };
 
 // Lowers a small integer and makes all that follows it in its argument the simplest, for one that says which branch of
@@ -51,7 +53,7 @@ class LowerBranches final : public ShrinkPass {
   static constexpr std::uint64_t kBranchesMax = 8;
 
   [[nodiscard]] std::string_view name() const noexcept override { return "branches"; }
-  Inquiry<Tape> sweep(const Failing& current) override;
+  SearchCoroutine<Tape> candidates(const FailingTape& current) override;
 };
 
 // Lowers an integer and raises or lowers one soon after it by as much: a failure may need their sum or their
@@ -62,7 +64,7 @@ class LowerPairs final : public ShrinkPass {
   static constexpr std::size_t kReach = 3;  // how many integers that are not simplest lie between them, and one
 
   [[nodiscard]] std::string_view name() const noexcept override { return "sums"; }
-  Inquiry<Tape> sweep(const Failing& current) override;
+  SearchCoroutine<Tape> candidates(const FailingTape& current) override;
 
  private:
   tsl::robin_set<std::uint64_t> stuck_;

@@ -39,19 +39,20 @@ std::vector<std::unique_ptr<ShrinkPass>> all_passes() {
 
 Shrinker::Shrinker(Tape failing) : current_(std::move(failing)), rank_(current_), passes_(all_passes()) {
   tried_.insert(current_.tape.hash());
-  sweep_ = passes_.front()->sweep(current_);
+  search_ = passes_.front()->candidates(current_);
 }
 
 std::string_view Shrinker::phase() const noexcept {
   return pass_ < passes_.size() ? passes_[pass_]->name() : "minimal";
 }
 
+// Runs the passes round and round until a whole round has helped nothing.
 std::optional<Tape> Shrinker::candidate() {
-  asked_ = false;
+  is_pending_ = false;
   while (pass_ < passes_.size()) {
-    if (auto found = fresh_candidate()) {
+    if (auto found = untried_candidate()) {
       ++candidates_;
-      asked_ = true;
+      is_pending_ = true;
       return found;
     }
     next_pass();
@@ -60,8 +61,8 @@ std::optional<Tape> Shrinker::candidate() {
 }
 
 // A tape that was tried before would fail or pass as it did then.
-std::optional<Tape> Shrinker::fresh_candidate() {
-  while (auto found = sweep_->next()) {
+std::optional<Tape> Shrinker::untried_candidate() {
+  while (auto found = search_->next()) {
     if (tried_.insert(found->hash()).second) {
       return found;
     }
@@ -69,31 +70,36 @@ std::optional<Tape> Shrinker::fresh_candidate() {
   return std::nullopt;
 }
 
+// After the last pass, from the first again if anything became simpler in this round: a change of one pass opens the
+// way for others.
 void Shrinker::next_pass() {
+  ORDEAL_DCHECK(pass_ < passes_.size(), "every pass has run");
   if (++pass_ == passes_.size() && std::exchange(progress_, false)) {
     pass_ = 0;
   }
   if (pass_ < passes_.size()) {
-    sweep_ = passes_[pass_]->sweep(current_);
+    search_ = passes_[pass_]->candidates(current_);
   }
 }
 
-void Shrinker::answered() { ORDEAL_CHECK(std::exchange(asked_, false), "no candidate waits for an answer"); }
+void Shrinker::take_verdict() { ORDEAL_CHECK(std::exchange(is_pending_, false), "no candidate waits for an answer"); }
 
-// The tape that shrinking begins with comes without domains. What ran of a tape of the same shape has them.
-void Shrinker::learn(const Failing& ran) {
+// The tape that shrinking begins with comes without constraints. What ran of a tape of the same shape has them.
+void Shrinker::learn(const FailingTape& ran) {
   tried_.insert(ran.tape.hash());
-  if (!knows_domains_ && has_same_shape(ran.tape, current_.tape)) {
-    knows_domains_ = true;
-    current_.domains = ran.domains;
+  if (!knows_constraints_ && has_same_shape(ran.tape, current_.tape)) {
+    knows_constraints_ = true;
+    current_.constraints = ran.constraints;
     rank_ = TapeRank(current_);
     progress_ = true;  // passes that looked at the tape before did not know
   }
 }
 
-void Shrinker::accept(Tape realized, std::vector<Domain> domains) {
-  answered();
-  Failing failing(std::move(realized), std::move(domains));
+// What ran may differ from the candidate, for a replay repairs what does not fit. So its own rank decides whether it is
+// progress, and the pass hears that it was accepted only if it is.
+void Shrinker::accept(Tape realized, std::vector<Constraint> constraints) {
+  take_verdict();
+  FailingTape failing(std::move(realized), std::move(constraints));
   learn(failing);
   TapeRank rank(failing);
   if (rank >= rank_) {
@@ -101,16 +107,16 @@ void Shrinker::accept(Tape realized, std::vector<Domain> domains) {
   }
   current_ = std::move(failing);
   rank_ = std::move(rank);
-  knows_domains_ = true;
+  knows_constraints_ = true;
   progress_ = true;
-  sweep_->answer(true);
+  search_->accept(true);
 }
 
-void Shrinker::refuse() { answered(); }
+void Shrinker::refuse() { take_verdict(); }
 
-void Shrinker::refuse(Tape realized, std::vector<Domain> domains) {
-  answered();
-  learn(Failing(std::move(realized), std::move(domains)));
+void Shrinker::refuse(Tape realized, std::vector<Constraint> constraints) {
+  take_verdict();
+  learn(FailingTape(std::move(realized), std::move(constraints)));
 }
 
 }  // namespace ordeal

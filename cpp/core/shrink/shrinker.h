@@ -1,4 +1,8 @@
-// Makes a failing tape simpler by asking whether simpler ones still fail. It asks; it never runs anything.
+// Makes a failing tape simpler by proposing simpler ones, of which the caller says whether they still fail. It never
+// runs anything.
+//
+// Many of the passes have a counterpart in Hypothesis' shrinker, here on the tape of a rule machine instead of a flat
+// sequence; that a tape that still fails in another way is not taken is the caller's business, who sees the failure.
 #pragma once
 
 #include <tsl/robin_set.h>
@@ -10,8 +14,8 @@
 #include <string_view>
 #include <vector>
 
-#include "core/shrink/failing.h"
-#include "core/shrink/inquiry.h"
+#include "core/shrink/failing_tape.h"
+#include "core/shrink/search_coroutine.h"
 #include "core/shrink/shrink_pass.h"
 #include "core/tape/tape.h"
 
@@ -29,31 +33,34 @@ class Shrinker {
   Shrinker& operator=(const Shrinker&) = delete;
 
   std::optional<Tape> candidate();
-  // `realized` is what ran of the latest candidate, `domains` what its draws allowed, as far as it is known. One that
-  // is no simpler than the current tape is not taken.
-  void accept(Tape realized, std::vector<Domain> domains = {});
+  // `realized` is what ran of the latest candidate, `constraints` what its draws allowed, as far as it is known. One
+  // that is no simpler than the current tape is not taken.
+  void accept(Tape realized, std::vector<Constraint> constraints = {});
   void refuse();
   // What ran is not asked about again.
-  void refuse(Tape realized, std::vector<Domain> domains = {});
+  void refuse(Tape realized, std::vector<Constraint> constraints = {});
 
   [[nodiscard]] const Tape& current() const noexcept { return current_.tape; }
   [[nodiscard]] std::string_view phase() const noexcept;
   [[nodiscard]] std::uint64_t candidates() const noexcept { return candidates_; }
 
  private:
-  std::optional<Tape> fresh_candidate();
+  // The next candidate of the pass that was not tried; nothing when the pass is through.
+  std::optional<Tape> untried_candidate();
   void next_pass();
-  void answered();
-  void learn(const Failing& ran);
+  // Each candidate has one verdict: accept() or refuse().
+  void take_verdict();
+  void learn(const FailingTape& ran);
 
-  Failing current_;
+  FailingTape current_;
   TapeRank rank_;
-  bool knows_domains_ = false;  // of the current tape
+  bool knows_constraints_ = false;  // of the current tape
   std::vector<std::unique_ptr<ShrinkPass>> passes_;
   std::size_t pass_ = 0;
-  std::optional<Inquiry<Tape>> sweep_;
-  bool progress_ = false;  // in this round of all passes, which then is not the last
-  bool asked_ = false;     // about a candidate that waits for its answer
+  std::optional<SearchCoroutine<Tape>> search_;
+  bool progress_ = false;    // in this round of all passes, which then is not the last
+  bool is_pending_ = false;  // a candidate waits for its verdict
+  // Hashes of all tapes that were tried. A collision would leave out one candidate in 2^64 and do no harm.
   tsl::robin_set<std::uint64_t> tried_;
   std::uint64_t candidates_ = 0;
 };

@@ -9,7 +9,7 @@ namespace {
 constexpr std::array<BanditArm, kRunStarts> kStarts{{
     {.share = 300, .floor = 50},  // fresh
     {.share = 300, .floor = 50},  // branch
-    {.share = 130, .floor = 30},  // leaning
+    {.share = 130, .floor = 30},  // mutate
     {.share = 90, .floor = 30},   // splice
     {.share = 90, .floor = 30},   // repeat
     {.share = 90, .floor = 30},   // edit
@@ -42,25 +42,27 @@ RunSwarm kind_of(SwarmSource source) noexcept {
     case SwarmSource::kCoinFlip:
       break;
   }
-  return RunSwarm::kCoins;
+  return RunSwarm::kCoinFlip;
 }
 
-RunSwarm kind_of(SwarmLaw law) noexcept {
-  switch (law) {
-    case SwarmLaw::kCoins:
-      return RunSwarm::kCoins;
-    case SwarmLaw::kSizes:
-      return RunSwarm::kSizes;
-    case SwarmLaw::kHypothesis:
-      return RunSwarm::kShared;
-    case SwarmLaw::kOff:
+RunSwarm kind_of(SwarmDistribution distribution) noexcept {
+  switch (distribution) {
+    case SwarmDistribution::kCoinFlip:
+      return RunSwarm::kCoinFlip;
+    case SwarmDistribution::kUniformSize:
+      return RunSwarm::kUniformSize;
+    case SwarmDistribution::kHypothesis:
+      return RunSwarm::kUniformShare;
+    case SwarmDistribution::kOff:
       break;
   }
   return RunSwarm::kFull;
 }
 
+// Three small bandits instead of one over all combinations: each learns from every run.
 RunSchedule::RunSchedule() : starts_(kStarts), swarms_(kSwarms), lengths_(kLengths) {}
 
+// In a fixed order, one draw each.
 RunKind RunSchedule::draw(Rng& rng, const RunKinds& allowed) const {
   return {.start = static_cast<RunStart>(starts_.draw(rng, allowed.starts)),
           .swarm = static_cast<RunSwarm>(swarms_.draw(rng, allowed.swarms)),
@@ -81,6 +83,7 @@ void RunSchedule::report(RunKind kind, std::uint64_t reward, std::uint64_t cost)
 
 RunScheduleState RunSchedule::save() const { return {starts_.save(), swarms_.save(), lengths_.save(), counts_}; }
 
+// Each bandit checks its own part.
 void RunSchedule::restore(RunScheduleState state) {
   starts_.restore(std::move(state.starts));
   swarms_.restore(std::move(state.swarms));

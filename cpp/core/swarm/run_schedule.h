@@ -1,4 +1,7 @@
 // Decides what kind of run comes next, from how much each kind has brought for what it cost.
+//
+// Start, configuration and length are learnt apart, as there are too many combinations for a search of some hundred
+// runs to try each.
 #pragma once
 
 #include <array>
@@ -7,7 +10,7 @@
 
 #include "core/base/bandit.h"
 #include "core/base/rng.h"
-#include "core/swarm/op_weights.h"
+#include "core/swarm/rule_weights.h"
 #include "core/swarm/swarm.h"
 
 namespace ordeal {
@@ -20,22 +23,22 @@ enum class SwarmPolicy : std::uint8_t {
 
 // Where a run starts, and what it does before it goes on by chance.
 enum class RunStart : std::uint8_t {
-  kFresh,    // a fresh machine
-  kBranch,   // a checkpoint
-  kLeaning,  // a checkpoint; arguments lean on those of the steps before it
-  kSplice,   // a checkpoint, then the end of the way to another
-  kRepeat,   // a checkpoint, then the last steps before it again and again
-  kEdit,     // a fresh machine, then the way to a checkpoint with some steps changed
+  kFresh,   // a fresh machine
+  kBranch,  // a checkpoint
+  kMutate,  // a checkpoint; arguments mutate from those of the steps before it
+  kSplice,  // a checkpoint, then the end of the way to another
+  kRepeat,  // a checkpoint, then the last steps before it again and again
+  kEdit,    // a fresh machine, then the way to a checkpoint with some steps changed
 };
 
 // Which rules and faults are on.
 enum class RunSwarm : std::uint8_t {
-  kFull,      // all
-  kCoins,     // a coin for each
-  kSizes,     // how many is drawn first; rules have weights
-  kShared,    // one probability for all
-  kDirected,  // leans to rules that came near code that has not run
-  kEnergy,    // an earlier one, in proportion to its energy
+  kFull,          // all
+  kCoinFlip,      // a coin for each
+  kUniformSize,   // how many is drawn first; rules have weights
+  kUniformShare,  // one probability for all
+  kDirected,      // prefers rules that came near code that has not run
+  kEnergy,        // an earlier one, in proportion to its energy
 };
 
 // How many steps it may take.
@@ -69,9 +72,9 @@ constexpr std::uint32_t bit(Enum value) noexcept {
   return 1U << static_cast<std::uint32_t>(value);
 }
 
-// The kind of run that a configuration of the swarm, or a law, makes.
+// The kind of run that a configuration of the swarm, or a distribution, makes.
 RunSwarm kind_of(SwarmSource source) noexcept;
-RunSwarm kind_of(SwarmLaw law) noexcept;
+RunSwarm kind_of(SwarmDistribution distribution) noexcept;
 
 // How many runs there were of each kind, for the report.
 struct RunCounts {

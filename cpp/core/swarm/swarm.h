@@ -1,4 +1,7 @@
 // Swarm testing (Groce et al., ISSTA 2012): each run leaves out some rules and faults, so that the others dominate.
+//
+// A run in which everything may happen seldom does one thing often. Configurations that found something are drawn
+// again, in proportion to energy, as entries of the corpus are.
 #pragma once
 
 #include <array>
@@ -28,7 +31,7 @@ enum class SwarmSource : std::uint8_t {
   kWarmUp,    // a coin flip of the first runs, when nothing is known yet
   kFull,      // everything on: keeps bugs findable that need all rules and faults
   kCoinFlip,  // a fresh subset
-  kDirected,  // leans to rules that came near code that has not run
+  kDirected,  // prefers rules that came near code that has not run
   kEnergy,    // one from the history, in proportion to energy
 };
 
@@ -52,7 +55,7 @@ struct SwarmState {
   };
 
   std::vector<Entry> history;
-  std::vector<bool> rules_near_gaps;  // empty: nothing to lean to
+  std::vector<bool> rules_near_gaps;  // empty: nothing to prefer
   std::array<std::uint64_t, 5> draws{};
   std::uint64_t total = 0;
 
@@ -77,10 +80,10 @@ class Swarm {
   std::size_t draw(Rng& rng, SwarmSource source);
   void report(std::size_t index, std::uint32_t new_edges);
 
-  // One flag per rule: it came near code that has not run. No flag set means that there is nothing to lean to.
+  // One flag per rule: it came near code that has not run. No flag set means that no rule is preferred.
   void set_directed(std::vector<bool> rules_near_gaps);
 
-  // Whether there are rules to lean to.
+  // Whether there are rules to prefer.
   [[nodiscard]] bool is_directed() const noexcept { return !rules_near_gaps_.empty(); }
   [[nodiscard]] const SwarmConfiguration& configuration(std::size_t index) const;
   // The source of the latest draw of that configuration.

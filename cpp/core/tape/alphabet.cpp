@@ -7,6 +7,8 @@
 
 namespace ordeal {
 
+// The order of Hypothesis: the digits first, then up to Z, then what lies below the digits going down, then the rest.
+// The first 256 ranks are looked up once and kept, for nearly all draws are among them.
 Alphabet::Alphabet(std::vector<Interval> intervals) : intervals_(std::move(intervals)) {
   constexpr std::uint32_t kTabled = 256;
   constexpr char32_t kCharacterMax = 0x10FFFF;
@@ -30,6 +32,7 @@ Alphabet::Alphabet(std::vector<Interval> intervals) : intervals_(std::move(inter
   }
 }
 
+// The place of the character, or of the next one that the alphabet has, counted in ascending order.
 std::uint32_t Alphabet::place_from(char32_t character) const noexcept {
   for (std::size_t i = 0; i < intervals_.size(); ++i) {
     const auto [low, high] = intervals_[i];
@@ -43,6 +46,7 @@ std::uint32_t Alphabet::place_from(char32_t character) const noexcept {
   return size_;
 }
 
+// O(log intervals).
 char32_t Alphabet::look_up(std::uint32_t rank) const noexcept {
   ORDEAL_DCHECK(rank < size_, "rank=" << rank << " size=" << size_);
   std::uint32_t place = rank;
@@ -53,6 +57,7 @@ char32_t Alphabet::look_up(std::uint32_t rank) const noexcept {
     place = static_cast<std::uint32_t>(at <= digits_to_z ? at + zero_ : zero_ - (at - digits_to_z));
   }
   const auto after = std::ranges::upper_bound(places_, place);
+  ORDEAL_DCHECK(after != places_.begin(), "place " << place << " is below the first interval");
   const auto i = static_cast<std::size_t>(std::distance(places_.begin(), after)) - 1;
   return intervals_[i].first + (place - places_[i]);
 }

@@ -1,4 +1,7 @@
 // The characters that a text may hold, in the order from simple to strange.
+//
+// The intervals are what Hypothesis makes of a strategy's categories, so that an alphabet of all Unicode is a few
+// hundred pairs and not a million characters.
 #pragma once
 
 #include <cstddef>

@@ -20,6 +20,8 @@ class Choice {
   ChoiceKind kind = ChoiceKind::kBoolean;
   std::int64_t number = 0;  // boolean 0/1, integer, or the bits of the float
 
+  // The zero choice is `false`, the least surprising one. Made through the named functions below, so that no choice has
+  // a number and a blob that contradict each other.
   Choice() noexcept = default;
   Choice(const Choice& other)
       : kind(other.kind),
@@ -50,12 +52,14 @@ class Choice {
   }
 
  private:
+  // One empty string for all choices without a blob, so that blob() can return a reference.
   static const std::string& nothing() noexcept {
     static const std::string kNothing;
     return kNothing;
   }
 
   Choice(ChoiceKind of_kind, std::int64_t value) noexcept : kind(of_kind), number(value) {}
+  // An empty string needs no memory: equality compares contents, so it makes no difference whether there is a blob.
   Choice(ChoiceKind of_kind, std::string content)
       : kind(of_kind), blob_(content.empty() ? nullptr : std::make_unique<std::string>(std::move(content))) {}
 

@@ -14,6 +14,7 @@
 namespace ordeal {
 namespace {
 
+// The groups that floats are compared by before anything else, the simplest first.
 enum RealGroup : std::uint8_t { kWhole, kFraction, kInfinity, kNan };
 
 std::uint64_t bits_of(double value) noexcept { return std::bit_cast<std::uint64_t>(value); }
@@ -24,7 +25,8 @@ ChoiceRank rank_of_boolean(bool value) {
   return rank;
 }
 
-ChoiceRank rank_of_integer(const Choice& choice, const Domain& domain) {
+// All big integers come after all small ones, by their number of bytes and then by these.
+ChoiceRank rank_of_integer(const Choice& choice, const Constraint& constraint) {
   ChoiceRank rank;
   rank.kind = ChoiceKind::kInteger;
   if (choice.is_big()) {
@@ -34,11 +36,12 @@ ChoiceRank rank_of_integer(const Choice& choice, const Domain& domain) {
     rank.negative = (static_cast<std::uint8_t>(choice.blob().back()) & 0x80U) != 0;
     return rank;
   }
-  rank.magnitude = distance_of(choice, domain);
-  rank.negative = choice.number < domain.simplest;
+  rank.magnitude = distance_of(choice, constraint);
+  rank.negative = choice.number < constraint.simplest;
   return rank;
 }
 
+// The bits of two positive floats are in the order of their values.
 ChoiceRank rank_of_real(double value) {
   ChoiceRank rank;
   rank.kind = ChoiceKind::kFloat;
@@ -56,6 +59,7 @@ ChoiceRank rank_of_real(double value) {
   return rank;
 }
 
+// Characters by the order in which Hypothesis shrinks them; bytes by their value.
 ChoiceRank rank_of_text(const Choice& choice) {
   ChoiceRank rank;
   rank.kind = choice.kind;
@@ -82,12 +86,12 @@ void negate(std::string& two_complement) noexcept {
 
 }  // namespace
 
-ChoiceRank rank_of(const Choice& choice, const Domain& domain) {
+ChoiceRank rank_of(const Choice& choice, const Constraint& constraint) {
   switch (choice.kind) {
     case ChoiceKind::kBoolean:
       return rank_of_boolean(choice.number != 0);
     case ChoiceKind::kInteger:
-      return rank_of_integer(choice, domain);
+      return rank_of_integer(choice, constraint);
     case ChoiceKind::kFloat:
       return rank_of_real(choice.as_real());
     case ChoiceKind::kString:
@@ -97,55 +101,62 @@ ChoiceRank rank_of(const Choice& choice, const Domain& domain) {
   return {};
 }
 
-bool is_simplest(const Choice& choice, const Domain& domain) {
+// A float is compared by its bits: -0.0 is not as simple as 0.0.
+bool is_simplest(const Choice& choice, const Constraint& constraint) {
   switch (choice.kind) {
     case ChoiceKind::kBoolean:
-      return choice.number == 0 || domain.low > 0;
+      return choice.number == 0 || constraint.low > 0;
     case ChoiceKind::kInteger:
     case ChoiceKind::kFloat:
-      return !choice.is_big() && choice.number == domain.simplest;
+      return !choice.is_big() && choice.number == constraint.simplest;
     case ChoiceKind::kString:
     case ChoiceKind::kBytes:
-      return choice == simplest_choice(choice.kind, domain);
+      return choice == simplest_choice(choice.kind, constraint);
   }
   return true;
 }
 
-Choice simplest_choice(ChoiceKind kind, const Domain& domain) {
-  const auto size = static_cast<std::size_t>(std::max<std::int64_t>(domain.low, 0));
+// Of the least size that the draw allowed, all of the simplest character.
+Choice simplest_choice(ChoiceKind kind, const Constraint& constraint) {
+  const auto size = static_cast<std::size_t>(std::max<std::int64_t>(constraint.low, 0));
   switch (kind) {
     case ChoiceKind::kBoolean:
-      return Choice::boolean(domain.low > 0);
+      return Choice::boolean(constraint.low > 0);
     case ChoiceKind::kInteger:
-      return Choice::integer(domain.simplest);
+      return Choice::integer(constraint.simplest);
     case ChoiceKind::kFloat:
-      return Choice::real(std::bit_cast<double>(domain.simplest));
+      return Choice::real(std::bit_cast<double>(constraint.simplest));
     case ChoiceKind::kString:
       return Choice::text(
-          utf8_of(std::u32string(size, character_of_rank(static_cast<std::uint32_t>(domain.simplest)))));
+          utf8_of(std::u32string(size, character_of_rank(static_cast<std::uint32_t>(constraint.simplest)))));
     case ChoiceKind::kBytes:
       return Choice::bytes(std::string(size, '\0'));
   }
   return {};
 }
 
-std::uint64_t distance_of(const Choice& integer, const Domain& domain) noexcept {
+std::uint64_t distance_of(const Choice& integer, const Constraint& constraint) noexcept {
+  ORDEAL_DCHECK(!integer.is_big(), "a big integer has no distance");
   const auto value = static_cast<std::uint64_t>(integer.number);
-  const auto simplest = static_cast<std::uint64_t>(domain.simplest);
-  return integer.number >= domain.simplest ? value - simplest : simplest - value;
+  const auto simplest = static_cast<std::uint64_t>(constraint.simplest);
+  return integer.number >= constraint.simplest ? value - simplest : simplest - value;
 }
 
-Choice integer_at(std::uint64_t distance, bool below, const Domain& domain) {
-  const auto simplest = static_cast<std::uint64_t>(domain.simplest);
+Choice integer_at(std::uint64_t distance, bool below, const Constraint& constraint) {
+  const auto simplest = static_cast<std::uint64_t>(constraint.simplest);
   return Choice::integer(static_cast<std::int64_t>(below ? simplest - distance : simplest + distance));
 }
 
+// From a table: std::pow may differ in the last bit between libraries, and the same tape must shrink the same way
+// everywhere.
 double power_of_ten(int decimals) {
   static constexpr std::array<double, kDecimalsMax + 1> kPowers{1e0, 1e1, 1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
                                                                 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15};
   return kPowers.at(static_cast<std::size_t>(decimals));
 }
 
+// Whole numbers from 2^53 on have no decimals. Below, tries one more until the rounded number divides back to the
+// value.
 int decimals_of(double value) noexcept {
   constexpr double kWholeMax = 0x1p53;
   if (!std::isfinite(value)) {
@@ -166,6 +177,7 @@ int decimals_of(double value) noexcept {
   return kDecimalsMax + 1;
 }
 
+// The highest byte first, which is the order of comparing.
 std::u32string magnitude_of(const Choice& big_integer) {
   ORDEAL_CHECK(big_integer.is_big(), "not a big integer: " << big_integer.number);
   std::string bytes = big_integer.blob();
@@ -182,6 +194,7 @@ std::u32string magnitude_of(const Choice& big_integer) {
   return magnitude;
 }
 
+// The other way round. It gives a small integer where the magnitude has room in one.
 Choice integer_of(std::u32string_view magnitude, bool negative) {
   while (!magnitude.empty() && magnitude.front() == 0) {
     magnitude.remove_prefix(1);

@@ -1,4 +1,6 @@
 // How simple a choice is: the total order that shrinking goes down.
+//
+// Functions of their arguments alone, for any thread. A rank of a text or a big integer allocates.
 #pragma once
 
 #include <compare>
@@ -6,7 +8,7 @@
 #include <string>
 
 #include "core/tape/choice.h"
-#include "core/tape/domain.h"
+#include "core/tape/constraint.h"
 
 namespace ordeal {
 
@@ -32,17 +34,18 @@ struct ChoiceRank {
   friend auto operator<=>(const ChoiceRank&, const ChoiceRank&) = default;
 };
 
-ChoiceRank rank_of(const Choice& choice, const Domain& domain);
+ChoiceRank rank_of(const Choice& choice, const Constraint& constraint);
 
-// Whether nothing in the domain is simpler, as far as the domain is known.
-bool is_simplest(const Choice& choice, const Domain& domain);
-// A proposal for the simplest value of the domain, which a replay repairs where the domain allows less than it says.
-Choice simplest_choice(ChoiceKind kind, const Domain& domain);
+// Whether nothing in the constraint is simpler, as far as the constraint is known.
+bool is_simplest(const Choice& choice, const Constraint& constraint);
+// A proposal for the simplest value of the constraint, which a replay repairs where the constraint allows less than it
+// says.
+Choice simplest_choice(ChoiceKind kind, const Constraint& constraint);
 
 // How far an integer is from the simplest value of its draw; the choice is no big integer.
-std::uint64_t distance_of(const Choice& integer, const Domain& domain) noexcept;
+std::uint64_t distance_of(const Choice& integer, const Constraint& constraint) noexcept;
 // The integer at a distance from the simplest value, below it or above.
-Choice integer_at(std::uint64_t distance, bool below, const Domain& domain);
+Choice integer_at(std::uint64_t distance, bool below, const Constraint& constraint);
 // How many decimals it takes to write the number down, at most 15; 16 when these are not enough or it is not finite.
 int decimals_of(double value) noexcept;
 inline constexpr int kDecimalsMax = 15;

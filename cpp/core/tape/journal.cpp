@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/check.h"
 #include "core/base/error.h"
 #include "core/tape/text.h"
 
@@ -19,6 +20,8 @@ namespace ordeal {
 //
 // `used` bytes of records follow. It is written after them, and the number of the run before those of a new run, so
 // that what is read between two equal numbers of runs is of that run.
+// Another process reads this memory, perhaps after this one was killed in the middle of a write. So every field is
+// atomic and without a lock, and the count of bytes is published after the bytes.
 struct JournalHeader {
   static constexpr std::uint64_t kMagic = 0x6F72646C'6A6E0001;  // the last two bytes are the version
 
@@ -61,6 +64,7 @@ enum class Journal::Record : std::uint8_t {
 // ---------------------------------------------------------------------------------------------------------------------
 // Writing
 
+// The magic number comes last: memory that has it holds a whole header.
 Journal::Journal(std::span<std::byte> memory) : owner_(journal_forks) {
   if (memory.size() < kBytesMin || memory.size() > kBytesMax) {
     throw ConfigError("a journal has " + std::to_string(memory.size()) + " bytes; it must have " +
@@ -78,6 +82,7 @@ Journal::Journal(std::span<std::byte> memory) : owner_(journal_forks) {
   header_->magic.store(JournalHeader::kMagic, std::memory_order_release);
 }
 
+// After a fork, for the journal of the child's own.
 void Journal::own() noexcept { owner_ = journal_forks; }
 
 void Journal::forked() noexcept { ++journal_forks; }
@@ -89,9 +94,10 @@ inline void Journal::check_owner() const noexcept {
   }
 }
 
+// A sign of life for whoever watches this process: a count that stands still means that a step hangs.
 inline void Journal::beat() noexcept { header_->steps.store(++steps_, std::memory_order_relaxed); }
 
-// Null when there is no room; then there is none for what comes after it either, or the tape would have a gap.
+// Null when there is no room. From then on nothing is written, since the tape would have a gap.
 inline std::byte* Journal::claim(std::size_t size) noexcept {
   check_owner();
   if (std::cmp_less(end_ - at_, size)) [[unlikely]] {
@@ -102,11 +108,14 @@ inline std::byte* Journal::claim(std::size_t size) noexcept {
   return at_;
 }
 
+// The release store pairs with the acquire load in read_journal(): who sees the count sees the bytes.
 inline void Journal::publish(std::byte* end) noexcept {
+  ORDEAL_DCHECK(end >= at_ && end <= limit_, "a record ends outside of its journal");
   at_ = end;
   header_->used.store(static_cast<std::uint64_t>(end - begin_), std::memory_order_release);
 }
 
+// One claim and one publish a record, so that a reader sees all of it or nothing.
 template <typename... Numbers>
 inline void Journal::write(Record record, std::uint8_t detail, Numbers... numbers) noexcept {
   std::byte* at = claim(1 + (sizeof(Numbers) + ... + 0));
@@ -118,6 +127,7 @@ inline void Journal::write(Record record, std::uint8_t detail, Numbers... number
   publish(at);
 }
 
+// A string goes in whole or not at all.
 void Journal::write_blob(Record record, const std::string& blob) noexcept {
   const auto size = static_cast<std::uint32_t>(blob.size());  // one that is too long does not fit anyway
   std::byte* at = claim(1 + sizeof(size) + blob.size());
@@ -130,6 +140,8 @@ void Journal::write_blob(Record record, const std::string& blob) noexcept {
   publish(at + sizeof(size) + size);
 }
 
+// First no records, then the new number, then records: a reader that sees the same number before and after has read
+// records of one run.
 void Journal::begin_run() noexcept {
   check_owner();
   at_ = begin_;
@@ -174,6 +186,7 @@ void Journal::add(const Choice& choice) noexcept {
 
 void Journal::drop_step() noexcept { write(Record::kDrop, 0); }
 
+// What a run starts from. No beat: nothing ran.
 void Journal::append(const Tape& tape) noexcept {
   for (const TapeStep& step : tape.steps()) {
     write(Record::kStep, static_cast<std::uint8_t>(step.kind), step.target, step.origin);
@@ -193,6 +206,7 @@ void Journal::add_decision(std::uint32_t name, bool decision) noexcept {
   write(Record::kDecision, decision ? 1 : 0, name);
 }
 
+// An end tells a run that is over from one whose process died.
 void Journal::end_run() noexcept {
   write(Record::kEnd, 0);
   enter(JournalStage::kIdle);
@@ -208,6 +222,8 @@ void Journal::enter(JournalStage stage) noexcept {
 // Reading
 
 // Makes a tape of records. The bytes are a copy that nobody else can change.
+// The records come from a process that crashed, so that any byte may be wrong: each is checked as if it came from a
+// stranger.
 class JournalReader {
  public:
   JournalReader(std::string_view bytes, const MachineShape& shape, std::uint32_t argument_names)
@@ -228,6 +244,7 @@ class JournalReader {
  private:
   using Record = Journal::Record;
 
+  // The kinds that have a detail in their upper half, then the plain ones, whose upper half must be empty.
   void read_record() {
     const auto tag = number<std::uint8_t>();
     const auto detail = static_cast<std::uint8_t>(tag >> 4U);
@@ -274,6 +291,7 @@ class JournalReader {
     }
   }
 
+  // A step ends the one before it.
   void read_step(std::uint32_t kind) {
     settle();
     const auto target = number<std::uint32_t>();
@@ -285,6 +303,7 @@ class JournalReader {
     tape_.begin_step(step, below(target, targets, "a step"), origin);
   }
 
+  // Decisions inside of a step (buggify) are written at once, and their choices only when the step ends.
   void read_decision(bool decision) {
     const std::uint32_t name = below(number<std::uint32_t>(), argument_names_, "an argument");
     require(!tape_.empty(), "a decision without a step");
@@ -374,6 +393,7 @@ class JournalReader {
 
 namespace {
 
+// Launders the memory into a header only after its size and place are known to be right.
 const JournalHeader& journal_header(std::span<const std::byte> memory) {
   const bool is_aligned = std::bit_cast<std::uintptr_t>(memory.data()) % Journal::kAlignment == 0;
   if (memory.size() < Journal::kBytesMin || memory.size() > Journal::kBytesMax || !is_aligned) {
@@ -389,6 +409,7 @@ const JournalHeader& journal_header(std::span<const std::byte> memory) {
   return header;
 }
 
+// A number that the other process wrote, within what its kind allows.
 std::uint32_t checked_number(const std::atomic<std::uint32_t>& number, std::uint32_t most, const char* what) {
   const std::uint32_t value = number.load(std::memory_order_relaxed);
   if (value > most) {
@@ -400,6 +421,7 @@ std::uint32_t checked_number(const std::atomic<std::uint32_t>& number, std::uint
 
 }  // namespace
 
+// Copies the records before it looks at them: the writer may go on while this reads.
 JournalRecord read_journal(std::span<const std::byte> memory, const MachineShape& shape, std::uint32_t argument_names) {
   const JournalHeader& header = journal_header(memory);
   JournalRecord record;

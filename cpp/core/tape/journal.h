@@ -9,7 +9,7 @@
 #include <span>
 
 #include "core/tape/choice.h"
-#include "core/tape/script.h"
+#include "core/tape/step_source.h"
 #include "core/tape/tape.h"
 
 namespace ordeal {
@@ -46,7 +46,7 @@ class Journal {
 
   // The process that calls it is the one to write from now on.
   void own() noexcept;
-  // For whoever is told of forks: this process has just come out of one.
+  // To be called after a fork, in the child.
   static void forked() noexcept;
 
   // What a tape is told, in the same order.

@@ -6,11 +6,12 @@
 #include <string_view>
 
 #include "core/base/error.h"
-#include "core/tape/script.h"
+#include "core/tape/step_source.h"
 
 namespace ordeal {
 namespace {
 
+// In the order of the indexes that tapes use.
 void write_names(ByteWriter& out, const std::vector<std::string>& names) {
   out.number(names.size());
   for (const std::string& name : names) {
@@ -18,6 +19,7 @@ void write_names(ByteWriter& out, const std::vector<std::string>& names) {
   }
 }
 
+// The limit is that of a machine: a file must not name more than any machine has.
 std::vector<std::string> read_names(ByteReader& in, const char* what, std::size_t size_max) {
   const std::size_t size = in.count(what, 1);
   if (size > size_max) {
@@ -67,6 +69,7 @@ MachineNames read_machine_names(ByteReader& in) {
   return names;
 }
 
+// Names that occur several times are told apart by their order among themselves.
 Renaming renaming_of(const MachineNames& then, const MachineNames& now) {
   return {indexes_now(then.rules, now.rules), indexes_now(then.initializers, now.initializers),
           indexes_now(then.faults, now.faults), indexes_now(then.arguments, now.arguments)};

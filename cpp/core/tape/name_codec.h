@@ -2,6 +2,8 @@
 //
 // Tapes are keyed by names: what is written begins with the names of rules, initialize rules, faults and arguments, so
 // that it outlives changes of the test class.
+//
+// Functions of their arguments alone, for any thread. O(n log n) in the names.
 #pragma once
 
 #include <string>

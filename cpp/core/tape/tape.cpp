@@ -9,6 +9,7 @@
 namespace ordeal {
 namespace {
 
+// Strings are hashed by their content; the small kinds have all of theirs in the number.
 std::uint64_t hash_choice(const Choice& choice, std::uint64_t h) noexcept {
   h = mix64(h ^ static_cast<std::uint64_t>(choice.kind));
   h = mix64(h ^ static_cast<std::uint64_t>(choice.number));
@@ -41,6 +42,7 @@ void Tape::drop_step() {
   truncate(steps_.size() - 1);
 }
 
+// Steps, arguments and choices lie in three rows, each in order: what belongs to the steps that go is the end of each.
 void Tape::truncate(std::size_t count) {
   ORDEAL_CHECK(count <= steps_.size(), "count=" << count << " size=" << steps_.size());
   if (count == steps_.size()) {
@@ -49,6 +51,7 @@ void Tape::truncate(std::size_t count) {
   arguments_.resize(steps_[count].arguments_begin);
   choices_.resize(arguments_.empty() ? 0 : arguments_.back().choices_end);
   steps_.resize(count);
+  ORDEAL_DCHECK(steps_.empty() || steps_.back().arguments_end == arguments_.size(), "arguments of a step that is gone");
 }
 
 void Tape::clear() noexcept {
@@ -77,6 +80,7 @@ std::span<const Choice> Tape::choices(const TapeArgument& argument) const noexce
   return std::span(choices_).subspan(argument.choices_begin, argument.choices_end - argument.choices_begin);
 }
 
+// Costs as much as the step has choices.
 void Tape::append(const Tape& from, const TapeStep& step) {
   // Copies, never references: `from` may be this tape, whose vectors grow below.
   const TapeStep source = step;
@@ -92,6 +96,7 @@ void Tape::append(const Tape& from, const TapeStep& step) {
   }
 }
 
+// O(choices that stay).
 Tape Tape::subset(const std::vector<bool>& keep) const {
   ORDEAL_CHECK(keep.size() == steps_.size(), "keep=" << keep.size() << " steps=" << steps_.size());
   Tape result;
@@ -113,6 +118,7 @@ void Tape::replace_producer(std::size_t argument, std::int64_t producer) {
   arguments_[argument].producer = producer;
 }
 
+// Steps and arguments stay, even those left without a choice: a replay then gives their draws the simplest value.
 Tape Tape::subset_of_choices(const std::vector<bool>& keep) const {
   ORDEAL_CHECK(keep.size() == choices_.size(), "keep=" << keep.size() << " choices=" << choices_.size());
   Tape result;

@@ -61,6 +61,8 @@ class Tape {
   static constexpr std::size_t kChoicesMax = std::size_t{1} << 30U;
 
   // Writing.
+  // Each call belongs to what was begun last: an argument to the last step, a choice to the last argument. A choice
+  // without an argument breaks a check, so that a tape is always well-formed.
   void begin_step(StepKind kind, std::uint32_t target, std::uint32_t origin);
   void begin_argument(std::uint32_t name);
   void add(Choice choice) {
@@ -116,6 +118,8 @@ class Tape {
     return !steps_.empty() && steps_.back().arguments_end > steps_.back().arguments_begin;
   }
 
+  // Offsets instead of nested vectors: a tape of thousands of choices is three blocks of memory, and copying it is
+  // three copies.
   std::vector<TapeStep> steps_;
   std::vector<TapeArgument> arguments_;
   std::vector<Choice> choices_;

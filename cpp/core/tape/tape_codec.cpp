@@ -16,6 +16,7 @@ constexpr std::size_t kBigIntegerBytesMin = 9;
 constexpr std::size_t kStepBytesMin = 4;
 constexpr std::size_t kArgumentBytesMin = 3;
 
+// Fewer bytes would be an integer that has room in 64 bits, and so a second way to write the same choice.
 Choice read_big_integer(ByteReader& in) {
   const std::string_view blob = in.text("an integer");
   if (blob.size() < kBigIntegerBytesMin) {
@@ -25,6 +26,7 @@ Choice read_big_integer(ByteReader& in) {
   return Choice::big_integer(std::string(blob));
 }
 
+// Python could not hold a string that is no UTF-8; it would fail far from here.
 Choice read_string(ByteReader& in) {
   const std::string_view text = in.text("a string");
   if (!is_text(text)) {
@@ -33,6 +35,7 @@ Choice read_string(ByteReader& in) {
   return Choice::text(std::string(text));
 }
 
+// Translates an index of the time of writing into the one that the name has now.
 std::uint32_t read_index(ByteReader& in, const char* what, const std::vector<std::uint32_t>& table) {
   const std::uint64_t index = in.number(what);
   if (index >= table.size()) {
@@ -72,6 +75,7 @@ bool read_step(ByteReader& in, const Renaming& renaming, Tape& tape) {
 
 }  // namespace
 
+// The kind comes first. A big integer has a kind of its own, which follows those of choices.
 void write_choice(ByteWriter& out, const Choice& choice) {
   out.byte(choice.is_big() ? kBigInteger : static_cast<std::uint8_t>(choice.kind));
   switch (choice.kind) {
@@ -111,6 +115,7 @@ Choice read_choice(ByteReader& in) {
   throw TraceError("a choice has the unknown kind " + std::to_string(kind));
 }
 
+// Each row is preceded by its length, which the reader checks against the bytes that are left before it allocates.
 void write_tape(ByteWriter& out, const Tape& tape) {
   out.number(tape.size());
   for (const TapeStep& step : tape.steps()) {
@@ -131,6 +136,7 @@ void write_tape(ByteWriter& out, const Tape& tape) {
   }
 }
 
+// Reads to the end even when a name is gone: the bytes after this tape must be found.
 std::optional<Tape> read_tape(ByteReader& in, const Renaming& renaming) {
   Tape tape;
   bool applies = true;

@@ -1,4 +1,7 @@
 // Writes choices and tapes as bytes, and reads them back for the machine as it is now.
+//
+// Functions of their arguments alone, for any thread. The bytes are part of the state file and of what sessions share:
+// a change of them is a new version of these formats.
 #pragma once
 
 #include <cstddef>

@@ -2,15 +2,21 @@
 
 #include <cstddef>
 
+#include "core/base/check.h"
+
 namespace ordeal {
 namespace {
 
+// A character and how many bytes it took.
 struct Decoded {
   char32_t character;
   std::size_t size;
 };
 
+// Never fails: a byte that begins no character stands for itself, so that any bytes become some text. Surrogates pass,
+// as Python's strings can hold them.
 Decoded decode_first(std::string_view utf8) {
+  ORDEAL_DCHECK(!utf8.empty(), "no character in no bytes");
   const auto byte = [&](std::size_t i) { return static_cast<std::uint8_t>(utf8[i]); };
   const auto first = byte(0);
   std::size_t size = 1;
@@ -34,6 +40,7 @@ Decoded decode_first(std::string_view utf8) {
   return {character, size};
 }
 
+// Surrogates are written as three bytes, which is what Python calls surrogatepass.
 void append_utf8(std::string& out, char32_t c) {
   const auto put = [&](std::uint32_t byte) { out.push_back(static_cast<char>(byte)); };
   if (c < 0x80) {
@@ -69,6 +76,7 @@ std::size_t character_size(std::uint8_t first) noexcept {
 
 }  // namespace
 
+// Stricter than decoding: bytes from a file are text only if they are the one right way to write it. Surrogates pass.
 bool is_text(std::string_view text) noexcept {
   const auto at = [&](std::size_t i) { return static_cast<std::uint8_t>(text[i]); };
   for (std::size_t i = 0; i < text.size();) {
@@ -91,6 +99,7 @@ bool is_text(std::string_view text) noexcept {
   return true;
 }
 
+// At most one character a byte, so that the reserve is enough.
 std::u32string characters_of(std::string_view utf8) {
   std::u32string characters;
   characters.reserve(utf8.size());

@@ -1,4 +1,7 @@
 // Strings as rows of characters, and which characters are simpler than others.
+//
+// Functions of their arguments alone, for any thread. The core knows strings as UTF-8, Python as characters; lengths
+// and orders are those of characters.
 #pragma once
 
 #include <cstdint>

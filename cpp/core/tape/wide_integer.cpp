@@ -7,6 +7,8 @@
 #include <string_view>
 #include <utility>
 
+#include "core/base/check.h"
+
 namespace ordeal {
 namespace {
 
@@ -16,6 +18,7 @@ constexpr std::size_t kBytesMin = 9;
 
 }  // namespace
 
+// Nothing for an integer of more than 128 bits, which only code of the user's can have made.
 std::optional<Wide> wide_of(const Choice& choice) noexcept {
   if (choice.kind != ChoiceKind::kInteger) {
     return std::nullopt;
@@ -35,6 +38,7 @@ std::optional<Wide> wide_of(const Choice& choice) noexcept {
   return static_cast<Wide>(word);
 }
 
+// Small integers have one form and big ones another; which it is follows from the value alone.
 Choice integer_choice(Wide value) {
   if (value >= INT64_MIN && value <= INT64_MAX) {
     return Choice::integer(static_cast<std::int64_t>(value));
@@ -43,7 +47,9 @@ Choice integer_choice(Wide value) {
   return big_integer_choice(value < 0, value < 0 ? 0 - bits : bits);
 }
 
+// Two's complement with as few bytes as tell the sign, but no fewer than nine.
 Choice big_integer_choice(bool is_negative, WideUnsigned magnitude) {
+  ORDEAL_DCHECK(magnitude > static_cast<WideUnsigned>(INT64_MAX), "an integer that has room in 64 bits");
   const char sign = is_negative ? '\xff' : '\0';
   WideUnsigned word = is_negative ? 0 - magnitude : magnitude;
   std::string bytes;
@@ -59,6 +65,7 @@ Choice big_integer_choice(bool is_negative, WideUnsigned magnitude) {
   return Choice::big_integer(std::move(bytes));
 }
 
+// As Python's int.bit_length() counts, which is what Hypothesis takes for the length of a choice.
 std::size_t magnitude_bits(const Choice& integer) noexcept {
   if (!integer.is_big()) {
     const auto bits = static_cast<std::uint64_t>(integer.number);

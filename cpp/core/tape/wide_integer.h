@@ -1,4 +1,6 @@
 // Integer choices as numbers of up to 128 bits, whichever way a choice holds them.
+//
+// Functions of their arguments alone, for any thread.
 #pragma once
 
 #include <cstddef>

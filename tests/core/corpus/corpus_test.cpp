@@ -216,12 +216,12 @@ TEST(Corpus, HasALimit) {
 
 TEST(Corpus, EnergyIsHandedOverAndNoneIsMade) {
   Corpus corpus = corpus_of(CheckpointStrategy::kEnergy, {5.0, 3.0});
-  corpus.hand_over(0, 1);
+  corpus.transfer_energy(0, 1);
   EXPECT_DOUBLE_EQ(corpus.find(0)->energy, kEnergyFloor);
   EXPECT_DOUBLE_EQ(corpus.find(1)->energy, 8.0 - kEnergyFloor);
-  corpus.hand_over(0, 1);
-  corpus.hand_over(1, 99);
-  corpus.hand_over(99, 1);
+  corpus.transfer_energy(0, 1);
+  corpus.transfer_energy(1, 99);
+  corpus.transfer_energy(99, 1);
   EXPECT_DOUBLE_EQ(corpus.find(1)->energy, 8.0 - kEnergyFloor);
 }
 

@@ -28,8 +28,8 @@ TEST(CoverageHits, CountAsThePassagesDid) {
     add_hits(here, take_hits(there), true);
     hit(direct, 7, times);
     hit(direct, 8, 1);
-    const Fresh told = here.take_fresh();
-    const Fresh seen = direct.take_fresh();
+    const NewCoverage told = here.take_new_coverage();
+    const NewCoverage seen = direct.take_new_coverage();
     EXPECT_EQ(told.edges, seen.edges);
     EXPECT_EQ(told.buckets, seen.buckets);
   }

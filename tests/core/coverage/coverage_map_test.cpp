@@ -26,10 +26,10 @@ TEST(CoverageMap, MarkIsFreshOnce) {
   const std::uint32_t edge = map.add_edge(1);
   map.mark(edge);
   map.mark(edge);
-  const Fresh fresh = map.take_fresh();
+  const NewCoverage fresh = map.take_new_coverage();
   EXPECT_EQ(fresh.edges, 1U);
   EXPECT_EQ(fresh.buckets, 1U);
-  EXPECT_EQ(map.take_fresh().edges, 0U);
+  EXPECT_EQ(map.take_new_coverage().edges, 0U);
   EXPECT_EQ(map.hits(edge), 0U) << "the novelty level does not count";
 }
 
@@ -43,11 +43,11 @@ TEST(CoverageMap, WhatIsForgottenIsFreshAgainUnderItsOldId) {
   EXPECT_TRUE(map.keys().empty());
   EXPECT_EQ(map.edges_seen(), 0U);
   EXPECT_EQ(map.hits(hit), 0U);
-  EXPECT_EQ(map.take_fresh().edges, 0U);
+  EXPECT_EQ(map.take_new_coverage().edges, 0U);
   EXPECT_EQ(map.add_edge(2), hit);
   map.hit(hit);
   EXPECT_EQ(map.keys(), (std::vector<std::uint64_t>{2}));
-  EXPECT_EQ(map.take_fresh().edges, 1U);
+  EXPECT_EQ(map.take_new_coverage().edges, 1U);
 }
 
 TEST(CoverageMap, EachBucketIsFreshOnce) {
@@ -56,7 +56,7 @@ TEST(CoverageMap, EachBucketIsFreshOnce) {
   std::vector<int> fresh_at;
   for (int hit = 1; hit <= 300; ++hit) {
     map.hit(edge);
-    if (map.take_fresh().buckets != 0) {
+    if (map.take_new_coverage().buckets != 0) {
       fresh_at.push_back(hit);
     }
   }
@@ -71,17 +71,17 @@ TEST(CoverageMap, CountsBeginAgainInEachRunButNoveltyDoesNot) {
   for (int hit = 0; hit < 3; ++hit) {
     map.hit(edge);
   }
-  map.take_fresh();
+  map.take_new_coverage();
   map.begin_run();
   EXPECT_EQ(map.hits(edge), 0U);
   for (int hit = 0; hit < 3; ++hit) {
     map.hit(edge);
   }
-  EXPECT_EQ(map.take_fresh().buckets, 0U);
+  EXPECT_EQ(map.take_new_coverage().buckets, 0U);
   map.hit(edge);
-  EXPECT_EQ(map.take_fresh().buckets, 1U) << "four hits are a new bucket";
+  EXPECT_EQ(map.take_new_coverage().buckets, 1U) << "four hits are a new bucket";
   map.hit(other);
-  const Fresh fresh = map.take_fresh();
+  const NewCoverage fresh = map.take_new_coverage();
   EXPECT_EQ(fresh.edges, 1U);
   EXPECT_EQ(fresh.buckets, 1U);
 }
@@ -105,7 +105,7 @@ TEST(CoverageMap, GrowsPastItsCapacityWithoutLosingEdges) {
     map.hit(id);
   }
   EXPECT_EQ(map.edges_seen(), kEdges);
-  EXPECT_EQ(map.take_fresh().edges, kEdges);
+  EXPECT_EQ(map.take_new_coverage().edges, kEdges);
   map.begin_run();
   EXPECT_EQ(map.hits(0), 0U);
   EXPECT_EQ(map.hits(kEdges - 1), 0U);
@@ -117,20 +117,20 @@ TEST(CoverageMap, AnEdgeIsFreshForEachRuleThatPassesIt) {
   map.enter_rule(1);
   map.hit(edge);
   map.hit(edge);
-  EXPECT_EQ(map.take_fresh().rules, 1U);
+  EXPECT_EQ(map.take_new_coverage().rules, 1U);
   map.enter_rule(2);
   map.mark(edge);
-  EXPECT_EQ(map.take_fresh().rules, 1U);
+  EXPECT_EQ(map.take_new_coverage().rules, 1U);
   map.enter_rule(0);
   map.hit(edge);
-  EXPECT_EQ(map.take_fresh().rules, 0U);
+  EXPECT_EQ(map.take_new_coverage().rules, 0U);
   map.enter_rule(1);
   for (int i = 0; i < 200; ++i) {
     map.hit(edge);  // far above what is counted
   }
   map.enter_rule(4);
   map.hit(edge);
-  EXPECT_EQ(map.take_fresh().rules, 1U);
+  EXPECT_EQ(map.take_new_coverage().rules, 1U);
 }
 
 TEST(CoverageMap, FreshEdgesAreToldByName) {
@@ -139,11 +139,11 @@ TEST(CoverageMap, FreshEdgesAreToldByName) {
     map.mark(map.add_edge(key));
     map.mark(map.add_edge(key));
   }
-  EXPECT_EQ(map.take_fresh().edges, 20U);
-  ASSERT_EQ(map.fresh_edges().size(), CoverageMap::kFreshTold);
-  EXPECT_EQ(map.key(map.fresh_edges().front()), 10U);
-  EXPECT_EQ(map.take_fresh().edges, 0U);
-  EXPECT_TRUE(map.fresh_edges().empty());
+  EXPECT_EQ(map.take_new_coverage().edges, 20U);
+  ASSERT_EQ(map.new_edge_ids().size(), CoverageMap::kNewEdgesListed);
+  EXPECT_EQ(map.key(map.new_edge_ids().front()), 10U);
+  EXPECT_EQ(map.take_new_coverage().edges, 0U);
+  EXPECT_TRUE(map.new_edge_ids().empty());
 }
 
 TEST(CoverageMap, CountsTheRunsThatAreSampled) {
@@ -167,9 +167,9 @@ TEST(CoverageMap, CountsTheRunsThatAreSampled) {
   EXPECT_EQ(map.runs_of(1), 10U);
   EXPECT_EQ(map.runs_of(2), 1U);
   EXPECT_EQ(map.runs_of(3), 0U);
-  EXPECT_EQ(map.abundance(), (Abundance{.runs = 10, .seen = 2, .once = 1, .twice = 0, .runs_alone = 1}));
+  EXPECT_EQ(map.sample_counts(), (SampleCounts{.runs = 10, .seen = 2, .once = 1, .twice = 0, .runs_alone = 1}));
   map.forget_sample();
-  EXPECT_EQ(map.abundance(), Abundance{});
+  EXPECT_EQ(map.sample_counts(), SampleCounts{});
   EXPECT_EQ(map.edges_seen(), 2U);
 }
 
@@ -194,10 +194,10 @@ TEST(CoverageMap, GoesOnFromWhatWasSaved) {
   CoverageMap other;
   other.restore(state);
   EXPECT_EQ(other.save(), state);
-  EXPECT_EQ(other.abundance(), map.abundance());
+  EXPECT_EQ(other.sample_counts(), map.sample_counts());
   other.enter_rule(1);
   other.hit(other.add_edge(1));
-  EXPECT_EQ(other.take_fresh().rules, 0U);
+  EXPECT_EQ(other.take_new_coverage().rules, 0U);
 }
 
 TEST(CoverageMap, ARefusedCapacityNamesTheValue) {
@@ -233,18 +233,18 @@ class SharedCoverage : public ::testing::Test {
   std::vector<std::uint64_t> memory_;
 };
 
-TEST_F(SharedCoverage, AnEdgeThatAnotherHasIsNoNews) {
+TEST_F(SharedCoverage, AnEdgeThatAnotherHasIsNotNew) {
   CoverageMap first = listener();
   CoverageMap second = listener();
   see(first, 5);
-  EXPECT_EQ(first.take_fresh().edges, 1U);
+  EXPECT_EQ(first.take_new_coverage().edges, 1U);
   first.end_run();
   see(second, 5);
   see(second, 6);
-  EXPECT_EQ(second.take_fresh().edges, 1U);
+  EXPECT_EQ(second.take_new_coverage().edges, 1U);
   EXPECT_EQ(second.keys(), (std::vector<std::uint64_t>{5, 6})) << "it has run here all the same";
   see(second, 5);
-  EXPECT_EQ(second.take_fresh().buckets, 1U) << "that it ran twice is news of this session";
+  EXPECT_EQ(second.take_new_coverage().buckets, 1U) << "that it ran twice is news of this session";
 }
 
 TEST_F(SharedCoverage, OthersLearnOfAnEdgeAtTheEndOfItsRun) {
@@ -252,7 +252,7 @@ TEST_F(SharedCoverage, OthersLearnOfAnEdgeAtTheEndOfItsRun) {
   CoverageMap second = listener();
   see(first, 5);
   see(second, 5);
-  EXPECT_EQ(second.take_fresh().edges, 1U);
+  EXPECT_EQ(second.take_new_coverage().edges, 1U);
   EXPECT_TRUE(edges()->keys().empty());
   first.end_run();
   EXPECT_EQ(edges()->keys(), (std::vector<std::uint64_t>{5}));
@@ -264,17 +264,17 @@ TEST_F(SharedCoverage, WhoDoesNotListenOnlyTells) {
   map.share(edges(), false);
   see(map, 5);
   see(map, 6);
-  EXPECT_EQ(map.take_fresh().edges, 2U);
+  EXPECT_EQ(map.take_new_coverage().edges, 2U);
   map.end_run();
   EXPECT_EQ(edges()->keys(), (std::vector<std::uint64_t>{5, 6}));
 }
 
-TEST_F(SharedCoverage, HowOthersCameToAnEdgeIsNewsOnce) {
+TEST_F(SharedCoverage, HowOthersCameToAnEdgeIsNewOnce) {
   EXPECT_TRUE(edges()->insert(5));
   CoverageMap map = listener();
   see(map, 5);
-  EXPECT_TRUE(map.adopt(5));
-  EXPECT_FALSE(map.adopt(5));
+  EXPECT_TRUE(map.import_edge(5));
+  EXPECT_FALSE(map.import_edge(5));
 }
 
 TEST_F(SharedCoverage, WhatWasSeenBeforeIsSharedAtOnce) {
@@ -284,10 +284,10 @@ TEST_F(SharedCoverage, WhatWasSeenBeforeIsSharedAtOnce) {
   EXPECT_EQ(edges()->keys(), (std::vector<std::uint64_t>{5}));
   map.forget();
   see(map, 5);
-  EXPECT_EQ(map.take_fresh().edges, 0U);
+  EXPECT_EQ(map.take_new_coverage().edges, 0U);
   map.share(nullptr, false);
   see(map, 6);
-  EXPECT_EQ(map.take_fresh().edges, 1U);
+  EXPECT_EQ(map.take_new_coverage().edges, 1U);
   map.end_run();
   EXPECT_EQ(edges()->keys(), (std::vector<std::uint64_t>{5}));
 }

@@ -49,7 +49,7 @@ TEST(Features, RunsAreCountedAndNotSights) {
   }
   EXPECT_EQ(features.runs_of({FeatureKind::kEvent, 0}), 3U);
   EXPECT_EQ(features.runs_of({FeatureKind::kEvent, 2}), 0U);
-  EXPECT_EQ(features.abundance(6), (Abundance{.runs = 6, .seen = 8, .once = 6, .twice = 0, .runs_alone = 6}));
+  EXPECT_EQ(features.sample_counts(6), (SampleCounts{.runs = 6, .seen = 8, .once = 6, .twice = 0, .runs_alone = 6}));
 }
 
 TEST(Features, WhatAStepShowsIsToldByName) {
@@ -68,7 +68,7 @@ TEST(Features, WhatAStepShowsIsToldByName) {
   EXPECT_TRUE(features.shown().empty());
 }
 
-TEST(Features, AKindThatAlwaysBringsNewsIsWorthLess) {
+TEST(Features, AKindThatAlwaysBringsSomethingNewHasLessWeight) {
   Features features(kAllFeatures);
   std::uint32_t first = 0;
   std::uint32_t last = 0;
@@ -77,27 +77,27 @@ TEST(Features, AKindThatAlwaysBringsNewsIsWorthLess) {
     for (std::uint64_t step = 0; step < 200; ++step) {
       features.begin_step();
       features.see(FeatureKind::kStateHash, (run << 32U) | step);
-      last = features.take_step().worth;
+      last = features.take_step().weight;
       first = first == 0 ? last : first;
     }
   }
-  EXPECT_EQ(first, Features::kWorthOfEdge);
+  EXPECT_EQ(first, Features::kWeightOfEdge);
   EXPECT_EQ(last, 0U);
   // An edge is worth an edge all the same.
-  features.fresh(FeatureKind::kEdge, 2);
-  const FeatureNews news = features.take_step();
-  EXPECT_EQ(news.worth, 2 * Features::kWorthOfEdge);
-  EXPECT_EQ(news.count, 0U) << "the coverage map counts edges";
+  features.add_new(FeatureKind::kEdge, 2);
+  const NewFeatures novelty = features.take_step();
+  EXPECT_EQ(novelty.weight, 2 * Features::kWeightOfEdge);
+  EXPECT_EQ(novelty.count, 0U) << "the coverage map counts edges";
 }
 
 TEST(Features, BundleSizesCountByPowersOfTwo) {
   Features features = started(mask_of(FeatureKind::kBundleSize));
-  std::uint32_t news = 0;
+  std::uint32_t novelty = 0;
   for (std::size_t size = 0; size < 1000; ++size) {
     features.bundle_size(3, size);
   }
-  news = features.take_step().count;
-  EXPECT_EQ(news, 11U);  // none, and 1 to 512
+  novelty = features.take_step().count;
+  EXPECT_EQ(novelty, 11U);  // none, and 1 to 512
   features.bundle_size(4, 1);
   EXPECT_EQ(features.take_step().count, 1U);
   features.bundle_size(UINT32_MAX, 1);
@@ -138,12 +138,12 @@ TEST(Features, ATargetCountsWhenItIsHigherByARung) {
 }
 
 TEST(Features, CommonnessGrowsWithTheSquareRootOfTheRuns) {
-  EXPECT_EQ(commonness(0), 0U);
-  EXPECT_EQ(commonness(1), 0U);
-  EXPECT_EQ(commonness(2), 1U);
-  EXPECT_EQ(commonness(8), 2U);
-  EXPECT_EQ(commonness(32), 3U);
-  EXPECT_EQ(commonness(UINT64_MAX), kCommonnessMax);
+  EXPECT_EQ(frequency_class(0), 0U);
+  EXPECT_EQ(frequency_class(1), 0U);
+  EXPECT_EQ(frequency_class(2), 1U);
+  EXPECT_EQ(frequency_class(8), 2U);
+  EXPECT_EQ(frequency_class(32), 3U);
+  EXPECT_EQ(frequency_class(UINT64_MAX), kFrequencyClassMax);
 }
 
 TEST(Features, GoOnFromWhatWasSaved) {

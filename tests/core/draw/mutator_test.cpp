@@ -11,7 +11,7 @@
 #include <string>
 
 #include "core/base/check.h"
-#include "core/draw/source.h"
+#include "core/draw/choice_source.h"
 #include "core/tape/tape.h"
 #include "core/tape/text.h"
 #include "core/tape/wide_integer.h"
@@ -140,7 +140,7 @@ TEST(LeaningOnAStep, DrawsAreNearItAndFitOtherConstraintsAllTheSame) {
   source.live(Rng(4));
   int near = 0;
   for (int i = 0; i < 1'000; ++i) {
-    source.lean_on(model, model.step(0));
+    source.mutate_from(model, model.step(0));
     out.begin_step(StepKind::kRule, 0, static_cast<std::uint32_t>(i));
     source.begin_argument(1);
     const std::int64_t value = source.integer(0, 100'000, 0);

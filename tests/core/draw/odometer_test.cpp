@@ -243,7 +243,7 @@ void even(Odometer& o, std::uint64_t size) {
   if (!draw_even(o, begin, size)) {
     ASSERT_TRUE(o.borrow(begin) && draw_even(o, begin, size));
     o.keep(begin);
-  } else if (o.is_news(begin)) {
+  } else if (o.is_new(begin)) {
     o.hold(begin);
     o.release(o.retry(begin) && draw_even(o, begin, size));
   }

@@ -16,9 +16,9 @@ namespace {
 constexpr MachineShape kShape{.rules = 4, .initializers = 2, .faults = 2};
 
 // What a machine draws in each rule; another `version` of it draws other things.
-template <typename Script>
-void draw(Script& script, std::uint32_t rule, int version) {
-  ChoiceSource& source = script.source();
+template <typename StepSource>
+void draw(StepSource& step_source, std::uint32_t rule, int version) {
+  ChoiceSource& source = step_source.source();
   source.begin_argument(1);
   source.integer(0, version == 1 ? 1000 : 10, 0);
   if (version == 3) {

@@ -34,8 +34,8 @@ struct Learner {
     tape.add(Choice::integer(123'456));
     learning.begin_step(kFirst, is_of_prefix);
   }
-  StepNews end_step(std::uint64_t state_hash = 0) { return learning.end_step(tape, state_hash, 0); }
-  StepNews step_with_edge(std::uint64_t key) {
+  StepNovelty end_step(std::uint64_t state_hash = 0) { return learning.end_step(tape, state_hash, 0); }
+  StepNovelty step_with_edge(std::uint64_t key) {
     begin_step();
     coverage->mark(coverage->add_edge(key));
     return end_step();
@@ -53,7 +53,7 @@ TEST(Learning, CountsWhatARunBrought) {
   const RunTally tally = learner.learning.end_run(learner.run);
   EXPECT_EQ(tally.edges, 1U);
   EXPECT_GT(tally.reward, 0U);
-  EXPECT_GE(tally.worth, Features::kWorthOfEdge);
+  EXPECT_GE(tally.weight, Features::kWeightOfEdge);
 }
 
 TEST(Learning, APrefixEarnsNoReward) {
@@ -63,21 +63,21 @@ TEST(Learning, APrefixEarnsNoReward) {
   learner.coverage->mark(learner.coverage->add_edge(1));
   EXPECT_EQ(learner.end_step(7).edges, 1U);
   EXPECT_EQ(learner.learning.tally().reward, 0U);
-  EXPECT_EQ(learner.learning.values().size(ValueShelf::kProductive, ChoiceKind::kInteger), 0U);
+  EXPECT_EQ(learner.learning.values().size(DictionarySource::kProductive, ChoiceKind::kInteger), 0U);
 }
 
 TEST(Learning, KeepsTheValuesOfAStepThatBroughtAnEdge) {
   Learner learner;
   learner.begin_run();
   learner.step_with_edge(1);
-  EXPECT_EQ(learner.learning.values().size(ValueShelf::kProductive, ChoiceKind::kInteger), 1U);
+  EXPECT_EQ(learner.learning.values().size(DictionarySource::kProductive, ChoiceKind::kInteger), 1U);
 }
 
 TEST(Learning, ACheckpointShowsWhatItWasKeptFor) {
   Learner learner;
   learner.begin_run();
   learner.step_with_edge(5);
-  const Kept kept = learner.learning.keep(learner.tape, learner.schedule);
+  const KeepResult kept = learner.learning.keep(learner.tape, learner.schedule);
   const Checkpoint* const checkpoint = learner.learning.corpus().find(kept.id);
   ASSERT_NE(checkpoint, nullptr);
   EXPECT_EQ(checkpoint->prefix, learner.tape);
@@ -105,12 +105,12 @@ TEST(Learning, AFindIsTakenOnceAndAdoptedWhereItIsNew) {
   one.begin_run();
   one.step_with_edge(1);
   one.learning.keep(one.tape, one.schedule);
-  const std::vector<Find> finds = one.learning.take_finds();
-  ASSERT_EQ(finds.size(), 1U);
-  EXPECT_TRUE(one.learning.take_finds().empty());
+  const std::vector<SharedEntry> entries = one.learning.take_new_entries();
+  ASSERT_EQ(entries.size(), 1U);
+  EXPECT_TRUE(one.learning.take_new_entries().empty());
   Learner other;
-  EXPECT_NE(other.learning.adopt(finds[0], other.schedule).id, 0U);
-  EXPECT_EQ(other.learning.adopt(finds[0], other.schedule).id, 0U) << "known by now";
+  EXPECT_NE(other.learning.import_entry(entries[0], other.schedule).id, 0U);
+  EXPECT_EQ(other.learning.import_entry(entries[0], other.schedule).id, 0U) << "known by now";
 }
 
 TEST(Learning, GoesOnFromItsState) {

@@ -81,14 +81,14 @@ TEST(RunPlanner, ASolutionIsFollowedFromAFreshMachineForAFewSteps) {
   planning.keep(3);
   for (int i = 0; i < 20; ++i) {
     const PlannedRun& run = planning.plan(tape_of(5));
-    EXPECT_TRUE(run.solving);
+    EXPECT_TRUE(run.follows_solution);
     EXPECT_EQ(run.plan.checkpoint, 0U);
     EXPECT_EQ(run.sequence.tape, tape_of(5));
     EXPECT_EQ(run.sequence.changed, std::vector<bool>(5, false));
     EXPECT_LE(run.plan.steps, 8U);
   }
   EXPECT_EQ(planning.planner.runs().counts().starts, RunCounts{}.starts) << "no kind of run was chosen";
-  EXPECT_FALSE(planning.plan().solving);
+  EXPECT_FALSE(planning.plan().follows_solution);
 }
 
 TEST(RunPlanner, EverythingIsOnWithoutASwarm) {
@@ -103,7 +103,7 @@ TEST(RunPlanner, EverythingIsOnWithoutASwarm) {
 }
 
 TEST(RunPlanner, WhatIsAlwaysOnIsOn) {
-  SessionOptions options{.swarm = SwarmLaw::kHypothesis};
+  SessionOptions options{.swarm = SwarmDistribution::kHypothesis};
   options.operations.resize(kShape.rules);
   options.operations[2].always_on = true;
   Planning planning(options);

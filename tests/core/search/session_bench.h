@@ -49,7 +49,7 @@ struct Bench {
   std::uint64_t keep_one() {
     session.begin_run();
     step();
-    const Kept kept = session.keep();
+    const KeepResult kept = session.keep();
     finish();
     return kept.id;
   }

@@ -13,7 +13,7 @@ constexpr MachineShape kOne{.rules = 1, .initializers = 0, .faults = 0};
 
 double energy_of(const Bench& bench, std::uint64_t id) { return bench.session.corpus().find(id)->energy; }
 
-TEST(SessionLearning, FeaturesOfAStepAreItsNews) {
+TEST(SessionLearning, FeaturesOfAStepAreItsNovelty) {
   Bench bench(kOne, {.steps_per_run = 1'000'000});
   bench.session.begin_run();
   bench.session.next();
@@ -26,7 +26,7 @@ TEST(SessionLearning, FeaturesOfAStepAreItsNews) {
   EXPECT_FALSE(bench.session.done().any());
 }
 
-TEST(SessionLearning, AStepThatWasRejectedHasNoNews) {
+TEST(SessionLearning, AStepThatWasRejectedHasNoNovelty) {
   Bench bench(kOne, {.steps_per_run = 1'000'000});
   bench.session.begin_run();
   bench.session.next();
@@ -60,7 +60,7 @@ TEST(SessionLearning, WhatTheTeardownShowsIsOfTheLastState) {
   }
   bench.session.feature(FeatureKind::kEvent, 1);
   EXPECT_EQ(bench.session.finished(2).features, 3U);
-  const Kept kept = bench.session.keep();
+  const KeepResult kept = bench.session.keep();
   EXPECT_DOUBLE_EQ(energy_of(bench, kept.id), kEnergyInitial + (2 * kEnergyReward));
   bench.session.end_run();
   EXPECT_THROW(bench.session.finished(), CheckFailure);
@@ -79,7 +79,7 @@ TEST(SessionLearning, StateHashesAloneKeepUpEnergy) {
   EXPECT_GE(energy_of(bench, id), kEnergyInitial);
 }
 
-TEST(SessionLearning, LittleNewsDoesNotMakeUpForARun) {
+TEST(SessionLearning, LittleNoveltyDoesNotMakeUpForARun) {
   Bench bench(kOne, {.checkpoint_prob = 1});
   const std::uint64_t id = bench.keep_one();
   bench.session.begin_run();
@@ -100,16 +100,16 @@ TEST(SessionLearning, WhatBecomesCommonLosesItsShare) {
   const std::uint64_t id = bench.session.keep().id;
   bench.finish();
   ASSERT_EQ(bench.session.corpus().find(id)->shows.size(), 1U);
-  EXPECT_EQ(bench.session.corpus().find(id)->commonness, 0U);
+  EXPECT_EQ(bench.session.corpus().find(id)->frequency_class, 0U);
   for (int run = 0; run < 40; ++run) {
     bench.session.begin_run();
     bench.mark(1);
     bench.finish();
   }
-  EXPECT_EQ(bench.session.corpus().find(id)->commonness, commonness(41));
+  EXPECT_EQ(bench.session.corpus().find(id)->frequency_class, frequency_class(41));
 }
 
-TEST(SessionLearning, KindsThatAreOffAreNoNews) {
+TEST(SessionLearning, KindsThatAreOffAreNotNew) {
   Bench bench(kOne, {.steps_per_run = 1'000'000, .features = mask_of(FeatureKind::kEdge)});
   bench.session.begin_run();
   bench.session.next();
@@ -126,16 +126,16 @@ TEST(SessionLearning, AnEdgeIsNewForEachRuleThatPassesIt) {
   constexpr MachineShape kTwo{.rules = 2, .initializers = 0, .faults = 0};
   Bench bench(kTwo, {.steps_per_run = 1'000'000});
   bench.session.begin_run();
-  std::uint32_t news = 0;
+  std::uint32_t novelty = 0;
   for (int i = 0; i < 200; ++i) {
     bench.session.next();
     bench.mark(1);
-    news += bench.session.done().features;
+    novelty += bench.session.done().features;
   }
-  EXPECT_EQ(news, 1U) << "the first rule came with the edge";
+  EXPECT_EQ(novelty, 1U) << "the first rule came with the edge";
 }
 
-TEST(SessionLearning, DiscoveryIsOfEdgesWhereThereAreAny) {
+TEST(SessionLearning, TheSpeciesEstimateIsOfEdgesWhereThereAreAny) {
   Bench bench(kOne);
   for (int run = 0; run < 200; ++run) {
     bench.session.begin_run();
@@ -144,15 +144,15 @@ TEST(SessionLearning, DiscoveryIsOfEdgesWhereThereAreAny) {
     bench.session.done();
     bench.finish();
   }
-  ASSERT_TRUE(bench.session.discovery().has_value());
-  EXPECT_DOUBLE_EQ(bench.session.discovery()->next_run, 1.0);
+  ASSERT_TRUE(bench.session.species_estimate().has_value());
+  EXPECT_DOUBLE_EQ(bench.session.species_estimate()->next_run, 1.0);
   for (int run = 0; run < 200; ++run) {
     bench.session.begin_run();
     bench.mark(1);
     bench.finish();
   }
-  EXPECT_EQ(bench.session.discovery()->seen, 1U);
-  EXPECT_DOUBLE_EQ(bench.session.discovery()->next_run, 0.0);
+  EXPECT_EQ(bench.session.species_estimate()->seen, 1U);
+  EXPECT_DOUBLE_EQ(bench.session.species_estimate()->next_run, 0.0);
 }
 
 }  // namespace

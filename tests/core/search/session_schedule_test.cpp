@@ -102,9 +102,9 @@ TEST(SessionSchedule, GivenSwarmOptionsAreKept) {
   EXPECT_EQ(off.runs(RunSwarm::kFull), 200U);
   EXPECT_FALSE(off.session.learns_swarm());
 
-  Searching sizes(kFaulty, {.swarm = SwarmLaw::kSizes});
+  Searching sizes(kFaulty, {.swarm = SwarmDistribution::kUniformSize});
   sizes.search(200);
-  EXPECT_EQ(sizes.runs(RunSwarm::kSizes), 200U);
+  EXPECT_EQ(sizes.runs(RunSwarm::kUniformSize), 200U);
 
   Searching learnt(kFaulty, {.rule_swarm = true});
   learnt.search(1000);
@@ -113,10 +113,10 @@ TEST(SessionSchedule, GivenSwarmOptionsAreKept) {
   EXPECT_EQ(learnt.session.swarm().counts().total, 1000U);
 }
 
-TEST(SessionSchedule, AGivenShareOfLeaningIsKept) {
+TEST(SessionSchedule, AGivenShareOfMutationIsKept) {
   Searching bench(kPlain, {.seed_mutation_prob = 0.0});
   bench.search(500);
-  EXPECT_EQ(bench.runs(RunStart::kLeaning), 0U);
+  EXPECT_EQ(bench.runs(RunStart::kMutate), 0U);
 }
 
 TEST(SessionSchedule, WithOneRuleThereIsNothingToLeaveOut) {

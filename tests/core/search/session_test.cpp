@@ -223,7 +223,7 @@ TEST(Session, AMachineOfOneRuleHasNoSwarm) {
 
 TEST(Session, AFaultSwarmDrawsFaultsAndNeverNone) {
   Bench bench({.rules = 1, .initializers = 0, .faults = 2},
-              {.checkpoint_prob = 0, .fault_toggle_prob = 0.9, .swarm = SwarmLaw::kCoins});
+              {.checkpoint_prob = 0, .fault_toggle_prob = 0.9, .swarm = SwarmDistribution::kCoinFlip});
   std::vector<std::uint64_t> counts(3);
   for (int i = 0; i < 5000; ++i) {
     const Tape tape = bench.run(0);
@@ -336,7 +336,7 @@ TEST(Session, KeepingMakesRoomInAFullCorpus) {
   for (std::uint64_t i = 1; i <= 50; ++i) {
     bench.session.begin_run();
     bench.step();
-    const Kept kept = bench.session.keep();
+    const KeepResult kept = bench.session.keep();
     EXPECT_EQ(kept.id, i);
     EXPECT_EQ(kept.evicted.has_value(), i > 2);
     if (kept.evicted) {
@@ -397,7 +397,7 @@ TEST(Session, WhatRanBetweenTwoRunsIsNoRunsMerit) {
   EXPECT_EQ(bench.coverage->edges_seen(), 1U);
 }
 
-TEST(Session, NewsAreEdgesBucketsAndStateHashes) {
+TEST(Session, EdgesBucketsAndStateHashesAreNovelty) {
   Bench bench(kPlain, {.steps_per_run = 1'000'000});
   const std::uint32_t edge = bench.coverage->add_edge(1);
   bench.session.begin_run();
@@ -418,18 +418,18 @@ TEST(Session, NewsAreEdgesBucketsAndStateHashes) {
   EXPECT_EQ(news_after(0, 78).features, 1U);
 }
 
-TEST(Session, ComingNearerIsNewsAndEnergyForWhatCameNearest) {
+TEST(Session, AnImprovementIsNoveltyAndEnergyForWhatCameNearest) {
   Bench bench(kPlain, {.checkpoint_prob = 1.0});
   const auto energy = [&](std::uint64_t id) { return bench.session.corpus().find(id)->energy; };
-  const auto keep_nearer = [&](std::uint32_t nearer) {
+  const auto keep_nearer = [&](std::uint32_t improved) {
     bench.session.begin_run();
     bench.session.next();
     while (bench.session.prefix_left() > 0) {
       bench.session.done();
       bench.session.next();
     }
-    EXPECT_EQ(bench.session.done(0, nearer).features, nearer);
-    const Kept kept = bench.session.keep();
+    EXPECT_EQ(bench.session.done(0, improved).features, improved);
+    const KeepResult kept = bench.session.keep();
     bench.session.end_run();
     return kept.id;
   };
@@ -438,12 +438,12 @@ TEST(Session, ComingNearerIsNewsAndEnergyForWhatCameNearest) {
   // The run started from the first one, which neither gains nor loses by what came nearer.
   const std::uint64_t second = keep_nearer(1);
   EXPECT_DOUBLE_EQ(energy(first), kEnergyInitial + 2 * kEnergyReward);
-  bench.session.supersede(first, second);
+  bench.session.transfer_energy(first, second);
   EXPECT_DOUBLE_EQ(energy(first), kEnergyFloor);
   EXPECT_DOUBLE_EQ(energy(second), (2 * kEnergyInitial) + (3 * kEnergyReward) - kEnergyFloor);
 }
 
-TEST(Session, PairsOfStepsAreNewsWithoutCoverage) {
+TEST(Session, PairsOfStepsAreNoveltyWithoutCoverage) {
   constexpr MachineShape kTwo{.rules = 2, .initializers = 0, .faults = 0};
   Bench bench(kTwo, {.checkpoint_prob = 0, .pair_features = true});
   std::set<std::pair<int, int>> seen;

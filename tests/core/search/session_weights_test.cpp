@@ -1,4 +1,4 @@
-// How a session draws swarm configurations by the laws of single runs, and weighs its rules.
+// How a session draws swarm configurations by the distributions of single runs, and weighs its rules.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -30,7 +30,7 @@ std::vector<std::uint64_t> rules_of(Bench& bench) {
 }
 
 TEST(Session, SizesKeepSomeRulesAndWeighThem) {
-  Bench bench(kWeighed, {.checkpoint_prob = 0, .steps_per_run = 2000, .swarm = SwarmLaw::kSizes});
+  Bench bench(kWeighed, {.checkpoint_prob = 0, .steps_per_run = 2000, .swarm = SwarmDistribution::kUniformSize});
   std::vector<std::uint64_t> sizes(kWeighed.rules);
   for (int i = 0; i < 300; ++i) {
     const std::vector<std::uint64_t> counts = rules_of(bench);
@@ -58,7 +58,7 @@ TEST(Session, RulesAreProposedByTheirWeight) {
 }
 
 TEST(Session, RejectingOffersEveryWeighedRuleOnce) {
-  Bench bench({.rules = 6, .initializers = 0, .faults = 0}, {.swarm = SwarmLaw::kSizes});
+  Bench bench({.rules = 6, .initializers = 0, .faults = 0}, {.swarm = SwarmDistribution::kUniformSize});
   for (int i = 0; i < 500; ++i) {
     bench.session.begin_run();
     const SwarmConfiguration configuration = bench.session.configuration();
@@ -72,22 +72,23 @@ TEST(Session, RejectingOffersEveryWeighedRuleOnce) {
   }
 }
 
-TEST(Session, WhatIsAlwaysOnIsOnUnderEveryLaw) {
+TEST(Session, WhatIsAlwaysOnIsOnUnderEveryDistribution) {
   const std::vector<Operation> operations{{}, {.cap = 5, .always_on = true}, {}, {}};
-  for (const SwarmLaw law : {SwarmLaw::kOff, SwarmLaw::kCoins, SwarmLaw::kSizes, SwarmLaw::kHypothesis}) {
+  for (const SwarmDistribution distribution : {SwarmDistribution::kOff, SwarmDistribution::kCoinFlip,
+                                               SwarmDistribution::kUniformSize, SwarmDistribution::kHypothesis}) {
     for (const bool rule_swarm : {false, true}) {
-      Bench bench(kWeighed, {.rule_swarm = rule_swarm, .swarm = law, .operations = operations});
+      Bench bench(kWeighed, {.rule_swarm = rule_swarm, .swarm = distribution, .operations = operations});
       for (int i = 0; i < 200; ++i) {
         bench.run();
         EXPECT_TRUE(bench.session.configuration().rules[1]);
-        EXPECT_TRUE(law != SwarmLaw::kSizes || bench.session.weights()[1] <= 5);
+        EXPECT_TRUE(distribution != SwarmDistribution::kUniformSize || bench.session.weights()[1] <= 5);
       }
     }
   }
 }
 
-TEST(Session, HypothesisLawLeavesOutRulesAndFaultsButNeverAllRules) {
-  Bench bench({.rules = 3, .initializers = 0, .faults = 2}, {.swarm = SwarmLaw::kHypothesis});
+TEST(Session, HypothesisDistributionLeavesOutRulesAndFaultsButNeverAllRules) {
+  Bench bench({.rules = 3, .initializers = 0, .faults = 2}, {.swarm = SwarmDistribution::kHypothesis});
   std::set<std::size_t> rules;
   std::set<std::size_t> faults;
   for (int i = 0; i < 500; ++i) {
@@ -100,8 +101,8 @@ TEST(Session, HypothesisLawLeavesOutRulesAndFaultsButNeverAllRules) {
 }
 
 TEST(Session, WeightsAreOfTheRunAndNotOfWhatCameBefore) {
-  Bench one(kWeighed, {.steps_per_run = 50, .swarm = SwarmLaw::kSizes});
-  Bench other(kWeighed, {.steps_per_run = 5, .swarm = SwarmLaw::kSizes});
+  Bench one(kWeighed, {.steps_per_run = 50, .swarm = SwarmDistribution::kUniformSize});
+  Bench other(kWeighed, {.steps_per_run = 5, .swarm = SwarmDistribution::kUniformSize});
   for (int i = 0; i < 100; ++i) {
     one.run();
     other.run(0);

@@ -59,7 +59,7 @@ std::vector<SessionOptions> all_options() {
           SessionOptions{.seed = 3, .max_checkpoints = 8, .checkpoint_strategy = CheckpointStrategy::kUniform},
           SessionOptions{.seed = 4, .checkpoint_strategy = CheckpointStrategy::kRecent, .rule_swarm = true},
           SessionOptions{.seed = 5, .rule_swarm = true, .pair_features = true},
-          SessionOptions{.seed = 6, .swarm = SwarmLaw::kCoins, .pair_features = true}};
+          SessionOptions{.seed = 6, .swarm = SwarmDistribution::kCoinFlip, .pair_features = true}};
 }
 
 std::string saved_bytes(int runs = 60) {
@@ -230,14 +230,14 @@ TEST(StateCodec, RefusesValuesOutOfRange) {
   EXPECT_NE(with([](SessionState& state) { state.swarm.history.clear(); }), "");
   EXPECT_NE(with([](SessionState& state) { state.swarm.history.resize(2000, state.swarm.history[0]); }), "");
   EXPECT_NE(with([](SessionState& state) { state.coverage.edges[0].buckets = 0; }), "");
-  EXPECT_NE(with([](SessionState& state) { state.coverage.edges[0].sighting = {.runs = 2, .last_run = 1}; }), "");
-  EXPECT_NE(with([](SessionState& state) { state.coverage.edges[0].sighting.last_run = 1'000'000; }), "");
+  EXPECT_NE(with([](SessionState& state) { state.coverage.edges[0].frequency = {.runs = 2, .last_run = 1}; }), "");
+  EXPECT_NE(with([](SessionState& state) { state.coverage.edges[0].frequency.last_run = 1'000'000; }), "");
   EXPECT_NE(with([](SessionState& state) { state.coverage.runs = state.runs + 1; }), "");
   EXPECT_NE(with([](SessionState& state) { state.coverage.runs_sampled = state.runs + 1; }), "");
-  EXPECT_NE(with([](SessionState& state) { state.checkpoints[0].commonness = kCommonnessMax + 1; }), "");
+  EXPECT_NE(with([](SessionState& state) { state.checkpoints[0].frequency_class = kFrequencyClassMax + 1; }), "");
   EXPECT_NE(with([](SessionState& state) {
               state.features.entries.push_back({.feature = {.kind = static_cast<FeatureKind>(kFeatureKinds), .key = 1},
-                                                .sighting = {.runs = 1, .last_run = 1}});
+                                                .frequency = {.runs = 1, .last_run = 1}});
             }),
             "");
 }

@@ -41,16 +41,17 @@ TEST(ChoiceEdits, OneIsChangedOrSomeGo) {
   EXPECT_EQ(without_choices(tape, 0, 2), step_with(list_of({2})));
 }
 
-TEST(ChoiceEdits, RoomIsWhatTheDomainLeaves) {
+TEST(ChoiceEdits, RoomIsWhatTheConstraintLeaves) {
   EXPECT_EQ(room_of(3, true, {-5, 10, 0}), 7U);
   EXPECT_EQ(room_of(3, false, {-5, 10, 0}), 8U);
   EXPECT_EQ(room_of(10, true, {-5, 10, 0}), 0U);
   EXPECT_EQ(room_of(20, true, {-5, 10, 0}), 0U);
-  EXPECT_EQ(room_of(Domain::kAny, true, {}), std::numeric_limits<std::uint64_t>::max());
+  EXPECT_EQ(room_of(Constraint::kAny, true, {}), std::numeric_limits<std::uint64_t>::max());
 }
 
 TEST(ChoiceEdits, IntegersAreOpenAboveTheSimplest) {
-  const Failing failing(step_with({Choice::integer(5), Choice::integer(5), Choice::text("a")}), {{}, {0, 9, 5}, {}});
+  const FailingTape failing(step_with({Choice::integer(5), Choice::integer(5), Choice::text("a")}),
+                            {{}, {0, 9, 5}, {}});
   EXPECT_TRUE(is_open_integer(failing, 0));
   EXPECT_FALSE(is_open_integer(failing, 1));
   EXPECT_FALSE(is_open_integer(failing, 2));

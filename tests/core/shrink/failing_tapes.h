@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "core/base/rng.h"
-#include "core/shrink/failing.h"
+#include "core/shrink/failing_tape.h"
 #include "core/shrink/shrink_pass.h"
 #include "core/tape/choice_rank.h"
 #include "core/tape/tape.h"
@@ -109,27 +109,27 @@ inline Tape random_tape(Rng& rng, std::size_t size, std::uint32_t below) {
 // Sweeps the pass once over tapes that run as they are asked about; the tapes that were asked about, and what is left.
 struct Swept {
   std::vector<Tape> asked;
-  Failing left;
+  FailingTape left;
 };
 
-inline Swept sweep(ShrinkPass& pass, Failing failing, const Predicate& fails) {
+inline Swept candidates(ShrinkPass& pass, FailingTape failing, const Predicate& fails) {
   Swept swept{{}, std::move(failing)};
-  auto inquiry = pass.sweep(swept.left);
+  auto inquiry = pass.candidates(swept.left);
   while (auto candidate = inquiry.next()) {
     swept.asked.push_back(*candidate);
-    const bool yes = fails(*candidate);
-    if (yes) {
-      std::vector<Domain> domains = swept.left.domains;
-      domains.resize(candidate->choice_count());
-      swept.left = Failing(std::move(*candidate), std::move(domains));
+    const bool accepted = fails(*candidate);
+    if (accepted) {
+      std::vector<Constraint> constraints = swept.left.constraints;
+      constraints.resize(candidate->choice_count());
+      swept.left = FailingTape(std::move(*candidate), std::move(constraints));
     }
-    inquiry.answer(yes);
+    inquiry.accept(accepted);
   }
   return swept;
 }
 
 inline Tape left_by(ShrinkPass& pass, const Tape& tape, const Predicate& fails) {
-  return sweep(pass, Failing(tape), fails).left.tape;
+  return candidates(pass, FailingTape(tape), fails).left.tape;
 }
 
 }  // namespace ordeal

@@ -75,7 +75,7 @@ bool any(const Faults& faults, const Faults& of) {
   return false;
 }
 
-TEST(FaultAblation, ATapeWithoutFaultsNeedsNoQuestion) {
+TEST(FaultAblation, ATapeWithoutFaultsNeedsNoCandidate) {
   FaultAblation ablation(tape_with(0).subset({false}));
   EXPECT_FALSE(ablation.candidate().has_value());
   EXPECT_TRUE(ablation.verdicts().empty());
@@ -145,7 +145,7 @@ TEST(FaultAblation, OnlyTogglesLeaveTheTape) {
   EXPECT_EQ(candidate->choice_count(), 1U);
 }
 
-TEST(FaultAblation, AnAnswerWithoutAQuestionIsABrokenCaller) {
+TEST(FaultAblation, AVerdictWithoutACandidateIsABrokenCaller) {
   FaultAblation ablation(tape_with(1));
   EXPECT_THROW(ablation.tell(true), CheckFailure);
 }

@@ -29,7 +29,7 @@ Tape tape_of_integers(const Integers& integers) {
 
 TEST(SimplifyArguments, AllAtOnceThenHalves) {
   SimplifyArguments pass;
-  const Swept swept = sweep(pass, Failing(tape_of_integers({5, 0, 6, 7, 8})), [](const Tape& tape) {
+  const Swept swept = candidates(pass, FailingTape(tape_of_integers({5, 0, 6, 7, 8})), [](const Tape& tape) {
     // The argument of step 2 is needed; others may go.
     return !tape.choices(tape.arguments()[2]).empty();
   });
@@ -47,7 +47,7 @@ TEST(SimplifyArguments, WhatIsSimplestOrAReferenceIsLeftAlone) {
   tape.begin_argument(2);
   tape.add(Choice::integer(3));
   tape.set_producer(0);
-  EXPECT_TRUE(sweep(pass, Failing(tape, {{100, 200, 100}, {}}), never).asked.empty());
+  EXPECT_TRUE(candidates(pass, FailingTape(tape, {{100, 200, 100}, {}}), never).asked.empty());
 }
 
 TEST(DeleteChoices, ElementsOfAListGo) {
@@ -73,22 +73,25 @@ TEST(DeleteChoices, AListInAListGoesAsAWhole) {
 TEST(DeleteChoices, OnlyWhatIsFollowedByTheSameKindIsTried) {
   DeleteChoices pass;
   const Tape tape = step_with({Choice::integer(1), Choice::text("a"), Choice::integer(2)});
-  const Swept swept = sweep(pass, Failing(tape), never);
+  const Swept swept = candidates(pass, FailingTape(tape), never);
   ASSERT_EQ(swept.asked.size(), 1U);
   EXPECT_EQ(integers_of(swept.asked[0]), (Integers{2}));
   // Not again while the kinds are the same.
-  EXPECT_TRUE(sweep(pass, Failing(step_with({Choice::integer(3), Choice::text("b"), Choice::integer(4)})), never)
-                  .asked.size() <= 1U);
+  EXPECT_TRUE(
+      candidates(pass, FailingTape(step_with({Choice::integer(3), Choice::text("b"), Choice::integer(4)})), never)
+          .asked.size() <= 1U);
 }
 
 TEST(DeleteChoices, AmongEqualChoicesOneRunOfEachSizeIsTried) {
   std::vector<Choice> flags(1000, Choice::boolean(false));
   flags[500] = Choice::boolean(true);
   DeleteChoices pass;
-  EXPECT_LE(sweep(pass, Failing(step_with(flags)), [](const Tape& /*tape*/) { return false; }).asked.size(), 200U);
+  EXPECT_LE(candidates(pass, FailingTape(step_with(flags)), [](const Tape& /*tape*/) { return false; }).asked.size(),
+            200U);
   DeleteChoices other;
   const std::vector<Choice> simplest(1000, Choice::boolean(false));
-  EXPECT_TRUE(sweep(other, Failing(step_with(simplest)), [](const Tape& /*tape*/) { return true; }).asked.empty());
+  EXPECT_TRUE(
+      candidates(other, FailingTape(step_with(simplest)), [](const Tape& /*tape*/) { return true; }).asked.empty());
 }
 
 TEST(DeleteCounted, ALengthGoesDownWithWhatItCounts) {

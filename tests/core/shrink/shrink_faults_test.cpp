@@ -25,7 +25,7 @@ TEST(RemoveFaults, RemoveAllTogglesOfAFault) {
   const auto asked = [](const std::string& text, const std::string& failing) {
     RemoveFaults pass;
     const Predicate fails = [&](const Tape& tape) { return text_of(tape) == failing; };
-    return texts_of(sweep(pass, Failing(tape_of(text)), fails).asked);
+    return texts_of(candidates(pass, FailingTape(tape_of(text)), fails).asked);
   };
   EXPECT_EQ(asked("1a2b-1c2", ""), (Texts{"1ab-1c", "a2bc2"}));
   EXPECT_EQ(asked("1a2b-1c2", "1ab-1c"), (Texts{"1ab-1c", "abc"}));
@@ -47,11 +47,12 @@ bool is_on_at_x(const Tape& tape) {
 
 std::string narrowed(const std::string& text, const Predicate& fails) {
   NarrowFaults pass;
-  Failing now(tape_of(text));
+  FailingTape now(tape_of(text));
   EXPECT_TRUE(fails(now.tape));
   for (int i = 0; i < 3; ++i) {
-    now =
-        sweep(pass, now, [&](const Tape& tape) { return TapeRank(Failing(tape)) < TapeRank(now) && fails(tape); }).left;
+    now = candidates(pass, now, [&](const Tape& tape) {
+            return TapeRank(FailingTape(tape)) < TapeRank(now) && fails(tape);
+          }).left;
   }
   return text_of(now.tape);
 }
@@ -73,11 +74,13 @@ TEST(NarrowFaults, WindowsThatMustOverlapDo) {
   EXPECT_EQ(narrowed("12abcdx", both_at_x), "abcd21x");
 }
 
-TEST(NarrowFaults, AWindowThatCannotBeNarrowedCostsFourQuestions) {
+TEST(NarrowFaults, AWindowThatCannotBeNarrowedCostsFourCandidates) {
   NarrowFaults pass;
-  EXPECT_EQ(sweep(pass, Failing(tape_of("1abcdefgh-1i")), [](const Tape& /*tape*/) { return false; }).asked.size(), 4U);
-  EXPECT_TRUE(sweep(pass, Failing(tape_of("1x")), [](const Tape& /*tape*/) { return false; }).asked.empty());
-  EXPECT_TRUE(sweep(pass, Failing(tape_of("abc")), [](const Tape& /*tape*/) { return false; }).asked.empty());
+  EXPECT_EQ(
+      candidates(pass, FailingTape(tape_of("1abcdefgh-1i")), [](const Tape& /*tape*/) { return false; }).asked.size(),
+      4U);
+  EXPECT_TRUE(candidates(pass, FailingTape(tape_of("1x")), [](const Tape& /*tape*/) { return false; }).asked.empty());
+  EXPECT_TRUE(candidates(pass, FailingTape(tape_of("abc")), [](const Tape& /*tape*/) { return false; }).asked.empty());
 }
 
 }  // namespace

@@ -43,10 +43,10 @@ Tape of_rules(const Integers& integers) {
   return tape;
 }
 
-std::vector<Integers> asked(const Tape& tape, std::vector<Domain> domains = {}) {
+std::vector<Integers> asked(const Tape& tape, std::vector<Constraint> constraints = {}) {
   MergeSteps pass;
   std::vector<Integers> all;
-  for (const Tape& candidate : sweep(pass, Failing(tape, std::move(domains)), never).asked) {
+  for (const Tape& candidate : candidates(pass, FailingTape(tape, std::move(constraints)), never).asked) {
     all.push_back(integers_of(candidate));
   }
   return all;
@@ -60,15 +60,15 @@ TEST(MergeSteps, AddUpTheIntegersOfStepsOfOneRule) {
 
 TEST(MergeSteps, ASimplestValueAboveZeroCountsInFull) {
   MergeSteps pass;
-  const std::vector<Domain> domains(4, Domain{1, 3, 1});
-  const Swept swept =
-      sweep(pass, Failing(numbers({1, 1, 1, 3}), domains), [](const Tape& tape) { return sum_of(tape) >= 6; });
+  const std::vector<Constraint> constraints(4, Constraint{1, 3, 1});
+  const Swept swept = candidates(pass, FailingTape(numbers({1, 1, 1, 3}), constraints),
+                                 [](const Tape& tape) { return sum_of(tape) >= 6; });
   EXPECT_EQ(integers_of(swept.left.tape), (Integers{3, 3}));
 }
 
 TEST(MergeSteps, WhatOneCannotTakeGoesToTheNext) {
-  const std::vector<Domain> domains(3, Domain{1, 3, 1});
-  EXPECT_EQ(asked(numbers({2, 2, 2}), domains).front(), (Integers{3, 3}));
+  const std::vector<Constraint> constraints(3, Constraint{1, 3, 1});
+  EXPECT_EQ(asked(numbers({2, 2, 2}), constraints).front(), (Integers{3, 3}));
   EXPECT_EQ(asked(numbers({3, 4}), {{0, 5, 0}, {0, 5, 0}}).front(), (Integers{5}));
   EXPECT_TRUE(asked(numbers({5, 5}), {{0, 5, 0}, {0, 5, 0}}).empty());
 }
@@ -79,13 +79,13 @@ TEST(MergeSteps, OtherRulesTakeWhatTheirOwnCannot) {
 }
 
 TEST(MergeSteps, NegativeIntegersGoDown) {
-  constexpr std::int64_t kLow = Domain::kAny;
+  constexpr std::int64_t kLow = Constraint::kAny;
   EXPECT_EQ(asked(numbers({-3, 4})).front(), (Integers{1}));
   EXPECT_EQ(asked(numbers({kLow, kLow})).size(), 0U);
   EXPECT_EQ(asked(numbers({kLow, 0})).front(), (Integers{kLow}));
 }
 
-TEST(MergeSteps, NothingToGiveIsNoQuestion) {
+TEST(MergeSteps, NothingToGiveIsNoCandidate) {
   EXPECT_TRUE(asked(numbers({0, 0})).empty());
   EXPECT_TRUE(asked(numbers({7})).empty());
   EXPECT_TRUE(asked(steps_with({{Choice::text("a")}, {Choice::text("b")}})).empty());
@@ -103,10 +103,10 @@ TEST(MergeSteps, ListsAreJoined) {
   EXPECT_EQ(integers_of(left), (Integers{0, 1, 7, 2, 3}));
 }
 
-TEST(MergeSteps, ASweepOverTheSameStepsAsksNothing) {
+TEST(MergeSteps, ASearchOverTheSameStepsProposesNothing) {
   MergeSteps pass;
-  EXPECT_FALSE(sweep(pass, Failing(numbers({1, 2})), never).asked.empty());
-  EXPECT_TRUE(sweep(pass, Failing(numbers({3, 4})), never).asked.empty());
+  EXPECT_FALSE(candidates(pass, FailingTape(numbers({1, 2})), never).asked.empty());
+  EXPECT_TRUE(candidates(pass, FailingTape(numbers({3, 4})), never).asked.empty());
 }
 
 }  // namespace

@@ -15,11 +15,11 @@ namespace {
 
 using Texts = std::vector<std::string>;
 
-// What is asked about in a sweep in which the tapes in `failing` fail.
+// What is asked about in a search in which the tapes in `failing` fail.
 Texts asked(ShrinkPass& pass, const std::string& text, const Texts& failing = {}) {
   Texts texts;
   const Predicate fails = [&](const Tape& tape) { return std::ranges::find(failing, text_of(tape)) != failing.end(); };
-  for (const Tape& tape : sweep(pass, Failing(tape_of(text)), fails).asked) {
+  for (const Tape& tape : candidates(pass, FailingTape(tape_of(text)), fails).asked) {
     texts.push_back(text_of(tape));
   }
   return texts;
@@ -57,7 +57,7 @@ TEST(RemoveChunks, GoOnInWhatWasAccepted) {
   EXPECT_EQ(asked(pass, "abcdefghi", {"efghi", "ghi"}), (Texts{"abcdefgh", "abcdi", "efghi", "efi", "ghi"}));
 }
 
-TEST(RemoveChunks, ASweepOverTheSameStepsAsksNothing) {
+TEST(RemoveChunks, ASearchOverTheSameStepsProposesNothing) {
   RemoveChunks pass;
   EXPECT_FALSE(asked(pass, "abcdefgh").empty());
   EXPECT_TRUE(asked(pass, "abcdefgh").empty());
@@ -74,11 +74,11 @@ TEST(RemoveSteps, SingleStepsGoFromTheEnd) {
 
 TEST(RemoveSteps, StayInsideATapeThatLostMoreThanOneStep) {
   RemoveSteps pass;
-  Failing current(tape_of("abcdef"));
-  auto inquiry = pass.sweep(current);
+  FailingTape current(tape_of("abcdef"));
+  auto inquiry = pass.candidates(current);
   ASSERT_TRUE(inquiry.next());
-  current = Failing(tape_of("ab"));
-  inquiry.answer(true);
+  current = FailingTape(tape_of("ab"));
+  inquiry.accept(true);
   EXPECT_EQ(text_of(*inquiry.next()), "a");
 }
 
@@ -92,12 +92,12 @@ TEST(RemovePairs, RemoveAllPairsOfAShortTapeNeighboursFirst) {
   EXPECT_EQ(asked(pass, ""), (Texts{}));
 }
 
-TEST(RemovePairs, HaveABoundedNumberOfQuestions) {
+TEST(RemovePairs, HaveABoundedNumberOfCandidates) {
   for (const std::size_t size : {33U, 100U, 500U, 1024U, 2000U}) {
     RemovePairs pass;
-    const std::size_t questions = asked(pass, std::string(size, 'a')).size();
-    EXPECT_LE(questions, RemovePairs::kQuestionsMax);
-    EXPECT_GE(questions, size > 1024 ? 0 : size - 1);
+    const std::size_t candidates = asked(pass, std::string(size, 'a')).size();
+    EXPECT_LE(candidates, RemovePairs::kCandidatesMax);
+    EXPECT_GE(candidates, size > 1024 ? 0 : size - 1);
   }
 }
 

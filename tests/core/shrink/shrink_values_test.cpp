@@ -34,21 +34,21 @@ TEST(LowerTogether, EqualValuesInSeveralStepsGoDownAtOnce) {
     return integers[0] == integers[2] && integers[0] >= 12;
   });
   EXPECT_EQ(integers_of(left), (Integers{12, 5, 12}));
-  EXPECT_TRUE(sweep(pass, Failing(tape_of_integers({1, 2, 3, 0, 0})), never).asked.empty());
+  EXPECT_TRUE(candidates(pass, FailingTape(tape_of_integers({1, 2, 3, 0, 0})), never).asked.empty());
 }
 
-TEST(LowerValues, EachValueGoesDownInItsDomain) {
+TEST(LowerValues, EachValueGoesDownInItsConstraint) {
   LowerValues pass;
-  const Failing failing(tape_of_integers({187, 9, 0}), {{100, 200, 100}, {}, {}});
-  const Swept swept = sweep(pass, failing, [](const Tape& tape) { return integers_of(tape)[0] >= 150; });
+  const FailingTape failing(tape_of_integers({187, 9, 0}), {{100, 200, 100}, {}, {}});
+  const Swept swept = candidates(pass, failing, [](const Tape& tape) { return integers_of(tape)[0] >= 150; });
   EXPECT_EQ(integers_of(swept.left.tape), (Integers{150, 0, 0}));
   EXPECT_LE(swept.asked.size(), 12U);
 }
 
 TEST(LowerValues, AValueIsSearchedThoroughlyOnce) {
   LowerValues pass;
-  const std::size_t first = sweep(pass, Failing(tape_of_integers({1000})), never).asked.size();
-  EXPECT_LE(sweep(pass, Failing(tape_of_integers({1000})), never).asked.size(), 3U);
+  const std::size_t first = candidates(pass, FailingTape(tape_of_integers({1000})), never).asked.size();
+  EXPECT_LE(candidates(pass, FailingTape(tape_of_integers({1000})), never).asked.size(), 3U);
   EXPECT_GT(first, 8U);
   EXPECT_LE(first, 20U);
 }
@@ -57,18 +57,18 @@ TEST(LowerValues, ReferencesAreLeftAlone) {
   Tape tape = step_with({Choice::integer(3)});
   tape.set_producer(0);
   LowerValues pass;
-  EXPECT_TRUE(sweep(pass, Failing(tape), never).asked.empty());
+  EXPECT_TRUE(candidates(pass, FailingTape(tape), never).asked.empty());
 }
 
 TEST(LowerFlags, ManyAreLoweredTogether) {
   const std::vector<Choice> flags(10'000, Choice::boolean(true));
   LowerFlags pass;
-  const Swept none = sweep(pass, Failing(step_with(flags)), [](const Tape& /*tape*/) { return true; });
+  const Swept none = candidates(pass, FailingTape(step_with(flags)), [](const Tape& /*tape*/) { return true; });
   EXPECT_EQ(none.asked.size(), 1U);
   const auto fails = [](const Tape& tape) {
     return tape.choices()[17].number != 0 && tape.choices()[9000].number != 0;
   };
-  const Swept two = sweep(pass, Failing(step_with(flags)), fails);
+  const Swept two = candidates(pass, FailingTape(step_with(flags)), fails);
   EXPECT_LE(two.asked.size(), 64U);
   for (std::size_t i = 0; i < flags.size(); ++i) {
     EXPECT_EQ(two.left.choice(i), Choice::boolean(i == 17 || i == 9000));
@@ -78,7 +78,7 @@ TEST(LowerFlags, ManyAreLoweredTogether) {
 TEST(LowerFlags, FewAreLeftToThePassOverValues) {
   LowerFlags pass;
   const std::vector<Choice> flags(LowerFlags::kFlagsMin - 1, Choice::boolean(true));
-  EXPECT_TRUE(sweep(pass, Failing(step_with(flags)), never).asked.empty());
+  EXPECT_TRUE(candidates(pass, FailingTape(step_with(flags)), never).asked.empty());
 }
 
 TEST(LowerBranches, WhatFollowsALowerBranchBeginsAnew) {
@@ -87,8 +87,8 @@ TEST(LowerBranches, WhatFollowsALowerBranchBeginsAnew) {
       left_by(pass, step_with({Choice::integer(2), Choice::integer(5), Choice::integer(6)}),
               [](const Tape& tape) { return integers_of(tape).front() == 1 && tape.choice_count() == 1; });
   EXPECT_EQ(integers_of(left), (Integers{1}));
-  EXPECT_TRUE(sweep(pass, Failing(step_with({Choice::integer(99), Choice::integer(5)})), never).asked.empty());
-  EXPECT_TRUE(sweep(pass, Failing(step_with({Choice::integer(2)})), never).asked.empty());
+  EXPECT_TRUE(candidates(pass, FailingTape(step_with({Choice::integer(99), Choice::integer(5)})), never).asked.empty());
+  EXPECT_TRUE(candidates(pass, FailingTape(step_with({Choice::integer(2)})), never).asked.empty());
 }
 
 TEST(LowerPairs, ASumIsMovedToTheLaterNumber) {
@@ -101,10 +101,10 @@ TEST(LowerPairs, ASumIsMovedToTheLaterNumber) {
 }
 
 TEST(LowerPairs, ASumThatLeavesTheBoundsComesInAtTheOtherEnd) {
-  constexpr Domain kWord{-32768, 32767, 0};
+  constexpr Constraint kWord{-32768, 32767, 0};
   LowerPairs pass;
-  const Failing failing(step_with({Choice::integer(5), Choice::integer(32767)}), {kWord, kWord});
-  const Swept swept = sweep(pass, failing, [](const Tape& tape) {
+  const FailingTape failing(step_with({Choice::integer(5), Choice::integer(32767)}), {kWord, kWord});
+  const Swept swept = candidates(pass, failing, [](const Tape& tape) {
     return static_cast<std::int16_t>(integers_of(tape)[0] + integers_of(tape)[1]) == -32764;
   });
   EXPECT_EQ(integers_of(swept.left.tape), (Integers{0, -32764}));
@@ -112,8 +112,8 @@ TEST(LowerPairs, ASumThatLeavesTheBoundsComesInAtTheOtherEnd) {
 
 TEST(LowerPairs, ABoundIsTriedBeforeTheOtherEnd) {
   LowerPairs pass;
-  const Failing failing(step_with({Choice::integer(1), Choice::integer(9)}), {{0, 9, 0}, {0, 9, 0}});
-  const std::vector<Tape> asked = sweep(pass, failing, never).asked;
+  const FailingTape failing(step_with({Choice::integer(1), Choice::integer(9)}), {{0, 9, 0}, {0, 9, 0}});
+  const std::vector<Tape> asked = candidates(pass, failing, never).asked;
   ASSERT_GE(asked.size(), 2U);
   EXPECT_EQ(integers_of(asked[0]), (Integers{0, 9}));
   EXPECT_EQ(integers_of(asked[1]), (Integers{0, 0}));
@@ -130,9 +130,9 @@ TEST(LowerPairs, ADifferenceIsKeptWhileBothGoDown) {
 
 TEST(LowerPairs, APairThatIsStuckIsNotAskedAboutAgain) {
   LowerPairs pass;
-  const Failing failing(tape_of_integers({60, 57}));
-  EXPECT_EQ(sweep(pass, failing, never).asked.size(), 2U);
-  EXPECT_TRUE(sweep(pass, failing, never).asked.empty());
+  const FailingTape failing(tape_of_integers({60, 57}));
+  EXPECT_EQ(candidates(pass, failing, never).asked.size(), 2U);
+  EXPECT_TRUE(candidates(pass, failing, never).asked.empty());
 }
 
 }  // namespace

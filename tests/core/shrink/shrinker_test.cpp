@@ -82,7 +82,7 @@ Shrunk shrink(const Tape& failing, const Predicate& fails) {
   while (auto candidate = shrinker.candidate()) {
     EXPECT_TRUE(asked.insert(candidate->hash()).second);
     if (fails(*candidate)) {
-      const bool is_simpler = TapeRank(Failing(*candidate)) < TapeRank(Failing(last_accepted));
+      const bool is_simpler = TapeRank(FailingTape(*candidate)) < TapeRank(FailingTape(last_accepted));
       shrinker.accept(*candidate);
       last_accepted = is_simpler ? *candidate : last_accepted;
     } else {
@@ -323,7 +323,7 @@ TEST(Shrinker, MayBeLeftAtAnyTime) {
   }
 }
 
-TEST(Shrinker, AnAnswerNeedsAQuestion) {
+TEST(Shrinker, AVerdictNeedsACandidate) {
   Shrinker shrinker(rules(iota(4)));
   EXPECT_THROW(shrinker.refuse(), CheckFailure);
   EXPECT_THROW(shrinker.accept(Tape()), CheckFailure);
@@ -363,7 +363,7 @@ TEST(Shrinker, EndsForAnyPredicateWithATapeThatFailsAndIsNoLessSimple) {
     };
     const Shrunk shrunk = shrink(tape, fails);
     EXPECT_TRUE(fails(shrunk.tape));
-    EXPECT_LE(TapeRank(Failing(shrunk.tape)), TapeRank(Failing(tape)));
+    EXPECT_LE(TapeRank(FailingTape(shrunk.tape)), TapeRank(FailingTape(tape)));
     EXPECT_LE(shrunk.candidates, 10'000U);
     candidates += shrunk.candidates;
   }
@@ -397,11 +397,11 @@ TEST(Shrinker, LearnsWhatADrawAllowsFromWhatWasRefused) {
   while (const auto candidate = shrinker.candidate()) {
     const Tape realized = clamped(*candidate);
     repaired += realized == *candidate ? 0U : 1U;
-    const std::vector<Domain> domains(realized.choice_count(), {100, 200, 100});
+    const std::vector<Constraint> constraints(realized.choice_count(), {100, 200, 100});
     if (!realized.empty() && realized.choices()[0].number >= 150) {
-      shrinker.accept(realized, domains);
+      shrinker.accept(realized, constraints);
     } else {
-      shrinker.refuse(realized, domains);
+      shrinker.refuse(realized, constraints);
     }
   }
   EXPECT_EQ(shrinker.current(), step_with({Choice::integer(150)}));
@@ -409,16 +409,16 @@ TEST(Shrinker, LearnsWhatADrawAllowsFromWhatWasRefused) {
   EXPECT_LE(repaired, 1U);
 }
 
-TEST(Shrinker, TakesTheSimplestValuesOfTheDomains) {
+TEST(Shrinker, TakesTheSimplestValuesOfTheConstraints) {
   // A year towards 2000: 1990 is nearer than 1900, whatever their distance from zero.
   for (const bool tells_when_refused : {true, false}) {
     Shrinker shrinker(step_with({Choice::integer(1900)}));
     while (const auto candidate = shrinker.candidate()) {
-      const std::vector<Domain> domains(candidate->choice_count(), {1, 9999, 2000});
+      const std::vector<Constraint> constraints(candidate->choice_count(), {1, 9999, 2000});
       if (candidate->choice_count() == 1 && candidate->choices()[0].number <= 1990) {
-        shrinker.accept(*candidate, domains);
+        shrinker.accept(*candidate, constraints);
       } else if (tells_when_refused) {
-        shrinker.refuse(*candidate, domains);
+        shrinker.refuse(*candidate, constraints);
       } else {
         shrinker.refuse();
       }
@@ -456,7 +456,7 @@ TEST(Shrinker, ShrinksWhatSessionsFind) {
     // Open, write and close; one fault comes on before the writing, the other one before the closing.
     EXPECT_EQ(written.size(), 5U);
     EXPECT_EQ(integers_of(written), (std::vector<std::int64_t>{901}));
-    EXPECT_EQ(TapeRank(Failing(written)).windows, 6U);
+    EXPECT_EQ(TapeRank(FailingTape(written)).fault_windows, 6U);
     EXPECT_TRUE(has_in_order(written, {Logbook::kOpen, Logbook::kWrite, Logbook::kClose}));
   }
 }

@@ -1,4 +1,4 @@
-// Searches over values: where they end, and after how many questions.
+// Searches over values: where they end, and after how many candidates.
 #include "core/shrink/value_search.h"
 
 #include <gtest/gtest.h>
@@ -21,22 +21,22 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 struct Found {
   Choice choice;
-  int questions = 0;
+  int candidates = 0;
 };
 
 // Searches as a pass does: only what is simpler is taken.
-Found search(const Choice& start, const std::function<bool(const Choice&)>& fails, const Domain& domain = {},
+Found search(const Choice& start, const std::function<bool(const Choice&)>& fails, const Constraint& constraint = {},
              Effort effort = Effort::kThorough) {
   EXPECT_TRUE(fails(start));
   Found found{start};
-  auto inquiry = simpler_choices(found.choice, domain, effort);
+  auto inquiry = simpler_choices(found.choice, constraint, effort);
   while (const auto choice = inquiry.next()) {
-    ++found.questions;
+    ++found.candidates;
     EXPECT_EQ(choice->kind, start.kind);
-    const bool yes = rank_of(*choice, domain) < rank_of(found.choice, domain) && fails(*choice);
-    found.choice = yes ? *choice : found.choice;
-    inquiry.answer(yes);
-    if (found.questions > 5000) {
+    const bool accepted = rank_of(*choice, constraint) < rank_of(found.choice, constraint) && fails(*choice);
+    found.choice = accepted ? *choice : found.choice;
+    inquiry.accept(accepted);
+    if (found.candidates > 5000) {
       ADD_FAILURE() << "no end";
       break;
     }
@@ -45,51 +45,52 @@ Found search(const Choice& start, const std::function<bool(const Choice&)>& fail
   return found;
 }
 
-std::int64_t least_integer(std::int64_t start, const std::function<bool(std::int64_t)>& fails, int questions_max,
-                           const Domain& domain = {}) {
+std::int64_t least_integer(std::int64_t start, const std::function<bool(std::int64_t)>& fails, int candidates_max,
+                           const Constraint& constraint = {}) {
   const Found found = search(
-      Choice::integer(start), [&](const Choice& choice) { return !choice.is_big() && fails(choice.number); }, domain);
-  EXPECT_LE(found.questions, questions_max);
+      Choice::integer(start), [&](const Choice& choice) { return !choice.is_big() && fails(choice.number); },
+      constraint);
+  EXPECT_LE(found.candidates, candidates_max);
   return found.choice.number;
 }
 
-double least_real(double start, const std::function<bool(double)>& fails, int questions_max) {
+double least_real(double start, const std::function<bool(double)>& fails, int candidates_max) {
   const Found found = search(Choice::real(start), [&](const Choice& choice) { return fails(choice.as_real()); });
-  EXPECT_LE(found.questions, questions_max);
+  EXPECT_LE(found.candidates, candidates_max);
   return found.choice.as_real();
 }
 
 std::string least_text(const std::string& start, const std::function<bool(const std::string&)>& fails,
-                       int questions_max) {
+                       int candidates_max) {
   const Found found = search(Choice::text(start), [&](const Choice& choice) { return fails(choice.blob()); });
-  EXPECT_LE(found.questions, questions_max);
+  EXPECT_LE(found.candidates, candidates_max);
   return found.choice.blob();
 }
 
 TEST(ValueSearch, DistancesBeyondAThresholdAreBisected) {
   for (const std::uint64_t least : {1U, 2U, 150U, 899U, 900U}) {
     std::uint64_t now = 900;
-    int questions = 0;
+    int candidates = 0;
     auto inquiry = smaller_distances(now, Effort::kLight);
     while (const auto distance = inquiry.next()) {
-      ++questions;
+      ++candidates;
       EXPECT_LT(*distance, now);
-      const bool yes = *distance >= least;
-      now = yes ? *distance : now;
-      inquiry.answer(yes);
+      const bool accepted = *distance >= least;
+      now = accepted ? *distance : now;
+      inquiry.accept(accepted);
     }
     EXPECT_EQ(now, least);
-    EXPECT_LE(questions, 12);
+    EXPECT_LE(candidates, 12);
   }
 }
 
-TEST(ValueSearch, ALightSearchThatFindsNothingCostsTwoQuestions) {
-  int questions = 0;
+TEST(ValueSearch, ALightSearchThatFindsNothingCostsTwoCandidates) {
+  int candidates = 0;
   auto inquiry = smaller_distances(std::numeric_limits<std::uint64_t>::max(), Effort::kLight);
   while (inquiry.next()) {
-    ++questions;
+    ++candidates;
   }
-  EXPECT_EQ(questions, 2);
+  EXPECT_EQ(candidates, 2);
   EXPECT_FALSE(smaller_distances(0, Effort::kThorough).next());
 }
 
@@ -123,10 +124,10 @@ TEST(ValueSearch, BigIntegersGoToTheirThreshold) {
   };
   const Found found = search(integer_of(std::u32string(20, 0xAB), false), is_above);
   EXPECT_EQ(magnitude_of(found.choice), limit);
-  EXPECT_LE(found.questions, 100);
+  EXPECT_LE(found.candidates, 100);
   const auto is_positive = [](const Choice& choice) { return choice.is_big() || choice.number > 0; };
   EXPECT_LE(search(integer_of(std::u32string(20, 0xAB), false), is_positive).choice.blob().size(), 9U);
-  EXPECT_EQ(search(integer_of(std::u32string(20, 0xAB), true), [](const Choice&) { return true; }).questions, 1);
+  EXPECT_EQ(search(integer_of(std::u32string(20, 0xAB), true), [](const Choice&) { return true; }).candidates, 1);
 }
 
 TEST(ValueSearch, FloatsGoToWholeNumbersAndShortDecimals) {
@@ -162,12 +163,12 @@ TEST(ValueSearch, BytesGoDown) {
   EXPECT_EQ(found.choice, Choice::bytes("\x7F"));
 }
 
-TEST(ValueSearch, SizesAndCharactersOfTheDomainAreKept) {
-  const Domain domain{.low = 2, .high = 9, .simplest = static_cast<std::int64_t>(rank_of_character(U'a'))};
+TEST(ValueSearch, SizesAndCharactersOfTheConstraintAreKept) {
+  const Constraint constraint{.low = 2, .high = 9, .simplest = static_cast<std::int64_t>(rank_of_character(U'a'))};
   const Found found =
-      search(Choice::text("xyz"), [](const Choice& choice) { return choice.blob().size() >= 2; }, domain);
+      search(Choice::text("xyz"), [](const Choice& choice) { return choice.blob().size() >= 2; }, constraint);
   EXPECT_EQ(found.choice, Choice::text("aa"));
-  EXPECT_EQ(found.questions, 1);
+  EXPECT_EQ(found.candidates, 1);
 }
 
 TEST(ValueSearch, AnyPredicateEnds) {

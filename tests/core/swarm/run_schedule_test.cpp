@@ -37,11 +37,11 @@ TEST(RunSchedule, EveryKindIsDrawn) {
 TEST(RunSchedule, OnlyWhatIsAllowedIsDrawn) {
   const RunSchedule schedule;
   Rng rng(1);
-  const RunKinds allowed{.starts = bit(RunStart::kEdit) | bit(RunStart::kFresh), .swarms = bit(RunSwarm::kSizes)};
+  const RunKinds allowed{.starts = bit(RunStart::kEdit) | bit(RunStart::kFresh), .swarms = bit(RunSwarm::kUniformSize)};
   for (int i = 0; i < 200; ++i) {
     const RunKind kind = schedule.draw(rng, allowed);
     EXPECT_TRUE(kind.start == RunStart::kEdit || kind.start == RunStart::kFresh);
-    EXPECT_EQ(kind.swarm, RunSwarm::kSizes);
+    EXPECT_EQ(kind.swarm, RunSwarm::kUniformSize);
   }
 }
 
@@ -69,7 +69,7 @@ TEST(RunSchedule, CountsRunsByKind) {
 TEST(RunSchedule, GoesOnWhereItWasSaved) {
   RunSchedule schedule;
   for (int i = 0; i < 50; ++i) {
-    schedule.report({.start = RunStart::kEdit, .swarm = RunSwarm::kCoins, .length = RunLength::kShort}, 3, 70);
+    schedule.report({.start = RunStart::kEdit, .swarm = RunSwarm::kCoinFlip, .length = RunLength::kShort}, 3, 70);
   }
   RunSchedule other;
   other.restore(schedule.save());
@@ -81,15 +81,15 @@ TEST(RunSchedule, GoesOnWhereItWasSaved) {
   }
 }
 
-TEST(RunSchedule, ConfigurationsAndLawsAreKinds) {
-  EXPECT_EQ(kind_of(SwarmSource::kWarmUp), RunSwarm::kCoins);
+TEST(RunSchedule, ConfigurationsAndDistributionsAreKinds) {
+  EXPECT_EQ(kind_of(SwarmSource::kWarmUp), RunSwarm::kCoinFlip);
   EXPECT_EQ(kind_of(SwarmSource::kFull), RunSwarm::kFull);
   EXPECT_EQ(kind_of(SwarmSource::kDirected), RunSwarm::kDirected);
   EXPECT_EQ(kind_of(SwarmSource::kEnergy), RunSwarm::kEnergy);
-  EXPECT_EQ(kind_of(SwarmLaw::kOff), RunSwarm::kFull);
-  EXPECT_EQ(kind_of(SwarmLaw::kCoins), RunSwarm::kCoins);
-  EXPECT_EQ(kind_of(SwarmLaw::kSizes), RunSwarm::kSizes);
-  EXPECT_EQ(kind_of(SwarmLaw::kHypothesis), RunSwarm::kShared);
+  EXPECT_EQ(kind_of(SwarmDistribution::kOff), RunSwarm::kFull);
+  EXPECT_EQ(kind_of(SwarmDistribution::kCoinFlip), RunSwarm::kCoinFlip);
+  EXPECT_EQ(kind_of(SwarmDistribution::kUniformSize), RunSwarm::kUniformSize);
+  EXPECT_EQ(kind_of(SwarmDistribution::kHypothesis), RunSwarm::kUniformShare);
 }
 
 }  // namespace

@@ -99,7 +99,8 @@ TEST(Swarm, CoinFlipsIncludeHalf) {
 }
 
 TEST(Swarm, CoinFlipsAreIndependentAndKeepARule) {
-  // Fresh swarms, so that all draws are warm-up flips of two rules and one fault: 8 subsets, 2 of them without a rule.
+  // NewCoverage swarms, so that all draws are warm-up flips of two rules and one fault: 8 subsets, 2 of them without a
+  // rule.
   std::vector<std::uint64_t> counts(6);
   Rng rng(3);
   for (int i = 0; i < kDraws / static_cast<int>(Swarm::kWarmUpRuns); ++i) {

@@ -27,10 +27,10 @@ Choice big(std::size_t exponent, char offset, bool negative) {
   return integer_of(magnitude, negative);
 }
 
-void expect_in_order(const std::vector<Choice>& choices, const Domain& domain = {}) {
+void expect_in_order(const std::vector<Choice>& choices, const Constraint& constraint = {}) {
   for (std::size_t i = 0; i < choices.size(); ++i) {
     for (std::size_t j = 0; j < choices.size(); ++j) {
-      EXPECT_EQ(rank_of(choices[i], domain) <=> rank_of(choices[j], domain), i <=> j) << i << " " << j;
+      EXPECT_EQ(rank_of(choices[i], constraint) <=> rank_of(choices[j], constraint), i <=> j) << i << " " << j;
     }
   }
 }
@@ -62,8 +62,8 @@ TEST(ChoiceRank, KindsAreApart) {
   expect_in_order({Choice::boolean(true), Choice::integer(0), Choice::real(0), Choice::text(""), Choice::bytes("")});
 }
 
-TEST(ChoiceRank, TheSimplestOfADomainHasNothingBelow) {
-  const Domain text{.low = 2, .simplest = 3};
+TEST(ChoiceRank, TheSimplestOfAConstraintHasNothingBelow) {
+  const Constraint text{.low = 2, .simplest = 3};
   EXPECT_EQ(simplest_choice(ChoiceKind::kString, text), Choice::text("33"));
   EXPECT_TRUE(is_simplest(Choice::text("33"), text));
   EXPECT_FALSE(is_simplest(Choice::text("333"), text));
@@ -82,9 +82,9 @@ TEST(ChoiceRank, DistancesReachAllIntegers) {
   EXPECT_EQ(distance_of(Choice::integer(kHighest), {.simplest = kLowest}), std::numeric_limits<std::uint64_t>::max());
   for (const std::int64_t value : {kLowest, std::int64_t{-5}, std::int64_t{0}, kHighest}) {
     for (const std::int64_t simplest : {kLowest, std::int64_t{3}, kHighest}) {
-      const Domain domain{.simplest = simplest};
+      const Constraint constraint{.simplest = simplest};
       const Choice choice = Choice::integer(value);
-      EXPECT_EQ(integer_at(distance_of(choice, domain), value < simplest, domain), choice);
+      EXPECT_EQ(integer_at(distance_of(choice, constraint), value < simplest, constraint), choice);
     }
   }
 }

@@ -103,9 +103,9 @@ Tape tape_of_all_kinds() {
 }
 
 // Draws as a rule does, the more the higher its number.
-template <typename Script>
-void draw(Script& script, std::uint32_t rule) {
-  ChoiceSource& source = script.source();
+template <typename StepSource>
+void draw(StepSource& step_source, std::uint32_t rule) {
+  ChoiceSource& source = step_source.source();
   source.begin_argument(1);
   source.integer(0, 1'000'000, 0);
   for (std::uint32_t i = 0; i < rule; ++i) {
@@ -118,20 +118,20 @@ void draw(Script& script, std::uint32_t rule) {
 }
 
 // Runs to the end; rules below `rules_from` cannot run. `look` is called wherever the program under test could die.
-template <typename Script>
-void finish(Script& script, std::uint32_t rules_from, const std::function<void()>& look) {
-  for (NextStep next = script.next(); next.kind != NextKind::kEnd && next.kind != NextKind::kStuck;
-       next = script.next()) {
+template <typename StepSource>
+void finish(StepSource& step_source, std::uint32_t rules_from, const std::function<void()>& look) {
+  for (NextStep next = step_source.next(); next.kind != NextKind::kEnd && next.kind != NextKind::kStuck;
+       next = step_source.next()) {
     look();
     if (next.kind == NextKind::kRule && next.target < rules_from) {
-      script.reject();
+      step_source.reject();
     } else {
       if (next.kind == NextKind::kRule) {
-        draw(script, next.target);
+        draw(step_source, next.target);
       }
       look();
-      if constexpr (std::is_same_v<Script, Session>) {
-        script.done();
+      if constexpr (std::is_same_v<StepSource, Session>) {
+        step_source.done();
       }
     }
     look();
