@@ -41,25 +41,6 @@ if TYPE_CHECKING:
 PERIOD_SECONDS = 30.0
 #: How the note of a result begins when the state could not be written.
 NOT_SAVED = "The state was not saved"
-#: Settings that decide the search. Another seed is refused, another value of the others is noted.
-DECIDING = (
-    "seed",
-    "session_seed",
-    "max_checkpoints",
-    "checkpoint_prob",
-    "checkpoint_strategy",
-    "checkpoint_kind",
-    "fault_toggle_prob",
-    "seed_mutation_prob",
-    "buggify_prob",
-    "steps_per_run",
-    "rule_swarm",
-    "swarm_policy",
-    "swarm",
-    "coverage",
-    "value_reuse_prob",
-    "comparison_tracing",
-)
 
 
 @dataclass(slots=True)
@@ -164,7 +145,7 @@ class Saver:
         )
 
     def _options(self) -> dict[str, Option]:
-        options: dict[str, Option] = {name: getattr(self._settings, name) for name in DECIDING}
+        options: dict[str, Option] = self._settings.saved_options()
         options["target_modules"] = [target.name for target in self._targets]
         return options
 
