@@ -16,7 +16,7 @@ def parsed(command: str, *arguments: str) -> dict[str, Any]:
     @click.command()
     @command_flags(command)
     @click.pass_context
-    def call(context: click.Context, **given: Any) -> None:
+    def call(context: click.Context, /, **given: Any) -> None:
         context.obj.update(given)
 
     seen: dict[str, Any] = {}

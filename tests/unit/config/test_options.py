@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 
 import _ordeal_pytest
-from ordeal import Explorer, buggify
+from ordeal import Explorer
 from ordeal._engine.execution.settings import Settings
 from ordeal._engine.seed_corpus.paths import CORPUS_DIR
 from ordeal._pytest import session_seed
+from ordeal.buggify import DEFAULT_PROBABILITY, SEED_MAX
 from ordeal.config import RNG_SEED_MAX, ExplorerConfig, ReportConfig, TestConfig
 from ordeal.config.options import (
     ABSENT,
@@ -108,9 +109,9 @@ def test_every_flag_belongs_to_a_command() -> None:
 def test_modules_that_may_not_import_the_table_say_the_same() -> None:
     """They are loaded by programs under test and by every run of pytest, which does not wait for ordeal."""
     explorer, report = ExplorerConfig(), ReportConfig()
-    assert explorer.buggify_prob == buggify.DEFAULT_PROBABILITY == _ordeal_pytest.BUGGIFY_PROBABILITY
+    assert explorer.buggify_prob == DEFAULT_PROBABILITY == _ordeal_pytest.BUGGIFY_PROBABILITY
     assert explorer.buggify_prob == session_seed._BUGGIFY_PROBABILITY
-    assert RNG_SEED_MAX == buggify.SEED_MAX == _ordeal_pytest.CHAOS_SEED_MAX
+    assert RNG_SEED_MAX == SEED_MAX == _ordeal_pytest.CHAOS_SEED_MAX
     assert report.corpus_dir == CORPUS_DIR == _ordeal_pytest.CORPUS_DIR
     assert ExploreFlags().config == _ordeal_pytest.CONFIG_FILE
     for section, key, *_ in _ordeal_pytest._USED_SETTINGS:
