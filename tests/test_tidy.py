@@ -18,6 +18,15 @@ ROOT = Path(__file__).parent.parent
 LINES_MAX = 600
 FUNCTION_LINES_MAX = 70
 
+# The rooms of the core from the ground up: a room includes itself and the rooms of the lines above its own.
+CORE_ROOMS = (
+    ("base",),
+    ("tape",),
+    ("coverage", "draw", "shrink"),
+    ("corpus",),
+    ("cmplog", "swarm"),
+    ("search",),
+)
 TALKERS = (
     *("python/ordeal/_report/", "python/ordeal/cli/"),
     # The live line of an exhaustive test, what a `sometimes` that warns saw, and a seed that chance has given.
@@ -54,7 +63,7 @@ UNFINISHED = re.compile(r"\b(TO[D]O|FIX[M]E|XX[X]|HAC[K])\b")
 FILE_WIDE_SILENCE = re.compile(r"#\s*(ruff:\s*noq[a]|flake8:\s*noq[a]|mypy:\s*ignore-error[s])")
 HYPOTHESIS_INSIDE = re.compile(r"hypothesis\.(\w+\.)*(_(?!_)\w+|internal\b|core\b)")
 CONTACT = "put the contact into ordeal/_hypothesis/ and call that"
-CORE_MAY_INCLUDE = re.compile(r'"core/\w+\.h"|<tsl/robin_(map|set)\.h>|<zstd\.h>|<\w+>')
+CORE_MAY_INCLUDE = re.compile(r'"core/\w+/\w+\.h"|<tsl/robin_(map|set)\.h>|<zstd\.h>|<\w+>')
 
 
 @dataclass(frozen=True)
@@ -189,6 +198,30 @@ def core_knows_no_python(sources: list[Source]) -> Iterator[Finding]:
                 )
 
 
+def room_of(path: str) -> str | None:
+    """The room of a file below ``cpp/core``, None where the path names none."""
+    match = re.fullmatch(r"cpp/core/(\w+)/\w+\.(h|cpp)", path)
+    return match.group(1) if match else None
+
+
+def core_rooms_include_downward(sources: list[Source]) -> Iterator[Finding]:
+    floor_of = {room: floor for floor, rooms in enumerate(CORE_ROOMS) for room in rooms}
+    for source in sources:
+        if not source.is_cpp("cpp/core/"):
+            continue
+        own = room_of(source.path)
+        if own not in floor_of:
+            yield Finding(source.path, 1, "is in no room of the core: move it, or add its folder to CORE_ROOMS")
+            continue
+        for number, line in enumerate(source.lines, 1):
+            match = re.match(r'\s*#\s*include\s+"(core/\w+/\w+\.h)"', line)
+            other = room_of(f"cpp/{match.group(1)}") if match else own
+            if other != own and floor_of.get(other or "", len(CORE_ROOMS)) >= floor_of[own]:
+                yield Finding(
+                    source.path, number, f"includes {other}/, not a room below {own}/: move what both need down"
+                )
+
+
 def only_bindings_h_includes_pybind11(sources: list[Source]) -> Iterator[Finding]:
     for source in sources:
         if source.is_cpp("cpp/") and source.path != "cpp/bindings/bindings.h":
@@ -222,8 +255,8 @@ def only_reporting_and_cli_talk(sources: list[Source]) -> Iterator[Finding]:
 def core_sources_have_tests(sources: list[Source]) -> Iterator[Finding]:
     paths = {source.path for source in sources}
     for source in sources:
-        if re.fullmatch(r"cpp/core/\w+\.cpp", source.path):
-            test = f"tests/core/{source.stem}_test.cpp"
+        if source.is_cpp("cpp/core/") and source.suffix == ".cpp":
+            test = source.path.replace("cpp/core/", "tests/core/").replace(".cpp", "_test.cpp")
             if test not in paths:
                 yield Finding(source.path, 1, f"has no test: write {test}")
 
@@ -317,9 +350,9 @@ def no_file_is_exempt_from_linting(sources: list[Source]) -> Iterator[Finding]:
 
 def chance_comes_from_rng(sources: list[Source]) -> Iterator[Finding]:
     for source in sources:
-        if source.is_cpp() and source.path != "cpp/core/rng.h":
+        if source.is_cpp() and source.path != "cpp/core/base/rng.h":
             for line, found in source.find(CHANCE_IN_CPP):
-                yield Finding(source.path, line, f"uses {found}: draw from an ordeal::Rng stream (core/rng.h)")
+                yield Finding(source.path, line, f"uses {found}: draw from an ordeal::Rng stream (core/base/rng.h)")
         if source.is_python("python/") and source.path not in CHANCE_IN_PYTHON:
             for line, module, _ in imported(source.tree):
                 if module.split(".")[0] in CHANCE_MODULES or module.startswith("numpy.random"):
@@ -336,6 +369,7 @@ def chance_comes_from_rng(sources: list[Source]) -> Iterator[Finding]:
 RULES: list[Rule] = [
     hypothesis_internals_in_one_package,
     core_knows_no_python,
+    core_rooms_include_downward,
     only_bindings_h_includes_pybind11,
     loading_runs_no_code,
     only_reporting_and_cli_talk,
@@ -376,25 +410,28 @@ OFFENCES: list[tuple[Rule, str, str, int]] = [
     (hypothesis_internals_in_one_package, "python/ordeal/x.py", "def f(m):\n    m._initialize_rules_to_run = []", 2),
     (hypothesis_internals_in_one_package, "python/ordeal/x.py", "getattr(strategy, '_transformations', ())", 1),
     (hypothesis_internals_in_one_package, "python/_ordeal_x.py", "import hypothesis.internal.entropy", 1),
-    (core_knows_no_python, "cpp/core/x.h", "// X.\n#include <Python.h>", 2),
-    (core_knows_no_python, "cpp/core/x.h", '#include "bindings/monitor.h"', 1),
+    (core_knows_no_python, "cpp/core/tape/x.h", "// X.\n#include <Python.h>", 2),
+    (core_knows_no_python, "cpp/core/tape/x.h", '#include "bindings/monitor.h"', 1),
+    (core_rooms_include_downward, "cpp/core/x.h", "", 1),
+    (core_rooms_include_downward, "cpp/core/tape/x.h", '#include "core/draw/source.h"', 1),
+    (core_rooms_include_downward, "cpp/core/shrink/x.cpp", '#include "core/tape/tape.h"\n#include "core/draw/y.h"', 2),
     (only_bindings_h_includes_pybind11, "cpp/bindings/x.cpp", "#include <pybind11/stl.h>", 1),
     (loading_runs_no_code, "python/ordeal/x.py", "import pickle", 1),
     (loading_runs_no_code, "python/ordeal/x.py", "x = 1\neval('x')", 2),
     (only_reporting_and_cli_talk, "python/ordeal/explore.py", "print('done')", 1),
-    (core_sources_have_tests, "cpp/core/x.cpp", "", 1),
+    (core_sources_have_tests, "cpp/core/tape/x.cpp", "", 1),
     (files_say_what_they_are_for, "python/ordeal/x.py", "import os", 1),
-    (files_say_what_they_are_for, "cpp/core/x.h", "#pragma once", 1),
+    (files_say_what_they_are_for, "cpp/core/tape/x.h", "#pragma once", 1),
     (files_say_what_they_are_for, "tools/x", "#!/bin/bash\nset -e", 1),
     (files_are_short, "python/ordeal/x.py", "\n" * (LINES_MAX + 1), LINES_MAX + 1),
     (functions_are_short, "python/ordeal/x.py", "def f():\n" + "    pass\n" * (FUNCTION_LINES_MAX + 1), 1),
     (names_say_something, "python/ordeal/fault_utils.py", "", 1),
     (names_say_something, "python/ordeal/x.py", "\nclass FaultManager: ...", 2),
-    (names_say_something, "cpp/core/x.h", "class EdgeHelper {", 1),
+    (names_say_something, "cpp/core/tape/x.h", "class EdgeHelper {", 1),
     (texts_name_no_machine, "docs/x.md", "see /" + "home/someone/ordeal", 1),
     (nothing_is_unfinished, "docs/x.md", "TO" + "DO: write", 1),
     (no_file_is_exempt_from_linting, "tests/x.py", "# ruff: " + "noqa", 1),
-    (chance_comes_from_rng, "cpp/core/x.h", "std::mt19937 engine;", 1),
+    (chance_comes_from_rng, "cpp/core/tape/x.h", "std::mt19937 engine;", 1),
     (chance_comes_from_rng, "tests/core/x_test.cpp", "int x = rand();", 1),
     (chance_comes_from_rng, "python/ordeal/x.py", "import random", 1),
     (chance_comes_from_rng, "python/ordeal/x.py", "import os\nkey = hash('name')", 2),

@@ -6,9 +6,9 @@
 #include <cstdint>
 #include <memory>
 
-#include "core/coverage_map.h"
-#include "core/replay.h"
-#include "core/session.h"
+#include "core/coverage/coverage_map.h"
+#include "core/draw/replay.h"
+#include "core/search/session.h"
 
 namespace ordeal {
 namespace {

@@ -13,8 +13,7 @@ from pathlib import Path
 from five_rules.run_ordeal import FiveRulesChaos
 
 from ordeal import Explorer, _native
-from ordeal._engine.execution.machine import make_driver
-from ordeal._engine.search.state import machine_names
+from ordeal._engine.execution.machine import machine_names, make_driver
 from ordeal._engine.storage.state_file import join_part, read_state, write_state
 
 TAPES = 10_000

@@ -14,7 +14,6 @@ void bind_fault_ablation(py::module_& m);
 void bind_gate(py::module_& m);
 void bind_graph_copy(py::module_& m);
 void bind_journal(py::module_& m);
-void bind_live_source(py::module_& m);
 void bind_monitor(py::module_& m);
 void bind_odometer(py::module_& m);
 void bind_op_weights(py::module_& m);

@@ -1,7 +1,7 @@
 // The extension module `ordeal._native`: the list of what is bound, and how errors of the core reach Python.
 #include "bindings/bindings.h"
-#include "core/check.h"
-#include "core/error.h"
+#include "core/base/check.h"
+#include "core/base/error.h"
 
 #ifndef ORDEAL_VERSION
 #define ORDEAL_VERSION "0.0.0"
@@ -17,7 +17,6 @@ PYBIND11_MODULE(_native, m) {
   ordeal::bindings::bind_tape(m);
   ordeal::bindings::bind_source(m);
   ordeal::bindings::bind_plan(m);
-  ordeal::bindings::bind_live_source(m);
   ordeal::bindings::bind_coverage_map(m);
   ordeal::bindings::bind_session(m);
   ordeal::bindings::bind_session_values(m);

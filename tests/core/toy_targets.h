@@ -7,10 +7,10 @@
 #include <memory>
 #include <optional>
 
-#include "core/coverage_map.h"
-#include "core/replay.h"
-#include "core/script.h"
-#include "core/session.h"
+#include "core/coverage/coverage_map.h"
+#include "core/draw/replay.h"
+#include "core/search/session.h"
+#include "core/tape/script.h"
 
 namespace ordeal {
 

@@ -15,11 +15,9 @@ import click
 
 from ordeal._engine.execution.class_path import load_class
 from ordeal._engine.properties.history import PROPERTIES_PATH, add_reached
-from ordeal._engine.search.state import NOT_SAVED
 from ordeal._engine.seed_corpus.corpus import SeedCorpus
 from ordeal._engine.seed_corpus.paths import seed_name
 from ordeal._engine.storage.trace_file import Trace
-from ordeal._engine.triage.seeds import NOT_SAVED as SEED_NOT_SAVED
 from ordeal._engine.version import version
 from ordeal._report.exploration import exploration_report, json_report, replay_hint, session_header
 from ordeal._report.seeds import seed_outcomes_text, seeds_pruned, seeds_saved
@@ -31,7 +29,8 @@ from ordeal.config.arguments import given_arguments, options_of_entry
 from ordeal.config.options import ExplorationOptions, ExploreFlags, options_of, values_of
 from ordeal.errors import WRONG_USE, ConfigError, OrdealError
 from ordeal.explore import Explorer
-from ordeal.result import ExplorationResult, Failure, SeedOutcome, SeedStatus
+from ordeal.result import ExplorationResult, Failure, NoteKind, SeedOutcome, SeedStatus
+from ordeal.result.notes import has_kind
 from ordeal.trace import generate_tests
 
 FOUND = 1
@@ -180,7 +179,7 @@ class _Session:
         kept = sum(failure.seed_path is not None for failure in result.failures)
         if kept:
             terminal.say(seeds_saved(kept, self._config.report.corpus_dir))
-        self._unwritten += any(note.startswith(SEED_NOT_SAVED) for note in result.notes)
+        self._unwritten += has_kind(result.notes, NoteKind.SEED_NOT_SAVED)
 
     def _prune(self, outcomes: Sequence[SeedOutcome]) -> int:
         """Delete the seeds that ran to their end and did not fail; return how many."""
@@ -194,7 +193,7 @@ class _Session:
     def _tell_of_state(self, result: ExplorationResult) -> None:
         if self._options.save_state_to is None:
             return
-        if any(note.startswith(NOT_SAVED) for note in result.notes):
+        if has_kind(result.notes, NoteKind.STATE_NOT_SAVED):
             self._unwritten += 1
         else:
             terminal.say(f"State saved: {self._options.save_state_to}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from ordeal.config import SnapshotKind
 from ordeal.result.exploration import Discovery, ExplorationResult, StoppedReason
 from ordeal.result.failure import Failure
+from ordeal.result.notes import Note, NoteKind, Notes
 from ordeal.result.progress import ProgressSnapshot, ShrinkSnapshot
 from ordeal.result.seeds import SeedOutcome, SeedStatus
 
@@ -12,6 +13,9 @@ __all__ = [
     "Discovery",
     "ExplorationResult",
     "Failure",
+    "Note",
+    "NoteKind",
+    "Notes",
     "ProgressSnapshot",
     "SeedOutcome",
     "SeedStatus",

@@ -9,6 +9,7 @@ from typing import Any
 from hypothesis.errors import InvalidDefinition
 from hypothesis.stateful import RuleBasedStateMachine
 
+from ordeal import _native
 from ordeal._engine.execution.driver import END, Driver, Script
 from ordeal._hypothesis import RunContext, define_machine
 from ordeal.chaos import ChaosTest
@@ -102,3 +103,14 @@ def _check_takes_nothing(function: Callable[..., Any]) -> None:
     except ValueError:
         # What is written in C may not tell its arguments.
         return
+
+
+def machine_names(driver: Driver) -> _native.MachineNames:
+    """The names of the rules, initialize rules, faults and arguments of the machine."""
+    definition = driver.definition
+    return (
+        [rule.name for rule in definition.rules],
+        [rule.name for rule in definition.initializers],
+        [fault.name for fault in driver.faults],
+        list(definition.argument_names),
+    )

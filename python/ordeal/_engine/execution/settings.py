@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 from ordeal.config.checks import one_of
 from ordeal.config.options import SEED, ExplorationOptions, Option, options_of, saved_in_states
-from ordeal.result import ProgressSnapshot, ShrinkSnapshot
+from ordeal.result import NoteKind, Notes, ProgressSnapshot, ShrinkSnapshot
 
 Progress = Callable[[ProgressSnapshot], object]
 ShrinkTold = Callable[[ShrinkSnapshot], object]
@@ -49,9 +50,13 @@ class Tally:
     stuck: int = 0
     unconfirmed: int = 0
     barren_runs: int = 0
-    notes: list[str] = field(default_factory=list)
+    notes: Notes = field(default_factory=Notes)
 
-    def note(self, text: str) -> None:
+    def note(self, text: str, kind: NoteKind = NoteKind.OTHER) -> None:
         """Remember something that the user should know, once."""
-        if text not in self.notes:
-            self.notes.append(text)
+        self.notes.add(text, kind)
+
+    def counts(self) -> dict[str, int]:
+        """The figures by name."""
+        values = {each.name: getattr(self, each.name) for each in dataclasses.fields(self)}
+        return {name: value for name, value in values.items() if isinstance(value, int)}

@@ -14,12 +14,11 @@ from ordeal._engine.properties.tracker import Tallies, tallies_of
 from ordeal._engine.properties.watch import PropertyWatch
 from ordeal._engine.replay.trace_builder import Origin
 from ordeal._engine.search.result_builder import Totals
-from ordeal._engine.search.state import counts_of
 from ordeal._engine.storage.state_file import Header
 from ordeal._engine.triage.findings import Finding
 from ordeal._engine.triage.records import FindingRecords
 from ordeal.errors import PropertyError
-from ordeal.result import Discovery, SnapshotKind
+from ordeal.result import Discovery, Note, NoteKind, Notes, SnapshotKind
 
 #: What a worker notes is text for people: this much of it is read.
 NOTES_MAX = 100
@@ -32,7 +31,7 @@ class Union:
         self.edges: set[int] = set()
         self.untold: set[int] = set()  # those of them of which nobody knows how to come there
         self.findings: dict[str, Finding] = {}
-        self.notes: list[str] = []
+        self.notes = Notes()
         self.names = names
         self._records = FindingRecords(names)
         self._past: dict[int, Past] = {}  # by worker: the processes that have ended may be very many
@@ -107,6 +106,12 @@ class Union:
         """How many runs workers of another number had made."""
         return max(0, self._given.tally.get("runs", 0))
 
+    def add_replayed_seed(self, finding: Finding) -> None:
+        """A finding that a saved seed shows; one that is known already is known by the seed as well."""
+        self.add_finding(finding)
+        known = self.findings[finding.bucket]
+        known.seed = known.seed or finding.seed
+
     def add_finding(self, finding: Finding) -> bool:
         """A finding, unless one of its bucket is known. Whether it is new.
 
@@ -149,10 +154,9 @@ class Union:
                 finding.count = 0
                 self.add_finding(finding)
 
-    def note(self, text: str) -> None:
+    def note(self, text: str, kind: NoteKind = NoteKind.OTHER) -> None:
         """Something that the user should know, once."""
-        if text not in self.notes:
-            self.notes.append(text)
+        self.notes.add(text, kind)
 
     # -- what is known ------------------------------------------------------------------------------------------------
 
@@ -172,12 +176,12 @@ class Union:
         """All figures, and all notes once."""
         tally = Tally()
         for report in self._reports():
-            for name in counts_of(tally):
+            for name in tally.counts():
                 setattr(tally, name, getattr(tally, name) + report.tally.get(name, 0))
             for text in report.notes[:NOTES_MAX]:
                 tally.note(text)
-        for text in self.notes:
-            tally.note(text)
+        for note in self.notes:
+            tally.note(note, note.kind if isinstance(note, Note) else NoteKind.OTHER)
         return tally
 
     def totals(self) -> Totals:

@@ -13,12 +13,12 @@ from ordeal._engine.formatting import counted
 from ordeal._engine.isolation.channel import ChannelError
 from ordeal._engine.isolation.working_folder import WorkingFolder
 from ordeal._engine.parallel.merged import Union
-from ordeal._engine.parallel.messages import Past, pack
+from ordeal._engine.parallel.messages import Past
 from ordeal._engine.search.state import (
-    NOT_SAVED,
     check_same_exploration,
     check_what_applies,
     dropped_text,
+    not_saved,
     session_seed,
 )
 from ordeal._engine.storage.state_file import (
@@ -30,7 +30,9 @@ from ordeal._engine.storage.state_file import (
     split_part,
     write_state,
 )
+from ordeal._engine.triage.messages import pack
 from ordeal.errors import StateError
+from ordeal.result import NoteKind
 
 
 class StateParts:
@@ -105,16 +107,16 @@ class StateParts:
         path = self._settings.save_state_to
         if path is None:
             return
-        self._union.notes = [text for text in self._union.notes if not text.startswith(NOT_SAVED)]
+        self._union.notes.forget(NoteKind.STATE_NOT_SAVED)
         parts = [self._with_past(worker, part) for worker, part in enumerate(self.parts) if part]
         if not parts:
-            self._union.note(f"{NOT_SAVED}: no worker could say what it knew.")
+            self._union.note(not_saved("no worker could say what it knew"), NoteKind.STATE_NOT_SAVED)
             return
         self._folder.restore()
         try:
             write_state(path, parts)
         except StateError as error:
-            self._union.note(f"{NOT_SAVED}: {error.message}.")
+            self._union.note(not_saved(error.message), NoteKind.STATE_NOT_SAVED)
 
     def save_again(self) -> None:
         """Write what is known if it was written, and is gone."""

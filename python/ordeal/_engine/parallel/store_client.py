@@ -12,7 +12,8 @@ from ordeal import _native
 from ordeal._engine.isolation.channel import Channel, ChannelError, Value
 from ordeal._engine.isolation.child import Child, Job, Limits
 from ordeal._engine.parallel.merged import Union
-from ordeal._engine.parallel.messages import ERROR, Broken, pack, pack_keys, unpack, unpack_keys
+from ordeal._engine.parallel.messages import ERROR, Broken, pack_keys, unpack_keys
+from ordeal._engine.triage.messages import pack, unpack
 from ordeal.errors import OrdealError, StoreError
 from ordeal.store import Entry, FailureReport, Incoming, Outgoing, open_store
 

@@ -18,14 +18,14 @@ from ordeal._engine.parallel.merged import Union
 from ordeal._engine.parallel.state import StateParts
 from ordeal._engine.parallel.store_client import Relay
 from ordeal._engine.parallel.sync import News
-from ordeal._engine.parallel.triage import Aftermath
-from ordeal._engine.parallel.triage_jobs import Bench
 from ordeal._engine.parallel.worker_pool import Plan, WorkerPool
 from ordeal._engine.properties.watch import PropertyWatch
 from ordeal._engine.search.result_builder import make_result
-from ordeal._engine.search.state import machine_names
-from ordeal._engine.triage.seeds import save_again
-from ordeal.result import ExplorationResult, Failure, ProgressSnapshot, ShrinkSnapshot, StoppedReason
+from ordeal._engine.triage.executors import OwnProcesses
+from ordeal._engine.triage.findings import Finding
+from ordeal._engine.triage.setup import ReplaySetup
+from ordeal._engine.triage.triage import Triage
+from ordeal.result import ExplorationResult, Failure, NoteKind, ProgressSnapshot, ShrinkSnapshot, StoppedReason
 from ordeal.store import FailureReport
 
 #: How much longer than it may a worker can take to come to its end.
@@ -49,16 +49,16 @@ class Supervisor:
         self._settings = settings
         self._targets = targets
         self._meeting = plan.meeting
-        self._names = machine_names(driver)
-        self._union = Union(self._names)
         self._relay: Relay | None = None
         self._started = 0.0
-        self._interrupted = False
-        bench = Bench(settings, driver, targets, Limits(plan.memory))
+        self._was_interrupted = False
+        setup = ReplaySetup(settings, driver, targets, Limits(plan.memory))
+        self._names = setup.names
+        self._union = Union(self._names)
         self._folder = WorkingFolder(self._union.note)
         self._state = StateParts(settings, self._union, self._folder, plan.workers)
-        self._pool = WorkerPool(bench, plan, self._union, self._state, self._folder)
-        self._aftermath = Aftermath(bench, self._union, self._folder, plan.workers)
+        self._pool = WorkerPool(settings, setup, plan, self._union, self._state, self._folder)
+        self._triage = Triage(setup, OwnProcesses(setup, self._folder, plan.workers), self, self._folder)
 
     def run(self) -> ExplorationResult:
         """Explore until time, runs or patience are used up or Ctrl-C is pressed, then shrink and report.
@@ -72,27 +72,22 @@ class Supervisor:
         try:
             self._join()
             with self._interruptible("Not all seeds were replayed: that was interrupted."):
-                self._aftermath.replay_seeds()
-            if not self._interrupted:
+                self._triage.replay_seeds(self._union.add_replayed_seed)
+            if not self._was_interrupted:
                 self._search()
             self._write_down()
             self._state.save()
             self._state.take_in(self._pool.number_of)
             self._meet()
-            failures = self._aftermath.judge(
-                shrink=not self._interrupted,
-                others=self._relay,
-                pressed=self._press,
-                tell=self._tell_of_shrinking,
-            )
+            findings = list(self._union.findings.values())
+            failures = self._triage.judge(findings, shrink=not self._was_interrupted, others=self._relay)
             self._leave(failures)
-            traces = self._aftermath.traces(failures, pressed=self._press)
-            self._aftermath.fill_database(pressed=self._press)
+            traces = self._triage.traces(failures, self._union.productive)
+            self._triage.fill_database(findings)
             # No code of the user's runs from here on, and what ran may have deleted the folder of all that was written.
             self._folder.restore()
             self._state.save_again()
-            for note in save_again(failures):
-                self._union.note(note)
+            self._triage.save_again(failures)
         finally:
             self._close()
             self._folder.restore()
@@ -104,7 +99,7 @@ class Supervisor:
             self._union.totals(),
             failures=failures,
             traces=traces,
-            seeds=self._aftermath.seed_outcomes,
+            seeds=self._triage.seed_outcomes,
             watch=watch,
             seconds=self._elapsed(),
             stopped=self._stopped(),
@@ -121,11 +116,11 @@ class Supervisor:
             pool.start(deadline)
             self._attend_until(deadline + GRACE_SECONDS, deadline)
         except KeyboardInterrupt:
-            self._press()
+            self.interrupted()
             pool.stop()
             # All come to an end now, and those that cannot are ended.
             self._attend_until(time.monotonic() + GRACE_SECONDS, time.monotonic())
-        pool.cut_off("interrupted" if self._interrupted else "time")
+        pool.cut_off("interrupted" if self._was_interrupted else "time")
 
     def _attend_until(self, last: float, deadline: float) -> None:
         """Look after the workers until all are done, at the latest at ``last``. None begins anew after ``deadline``."""
@@ -151,7 +146,7 @@ class Supervisor:
         self._pool.close()
         if self._relay is not None:
             self._relay.close()
-        self._aftermath.close()
+        self._triage.close()
 
     # -- others -------------------------------------------------------------------------------------------------------
 
@@ -183,23 +178,23 @@ class Supervisor:
 
     # -- what the user sees -------------------------------------------------------------------------------------------
 
-    def _press(self) -> None:
+    def interrupted(self) -> None:
         """Ctrl-C was pressed. The second time it ends all at once."""
-        if self._interrupted:
+        if self._was_interrupted:
             raise KeyboardInterrupt
-        self._interrupted = True
+        self._was_interrupted = True
 
     @contextmanager
     def _interruptible(self, note: str) -> Iterator[None]:
         try:
             yield
         except KeyboardInterrupt:
-            self._press()
+            self.interrupted()
             self._union.note(note)
 
     def _stopped(self) -> StoppedReason:
         reasons = self._pool.reasons()
-        if self._interrupted:
+        if self._was_interrupted:
             return "interrupted"
         for reason in ("stuck", "time", "max_runs", "patience"):
             if reason in reasons and (reason != "stuck" or set(reasons) == {"stuck"}):
@@ -210,7 +205,7 @@ class Supervisor:
         return self._state.seconds + time.monotonic() - self._started
 
     def _tell_of_progress(self) -> None:
-        if self._settings.progress is None or self._interrupted:
+        if self._settings.progress is None or self._was_interrupted:
             return
         tally = self._union.tally()
         elapsed = self._elapsed()
@@ -226,7 +221,16 @@ class Supervisor:
             )
         )
 
-    def _tell_of_shrinking(self, number: int, total: int, steps_before: int, steps: int, candidates: int) -> None:
+    def note(self, text: str, kind: NoteKind = NoteKind.OTHER) -> None:
+        """Triage has something to say to the user."""
+        self._union.note(text, kind)
+
+    def count_of(self, finding: Finding) -> int:
+        """How many runs met ``finding``: at least one where no seed shows it, whatever its worker could still tell."""
+        return max(self._union.counts()[finding.bucket], 1 if finding.seed is None else 0)
+
+    def shrinking(self, number: int, total: int, steps_before: int, steps: int, candidates: int) -> None:
+        """Triage has tried one more candidate."""
         if self._settings.shrink_progress is not None:
             self._settings.shrink_progress(
                 ShrinkSnapshot(self._elapsed(), number, total, steps_before, steps, candidates)

@@ -16,10 +16,10 @@ from hypothesis.errors import InvalidDefinition
 from ordeal import _native
 from ordeal._engine.coverage.targets import Target
 from ordeal._engine.execution.bucket import traceback_text
-from ordeal._engine.execution.driver import Driver, Outcome
+from ordeal._engine.execution.driver import Driver
+from ordeal._engine.execution.machine import machine_names
 from ordeal._engine.execution.settings import Settings
 from ordeal._engine.isolation.channel import Channel, ChannelError
-from ordeal._engine.isolation.watchdog import OutOfTime
 from ordeal._engine.parallel.messages import (
     DONE,
     ERROR,
@@ -30,16 +30,14 @@ from ordeal._engine.parallel.messages import (
     Broken,
     Ended,
     Report,
-    pack,
-    pack_finding,
     pack_keys,
     unpack_keys,
 )
-from ordeal._engine.replay.trace_builder import Origin
-from ordeal._engine.search.exploration import Exploration
-from ordeal._engine.search.state import PERIOD_SECONDS, counts_of, machine_names, writable_snapshot
+from ordeal._engine.search.search import Search
+from ordeal._engine.search.state import PERIOD_SECONDS, writable_snapshot
 from ordeal._engine.storage.state_file import split_part
-from ordeal._engine.triage.findings import Finding
+from ordeal._engine.triage.findings import Finding, Verdict
+from ordeal._engine.triage.messages import pack, pack_finding
 from ordeal._hypothesis import skip_types
 from ordeal.errors import MachineError, OrdealError
 from ordeal.result import StoppedReason
@@ -187,11 +185,11 @@ def work(part: Part, channel: Channel, journal: _native.Journal) -> None:
         )
 
 
-class _Worker(Exploration):
-    """Explores as one that is alone does, and stops between two runs to tell and to listen."""
+class _Worker:
+    """Has a search made in its process, and stops it between two runs to tell and to listen."""
 
     def __init__(self, part: Part, channel: Channel) -> None:
-        super().__init__(part.settings, part.driver, part.targets)
+        self._search = Search(part.settings, part.driver, part.targets, cuts_off=True)
         self._part = part
         self._channel = channel
         self._names = machine_names(part.driver)
@@ -203,55 +201,65 @@ class _Worker(Exploration):
 
     def search(self) -> None:
         """Make runs, and tell in the end what is known."""
-        with self._prepared():
-            self._search()
-            self._channel.send(
-                DONE,
-                pack(Ended(reason=self._stopped)),
-                *self._news(last=True),
-                self._saver.part(self._learnt, self._monitor),
-            )
+        search = self._search
+        with search.prepared():
+            reason = search.run(self)
+            self._channel.send(DONE, pack(Ended(reason=reason)), *self._news(last=True), self._state())
 
-    def _begin(self) -> None:
-        self._findings.restore(self._part.known, {})
-        if self._part.state:
+    def _state(self) -> bytes:
+        """What it knows, as a part of a state."""
+        return self._search.saver.part(self._search.learnt, self._search.monitoring.monitor)
+
+    # -- the search ---------------------------------------------------------------------------------------------------
+
+    def begin(self) -> None:
+        """See ``SearchListener``. Saved seeds were replayed before: what fails is known."""
+        search, part = self._search, self._part
+        search.findings.restore(part.known, {})
+        if part.state:
             # After what is known of others: of its own it knows how many runs met it.
-            self._saver.give(RESUMED, split_part(self._part.state), self._learnt, self._monitor)
-        self._take(self._part.edges, self._part.finds)
-        self._coverage.share(self._part.shared, listens=self._part.listens)
+            search.saver.give(RESUMED, split_part(part.state), search.learnt, search.monitoring.monitor)
+        self._take(part.edges, part.finds)
+        search.coverage.share(part.shared, listens=part.listens)
 
-    def _explore(self) -> StoppedReason:
-        self._begin()
-        deadline = time.monotonic() + self._settings.max_time
-        try:
-            with self._driver.watchdog.until(deadline):
-                return super()._explore()
-        except OutOfTime:
-            if self._unconfirmed is not None:
-                self._tell_of_finding(self._unconfirmed)
-            self._end_broken_run()
-            return "time"
-
-    def _replay_seeds(self) -> None:
-        """The supervisor has them replayed before: what fails is known."""
-
-    def _between_runs(self) -> StoppedReason | None:
-        board, number = self._part.board, self._part.number
-        board.runs[number], board.steps[number] = self._tally.runs + 1, self._tally.steps
+    def between_runs(self) -> StoppedReason | None:
+        """See ``SearchListener``."""
+        board, number, tally = self._part.board, self._part.number, self._search.tally
+        board.runs[number], board.steps[number] = tally.runs + 1, tally.steps
         if board.stop:
             return "interrupted"
-        if self._part.schedule.is_due(self._tally.runs, self._has_finds):
+        if self._part.schedule.is_due(tally.runs, self._has_finds):
             self._exchange()
         if self._part.saves and time.monotonic() >= self._save_due:
             self._save_due = time.monotonic() + PERIOD_SECONDS
-            self._channel.send(PART, self._saver.part(self._learnt, self._monitor))
+            self._channel.send(PART, self._state())
         return None
+
+    def run_made(self) -> None:
+        """See ``SearchListener``: it tells of that at times of its own."""
+
+    def failing(self, finding: Finding) -> None:
+        """See ``SearchListener``."""
+        self._unconfirmed = finding
+
+    def judged(self, finding: Finding, verdict: Verdict) -> None:
+        """See ``SearchListener``: others need not find it again."""
+        self._unconfirmed = None
+        if verdict in (Verdict.CONFIRMED, Verdict.FLAKY):
+            self._tell_of_finding(finding)
+
+    def cut_off(self) -> None:
+        """See ``SearchListener``: what could not be confirmed in time is told all the same."""
+        if self._unconfirmed is not None:
+            self._tell_of_finding(self._unconfirmed)
+
+    # -- others -------------------------------------------------------------------------------------------------------
 
     def _has_finds(self) -> bool:
         """Whether there are finds to tell or to hear of, which are for somebody."""
         part = self._part
         return part.hurries and (
-            bool(part.board.finds[part.number]) or self._session.checkpoints_saved != self._told_checkpoints
+            bool(part.board.finds[part.number]) or self._search.session.checkpoints_saved != self._told_checkpoints
         )
 
     def _exchange(self) -> None:
@@ -270,22 +278,23 @@ class _Worker(Exploration):
     def _take(self, edges: Sequence[int], finds: Sequence[_native.Find]) -> None:
         # Finds first: what leads somewhere new is worth having only as long as it is new.
         for find in finds:
-            _, evicted = self._session.adopt(find)
+            _, evicted = self._search.session.adopt(find)
             if evicted is not None:
-                self._checkpoints.forget(evicted)
+                self._search.checkpoints.forget(evicted)
             self._told_edges.update(find.edges)
         for key in edges:
-            self._coverage.adopt(key)
+            self._search.coverage.adopt(key)
         self._told_edges.update(edges)
 
     def _news(self, *, last: bool = False) -> tuple[bytes, bytes, bytes]:
         """How far it has come, and the edges and the finds since it was asked last."""
+        coverage, session = self._search.coverage, self._search.session
         edges: set[int] = set()
-        if self._coverage.edges_seen != len(self._told_edges):
-            edges = set(self._coverage.keys()) - self._told_edges
+        if coverage.edges_seen != len(self._told_edges):
+            edges = set(coverage.keys()) - self._told_edges
             self._told_edges |= edges
-        finds = self._session.take_finds()
-        self._told_checkpoints = self._session.checkpoints_saved
+        finds = session.take_finds()
+        self._told_checkpoints = session.checkpoints_saved
         return self._packed_report(last=last), pack_keys(sorted(edges)), _native.encode_finds(self._names, finds)
 
     def _packed_report(self, *, last: bool) -> bytes:
@@ -296,28 +305,21 @@ class _Worker(Exploration):
         return pack(self._report())
 
     def _report(self) -> Report:
-        totals = self._totals()
+        search = self._search
+        totals = search.totals()
         return Report(
-            tally=counts_of(self._tally),
-            notes=list(self._tally.notes),
+            tally=search.tally.counts(),
+            notes=list(search.tally.notes),
             snapshot_kind=totals.snapshot_kind,
             checkpoints=totals.checkpoints,
             checkpoints_saved=totals.checkpoints_saved,
             swarm=totals.swarm,
             run_kinds=totals.run_kinds,
-            counts={finding.bucket: finding.count for finding in self._findings.all()},
-            properties=writable_snapshot(self._watch.snapshot()),
+            counts={finding.bucket: finding.count for finding in search.findings.all()},
+            properties=writable_snapshot(search.watch.snapshot()),
             lines=totals.lines,
-            discovery=self._session.discovery(),
+            discovery=search.session.discovery(),
         )
-
-    def _failed(self, outcome: Outcome, origin: Origin, *, from_copy: bool) -> None:
-        super()._failed(outcome, origin, from_copy=from_copy)
-        self._unconfirmed = None
-
-    def _finding(self, outcome: Outcome, origin: Origin) -> Finding:
-        self._unconfirmed = super()._finding(outcome, origin)
-        return self._unconfirmed
 
     def _tell_of_finding(self, finding: Finding) -> None:
         self._channel.send(FOUND, *pack_finding(finding, self._names))

@@ -13,6 +13,7 @@ from mmap import mmap
 from ordeal import _native, errors
 from ordeal._engine.coverage.targets import Target, source_bytes
 from ordeal._engine.execution.bucket import traceback_text
+from ordeal._engine.execution.settings import Settings
 from ordeal._engine.isolation.channel import ChannelError, Value
 from ordeal._engine.isolation.child import Child, wait_for
 from ordeal._engine.isolation.working_folder import WorkingFolder
@@ -29,14 +30,11 @@ from ordeal._engine.parallel.messages import (
     Ended,
     Report,
     pack_keys,
-    unpack,
-    unpack_finding,
     unpack_keys,
 )
 from ordeal._engine.parallel.state import StateParts
 from ordeal._engine.parallel.store_client import Meeting, Relay
 from ordeal._engine.parallel.sync import AsItComes, Exchange, InRounds, News, Sharing
-from ordeal._engine.parallel.triage_jobs import Bench
 from ordeal._engine.parallel.worker import (
     Board,
     ByClock,
@@ -51,6 +49,8 @@ from ordeal._engine.parallel.worker import (
 from ordeal._engine.replay.crash_replayer import CrashReader, Stall
 from ordeal._engine.replay.trace_builder import Origin
 from ordeal._engine.triage.findings import Finding
+from ordeal._engine.triage.messages import unpack, unpack_finding
+from ordeal._engine.triage.setup import ReplaySetup
 from ordeal.errors import OrdealError
 from ordeal.result import StoppedReason
 
@@ -117,27 +117,30 @@ class WorkerPool:
         relay: who tells other machines what the workers find, if anybody does. To be set before they start.
     """
 
-    def __init__(self, bench: Bench, plan: Plan, union: Union, state: StateParts, folder: WorkingFolder) -> None:
+    def __init__(
+        self, settings: Settings, setup: ReplaySetup, plan: Plan, union: Union, state: StateParts, folder: WorkingFolder
+    ) -> None:
         self.given = Given()
         self.relay: Relay | None = None
-        self._bench = bench
+        self._settings = settings
+        self._setup = setup
         self._plan = plan
         self._union = union
         self._state = state
         self._folder = folder
-        self._crashes = CrashReader(bench.driver)
+        self._crashes = CrashReader(setup.driver)
         self._slots = [_Slot(number) for number in range(plan.workers)]
         # Where the number of runs decides when it ends, what is found must not hang on a clock; others have theirs.
-        self._in_rounds = bench.settings.max_runs is not None and plan.meeting is None
+        self._in_rounds = settings.max_runs is not None and plan.meeting is None
         self._exchange: Exchange = InRounds(plan.workers) if self._in_rounds else AsItComes(plan.workers)
         self._board = Board(plan.workers)
-        self._edges = _native.SharedEdges(mmap(-1, edge_bytes(bench.targets)))
+        self._edges = _native.SharedEdges(mmap(-1, edge_bytes(setup.targets)))
 
     # -- all of them --------------------------------------------------------------------------------------------------
 
     def share_runs(self) -> None:
         """Say how many runs each worker is to make. Those count that were made before, whoever made them."""
-        runs = self._bench.settings.max_runs
+        runs = self._settings.max_runs
         for slot in self._slots:
             slot.runs = share_of_runs(runs, self._union.given_runs, len(self._slots), slot.number)
             slot.runs_before = self._union.past(slot.number).runs
@@ -243,9 +246,9 @@ class WorkerPool:
         # It goes on from what the process before it knew, not from what all know: that would hang on the clock.
         given, known = self.given, slot.known
         part = Part(
-            settings=settings_of(self._bench.settings, self._place_of(slot), state.seeds[number], runs, left),
-            driver=self._bench.driver,
-            targets=self._bench.targets,
+            settings=settings_of(self._settings, self._place_of(slot), state.seeds[number], runs, left),
+            driver=self._setup.driver,
+            targets=self._setup.targets,
             schedule=self._schedule(slot),
             board=self._board,
             number=number,
@@ -261,8 +264,8 @@ class WorkerPool:
         )
         self._board.runs[number] = self._board.steps[number] = 0
         self._folder.restore()
-        slot.child = Child(lambda channel, journal: work(part, channel, journal), self._bench.limits)
-        slot.stall = Stall(slot.child.journal, self._bench.driver.rule_timeout)
+        slot.child = Child(lambda channel, journal: work(part, channel, journal), self._setup.limits)
+        slot.stall = Stall(slot.child.journal, self._setup.driver.rule_timeout)
         slot.waits = False
 
     def _place_of(self, slot: _Slot) -> Place:

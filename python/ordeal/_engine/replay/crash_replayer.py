@@ -51,6 +51,11 @@ def ends_process(error_type: str, bucket: str) -> bool:
     return bucket.endswith(_HUNG) or error_type in CRASHES
 
 
+def is_killed(bucket: str) -> bool:
+    """Whether runs in ``bucket`` end their process by SIGKILL."""
+    return bucket.startswith(f"{ProcessKilledError.__name__}({signal.SIGKILL.name})")
+
+
 @dataclass(frozen=True, slots=True)
 class Crash:
     """A run that ended with its process: what it failed with, its bucket, and the steps that it took."""

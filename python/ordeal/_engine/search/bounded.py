@@ -14,18 +14,21 @@ from typing import TYPE_CHECKING, cast
 
 from ordeal import _native
 from ordeal._engine.coverage.targets import Target
-from ordeal._engine.execution.bucket import Bucketer
 from ordeal._engine.execution.driver import END, FAULT_OFF, FAULT_ON, INITIALIZE, RULE, Driver, Outcome, Script, Status
+from ordeal._engine.isolation.child import Limits
+from ordeal._engine.isolation.working_folder import WorkingFolder
 from ordeal._engine.replay.replayer import Replayer
-from ordeal._engine.replay.trace_builder import Origin, TraceMaker
-from ordeal._engine.triage.findings import Finding, Findings
-from ordeal._engine.triage.seeds import ClassSeeds
+from ordeal._engine.replay.trace_builder import Origin
+from ordeal._engine.triage.executors import Here
+from ordeal._engine.triage.findings import Finding
+from ordeal._engine.triage.setup import JobContext, ReplaySetup
+from ordeal._engine.triage.triage import Triage
 from ordeal._hypothesis import GlobalRandoms, RunContext
 from ordeal.config.options import ExhaustiveOptions
 from ordeal.errors import Incomplete, InfiniteStrategyError, MachineError, NonDeterministicGeneration
 from ordeal.exhaustive.enumerable import FiniteSource, make_finite
 from ordeal.exhaustive.text import scope_incomplete, scope_statement
-from ordeal.result import ExplorationResult, Failure, ProgressSnapshot, StoppedReason
+from ordeal.result import ExplorationResult, Failure, NoteKind, Notes, ProgressSnapshot, StoppedReason
 
 if TYPE_CHECKING:
     from ordeal._native import ChoiceSource, ChoiceValue, StepTuple
@@ -43,6 +46,10 @@ class Scope(ExhaustiveOptions):
     progress: Progress | None
     corpus_dir: Path | None
     rule_timeout: float | None
+    # What triage asks for, and this search does without.
+    seed: int = 0
+    confirm_fresh: bool = False
+    record_traces: bool = False
 
 
 class ScopeScript:
@@ -221,17 +228,18 @@ class SmallScope:
         # Whether a point of buggify acts is no choice of the scope: in its runs none does.
         self._driver.buggify_prob = None
         self._randoms = GlobalRandoms()
-        self._bucketer = Bucketer([target.path for target in targets])
+        setup = ReplaySetup(scope, self._driver, targets, Limits(0))
+        self._bucketer = setup.bucketer()
         self._odometer = _native.Odometer(limit=scope.limit, shard=(0, 1))
         self._script = ScopeScript(self._driver, self._odometer, scope)
-        maker = TraceMaker(
-            scope.test_class, 0, driver.definition, driver.faults, targets=targets, rule_timeout=scope.rule_timeout
-        )
-        self._findings = Findings(Replayer(self._driver, self._bucketer, self._randoms), maker)
-        self._seeds = ClassSeeds(scope.corpus_dir, scope.test_class, self._driver)
+        self._notes = Notes()
+        replayer = Replayer(self._driver, self._bucketer, self._randoms)
+        self._findings = setup.findings(replayer)
+        context = JobContext(setup, replayer=replayer, randoms=self._randoms)
+        self._triage = Triage(setup, Here(context), self, WorkingFolder(self.note))
         self._runs = self._steps = self._rejected = 0
-        self._notes: list[str] = []
         self._started = 0.0
+        self._was_interrupted = False
 
     def run(self) -> ExplorationResult:
         """Run all sequences, then shrink and report what failed.
@@ -244,12 +252,29 @@ class SmallScope:
         """
         self._started = time.perf_counter()
         with self._randoms.managed(), self._driver.watchdog.watching():
-            self._seeds.replay(self._findings)
+            self._triage.replay_seeds(self._findings.add_replayed_seed)
             stopped = self._run_all()
-            if self._scope.shrink:
-                self._shrink()
-            failures, notes = self._seeds.save(self._findings.all(), self._findings.failures())
-        return self._result(stopped, failures, [*self._notes, *notes])
+            failures = self._triage.judge(self._findings.all(), shrink=True)
+        return self._result("interrupted" if self._was_interrupted else stopped, failures)
+
+    # -- triage -------------------------------------------------------------------------------------------------------
+
+    def note(self, text: str, kind: NoteKind = NoteKind.OTHER) -> None:
+        """See the ``Listener`` of triage."""
+        self._notes.add(text, kind)
+
+    def interrupted(self) -> None:
+        """See the ``Listener`` of triage."""
+        self._was_interrupted = True
+
+    def count_of(self, finding: Finding) -> int:
+        """See the ``Listener`` of triage."""
+        return finding.count
+
+    def shrinking(self, number: int, total: int, steps_before: int, steps: int, candidates: int) -> None:
+        """See the ``Listener`` of triage: what is short already shrinks too fast to be told of."""
+
+    # -- runs ---------------------------------------------------------------------------------------------------------
 
     def _run_all(self) -> StoppedReason:
         try:
@@ -258,7 +283,7 @@ class SmallScope:
                 if self._scope.progress is not None:
                     self._scope.progress(self._snapshot())
         except KeyboardInterrupt:
-            self._notes.append(self._incomplete())
+            self._notes.add(self._incomplete())
             return "interrupted"
         if turn == FEWER:
             raise changed(f"a run ended after {self._odometer.position} choices, where an earlier one made more")
@@ -271,7 +296,7 @@ class SmallScope:
                 hint="a precondition is false, a bundle is empty, or every argument is rejected",
             )
         scope, restricted = self._scope, list(self._script.finite.restricted)
-        self._notes.append(scope_statement(self._runs, scope.depth, faults=scope.faults, cut=restricted))
+        self._notes.add(scope_statement(self._runs, scope.depth, faults=scope.faults, cut=restricted))
         return "exhausted"
 
     def _end_at_limit(self) -> None:
@@ -280,7 +305,7 @@ class SmallScope:
                 self._incomplete(),
                 hint="a smaller depth, arguments of fewer values, `values=3`, or a higher limit",
             )
-        self._notes.append(self._incomplete())
+        self._notes.add(self._incomplete())
 
     def _incomplete(self) -> str:
         return scope_incomplete(self._runs, self._scope.depth)
@@ -312,12 +337,6 @@ class SmallScope:
             origin = Origin(run_id=self._runs, checkpoint=0, swarm=None, edges=0)
             self._findings.add(Finding(bucket, self._script.tape, origin, outcome.error), from_copy=False)
 
-    def _shrink(self) -> None:
-        """What fails first is short, but its arguments may still be simpler."""
-        limit_s = self._scope.max_shrink_time
-        for bucket in self._findings.shrink(limit_s, lambda *_: None):
-            self._notes.append(f"Shrinking of {bucket} stopped after {limit_s:g} s, before its trace was minimal.")
-
     def _snapshot(self) -> ProgressSnapshot:
         elapsed = time.perf_counter() - self._started
         return ProgressSnapshot(
@@ -330,7 +349,7 @@ class SmallScope:
             runs_per_second=self._runs / elapsed if elapsed > 0 else 0.0,
         )
 
-    def _result(self, stopped: StoppedReason, failures: list[Failure], notes: list[str]) -> ExplorationResult:
+    def _result(self, stopped: StoppedReason, failures: list[Failure]) -> ExplorationResult:
         return ExplorationResult(
             test_class=self._scope.test_class,
             rng_seed=0,
@@ -340,11 +359,11 @@ class SmallScope:
             checkpoints_saved=0,
             duration_seconds=time.perf_counter() - self._started,
             failures=failures,
-            seed_replays=self._seeds.outcomes,
+            seed_replays=self._triage.seed_outcomes,
             stopped_reason=stopped,
             snapshot_kind="replay",
             rejected_runs=self._rejected,
-            notes=tuple(notes),
+            notes=tuple(self._notes),
         )
 
 

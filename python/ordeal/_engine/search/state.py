@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from ordeal import _native
 from ordeal._engine.coverage.targets import Target
-from ordeal._engine.execution.driver import Driver
 from ordeal._engine.formatting import counted
 from ordeal._engine.isolation.working_folder import WorkingFolder
 from ordeal._engine.properties.tracker import Snapshot as PropertySnapshot
@@ -32,15 +30,13 @@ from ordeal._engine.storage.state_file import (
 from ordeal._engine.triage.findings import Findings
 from ordeal._engine.triage.records import FindingRecords, writable_text
 from ordeal.errors import StateError
-from ordeal.result import SnapshotKind
+from ordeal.result import NoteKind, Notes, SnapshotKind
 
 if TYPE_CHECKING:
     from ordeal._engine.execution.settings import Settings, Tally
 
 #: How often the state is saved while exploring, in seconds.
 PERIOD_SECONDS = 30.0
-#: How the note of a result begins when the state could not be written.
-NOT_SAVED = "The state was not saved"
 
 
 @dataclass(slots=True)
@@ -65,13 +61,13 @@ class Saver:
     def __init__(
         self,
         settings: Settings,
-        driver: Driver,
+        names: _native.MachineNames,
         targets: list[Target],
         session: _native.Session,
         folder: WorkingFolder,
     ) -> None:
         self._settings = settings
-        self._names = machine_names(driver)
+        self._names = names
         self._rules, _, self._faults, _ = self._names
         self._records = FindingRecords(self._names)
         self._targets = targets
@@ -114,11 +110,11 @@ class Saver:
     def _write(self, tally: Tally) -> None:
         assert self._save_to is not None
         # A later success makes up for an earlier failure.
-        tally.notes = [text for text in tally.notes if not text.startswith(NOT_SAVED)]
+        tally.notes.forget(NoteKind.STATE_NOT_SAVED)
         try:
             write_state(self._save_to, self._parts)
         except StateError as error:
-            tally.note(f"{NOT_SAVED}: {error.message}.")
+            tally.note(not_saved(error.message), NoteKind.STATE_NOT_SAVED)
 
     def part(self, learnt: Learnt, monitor: _native.Monitor | None) -> bytes:
         """What is saved, as the part of a state."""
@@ -131,7 +127,7 @@ class Saver:
             versions=versions(),
             test_class=self._settings.test_class,
             options=self._options(),
-            tally=counts_of(learnt.tally),
+            tally=learnt.tally.counts(),
             notes=list(learnt.tally.notes),
             seconds=learnt.seconds_before + time.monotonic() - self._started,
             snapshot_kind=learnt.kind,
@@ -210,11 +206,11 @@ class Saver:
                 f"{len(tapes)} tapes for {len(header.findings)} findings and {len(header.productive)} runs"
             )
         for name, value in header.tally.items():
-            if name not in counts_of(learnt.tally):
+            if name not in learnt.tally.counts():
                 raise ValueError(f"unknown count {name!r}")
             setattr(learnt.tally, name, value)
         # First what the earlier process noted, in its order, as if this one had noted it.
-        fresh, learnt.tally.notes = learnt.tally.notes, list(header.notes)
+        fresh, learnt.tally.notes = learnt.tally.notes, Notes(header.notes)
         for text in fresh:
             learnt.tally.note(text)
         if header.properties:
@@ -265,6 +261,11 @@ class Saver:
             then = header.versions.get(what, "of an unknown version")
             if then != version:
                 tally.note(f"The resumed state was saved under {what} {then}; this is {version}.")
+
+
+def not_saved(why: str) -> str:
+    """The sentence for a state that could not be written."""
+    return f"The state was not saved: {why}."
 
 
 def _changed(name: str, now: Option, then: Option) -> str:
@@ -318,23 +319,6 @@ def session_seed(header: Header) -> int | None:
     """The seed of the session that was saved, which may be that of one worker among several."""
     seed = header.options.get("session_seed")
     return seed if isinstance(seed, int) and 0 <= seed < 2**64 else None
-
-
-def machine_names(driver: Driver) -> _native.MachineNames:
-    """The names of the rules, initialize rules, faults and arguments of the machine."""
-    definition = driver.definition
-    return (
-        [rule.name for rule in definition.rules],
-        [rule.name for rule in definition.initializers],
-        [fault.name for fault in driver.faults],
-        list(definition.argument_names),
-    )
-
-
-def counts_of(tally: Tally) -> dict[str, int]:
-    """The figures of ``tally`` by name."""
-    values = {each.name: getattr(tally, each.name) for each in dataclasses.fields(tally)}
-    return {name: value for name, value in values.items() if isinstance(value, int)}
 
 
 def writable_snapshot(snapshot: PropertySnapshot) -> PropertySnapshot:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
@@ -12,7 +12,7 @@ from ordeal import _native
 from ordeal._engine.execution.bucket import traceback_text
 from ordeal._engine.execution.recorder import RunRecorder
 from ordeal._engine.isolation.rule_timeout import RuleTimeoutError
-from ordeal._engine.replay.crash_replayer import ends_process
+from ordeal._engine.replay.crash_replayer import ends_process, is_killed
 from ordeal._engine.replay.replayer import Replayer, ShrinkProgress
 from ordeal._engine.replay.trace_builder import Origin, TraceMaker
 from ordeal._engine.storage.trace_file import TraceFailure
@@ -26,9 +26,6 @@ UNFAITHFUL_MAX = 3
 PROBES = 64
 #: Run 0 of an exploration is no run of its own but the replay of a seed.
 OF_SEED = Origin(run_id=0, checkpoint=0, swarm=None, edges=0)
-
-
-ShrinkListener = Callable[[int, int, int, ShrinkProgress], None]
 
 
 class Verdict(Enum):
@@ -61,6 +58,11 @@ class Finding:
     def needs_own_process(self) -> bool:
         """Whether runs that fail so end their process, or must be ended with it."""
         return ends_process(type(self.error).__name__, self.bucket)
+
+    @property
+    def was_killed(self) -> bool:
+        """Whether its process was ended by SIGKILL, which others may send as well."""
+        return is_killed(self.bucket)
 
     @property
     def is_timeout(self) -> bool:
@@ -127,6 +129,11 @@ class Findings:
         known.seed = known.seed or path
         return finding.error
 
+    def add_replayed_seed(self, finding: Finding) -> None:
+        """Keep what ``add_seed`` of another process or another set of findings came to."""
+        known = self._by_bucket.setdefault(finding.bucket, finding)
+        known.seed = known.seed or finding.seed
+
     def all(self) -> list[Finding]:
         """The findings, in the order of their discovery."""
         return list(self._by_bucket.values())
@@ -140,27 +147,19 @@ class Findings:
         self._by_bucket.update((finding.bucket, finding) for finding in findings)
         self._unfaithful.update(unfaithful)
 
-    def shrink(self, seconds: float, tell: ShrinkListener) -> Iterator[str]:
-        """Shrink each finding and see which faults it needs, for at most ``seconds`` each.
+    def shrink(self, finding: Finding, seconds: float, tick: Callable[[ShrinkProgress], None]) -> bool:
+        """Shrink ``finding`` and see which faults it needs, in at most ``seconds``; whether it became minimal by then.
 
-        ``tell`` hears, after each replay: the number of the finding, how many there are, its steps before, and how far
-        its shrinking is. Yields the buckets whose shrinking was not finished.
+        ``tick`` hears after each replay how far that is.
 
         Raises:
             KeyboardInterrupt: Ctrl-C was pressed. What was reached by then is kept.
         """
-        steady = [finding for finding in self._by_bucket.values() if not finding.flaky]
-        for number, finding in enumerate(steady, start=1):
-            deadline = time.monotonic() + seconds
-            before = len(finding.tape)
-
-            def tick(now: ShrinkProgress, number: int = number, before: int = before) -> None:
-                tell(number, len(steady), before, now)
-
-            if not self._shrink(finding, seconds, tick):
-                yield finding.bucket
-            left = deadline - time.monotonic()
-            finding.necessary_faults = self._replayer.ablate(finding.tape, finding.bucket, left) or None
+        deadline = time.monotonic() + seconds
+        finished = self._shrink(finding, seconds, tick)
+        left = deadline - time.monotonic()
+        finding.necessary_faults = self._replayer.ablate(finding.tape, finding.bucket, left) or None
+        return finished
 
     def _shrink(self, finding: Finding, seconds: float, tick: Callable[[ShrinkProgress], None]) -> bool:
         """Whether there was the time to make it minimal."""
@@ -186,11 +185,8 @@ class Findings:
             shrinker.refuse()
         return True
 
-    def failures(self) -> list[Failure]:
-        """The findings as the user gets them, each run once more to write down what happens."""
-        return [self._failure(finding) for finding in self._by_bucket.values()]
-
-    def _failure(self, finding: Finding) -> Failure:
+    def failure(self, finding: Finding) -> Failure:
+        """``finding`` as the user gets it, run once more to write down what happens."""
         recorder = RunRecorder()
         replayed = self._replayer.run(finding.tape, recorder)
         now = replayed.outcome.error if replayed.bucket == finding.bucket else None

@@ -18,7 +18,6 @@ from pathlib import Path
 from ordeal._engine.coverage.targets import Target
 from ordeal._engine.execution.driver import Driver
 from ordeal._engine.execution.machine import is_importable
-from ordeal._engine.execution.settings import Settings
 from ordeal._engine.formatting import counted, one_line
 from ordeal._engine.replay.rerun import ReplayStatus
 from ordeal._engine.storage.json_fields import FieldReader, read_json
@@ -53,7 +52,7 @@ HIDDEN = "failed in a fresh process, but not each time in this one"
 _START = (
     "-P",
     "-c",
-    "import sys; sys.path += sys.argv[1:]; "
+    "import sys; sys.path += sys.argv[1:]\n"  # noqa: ISC004 - one argument
     "from ordeal._engine.triage.fresh_interpreter_child import main; main(sys.argv[1:])",
 )
 
@@ -134,14 +133,16 @@ class FreshProcess:
                 _kill(process)
 
 
-def fresh_process_of(settings: Settings, driver: Driver, targets: Sequence[Target]) -> FreshProcess | None:
-    """What replays the failures of an exploration, where that is wanted and another process can import the class."""
-    if not settings.confirm_fresh or not is_importable(driver.factory, settings.test_class):
+def fresh_process_of(
+    test_class: str, driver: Driver, targets: Sequence[Target], *, seconds: float
+) -> FreshProcess | None:
+    """What replays failures of ``test_class``, for ``seconds`` each, where another process can import it."""
+    if not is_importable(driver.factory, test_class):
         return None
     return FreshProcess(
         target_modules=[target.name for target in targets],
         rule_timeout=driver.rule_timeout,
-        seconds=settings.max_shrink_time,
+        seconds=seconds,
     )
 
 

@@ -16,33 +16,24 @@ from ordeal._engine.seed_corpus.paths import SeedError, seed_name
 from ordeal._engine.storage.trace_file import Trace
 from ordeal._engine.triage.findings import Finding, Findings
 from ordeal.errors import OrdealError, TraceError
-from ordeal.result import Failure, SeedOutcome, SeedStatus
-
-#: How the note of a result begins when a seed could not be written.
-NOT_SAVED = "A seed was not saved"
+from ordeal.result import Failure, Note, NoteKind, SeedOutcome, SeedStatus
 
 
 class ClassSeeds:
-    """Replays and saves the seeds of one class. Used once, by one exploration.
-
-    Attributes:
-        outcomes: what became of the seeds, sorted by their files.
-    """
+    """Replays and saves the seeds of one class."""
 
     def __init__(self, folder: Path | None, test_class: str, driver: Driver) -> None:
-        self.outcomes: list[SeedOutcome] = []
         self._corpus = None if folder is None else SeedCorpus(folder)
         self._test_class = test_class
         self._driver = driver
 
-    def replay(self, findings: Findings) -> None:
-        """Replay every seed; those that fail become findings, which no run has met yet."""
-        self.outcomes = sorted((outcome for _, outcome in self.replays(findings)), key=lambda outcome: outcome.path)
-
     def replays(
         self, findings: Findings, done: Container[str] = (), begin: Callable[[Path], object] | None = None
     ) -> Iterator[tuple[Path, SeedOutcome]]:
-        """Replay the seeds but for those in the files ``done``, as ``replay`` does; ``begin`` hears before each."""
+        """Replay the seeds but for those in the files ``done``; ``begin`` hears before each.
+
+        Those that fail become ``findings``, which no run has met yet.
+        """
         if self._corpus is None:
             return
         unreadable, seeds = self._load(self._corpus)
@@ -54,22 +45,28 @@ class ClassSeeds:
                     begin(path)
                 yield path, self._replay(findings, path, trace)
 
-    def save(self, findings: Sequence[Finding], failures: Sequence[Failure]) -> tuple[list[Failure], list[str]]:
+    def save(
+        self, findings: Sequence[Finding], failures: Sequence[Failure], outcomes: Sequence[SeedOutcome] = ()
+    ) -> tuple[list[Failure], list[Note]]:
         """Save the failures that fail each time, which are those of ``findings``, in their order.
+
+        ``outcomes`` tell what became of the seeds that were replayed before.
 
         Returns:
             All of them, and a sentence for each that was not saved.
         """
-        kept, notes = [], []
+        kept, notes = [], list[Note]()
         for finding, failure in zip(findings, failures, strict=True):
             path = finding.seed
             try:
-                path = self._saved(finding, failure)
+                path = self._saved(finding, failure, outcomes)
             except SeedError as error:
-                notes.append(f"{NOT_SAVED}: {error.message}.")
+                notes.append(_not_saved(error))
             kept.append(dataclasses.replace(failure, seed_path=None if path is None else str(path)))
         if any(failure.seed_path for failure in kept) and not is_importable(self._driver.factory, self._test_class):
-            notes.append(f"Only an Explorer of {self._test_class} can replay its seeds: nothing else can import it.")
+            notes.append(
+                Note(f"Only an Explorer of {self._test_class} can replay its seeds: nothing else can import it.")
+            )
         return kept, notes
 
     def _load(self, corpus: SeedCorpus) -> tuple[list[tuple[Path, SeedOutcome]], list[tuple[Path, Trace]]]:
@@ -98,32 +95,36 @@ class ClassSeeds:
         status = SeedStatus.REPRODUCED if _is_recorded(error, trace) else SeedStatus.FAILS_DIFFERENTLY
         return seed_outcome(path, status, describe_error(error))
 
-    def _saved(self, finding: Finding, failure: Failure) -> Path | None:
+    def _saved(self, finding: Finding, failure: Failure, outcomes: Sequence[SeedOutcome]) -> Path | None:
         if self._corpus is None or failure.trace is None or failure.flaky:
             return finding.seed
         if finding.seed is None:
             return self._corpus.save(failure.trace)
         if not finding.improved:
             return finding.seed
-        return self._replace(self._corpus, finding.seed, failure.trace)
+        return self._replace(self._corpus, finding.seed, failure.trace, outcomes)
 
-    def _replace(self, corpus: SeedCorpus, old: Path, trace: Trace) -> Path:
+    def _replace(self, corpus: SeedCorpus, old: Path, trace: Trace, outcomes: Sequence[SeedOutcome]) -> Path:
         """Keep what shrinking made of a seed in its place, if it is the same failure still."""
         new = corpus.save(trace)
-        outcome = next((outcome for outcome in self.outcomes if outcome.path == str(old)), None)
+        outcome = next((outcome for outcome in outcomes if outcome.path == str(old)), None)
         if new != old and outcome is not None and outcome.status is SeedStatus.REPRODUCED:
             corpus.remove([old])
         return new
 
 
-def save_again(failures: Sequence[Failure]) -> Iterator[str]:
+def save_again(failures: Sequence[Failure]) -> Iterator[Note]:
     """Write the seeds of ``failures`` again that are gone. Yields a sentence for each that cannot be written."""
     for failure in failures:
         if failure.seed_path is not None and failure.trace is not None and not Path(failure.seed_path).exists():
             try:
                 failure.trace.save(failure.seed_path)
             except TraceError as error:
-                yield f"{NOT_SAVED}: {error.message}."
+                yield _not_saved(error)
+
+
+def _not_saved(error: OrdealError) -> Note:
+    return Note(f"A seed was not saved: {error.message}.", NoteKind.SEED_NOT_SAVED)
 
 
 def _is_recorded(error: BaseException, trace: Trace) -> bool:

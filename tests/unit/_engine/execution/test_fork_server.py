@@ -38,7 +38,7 @@ class SessionDouble:
     """A session of which only the source is used."""
 
     def __init__(self) -> None:
-        self.source = _native.LiveSource(1).source
+        self.source = _native.Rehearsal(1).source
 
     def next(self) -> int:
         return 4
