@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 import _ordeal_pytest
-from ordeal import Explorer
+from ordeal import Explorer, _native
 from ordeal._engine.execution.settings import Settings
 from ordeal._engine.seed_corpus.paths import CORPUS_DIR
 from ordeal._pytest import session_seed
@@ -30,6 +33,7 @@ from ordeal.config.options import (
     saved_in_states,
 )
 
+ROOT = Path(__file__).parent.parent.parent.parent
 TABLES = [*SECTIONS.values(), ExplorationOptions, ExhaustiveOptions, ExploreFlags, BenchmarkFlags, BenchmarkConfig]
 # What is told of a run, and what is explored.
 NO_OPTIONS = {"self", "test_class", "progress", "shrink_progress"}
@@ -104,6 +108,40 @@ def test_flags_of_a_command_differ(command: str) -> None:
 def test_every_flag_belongs_to_a_command() -> None:
     flagged = {name for table in TABLES for name, option in options_of(table).items() if option.flag is not None}
     assert flagged == {*flags_of("explore"), *flags_of("benchmark")}
+
+
+def defaults_of_the_core() -> dict[str, object]:
+    """The defaults of the core's options, by the names of its session's arguments."""
+    (header,) = (ROOT / "cpp/core").rglob("session_options.h")
+    found = re.findall(r"^  [\w:<>]+ (\w+) = ([^;]+);", header.read_text("utf-8"), re.MULTILINE)
+    names = {"policy": "swarm_policy"}
+    return {names.get(name, name): value_of_cpp(text) for name, text in found}
+
+
+def value_of_cpp(text: str) -> object:
+    if "::k" in text:
+        return text.partition("::k")[2].lower()
+    return None if text == "{}" else float(text) if re.match(r"[\d.]+$", text) else text
+
+
+def test_the_core_has_the_same_defaults() -> None:
+    core = defaults_of_the_core()
+    told = {option.core: option.default for option in options_of(ExplorationOptions).values() if option.core}
+    assert {name: core[name] for name in told} == told
+    assert core["seed"] == ExplorerConfig().seed
+
+
+def test_the_session_of_the_core_requires_every_option() -> None:
+    """So that no default of the core, or of its binding, comes to act."""
+    tree = ast.parse((ROOT / "python/ordeal/_native.pyi").read_text("utf-8"))
+    (session,) = (each for each in tree.body if isinstance(each, ast.ClassDef) and each.name == "Session")
+    (init,) = (each for each in session.body if isinstance(each, ast.FunctionDef) and each.name == "__init__")
+    given = zip(init.args.kwonlyargs, init.args.kw_defaults, strict=True)
+    required = {argument.arg for argument, default in given if default is None}
+    told = {option.core for option in options_of(Settings).values() if option.core}
+    assert required == told | {"operations", "pair_features"}
+    with pytest.raises(TypeError):
+        _native.Session((1, 0, 0), _native.CoverageMap())  # type: ignore[call-arg]
 
 
 def test_modules_that_may_not_import_the_table_say_the_same() -> None:
