@@ -76,6 +76,7 @@ def empty_session(names: _native.MachineNames, seed: int) -> _native.Session:
         rule_swarm=None,
         swarm="off",
         swarm_policy="adaptive",
+        value_reuse_prob=0.1,
         operations=[],
         pair_features=True,
     )

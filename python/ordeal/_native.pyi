@@ -276,10 +276,10 @@ class Session:
         steps_per_run: int,
         rule_swarm: bool | None,
         swarm: str,
-        swarm_policy: str = "classic",
+        swarm_policy: str,
         operations: Sequence[tuple[int, int, bool]],
         pair_features: bool,
-        value_reuse_prob: float = 0.1,
+        value_reuse_prob: float,
         features_off: Sequence[str] = (),
     ) -> None: ...
     def begin_run(self) -> RunPlan: ...

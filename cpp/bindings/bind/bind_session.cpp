@@ -138,8 +138,8 @@ void bind_session(py::module_& m) {
       .def(py::init(&make_session), py::arg("shape"), py::arg("coverage"), py::kw_only(), py::arg("seed"),
            py::arg("max_checkpoints"), py::arg("checkpoint_prob"), py::arg("checkpoint_strategy"),
            py::arg("fault_toggle_prob"), py::arg("seed_mutation_prob"), py::arg("steps_per_run"), py::arg("rule_swarm"),
-           py::arg("swarm"), py::arg("swarm_policy") = "classic", py::arg("operations"), py::arg("pair_features"),
-           py::arg("value_reuse_prob") = 0.1, py::arg("features_off") = std::vector<std::string>{})
+           py::arg("swarm"), py::arg("swarm_policy"), py::arg("operations"), py::arg("pair_features"),
+           py::arg("value_reuse_prob"), py::arg("features_off") = std::vector<std::string>{})
       .def("begin_run", &Session::begin_run)
       .def("restored", &Session::restored)
       .def("next", [](Session& self) { return self.next().packed(); })

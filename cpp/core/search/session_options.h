@@ -17,6 +17,7 @@
 
 namespace ordeal {
 
+// The defaults are those of python/ordeal/config/options.py, which passes every option; a test compares them.
 struct SessionOptions {
   std::uint64_t seed = 42;
   std::size_t max_checkpoints = 256;
@@ -42,7 +43,7 @@ struct SessionOptions {
   // What is known of each rule, in their order. Empty: nothing, so all are alike.
   // NOLINTNEXTLINE(readability-redundant-member-init): without it, gcc asks for it wherever options are written.
   std::vector<Operation> operations = {};
-  SwarmPolicy policy = SwarmPolicy::kClassic;
+  SwarmPolicy policy = SwarmPolicy::kAdaptive;
   bool pair_features = false;           // pairs of adjacent steps count as novelty: for sessions without coverage
   FeatureMask features = kAllFeatures;  // what else does
 };

@@ -12,6 +12,7 @@
 #include "core/base/error.h"
 #include "core/coverage/coverage_map.h"
 #include "core/search/session.h"
+#include "search/classic.h"
 
 namespace ordeal {
 namespace {
@@ -80,7 +81,7 @@ TEST(SharedEntry, an_energy_out_of_range_is_refused) {
 
 struct Searching {
   std::shared_ptr<CoverageMap> coverage = std::make_shared<CoverageMap>();
-  Session session{{.rules = 2, .initializers = 1, .faults = 1}, {.seed = 3}, coverage};
+  Session session{{.rules = 2, .initializers = 1, .faults = 1}, classic({.seed = 3}), coverage};
 
   void run_with_edge(std::uint64_t key) {
     session.begin_run();

@@ -9,6 +9,7 @@
 
 #include "core/base/check.h"
 #include "core/search/session.h"
+#include "search/classic.h"
 
 namespace ordeal {
 namespace {
@@ -33,7 +34,7 @@ void draw(StepSource& step_source, std::uint32_t rule, int version) {
 }
 
 Tape explored(std::uint64_t seed) {
-  Session session(kShape, {.seed = seed}, std::make_shared<CoverageMap>(64));
+  Session session(kShape, classic({.seed = seed}), std::make_shared<CoverageMap>(64));
   session.begin_run();
   for (NextStep next = session.next(); next.kind != NextKind::kEnd; next = session.next()) {
     if (next.kind == NextKind::kRule) {

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/base/check.h"
+#include "search/classic.h"
 
 namespace ordeal {
 namespace {
@@ -22,7 +23,8 @@ struct Learner {
   Tape tape;
   Rng schedule{1};
 
-  explicit Learner(const SessionOptions& options = {}) : learning(kShape, checked(options, kShape), coverage) {}
+  explicit Learner(const SessionOptions& options = {})
+      : learning(kShape, checked(classic(options), kShape), coverage) {}
 
   void begin_run() {
     tape.clear();
@@ -137,7 +139,7 @@ TEST(Learning, ChecksTheOrderOfRuns) {
   learner.run.plan.run_id = 7;
   EXPECT_THROW(learner.learning.end_run(learner.run), CheckFailure);
   EXPECT_THROW(learner.learning.keep(Tape(), learner.schedule), CheckFailure);
-  EXPECT_THROW(Learning(kShape, checked(SessionOptions{}, kShape), nullptr), CheckFailure);
+  EXPECT_THROW(Learning(kShape, checked(classic(), kShape), nullptr), CheckFailure);
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/base/check.h"
+#include "search/classic.h"
 
 namespace ordeal {
 namespace {
@@ -46,7 +47,7 @@ struct Planning {
 SessionOptions adaptive() { return {.seed = 3, .steps_per_run = 20, .policy = SwarmPolicy::kAdaptive}; }
 
 TEST(RunPlanner, NumbersRunsFromOne) {
-  Planning planning({.seed = 1});
+  Planning planning(classic({.seed = 1}));
   for (std::uint64_t id = 1; id <= 3; ++id) {
     EXPECT_EQ(planning.plan().plan.run_id, id);
   }
@@ -66,7 +67,7 @@ TEST(RunPlanner, APlanDependsOnItsNumberAndNotOnWhatRunsDrew) {
 }
 
 TEST(RunPlanner, ABranchTakesThePrefixAndCountsAsASelection) {
-  Planning planning({.checkpoint_prob = 1});
+  Planning planning(classic({.checkpoint_prob = 1}));
   EXPECT_EQ(planning.plan().plan.checkpoint, 0U) << "there is none yet";
   planning.keep(3);
   const PlannedRun& run = planning.plan();
@@ -77,7 +78,7 @@ TEST(RunPlanner, ABranchTakesThePrefixAndCountsAsASelection) {
 }
 
 TEST(RunPlanner, ASolutionIsFollowedFromAFreshMachineForAFewSteps) {
-  Planning planning({.checkpoint_prob = 1, .steps_per_run = 1000});
+  Planning planning(classic({.checkpoint_prob = 1, .steps_per_run = 1000}));
   planning.keep(3);
   for (int i = 0; i < 20; ++i) {
     const PlannedRun& run = planning.plan(tape_of(5));
@@ -92,7 +93,7 @@ TEST(RunPlanner, ASolutionIsFollowedFromAFreshMachineForAFewSteps) {
 }
 
 TEST(RunPlanner, EverythingIsOnWithoutASwarm) {
-  Planning planning({.seed = 5});
+  Planning planning(classic({.seed = 5}));
   for (int i = 0; i < 20; ++i) {
     const PlannedRun& run = planning.plan();
     EXPECT_EQ(run.configuration.rule_count(), kShape.rules);
@@ -103,7 +104,7 @@ TEST(RunPlanner, EverythingIsOnWithoutASwarm) {
 }
 
 TEST(RunPlanner, WhatIsAlwaysOnIsOn) {
-  SessionOptions options{.swarm = SwarmDistribution::kHypothesis};
+  SessionOptions options = classic({.swarm = SwarmDistribution::kHypothesis});
   options.operations.resize(kShape.rules);
   options.operations[2].always_on = true;
   Planning planning(options);

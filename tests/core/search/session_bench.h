@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "core/search/session.h"
@@ -15,7 +16,14 @@ struct Bench {
   std::shared_ptr<CoverageMap> coverage = std::make_shared<CoverageMap>(64);
   Session session;
 
-  explicit Bench(MachineShape shape, const SessionOptions& options = {}) : session(shape, options, coverage) {}
+  // Under the classic policy, where the test does not say another.
+  explicit Bench(MachineShape shape, SessionOptions options = {}, SwarmPolicy policy = SwarmPolicy::kClassic)
+      : session(shape, under(policy, std::move(options)), coverage) {}
+
+  static SessionOptions under(SwarmPolicy policy, SessionOptions options) {
+    options.policy = policy;
+    return options;
+  }
 
   // Runs the step with one drawn integer; false at the end of the run.
   bool step(int draws = 1) {

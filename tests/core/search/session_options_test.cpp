@@ -14,7 +14,7 @@ namespace {
 constexpr MachineShape kShape{.rules = 3, .initializers = 1, .faults = 2};
 
 TEST(SessionOptions, TheClassicPolicyDecidesWhatIsLeftOpen) {
-  const SessionOptions options = checked(SessionOptions{}, kShape);
+  const SessionOptions options = checked({.policy = SwarmPolicy::kClassic}, kShape);
   EXPECT_EQ(options.checkpoint_prob, 0.4);
   EXPECT_EQ(options.seed_mutation_prob, 0.0);
   EXPECT_EQ(options.rule_swarm, false);
@@ -32,7 +32,7 @@ TEST(SessionOptions, WhatIsGivenStays) {
 }
 
 TEST(SessionOptions, TheAdaptivePolicyLeavesItOpen) {
-  const SessionOptions options = checked({.policy = SwarmPolicy::kAdaptive}, kShape);
+  const SessionOptions options = checked(SessionOptions{}, kShape);
   EXPECT_FALSE(options.checkpoint_prob.has_value());
   EXPECT_FALSE(options.seed_mutation_prob.has_value());
   EXPECT_FALSE(options.rule_swarm.has_value());

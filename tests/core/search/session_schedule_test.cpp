@@ -24,12 +24,8 @@ constexpr MachineShape kFaulty{.rules = 4, .initializers = 2, .faults = 3};
 struct Searching : Bench {
   std::uint64_t edge = 0;
 
-  explicit Searching(MachineShape shape, SessionOptions options = {}) : Bench(shape, adaptive(options)) {}
-
-  static SessionOptions adaptive(SessionOptions options) {
-    options.policy = SwarmPolicy::kAdaptive;
-    return options;
-  }
+  explicit Searching(MachineShape shape, const SessionOptions& options = {})
+      : Bench(shape, options, SwarmPolicy::kAdaptive) {}
 
   void search(int runs) {
     for (int i = 0; i < runs; ++i) {

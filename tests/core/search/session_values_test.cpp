@@ -7,13 +7,14 @@
 #include <vector>
 
 #include "core/search/session.h"
+#include "search/classic.h"
 
 namespace ordeal {
 namespace {
 
 constexpr std::int64_t kSecret = 0x1234'5678'9ABC;
 
-SessionOptions options() { return {.seed = 7, .checkpoint_prob = 0.0, .steps_per_run = 5}; }
+SessionOptions options() { return classic({.seed = 7, .checkpoint_prob = 0.0, .steps_per_run = 5}); }
 
 // One rule, which draws a number that is compared as a whole. Nothing it does brings an edge but the secret.
 struct Vault {

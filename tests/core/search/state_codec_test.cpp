@@ -15,6 +15,7 @@
 #include "core/base/error.h"
 #include "core/base/rng.h"
 #include "core/search/session.h"
+#include "search/classic.h"
 #include "toy_targets.h"
 
 namespace ordeal {
@@ -41,7 +42,7 @@ struct Exploration {
   std::shared_ptr<CoverageMap> coverage = std::make_shared<CoverageMap>(64);
   Session session;
 
-  explicit Exploration(const SessionOptions& options) : session(Logbook::kShape, options, coverage) {}
+  explicit Exploration(const SessionOptions& options) : session(Logbook::kShape, classic(options), coverage) {}
 
   std::vector<Tape> run(int runs) {
     std::vector<Tape> tapes;

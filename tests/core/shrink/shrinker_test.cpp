@@ -15,6 +15,7 @@
 #include "core/base/check.h"
 #include "core/base/rng.h"
 #include "failing_tapes.h"
+#include "search/classic.h"
 #include "toy_targets.h"
 
 namespace ordeal {
@@ -431,7 +432,7 @@ TEST(Shrinker, TakesTheSimplestValuesOfTheConstraints) {
 template <typename Machine>
 Tape find_and_shrink(std::uint64_t seed) {
   const auto coverage = std::make_shared<CoverageMap>(64);
-  Session session(Machine::kShape, {.seed = seed}, coverage);
+  Session session(Machine::kShape, classic({.seed = seed}), coverage);
   while (!run_once<Machine>(session, *coverage)) {
   }
   Tape realized;

@@ -20,6 +20,7 @@
 #include "core/base/rng.h"
 #include "core/draw/replay.h"
 #include "core/search/session.h"
+#include "search/classic.h"
 
 namespace ordeal {
 namespace {
@@ -140,7 +141,8 @@ void finish(StepSource& step_source, std::uint32_t rules_from, const std::functi
 
 // Runs of a session; `look` also is called between two of them.
 struct Exploring {
-  Session session{kShape, {.seed = 3, .checkpoint_prob = 0.5, .steps_per_run = 30}, std::make_shared<CoverageMap>(64)};
+  Session session{kShape, classic({.seed = 3, .checkpoint_prob = 0.5, .steps_per_run = 30}),
+                  std::make_shared<CoverageMap>(64)};
 
   void run(std::uint32_t rules_from, const std::function<void()>& look) {
     const RunPlan plan = session.begin_run();

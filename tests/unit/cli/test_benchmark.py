@@ -248,7 +248,11 @@ class TestTrials:
         limits = "max_time = 99\nmax_runs = 5\npatience = 3\nworkers = 7\nfault_toggle_prob = 0.7\n"
         Path("ordeal.toml").write_text(f"[explorer]\n{limits}{ACCOUNT}steps_per_run = 9\n")
         run("benchmark", "--max-workers", "1", "--repeat", "1", "--time", "4")
-        assert explorer.ran == [{"max_time": seconds, "steps_per_run": 9, "shrink": False} for seconds in (1.0, 4.0)]
+        assert [ran["max_time"] for ran in explorer.ran] == [1.0, 4.0]
+        for ran in explorer.ran:
+            assert (ran["steps_per_run"], ran["shrink"]) == (9, False)
+            assert (ran["max_runs"], ran["patience"]) == (None, 0)
+            assert (ran["record_traces"], ran["confirm_fresh"], ran["save_state_to"]) == (False, False, None)
         options = explorer.constructed[1][1]
         assert (options["fault_toggle_prob"], options["workers"]) == (0.7, 1)
 

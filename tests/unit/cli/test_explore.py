@@ -159,7 +159,7 @@ class TestOptions:
         test_class, options = explorer.constructed[0]
         assert test_class.__name__ == "Account"
         assert options == {
-            "target_modules": [],
+            "target_modules": (),
             "seed": 42,
             "max_checkpoints": 256,
             "checkpoint_prob": None,
@@ -176,7 +176,11 @@ class TestOptions:
             "max_memory": 0,
             "share_edges": True,
             "share_checkpoints": True,
-            "corpus_dir": ".ordeal/seeds",
+            "corpus_dir": Path(".ordeal/seeds"),
+            "coverage": "auto",
+            "mutation_targets": (),
+            "seed_mutation_prob": None,
+            "seed_mutation_respect_strategies": True,
             "rule_swarm": None,
             "swarm_policy": "adaptive",
             "rule_timeout": None,
@@ -188,6 +192,8 @@ class TestOptions:
             "steps_per_run": 50,
             "shrink": True,
             "confirm_fresh": True,
+            "max_shrink_time": 30.0,
+            "record_traces": False,
             "progress": None,
             "shrink_progress": None,
             "save_state_to": None,
@@ -221,6 +227,8 @@ class TestOptions:
             "steps_per_run": 50,
             "shrink": False,
             "confirm_fresh": False,
+            "max_shrink_time": 30.0,
+            "record_traces": False,
             "progress": None,
             "shrink_progress": None,
             "save_state_to": None,
@@ -306,7 +314,7 @@ class TestOptions:
         explorer.outcomes = [make_result()]
         _, _, err = run("explore", "--save-state", "to", "--resume", "from")
         assert "State saved: to\n" in err
-        assert (explorer.ran[0]["save_state_to"], explorer.ran[0]["resume_from"]) == ("to", "from")
+        assert (explorer.ran[0]["save_state_to"], explorer.ran[0]["resume_from"]) == (Path("to"), Path("from"))
 
     def test_a_state_that_could_not_be_written_shows_in_the_exit_code(
         self, run: Run, explorer: ScriptedExplorer

@@ -5,52 +5,39 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from pathlib import Path
+from typing import Any
 
-from ordeal.config import CheckpointKind, SwarmPolicy
+from ordeal.config.checks import one_of
+from ordeal.config.options import SEED, ExplorationOptions, Option, options_of, saved_in_states
 from ordeal.result import NoteKind, Notes, ProgressSnapshot, ShrinkSnapshot
 
 Progress = Callable[[ProgressSnapshot], object]
 ShrinkTold = Callable[[ShrinkSnapshot], object]
 
+LAW = one_of("off", "coins", "sizes", "hypothesis", example="off")
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
-    """The options of one exploration, all checked.
 
-    ``seed`` is that of the exploration; ``session_seed`` is that of this process, where several search.
+@dataclass(frozen=True, kw_only=True)
+class Settings(ExplorationOptions):
+    """The options of one exploration, all checked, and what else it goes by.
+
+    ``seed`` is that of the exploration; ``session_seed`` is that of this process, where several search. ``swarm`` is
+    the law that the class names.
     """
 
     test_class: str
-    seed: int
-    max_checkpoints: int
-    checkpoint_prob: float | None
-    checkpoint_strategy: str
-    checkpoint_kind: CheckpointKind
-    fault_toggle_prob: float
-    seed_mutation_prob: float | None
-    buggify_prob: float
-    steps_per_run: int
-    rule_swarm: bool | None
-    swarm_policy: SwarmPolicy
-    swarm: str
-    coverage: str
-    value_reuse_prob: float
-    comparison_tracing: str
-    max_time: float
-    max_runs: int | None
-    patience: int
-    shrink: bool
-    max_shrink_time: float
-    confirm_fresh: bool
-    record_traces: bool
+    session_seed: int = field(metadata=Option(SEED, saved=2, core="seed").metadata)
+    swarm: str = field(metadata=Option(LAW, saved=13, core="swarm").metadata)
     progress: Progress | None
     shrink_progress: ShrinkTold | None
-    save_state_to: Path | None
-    resume_from: Path | None
-    corpus_dir: Path | None
-    rule_timeout: float | None
-    session_seed: int
+
+    def core_options(self) -> dict[str, Any]:
+        """Return what the session of the core is told, by the names that it has there."""
+        return {option.core: getattr(self, name) for name, option in options_of(Settings).items() if option.core}
+
+    def saved_options(self) -> dict[str, Any]:
+        """Return what decides the search, as a saved state holds it: another seed is refused, other changes noted."""
+        return {name: getattr(self, name) for name in saved_in_states(Settings)}
 
 
 @dataclass(slots=True)

@@ -309,7 +309,7 @@ class _Worker:
         totals = search.totals()
         return Report(
             tally=search.tally.counts(),
-            notes=list(search.tally.notes),
+            notes=[str(note) for note in search.tally.notes],
             snapshot_kind=totals.snapshot_kind,
             checkpoints=totals.checkpoints,
             checkpoints_saved=totals.checkpoints_saved,

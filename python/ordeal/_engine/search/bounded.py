@@ -24,6 +24,7 @@ from ordeal._engine.triage.findings import Finding
 from ordeal._engine.triage.setup import JobContext, ReplaySetup
 from ordeal._engine.triage.triage import Triage
 from ordeal._hypothesis import GlobalRandoms, RunContext
+from ordeal.config.options import ExhaustiveOptions
 from ordeal.errors import Incomplete, InfiniteStrategyError, MachineError, NonDeterministicGeneration
 from ordeal.exhaustive.enumerable import FiniteSource, make_finite
 from ordeal.exhaustive.text import scope_incomplete, scope_statement
@@ -33,22 +34,15 @@ if TYPE_CHECKING:
     from ordeal._native import ChoiceSource, ChoiceValue, StepTuple
 
 CASE, DONE, LIMIT_REACHED, FEWER = range(4)
-COUNT_MAX = 2**63 - 1
 
 Progress = Callable[[ProgressSnapshot], object]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Scope:
-    """What is run, all options checked. ``values`` and the rest are as ``Explorer.exhaustive`` describes them."""
+@dataclass(frozen=True, kw_only=True)
+class Scope(ExhaustiveOptions):
+    """What is run, all options checked."""
 
     test_class: str
-    depth: int
-    limit: int
-    faults: bool
-    values: int | None
-    shrink: bool
-    max_shrink_time: float
     progress: Progress | None
     corpus_dir: Path | None
     rule_timeout: float | None

@@ -337,17 +337,7 @@ def make_session(
     return _native.Session(
         (len(definition.rules), len(definition.initializers), len(driver.faults)),
         coverage,
-        seed=settings.session_seed,
-        max_checkpoints=settings.max_checkpoints,
-        checkpoint_prob=settings.checkpoint_prob,
-        checkpoint_strategy=settings.checkpoint_strategy,
-        fault_toggle_prob=settings.fault_toggle_prob,
-        seed_mutation_prob=settings.seed_mutation_prob,
-        steps_per_run=settings.steps_per_run,
-        rule_swarm=settings.rule_swarm,
-        swarm=settings.swarm,
-        swarm_policy=settings.swarm_policy,
         operations=plan_of(definition.cls).operations(rule.name for rule in definition.rules),
         pair_features=not has_targets,
-        value_reuse_prob=settings.value_reuse_prob,
+        **settings.core_options(),
     )

@@ -37,25 +37,6 @@ if TYPE_CHECKING:
 
 #: How often the state is saved while exploring, in seconds.
 PERIOD_SECONDS = 30.0
-#: Settings that decide the search. Another seed is refused, another value of the others is noted.
-DECIDING = (
-    "seed",
-    "session_seed",
-    "max_checkpoints",
-    "checkpoint_prob",
-    "checkpoint_strategy",
-    "checkpoint_kind",
-    "fault_toggle_prob",
-    "seed_mutation_prob",
-    "buggify_prob",
-    "steps_per_run",
-    "rule_swarm",
-    "swarm_policy",
-    "swarm",
-    "coverage",
-    "value_reuse_prob",
-    "comparison_tracing",
-)
 
 
 @dataclass(slots=True)
@@ -147,7 +128,7 @@ class Saver:
             test_class=self._settings.test_class,
             options=self._options(),
             tally=learnt.tally.counts(),
-            notes=list(learnt.tally.notes),
+            notes=[str(note) for note in learnt.tally.notes],
             seconds=learnt.seconds_before + time.monotonic() - self._started,
             snapshot_kind=learnt.kind,
             findings=[self._records.saved_finding(finding) for finding in learnt.findings.all()],
@@ -160,7 +141,7 @@ class Saver:
         )
 
     def _options(self) -> dict[str, Option]:
-        options: dict[str, Option] = {name: getattr(self._settings, name) for name in DECIDING}
+        options: dict[str, Option] = self._settings.saved_options()
         options["target_modules"] = [target.name for target in self._targets]
         return options
 

@@ -15,7 +15,6 @@ from ordeal.config import (
     ReportConfig,
     TestConfig,
     load_config,
-    override,
 )
 from ordeal.errors import ConfigError
 
@@ -348,15 +347,3 @@ class TestFile:
             load_config(path)
         assert caught.value.message == message
         assert caught.value.hint == "check the path and its rights"
-
-
-class TestOverride:
-    def test_replaces_what_was_given(self) -> None:
-        config = override(ExplorerConfig(seed=1, workers=3), {"seed": 7, "max_time": 5, "workers": None})
-        assert config == ExplorerConfig(seed=7, max_time=5.0, workers=3)
-
-    def test_names_the_option(self) -> None:
-        with pytest.raises(ConfigError) as caught:
-            override(ExplorerConfig(), {"max_time": -1})
-        assert caught.value.message == "`--max-time` is -1, not a number of seconds above 0"
-        assert caught.value.hint == "write a number of seconds above 0, for example `--max-time 60`"
