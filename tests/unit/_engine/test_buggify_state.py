@@ -17,6 +17,11 @@ class Always:
         return True
 
 
+def known() -> tuple[object, object, bool]:
+    """What this thread knows, and whether any is active."""
+    return state.probability, state.decisions, switch.on
+
+
 @pytest.fixture(autouse=True)
 def inactive() -> None:
     """No thread is active before the test."""
@@ -27,13 +32,14 @@ def inactive() -> None:
 def test_a_run_turns_points_on_and_leaves_what_it_found() -> None:
     decisions = Always()
     before = enter_run(decisions, 0.25)
-    assert (state.probability, state.decisions, switch.on) == (0.25, decisions, True)
-    inner = enter_run(Always(), None)
-    assert state.probability is None
+    assert known() == (0.25, decisions, True)
+    other = Always()
+    inner = enter_run(other, None)
+    assert known() == (None, other, False)
     leave_run(inner)
-    assert (state.probability, state.decisions) == (0.25, decisions)
+    assert known() == (0.25, decisions, True)
     leave_run(before)
-    assert (state.probability, state.decisions, switch.on) == (None, None, False)
+    assert known() == (None, None, False)
 
 
 def test_a_probability_of_zero_is_active_all_the_same() -> None:

@@ -51,7 +51,7 @@ def test_names_are_those_that_hypothesis_gives() -> None:
         names = [name for added in add_to_bundles(ours, MAKE, value) for name in added]
         for target, values in (("a", value), ("b", value)):
             for each in getattr(values, "values", (values,)):
-                name = theirs._new_name(target)
+                name = theirs._new_name(target)  # type: ignore[no-untyped-call]
                 theirs.names_to_values[name] = each
                 theirs.bundle(target).append(VarReference(name))
         assert set(names) <= set(theirs.names_to_values)

@@ -95,7 +95,7 @@ def test_a_rule_knows_what_it_needs_and_what_it_fills() -> None:
 
 def test_a_coroutine_rule_is_known_as_one() -> None:
     class Async(RuleBasedStateMachine):
-        @rule()
+        @rule()  # type: ignore[arg-type]
         async def act(self) -> None: ...
 
     assert define_machine(Async).rules[0].is_coroutine
@@ -190,7 +190,7 @@ def test_an_argument_whose_strategy_is_wrong_is_refused_with_the_reason() -> Non
 
 def test_a_rule_that_hides_a_method_of_all_machines_is_refused() -> None:
     class Hiding(RuleBasedStateMachine):
-        @rule()  # type: ignore[arg-type]
+        @rule()
         def bundle(self) -> None:  # type: ignore[override]
             """Hides the method that finds bundles."""
 

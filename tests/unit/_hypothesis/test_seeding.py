@@ -39,16 +39,19 @@ def test_a_test_with_a_seed_of_its_own_goes_by_that() -> None:
 
 
 def test_blocks_nest_and_leave_what_they_found_also_after_an_error() -> None:
+    seen: list[int | None] = []
+
     def nest() -> None:
         with forced_seed(1):
             with forced_seed(2):
-                assert hypothesis.core.global_force_seed == 2
-            assert hypothesis.core.global_force_seed == 1
+                seen.append(hypothesis.core.global_force_seed)
+            seen.append(hypothesis.core.global_force_seed)
             raise LookupError
 
     before = hypothesis.core.global_force_seed
     with pytest.raises(LookupError):
         nest()
+    assert seen == [2, 1]
     assert hypothesis.core.global_force_seed == before
 
 

@@ -34,6 +34,7 @@ def test_an_error_says_what_was_drawn() -> None:
 def test_no_nan_is_another() -> None:
     live = LiveSource(1)
     data = TapeData(TapeProvider(live.source))
-    first, second = (data.draw_float(forced=float("nan")) for _ in range(2))
+    nan = float("nan")
+    first, second = (data.draw_float(forced=nan) for _ in range(2))
     assert first is not second
     assert not [first].count(second)

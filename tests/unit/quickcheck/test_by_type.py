@@ -122,6 +122,11 @@ def test_values_are_of_the_type(tp: Any, is_one: Callable[[Any], bool]) -> None:
     check()
 
 
+def test_every_member_of_a_literal_comes() -> None:
+    for member in ("a", 1, None):
+        assert found(strategy_for_type(Literal["a", 1, None]), lambda value, member=member: value == member) == member
+
+
 def test_recursive_types_nest() -> None:
     assert found(strategy_for_type(Tree), lambda tree: any(child.children for child in tree.children))
     assert found(strategy_for_type(Json), lambda value: type(value) is list and [] in value)

@@ -64,17 +64,16 @@ def test_arguments_that_do_not_go_together_are_refused(arguments: Any, message: 
 
 
 def test_layers_are_those_of_python(files: FileSystem) -> None:
-    kinds = {
-        ("rb", -1): io.BufferedReader,
-        ("r+b", -1): io.BufferedRandom,
-        ("ab", 100): io.BufferedWriter,
-        ("r", -1): io.TextIOWrapper,
-        ("rb", 0): SimulatedFile,
-    }
-    for (mode, buffering), kind in kinds.items():
+    kinds: list[tuple[str, int, type]] = [
+        ("rb", -1, io.BufferedReader),
+        ("r+b", -1, io.BufferedRandom),
+        ("ab", 100, io.BufferedWriter),
+        ("r", -1, io.TextIOWrapper),
+        ("rb", 0, SimulatedFile),
+    ]
+    for mode, buffering, kind in kinds:
         file = in_layers(raw(files, mode), mode, buffering, None, None, None)
-        assert type(file) is kind
-        assert file.mode == (mode if "b" not in mode or buffering == 0 else file.mode)
+        assert (type(file), file.mode) == (kind, mode)
         file.close()
     with pytest.raises(ValueError, match="unbuffered text"):
         in_layers(raw(files, "r"), "r", 0, None, None, None)

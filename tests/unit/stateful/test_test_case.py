@@ -37,7 +37,7 @@ def make_counted(fails_after: int = 10**6) -> Any:
 
 def test_each_class_has_its_own_and_always_the_same() -> None:
     base = make_counted()
-    derived = type("Derived", (base,), {})
+    derived: Any = type("Derived", (base,), {})
     assert base.TestCase is base.TestCase
     assert derived.TestCase is not base.TestCase
     derived.TestCase.settings.max_examples = 3

@@ -96,7 +96,7 @@ class Shop(ChaosTest):
     def never(self) -> None:
         self.note("never")
 
-    @rule()
+    @rule()  # type: ignore[arg-type]
     async def wait(self) -> None:
         self.note("wait")
 
@@ -210,6 +210,27 @@ def test_a_machine_that_cannot_be_made_is_not_torn_down() -> None:
     outcome, _ = run(*BEGIN)
     assert (outcome.status, outcome.steps) == (Status.FAILED, 0)
     assert Shop.log == ["made"]
+
+
+def test_a_fault_is_off_again_also_where_there_is_no_machine_to_tear_down() -> None:
+    switched: list[str] = []
+
+    class Hasty(ChaosTest):
+        faults: ClassVar[list[Fault]] = [
+            LambdaFault("power", lambda: switched.append("on"), lambda: switched.append("off"))
+        ]
+
+        def __init__(self) -> None:
+            super().__init__()
+            self.faults[0].activate()
+            raise LookupError
+
+        @rule()
+        def act(self) -> None: ...
+
+    driver = make_driver(Hasty)
+    assert driver.execute(Steps(driver, (RULE, "act"))).status is Status.FAILED
+    assert switched == ["on", "off"]
 
 
 def test_the_failing_step_counts_and_what_follows_does_not() -> None:
@@ -452,7 +473,13 @@ def test_time_that_is_up_is_neither_failure_nor_rejection(in_cpp: bool) -> None:
 
 
 def test_the_loop_in_cpp_does_the_same() -> None:
-    steps = [(INITIALIZE, 0, 0, []), (FAULT_ON, 0, 1, []), (INITIALIZE, 1, 2, []), (RULE, 1, 3, []), (RULE, 0, 4, [])]
+    steps: list[Any] = [
+        (INITIALIZE, 0, 0, []),
+        (FAULT_ON, 0, 1, []),
+        (INITIALIZE, 1, 2, []),
+        (RULE, 1, 3, []),
+        (RULE, 0, 4, []),
+    ]
     logs = []
     for in_cpp in (False, True):
         Shop.log.clear()

@@ -90,8 +90,14 @@ def test_of_a_fatal_signal_the_calls_of_the_user_are_told() -> None:
     assert "isolation/child.py" not in death.stacks
 
 
+def say_two_things(channel: Channel) -> None:
+    channel.send(1, "two")
+    channel.send(None)
+    os._exit(3)
+
+
 def test_it_says_what_it_has_to_say_before_its_end() -> None:
-    death, said = outcome(lambda channel: (channel.send(1, "two"), channel.send(None), os._exit(3)))
+    death, said = outcome(say_two_things)
     assert death.code == 3
     assert said == [[1, "two"], [None]]
 
