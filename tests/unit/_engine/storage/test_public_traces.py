@@ -11,7 +11,7 @@ import pytest
 from ordeal.errors import OutdatedTraceError, TraceError
 from ordeal.trace import ReplayStatus, Trace, ablate_faults, replay, rerun, shrink
 
-from ...traced import Counter, Faulty
+from ...samples.traced import Counter, Faulty
 
 
 def step(kind: str, name: str, **fields: Any) -> dict[str, Any]:

@@ -23,7 +23,7 @@ from ordeal._engine.storage.json_fields import SIZE_MAX
 from ordeal._engine.storage.trace_file import ChoiceValue, Trace, TraceFailure, TraceStep, decode_choice, encode_choice
 from ordeal.errors import TraceError
 
-from ...traced import Everything, failing
+from ...samples.traced import Everything, failing
 
 SUFFIXES = [".json", ".json.gz", ".json.zst"]
 CHOICES: list[ChoiceValue] = [
