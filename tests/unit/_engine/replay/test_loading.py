@@ -74,7 +74,10 @@ def test_a_step_that_nobody_wrote_is_refused() -> None:
             make_bench(trace_of(TraceStep("fault_toggle", name)))
 
 
-@pytest.mark.parametrize(
+MODULE = "unit.samples.traced"
+
+
+@pytest.mark.parametrize("path", ["no_such_module:Counter", f"{MODULE}:NoSuchClass", MODULE, ""])
     "path", ["no_such_module:Counter", "unit.samples.traced:NoSuchClass", "unit.samples.traced", ""]
 )
 def test_a_class_that_cannot_be_imported_is_an_error(path: str) -> None:
