@@ -95,8 +95,8 @@ def _text(value: object) -> str | None:
     return value if isinstance(value, str) and value and "\0" not in value else None
 
 
-def _svg_path(value: object) -> str | None:
-    return value if isinstance(value, str) and value.endswith(".svg") and "\0" not in value else None
+def _csv_path(value: object) -> str | None:
+    return value if isinstance(value, str) and value.endswith(".csv") and "\0" not in value else None
 
 
 def _one_of(*choices: str) -> Callable[[object], str | None]:
@@ -157,7 +157,7 @@ _MaxWorkers = Annotated[int, _Check("a whole number from 1 to 4096", "4", _integ
 _TrialTime = Annotated[float, _Check("a number of seconds above 0", "10", _number(lambda number: number > 0))]
 _Metric = Annotated[Metric, _Check("one of runs, steps, edges", "runs", _one_of("runs", "steps", "edges"))]
 _Repeat = Annotated[int, _Check("a whole number from 1 to 100", "3", _integer(1, 100))]
-_SvgFile = Annotated[str, _Check("a file path that ends in .svg", "scaling.svg", _svg_path)]
+_CsvFile = Annotated[str, _Check("a file path that ends in .csv", "scaling.csv", _csv_path)]
 _Projected = Annotated[int, _Check("a whole number from 10 to 100000", "1000", _integer(10, 100_000))]
 
 
@@ -241,14 +241,14 @@ class OrdealConfig:
 class BenchmarkConfig:
     """The options of ``ordeal benchmark``, which no section of the file holds. ``time`` is in seconds, of one trial.
 
-    ``max_workers`` is ``None`` for as many as there are CPUs; ``plot`` and ``simulate`` are ``None`` for none.
+    ``max_workers`` is ``None`` for as many as there are CPUs; ``csv`` and ``simulate`` are ``None`` for none.
     """
 
     max_workers: _MaxWorkers | None = None
     time: _TrialTime = 10.0
     metric: _Metric = "runs"
     repeat: _Repeat = 3
-    plot: _SvgFile | None = None
+    csv: _CsvFile | None = None
     simulate: _Projected | None = None
 
 
