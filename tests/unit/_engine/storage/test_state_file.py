@@ -76,7 +76,7 @@ class Jars(ChaosTest):
 
 EXPLORE = """
 import importlib, json, sys
-from ordeal import reporting
+from ordeal._report.exploration import json_report
 from ordeal.explore import Explorer
 
 options = json.loads(sys.argv[1])
