@@ -78,8 +78,6 @@ MODULE = "unit.samples.traced"
 
 
 @pytest.mark.parametrize("path", ["no_such_module:Counter", f"{MODULE}:NoSuchClass", MODULE, ""])
-    "path", ["no_such_module:Counter", "unit.samples.traced:NoSuchClass", "unit.samples.traced", ""]
-)
 def test_a_class_that_cannot_be_imported_is_an_error(path: str) -> None:
     with pytest.raises(OrdealError) as caught:
         make_bench(trace_of(machine=path))
