@@ -11,7 +11,7 @@
 
 #include "core/rng.h"
 
-namespace ordeal {
+namespace ordeal::ORDEAL_TEST_FILE {
 namespace {
 
 // Species that each run shows with a probability of its own, independent of one another.
@@ -130,4 +130,4 @@ TEST(Discovery, SaysNothingOfFewRunsOrOfNothing) {
 }
 
 }  // namespace
-}  // namespace ordeal
+}  // namespace ordeal::ORDEAL_TEST_FILE

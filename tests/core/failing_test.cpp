@@ -7,7 +7,7 @@
 
 #include "failing_tapes.h"
 
-namespace ordeal {
+namespace ordeal::ORDEAL_TEST_FILE {
 namespace {
 
 TapeRank rank_of_text(const std::string& text) { return TapeRank(Failing(tape_of(text))); }
@@ -56,4 +56,4 @@ TEST(Failing, StepsHashWhateverTheyDraw) {
 }
 
 }  // namespace
-}  // namespace ordeal
+}  // namespace ordeal::ORDEAL_TEST_FILE

@@ -9,7 +9,7 @@
 
 #include "core/error.h"
 
-namespace ordeal {
+namespace ordeal::ORDEAL_TEST_FILE {
 namespace {
 
 Features started(FeatureMask on = kAllFeatures) {
@@ -168,4 +168,4 @@ TEST(Features, KindsHaveNames) {
 }
 
 }  // namespace
-}  // namespace ordeal
+}  // namespace ordeal::ORDEAL_TEST_FILE

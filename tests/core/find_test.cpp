@@ -13,7 +13,7 @@
 #include "core/error.h"
 #include "core/session.h"
 
-namespace ordeal {
+namespace ordeal::ORDEAL_TEST_FILE {
 namespace {
 
 const MachineNames kNames{.rules = {"put", "take"}, .initializers = {"open"}, .faults = {"slow"}, .arguments = {"n"}};
@@ -148,4 +148,4 @@ TEST(Find, a_merged_map_has_seen_what_each_has) {
 }
 
 }  // namespace
-}  // namespace ordeal
+}  // namespace ordeal::ORDEAL_TEST_FILE

@@ -21,7 +21,7 @@
 #include "core/rng.h"
 #include "core/session.h"
 
-namespace ordeal {
+namespace ordeal::ORDEAL_TEST_FILE {
 namespace {
 
 constexpr MachineShape kShape{.rules = 4, .initializers = 2, .faults = 2};
@@ -568,4 +568,4 @@ TEST(Journal, RandomRecordsAreReadOrRefused) {
 }
 
 }  // namespace
-}  // namespace ordeal
+}  // namespace ordeal::ORDEAL_TEST_FILE

@@ -5,7 +5,7 @@
 
 #include <vector>
 
-namespace ordeal {
+namespace ordeal::ORDEAL_TEST_FILE {
 namespace {
 
 Tape tape_of(std::int64_t value) {
@@ -126,4 +126,4 @@ TEST(OperandSearch, GoesOnWhereItWasSaved) {
 }
 
 }  // namespace
-}  // namespace ordeal
+}  // namespace ordeal::ORDEAL_TEST_FILE

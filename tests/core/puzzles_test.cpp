@@ -8,7 +8,7 @@
 
 #include "toy_targets.h"
 
-namespace ordeal {
+namespace ordeal::ORDEAL_TEST_FILE {
 namespace {
 
 constexpr std::uint64_t kSeeds = 20;
@@ -97,4 +97,4 @@ TEST(Puzzles, WithoutCoverageThePairsOfStepsLead) {
 }
 
 }  // namespace
-}  // namespace ordeal
+}  // namespace ordeal::ORDEAL_TEST_FILE

@@ -5,7 +5,7 @@
 
 #include <vector>
 
-namespace ordeal {
+namespace ordeal::ORDEAL_TEST_FILE {
 namespace {
 
 std::int64_t draw(Rehearsal& rehearsal, std::int64_t high = 1000) { return rehearsal.source().integer(0, high, 0); }
@@ -58,4 +58,4 @@ TEST(Rehearsal, SeesAGivenChoiceThatDoesNotFit) {
 }
 
 }  // namespace
-}  // namespace ordeal
+}  // namespace ordeal::ORDEAL_TEST_FILE

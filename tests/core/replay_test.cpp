@@ -10,7 +10,7 @@
 #include "core/check.h"
 #include "core/session.h"
 
-namespace ordeal {
+namespace ordeal::ORDEAL_TEST_FILE {
 namespace {
 
 constexpr MachineShape kShape{.rules = 4, .initializers = 2, .faults = 2};
@@ -172,4 +172,4 @@ TEST(Replay, OnlyTheStepJustGivenCanBeRejected) {
 }
 
 }  // namespace
-}  // namespace ordeal
+}  // namespace ordeal::ORDEAL_TEST_FILE

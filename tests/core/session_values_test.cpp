@@ -8,7 +8,7 @@
 
 #include "core/session.h"
 
-namespace ordeal {
+namespace ordeal::ORDEAL_TEST_FILE {
 namespace {
 
 constexpr std::int64_t kSecret = 0x1234'5678'9ABC;
@@ -96,4 +96,4 @@ TEST(SessionValues, ASavedSessionGoesOnWithItsTapes) {
 }
 
 }  // namespace
-}  // namespace ordeal
+}  // namespace ordeal::ORDEAL_TEST_FILE

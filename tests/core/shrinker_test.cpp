@@ -17,7 +17,7 @@
 #include "failing_tapes.h"
 #include "toy_targets.h"
 
-namespace ordeal {
+namespace ordeal::ORDEAL_TEST_FILE {
 namespace {
 
 Tape steps_of(const std::vector<std::pair<StepKind, std::uint32_t>>& steps) {
@@ -462,4 +462,4 @@ TEST(Shrinker, ShrinksWhatSessionsFind) {
 }
 
 }  // namespace
-}  // namespace ordeal
+}  // namespace ordeal::ORDEAL_TEST_FILE

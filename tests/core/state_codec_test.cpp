@@ -17,7 +17,7 @@
 #include "core/session.h"
 #include "toy_targets.h"
 
-namespace ordeal {
+namespace ordeal::ORDEAL_TEST_FILE {
 namespace {
 
 MachineNames toy_names() {
@@ -310,4 +310,4 @@ TEST(StateCodec, RandomBytesAreRefused) {
 }
 
 }  // namespace
-}  // namespace ordeal
+}  // namespace ordeal::ORDEAL_TEST_FILE

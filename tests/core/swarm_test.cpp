@@ -12,7 +12,7 @@
 #include "chi_squared.h"
 #include "core/check.h"
 
-namespace ordeal {
+namespace ordeal::ORDEAL_TEST_FILE {
 namespace {
 
 constexpr int kDraws = 100'000;
@@ -305,4 +305,4 @@ TEST(Swarm, SameSeedSameConfigurations) {
 }
 
 }  // namespace
-}  // namespace ordeal
+}  // namespace ordeal::ORDEAL_TEST_FILE

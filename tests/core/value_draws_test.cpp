@@ -13,7 +13,7 @@
 #include "core/text.h"
 #include "core/text_words.h"
 
-namespace ordeal {
+namespace ordeal::ORDEAL_TEST_FILE {
 namespace {
 
 const Alphabet& letters() {
@@ -121,4 +121,4 @@ TEST(DrawOpenInteger, RepairsWhatDoesNotFit) {
 }
 
 }  // namespace
-}  // namespace ordeal
+}  // namespace ordeal::ORDEAL_TEST_FILE

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <string>
 
-namespace ordeal {
+namespace ordeal::ORDEAL_TEST_FILE {
 namespace {
 
 TEST(ValuePool, GivesNothingWhileItIsEmpty) {
@@ -91,4 +91,4 @@ TEST(ValuePool, PrefersNewerOperands) {
 }
 
 }  // namespace
-}  // namespace ordeal
+}  // namespace ordeal::ORDEAL_TEST_FILE

@@ -14,7 +14,7 @@
 #include "core/rng.h"
 #include "core/text.h"
 
-namespace ordeal {
+namespace ordeal::ORDEAL_TEST_FILE {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -199,4 +199,4 @@ TEST(ValueSearch, AnyPredicateEnds) {
 }
 
 }  // namespace
-}  // namespace ordeal
+}  // namespace ordeal::ORDEAL_TEST_FILE

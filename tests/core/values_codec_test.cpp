@@ -9,7 +9,7 @@
 
 #include "core/error.h"
 
-namespace ordeal {
+namespace ordeal::ORDEAL_TEST_FILE {
 namespace {
 
 TEST(ValuesCodec, KeepsValuesAndTheirShelves) {
@@ -60,4 +60,4 @@ TEST(ValuesCodec, RefusesAnUnknownShelf) {
 }
 
 }  // namespace
-}  // namespace ordeal
+}  // namespace ordeal::ORDEAL_TEST_FILE
