@@ -168,6 +168,7 @@ class TestHostileProgram:
         # A machine that cannot even be made has no state.
         assert "state" in done.files or done.result.total_steps == 0
 
+    @pytest.mark.nightly  # a machine that is busy takes its time
     @each(*CASES)
     def test_takes_no_longer_than_was_asked_for(self, case: Case, done: Explored) -> None:
         print(f"{case.name}: {done.seconds:.2f} s")  # noqa: T201 - for who runs it with -s: the bound is a wide one

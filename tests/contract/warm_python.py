@@ -1,7 +1,7 @@
-"""Runs commands of Python in forks of one interpreter that has imported ordeal: starting one is most of what they take.
+"""Runs commands of Python in forks of one interpreter that has imported ordeal: starting one takes most of their time.
 
-A fork is a process of its own with one thread, nothing of pytest, and the folder, environment, arguments and module path
-that the interpreter would have had if it had been started for the command. What the processes start is not forked.
+A fork is a process of its own with one thread, nothing of pytest, and the folder, environment, arguments and module
+path that the interpreter would have had if it had been started for the command. What forks start is not forked.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import IO, Any
 
 
 class WarmPython:
-    """An interpreter that waits for commands: one at a time, from one thread. ``environment`` is what it starts with."""
+    """An interpreter that waits for commands: one at a time, from one thread. It starts with ``environment``."""
 
     def __init__(self, environment: Mapping[str, str]) -> None:
         self._server = subprocess.Popen(
@@ -108,14 +108,14 @@ def _become(request: dict[str, Any]) -> None:
     assert option == "-m"
     sys.argv = [module, *arguments]
     given = request["environment"].get("PYTHONPATH", "").split(os.pathsep)
-    sys.path[:] = [os.getcwd(), *dict.fromkeys([*filter(None, given), *sys.path])]
+    sys.path[:] = [str(Path.cwd()), *dict.fromkeys([*filter(None, given), *sys.path])]
     runpy.run_module(module, run_name="__main__", alter_sys=True)
 
 
 def _main() -> None:
     import hypothesis.stateful  # noqa: F401, PLC0415
 
-    import ordeal.cli.explore  # noqa: F401, PLC0415
+    import ordeal.cli.explore  # noqa: PLC0415
     import ordeal.cli.replay  # noqa: F401, PLC0415
 
     _become(_serve())

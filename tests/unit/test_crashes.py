@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from functools import cache
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -83,8 +84,14 @@ def crash_of(machine: type[ChaosTest], **options: Any) -> Failure:
     return failure
 
 
+@cache
+def exit_crash() -> Failure:
+    """What several tests look at, and none changes."""
+    return crash_of(Exiting)
+
+
 def test_a_rule_that_exits_is_a_failure_with_the_trace_that_leads_there() -> None:
-    failure = crash_of(Exiting)
+    failure = exit_crash()
     assert type(failure.error).__name__ == "ProcessExitError"
     assert str(failure.error) == "check ended the process with exit code 3"
     assert failure.bucket == "ProcessExitError(3) at check"
@@ -96,7 +103,7 @@ def test_a_rule_that_exits_is_a_failure_with_the_trace_that_leads_there() -> Non
 
 
 def test_such_a_trace_replays_shrinks_and_is_never_a_test_or_a_run_of_hypothesis() -> None:
-    trace = crash_of(Exiting).trace
+    trace = exit_crash().trace
     assert trace is not None
     again = Trace.from_json(trace.to_json())
     assert rerun(again, Exiting).status is ReplayStatus.REPRODUCED

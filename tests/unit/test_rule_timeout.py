@@ -70,31 +70,35 @@ def test_a_collection_of_garbage_is_not_interrupted() -> None:
         while phase == "start" and time.monotonic() < due:
             pass
 
+    slept: list[bool] = []
+
     def collect_and_sleep() -> None:
         gc.collect()
         time.sleep(LONG_S)
+        slept.append(True)
 
     gc.collect()  # what other tests have left would call back as well
     gc.callbacks.append(collect_slowly)
     try:
         # An exception in the callback would be printed and lost, which fails this test by a warning.
-        start_s = time.monotonic()
         with pytest.raises(RuleTimeoutError):
             call_with_timeout("pay", SHORT_S, collect_and_sleep)
-        assert time.monotonic() - start_s < LONG_S / 2
+        assert not slept
     finally:
         gc.callbacks.remove(collect_slowly)
 
 
 def test_the_alarm_rings_again() -> None:
+    slept: list[bool] = []
+
     def swallow_once() -> None:
         swallow()
         time.sleep(LONG_S)
+        slept.append(True)
 
-    start = time.monotonic()
     with pytest.raises(RuleTimeoutError):
         call_with_timeout("pay", SHORT_S, swallow_once)
-    assert time.monotonic() - start < LONG_S / 2
+    assert not slept
 
 
 @pytest.mark.parametrize("timeout_s", [0, -1.0])
