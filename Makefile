@@ -59,12 +59,10 @@ demo: build
 test: build test-core
 	@$(MAKE) test-python
 
-# What compiles comes first, by itself, as it takes all cores; then as many checks at a time as there are cores.
+# As many checks at a time as there are cores, and then those that take all cores themselves.
 check: build build/stamp-test-packages build/lint/build.ninja
-	@$(MAKE) sanitized
-	@$(MAKE) check-bindings
-	@$(MAKE) check-oldest
 	@$(MAKE) --jobs=$(JOBS) --keep-going --output-sync=target checks
+	@$(MAKE) --keep-going check-core check-bindings check-oldest
 
 lint: build build/stamp-test-packages
 	@$(MAKE) --jobs=$(JOBS) --keep-going --output-sync=target check-shell check-ruff check-format check-types check-clang-format
@@ -145,7 +143,7 @@ build/lint/build.ninja: CMakeLists.txt $(VENV)/stamp-build
 
 # Checks. The longest come first, as the last one to start decides when all are done.
 
-checks: check-types check-core $(tidy_stamps) check-shell check-ruff check-format check-clang-format
+checks: check-types $(tidy_stamps) check-shell check-ruff check-format check-clang-format
 
 sanitized: build/san/build.ninja
 	@tools/run-checked "build with sanitizers" ninja -C build/san -j $(JOBS)

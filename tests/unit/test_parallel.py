@@ -45,6 +45,10 @@ TOWER = "\n".join(
 )
 
 
+# Runs end what must repeat, the clock must not: a busy machine then comes to the same.
+UNLIMITED = {"max_time": 600.0, "max_shrink_time": 600.0}
+
+
 @pytest.fixture
 def tower(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
     (tmp_path / "tower.py").write_text(TOWER)
@@ -92,7 +96,9 @@ class Quick(ChaosTest):
 
 
 def explored(workers: int, runs: int = 600, **options: Any) -> ExplorationResult:
-    return Explorer(Climber, target_modules=["tower"], workers=workers, **options).run(max_runs=runs, steps_per_run=5)
+    return Explorer(Climber, target_modules=["tower"], workers=workers, **options).run(
+        max_runs=runs, steps_per_run=5, **UNLIMITED
+    )
 
 
 def shown(result: ExplorationResult) -> tuple[Any, ...]:
@@ -143,7 +149,7 @@ class Dying(Climber):
 @pytest.mark.parametrize(("runs", "times"), [(300, 2), pytest.param(900, 4, marks=pytest.mark.nightly)])
 def test_the_clock_decides_nothing_where_workers_crash(runs: int, times: int) -> None:
     first, *others = (
-        shown(Explorer(Dying, target_modules=["tower"], workers=3).run(max_runs=runs, steps_per_run=8))
+        shown(Explorer(Dying, target_modules=["tower"], workers=3).run(max_runs=runs, steps_per_run=8, **UNLIMITED))
         for _ in range(times)
     )
     assert any("ProcessExitError" in failure[0] for failure in first[0])
@@ -288,7 +294,13 @@ def test_a_fault_that_cannot_be_switched_is_an_error_of_the_exploration(workers:
 
 def test_progress_is_told_in_the_process_that_asked() -> None:
     told: list[int] = []
-    Explorer(Slow, workers=2).run(max_time=1.5, progress=lambda now: told.append(now.total_runs))
+
+    def tell(now: ProgressSnapshot) -> None:
+        told.append(now.total_runs)
+        if now.total_runs > 0:
+            raise KeyboardInterrupt
+
+    Explorer(Slow, workers=2).run(max_time=60, progress=tell)
     assert told == sorted(told)
     assert told[-1] > 0
 
@@ -301,7 +313,7 @@ def test_progress_is_told_in_the_process_that_asked() -> None:
 def test_a_resumed_exploration_goes_on_as_if_it_had_not_stopped(tmp_path: Path, workers: int) -> None:
     def explore(runs: int, **files: Path) -> ExplorationResult:
         explorer = Explorer(Climber, target_modules=["tower"], workers=workers, isolate=True)
-        return explorer.run(max_runs=runs, **files)  # type: ignore[arg-type]
+        return explorer.run(max_runs=runs, **UNLIMITED, **files)  # type: ignore[arg-type]
 
     state = tmp_path / "state"
     whole = explore(300, save_state_to=tmp_path / "whole")
@@ -319,7 +331,7 @@ def test_a_state_goes_on_with_another_number_of_workers(tmp_path: Path, before: 
 
     def explore(workers: int, runs: int, **files: Path) -> ExplorationResult:
         explorer = Explorer(Climber, target_modules=["tower"], workers=workers, isolate=True)
-        return explorer.run(max_runs=runs, **files)  # type: ignore[arg-type]
+        return explorer.run(max_runs=runs, **UNLIMITED, **files)  # type: ignore[arg-type]
 
     first = explore(before, 200, save_state_to=state)
     second = explore(after, 350, resume_from=state, save_state_to=state)
@@ -337,7 +349,7 @@ def test_what_crashed_workers_counted_is_in_the_state(tmp_path: Path, after: int
 
     def explore(workers: int, runs: int, **files: Path) -> ExplorationResult:
         explorer = Explorer(Dying, target_modules=["tower"], workers=workers)
-        return explorer.run(max_runs=runs, steps_per_run=20, shrink=False, **files)  # type: ignore[arg-type]
+        return explorer.run(max_runs=runs, steps_per_run=20, shrink=False, **UNLIMITED, **files)  # type: ignore[arg-type]
 
     first = explore(2, 300, save_state_to=state)
     (crash,) = first.failures

@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any, Generic, Literal, NewType, TypeVar
 
 import pytest
-from hypothesis import HealthCheck, find, given, settings
+from hypothesis import HealthCheck, Phase, find, given, settings
 from hypothesis import strategies as st
 
 import ordeal.quickcheck
@@ -19,7 +19,14 @@ from ordeal.quickcheck import biased, quickcheck, strategy_for_type
 
 pytestmark = pytest.mark.slow
 
-QUICK = settings(max_examples=2000, database=None, derandomize=True, suppress_health_check=list(HealthCheck))
+# Nothing here asks for the smallest of what is found, and to look for it takes most of the time.
+QUICK = settings(
+    max_examples=2000,
+    database=None,
+    derandomize=True,
+    suppress_health_check=list(HealthCheck),
+    phases=[Phase.generate],
+)
 
 UserId = NewType("UserId", int)
 type Row = tuple[int, str]
