@@ -46,7 +46,7 @@ TOWER = "\n".join(
 
 
 # Runs end what must repeat, the clock must not: a busy machine then comes to the same.
-UNLIMITED = {"max_time": 600.0, "max_shrink_time": 600.0}
+UNLIMITED: dict[str, Any] = {"max_time": 600.0, "max_shrink_time": 600.0}
 
 
 @pytest.fixture
