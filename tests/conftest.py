@@ -37,7 +37,20 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     their usual order.
     """
     seconds: dict[str, float] = json.loads(DURATIONS.read_text("utf-8"))
-    items.sort(key=lambda item: -seconds.get(short_name(item), 0.0))
+    longest: dict[str, float] = {}
+    for item in items:
+        group = group_of(item)
+        longest[group] = max(longest.get(group, 0.0), seconds.get(short_name(item), 0.0))
+    first = {group: number for number, group in enumerate(longest)}
+    items.sort(key=lambda item: (-longest[group_of(item)], first[group_of(item)]))
+
+
+def group_of(item: pytest.Item) -> str:
+    """What the tests have in common that must run one after the other: all else would set the same up again."""
+    if item.get_closest_marker("together") is None:
+        return item.nodeid
+    parameters = getattr(item, "callspec", None)
+    return f"{item.path}[{parameters.id if parameters else ''}]"
 
 
 def short_name(item: pytest.Item) -> str:

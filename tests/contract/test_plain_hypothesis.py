@@ -9,7 +9,7 @@ import pytest
 
 from .projects import Project
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.together]
 
 VAULT = {
     "vault.py": """
