@@ -1,8 +1,11 @@
 # The commands of a checkout. Each makes what it needs first: the virtual environment, the system packages, the build.
 #
-#   make demo          explore the shipped example until its planted bugs are found
-#   make test          every check and every test
-#   make test-hypothesis  the tests of what depends on Hypothesis' inside, with its older versions
+#   make demo          explore the shipped examples until their planted bugs are found
+#   make test          build, then run the core's tests and the Python tests, the slowest first: minutes
+#   make check         all that judges besides: formats, lint, types, clang-tidy, the tests of core and bindings under
+#                      sanitizers, and the contract in short on the oldest Python and the oldest Hypothesis
+#   make nightly       what takes long: slow tests, all tests on other versions of Python and Hypothesis, the thread
+#                      sanitizer, 100,000 damaged trace files, ten minutes of soak
 #   make build         the extension and an editable install in .venv
 #   make lint          formats, lint and types alone
 #   make format        rewrite the sources in the house format
@@ -11,7 +14,10 @@
 #   make soak          explore with two workers for an hour, and fail when memory grows; MINUTES=10 for less
 #   make check-threads the core's tests under the thread sanitizer
 #   make fuzz-traces   load 100,000 damaged trace files under the sanitizers
-#   make nightly       these three, with a soak of ten minutes
+#   make test-nightly  the slow tests alone
+#   make test-hypothesis  the tests of what depends on Hypothesis' inside, with its older versions
+#   make test-pythons  all Python tests with each other version of Python that is here
+#   make durations     run the Python tests and note which are slow, for the order of the next run
 #   make clean         remove what the above made, .venv included
 
 SHELL := /bin/bash
@@ -23,7 +29,7 @@ MAKEFLAGS += --no-builtin-rules --no-print-directory
 VENV ?= .venv
 JOBS ?= $(shell nproc)
 export JOBS
-# Which Python tests: make test-python TESTS='tests/unit -m "not slow"'
+# Which Python tests: make test-python TESTS='tests/unit -m "not slow and not nightly"'
 TESTS ?=
 # How long a soak takes.
 MINUTES ?= 60
@@ -38,17 +44,25 @@ cpp_headers := $(filter %.h,$(cpp_files))
 extension_inputs := CMakeLists.txt $(shell find cpp)
 tidy_stamps := $(patsubst %.cpp,build/tidy/%.ok,$(filter cpp/%.cpp,$(cpp_files)))
 
-.PHONY: demo test test-hypothesis build lint format bench bench-full soak check-threads fuzz-traces nightly clean
-.PHONY: checks check-shell check-ruff check-format check-types check-clang-format sanitized check-core check-bindings test-python
+# What starts with this line, wherever it lies.
+shell_scripts := $(shell grep -l '^\#!/bin/bash' tools/* .ci/run)
+
+.PHONY: demo test check nightly build lint format bench bench-full soak check-threads fuzz-traces clean durations
+.PHONY: test-core test-python test-nightly test-hypothesis test-pythons
+.PHONY: checks check-shell check-ruff check-format check-types check-clang-format sanitized check-core check-bindings check-oldest
 
 build: $(VENV)/stamp-build
 
 demo: build
 	@tools/demo
 
-test: build build/stamp-test-packages
-	@$(MAKE) --jobs=$(JOBS) --keep-going --output-sync=target checks
+test: build test-core
 	@$(MAKE) test-python
+
+# As many checks at a time as there are cores, and then those that take all cores themselves.
+check: build build/stamp-test-packages build/lint/build.ninja
+	@$(MAKE) --jobs=$(JOBS) --keep-going --output-sync=target checks
+	@$(MAKE) --keep-going check-core check-bindings check-oldest
 
 lint: build build/stamp-test-packages
 	@$(MAKE) --jobs=$(JOBS) --keep-going --output-sync=target check-shell check-ruff check-format check-types check-clang-format
@@ -78,7 +92,13 @@ fuzz-traces: sanitized
 	@ORDEAL_MUTATED_FILES=100000 tools/test-bindings build/san $(VENV) tests/unit/_engine/storage/test_trace_mutations.py
 
 nightly: check-threads fuzz-traces
+	@$(MAKE) test-nightly
+	@$(MAKE) test-hypothesis
+	@$(MAKE) test-pythons
 	@$(MAKE) soak MINUTES=10
+
+durations: build
+	@python -m pytest --quiet -n $(JOBS) --dist worksteal --durations=0 | tee /dev/stderr | python tools/durations.py
 
 clean:
 	rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache
@@ -86,7 +106,7 @@ clean:
 # What a build needs. A stamp is newer than all that it was made from, so a second call has nothing to do.
 
 $(VENV)/stamp-environment: pyproject.toml tools/environment tools/find-python
-	@tools/environment $(VENV)
+	@tools/run-timed "virtual environment" tools/environment $(VENV)
 	@touch $@
 
 build/stamp-build-packages: tools/system-packages
@@ -99,11 +119,17 @@ build/stamp-test-packages: tools/system-packages
 
 $(VENV)/stamp-build: $(VENV)/stamp-environment build/stamp-build-packages pyproject.toml README.md $(extension_inputs)
 	@echo "building ordeal" >&2
-	@python -m pip install --quiet --no-deps --no-build-isolation --editable .
+	@tools/run-timed "build" python -m pip install --quiet --no-deps --no-build-isolation --editable .
 	@touch $@
 
 configure = cmake -S . -GNinja -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS=-Og \
   -DPython_EXECUTABLE=$(CURDIR)/$(VENV)/bin/python -Dpybind11_DIR="$$(python -m pybind11 --cmakedir)"
+
+# The core and its tests as they compile quickly, to be run once.
+build/quick/build.ninja: CMakeLists.txt $(VENV)/stamp-build build/stamp-test-packages
+	@tools/run-checked "set-up of core tests" cmake -S . -B build/quick -GNinja -DCMAKE_BUILD_TYPE=None \
+	  -DCMAKE_CXX_FLAGS=-O1 -DORDEAL_TESTS=ON -DORDEAL_MODULE=OFF
+	@touch $@
 
 # The sanitizer build holds both the core's tests and the extension.
 build/san/build.ninja: CMakeLists.txt $(VENV)/stamp-build build/stamp-test-packages
@@ -117,7 +143,7 @@ build/lint/build.ninja: CMakeLists.txt $(VENV)/stamp-build
 
 # Checks. The longest come first, as the last one to start decides when all are done.
 
-checks: check-core check-bindings $(tidy_stamps) check-types check-shell check-ruff check-format check-clang-format
+checks: check-types $(tidy_stamps) check-shell check-ruff check-format check-clang-format
 
 sanitized: build/san/build.ninja
 	@tools/run-checked "build with sanitizers" ninja -C build/san -j $(JOBS)
@@ -128,6 +154,9 @@ check-core: sanitized
 check-bindings: sanitized
 	@tools/run-checked "sanitized bindings" tools/test-bindings build/san $(VENV)
 
+check-oldest: build/quick/build.ninja
+	@tools/run-checked "oldest versions" tools/test-oldest $(VENV)
+
 build/tidy/%.ok: %.cpp $(cpp_headers) .clang-tidy build/lint/build.ninja
 	@tools/run-checked "tidy $(notdir $<)" clang-tidy -p build/lint --quiet --warnings-as-errors='*' $<
 	@mkdir -p $(@D) && touch $@
@@ -136,7 +165,7 @@ check-types:
 	@tools/run-checked "mypy" mypy
 
 check-shell:
-	@tools/run-checked "shellcheck" shellcheck $(filter-out %.py,$(wildcard tools/*)) .ci/run
+	@tools/run-checked "shellcheck" shellcheck $(shell_scripts)
 
 check-ruff:
 	@tools/run-checked "ruff check" ruff check --quiet .
@@ -147,11 +176,30 @@ check-format:
 check-clang-format:
 	@tools/run-checked "clang-format" clang-format --dry-run -Werror $(cpp_files)
 
+# Tests.
+
+test-core: build/quick/build.ninja
+	@tools/run-checked "build of core tests" ninja -C build/quick -j $(JOBS) core_tests
+	@tools/run-checked "core tests" build/quick/core_tests --gtest_brief=1
+
+# Whoever is done takes over half of what the busiest has before it: the slowest tests come first, and the quick ones last.
 test-python: build
-	@python -m pytest --quiet -n $(JOBS) $(TESTS)
+	@tools/run-timed "Python tests" python -m pytest --quiet -n $(JOBS) --dist worksteal $(TESTS)
+
+test-nightly: build
+	@python -m pytest --quiet -n $(JOBS) --dist worksteal -m nightly
 
 # The oldest version of Hypothesis that is supported, and one between it and the newest, which all other tests run with.
 hypothesis_versions := 6.140.3 6.160.0
 
 test-hypothesis: build
 	@for version in $(hypothesis_versions); do tools/test-hypothesis $$version $(VENV) -n $(JOBS); done
+
+python_versions := 3.12 3.14
+
+test-pythons:
+	@for version in $(python_versions); do \
+	  if python=$$(tools/find-python $$version); then \
+	    $(MAKE) test-python VENV=build/venv-$$version ORDEAL_PYTHON="$$python"; \
+	  fi; \
+	done

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import gc
+import json
 import os
 import signal
+from pathlib import Path
 
+import pytest
 from hypothesis import settings
+
+DURATIONS = Path(__file__).with_name("durations.json")
 
 # What tells Hypothesis of a continuous integration: it then draws the same in each run and keeps no examples; and what
 # sets the seed of a session. Child processes inherit both.
@@ -22,3 +28,37 @@ settings.load_profile("patient")
 # A shell has what it runs in the background ignore Ctrl-C, and all that this starts. Those who press it here mean it.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Have the slowest tests run first, so that no worker is left with one of them when the others are done.
+
+    How long they take is in a file that ``make durations`` writes. Tests that it does not name come after those, in
+    their usual order.
+    """
+    seconds: dict[str, float] = json.loads(DURATIONS.read_text("utf-8"))
+    longest: dict[str, float] = {}
+    for item in items:
+        group = group_of(item)
+        longest[group] = max(longest.get(group, 0.0), seconds.get(short_name(item), 0.0))
+    first = {group: number for number, group in enumerate(longest)}
+    items.sort(key=lambda item: (-longest[group_of(item)], first[group_of(item)]))
+
+
+def group_of(item: pytest.Item) -> str:
+    """What the tests have in common that must run one after the other: all else would set the same up again."""
+    if item.get_closest_marker("together") is None:
+        return item.nodeid
+    parameters = getattr(item, "callspec", None)
+    return f"{item.path}[{parameters.id if parameters else ''}]"
+
+
+def short_name(item: pytest.Item) -> str:
+    """What a test is called wherever its file lies: the names of file and function."""
+    return f"{item.path.stem}::{getattr(item, 'originalname', item.name)}"
+
+
+def pytest_collection_finish() -> None:
+    """Leave what is there by now to no collection of garbage: it stays, and there are many, in many forks as well."""
+    gc.collect()
+    gc.freeze()

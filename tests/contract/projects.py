@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import importlib
 import os
 import subprocess
@@ -9,6 +10,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from textwrap import dedent
 from typing import Any
@@ -17,11 +19,14 @@ import ordeal
 from ordeal.explore import ExplorationResult, Explorer
 from ordeal.trace import Trace
 
+from .warm_python import WarmPython
+
 TIME_LIMIT_S = 60.0
 CLI_TIME_LIMIT_S = 120.0
+USUAL_HASH_SEED = "0"
 
 
-def environment(hash_seed: str = "0") -> dict[str, str]:
+def environment(hash_seed: str = USUAL_HASH_SEED) -> dict[str, str]:
     """What a child process needs to import the same ordeal as this one."""
     # What this process was told as well: it may have another version of Hypothesis from there.
     folders = [str(Path(ordeal.__file__).parents[1]), os.environ.get("PYTHONPATH", "")]
@@ -30,6 +35,14 @@ def environment(hash_seed: str = "0") -> dict[str, str]:
         "PYTHONHASHSEED": hash_seed,
         "PYTHONDONTWRITEBYTECODE": "1",
     }
+
+
+@cache
+def warm_python() -> WarmPython:
+    """The interpreter for the commands of all tests that have no need of another hash seed."""
+    started = WarmPython(environment())
+    atexit.register(started.close)
+    return started
 
 
 @dataclass(frozen=True)
@@ -50,8 +63,10 @@ class Project:
         module, _, name = class_path.partition(":")
         return getattr(importlib.import_module(module), name)
 
-    def python(self, *arguments: str, hash_seed: str = "0") -> subprocess.CompletedProcess[str]:
+    def python(self, *arguments: str, hash_seed: str = USUAL_HASH_SEED) -> subprocess.CompletedProcess[str]:
         """Run the interpreter in the project."""
+        if arguments[:2] == ("-m", "ordeal") and hash_seed == USUAL_HASH_SEED:
+            return warm_python().run(arguments, self.root, environment(), CLI_TIME_LIMIT_S)
         return subprocess.run(
             [sys.executable, *arguments],
             cwd=self.root,
@@ -62,7 +77,7 @@ class Project:
             check=False,
         )
 
-    def explore(self, *options: str, hash_seed: str = "0") -> subprocess.CompletedProcess[str]:
+    def explore(self, *options: str, hash_seed: str = USUAL_HASH_SEED) -> subprocess.CompletedProcess[str]:
         """Run ``ordeal explore`` in the project."""
         return self.python("-m", "ordeal", "explore", *options, hash_seed=hash_seed)
 

@@ -196,8 +196,8 @@ class Leaking(Market):
             raise LookupError("too many")
 
 
-def explored(machine: type[LoggedMachine]) -> list[Trace]:
-    """Traces of as many runs as wanted, about half of them from a checkpoint.
+def explored(machine: type[LoggedMachine], wanted: int = RUNS) -> list[Trace]:
+    """Traces of as many runs as ``wanted``, about half of them from a checkpoint.
 
     An exploration keeps the traces of those runs that reached something new, so it takes several.
     """
@@ -209,7 +209,7 @@ def explored(machine: type[LoggedMachine]) -> list[Trace]:
         )
         assert result.failures == []
         traces += result.traces
-        if len(traces) >= RUNS:
+        if len(traces) >= wanted:
             break
     return traces
 
@@ -297,7 +297,7 @@ def test_37_every_failure_happens_in_hypothesis_alike(base: type[LoggedMachine])
 AUDITED = 160
 
 
-@pytest.mark.parametrize("part", [0, *(pytest.param(part, marks=pytest.mark.slow) for part in (1, 2, 3))])
+@pytest.mark.parametrize("part", [0, *(pytest.param(part, marks=pytest.mark.nightly) for part in (1, 2, 3))])
 def test_37_what_machines_made_by_chance_did_happens_in_hypothesis_alike(part: int) -> None:
     audit = Audit()
     for seed in range(part, AUDITED, 4):
@@ -312,7 +312,7 @@ def test_37_a_run_without_a_step_is_none_of_hypothesis() -> None:
     class Machine(Market):
         """One whose histories are its own."""
 
-    trace = explored(Machine)[0]
+    trace = explored(Machine, 1)[0]
     with pytest.raises(TraceError, match="the run has no step"):
         lower(replace(trace, steps=[], failure=None), Machine)
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 
 import pytest
 
 from .projects import Project
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.together]
 
 VAULT = {
     "vault.py": """
@@ -74,14 +75,22 @@ def run_pytest(project: Project, *options: str) -> subprocess.CompletedProcess[s
     return project.python("-m", "pytest", "-q", "-p", "no:cacheprovider", *options)
 
 
-@pytest.fixture
-def vault(project: Project) -> Project:
-    """A project whose bug is out of the reach of plain pytest, explored."""
+@pytest.fixture(scope="module")
+def explored(tmp_path_factory: pytest.TempPathFactory) -> Project:
+    """A project whose bug is out of the reach of plain pytest, explored; no test changes it."""
+    project = Project(tmp_path_factory.mktemp("explored"))
     project.write(VAULT)
     before = run_pytest(project)
     assert before.returncode == 0, before.stdout
     searched = project.python("search.py")
     assert searched.stdout == "DatabaseOutcome(saved=1, reasons=())\n", searched.stderr
+    return project
+
+
+@pytest.fixture
+def vault(explored: Project, project: Project) -> Project:
+    """What was explored, for a test to do with as it likes."""
+    shutil.copytree(explored.root, project.root, dirs_exist_ok=True)
     return project
 
 

@@ -191,7 +191,7 @@ def check_same(monkeypatch: pytest.MonkeyPatch, given: Callable[[], Any], **opti
     return cpp
 
 
-@pytest.mark.parametrize("seed", [1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (2, 3))])
+@pytest.mark.parametrize("seed", [1, *(pytest.param(seed, marks=pytest.mark.nightly) for seed in (2, 3))])
 def test_a_machine_of_everything(monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
     explored = check_same(monkeypatch, lambda: Everything, runs=150, seed=seed)
     assert explored.failures
@@ -209,7 +209,7 @@ def test_puzzles(monkeypatch: pytest.MonkeyPatch, puzzle: str) -> None:
     check_same(monkeypatch, lambda: machine, runs=60, target_modules=[module], record_traces=True)
 
 
-@pytest.mark.parametrize("seed", [*range(8), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(8, 20))])
+@pytest.mark.parametrize("seed", [*range(8), *(pytest.param(seed, marks=pytest.mark.nightly) for seed in range(8, 20))])
 def test_random_machines(monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
     # What shrinking replays is what these runs are made of, and there is far more of it.
     check_same(monkeypatch, lambda: random_machine(seed), runs=40, seed=seed, shrink=False)

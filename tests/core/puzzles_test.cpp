@@ -9,7 +9,7 @@
 #include "search/classic.h"
 #include "toy_targets.h"
 
-namespace ordeal {
+namespace ordeal::ORDEAL_TEST_FILE {
 namespace {
 
 constexpr std::uint64_t kSeeds = 20;
@@ -99,4 +99,4 @@ TEST(Puzzles, WithoutCoverageThePairsOfStepsLead) {
 }
 
 }  // namespace
-}  // namespace ordeal
+}  // namespace ordeal::ORDEAL_TEST_FILE

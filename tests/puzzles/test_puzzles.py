@@ -34,6 +34,11 @@ UNLIMITED_S = 3600.0
 pytestmark = pytest.mark.slow
 
 
+def times(many: int) -> pytest.MarkDecorator:
+    """Gives the search without the capability as many runs as the one with it; so many times that, each night."""
+    return pytest.mark.parametrize("times", [1, pytest.param(many, marks=pytest.mark.nightly)])
+
+
 def solved(puzzle: type[ChaosTest], *, max_runs: int, seed: int = 42, **options: Any) -> bool:
     """Whether the Explorer finds the puzzle's bug within so many runs, in fixed shares unless the options say other."""
     given: dict[str, Any] = {"swarm_policy": "classic"} | options
@@ -76,6 +81,12 @@ def test_weights_let_one_rule_dominate_where_none_may_be_left_out() -> None:
     assert not solved(SharedDesk, max_runs=1000, seed=45, checkpoint_prob=0.0)
 
 
+def test_energy_leaves_a_dead_end_alone() -> None:
+    assert solved(DeadEnds, max_runs=3000, seed=42, checkpoint_strategy="energy")
+    assert not solved(DeadEnds, max_runs=3000, seed=42, checkpoint_strategy="uniform")
+
+
+@pytest.mark.nightly
 def test_energy_leaves_dead_ends_alone() -> None:
     seeds = range(42, 48)
 
@@ -92,9 +103,10 @@ def test_state_hash_shows_progress_that_no_branch_shows() -> None:
     assert not solved(HiddenProgress, max_runs=3000)
 
 
-def test_distances_lead_where_no_run_could_go() -> None:
+@times(3)
+def test_distances_lead_where_no_run_could_go(times: int) -> None:
     assert solved(ToldDistance, max_runs=2500)
-    assert not solved(FarLimit, max_runs=7500)
+    assert not solved(FarLimit, max_runs=2500 * times)
 
 
 def test_bundles_hand_values_on() -> None:
@@ -102,44 +114,51 @@ def test_bundles_hand_values_on() -> None:
     assert not solved(Guessed, max_runs=50)
 
 
+@times(20)
 @pytest.mark.parametrize("puzzle", [SecretNumber, SecretKey, MagicHeader, ShiftedCode])
-def test_comparison_tracing_finds_what_is_compared(puzzle: type[ChaosTest]) -> None:
+def test_comparison_tracing_finds_what_is_compared(puzzle: type[ChaosTest], times: int) -> None:
     assert solved(puzzle, max_runs=300)
-    assert not solved(puzzle, max_runs=6000, comparison_tracing="off")
+    assert not solved(puzzle, max_runs=300 * times, comparison_tracing="off")
 
 
-def test_values_come_back_in_a_run() -> None:
+@times(20)
+def test_values_come_back_in_a_run(times: int) -> None:
     assert solved(MetAgain, max_runs=50, comparison_tracing="off")
-    assert not solved(MetAgain, max_runs=1000, comparison_tracing="off", value_reuse_prob=0.0)
+    assert not solved(MetAgain, max_runs=50 * times, comparison_tracing="off", value_reuse_prob=0.0)
 
 
-def test_constants_of_the_targets_are_drawn() -> None:
+@times(20)
+def test_constants_of_the_targets_are_drawn(times: int) -> None:
     assert solved(WrittenWord, max_runs=200)
-    assert not solved(WrittenWord, max_runs=4000, value_reuse_prob=0.0)
+    assert not solved(WrittenWord, max_runs=200 * times, value_reuse_prob=0.0)
 
 
-def test_sizes_of_bundles_show_how_full_it_is(without: Any) -> None:
+@times(20)
+def test_sizes_of_bundles_show_how_full_it_is(without: Any, times: int) -> None:
     assert solved(Brim, max_runs=3000, seed=43)
     without("bundle size", "bundle pair")
-    assert not solved(Brim, max_runs=60_000, seed=43)
+    assert not solved(Brim, max_runs=3000 * times, seed=43)
 
 
-def test_edges_by_rule_tell_the_keys_apart(without: Any) -> None:
+@times(20)
+def test_edges_by_rule_tell_the_keys_apart(without: Any, times: int) -> None:
     assert solved(WhichKey, max_runs=3000, seed=44)
     without("edge of rule")
-    assert not solved(WhichKey, max_runs=60_000, seed=44)
+    assert not solved(WhichKey, max_runs=3000 * times, seed=44)
 
 
-def test_events_show_progress_that_no_branch_shows(without: Any) -> None:
+@times(20)
+def test_events_show_progress_that_no_branch_shows(without: Any, times: int) -> None:
     assert solved(SpokenProgress, max_runs=1500)
     without("event")
-    assert not solved(SpokenProgress, max_runs=30_000)
+    assert not solved(SpokenProgress, max_runs=1500 * times)
 
 
-def test_targets_lead_where_no_run_could_go(without: Any) -> None:
+@times(20)
+def test_targets_lead_where_no_run_could_go(without: Any, times: int) -> None:
     assert solved(AimedHigh, max_runs=1500)
     without("target")
-    assert not solved(AimedHigh, max_runs=30_000)
+    assert not solved(AimedHigh, max_runs=1500 * times)
 
 
 def test_repeated_parts_wear_a_mill_out() -> None:

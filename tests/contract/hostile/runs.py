@@ -25,6 +25,8 @@ RULE_TIMEOUT = 0.4
 #: A rule that hangs takes half of this until it is confirmed, on a machine that does nothing else.
 MAX_TIME = 2.5
 MAX_SHRINK_TIME = 4.0
+#: Enough to find all that there is, where no run hangs.
+MAX_RUNS = 300
 #: What the whole may take beyond these two.
 SLACK_SECONDS = 1.0
 MEMORY_MIB = 512
@@ -66,7 +68,9 @@ def explored(machine: type[RuleBasedStateMachine]) -> Explored:
         with chdir(folder), mock.patch.object(tempfile, "tempdir", str(temporary)):
             before = _surroundings()
             start = time.monotonic()
-            result = explorer.run(max_time=MAX_TIME, max_shrink_time=MAX_SHRINK_TIME, save_state_to="state")
+            result = explorer.run(
+                max_runs=MAX_RUNS, max_time=MAX_TIME, max_shrink_time=MAX_SHRINK_TIME, save_state_to="state"
+            )
             seconds = time.monotonic() - start
             left = [f"process {process}" for process in processes_left(mark)]
             left += [f"{now} instead of {then}" for then, now in _changes(before, _surroundings())]

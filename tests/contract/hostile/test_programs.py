@@ -23,6 +23,7 @@ from .runs import MAX_SHRINK_TIME, MAX_TIME, RULE_TIMEOUT, SLACK_SECONDS, Explor
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(not can_supervise(), reason="processes are watched on Linux only")]
 
 GUIDE = Path(__file__).parents[3] / "docs" / "guides" / "workers.md"
+HEAD = ("| A rule that | is | as |", "|---|---|---|")
 BEGIN, END = "<!-- hostile programs: begin -->\n", "<!-- hostile programs: end -->\n"
 #: Set to have the table of the guide written, where it is not as it should be.
 UPDATE = "ORDEAL_UPDATE_DOCS"
@@ -123,6 +124,15 @@ def named(done: Explored) -> dict[str, Failure]:
     return failures
 
 
+def rendered_row(case: Case, done: Explored) -> str:
+    if not case.error:
+        return f"| {case.program} | contained | {f'a note: {case.note}' if case.note else 'nothing'} |"
+    message = str(named(done)[case.error].error).split(". ")[0]
+    told = f"`{case.error}`: {message}" if message else f"`{case.error}`"
+    return f"| {case.program} | a finding | {told} |"
+
+
+@pytest.mark.together
 class TestHostileProgram:
     @each(*CASES)
     def test_is_reported_or_contained(self, case: Case, done: Explored) -> None:
@@ -168,6 +178,7 @@ class TestHostileProgram:
         # A machine that cannot even be made has no state.
         assert "state" in done.files or done.result.total_steps == 0
 
+    @pytest.mark.nightly  # a machine that is busy takes its time
     @each(*CASES)
     def test_takes_no_longer_than_was_asked_for(self, case: Case, done: Explored) -> None:
         print(f"{case.name}: {done.seconds:.2f} s")  # noqa: T201 - for who runs it with -s: the bound is a wide one
@@ -177,6 +188,22 @@ class TestHostileProgram:
     def test_goes_on_with_a_fresh_worker(self, case: Case, done: Explored) -> None:
         (count,) = (failure.count for failure in done.result.failures if type(failure.error).__name__ == case.error)
         assert count > 2  # more than there are workers
+
+    @each(*CASES)
+    def test_has_its_row_in_the_guide(self, case: Case, done: Explored) -> None:
+        _, _, rest = GUIDE.read_text("utf-8").partition(BEGIN)
+        table, _, _ = rest.partition(END)
+        assert rendered_row(case, done) in table.splitlines() or os.environ.get(UPDATE)
+
+    @each(*(case for case in CASES if case.machine is machines.HangsInC))
+    def test_a_rule_timeout_names_the_limit(self, case: Case, done: Explored) -> None:
+        assert f"timed out after {RULE_TIMEOUT:g}s" in str(named(done)[TOO_LONG].error)
+
+    @each(*(case for case in CASES if case.machine is machines.Segfaults))
+    def test_a_fatal_signal_tells_where_it_came(self, case: Case, done: Explored) -> None:
+        failure = named(done)["ProcessKilledError"]
+        assert "Segmentation fault" in failure.error_traceback
+        assert "in harm" in failure.error_traceback
 
 
 class Uprooted(RuleBasedStateMachine):
@@ -202,35 +229,18 @@ def test_a_process_without_a_working_folder_goes_on_exploring(
     assert (result.total_runs, result.stopped_reason, list(result.notes)) == (600, "max_runs", [])
 
 
-def test_a_rule_timeout_names_the_limit() -> None:
-    failure = named(explored(machines.HangsInC))[TOO_LONG]
-    assert f"timed out after {RULE_TIMEOUT:g}s" in str(failure.error)
+def rendered_table() -> str:
+    return "\n".join([*HEAD, *(rendered_row(case, explored(case.machine)) for case in CASES), ""])
 
 
-def test_a_fatal_signal_tells_where_it_came() -> None:
-    failure = named(explored(machines.Segfaults))["ProcessKilledError"]
-    assert "Segmentation fault" in failure.error_traceback
-    assert "in harm" in failure.error_traceback
-
-
-def rendered_rows() -> str:
-    lines = ["| A rule that | is | as |", "|---|---|---|"]
-    for case in CASES:
-        if case.error:
-            failure = named(explored(case.machine))[case.error]
-            message = str(failure.error).split(". ")[0]
-            told = f"`{case.error}`: {message}" if message else f"`{case.error}`"
-            lines.append(f"| {case.program} | a finding | {told} |")
-        else:
-            lines.append(f"| {case.program} | contained | {f'a note: {case.note}' if case.note else 'nothing'} |")
-    return "\n".join([*lines, ""])
-
-
-def test_the_guide_tells_what_becomes_of_each() -> None:
-    text = GUIDE.read_text("utf-8")
-    before, _, rest = text.partition(BEGIN)
-    _, _, after = rest.partition(END)
-    expected = f"{before}{BEGIN}\n{rendered_rows()}\n{END}{after}"
+def test_the_guide_has_a_row_for_each_in_this_order() -> None:
+    before, _, rest = GUIDE.read_text("utf-8").partition(BEGIN)
+    table, _, after = rest.partition(END)
     if os.environ.get(UPDATE):
-        GUIDE.write_text(expected, "utf-8")
-    assert GUIDE.read_text("utf-8") == expected
+        table = f"\n{rendered_table()}\n"
+        GUIDE.write_text(f"{before}{BEGIN}{table}{END}{after}", "utf-8")
+    empty, *head_and_rows, last = table.split("\n")[:-1]
+    assert (empty, last) == ("", "")
+    assert tuple(head_and_rows[:2]) == HEAD
+    # What else is in a row, the test of its machine has compared.
+    assert [row.split(" | ")[0] for row in head_and_rows[2:]] == [f"| {case.program}" for case in CASES]

@@ -14,7 +14,7 @@ from ordeal.trace import Trace, generate_tests
 
 from ..projects import Project, explore
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.together]
 
 STORE = """
     def look(number):

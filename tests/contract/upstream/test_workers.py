@@ -149,11 +149,19 @@ def test_finding_18_a_rule_that_ends_its_process_is_a_failure_of_the_report(
 @pytest.mark.parametrize("name", ["Sleeps", "Counts"])
 def test_finding_18_the_time_limit_holds_when_a_rule_hangs(project: Project, name: str, workers: str) -> None:
     project.write(ENDING | {"ordeal.toml": SETTINGS.format(name=name)})
-    start = time.monotonic()
     result = result_of(project, "-w", workers, "--no-shrink", "--no-confirm-fresh")
-    seconds = time.monotonic() - start
     (failure,) = result["failures"]
     assert failure["error_type"] == "RuleTimeoutError"
     assert failure["rule_log"][-1] == "end"
+
+
+@pytest.mark.nightly  # a machine that is busy takes its time
+@each_number
+@pytest.mark.parametrize("name", ["Sleeps", "Counts"])
+def test_finding_18_the_time_limit_holds_to_the_second(project: Project, name: str, workers: str) -> None:
+    project.write(ENDING | {"ordeal.toml": SETTINGS.format(name=name)})
+    start = time.monotonic()
+    result = result_of(project, "-w", workers, "--no-shrink", "--no-confirm-fresh")
+    seconds = time.monotonic() - start
     assert result["timing"]["duration_seconds"] < 3 + 2
-    assert seconds < 3 + 2 + 5  # to start and to end, on a machine that is busy
+    assert seconds < 3 + 2 + 5  # to start and to end

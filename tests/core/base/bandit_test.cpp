@@ -12,7 +12,7 @@
 #include "core/base/check.h"
 #include "core/base/error.h"
 
-namespace ordeal {
+namespace ordeal::ORDEAL_TEST_FILE {
 namespace {
 
 constexpr std::array<BanditArm, 3> kArms{{{.share = 500, .floor = 50}, {.share = 300, .floor = 100}, {.share = 200}}};
@@ -163,4 +163,4 @@ TEST(Bandit, ChecksItsArms) {
 }
 
 }  // namespace
-}  // namespace ordeal
+}  // namespace ordeal::ORDEAL_TEST_FILE

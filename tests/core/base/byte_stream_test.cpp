@@ -11,7 +11,7 @@
 
 #include "core/base/error.h"
 
-namespace ordeal {
+namespace ordeal::ORDEAL_TEST_FILE {
 namespace {
 
 TEST(ByteStream, NumbersComeBack) {
@@ -90,4 +90,4 @@ TEST(ByteStream, RefusesCountsThatTheBytesCannotHold) {
 TEST(ByteStream, SaysWhatFollowsTheEnd) { EXPECT_THROW(ByteReader("x").check_end(), TraceError); }
 
 }  // namespace
-}  // namespace ordeal
+}  // namespace ordeal::ORDEAL_TEST_FILE

@@ -5,7 +5,7 @@
 
 #include <string>
 
-namespace ordeal {
+namespace ordeal::ORDEAL_TEST_FILE {
 namespace {
 
 std::string failure(int value) {
@@ -42,4 +42,4 @@ TEST(Check, ADetailMayBeEmpty) {
 }
 
 }  // namespace
-}  // namespace ordeal
+}  // namespace ordeal::ORDEAL_TEST_FILE

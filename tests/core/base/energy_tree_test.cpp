@@ -11,7 +11,7 @@
 #include "core/base/check.h"
 #include "core/base/rng.h"
 
-namespace ordeal {
+namespace ordeal::ORDEAL_TEST_FILE {
 namespace {
 
 constexpr std::uint64_t kUnit = std::uint64_t{1} << 20U;
@@ -126,4 +126,4 @@ TEST(EnergyTree, RefusesWhatHasNoAnswer) {
 }
 
 }  // namespace
-}  // namespace ordeal
+}  // namespace ordeal::ORDEAL_TEST_FILE

@@ -7,7 +7,7 @@
 
 #include "core/base/check.h"
 
-namespace ordeal {
+namespace ordeal::ORDEAL_TEST_FILE {
 namespace {
 
 TEST(Error, CallersErrorsHaveOneRootThatIsNoCheck) {
@@ -19,4 +19,4 @@ TEST(Error, CallersErrorsHaveOneRootThatIsNoCheck) {
 }
 
 }  // namespace
-}  // namespace ordeal
+}  // namespace ordeal::ORDEAL_TEST_FILE

@@ -10,7 +10,7 @@
 
 #include "chi_squared.h"
 
-namespace ordeal {
+namespace ordeal::ORDEAL_TEST_FILE {
 namespace {
 
 constexpr int kDraws = 100'000;
@@ -126,4 +126,4 @@ TEST(Rng, ChanceDrawsOnceWhateverTheOdds) {
 }
 
 }  // namespace
-}  // namespace ordeal
+}  // namespace ordeal::ORDEAL_TEST_FILE

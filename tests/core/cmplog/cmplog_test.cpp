@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-namespace ordeal {
+namespace ordeal::ORDEAL_TEST_FILE {
 namespace {
 
 Tape tape_of(std::int64_t value) {
@@ -150,4 +150,4 @@ TEST(Cmplog, GoesOnWhereItWasSaved) {
 }
 
 }  // namespace
-}  // namespace ordeal
+}  // namespace ordeal::ORDEAL_TEST_FILE

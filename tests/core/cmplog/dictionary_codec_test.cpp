@@ -9,7 +9,7 @@
 
 #include "core/base/error.h"
 
-namespace ordeal {
+namespace ordeal::ORDEAL_TEST_FILE {
 namespace {
 
 TEST(ValuesCodec, KeepsEntriesAndTheirSources) {
@@ -60,4 +60,4 @@ TEST(ValuesCodec, RefusesAnUnknownSource) {
 }
 
 }  // namespace
-}  // namespace ordeal
+}  // namespace ordeal::ORDEAL_TEST_FILE

@@ -9,7 +9,7 @@
 
 #include "core/tape/wide_integer.h"
 
-namespace ordeal {
+namespace ordeal::ORDEAL_TEST_FILE {
 namespace {
 
 Tape tape_of(const std::vector<Choice>& choices) {
@@ -135,4 +135,4 @@ TEST(InputToState, IsBounded) {
 }
 
 }  // namespace
-}  // namespace ordeal
+}  // namespace ordeal::ORDEAL_TEST_FILE

@@ -14,7 +14,7 @@
 #include "core/base/check.h"
 #include "core/base/error.h"
 
-namespace ordeal {
+namespace ordeal::ORDEAL_TEST_FILE {
 namespace {
 
 constexpr int kDraws = 200'000;
@@ -263,4 +263,4 @@ TEST(Corpus, SameSeedSamePicks) {
 }
 
 }  // namespace
-}  // namespace ordeal
+}  // namespace ordeal::ORDEAL_TEST_FILE

@@ -11,7 +11,7 @@
 #include "chi_squared.h"
 #include "core/base/check.h"
 
-namespace ordeal {
+namespace ordeal::ORDEAL_TEST_FILE {
 namespace {
 
 TEST(PowerSchedule, EachNewEdgeAddsTwo) {
@@ -78,4 +78,4 @@ TEST(PickWeighted, RefusesWeightsWithoutAFinitePositiveSum) {
 }
 
 }  // namespace
-}  // namespace ordeal
+}  // namespace ordeal::ORDEAL_TEST_FILE

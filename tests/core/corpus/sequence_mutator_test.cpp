@@ -9,7 +9,7 @@
 #include <set>
 #include <vector>
 
-namespace ordeal {
+namespace ordeal::ORDEAL_TEST_FILE {
 namespace {
 
 constexpr int kTries = 2000;
@@ -169,4 +169,4 @@ TEST(SequenceMutator, TheSameChanceGivesTheSameSequence) {
 }
 
 }  // namespace
-}  // namespace ordeal
+}  // namespace ordeal::ORDEAL_TEST_FILE

@@ -14,7 +14,7 @@
 #include "core/search/session.h"
 #include "search/classic.h"
 
-namespace ordeal {
+namespace ordeal::ORDEAL_TEST_FILE {
 namespace {
 
 const MachineNames kNames{.rules = {"put", "take"}, .initializers = {"open"}, .faults = {"slow"}, .arguments = {"n"}};
@@ -149,4 +149,4 @@ TEST(SharedEntry, a_merged_map_has_seen_what_each_has) {
 }
 
 }  // namespace
-}  // namespace ordeal
+}  // namespace ordeal::ORDEAL_TEST_FILE

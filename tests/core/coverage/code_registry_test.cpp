@@ -5,7 +5,7 @@
 
 #include "core/base/check.h"
 
-namespace ordeal {
+namespace ordeal::ORDEAL_TEST_FILE {
 namespace {
 
 TEST(CodeRegistry, GivesDenseNumbers) {
@@ -57,4 +57,4 @@ TEST(CodeRegistry, RefusesPastItsLimit) {
 }
 
 }  // namespace
-}  // namespace ordeal
+}  // namespace ordeal::ORDEAL_TEST_FILE

@@ -7,7 +7,7 @@
 
 #include "core/base/error.h"
 
-namespace ordeal {
+namespace ordeal::ORDEAL_TEST_FILE {
 namespace {
 
 void hit(CoverageMap& map, std::uint64_t key, int times) {
@@ -73,4 +73,4 @@ TEST(CoverageHits, RefusesWhatIsDamagedAndTakesNothingOfIt) {
 }
 
 }  // namespace
-}  // namespace ordeal
+}  // namespace ordeal::ORDEAL_TEST_FILE

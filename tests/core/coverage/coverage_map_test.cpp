@@ -10,7 +10,7 @@
 #include "core/base/error.h"
 #include "core/base/rng.h"
 
-namespace ordeal {
+namespace ordeal::ORDEAL_TEST_FILE {
 namespace {
 
 TEST(CoverageMap, GivesOneDenseIdPerKey) {
@@ -293,4 +293,4 @@ TEST_F(SharedCoverage, WhatWasSeenBeforeIsSharedAtOnce) {
 }
 
 }  // namespace
-}  // namespace ordeal
+}  // namespace ordeal::ORDEAL_TEST_FILE

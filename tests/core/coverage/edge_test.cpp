@@ -5,7 +5,7 @@
 
 #include <set>
 
-namespace ordeal {
+namespace ordeal::ORDEAL_TEST_FILE {
 namespace {
 
 TEST(Edge, KeysAreTheSameInEveryProcessAndVersion) {
@@ -40,4 +40,4 @@ TEST(Edge, NearbyPlacesDoNotCollide) {
 }
 
 }  // namespace
-}  // namespace ordeal
+}  // namespace ordeal::ORDEAL_TEST_FILE

@@ -9,7 +9,7 @@
 
 #include "core/base/error.h"
 
-namespace ordeal {
+namespace ordeal::ORDEAL_TEST_FILE {
 namespace {
 
 Features started(FeatureMask on = kAllFeatures) {
@@ -182,4 +182,4 @@ TEST(Features, KindsHaveNames) {
 }
 
 }  // namespace
-}  // namespace ordeal
+}  // namespace ordeal::ORDEAL_TEST_FILE

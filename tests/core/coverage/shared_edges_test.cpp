@@ -14,7 +14,7 @@
 #include "core/base/error.h"
 #include "core/base/rng.h"
 
-namespace ordeal {
+namespace ordeal::ORDEAL_TEST_FILE {
 namespace {
 
 using Keys = std::vector<std::uint64_t>;
@@ -188,4 +188,4 @@ TEST(SharedEdges, AnyMemoryIsASet) {
 }
 
 }  // namespace
-}  // namespace ordeal
+}  // namespace ordeal::ORDEAL_TEST_FILE

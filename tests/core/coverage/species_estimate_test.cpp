@@ -11,7 +11,7 @@
 
 #include "core/base/rng.h"
 
-namespace ordeal {
+namespace ordeal::ORDEAL_TEST_FILE {
 namespace {
 
 // Species that each run shows with a probability of its own, independent of one another.
@@ -131,4 +131,4 @@ TEST(SpeciesEstimate, SaysNothingOfFewRunsOrOfNothing) {
 }
 
 }  // namespace
-}  // namespace ordeal
+}  // namespace ordeal::ORDEAL_TEST_FILE

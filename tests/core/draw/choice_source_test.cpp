@@ -16,7 +16,7 @@
 
 #include "core/base/check.h"
 
-namespace ordeal {
+namespace ordeal::ORDEAL_TEST_FILE {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -361,4 +361,4 @@ TEST(ChoiceSource, ADrawNeedsAnArgument) {
 }
 
 }  // namespace
-}  // namespace ordeal
+}  // namespace ordeal::ORDEAL_TEST_FILE

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <string>
 
-namespace ordeal {
+namespace ordeal::ORDEAL_TEST_FILE {
 namespace {
 
 TEST(Dictionary, GivesNothingWhileItIsEmpty) {
@@ -91,4 +91,4 @@ TEST(Dictionary, PrefersNewerOperands) {
 }
 
 }  // namespace
-}  // namespace ordeal
+}  // namespace ordeal::ORDEAL_TEST_FILE

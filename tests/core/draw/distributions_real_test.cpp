@@ -19,7 +19,7 @@
 #include "core/base/check.h"
 #include "core/draw/distributions.h"
 
-namespace ordeal {
+namespace ordeal::ORDEAL_TEST_FILE {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -220,4 +220,4 @@ TEST(DrawReal, SameSeedSameBits) {
 }
 
 }  // namespace
-}  // namespace ordeal
+}  // namespace ordeal::ORDEAL_TEST_FILE

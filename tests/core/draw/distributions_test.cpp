@@ -20,7 +20,7 @@
 #include "chi_squared.h"
 #include "core/base/check.h"
 
-namespace ordeal {
+namespace ordeal::ORDEAL_TEST_FILE {
 namespace {
 
 constexpr std::int64_t kLeast = std::numeric_limits<std::int64_t>::min();
@@ -498,4 +498,4 @@ TEST(Distributions, AHundredThousandDrawsHashTheSameEverywhere) {
 }
 
 }  // namespace
-}  // namespace ordeal
+}  // namespace ordeal::ORDEAL_TEST_FILE

@@ -16,7 +16,7 @@
 #include "core/tape/text.h"
 #include "core/tape/wide_integer.h"
 
-namespace ordeal {
+namespace ordeal::ORDEAL_TEST_FILE {
 namespace {
 
 constexpr std::int64_t kLeast = std::numeric_limits<std::int64_t>::min();
@@ -154,4 +154,4 @@ TEST(LeaningOnAStep, DrawsAreNearItAndFitOtherConstraintsAllTheSame) {
 }
 
 }  // namespace
-}  // namespace ordeal
+}  // namespace ordeal::ORDEAL_TEST_FILE

@@ -8,7 +8,7 @@
 #include <set>
 #include <vector>
 
-namespace ordeal {
+namespace ordeal::ORDEAL_TEST_FILE {
 namespace {
 
 using Path = std::vector<std::uint64_t>;
@@ -318,4 +318,4 @@ TEST(Odometer, TellsHowFarItIs) {
 }
 
 }  // namespace
-}  // namespace ordeal
+}  // namespace ordeal::ORDEAL_TEST_FILE

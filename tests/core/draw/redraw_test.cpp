@@ -5,7 +5,7 @@
 
 #include <vector>
 
-namespace ordeal {
+namespace ordeal::ORDEAL_TEST_FILE {
 namespace {
 
 std::int64_t draw(Redraw& redraw, std::int64_t high = 1000) { return redraw.source().integer(0, high, 0); }
@@ -67,4 +67,4 @@ TEST(Redraw, SeesAGivenChoiceThatDoesNotFit) {
 }
 
 }  // namespace
-}  // namespace ordeal
+}  // namespace ordeal::ORDEAL_TEST_FILE

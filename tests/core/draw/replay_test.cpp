@@ -11,7 +11,7 @@
 #include "core/search/session.h"
 #include "search/classic.h"
 
-namespace ordeal {
+namespace ordeal::ORDEAL_TEST_FILE {
 namespace {
 
 constexpr MachineShape kShape{.rules = 4, .initializers = 2, .faults = 2};
@@ -173,4 +173,4 @@ TEST(Replay, OnlyTheStepJustGivenCanBeRejected) {
 }
 
 }  // namespace
-}  // namespace ordeal
+}  // namespace ordeal::ORDEAL_TEST_FILE

@@ -13,7 +13,7 @@
 #include "core/draw/redraw.h"
 #include "core/tape/text.h"
 
-namespace ordeal {
+namespace ordeal::ORDEAL_TEST_FILE {
 namespace {
 
 const Alphabet& letters() {
@@ -121,4 +121,4 @@ TEST(DrawOpenInteger, RepairsWhatDoesNotFit) {
 }
 
 }  // namespace
-}  // namespace ordeal
+}  // namespace ordeal::ORDEAL_TEST_FILE

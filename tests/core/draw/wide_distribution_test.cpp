@@ -10,7 +10,7 @@
 #include "chi_squared.h"
 #include "core/base/check.h"
 
-namespace ordeal {
+namespace ordeal::ORDEAL_TEST_FILE {
 namespace {
 
 constexpr int kDraws = 50'000;
@@ -85,4 +85,4 @@ TEST(DrawWide, RefusesBoundsThatCouldOverflow) {
 }
 
 }  // namespace
-}  // namespace ordeal
+}  // namespace ordeal::ORDEAL_TEST_FILE

@@ -10,7 +10,7 @@
 #include "core/base/check.h"
 #include "search/classic.h"
 
-namespace ordeal {
+namespace ordeal::ORDEAL_TEST_FILE {
 namespace {
 
 constexpr MachineShape kShape{.rules = 2, .initializers = 0, .faults = 0};
@@ -143,4 +143,4 @@ TEST(Learning, ChecksTheOrderOfRuns) {
 }
 
 }  // namespace
-}  // namespace ordeal
+}  // namespace ordeal::ORDEAL_TEST_FILE

@@ -12,7 +12,7 @@
 #include "core/base/check.h"
 #include "search/classic.h"
 
-namespace ordeal {
+namespace ordeal::ORDEAL_TEST_FILE {
 namespace {
 
 constexpr MachineShape kShape{.rules = 4, .initializers = 1, .faults = 2};
@@ -155,4 +155,4 @@ TEST(RunPlanner, ARestoredPlannerPlansTheSame) {
 TEST(RunPlanner, NeedsCheckedOptions) { EXPECT_THROW(RunPlanner(kShape, SessionOptions{}), CheckFailure); }
 
 }  // namespace
-}  // namespace ordeal
+}  // namespace ordeal::ORDEAL_TEST_FILE

@@ -5,7 +5,7 @@
 
 #include <vector>
 
-namespace ordeal {
+namespace ordeal::ORDEAL_TEST_FILE {
 namespace {
 
 std::vector<std::uint64_t> runs_that(bool WatchPlan::* wanted, bool learns_swarm, bool by_bandit, std::uint64_t last) {
@@ -101,4 +101,4 @@ TEST(RunPolicy, EndsWhenPatienceIsUsedUp) {
 }
 
 }  // namespace
-}  // namespace ordeal
+}  // namespace ordeal::ORDEAL_TEST_FILE

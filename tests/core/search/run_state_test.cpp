@@ -9,7 +9,7 @@
 
 #include "core/base/check.h"
 
-namespace ordeal {
+namespace ordeal::ORDEAL_TEST_FILE {
 namespace {
 
 constexpr MachineShape kShape{.rules = 3, .initializers = 1, .faults = 1};
@@ -134,4 +134,4 @@ TEST(RunState, ChecksWhatItIsTold) {
 }
 
 }  // namespace
-}  // namespace ordeal
+}  // namespace ordeal::ORDEAL_TEST_FILE

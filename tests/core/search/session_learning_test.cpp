@@ -6,7 +6,7 @@
 #include "core/base/check.h"
 #include "session_bench.h"
 
-namespace ordeal {
+namespace ordeal::ORDEAL_TEST_FILE {
 namespace {
 
 constexpr MachineShape kOne{.rules = 1, .initializers = 0, .faults = 0};
@@ -156,4 +156,4 @@ TEST(SessionLearning, TheSpeciesEstimateIsOfEdgesWhereThereAreAny) {
 }
 
 }  // namespace
-}  // namespace ordeal
+}  // namespace ordeal::ORDEAL_TEST_FILE

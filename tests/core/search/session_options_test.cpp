@@ -8,7 +8,7 @@
 
 #include "core/base/error.h"
 
-namespace ordeal {
+namespace ordeal::ORDEAL_TEST_FILE {
 namespace {
 
 constexpr MachineShape kShape{.rules = 3, .initializers = 1, .faults = 2};
@@ -54,4 +54,4 @@ TEST(SessionOptions, AMachineHasRulesAndNotTooManyOfThem) {
 }
 
 }  // namespace
-}  // namespace ordeal
+}  // namespace ordeal::ORDEAL_TEST_FILE

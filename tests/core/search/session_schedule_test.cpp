@@ -14,7 +14,7 @@
 #include "session_bench.h"
 #include "toy_targets.h"
 
-namespace ordeal {
+namespace ordeal::ORDEAL_TEST_FILE {
 namespace {
 
 constexpr MachineShape kPlain{.rules = 5, .initializers = 0, .faults = 0};
@@ -246,4 +246,4 @@ TEST(SessionSchedule, ASavedSessionGoesOnTheSameWay) {
 }
 
 }  // namespace
-}  // namespace ordeal
+}  // namespace ordeal::ORDEAL_TEST_FILE

@@ -18,7 +18,7 @@
 #include "core/base/error.h"
 #include "session_bench.h"
 
-namespace ordeal {
+namespace ordeal::ORDEAL_TEST_FILE {
 namespace {
 
 constexpr MachineShape kPlain{.rules = 5, .initializers = 0, .faults = 0};
@@ -539,4 +539,4 @@ TEST(Session, OnlyRulesCanBeRejected) {
 TEST(Session, NeedsACoverageMap) { EXPECT_THROW(Session(kPlain, {}, nullptr), CheckFailure); }
 
 }  // namespace
-}  // namespace ordeal
+}  // namespace ordeal::ORDEAL_TEST_FILE

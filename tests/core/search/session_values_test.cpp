@@ -9,7 +9,7 @@
 #include "core/search/session.h"
 #include "search/classic.h"
 
-namespace ordeal {
+namespace ordeal::ORDEAL_TEST_FILE {
 namespace {
 
 constexpr std::int64_t kSecret = 0x1234'5678'9ABC;
@@ -97,4 +97,4 @@ TEST(SessionValues, ASavedSessionGoesOnWithItsTapes) {
 }
 
 }  // namespace
-}  // namespace ordeal
+}  // namespace ordeal::ORDEAL_TEST_FILE

@@ -14,7 +14,7 @@
 #include "core/search/session.h"
 #include "session_bench.h"
 
-namespace ordeal {
+namespace ordeal::ORDEAL_TEST_FILE {
 namespace {
 
 constexpr MachineShape kWeighed{.rules = 4, .initializers = 0, .faults = 0};
@@ -124,4 +124,4 @@ TEST(Session, RefusesOperationsThatAreNotOfItsRules) {
 }
 
 }  // namespace
-}  // namespace ordeal
+}  // namespace ordeal::ORDEAL_TEST_FILE

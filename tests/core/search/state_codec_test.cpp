@@ -18,7 +18,7 @@
 #include "search/classic.h"
 #include "toy_targets.h"
 
-namespace ordeal {
+namespace ordeal::ORDEAL_TEST_FILE {
 namespace {
 
 MachineNames toy_names() {
@@ -311,4 +311,4 @@ TEST(StateCodec, RandomBytesAreRefused) {
 }
 
 }  // namespace
-}  // namespace ordeal
+}  // namespace ordeal::ORDEAL_TEST_FILE

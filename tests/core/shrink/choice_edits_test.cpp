@@ -8,7 +8,7 @@
 
 #include "failing_tapes.h"
 
-namespace ordeal {
+namespace ordeal::ORDEAL_TEST_FILE {
 namespace {
 
 TEST(ChoiceEdits, PlacesAreThoseOfEveryChoice) {
@@ -58,4 +58,4 @@ TEST(ChoiceEdits, IntegersAreOpenAboveTheSimplest) {
 }
 
 }  // namespace
-}  // namespace ordeal
+}  // namespace ordeal::ORDEAL_TEST_FILE

@@ -7,7 +7,7 @@
 
 #include "failing_tapes.h"
 
-namespace ordeal {
+namespace ordeal::ORDEAL_TEST_FILE {
 namespace {
 
 TapeRank rank_of_text(const std::string& text) { return TapeRank(FailingTape(tape_of(text))); }
@@ -56,4 +56,4 @@ TEST(FailingTape, StepsHashWhateverTheyDraw) {
 }
 
 }  // namespace
-}  // namespace ordeal
+}  // namespace ordeal::ORDEAL_TEST_FILE

@@ -11,7 +11,7 @@
 
 #include "core/base/check.h"
 
-namespace ordeal {
+namespace ordeal::ORDEAL_TEST_FILE {
 namespace {
 
 using Faults = std::set<std::uint32_t>;
@@ -151,4 +151,4 @@ TEST(FaultAblation, AVerdictWithoutACandidateIsABrokenCaller) {
 }
 
 }  // namespace
-}  // namespace ordeal
+}  // namespace ordeal::ORDEAL_TEST_FILE

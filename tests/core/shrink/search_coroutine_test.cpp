@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-namespace ordeal {
+namespace ordeal::ORDEAL_TEST_FILE {
 namespace {
 
 SearchCoroutine<int> countdown(int value) {
@@ -61,4 +61,4 @@ TEST(SearchCoroutine, WhatTheCoroutineThrowsComesOut) {
 }
 
 }  // namespace
-}  // namespace ordeal
+}  // namespace ordeal::ORDEAL_TEST_FILE

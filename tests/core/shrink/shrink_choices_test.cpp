@@ -12,7 +12,7 @@
 
 #include "failing_tapes.h"
 
-namespace ordeal {
+namespace ordeal::ORDEAL_TEST_FILE {
 namespace {
 
 using Integers = std::vector<std::int64_t>;
@@ -134,4 +134,4 @@ TEST(SortValues, ArgumentsOfStepsOfOneRuleAreSwapped) {
 }
 
 }  // namespace
-}  // namespace ordeal
+}  // namespace ordeal::ORDEAL_TEST_FILE

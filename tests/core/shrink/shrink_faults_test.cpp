@@ -8,7 +8,7 @@
 
 #include "failing_tapes.h"
 
-namespace ordeal {
+namespace ordeal::ORDEAL_TEST_FILE {
 namespace {
 
 using Texts = std::vector<std::string>;
@@ -84,4 +84,4 @@ TEST(NarrowFaults, AWindowThatCannotBeNarrowedCostsFourCandidates) {
 }
 
 }  // namespace
-}  // namespace ordeal
+}  // namespace ordeal::ORDEAL_TEST_FILE

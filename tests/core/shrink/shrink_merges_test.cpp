@@ -11,7 +11,7 @@
 
 #include "failing_tapes.h"
 
-namespace ordeal {
+namespace ordeal::ORDEAL_TEST_FILE {
 namespace {
 
 using Integers = std::vector<std::int64_t>;
@@ -110,4 +110,4 @@ TEST(MergeSteps, ASearchOverTheSameStepsProposesNothing) {
 }
 
 }  // namespace
-}  // namespace ordeal
+}  // namespace ordeal::ORDEAL_TEST_FILE

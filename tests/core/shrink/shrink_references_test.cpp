@@ -12,7 +12,7 @@
 
 #include "failing_tapes.h"
 
-namespace ordeal {
+namespace ordeal::ORDEAL_TEST_FILE {
 namespace {
 
 // Steps that make values, and steps that use the value that the producer of each number made.
@@ -48,4 +48,4 @@ TEST(MergeReferences, AValueBecomesTheNewest) {
 }
 
 }  // namespace
-}  // namespace ordeal
+}  // namespace ordeal::ORDEAL_TEST_FILE

@@ -10,7 +10,7 @@
 
 #include "failing_tapes.h"
 
-namespace ordeal {
+namespace ordeal::ORDEAL_TEST_FILE {
 namespace {
 
 using Texts = std::vector<std::string>;
@@ -107,4 +107,4 @@ TEST(RemovePairs, GoOnInWhatWasAccepted) {
 }
 
 }  // namespace
-}  // namespace ordeal
+}  // namespace ordeal::ORDEAL_TEST_FILE

@@ -12,7 +12,7 @@
 
 #include "failing_tapes.h"
 
-namespace ordeal {
+namespace ordeal::ORDEAL_TEST_FILE {
 namespace {
 
 using Integers = std::vector<std::int64_t>;
@@ -136,4 +136,4 @@ TEST(LowerPairs, APairThatIsStuckIsNotAskedAboutAgain) {
 }
 
 }  // namespace
-}  // namespace ordeal
+}  // namespace ordeal::ORDEAL_TEST_FILE

@@ -18,7 +18,7 @@
 #include "search/classic.h"
 #include "toy_targets.h"
 
-namespace ordeal {
+namespace ordeal::ORDEAL_TEST_FILE {
 namespace {
 
 Tape steps_of(const std::vector<std::pair<StepKind, std::uint32_t>>& steps) {
@@ -463,4 +463,4 @@ TEST(Shrinker, ShrinksWhatSessionsFind) {
 }
 
 }  // namespace
-}  // namespace ordeal
+}  // namespace ordeal::ORDEAL_TEST_FILE

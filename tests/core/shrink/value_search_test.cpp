@@ -14,7 +14,7 @@
 #include "core/tape/choice_rank.h"
 #include "core/tape/text.h"
 
-namespace ordeal {
+namespace ordeal::ORDEAL_TEST_FILE {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -200,4 +200,4 @@ TEST(ValueSearch, AnyPredicateEnds) {
 }
 
 }  // namespace
-}  // namespace ordeal
+}  // namespace ordeal::ORDEAL_TEST_FILE

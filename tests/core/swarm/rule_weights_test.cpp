@@ -11,7 +11,7 @@
 #include "chi_squared.h"
 #include "core/base/error.h"
 
-namespace ordeal {
+namespace ordeal::ORDEAL_TEST_FILE {
 namespace {
 
 std::size_t count_of(const std::vector<bool>& kept) { return static_cast<std::size_t>(std::ranges::count(kept, true)); }
@@ -134,4 +134,4 @@ TEST(OpPicker, RefusesWhatItCannotPickFrom) {
 }
 
 }  // namespace
-}  // namespace ordeal
+}  // namespace ordeal::ORDEAL_TEST_FILE

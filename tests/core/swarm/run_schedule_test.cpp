@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-namespace ordeal {
+namespace ordeal::ORDEAL_TEST_FILE {
 namespace {
 
 constexpr int kDraws = 4000;
@@ -93,4 +93,4 @@ TEST(RunSchedule, ConfigurationsAndDistributionsAreKinds) {
 }
 
 }  // namespace
-}  // namespace ordeal
+}  // namespace ordeal::ORDEAL_TEST_FILE

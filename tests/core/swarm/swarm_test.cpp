@@ -12,7 +12,7 @@
 #include "chi_squared.h"
 #include "core/base/check.h"
 
-namespace ordeal {
+namespace ordeal::ORDEAL_TEST_FILE {
 namespace {
 
 constexpr int kDraws = 100'000;
@@ -306,4 +306,4 @@ TEST(Swarm, SameSeedSameConfigurations) {
 }
 
 }  // namespace
-}  // namespace ordeal
+}  // namespace ordeal::ORDEAL_TEST_FILE

@@ -9,7 +9,7 @@
 #include "core/base/check.h"
 #include "core/tape/text.h"
 
-namespace ordeal {
+namespace ordeal::ORDEAL_TEST_FILE {
 namespace {
 
 std::u32string all(const Alphabet& alphabet) {
@@ -71,4 +71,4 @@ TEST(Alphabet, RefusesIntervalsOutOfOrder) {
 }
 
 }  // namespace
-}  // namespace ordeal
+}  // namespace ordeal::ORDEAL_TEST_FILE

@@ -8,7 +8,7 @@
 #include <limits>
 #include <string>
 
-namespace ordeal {
+namespace ordeal::ORDEAL_TEST_FILE {
 namespace {
 
 std::uint64_t bits(double value) { return std::bit_cast<std::uint64_t>(value); }
@@ -41,4 +41,4 @@ TEST(Choice, OnlyIntegersBeyond64BitsAreBig) {
 }
 
 }  // namespace
-}  // namespace ordeal
+}  // namespace ordeal::ORDEAL_TEST_FILE

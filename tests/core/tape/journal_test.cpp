@@ -22,7 +22,7 @@
 #include "core/search/session.h"
 #include "search/classic.h"
 
-namespace ordeal {
+namespace ordeal::ORDEAL_TEST_FILE {
 namespace {
 
 constexpr MachineShape kShape{.rules = 4, .initializers = 2, .faults = 2};
@@ -570,4 +570,4 @@ TEST(Journal, RandomRecordsAreReadOrRefused) {
 }
 
 }  // namespace
-}  // namespace ordeal
+}  // namespace ordeal::ORDEAL_TEST_FILE

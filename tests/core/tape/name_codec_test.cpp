@@ -8,7 +8,7 @@
 
 #include "core/base/error.h"
 
-namespace ordeal {
+namespace ordeal::ORDEAL_TEST_FILE {
 namespace {
 
 const MachineNames kThen{.rules = {"put", "take", "put"},
@@ -55,4 +55,4 @@ TEST(NameCodec, the_nth_of_a_name_stands_for_the_nth) {
 }
 
 }  // namespace
-}  // namespace ordeal
+}  // namespace ordeal::ORDEAL_TEST_FILE

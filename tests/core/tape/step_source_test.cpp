@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace ordeal {
+namespace ordeal::ORDEAL_TEST_FILE {
 namespace {
 
 TEST(StepSource, StepsKeepTheirKind) {
@@ -17,4 +17,4 @@ TEST(StepSource, StepsKeepTheirKind) {
 TEST(StepSource, NothingSaidIsTheEnd) { EXPECT_EQ(NextStep().kind, NextKind::kEnd); }
 
 }  // namespace
-}  // namespace ordeal
+}  // namespace ordeal::ORDEAL_TEST_FILE

@@ -8,7 +8,7 @@
 
 #include "core/base/error.h"
 
-namespace ordeal {
+namespace ordeal::ORDEAL_TEST_FILE {
 namespace {
 
 Tape some_tape() {
@@ -61,4 +61,4 @@ TEST(TapeCodec, RefusesWhatNamesNothing) {
 }
 
 }  // namespace
-}  // namespace ordeal
+}  // namespace ordeal::ORDEAL_TEST_FILE

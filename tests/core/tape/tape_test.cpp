@@ -11,7 +11,7 @@
 #include "core/base/check.h"
 #include "core/base/rng.h"
 
-namespace ordeal {
+namespace ordeal::ORDEAL_TEST_FILE {
 namespace {
 
 // Three steps: a rule with two arguments, a fault, a rule with one argument of no choices.
@@ -196,4 +196,4 @@ TEST(Tape, HashesTellApartWhatOnlyShapeTellsApart) {
 TEST(Tape, HashesAreTheSameInEveryVersion) { EXPECT_EQ(three_steps().hash(), 12672415752357544829ULL); }
 
 }  // namespace
-}  // namespace ordeal
+}  // namespace ordeal::ORDEAL_TEST_FILE

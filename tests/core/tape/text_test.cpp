@@ -10,7 +10,7 @@
 
 #include "core/base/rng.h"
 
-namespace ordeal {
+namespace ordeal::ORDEAL_TEST_FILE {
 namespace {
 
 TEST(Text, EveryCharacterComesBack) {
@@ -48,4 +48,4 @@ TEST(Text, DigitsAndCapitalsAreSimplest) {
 }
 
 }  // namespace
-}  // namespace ordeal
+}  // namespace ordeal::ORDEAL_TEST_FILE

@@ -8,7 +8,7 @@
 #include <limits>
 #include <string>
 
-namespace ordeal {
+namespace ordeal::ORDEAL_TEST_FILE {
 namespace {
 
 constexpr Wide kOne = 1;
@@ -56,4 +56,4 @@ TEST(WideInteger, IsNothingForOtherChoices) {
 }
 
 }  // namespace
-}  // namespace ordeal
+}  // namespace ordeal::ORDEAL_TEST_FILE

@@ -64,6 +64,10 @@ def _death() -> Iterator[None]:
 # -- processes --------------------------------------------------------------------------------------------------------
 
 
+# Runs end the explorations, the clock must not: a busy machine then comes to the same.
+UNLIMITED_S = 600.0
+
+
 def apart(work: Callable[[mmap.mmap], object]) -> tuple[int, mmap.mmap]:
     """How a process of its own ended that did ``work`` with memory that is shared; that of a signal is negative."""
     child, memory = start(work)
@@ -92,7 +96,7 @@ def explore(machine: Machine, memory: mmap.mmap, **options: Any) -> ExplorationR
     shrink = options.pop("shrink", False)
     explorer = Explorer(machine, seed=3, **options)
     explorer._driver.journal = _native.Journal(memory)
-    return explorer.run(max_time=60, max_runs=runs, shrink=shrink)
+    return explorer.run(max_time=UNLIMITED_S, max_shrink_time=UNLIMITED_S, max_runs=runs, shrink=shrink)
 
 
 def replay(machine: Machine, tape: _native.Tape, memory: mmap.mmap) -> Outcome:
@@ -470,7 +474,7 @@ def test_an_exploration_is_the_same_with_a_journal(kind: str) -> None:
         explorer = Explorer(Failing, seed=3, checkpoint_kind=kind, checkpoint_prob=0.5)
         if memory is not None:
             explorer._driver.journal = _native.Journal(memory)
-        found = explorer.run(max_time=60, max_runs=150)
+        found = explorer.run(max_time=UNLIMITED_S, max_shrink_time=UNLIMITED_S, max_runs=150)
         return [failure.trace.steps for failure in found.failures if failure.trace], found.total_steps, found.notes
 
     Death.now = int

@@ -70,31 +70,35 @@ def test_a_collection_of_garbage_is_not_interrupted() -> None:
         while phase == "start" and time.monotonic() < due:
             pass
 
+    slept: list[bool] = []
+
     def collect_and_sleep() -> None:
         gc.collect()
         time.sleep(LONG_S)
+        slept.append(True)
 
     gc.collect()  # what other tests have left would call back as well
     gc.callbacks.append(collect_slowly)
     try:
         # An exception in the callback would be printed and lost, which fails this test by a warning.
-        start_s = time.monotonic()
         with pytest.raises(RuleTimeoutError):
             call_with_timeout("pay", SHORT_S, collect_and_sleep)
-        assert time.monotonic() - start_s < LONG_S / 2
+        assert not slept
     finally:
         gc.callbacks.remove(collect_slowly)
 
 
 def test_the_alarm_rings_again() -> None:
+    slept: list[bool] = []
+
     def swallow_once() -> None:
         swallow()
         time.sleep(LONG_S)
+        slept.append(True)
 
-    start = time.monotonic()
     with pytest.raises(RuleTimeoutError):
         call_with_timeout("pay", SHORT_S, swallow_once)
-    assert time.monotonic() - start < LONG_S / 2
+    assert not slept
 
 
 @pytest.mark.parametrize("timeout_s", [0, -1.0])
@@ -119,11 +123,11 @@ def test_an_alarm_of_somebody_else_is_put_back() -> None:
     rung: list[int] = []
     previous = signal.signal(signal.SIGALRM, lambda signum, _frame: rung.append(signum))
     try:
-        signal.setitimer(signal.ITIMER_REAL, 0.2)
-        call_with_timeout("pay", 0.1, lambda: time.sleep(0.05))
+        signal.setitimer(signal.ITIMER_REAL, 120.0)
+        call_with_timeout("pay", 60.0, lambda: time.sleep(0.05))
         assert rung == []
-        assert 0 < signal.getitimer(signal.ITIMER_REAL)[0] <= 0.15
-        time.sleep(0.2)
+        assert 0 < signal.getitimer(signal.ITIMER_REAL)[0] <= 119.95
+        signal.raise_signal(signal.SIGALRM)
         assert rung == [signal.SIGALRM]
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)

@@ -5,13 +5,14 @@ from __future__ import annotations
 from ordeal._engine.properties.call_sites import Scan, Site, SiteType
 from ordeal._engine.properties.catalog import SiteCatalog, SiteStatus, make_catalog
 from ordeal._engine.properties.history import Reached
+from ordeal._engine.properties.tracker import PropertyType
 
 
 def site(name: str | None, kind: SiteType = "sometimes", line: int = 1) -> Site:
     return Site("shop.py", line, kind, kind, name)
 
 
-def catalog(*sites: Site, **reached: tuple[str, int]) -> SiteCatalog:
+def catalog(*sites: Site, **reached: tuple[PropertyType, int]) -> SiteCatalog:
     """``reached`` has for each name the type and the hits that runs have counted."""
     known = {name: Reached(name, kind, hits, hits, 0) for name, (kind, hits) in reached.items()}
     return make_catalog(Scan(1, list(sites), [("broken.py", "no Python")]), known)

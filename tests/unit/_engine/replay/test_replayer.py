@@ -160,6 +160,10 @@ def test_ablation_without_time_says_nothing_of_any_fault() -> None:
 # Time
 
 
+#: What ended each step that waited, unless the replayer did: that it was awake, or that its time was over.
+woken: list[bool] = []
+
+
 class Sleepy(RuleBasedStateMachine):
     """Without ``wake`` before it, ``work`` hangs."""
 
@@ -176,6 +180,7 @@ class Sleepy(RuleBasedStateMachine):
         started = time.monotonic()
         while not self.awake and time.monotonic() < started + 60:
             time.sleep(0.01)
+        woken.append(self.awake)
 
     @rule()
     def end(self) -> None:
@@ -190,11 +195,11 @@ def sleepy(*names: str) -> Trace:
 def test_a_candidate_that_hangs_is_ended_when_time_is_up(seconds: float) -> None:
     handler = signal.getsignal(signal.SIGALRM)
     bench = make_bench(sleepy("wake", "work", "end"), Sleepy)
-    started = time.monotonic()
+    woken.clear()
     shrunk = bench.replayer.shrink(bench.tape, "another bucket", seconds)
     assert not shrunk.finished
     assert shrunk.tape.hash() == bench.tape.hash()
-    assert seconds <= time.monotonic() - started < seconds + 0.5
+    assert False not in woken, "the step that hung was not ended"
     assert signal.getsignal(signal.SIGALRM) is handler
     assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
 
@@ -205,21 +210,22 @@ class Slow(Sleepy):
     @rule()
     def work(self) -> None:
         time.sleep(0.05)
+        woken.append(True)
 
 
 def test_where_no_alarm_works_time_is_looked_at_between_steps() -> None:
     bench = make_bench(sleepy(*["work"] * 50, "end"), Slow)
-    took: list[float] = []
+    finished: list[bool] = []
+    woken.clear()
 
     def shrink() -> None:
-        started = time.monotonic()
-        assert not bench.replayer.shrink(bench.tape, "another bucket", 0.2).finished
-        took.append(time.monotonic() - started)
+        finished.append(bench.replayer.shrink(bench.tape, "another bucket", 0.2).finished)
 
     thread = threading.Thread(target=shrink)
     thread.start()
     thread.join()
-    assert took[0] < 1.0
+    assert finished == [False]
+    assert len(woken) < 50, "a candidate came to its end"
 
 
 class SleepyFault(Faulty):
@@ -228,15 +234,16 @@ class SleepyFault(Faulty):
     def is_broken(self, on: set[str]) -> bool:
         if not on:
             time.sleep(60)
+            woken.append(False)
         return True
 
 
 def test_an_ablation_that_hangs_is_ended_when_time_is_up() -> None:
     bench = make_bench(toggled(SleepyFault, "one(a)"), SleepyFault)
     bucket = bench.replayer.run(bench.tape).bucket
-    started = time.monotonic()
+    woken.clear()
     assert bench.replayer.ablate(bench.tape, bucket, 0.3) is None
-    assert time.monotonic() - started < 0.8
+    assert woken == []
 
 
 def test_ctrl_c_keeps_what_was_reached() -> None:

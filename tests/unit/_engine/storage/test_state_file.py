@@ -159,9 +159,9 @@ class TestGoingOn:
     def test_the_shop_gives_the_same_bytes_with_and_without_a_break(self, tmp_path: Path, rule_swarm: bool) -> None:
         processes = InProcesses(SHOP, "tests.test_shop_chaos:ShopChaos", target_modules=["shop"], rule_swarm=rule_swarm)
         state = str(tmp_path / "state")
-        whole = processes.explore(max_runs=400)
-        processes.explore(max_runs=200, save_state_to=state)
-        assert processes.explore(max_runs=400, resume_from=state) == whole
+        whole = processes.explore(max_runs=200)
+        processes.explore(max_runs=100, save_state_to=state)
+        assert processes.explore(max_runs=200, resume_from=state) == whole
 
     @pytest.mark.parametrize(
         "options",
@@ -173,10 +173,10 @@ class TestGoingOn:
     )
     def test_bundles_swarm_and_state_hashes_survive_two_breaks(self, jars: Path, options: dict[str, Any]) -> None:
         processes = InProcesses(jars, "jars:Jars", **options)
-        whole = processes.explore(max_runs=300)
+        whole = processes.explore(max_runs=200)
         processes.explore(max_runs=10, save_state_to="state")
-        processes.explore(max_runs=149, save_state_to="state", resume_from="state")
-        assert processes.explore(max_runs=300, resume_from="state") == whole
+        processes.explore(max_runs=99, save_state_to="state", resume_from="state")
+        assert processes.explore(max_runs=200, resume_from="state") == whole
 
     def test_a_machine_that_cannot_be_copied(self, jars: Path) -> None:
         (jars / "locked.py").write_text(
