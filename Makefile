@@ -42,6 +42,7 @@ cpp_files := $(shell find cpp tests/core benchmarks/core -name '*.cpp' -o -name 
 cpp_headers := $(filter %.h,$(cpp_files))
 # Folders count too: their time changes when a file comes or goes.
 extension_inputs := CMakeLists.txt $(shell find cpp)
+python_files := $(sort $(shell find python -name '*.py' -o -name '*.pyi'))
 tidy_stamps := $(patsubst %.cpp,build/tidy/%.ok,$(filter cpp/%.cpp,$(cpp_files)))
 
 # What starts with this line, wherever it lies.
@@ -117,7 +118,12 @@ build/stamp-test-packages: tools/system-packages
 	@tools/system-packages test
 	@mkdir -p build && touch $@
 
-$(VENV)/stamp-build: $(VENV)/stamp-environment build/stamp-build-packages pyproject.toml README.md $(extension_inputs)
+# An editable install knows the files that there were when it was made: it is made anew when one comes or goes.
+build/python-files: FORCE
+	@mkdir -p build && printf '%s\n' $(python_files) | cmp -s - $@ || printf '%s\n' $(python_files) >$@
+FORCE:
+
+$(VENV)/stamp-build: build/python-files $(VENV)/stamp-environment build/stamp-build-packages pyproject.toml README.md $(extension_inputs)
 	@echo "building ordeal" >&2
 	@tools/run-timed "build" python -m pip install --quiet --no-deps --no-build-isolation --editable .
 	@touch $@
