@@ -89,7 +89,7 @@ check-threads: build build/stamp-test-packages
 	@tools/run-checked "core tests under it" build/tsan/core_tests --gtest_brief=1
 
 fuzz-traces: sanitized
-	@ORDEAL_MUTATED_FILES=100000 tools/test-bindings build/san $(VENV) tests/unit/test_trace_mutations.py
+	@ORDEAL_MUTATED_FILES=100000 tools/test-bindings build/san $(VENV) tests/unit/_engine/storage/test_trace_mutations.py
 
 nightly: check-threads fuzz-traces
 	@$(MAKE) test-nightly

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from harness.report import command, host, table
 
-from ordeal.class_path import load_class
+from ordeal._engine.execution.class_path import load_class
 from ordeal.explore import Explorer
 from ordeal.trace import Trace
 

@@ -22,7 +22,8 @@ from hypothesis.internal.conjecture.data import ConjectureData
 from hypothesis.strategies import DrawFn, SearchStrategy
 
 from ordeal import _native
-from ordeal._hypothesis.drawing import TapeProvider, plan_draw
+from ordeal._hypothesis.draws import plan_draw
+from ordeal._hypothesis.provider import TapeProvider
 from ordeal._hypothesis.tape_data import TapeData
 
 #: Draws before the tape and the record of Hypothesis are made anew, as a run does.

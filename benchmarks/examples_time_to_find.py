@@ -18,7 +18,7 @@ from typing import Any
 from harness.peers import PeerError, folder_with
 from harness.report import command, host, table
 
-from ordeal.class_path import load_class
+from ordeal._engine.execution.class_path import load_class
 from ordeal.explore import Explorer
 from ordeal.result import ExplorationResult, ProgressSnapshot
 

@@ -16,7 +16,7 @@ from typing import Any
 
 from harness.report import command, host, table
 
-from ordeal.class_path import load_class
+from ordeal._engine.execution.class_path import load_class
 from ordeal.explore import Explorer
 from ordeal.result import ProgressSnapshot
 

@@ -20,7 +20,7 @@ from harness.report import command, host, table
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import RuleBasedStateMachine, run_state_machine_as_test
 
-from ordeal.class_path import load_class
+from ordeal._engine.execution.class_path import load_class
 from ordeal.explore import Explorer
 from ordeal.result import ProgressSnapshot
 

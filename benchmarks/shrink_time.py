@@ -15,7 +15,7 @@ from shrinking import run_hypothesis, run_ordeal
 from shrinking.lru import STEPS, Lru
 
 from ordeal import trace
-from ordeal.bench import make_bench
+from ordeal._engine.replay.loading import make_bench
 
 SECONDS_MAX = 60.0
 

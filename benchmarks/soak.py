@@ -19,7 +19,7 @@ from pathlib import Path
 from harness.processes import Memory, descendants_of, memory_of
 from harness.report import command, host, table
 
-from ordeal.class_path import load_class
+from ordeal._engine.execution.class_path import load_class
 from ordeal.explore import Explorer
 
 SHOP = Path(__file__).parents[1] / "examples" / "shop"

@@ -123,12 +123,12 @@ def pytest_configure(config: pytest.Config) -> None:
         limits = (_setting(settings, "explorer", "rule_timeout") for settings in projects.values())
         timeout_s = next((limit_s for limit_s in limits if limit_s is not None), None)
     if timeout_s is not None:
-        _register(config, "pytest_timeouts", timeout_s)
+        _register(config, "timeouts", timeout_s)
     corpora = _corpora(projects) if seeds else []
     if corpora:
-        _register(config, "pytest_seeds", config, corpora)
+        _register(config, "seeds", config, corpora)
     if chaos:
-        _register(config, "pytest_chaos", config)
+        _register(config, "chaos", config)
     if chaos or _is_seeded(config):
         _session_seed(config)
 
@@ -186,8 +186,8 @@ def _identity(folder: Path) -> object:
 
 def _register(config: pytest.Config, module: str, *arguments: Any) -> Any:
     """Register ``make_plugin(*arguments)`` of a module of the package, which is imported for that, and return it."""
-    plugin = importlib.import_module(f"ordeal.{module}").make_plugin(*arguments)
-    config.pluginmanager.register(plugin, f"ordeal.{module}")
+    plugin = importlib.import_module(f"ordeal._pytest.{module}").make_plugin(*arguments)
+    config.pluginmanager.register(plugin, f"ordeal._pytest.{module}")
     return plugin
 
 
@@ -274,8 +274,8 @@ def _is_seeded(config: pytest.Config) -> bool:
 
 def _session_seed(config: pytest.Config) -> Any:
     """The plugin that has chance follow the seed; a run gets it when something first asks for a seed."""
-    plugin = config.pluginmanager.get_plugin("ordeal.pytest_session_seed")
-    return _register(config, "pytest_session_seed", config) if plugin is None else plugin
+    plugin = config.pluginmanager.get_plugin("ordeal._pytest.session_seed")
+    return _register(config, "session_seed", config) if plugin is None else plugin
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -328,7 +328,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
         terminalreporter.line(f"WARNING: {len(skipped)} chaos test(s) SKIPPED — run with --chaos to include them")
     assertions: Any = sys.modules.get("ordeal.assertions")
     if assertions is not None and assertions.tracker.active and not config.getoption("chaos"):
-        importlib.import_module("ordeal.pytest_chaos").write_properties(terminalreporter)
+        importlib.import_module("ordeal._pytest.chaos").write_properties(terminalreporter)
 
 
 def _is_left_out(report: pytest.TestReport) -> bool:
@@ -339,5 +339,5 @@ def _is_left_out(report: pytest.TestReport) -> bool:
 @pytest.fixture
 def chaos_enabled(request: pytest.FixtureRequest) -> Iterator[None]:
     """Track properties and switch buggify on for one test; afterwards both are as they were."""
-    with importlib.import_module("ordeal.pytest_chaos").chaos(request.config):
+    with importlib.import_module("ordeal._pytest.chaos").chaos(request.config):
         yield

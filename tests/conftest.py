@@ -54,8 +54,8 @@ def group_of(item: pytest.Item) -> str:
 
 
 def short_name(item: pytest.Item) -> str:
-    """What a test is called wherever its file lies: the names of file and function."""
-    return f"{item.path.stem}::{getattr(item, 'originalname', item.name)}"
+    """What a test is called wherever it lies."""
+    return str(getattr(item, "originalname", None) or item.name)
 
 
 def pytest_collection_finish() -> None:

@@ -18,89 +18,34 @@ ROOT = Path(__file__).parent.parent
 LINES_MAX = 600
 FUNCTION_LINES_MAX = 70
 
-# The facade from the ground up: a module imports only from the lines above its own.
-LAYERS: list[set[str]] = [
-    {"real_path", "working_folder"},
-    {
-        "_native",
-        "bucket",
-        "callable_module",
-        "code_layout",
-        "draws",
-        "errors",
-        "literals",
-        "process_channel",
-        "rule_timeout",
-        "watchdog",
-    },
-    {"warden"},
-    {"child_process", "gate", "invariants", "outcome", "properties", "reporting", "scaling", "seed", "strategies"},
-    {"assertions", "buggify", "extrapolation", "quickcheck"},
-    {"buggify_draws", "chaos_mode", "simulate"},
-    {"untrusted_json"},
-    {
-        "_hypothesis",
-        "assertion_sites",
-        "code_imports",
-        "comparison_sites",
-        "config",
-        "faults",
-        "result",
-        "seed_paths",
-        "targets",
-        "trace_file",
-    },
-    {"global_generators", "scaling_trials", "settings", "swarm"},
-    {"weighed_rules"},
-    {
-        "chaos",
-        "code_constants",
-        "comparison_tracing",
-        "gaps",
-        "property_store",
-        "property_watch",
-        "recorder",
-        "state_file",
-        "stateful",
-        "target_digests",
-    },
-    {"class_path", "driver", "model", "observations", "site_catalog", "snapshot", "store", "tracer"},
-    {
-        "exhaustive_progress",
-        "finite",
-        "forked_state",
-        "lowering",
-        "machine",
-        "replayer",
-        "value_choices",
-    },
-    {"crashes", "example_database", "findings", "path_shrinking", "value_sources"},
-    {"bench"},
-    {"finding_records", "rerun"},
-    {"saver"},
-    {"checkpoints", "seed_corpus"},
-    {"class_seeds", "fresh_process", "replay_child", "result_making"},
-    {"exhaustive", "exploration", "generated_tests", "small_scope"},
-    {"parallel"},
-    {"explore", "pytest_projects", "trace"},
-    {"__init__", "cli", "pytest_chaos", "pytest_seeds", "pytest_session_seed", "pytest_timeouts"},
-    {"__main__"},
-]
-TALKERS = ("python/ordeal/reporting/", "python/ordeal/cli/")
+# The rooms of the core from the ground up: a room includes itself and the rooms of the lines above its own.
+CORE_ROOMS = (
+    ("base",),
+    ("tape",),
+    ("coverage", "draw", "shrink"),
+    ("corpus",),
+    ("cmplog", "swarm"),
+    ("search",),
+)
+TALKERS = (
+    *("python/ordeal/_report/", "python/ordeal/cli/"),
+    # The live line of an exhaustive test, what a `sometimes` that warns saw, and a seed that chance has given.
+    *("python/ordeal/exhaustive/text.py", "python/ordeal/_engine/properties/text.py", "python/ordeal/seed.py"),
+)
 # Each run starts with the generators seeded, Hypothesis hands a Random to the strategies that ask for one, faults draw
 # from one, and --chaos-seed is for the one of the program; all of them are seeded there. The seed of a session may be
 # drawn by chance, and seeds all others.
 CHANCE_IN_PYTHON = {
     "python/ordeal/_hypothesis/randoms.py",
     "python/ordeal/faults/randomness.py",
-    "python/ordeal/global_generators.py",
-    "python/ordeal/pytest_chaos.py",
+    "python/ordeal/_pytest/global_generators.py",
+    "python/ordeal/_pytest/chaos.py",
     "python/ordeal/seed.py",
 }
 
 # Runs the test functions that it has just written, from literals and the names of a class in memory, to see that they
 # come true; no text of a file reaches it.
-RUNS_WHAT_IT_WROTE = {"python/ordeal/generated_tests.py"}
+RUNS_WHAT_IT_WROTE = {"python/ordeal/_engine/export/generated_tests.py"}
 
 UNSAFE_MODULES = {"pickle", "marshal", "shelve", "dill", "cloudpickle", "jsonpickle", "yaml"}
 CHANCE_MODULES = {"random", "secrets"}
@@ -118,7 +63,7 @@ UNFINISHED = re.compile(r"\b(TO[D]O|FIX[M]E|XX[X]|HAC[K])\b")
 FILE_WIDE_SILENCE = re.compile(r"#\s*(ruff:\s*noq[a]|flake8:\s*noq[a]|mypy:\s*ignore-error[s])")
 HYPOTHESIS_INSIDE = re.compile(r"hypothesis\.(\w+\.)*(_(?!_)\w+|internal\b|core\b)")
 CONTACT = "put the contact into ordeal/_hypothesis/ and call that"
-CORE_MAY_INCLUDE = re.compile(r'"core/\w+\.h"|<tsl/robin_(map|set)\.h>|<zstd\.h>|<\w+>')
+CORE_MAY_INCLUDE = re.compile(r'"core/\w+/\w+\.h"|<tsl/robin_(map|set)\.h>|<zstd\.h>|<\w+>')
 
 
 @dataclass(frozen=True)
@@ -254,6 +199,30 @@ def core_knows_no_python(sources: list[Source]) -> Iterator[Finding]:
                 )
 
 
+def room_of(path: str) -> str | None:
+    """The room of a file below ``cpp/core``, None where the path names none."""
+    match = re.fullmatch(r"cpp/core/(\w+)/\w+\.(h|cpp)", path)
+    return match.group(1) if match else None
+
+
+def core_rooms_include_downward(sources: list[Source]) -> Iterator[Finding]:
+    floor_of = {room: floor for floor, rooms in enumerate(CORE_ROOMS) for room in rooms}
+    for source in sources:
+        if not source.is_cpp("cpp/core/"):
+            continue
+        own = room_of(source.path)
+        if own not in floor_of:
+            yield Finding(source.path, 1, "is in no room of the core: move it, or add its folder to CORE_ROOMS")
+            continue
+        for number, line in enumerate(source.lines, 1):
+            match = re.match(r'\s*#\s*include\s+"(core/\w+/\w+\.h)"', line)
+            other = room_of(f"cpp/{match.group(1)}") if match else own
+            if other != own and floor_of.get(other or "", len(CORE_ROOMS)) >= floor_of[own]:
+                yield Finding(
+                    source.path, number, f"includes {other}/, not a room below {own}/: move what both need down"
+                )
+
+
 def only_bindings_h_includes_pybind11(sources: list[Source]) -> Iterator[Finding]:
     for source in sources:
         if source.is_cpp("cpp/") and source.path != "cpp/bindings/bindings.h":
@@ -284,64 +253,11 @@ def only_reporting_and_cli_talk(sources: list[Source]) -> Iterator[Finding]:
                 yield Finding(source.path, line, f"calls {name}(): return a value and let reporting or cli/ write it")
 
 
-def layer_of(component: str) -> int | None:
-    return next((number for number, names in enumerate(LAYERS) if component in names), None)
-
-
-def component_of(path: str) -> str:
-    return Path(path).relative_to("python/ordeal").parts[0].removesuffix(".py")
-
-
-def running_nodes(tree: ast.AST) -> Iterator[ast.AST]:
-    """Every node but those under ``if TYPE_CHECKING``."""
-    for node in ast.iter_child_nodes(tree):
-        if not (isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"):
-            yield node
-            yield from running_nodes(node)
-
-
-def ordeal_imports(source: Source) -> Iterator[tuple[int, str]]:
-    """The components of the package that a module imports when it runs, as (line, component)."""
-    package = ["ordeal", *Path(source.path).relative_to("python/ordeal").parts[:-1]]
-    for node in running_nodes(source.tree):
-        if isinstance(node, ast.Import):
-            targets = [each.name for each in node.names]
-        elif isinstance(node, ast.ImportFrom):
-            base = package[: len(package) + 1 - node.level] if node.level else []
-            module = ".".join([*base, *filter(None, [node.module])])
-            targets = [f"{module}.{each.name}" for each in node.names]
-        else:
-            continue
-        for target in targets:
-            parts = target.split(".")
-            if parts[0] == "ordeal" and len(parts) > 1:
-                yield node.lineno, parts[1]
-
-
-def imports_point_downward(sources: list[Source]) -> Iterator[Finding]:
-    for source in sources:
-        if not source.is_python("python/ordeal/"):
-            continue
-        own = component_of(source.path)
-        height = layer_of(own)
-        if height is None:
-            yield Finding(source.path, 1, f"module {own} has no layer: add it to LAYERS in tests/test_tidy.py")
-            continue
-        for line, component in ordeal_imports(source):
-            other = layer_of(component)
-            if component != own and other is not None and other >= height:
-                yield Finding(
-                    source.path,
-                    line,
-                    f"imports {component}, not a layer below {own}: pass the value in, or move what both need down",
-                )
-
-
 def core_sources_have_tests(sources: list[Source]) -> Iterator[Finding]:
     paths = {source.path for source in sources}
     for source in sources:
-        if re.fullmatch(r"cpp/core/\w+\.cpp", source.path):
-            test = f"tests/core/{source.stem}_test.cpp"
+        if source.is_cpp("cpp/core/") and source.suffix == ".cpp":
+            test = source.path.replace("cpp/core/", "tests/core/").replace(".cpp", "_test.cpp")
             if test not in paths:
                 yield Finding(source.path, 1, f"has no test: write {test}")
 
@@ -435,9 +351,9 @@ def no_file_is_exempt_from_linting(sources: list[Source]) -> Iterator[Finding]:
 
 def chance_comes_from_rng(sources: list[Source]) -> Iterator[Finding]:
     for source in sources:
-        if source.is_cpp() and source.path != "cpp/core/rng.h":
+        if source.is_cpp() and source.path != "cpp/core/base/rng.h":
             for line, found in source.find(CHANCE_IN_CPP):
-                yield Finding(source.path, line, f"uses {found}: draw from an ordeal::Rng stream (core/rng.h)")
+                yield Finding(source.path, line, f"uses {found}: draw from an ordeal::Rng stream (core/base/rng.h)")
         if source.is_python("python/") and source.path not in CHANCE_IN_PYTHON:
             for line, module, _ in imported(source.tree):
                 if module.split(".")[0] in CHANCE_MODULES or module.startswith("numpy.random"):
@@ -454,10 +370,10 @@ def chance_comes_from_rng(sources: list[Source]) -> Iterator[Finding]:
 RULES: list[Rule] = [
     hypothesis_internals_in_one_package,
     core_knows_no_python,
+    core_rooms_include_downward,
     only_bindings_h_includes_pybind11,
     loading_runs_no_code,
     only_reporting_and_cli_talk,
-    imports_point_downward,
     core_sources_have_tests,
     files_say_what_they_are_for,
     files_are_short,
@@ -495,29 +411,28 @@ OFFENCES: list[tuple[Rule, str, str, int]] = [
     (hypothesis_internals_in_one_package, "python/ordeal/x.py", "def f(m):\n    m._initialize_rules_to_run = []", 2),
     (hypothesis_internals_in_one_package, "python/ordeal/x.py", "getattr(strategy, '_transformations', ())", 1),
     (hypothesis_internals_in_one_package, "python/_ordeal_x.py", "import hypothesis.internal.entropy", 1),
-    (core_knows_no_python, "cpp/core/x.h", "// X.\n#include <Python.h>", 2),
-    (core_knows_no_python, "cpp/core/x.h", '#include "bindings/monitor.h"', 1),
+    (core_knows_no_python, "cpp/core/tape/x.h", "// X.\n#include <Python.h>", 2),
+    (core_knows_no_python, "cpp/core/tape/x.h", '#include "bindings/monitor.h"', 1),
+    (core_rooms_include_downward, "cpp/core/x.h", "", 1),
+    (core_rooms_include_downward, "cpp/core/tape/x.h", '#include "core/draw/source.h"', 1),
+    (core_rooms_include_downward, "cpp/core/shrink/x.cpp", '#include "core/tape/tape.h"\n#include "core/draw/y.h"', 2),
     (only_bindings_h_includes_pybind11, "cpp/bindings/x.cpp", "#include <pybind11/stl.h>", 1),
     (loading_runs_no_code, "python/ordeal/x.py", "import pickle", 1),
     (loading_runs_no_code, "python/ordeal/x.py", "x = 1\neval('x')", 2),
     (only_reporting_and_cli_talk, "python/ordeal/explore.py", "print('done')", 1),
-    (imports_point_downward, "python/ordeal/trace.py", "from ordeal.explore import Explorer", 1),
-    (imports_point_downward, "python/ordeal/faults/io.py", "from ..chaos import ChaosTest", 1),
-    (imports_point_downward, "python/ordeal/faults/io.py", "from .. import chaos", 1),
-    (imports_point_downward, "python/ordeal/unplaced.py", "", 1),
-    (core_sources_have_tests, "cpp/core/x.cpp", "", 1),
+    (core_sources_have_tests, "cpp/core/tape/x.cpp", "", 1),
     (files_say_what_they_are_for, "python/ordeal/x.py", "import os", 1),
-    (files_say_what_they_are_for, "cpp/core/x.h", "#pragma once", 1),
+    (files_say_what_they_are_for, "cpp/core/tape/x.h", "#pragma once", 1),
     (files_say_what_they_are_for, "tools/x", "#!/bin/bash\nset -e", 1),
     (files_are_short, "python/ordeal/x.py", "\n" * (LINES_MAX + 1), LINES_MAX + 1),
     (functions_are_short, "python/ordeal/x.py", "def f():\n" + "    pass\n" * (FUNCTION_LINES_MAX + 1), 1),
     (names_say_something, "python/ordeal/fault_utils.py", "", 1),
     (names_say_something, "python/ordeal/x.py", "\nclass FaultManager: ...", 2),
-    (names_say_something, "cpp/core/x.h", "class EdgeHelper {", 1),
+    (names_say_something, "cpp/core/tape/x.h", "class EdgeHelper {", 1),
     (texts_name_no_machine, "docs/x.md", "see /" + "home/someone/ordeal", 1),
     (nothing_is_unfinished, "docs/x.md", "TO" + "DO: write", 1),
     (no_file_is_exempt_from_linting, "tests/x.py", "# ruff: " + "noqa", 1),
-    (chance_comes_from_rng, "cpp/core/x.h", "std::mt19937 engine;", 1),
+    (chance_comes_from_rng, "cpp/core/tape/x.h", "std::mt19937 engine;", 1),
     (chance_comes_from_rng, "tests/core/x_test.cpp", "int x = rand();", 1),
     (chance_comes_from_rng, "python/ordeal/x.py", "import random", 1),
     (chance_comes_from_rng, "python/ordeal/x.py", "import os\nkey = hash('name')", 2),

@@ -1,5 +1,5 @@
 // What a pick, an update and an eviction cost in a small and in a very large corpus.
-#include "core/corpus.h"
+#include "core/corpus/corpus.h"
 
 #include <benchmark/benchmark.h>
 

@@ -1,5 +1,5 @@
 // What one drawn value costs, by kind and by range.
-#include "core/distributions.h"
+#include "core/draw/distributions.h"
 
 #include <benchmark/benchmark.h>
 

@@ -1,5 +1,5 @@
 // What a journal costs the core: the records of a step, and of a prefix that a run goes on from.
-#include "core/journal.h"
+#include "core/tape/journal.h"
 
 #include <benchmark/benchmark.h>
 

@@ -1,5 +1,5 @@
 // What a pick by weight costs, by the number of operations.
-#include "core/op_weights.h"
+#include "core/swarm/rule_weights.h"
 
 #include <benchmark/benchmark.h>
 

@@ -6,9 +6,9 @@
 #include <cstdint>
 #include <memory>
 
-#include "core/coverage_map.h"
-#include "core/replay.h"
-#include "core/session.h"
+#include "core/coverage/coverage_map.h"
+#include "core/draw/replay.h"
+#include "core/search/session.h"
 
 namespace ordeal {
 namespace {
@@ -82,17 +82,21 @@ void explore(benchmark::State& state, const SessionOptions& options, std::uint32
   state.counters["steps/s"] = benchmark::Counter(static_cast<double>(steps), benchmark::Counter::kIsRate);
 }
 
-void fresh_runs(benchmark::State& state) { explore(state, {.checkpoint_prob = 0}, 0, false); }
+void fresh_runs(benchmark::State& state) {
+  explore(state, {.checkpoint_prob = 0, .policy = SwarmPolicy::kClassic}, 0, false);
+}
 BENCHMARK(fresh_runs);
 
-void branched_runs(benchmark::State& state) { explore(state, {}, 0, true); }
+void branched_runs(benchmark::State& state) { explore(state, {.policy = SwarmPolicy::kClassic}, 0, true); }
 BENCHMARK(branched_runs);
 
 // Without snapshots the steps of a prefix run again; they count, because the program under test runs them.
-void replayed_prefixes(benchmark::State& state) { explore(state, {}, 0, false); }
+void replayed_prefixes(benchmark::State& state) { explore(state, {.policy = SwarmPolicy::kClassic}, 0, false); }
 BENCHMARK(replayed_prefixes);
 
-void faults_and_swarm(benchmark::State& state) { explore(state, {.rule_swarm = true}, kFaults, true); }
+void faults_and_swarm(benchmark::State& state) {
+  explore(state, {.rule_swarm = true, .policy = SwarmPolicy::kClassic}, kFaults, true);
+}
 BENCHMARK(faults_and_swarm);
 
 // What a bandit and mutated sequences cost, a run's share of them included.
@@ -102,7 +106,8 @@ BENCHMARK(adaptive_runs);
 // Reading a tape back, as confirming and shrinking do.
 void replay(benchmark::State& state) {
   const auto coverage = std::make_shared<CoverageMap>();
-  Session session({.rules = kRules, .initializers = 0, .faults = 0}, {.checkpoint_prob = 0}, coverage);
+  Session session({.rules = kRules, .initializers = 0, .faults = 0},
+                  {.checkpoint_prob = 0, .policy = SwarmPolicy::kClassic}, coverage);
   ToyMachine machine(*coverage);
   take_run(session, machine, false);
   std::uint64_t steps = 0;

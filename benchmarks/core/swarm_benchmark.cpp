@@ -1,5 +1,5 @@
 // What a drawn and reported swarm configuration costs; the larger machine has a full history.
-#include "core/swarm.h"
+#include "core/swarm/swarm.h"
 
 #include <benchmark/benchmark.h>
 

@@ -13,9 +13,8 @@ from pathlib import Path
 from five_rules.run_ordeal import FiveRulesChaos
 
 from ordeal import Explorer, _native
-from ordeal.machine import make_driver
-from ordeal.saver import machine_names
-from ordeal.state_file import join_part, read_state, write_state
+from ordeal._engine.execution.machine import machine_names, make_driver
+from ordeal._engine.storage.state_file import join_part, read_state, write_state
 
 TAPES = 10_000
 STEPS_PER_RUN = 50
@@ -77,6 +76,7 @@ def empty_session(names: _native.MachineNames, seed: int) -> _native.Session:
         rule_swarm=None,
         swarm="off",
         swarm_policy="adaptive",
+        value_reuse_prob=0.1,
         operations=[],
         pair_features=True,
     )

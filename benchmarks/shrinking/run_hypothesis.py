@@ -14,7 +14,7 @@ from hypothesis.database import ExampleDatabase, choices_to_bytes
 from hypothesis.stateful import RuleBasedStateMachine, run_state_machine_as_test
 
 from ordeal import trace
-from ordeal.machine import make_driver
+from ordeal._engine.execution.machine import make_driver
 from shrinking.shrunk import Shrunk, Tally, counted
 
 EXAMPLES_MAX = 20_000

@@ -14,21 +14,21 @@ void bind_fault_ablation(py::module_& m);
 void bind_gate(py::module_& m);
 void bind_graph_copy(py::module_& m);
 void bind_journal(py::module_& m);
-void bind_live_source(py::module_& m);
 void bind_monitor(py::module_& m);
 void bind_odometer(py::module_& m);
-void bind_op_weights(py::module_& m);
-void bind_plan(py::module_& m);
+void bind_rule_weights(py::module_& m);
+void bind_compiled(py::module_& m);
 void bind_process(py::module_& m);
 void bind_rng(py::module_& m);
+void bind_run_policy(py::module_& m);
 void bind_session(py::module_& m);
 void bind_session_values(py::module_& m);
 void bind_shrinker(py::module_& m);
-void bind_find(py::module_& m);
+void bind_shared_entry(py::module_& m);
 void bind_state(py::module_& m);
 void bind_state_watch(py::module_& m);
 void bind_step_loop(py::module_& m);
-void bind_source(py::module_& m);
+void bind_choice_source(py::module_& m);
 void bind_tape(py::module_& m);
 
 }  // namespace ordeal::bindings

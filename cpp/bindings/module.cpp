@@ -1,7 +1,7 @@
 // The extension module `ordeal._native`: the list of what is bound, and how errors of the core reach Python.
 #include "bindings/bindings.h"
-#include "core/check.h"
-#include "core/error.h"
+#include "core/base/check.h"
+#include "core/base/error.h"
 
 #ifndef ORDEAL_VERSION
 #define ORDEAL_VERSION "0.0.0"
@@ -15,15 +15,15 @@ PYBIND11_MODULE(_native, m) {
   py::register_exception<ordeal::CheckFailure>(m, "CheckError", PyExc_AssertionError);
   ordeal::bindings::bind_codec(m);
   ordeal::bindings::bind_tape(m);
-  ordeal::bindings::bind_source(m);
-  ordeal::bindings::bind_plan(m);
-  ordeal::bindings::bind_live_source(m);
+  ordeal::bindings::bind_choice_source(m);
+  ordeal::bindings::bind_compiled(m);
   ordeal::bindings::bind_coverage_map(m);
+  ordeal::bindings::bind_run_policy(m);
   ordeal::bindings::bind_session(m);
   ordeal::bindings::bind_session_values(m);
   ordeal::bindings::bind_journal(m);
   ordeal::bindings::bind_state(m);
-  ordeal::bindings::bind_find(m);
+  ordeal::bindings::bind_shared_entry(m);
   ordeal::bindings::bind_state_watch(m);
   ordeal::bindings::bind_step_loop(m);
   ordeal::bindings::bind_shrinker(m);
@@ -34,5 +34,5 @@ PYBIND11_MODULE(_native, m) {
   ordeal::bindings::bind_gate(m);
   ordeal::bindings::bind_graph_copy(m);
   ordeal::bindings::bind_rng(m);
-  ordeal::bindings::bind_op_weights(m);
+  ordeal::bindings::bind_rule_weights(m);
 }

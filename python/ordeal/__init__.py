@@ -24,11 +24,10 @@ if TYPE_CHECKING:
     import ordeal.swarm
     import ordeal.trace  # noqa: F401 - type checkers then know all of these as attributes
     from ordeal.assertions import ReliabilityCell, always, declare, reachable, report, sometimes, unreachable
-    from ordeal.buggify import buggify_value
-    from ordeal.callable_module import Buggify, Quickcheck
-    from ordeal.chaos import ChaosTest, RuleTimeoutError, chaos_test
-    from ordeal.chaos_mode import auto_configure
+    from ordeal.buggify import Buggify, buggify_value
+    from ordeal.chaos import ChaosTest, RuleTimeoutError, auto_configure, chaos_test
     from ordeal.explore import Explorer
+    from ordeal.quickcheck import Quickcheck
     from ordeal.trace import ablate_faults
 
     __version__: str
@@ -72,7 +71,7 @@ _HOMES = {
     "RuleTimeoutError": "ordeal.chaos",
     "ablate_faults": "ordeal.trace",
     "always": "ordeal.assertions",
-    "auto_configure": "ordeal.chaos_mode",
+    "auto_configure": "ordeal.chaos",
     "buggify_value": "ordeal.buggify",
     "chaos_test": "ordeal.chaos",
     "consumes": "hypothesis.stateful",
@@ -111,7 +110,7 @@ _MODULES = frozenset(
 
 def __getattr__(name: str) -> Any:
     if name == "__version__":
-        value: Any = _version()
+        value: Any = importlib.import_module("ordeal._engine.version").version()
     elif name in _MODULES:
         value = importlib.import_module(f"ordeal.{name}")
     elif name in _HOMES:
@@ -124,13 +123,3 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return sorted({*globals(), *__all__})
-
-
-def _version() -> str:
-    # It takes ten times as long to load as all the rest: only who asks for the version pays.
-    metadata = importlib.import_module("importlib.metadata")
-    try:
-        return str(metadata.version("ordeal"))
-    except metadata.PackageNotFoundError:
-        # The package is used from a checkout that was never installed.
-        return "0+unknown"

@@ -6,16 +6,25 @@ nanoseconds. ``always(False, ...)`` and ``unreachable(...)`` raise AssertionErro
 
 from __future__ import annotations
 
-import importlib
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
-from typing import Any, NotRequired, TypedDict
+from typing import Any
 
-from ordeal import _native
+from ordeal._engine.fast_path import gated
+from ordeal._engine.properties.text import say_observed
+from ordeal._engine.properties.tracker import (
+    PROPERTY_TYPES,
+    PropertyReport,
+    PropertyTracker,
+    PropertyType,
+    ReliabilityCell,
+    ReliabilityCoverage,
+    assertions_switch,
+    hit_counts,
+    tracker,
+)
 from ordeal.errors import PropertyError
-from ordeal.gate import gated
-from ordeal.properties import PROPERTY_TYPES, PropertyTracker, PropertyType, ReliabilityCell
 
 __all__ = [
     "PropertyReport",
@@ -45,34 +54,11 @@ Condition = object | Callable[[], object]
 
 LABELS = ("operation", "fault")
 
-_power = _native.Switch()
-_counts = _native.HitCounts()
-
-tracker = PropertyTracker(_power, _counts)
-"""Counts what the assertions of this process see, while its ``active`` is true."""
-
-
-class ReliabilityCoverage(TypedDict):
-    """Which operations met which faults: a row for each cell, and how many of them came to what."""
-
-    dimensions: list[str]
-    rows: list[dict[str, Any]]
-    summary: dict[str, int]
-
-
-class PropertyReport(TypedDict):
-    """The properties that passed and those that did not, a row for each, by name."""
-
-    passed: list[dict[str, Any]]
-    failed: list[dict[str, Any]]
-    reliability_coverage: NotRequired[ReliabilityCoverage]
-
-
 # ---------------------------------------------------------------------------------------------------------------------
 # What holds whenever it is checked
 
 
-@gated(_power, "holds", labels=LABELS, counts=_counts, kind=PROPERTY_TYPES.index("always"))
+@gated(assertions_switch, "holds", labels=LABELS, counts=hit_counts, kind=PROPERTY_TYPES.index("always"))
 def always(
     condition: object,
     name: str,
@@ -95,7 +81,7 @@ def always(
     _check("always", bool(condition), name, mute, operation, fault, details)
 
 
-@gated(_power, "holds", labels=LABELS, counts=_counts, kind=PROPERTY_TYPES.index("always_or_unreachable"))
+@gated(assertions_switch, "holds", labels=LABELS, counts=hit_counts, kind=PROPERTY_TYPES.index("always_or_unreachable"))
 def always_or_unreachable(
     condition: object,
     name: str,
@@ -110,7 +96,7 @@ def always_or_unreachable(
     _check("always_or_unreachable", bool(condition), name, mute, operation, fault, details)
 
 
-@gated(_power, "gt")
+@gated(assertions_switch, "gt")
 def always_gt(
     left: Any,
     right: Any,
@@ -126,7 +112,7 @@ def always_gt(
     _check_order(bool(left > right), left, right, name, mute, operation, fault, details)
 
 
-@gated(_power, "ge")
+@gated(assertions_switch, "ge")
 def always_ge(
     left: Any,
     right: Any,
@@ -142,7 +128,7 @@ def always_ge(
     _check_order(bool(left >= right), left, right, name, mute, operation, fault, details)
 
 
-@gated(_power, "lt")
+@gated(assertions_switch, "lt")
 def always_lt(
     left: Any,
     right: Any,
@@ -158,7 +144,7 @@ def always_lt(
     _check_order(bool(left < right), left, right, name, mute, operation, fault, details)
 
 
-@gated(_power, "le")
+@gated(assertions_switch, "le")
 def always_le(
     left: Any,
     right: Any,
@@ -195,11 +181,11 @@ def unreachable(
 
 
 @gated(
-    _power,
+    assertions_switch,
     "nothing",
     working=("attempts", "warn"),
     labels=LABELS,
-    counts=_counts,
+    counts=hit_counts,
     kind=PROPERTY_TYPES.index("sometimes"),
 )
 def sometimes(
@@ -228,10 +214,10 @@ def sometimes(
     if attempts is not None and not passed:
         raise AssertionError(f"sometimes: never true in {attempts} attempts: {name}")
     if warn and not tracker.active:
-        importlib.import_module("ordeal.reporting").say_observed(name, passed)
+        say_observed(name, passed)
 
 
-@gated(_power, "nothing")
+@gated(assertions_switch, "nothing")
 def sometimes_all(
     conditions: Mapping[str, object],
     name: str,
@@ -249,7 +235,7 @@ def sometimes_all(
     _record("sometimes", name, not false, operation, fault, float(len(false)), text)
 
 
-@gated(_power, "nothing")
+@gated(assertions_switch, "nothing")
 def sometimes_gt(
     left: Any, right: Any, name: str, *, operation: str | None = None, fault: str | None = None, **details: object
 ) -> None:
@@ -257,7 +243,7 @@ def sometimes_gt(
     _note_order(bool(left > right), left, right, name, operation, fault, details)
 
 
-@gated(_power, "nothing")
+@gated(assertions_switch, "nothing")
 def sometimes_ge(
     left: Any, right: Any, name: str, *, operation: str | None = None, fault: str | None = None, **details: object
 ) -> None:
@@ -265,7 +251,7 @@ def sometimes_ge(
     _note_order(bool(left >= right), left, right, name, operation, fault, details)
 
 
-@gated(_power, "nothing")
+@gated(assertions_switch, "nothing")
 def sometimes_lt(
     left: Any, right: Any, name: str, *, operation: str | None = None, fault: str | None = None, **details: object
 ) -> None:
@@ -273,7 +259,7 @@ def sometimes_lt(
     _note_order(bool(left < right), left, right, name, operation, fault, details)
 
 
-@gated(_power, "nothing")
+@gated(assertions_switch, "nothing")
 def sometimes_le(
     left: Any, right: Any, name: str, *, operation: str | None = None, fault: str | None = None, **details: object
 ) -> None:
@@ -281,7 +267,7 @@ def sometimes_le(
     _note_order(bool(left <= right), left, right, name, operation, fault, details)
 
 
-@gated(_power, "nothing", labels=LABELS, counts=_counts, kind=PROPERTY_TYPES.index("reachable"))
+@gated(assertions_switch, "nothing", labels=LABELS, counts=hit_counts, kind=PROPERTY_TYPES.index("reachable"))
 def reachable(name: str, *, operation: str | None = None, fault: str | None = None, **details: object) -> None:
     """Note that this place was reached: once in all runs it must be. Raises PropertyError as ``always``."""
     del details

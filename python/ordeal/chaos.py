@@ -11,12 +11,14 @@ from typing import Any, ClassVar, overload
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
+from ordeal._engine.isolation.rule_timeout import RuleLoop, RuleTimeoutError, call_with_timeout
 from ordeal._hypothesis import INITIALIZE_MARKER, RULE_MARKER, rewrap_rules
+from ordeal.assertions import tracker
+from ordeal.buggify import DEFAULT_PROBABILITY, activate, set_seed
 from ordeal.errors import MachineError
 from ordeal.faults import Fault, release
-from ordeal.rule_timeout import RuleLoop, RuleTimeoutError, call_with_timeout
-from ordeal.swarm import Chance, OpWeights, SwarmPlan, draw_by_size, plan_of
-from ordeal.weighed_rules import ChanceStrategy, weigh_rules
+from ordeal.swarm.weighted_rules import ChanceStrategy, weigh_rules
+from ordeal.swarm.weights import Chance, OpWeights, SwarmPlan, draw_by_size, plan_of
 
 __all__ = ["ChaosTest", "RuleTimeoutError", "chaos_test", "overrides"]
 
@@ -360,3 +362,18 @@ def _with_faults(cls: object, more: list[Fault]) -> type[ChaosTest]:
         "faults": [*getattr(cls, "faults", []), *more],
     }
     return type(cls.__name__, bases, body)
+
+
+def auto_configure(buggify_probability: float = DEFAULT_PROBABILITY, seed: int | None = None) -> None:
+    """Track properties from zero, and activate buggify in this thread.
+
+    ``seed`` makes the decisions of buggify outside of Hypothesis and the Explorer the same ones each time.
+
+    Raises:
+        ConfigError: the probability is not from 0 to 1, or the seed not from 0 to 2**64 - 1.
+    """
+    activate(buggify_probability)
+    if seed is not None:
+        set_seed(seed)
+    tracker.reset()
+    tracker.active = True

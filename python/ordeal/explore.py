@@ -2,45 +2,30 @@
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Sequence
-from pathlib import Path
-from typing import cast, get_args
 
 from hypothesis.errors import InvalidDefinition
 
+from ordeal._engine.coverage.targets import resolve_targets
+from ordeal._engine.execution.machine import MachineFactory, class_path, make_driver
+from ordeal._engine.execution.settings import Progress, Settings, ShrinkTold
+from ordeal._engine.parallel.store_client import Meeting, folder_of_waiting
+from ordeal._engine.parallel.supervisor import Supervisor, can_supervise, usable_cores
+from ordeal._engine.parallel.sync import Sharing
+from ordeal._engine.parallel.worker_pool import Plan
+from ordeal._engine.search.bounded import Scope, SmallScope
+from ordeal._engine.search.exploration import Exploration
 from ordeal.buggify import DEFAULT_PROBABILITY
-from ordeal.config import (
-    CHECKPOINTS_MAX,
-    DEFAULT_SWARM_POLICY,
-    MEMORY_MIB_MAX,
-    RNG_SEED_MAX,
-    STEPS_MAX,
-    WORKERS_MAX,
-    CheckpointKind,
-    SwarmPolicy,
-)
+from ordeal.config.arguments import checked_arguments
+from ordeal.config.options import DEFAULT_SWARM_POLICY, ExplorationOptions, values_of
 from ordeal.errors import ConfigError, MachineError
-from ordeal.exploration import Exploration
-from ordeal.machine import MachineFactory, class_path, make_driver
-from ordeal.parallel.exchange import Sharing
-from ordeal.parallel.relay import Meeting, folder_of_waiting
-from ordeal.parallel.supervisor import Supervisor, can_supervise, usable_cores
-from ordeal.parallel.worker_pool import Plan
 from ordeal.result import ExplorationResult, Failure, ProgressSnapshot
-from ordeal.settings import Progress, Settings, ShrinkTold
-from ordeal.small_scope import COUNT_MAX, Scope, SmallScope
 from ordeal.store import namespace_of
-from ordeal.swarm import law_of
-from ordeal.targets import resolve_targets
+from ordeal.swarm.weights import law_of
 
 __all__ = ["ExplorationResult", "Explorer", "Failure", "ProgressSnapshot"]
 
-STRATEGIES = ("energy", "uniform", "recent")
-KINDS = get_args(CheckpointKind)
-POLICIES = get_args(SwarmPolicy)
-LEVELS = ("auto", "novelty", "counts")
 MEBIBYTE = 2**20
 
 
@@ -133,39 +118,12 @@ class Explorer:
         value_reuse_prob: float = 0.1,
         comparison_tracing: str = "auto",
     ) -> None:
-        self.seed = _integer("seed", seed, 0, RNG_SEED_MAX)
-        self.max_checkpoints = _integer("max_checkpoints", max_checkpoints, 0, CHECKPOINTS_MAX)
-        self.checkpoint_prob = _share("checkpoint_prob", checkpoint_prob)
-        self.checkpoint_strategy = _one_of("checkpoint_strategy", checkpoint_strategy, STRATEGIES)
-        self.checkpoint_kind = cast("CheckpointKind", _one_of("checkpoint_kind", checkpoint_kind, KINDS))
-        self.fault_toggle_prob = _number("fault_toggle_prob", fault_toggle_prob, 0.0, 1.0)
-        self.seed_mutation_prob = _share("seed_mutation_prob", seed_mutation_prob)
-        self.record_traces = record_traces
-        self.workers = _integer("workers", workers, 0, WORKERS_MAX)
-        self.isolate = isolate
-        self.max_memory = _integer("max_memory", max_memory, 0, MEMORY_MIB_MAX)
-        self.store = store
-        self.share_edges = share_edges
-        self.share_checkpoints = share_checkpoints
-        self.corpus_dir = corpus_dir
-        self.rule_swarm = rule_swarm
-        self.swarm_policy = cast("SwarmPolicy", _one_of("swarm_policy", swarm_policy, POLICIES))
-        self.coverage = _one_of("coverage", coverage, LEVELS)
-        self.value_reuse_prob = _number("value_reuse_prob", value_reuse_prob, 0.0, 1.0)
-        self.comparison_tracing = _one_of("comparison_tracing", comparison_tracing, ("auto", "off"))
-        self.test_class = test_class
-        if mutation_targets:
-            raise ConfigError(f"mutation_targets is {mutation_targets!r}; this version makes no mutants")
-        if not seed_mutation_respect_strategies:
-            raise ConfigError(
-                "seed_mutation_respect_strategies is False; no argument ever leaves its strategy",
-                hint="leave it out, and widen the strategy where other values are wanted",
-            )
         self.targets = resolve_targets(target_modules if target_modules is not None else [])
-        self.rule_timeout = None if rule_timeout is None else _number("rule_timeout", rule_timeout)
-        self.buggify_prob = _number("buggify_prob", buggify_prob, 0.0, 1.0)
-        self._driver = make_driver(test_class, self.rule_timeout)
-        self._driver.buggify_prob = self.buggify_prob
+        # The signature is for editors and type checkers. What each argument must be, the table says.
+        self.options = ExplorationOptions(**checked_arguments("init", locals()))
+        self.test_class = test_class
+        self._driver = make_driver(test_class, self.options.rule_timeout)
+        self._driver.buggify_prob = self.options.buggify_prob
 
     def run(
         self,
@@ -211,40 +169,15 @@ class Explorer:
             StateError: the state cannot be saved where it should be, or cannot be resumed.
             MachineError: no rule can run in a state that was reached, or the machine breaks a rule of Hypothesis.
         """
-        if max_runs is not None:
-            _integer("max_runs", max_runs, 1)
+        given = checked_arguments("run", locals())
         cls = self._driver.definition.cls
         settings = Settings(
+            **values_of(self.options) | given,
             test_class=class_path(self.test_class, cls),
-            seed=self.seed,
-            max_checkpoints=self.max_checkpoints,
-            checkpoint_prob=self.checkpoint_prob,
-            checkpoint_strategy=self.checkpoint_strategy,
-            checkpoint_kind=self.checkpoint_kind,
-            fault_toggle_prob=self.fault_toggle_prob,
-            seed_mutation_prob=self.seed_mutation_prob,
-            buggify_prob=self.buggify_prob,
-            steps_per_run=_integer("steps_per_run", steps_per_run, 1, STEPS_MAX),
-            rule_swarm=self.rule_swarm,
-            swarm_policy=self.swarm_policy,
+            session_seed=self.options.seed,
             swarm=law_of(cls),
-            coverage=self.coverage,
-            value_reuse_prob=self.value_reuse_prob,
-            comparison_tracing=self.comparison_tracing,
-            max_time=_number("max_time", max_time, 0.0, above=True),
-            max_runs=max_runs,
-            patience=_integer("patience", patience, 0),
-            shrink=shrink,
-            max_shrink_time=_number("max_shrink_time", max_shrink_time, 0.0),
-            confirm_fresh=confirm_fresh,
-            record_traces=self.record_traces if record_traces is None else record_traces,
             progress=progress,
             shrink_progress=shrink_progress,
-            save_state_to=None if save_state_to is None else Path(save_state_to),
-            resume_from=None if resume_from is None else Path(resume_from),
-            corpus_dir=None if self.corpus_dir is None else Path(self.corpus_dir),
-            rule_timeout=self.rule_timeout,
-            session_seed=self.seed,
         )
         try:
             return self._explored(settings)
@@ -252,25 +185,27 @@ class Explorer:
             raise MachineError(str(error)) from error
 
     def _explored(self, settings: Settings) -> ExplorationResult:
-        workers = self.workers or usable_cores()
-        if self.store is not None and not can_supervise():
+        options = self.options
+        workers = options.workers or usable_cores()
+        if options.store is not None and not can_supervise():
             raise ConfigError("store is given, and this system does not have what workers need")
-        if (workers == 1 and not self.isolate and self.store is None) or not can_supervise():
+        if (workers == 1 and not options.isolate and options.store is None) or not can_supervise():
             return Exploration(settings, self._driver, self.targets).run()
         plan = Plan(
             workers=workers,
-            sharing=Sharing(edges=self.share_edges, checkpoints=self.share_checkpoints),
-            memory=self.max_memory * MEBIBYTE,
+            sharing=Sharing(edges=options.share_edges, checkpoints=options.share_checkpoints),
+            memory=options.max_memory * MEBIBYTE,
             meeting=self._meeting(),
         )
         return Supervisor(settings, self._driver, self.targets, plan).run()
 
     def _meeting(self) -> Meeting | None:
-        if self.store is None:
+        options = self.options
+        if options.store is None:
             return None
         cls = self._driver.definition.cls
-        namespace = namespace_of(cls, self.targets, instrumentation=self.coverage)
-        return Meeting(self.store, namespace, folder_of_waiting())
+        namespace = namespace_of(cls, self.targets, instrumentation=options.coverage)
+        return Meeting(options.store, namespace, folder_of_waiting())
 
     def exhaustive(
         self,
@@ -308,48 +243,13 @@ class Explorer:
             MachineError: no rule can run, or the machine breaks a rule of Hypothesis.
         """
         scope = Scope(
+            **checked_arguments("exhaustive", locals()),
             test_class=class_path(self.test_class, self._driver.definition.cls),
-            depth=_integer("depth", depth, 1, STEPS_MAX),
-            limit=_integer("limit", limit, 1, COUNT_MAX),
-            faults=faults,
-            values=None if values is None else _integer("values", values, 1),
-            shrink=shrink,
-            max_shrink_time=_number("max_shrink_time", max_shrink_time, 0.0),
             progress=progress,
-            corpus_dir=None if self.corpus_dir is None else Path(self.corpus_dir),
-            rule_timeout=self.rule_timeout,
+            corpus_dir=self.options.corpus_dir,
+            rule_timeout=self.options.rule_timeout,
         )
         try:
             return SmallScope(scope, self._driver, self.targets).run()
         except InvalidDefinition as error:
             raise MachineError(str(error)) from error
-
-
-def _integer(name: str, value: object, low: int, high: int | None = None) -> int:
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise ConfigError(f"{name} is {value!r}, which is not an integer", hint=f"write `{name}={max(low, 1)}`")
-    if value < low or (high is not None and value > high):
-        allowed = f"at least {low}" if high is None else f"between {low} and {high}"
-        raise ConfigError(f"{name} is {value}; it must be {allowed}")
-    return value
-
-
-def _share(name: str, value: object) -> float | None:
-    return None if value is None else _number(name, value, 0.0, 1.0)
-
-
-def _number(name: str, value: object, low: float = -math.inf, high: float = math.inf, *, above: bool = False) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or math.isnan(value):
-        raise ConfigError(f"{name} is {value!r}, which is not a number")
-    if value < low or value > high or (above and value <= low):
-        limits = (
-            f"between {low:g} and {high:g}" if math.isfinite(high) else f"{'above' if above else 'at least'} {low:g}"
-        )
-        raise ConfigError(f"{name} is {value:g}; it must be {limits}")
-    return float(value)
-
-
-def _one_of(name: str, value: object, allowed: Sequence[str]) -> str:
-    if not isinstance(value, str) or value not in allowed:
-        raise ConfigError(f"{name} is {value!r}; it must be one of {', '.join(allowed)}")
-    return value

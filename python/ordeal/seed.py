@@ -7,10 +7,10 @@ what else was asked for, nor on the process, the machine, or the version of Pyth
 from __future__ import annotations
 
 import hashlib
-import importlib
 import os
 import random
 import re
+import sys
 import threading
 
 from ordeal.errors import ConfigError
@@ -149,12 +149,17 @@ def _from_environment() -> int:
     name, value = environment() or ("", FRESH)
     if value == FRESH:
         seed = fresh()
-        importlib.import_module("ordeal.reporting.session_seed").announce_session_seed(seed)
+        _announce(seed)
         return seed
     try:
         return parse(value)
     except ConfigError as error:
         raise wrong_variable(name, error) from None
+
+
+def _announce(seed: int) -> None:
+    """Tell the user of a program that runs outside of pytest which seed it has got by chance."""
+    print(f"ordeal seed: {seed:#x} (replay with ORDEAL_SEED={seed:#x})", file=sys.stderr)
 
 
 def _shown(text: str) -> str:

@@ -7,14 +7,14 @@ from typing import Any
 from hypothesis.errors import InvalidDefinition
 from hypothesis.stateful import RuleBasedStateMachine
 
-from ordeal.bench import make_bench
-from ordeal.crashes import ends_process
+from ordeal._engine.execution.machine import MachineFactory
+from ordeal._engine.export.generated_tests import check_invariants, generate_tests, replay_packed
+from ordeal._engine.export.lowering import LoweringDriver
+from ordeal._engine.replay.crash_replayer import ends_process
+from ordeal._engine.replay.loading import make_bench
+from ordeal._engine.replay.rerun import ReplayStatus, Rerun, ablate_faults, rerun, shrink
+from ordeal._engine.storage.trace_file import Trace, TraceFailure, TraceStep
 from ordeal.errors import TraceError
-from ordeal.generated_tests import check_invariants, generate_tests, replay_packed
-from ordeal.lowering import LoweringDriver
-from ordeal.machine import MachineFactory
-from ordeal.rerun import ReplayStatus, Rerun, ablate_faults, rerun, shrink
-from ordeal.trace_file import Trace, TraceFailure, TraceStep
 
 __all__ = [
     "ReplayStatus",

@@ -56,8 +56,8 @@ VAULT = {
         TestVault = VaultChaos.TestCase
     """,
     "search.py": """
-        from ordeal.bench import make_bench
-        from ordeal.example_database import save_to_database
+        from ordeal._engine.replay.loading import make_bench
+        from ordeal._engine.export.example_database import save_to_database
         from ordeal.explore import Explorer
 
         from test_vault import VaultChaos

@@ -11,9 +11,9 @@ from hypothesis.internal.conjecture.engine import BUFFER_SIZE
 from hypothesis.strategies import SearchStrategy
 
 from ordeal import _native
-from ordeal._hypothesis.drawing import TapeProvider
 from ordeal._hypothesis.plan_checks import same
 from ordeal._hypothesis.plans import Compiler
+from ordeal._hypothesis.provider import TapeProvider
 from ordeal._hypothesis.tape_data import TapeData
 
 from .planned_strategies import PLANNED, THROUGH_HYPOTHESIS

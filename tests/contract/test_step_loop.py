@@ -23,9 +23,9 @@ from hypothesis.stateful import (
 )
 
 from ordeal import buggify
+from ordeal._engine.execution.driver import Driver
+from ordeal._engine.search.search import Search
 from ordeal.chaos import ChaosTest
-from ordeal.driver import Driver
-from ordeal.exploration import Exploration
 from ordeal.explore import Explorer
 from ordeal.faults import Fault, LambdaFault
 from ordeal.result import ExplorationResult
@@ -166,16 +166,16 @@ def explore(
     monkeypatch: pytest.MonkeyPatch, given: Callable[[], Any], *, in_cpp: bool, runs: int, **options: Any
 ) -> Explored:
     tapes: list[Any] = []
-    one_run = Exploration._one_run
+    one_run = Search._one_run
 
-    def recorded(self: Exploration) -> None:
+    def recorded(self: Search) -> None:
         one_run(self)
         # As text: a NaN is like itself there.
-        tapes.append(repr(self._session.tape.steps()))
+        tapes.append(repr(self.session.tape.steps()))
 
     with monkeypatch.context() as patch:
         patch.setattr(Driver, "in_cpp", in_cpp)
-        patch.setattr(Exploration, "_one_run", recorded)
+        patch.setattr(Search, "_one_run", recorded)
         options = {"max_time": 600, "max_runs": runs, "confirm_fresh": False, **options}
         split = {name: options.pop(name) for name in ("target_modules", "seed", "rule_swarm") if name in options}
         result = Explorer(given(), **split).run(**options)

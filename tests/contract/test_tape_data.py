@@ -11,9 +11,9 @@ from hypothesis.control import BuildContext
 from hypothesis.errors import Frozen, StopTest
 from hypothesis.internal.conjecture.data import ConjectureData, Status
 
-from ordeal._hypothesis.drawing import TapeProvider
+from ordeal._hypothesis.provider import TapeProvider
 from ordeal._hypothesis.tape_data import TapeData
-from ordeal._native import LiveSource
+from ordeal._native import Rehearsal
 
 from .random_strategies import Table
 
@@ -26,7 +26,7 @@ class Machine:
     history = "abc"
 
 
-def tape_data(live: LiveSource) -> TapeData:
+def tape_data(live: Rehearsal) -> TapeData:
     """As a record of Hypothesis begins."""
     data = TapeData(TapeProvider(live.source))
     data.stand(0)
@@ -49,7 +49,7 @@ def drawn(data: ConjectureData, strategy: st.SearchStrategy[Any]) -> tuple[str, 
 def test_it_draws_as_the_record_of_hypothesis_does(part: int) -> None:
     for number in range(part, STRATEGIES, 4):
         strategy = Table(random.Random(number), []).any()
-        ours, theirs = (LiveSource(number) for _ in range(2))
+        ours, theirs = (Rehearsal(number) for _ in range(2))
         assert drawn(tape_data(ours), strategy) == drawn(
             ConjectureData(random=None, provider=TapeProvider(theirs.source)), strategy
         ), strategy
@@ -57,7 +57,7 @@ def test_it_draws_as_the_record_of_hypothesis_does(part: int) -> None:
 
 def test_strategies_without_end_are_given_up_at_the_same_depth() -> None:
     endless: st.SearchStrategy[Any] = st.deferred(lambda: st.tuples(st.booleans(), endless))
-    live = [LiveSource(1) for _ in range(2)]
+    live = [Rehearsal(1) for _ in range(2)]
     ours, theirs = (
         tape_data(live[0]),
         ConjectureData(random=None, provider=TapeProvider(live[1].source)),
@@ -67,7 +67,7 @@ def test_strategies_without_end_are_given_up_at_the_same_depth() -> None:
 
 
 def test_a_run_that_takes_too_much_ends() -> None:
-    live = LiveSource(1)
+    live = Rehearsal(1)
     data = TapeData(TapeProvider(live.source))
     data.length = data.max_length - 1
     with pytest.raises(StopTest):
@@ -78,7 +78,7 @@ def test_a_run_that_takes_too_much_ends() -> None:
 
 
 def test_an_error_says_what_was_drawn() -> None:
-    live = LiveSource(1)
+    live = Rehearsal(1)
     data = TapeData(TapeProvider(live.source))
     with pytest.raises(ZeroDivisionError) as caught:
         data.draw(st.integers(0, 0).map(lambda number: 1 // number), observe_as="generate:number")
@@ -86,7 +86,7 @@ def test_an_error_says_what_was_drawn() -> None:
 
 
 def test_no_nan_is_another() -> None:
-    live = LiveSource(1)
+    live = Rehearsal(1)
     data = TapeData(TapeProvider(live.source))
     first, second = (data.draw_float(forced=float("nan")) for _ in range(2))
     assert first is not second

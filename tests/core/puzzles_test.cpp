@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "search/classic.h"
 #include "toy_targets.h"
 
 namespace ordeal::ORDEAL_TEST_FILE {
@@ -19,7 +20,8 @@ struct Tally {
 };
 
 template <typename Machine>
-Tally solve(SessionOptions options, std::uint64_t runs_max) {
+Tally solve(SessionOptions options, std::uint64_t runs_max, SwarmPolicy policy = SwarmPolicy::kClassic) {
+  options.policy = policy;
   Tally tally;
   for (options.seed = 0; options.seed < kSeeds; ++options.seed) {
     if (const auto runs = runs_until_found<Machine>(options, runs_max)) {
@@ -64,32 +66,32 @@ TEST(Puzzles, WithoutFaultsTheLogbookHolds) { EXPECT_EQ(solve<Logbook>({.fault_t
 
 TEST(Puzzles, SwarmsDoNotHideTheFaultBug) {
   EXPECT_EQ(solve<Logbook>({.rule_swarm = true}, 1500).found, kSeeds);
-  EXPECT_EQ(solve<Logbook>({.swarm = SwarmLaw::kCoins}, 1500).found, kSeeds);
+  EXPECT_EQ(solve<Logbook>({.swarm = SwarmDistribution::kCoinFlip}, 1500).found, kSeeds);
 }
 
 TEST(Puzzles, TheAdaptivePolicyLosesNoneOfThem) {
-  EXPECT_EQ(solve<Staircase>({.policy = SwarmPolicy::kAdaptive}, 2000).found, kSeeds);
-  EXPECT_EQ(solve<Shelf>({.policy = SwarmPolicy::kAdaptive}, 150).found, kSeeds);
-  EXPECT_EQ(solve<Logbook>({.policy = SwarmPolicy::kAdaptive}, 750).found, kSeeds);
+  EXPECT_EQ(solve<Staircase>({}, 2000, SwarmPolicy::kAdaptive).found, kSeeds);
+  EXPECT_EQ(solve<Shelf>({}, 150, SwarmPolicy::kAdaptive).found, kSeeds);
+  EXPECT_EQ(solve<Logbook>({}, 750, SwarmPolicy::kAdaptive).found, kSeeds);
 }
 
 // Of a new kind of run it is the half of the seeds that counts: chance has much to say here.
 TEST(Puzzles, RepeatedPartsBreakTheMillInFourThousandRuns) {
-  EXPECT_GE(solve<Mill>({.policy = SwarmPolicy::kAdaptive}, 4000).found, kSeeds / 2);
+  EXPECT_GE(solve<Mill>({}, 4000, SwarmPolicy::kAdaptive).found, kSeeds / 2);
 }
 
 TEST(Puzzles, WithoutRepetitionTheMillHoldsForTwentyTimesAsMany) {
-  EXPECT_FALSE(runs_until_found<Mill>({}, 80'000).has_value());
-  EXPECT_FALSE(runs_until_found<Mill>({.rule_swarm = true}, 80'000).has_value());
+  EXPECT_FALSE(runs_until_found<Mill>(classic(), 80'000).has_value());
+  EXPECT_FALSE(runs_until_found<Mill>(classic({.rule_swarm = true}), 80'000).has_value());
 }
 
 TEST(Puzzles, JoinedPartsGoBothWaysInFiveThousandRuns) {
-  EXPECT_GE(solve<TwoWays>({.policy = SwarmPolicy::kAdaptive}, 5000).found, kSeeds / 2);
+  EXPECT_GE(solve<TwoWays>({}, 5000, SwarmPolicy::kAdaptive).found, kSeeds / 2);
 }
 
 TEST(Puzzles, WithoutJoiningNobodyGoesBothWaysInTwentyTimesAsMany) {
-  EXPECT_FALSE(runs_until_found<TwoWays>({}, 100'000).has_value());
-  EXPECT_FALSE(runs_until_found<TwoWays>({.rule_swarm = true}, 100'000).has_value());
+  EXPECT_FALSE(runs_until_found<TwoWays>(classic(), 100'000).has_value());
+  EXPECT_FALSE(runs_until_found<TwoWays>(classic({.rule_swarm = true}), 100'000).has_value());
 }
 
 TEST(Puzzles, WithoutCoverageThePairsOfStepsLead) {

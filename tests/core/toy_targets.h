@@ -7,10 +7,10 @@
 #include <memory>
 #include <optional>
 
-#include "core/coverage_map.h"
-#include "core/replay.h"
-#include "core/script.h"
-#include "core/session.h"
+#include "core/coverage/coverage_map.h"
+#include "core/draw/replay.h"
+#include "core/search/session.h"
+#include "core/tape/step_source.h"
 
 namespace ordeal {
 
@@ -150,20 +150,20 @@ class Mill {
   std::size_t turns_ = 0;
 };
 
-// Runs steps of a script until it ends or the machine breaks.
-template <typename Machine, typename Script, typename AfterStep>
-void run_script(Machine& machine, Script& script, CoverageMap& coverage, AfterStep after_step) {
+// Runs steps of a step source until it ends or the machine breaks.
+template <typename Machine, typename StepSource, typename AfterStep>
+void run_steps(Machine& machine, StepSource& step_source, CoverageMap& coverage, AfterStep after_step) {
   while (!machine.is_broken()) {
-    const NextStep step = script.next();
+    const NextStep step = step_source.next();
     if (step.kind == NextKind::kEnd || step.kind == NextKind::kStuck) {
       return;
     }
     if (step.kind == NextKind::kRule) {
       if (!machine.is_available(step.target)) {
-        script.reject();
+        step_source.reject();
         continue;
       }
-      machine.run(step.target, script.source(), coverage);
+      machine.run(step.target, step_source.source(), coverage);
     } else if (step.kind != NextKind::kInitialize) {
       machine.toggle(step.target, step.kind == NextKind::kFaultOn);
     }
@@ -176,7 +176,7 @@ template <typename Machine>
 bool run_once(Session& session, CoverageMap& coverage) {
   Machine machine;
   session.begin_run();
-  run_script(machine, session, coverage, [&] {
+  run_steps(machine, session, coverage, [&] {
     if (session.done().any() && !session.replaying_prefix()) {
       session.keep();
     }
@@ -204,7 +204,7 @@ bool breaks(const Tape& tape, Tape& realized) {
   Machine machine;
   CoverageMap coverage(64);
   Replay replay(tape);
-  run_script(machine, replay, coverage, [] {});
+  run_steps(machine, replay, coverage, [] {});
   realized = replay.realized();
   return machine.is_broken();
 }

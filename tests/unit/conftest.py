@@ -11,7 +11,7 @@ from types import ModuleType
 
 import pytest
 
-from ordeal import forked_state
+from ordeal._engine.execution import fork_server
 
 from .monitored import MakeModule
 from .stores import Place, RedisServer, running_server
@@ -39,8 +39,8 @@ def make_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Mak
 @pytest.fixture
 def own_threads_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     """Count no thread that ran before the test: a worker of pytest-xdist has one that waits for orders."""
-    before, count = forked_state.running_threads(), forked_state.running_threads
-    monkeypatch.setattr(forked_state, "running_threads", lambda: count() - before + 1)
+    before, count = fork_server.running_threads(), fork_server.running_threads
+    monkeypatch.setattr(fork_server, "running_threads", lambda: count() - before + 1)
 
 
 @pytest.fixture(scope="session")

@@ -16,9 +16,9 @@ import redis
 
 import ordeal
 from ordeal.store import Store, open_store
-from ordeal.store.directory import DirectoryMedium
-from ordeal.store.medium import Medium, ShardName
-from ordeal.store.redis_server import RedisMedium
+from ordeal.store.backend import Medium, ShardName
+from ordeal.store.directory_backend import DirectoryMedium
+from ordeal.store.redis_backend import RedisMedium
 
 PACKAGE_FOLDER = Path(ordeal.__file__).absolute().parents[1]
 #: Far more than anything here takes, on a machine that does much else.

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import initialize, invariant, precondition, rule
 
 from ordeal import _native, auto_configure, buggify
+from ordeal._hypothesis.buggify_choices import BUGGIFY_ARGUMENT, DECISIONS_PER_STEP_MAX, BuggifyDraws
 from ordeal.assertions import tracker
-from ordeal.buggify_draws import BUGGIFY_ARGUMENT, DECISIONS_PER_STEP_MAX, BuggifyDraws
 from ordeal.chaos import ChaosTest
 from ordeal.errors import ConfigError
 from ordeal.explore import Explorer

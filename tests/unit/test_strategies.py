@@ -13,14 +13,7 @@ from hypothesis import HealthCheck, Phase, find, given, settings
 from hypothesis import strategies as st
 
 from ordeal.errors import ConfigError
-from ordeal.strategies import (
-    adversarial_strings,
-    catalog,
-    corrupted_bytes,
-    edge_integers,
-    mixed_types,
-    nan_floats,
-)
+from ordeal.strategies import adversarial_strings, catalog, corrupted_bytes, edge_integers, mixed_types, nan_floats
 
 pytestmark = pytest.mark.slow
 

@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ordeal._hypothesis.bundles import ENGINE_ATTRIBUTES, BundleState, add_to_bundles, resolve
-    from ordeal._hypothesis.drawing import Draw, TapeProvider, compile_draw, describe_strategy, given_up
-    from ordeal._hypothesis.endings import REJECTED, failure_types, skip_types
+    from ordeal._hypothesis.draws import Draw, compile_draw, describe_strategy
     from ordeal._hypothesis.example_keys import database_key, reproducing_test
-    from ordeal._hypothesis.loops import make_loop
+    from ordeal._hypothesis.exceptions import REJECTED, failure_types, skip_types
     from ordeal._hypothesis.machines import (
         Argument,
         Invariant,
@@ -35,8 +34,10 @@ if TYPE_CHECKING:
         mark_as_machine_test,
         rewrap_rules,
     )
+    from ordeal._hypothesis.provider import TapeProvider, given_up
     from ordeal._hypothesis.randoms import GlobalRandoms
     from ordeal._hypothesis.run_context import LENGTH_MAX, RunContext
+    from ordeal._hypothesis.step_loop import make_loop
 
 __all__ = [
     "DECORATOR_MARKS",
@@ -80,29 +81,29 @@ _HOMES = {
     "Argument": "machines",
     "BundleState": "bundles",
     "DECORATOR_MARKS": "markers",
-    "Draw": "drawing",
+    "Draw": "draws",
     "ENGINE_ATTRIBUTES": "bundles",
     "GlobalRandoms": "randoms",
     "INITIALIZE_MARKER": "markers",
     "Invariant": "machines",
     "LENGTH_MAX": "run_context",
     "MachineDefinition": "machines",
-    "REJECTED": "endings",
+    "REJECTED": "exceptions",
     "RULE_MARKER": "markers",
     "Rule": "machines",
     "RunContext": "run_context",
-    "TapeProvider": "drawing",
+    "TapeProvider": "provider",
     "add_to_bundles": "bundles",
-    "compile_draw": "drawing",
+    "compile_draw": "draws",
     "database_key": "example_keys",
     "define_machine": "machines",
-    "describe_strategy": "drawing",
-    "failure_types": "endings",
-    "given_up": "drawing",
+    "describe_strategy": "draws",
+    "failure_types": "exceptions",
+    "given_up": "provider",
     "holds": "machines",
     "initialized": "machines",
     "is_initializing": "machines",
-    "make_loop": "loops",
+    "make_loop": "step_loop",
     "mark_as_machine_test": "markers",
     "may_initialize": "machines",
     "may_run": "machines",
@@ -111,7 +112,7 @@ _HOMES = {
     "resolve": "bundles",
     "rewrap_rules": "markers",
     "set_rules_strategy": "machines",
-    "skip_types": "endings",
+    "skip_types": "exceptions",
 }
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from hypothesis.internal.conjecture.data import ConjectureData
 
-from ordeal._hypothesis.drawing import TapeProvider
-from ordeal._native import LiveSource
+from ordeal._hypothesis.provider import TapeProvider
+from ordeal._native import Rehearsal
 
 SEED_BITS = 64
 
@@ -18,6 +18,7 @@ class TapeBackend(TapeProvider):
 
     def __init__(self, data: ConjectureData | None) -> None:
         seed = 0 if data is None or data._random is None else data._random.getrandbits(SEED_BITS)
-        self._live = LiveSource(seed)  # kept: the source writes to its tape
-        super().__init__(self._live.source)
+        # The name of the stream decides the draws of a seed. Kept, as the source writes to its tape.
+        self._rehearsal = Rehearsal(seed, "live source")
+        super().__init__(self._rehearsal.source)
         self._cd = data

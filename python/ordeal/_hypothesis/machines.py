@@ -11,8 +11,8 @@ from hypothesis.errors import InvalidArgument, InvalidDefinition
 from hypothesis.stateful import Bundle, RuleBasedStateMachine
 from hypothesis.strategies import SearchStrategy
 
-from ordeal._hypothesis.drawing import Draw, plan_draw
-from ordeal.buggify_draws import BUGGIFY_ARGUMENT
+from ordeal._hypothesis.buggify_choices import BUGGIFY_ARGUMENT
+from ordeal._hypothesis.draws import Draw, plan_draw
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

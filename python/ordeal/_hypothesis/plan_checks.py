@@ -25,7 +25,7 @@ from hypothesis.strategies import (
 )
 
 from ordeal import _native
-from ordeal._hypothesis.drawing import TapeProvider, given_up
+from ordeal._hypothesis.provider import TapeProvider, given_up
 from ordeal._hypothesis.tape_data import TapeData
 
 #: So many draws of a new plan are repeated through Hypothesis before it is used.

@@ -41,7 +41,7 @@ from ordeal._hypothesis.plan_checks import (
     spans_of_unique_list,
 )
 from ordeal._hypothesis.plan_times import TIME_STRATEGIES, plan_time
-from ordeal.draws import SIZE_MAX, WIDE_MAX, is_int64
+from ordeal._hypothesis.tape_draws import SIZE_MAX, WIDE_MAX, is_int64
 
 Node = _native.PlanNode
 

@@ -15,12 +15,12 @@ from hypothesis.internal.conjecture.providers import PrimitiveProvider
 from hypothesis.stateful import RuleBasedStateMachine, VarReference
 from hypothesis.strategies import SearchStrategy, fixed_dictionaries
 
-from ordeal._hypothesis.drawing import TapeProvider
+from ordeal._engine.buggify_state import Decisions, enter_run, leave_run
+from ordeal._hypothesis.buggify_choices import BuggifyDraws
 from ordeal._hypothesis.machines import Argument, MachineDefinition, Rule
+from ordeal._hypothesis.provider import TapeProvider
 from ordeal._hypothesis.tape_data import TapeData
 from ordeal._native import ChoiceSource, PlanRun
-from ordeal.buggify import Decisions, enter_run, leave_run
-from ordeal.buggify_draws import BuggifyDraws
 
 if TYPE_CHECKING:
     from ordeal._native import StepLoop

@@ -12,7 +12,7 @@ from typing import override
 
 import click
 
-from ordeal import __version__
+from ordeal._engine.version import version
 from ordeal.cli import terminal
 from ordeal.errors import WRONG_USE, ConfigError, OrdealError
 
@@ -60,7 +60,7 @@ class _Commands(click.Group):
 
 
 @click.group(cls=_Commands, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(version=__version__, prog_name="ordeal", message="%(prog)s %(version)s")
+@click.version_option(version=version(), prog_name="ordeal", message="%(prog)s %(version)s")
 @click.pass_context
 def _ordeal(ctx: click.Context) -> None:
     """Find the bugs that only a sequence of steps shows."""

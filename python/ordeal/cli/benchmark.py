@@ -6,86 +6,60 @@ import dataclasses
 import gc
 import os
 import sys
+from collections.abc import Mapping
 from contextlib import redirect_stdout
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import click
 
-from ordeal import __version__, reporting
+from ordeal._engine.formatting import one_line
+from ordeal._engine.version import version
+from ordeal._report.exploration import session_header
+from ordeal._report.scaling import benchmark_header, scaling_json, scaling_report, trial_line
+from ordeal._report.scaling_plot import scaling_svg
 from ordeal.cli import INTERRUPTED, terminal
-from ordeal.cli.explore import as_number, make_explorer, termination_interrupts
-from ordeal.config import (
-    DEFAULT_PATH,
-    RNG_SEED_MAX,
-    BenchmarkConfig,
-    ExplorerConfig,
-    OrdealConfig,
-    load_config,
-    override,
-)
+from ordeal.cli.explore import exploration_options, make_explorer, termination_interrupts
+from ordeal.cli.flags import command_flags, given_to
+from ordeal.config import RNG_SEED_MAX, BenchmarkConfig, ExplorerConfig, OrdealConfig, load_config, override
+from ordeal.config.arguments import given_arguments, options_of_entry
+from ordeal.config.options import BenchmarkFlags, options_of
 from ordeal.errors import WRONG_USE, ConfigError
-from ordeal.extrapolation import Extrapolation, extrapolate
 from ordeal.result import ExplorationResult
-from ordeal.scaling import Analysis, analyse
-from ordeal.scaling_trials import ScalingResult, Trial, TrialPlan, available_cpus, measurements_of
+from ordeal.scaling.extrapolation import Extrapolation, extrapolate
+from ordeal.scaling.law import Analysis, analyse
+from ordeal.scaling.trials import ScalingResult, Trial, TrialPlan, available_cpus, measurements_of
 
 # Settings that the trials replace: each explores for its time, with its number of workers.
 _REPLACED = ("seed", "max_time", "max_runs", "patience", "workers", "verbose")
-_NUMBERS = ("max_workers", "time", "repeat", "simulate")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Flags:
-    """The command line as it was given. Numbers are text still; the configuration checks them like its own values."""
-
-    config: str
-    max_workers: str | None
-    time: str | None
-    metric: str | None
-    repeat: str | None
-    seed: str | None
-    simulate: str | None
-    plot: str | None
-    json: bool
-
 
 _EPILOG = "Exit code: 0 when it was measured, 2 for wrong use, 130 when interrupted."
 
 
 @click.command(name="benchmark", epilog=_EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
-@click.option("-c", "--config", default=DEFAULT_PATH, metavar="PATH", help="Settings file (default: ordeal.toml)")
-@click.option("--max-workers", metavar="N", help="Most workers to measure (default: one for each CPU)")
-@click.option("--time", metavar="S", help="Seconds of each trial (default: 10)")
-@click.option("--metric", metavar="NAME", help="What to count: runs, steps, edges (default: runs)")
-@click.option("--repeat", metavar="N", help="Trials of each number of workers (default: 3)")
-@click.option("--seed", metavar="N", help="Number that decides all chance (default: 42)")
-@click.option("--simulate", metavar="N", help="Extrapolate to N workers (default: do not)")
-@click.option("--plot", metavar="PATH", help="Draw the result as an SVG file (default: do not)")
-@click.option("--json", is_flag=True, help="Print the result as JSON (default: as text)")
-def command(**flags: Any) -> int:
+@command_flags("benchmark")
+def command(**given: Any) -> int:
     """Measure how exploring scales with the number of workers.
 
     Explores the first class of the settings file with 1, 2, 4, ... workers and fits the Universal Scaling Law. Nothing
     that is found is saved.
     """
-    return _benchmark(_Flags(**flags))
+    return _benchmark(given_to(BenchmarkFlags, given), given)
 
 
-def _benchmark(flags: _Flags) -> int:
+def _benchmark(flags: BenchmarkFlags, given: Mapping[str, object]) -> int:
     config = load_config(flags.config)
-    config = dataclasses.replace(config, explorer=override(config.explorer, {"seed": as_number(flags.seed)}))
-    options, cpus = _options(flags, config), available_cpus()
+    config = dataclasses.replace(config, explorer=override(config.explorer, given))
+    options, cpus = _options(flags, given, config), available_cpus()
     plan = TrialPlan(
         max_workers=cpus if options.max_workers is None else options.max_workers,
         seconds=options.time,
         metric=options.metric,
         repeat=options.repeat,
     )
-    terminal.say(reporting.session_header(__version__, config.explorer.seed, _shown(flags, options, plan, config)))
+    terminal.say(session_header(version(), config.explorer.seed, _shown(flags, options, plan, config)))
     test = config.tests[0]
-    terminal.say(reporting.benchmark_header(test.class_path, cpus, plan, tests=len(config.tests)))
+    terminal.say(benchmark_header(test.class_path, cpus, plan, tests=len(config.tests)))
     trials = _Trials(config, plan)
     with termination_interrupts():
         trials.run_all()
@@ -105,15 +79,14 @@ def _benchmark(flags: _Flags) -> int:
         extrapolation=_extrapolation(analysis, options),
         interrupted=trials.interrupted,
     )
-    terminal.write(reporting.scaling_json(result) if flags.json else reporting.scaling_report(result))
+    terminal.write(scaling_json(result) if flags.json else scaling_report(result))
     plotted = options.plot is None or _plot(result, Path(options.plot))
     return INTERRUPTED if trials.interrupted else 0 if plotted else WRONG_USE
 
 
-def _options(flags: _Flags, config: OrdealConfig) -> BenchmarkConfig:
+def _options(flags: BenchmarkFlags, given: Mapping[str, object], config: OrdealConfig) -> BenchmarkConfig:
     """Check the options, also for what would come to light only when all has been measured."""
-    given: dict[str, object] = {key: as_number(getattr(flags, key)) for key in _NUMBERS}
-    options = override(BenchmarkConfig(), {**given, "metric": flags.metric, "plot": flags.plot})
+    options = override(BenchmarkConfig(), given)
     if options.metric == "edges" and not config.explorer.target_modules:
         raise ConfigError(
             f"`--metric edges` counts edges of the target modules, and {flags.config} names none",
@@ -134,9 +107,9 @@ def _check_place(path: Path) -> None:
         raise ConfigError(f"`--plot` is in a folder that cannot be written to: {path}", hint="name another folder")
 
 
-def _shown(flags: _Flags, options: BenchmarkConfig, plan: TrialPlan, config: OrdealConfig) -> dict[str, object]:
+def _shown(flags: BenchmarkFlags, options: BenchmarkConfig, plan: TrialPlan, config: OrdealConfig) -> dict[str, object]:
     """Return every option of the benchmark, whether given or by default, and the settings that the trials follow."""
-    settings = [field.name for field in dataclasses.fields(ExplorerConfig) if field.name not in _REPLACED]
+    settings = [name for name in options_of(ExplorerConfig) if name not in _REPLACED]
     return {
         "config": flags.config,
         **dataclasses.asdict(options),
@@ -171,19 +144,18 @@ class _Trials:
     def _explore(self, number: int, workers: int, seconds: float) -> ExplorationResult | None:
         """Explore with a seed of the round: the counts of a round do the same, rounds do different things."""
         seed = (self._config.explorer.seed + number - 1) % (RNG_SEED_MAX + 1)
-        settings = dataclasses.replace(self._config.explorer, workers=workers, seed=seed)
-        config = dataclasses.replace(self._config, explorer=settings)
-        test = config.tests[0]
+        test = self._config.tests[0]
+        unlimited = {"max_runs": None, "patience": 0, "verbose": False}
+        options = exploration_options(
+            self._config, workers=workers, seed=seed, max_time=seconds, shrink=False, **unlimited
+        )
+        options = options_of_entry(options, test)
         # What earlier trials left behind is cleared away outside of the time that is measured.
         gc.collect()
         try:
             # What the program under test prints is talk as well; on stdout it would end up inside the result.
             with redirect_stdout(sys.stderr):
-                result = make_explorer(test, config, use_seeds=False, record_traces=False).run(
-                    max_time=seconds,
-                    steps_per_run=settings.steps_per_run if test.steps_per_run is None else test.steps_per_run,
-                    shrink=False,
-                )
+                result = make_explorer(test, options).run(**given_arguments("run", options))
         except KeyboardInterrupt:
             self.interrupted = True
             return None
@@ -205,11 +177,11 @@ class _Trials:
                 hint=f"give each trial more time, for example `--time {max(30.0, 10 * self._plan.seconds):g}`",
             )
         self.done.append(trial)
-        terminal.say(reporting.trial_line(trial, self._plan))
+        terminal.say(trial_line(trial, self._plan))
         self._failing += bool(result.failures)
         for note in result.notes:
             if note not in self._told:
-                terminal.say(f"  note: {reporting.one_line(note)}")
+                terminal.say(f"  note: {one_line(note)}")
                 self._told.add(note)
 
 
@@ -225,7 +197,7 @@ def _extrapolation(analysis: Analysis, options: BenchmarkConfig) -> Extrapolatio
 def _plot(result: ScalingResult, path: Path) -> bool:
     """Write the plot; return whether that could be done. The report has been printed by then."""
     try:
-        path.write_text(reporting.scaling_svg(result), encoding="utf-8")
+        path.write_text(scaling_svg(result), encoding="utf-8")
     except OSError as error:
         message = f"cannot write the plot to `{path}`: {error.strerror or error}"
         terminal.say_error(message, "name another path, or change the rights of this one")

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import click
 
-from ordeal import reporting
-from ordeal.assertion_sites import scan
+from ordeal._engine.coverage.targets import resolve_targets
+from ordeal._engine.properties.call_sites import scan
+from ordeal._engine.properties.catalog import make_catalog
+from ordeal._engine.properties.history import PROPERTIES_PATH, load_reached
+from ordeal._report.catalog import catalog_complaints, catalog_json, catalog_text
 from ordeal.cli import terminal
 from ordeal.config import DEFAULT_PATH, load_config
-from ordeal.property_store import PROPERTIES_PATH, load_reached
-from ordeal.site_catalog import make_catalog
-from ordeal.targets import resolve_targets
 
 FOUND = 1
 
@@ -37,13 +37,13 @@ def command(paths: Sequence[str], json: bool) -> int:
     reached_file = Path(PROPERTIES_PATH)
     reached = load_reached(reached_file)
     catalog = make_catalog(scan([Path(path) for path in paths] or _default_paths()), reached)
-    complaints = reporting.catalog_complaints(catalog)
+    complaints = catalog_complaints(catalog)
     if complaints:
         terminal.say(complaints)
     if json:
-        terminal.write(reporting.catalog_json(catalog))
+        terminal.write(catalog_json(catalog))
     else:
-        terminal.write(reporting.catalog_text(catalog, reached_file, exists=bool(reached)))
+        terminal.write(catalog_text(catalog, reached_file, exists=bool(reached)))
     return 0 if catalog.complete else FOUND
 
 

@@ -5,59 +5,35 @@ from __future__ import annotations
 import dataclasses
 import signal
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, nullcontext, redirect_stdout
-from dataclasses import dataclass
 from itertools import chain, count
 from pathlib import Path
 from typing import Any
 
 import click
 
-from ordeal import __version__, reporting
-from ordeal.class_path import load_class
-from ordeal.class_seeds import NOT_SAVED as SEED_NOT_SAVED
+from ordeal._engine.execution.class_path import load_class
+from ordeal._engine.properties.history import PROPERTIES_PATH, add_reached
+from ordeal._engine.seed_corpus.corpus import SeedCorpus
+from ordeal._engine.seed_corpus.paths import seed_name
+from ordeal._engine.storage.trace_file import Trace
+from ordeal._engine.version import version
+from ordeal._report.exploration import exploration_report, json_report, replay_hint, session_header
+from ordeal._report.seeds import seed_outcomes_text, seeds_pruned, seeds_saved
 from ordeal.cli import INTERRUPTED, terminal
+from ordeal.cli.flags import command_flags, given_to
 from ordeal.cli.progress import ProgressLine
-from ordeal.config import DEFAULT_PATH, ExplorerConfig, OrdealConfig, TestConfig, load_config, override
+from ordeal.config import ExplorerConfig, OrdealConfig, TestConfig, load_config, override
+from ordeal.config.arguments import given_arguments, options_of_entry
+from ordeal.config.options import ExplorationOptions, ExploreFlags, options_of, values_of
 from ordeal.errors import WRONG_USE, ConfigError, OrdealError
 from ordeal.explore import Explorer
-from ordeal.property_store import PROPERTIES_PATH, add_reached
-from ordeal.result import ExplorationResult, Failure, SeedOutcome, SeedStatus
-from ordeal.saver import NOT_SAVED
-from ordeal.seed_corpus import SeedCorpus
-from ordeal.seed_paths import seed_name
+from ordeal.result import ExplorationResult, Failure, NoteKind, SeedOutcome, SeedStatus
+from ordeal.result.notes import has_kind
 from ordeal.trace import generate_tests
-from ordeal.trace_file import Trace
 
 FOUND = 1
-
-# Options that settings of the same name stand behind.
-_NUMBERS = ("seed", "max_time", "max_runs", "patience", "workers", "buggify_prob")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Flags:
-    """The command line as it was given. Numbers are text still; the configuration checks them like its own values."""
-
-    config: str
-    seed: str | None
-    max_time: str | None
-    max_runs: str | None
-    patience: str | None
-    workers: str | None
-    buggify_prob: str | None
-    verbose: bool
-    no_shrink: bool
-    no_confirm_fresh: bool
-    no_seeds: bool
-    prune_fixed_seeds: bool
-    generate_tests: str | None
-    save_state: str | None
-    resume: str | None
-    store: str | None
-    json: bool
-
 
 _EPILOG = (
     "Exit code: 0 without findings, 1 with a finding, 2 for wrong use or when an entry could not be explored, "
@@ -66,36 +42,18 @@ _EPILOG = (
 
 
 @click.command(name="explore", epilog=_EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
-@click.option("-c", "--config", default=DEFAULT_PATH, metavar="PATH", help="Settings file (default: ordeal.toml)")
-@click.option("--seed", metavar="N", help="Number that decides all chance (default: 42)")
-@click.option("--max-time", metavar="S", help="Seconds to start new runs for (default: 60)")
-@click.option("--max-runs", metavar="N", help="Runs to stop after (default: no limit)")
-@click.option("--patience", metavar="N", help="Stop after N runs without news (default: 0, never)")
-@click.option("-w", "--workers", metavar="N", help="Processes, 0 for all cores (default: 0)")
-@click.option("--buggify-prob", metavar="P", help="Probability that a buggify point acts (default: 0.1)")
-@click.option("-v", "--verbose", is_flag=True, help="Show live progress (default: off)")
-@click.option("--no-shrink", is_flag=True, help="Do not shrink failures (default: shrink)")
-@click.option("--no-confirm-fresh", is_flag=True, help="Skip the replay in a fresh process (default: replay)")
-@click.option("--no-seeds", is_flag=True, help="Do not use saved seeds (default: use)")
-@click.option("--prune-fixed-seeds", is_flag=True, help="Delete seeds that pass now (default: keep)")
-@click.option("--generate-tests", metavar="PATH", help="Write pytest functions (default: none)")
-@click.option("--save-state", metavar="PATH", help="Save what is known, to resume it (default: none)")
-@click.option("--resume", metavar="PATH", help="Go on from a saved state (default: afresh)")
-@click.option("--store", metavar="URL", help="Share with others: dir:// or redis:// (default: none)")
-@click.option("--json", is_flag=True, help="Print the report as JSON (default: as text)")
-def command(**flags: Any) -> int:
+@command_flags("explore")
+def command(**given: Any) -> int:
     """Search the classes named in the settings file for failures.
 
     An option outweighs what the settings file says.
     """
-    return _explore(_Flags(**flags))
-
-
-def _explore(flags: _Flags) -> int:
-    config = _effective(load_config(flags.config), flags)
-    _refuse_flags(flags, config)
-    terminal.say(reporting.session_header(__version__, config.explorer.seed, _options(flags, config)))
-    session = _Session(flags, config)
+    own = given_to(ExploreFlags, given)
+    config = load_config(own.config)
+    options = _effective(config, given, own)
+    _refuse_flags(own, config, options)
+    terminal.say(session_header(version(), options.seed, _shown(own, options)))
+    session = _Session(own, config, options)
     with termination_interrupts():
         session.explore_all()
     session.finish()
@@ -112,52 +70,45 @@ def termination_interrupts() -> Iterator[None]:
         signal.signal(signal.SIGTERM, before)
 
 
-def _effective(config: OrdealConfig, flags: _Flags) -> OrdealConfig:
-    given = {key: as_number(getattr(flags, key)) for key in _NUMBERS}
-    explorer = override(config.explorer, given)
-    verbose = flags.verbose or explorer.verbose or config.report.verbose
-    return dataclasses.replace(config, explorer=dataclasses.replace(explorer, verbose=verbose))
+def _effective(config: OrdealConfig, given: Mapping[str, object], flags: ExploreFlags) -> ExplorationOptions:
+    """Return the options of each class, but for what its own entry says."""
+    options = override(exploration_options(config, confirm_fresh=True), given)
+    return dataclasses.replace(
+        options,
+        verbose=options.verbose or config.report.verbose,
+        record_traces=flags.generate_tests is not None or config.report.traces,
+        corpus_dir=None if flags.no_seeds else Path(config.report.corpus_dir),
+    )
 
 
-def as_number(text: str | None) -> int | float | str | None:
-    """Return the number that an option's text spells, else the text, for the configuration to refuse."""
-    for kind in (int, float):
-        try:
-            return None if text is None else kind(text)
-        except ValueError:
-            continue
-    return text
+def exploration_options(config: OrdealConfig, **changes: Any) -> ExplorationOptions:
+    """Return the options of the section ``[explorer]`` for a command, which explores in processes of their own."""
+    return ExplorationOptions(**values_of(config.explorer) | changes, isolate=True)
 
 
-def _refuse_flags(flags: _Flags, config: OrdealConfig) -> None:
+def _refuse_flags(flags: ExploreFlags, config: OrdealConfig, options: ExplorationOptions) -> None:
     if flags.no_seeds and flags.prune_fixed_seeds:
         message = "`--no-seeds` and `--prune-fixed-seeds` contradict each other"
         raise ConfigError(message, hint="drop one of them: seeds that are not replayed cannot be pruned")
-    for option, path in (("--save-state", flags.save_state), ("--resume", flags.resume)):
+    for option, path in (("--save-state", options.save_state_to), ("--resume", options.resume_from)):
         if path is not None and len(config.tests) != 1:
             message = f"`{option}` names one file, and {flags.config} has {len(config.tests)} [[tests]]"
             raise ConfigError(message, hint="keep each class that is resumed in a settings file of its own, see `-c`")
 
 
-def _options(flags: _Flags, config: OrdealConfig) -> dict[str, object]:
+def _shown(flags: ExploreFlags, options: ExplorationOptions) -> dict[str, object]:
     """Return every option of the session, whether given or by default, in the order of the reference."""
-    explorer = {
-        f.name: getattr(config.explorer, f.name) for f in dataclasses.fields(ExplorerConfig) if f.name != "seed"
-    }
-    return {
-        "config": flags.config,
-        **explorer,
-        "shrink": not flags.no_shrink,
-        "confirm_fresh": not flags.no_confirm_fresh,
-    }
+    names = [name for name in options_of(ExplorerConfig) if name != "seed"]
+    return {"config": flags.config, **{name: getattr(options, name) for name in [*names, "shrink", "confirm_fresh"]}}
 
 
 class _Session:
     """One call of the command: explores the entries one after the other and keeps what became of them."""
 
-    def __init__(self, flags: _Flags, config: OrdealConfig) -> None:
+    def __init__(self, flags: ExploreFlags, config: OrdealConfig, options: ExplorationOptions) -> None:
         self._flags = flags
         self._config = config
+        self._options = options
         self._results: list[ExplorationResult] = []
         self._saved: set[Path] = set()
         self._unexplored = 0
@@ -180,9 +131,9 @@ class _Session:
             self._write_tests(Path(self._flags.generate_tests))
         in_file = self._config.report.format != "text" and self._write_report(Path(self._config.report.output))
         if self._flags.json:
-            terminal.write(reporting.json_report(self._results))
+            terminal.write(json_report(self._results))
         elif self._results and (self._config.report.format != "json" or not in_file):
-            terminal.write(reporting.exploration_report(self._results))
+            terminal.write(exploration_report(self._results))
         self._say_how_to_replay()
 
     def exit_code(self) -> int:
@@ -221,14 +172,14 @@ class _Session:
 
     def _tell_of_seeds(self, result: ExplorationResult) -> None:
         if result.seed_replays:
-            verbose = self._config.explorer.verbose
-            terminal.say(reporting.seed_outcomes_text(result.seed_replays, verbose=verbose))
+            verbose = self._options.verbose
+            terminal.say(seed_outcomes_text(result.seed_replays, verbose=verbose))
         if self._flags.prune_fixed_seeds:
-            terminal.say(reporting.seeds_pruned(self._prune(result.seed_replays)))
+            terminal.say(seeds_pruned(self._prune(result.seed_replays)))
         kept = sum(failure.seed_path is not None for failure in result.failures)
         if kept:
-            terminal.say(reporting.seeds_saved(kept, self._config.report.corpus_dir))
-        self._unwritten += any(note.startswith(SEED_NOT_SAVED) for note in result.notes)
+            terminal.say(seeds_saved(kept, self._config.report.corpus_dir))
+        self._unwritten += has_kind(result.notes, NoteKind.SEED_NOT_SAVED)
 
     def _prune(self, outcomes: Sequence[SeedOutcome]) -> int:
         """Delete the seeds that ran to their end and did not fail; return how many."""
@@ -240,32 +191,22 @@ class _Session:
         return len(pruned)
 
     def _tell_of_state(self, result: ExplorationResult) -> None:
-        if self._flags.save_state is None:
+        if self._options.save_state_to is None:
             return
-        if any(note.startswith(NOT_SAVED) for note in result.notes):
+        if has_kind(result.notes, NoteKind.STATE_NOT_SAVED):
             self._unwritten += 1
         else:
-            terminal.say(f"State saved: {self._flags.save_state}")
+            terminal.say(f"State saved: {self._options.save_state_to}")
 
     def _run(self, test: TestConfig) -> ExplorationResult:
-        flags, settings = self._flags, self._config.explorer
-        ticker = ProgressLine() if settings.verbose else None
+        options = options_of_entry(self._options, test)
+        ticker = ProgressLine() if options.verbose else None
         # What the program under test prints is talk as well; on stdout it would end up inside the report.
         with redirect_stdout(sys.stderr), closing(ticker) if ticker else nullcontext():
-            keep = flags.generate_tests is not None or self._config.report.traces
-            return make_explorer(
-                test, self._config, use_seeds=not flags.no_seeds, record_traces=keep, store=flags.store
-            ).run(
-                max_time=settings.max_time,
-                max_runs=settings.max_runs,
-                patience=settings.patience,
-                steps_per_run=settings.steps_per_run if test.steps_per_run is None else test.steps_per_run,
-                shrink=not flags.no_shrink,
-                confirm_fresh=not flags.no_confirm_fresh,
+            return make_explorer(test, options).run(
+                **given_arguments("run", options),
                 progress=ticker,
                 shrink_progress=ticker.shrinking if ticker else None,
-                save_state_to=flags.save_state,
-                resume_from=flags.resume,
             )
 
     def _save_traces(self, result: ExplorationResult) -> ExplorationResult:
@@ -314,7 +255,7 @@ class _Session:
             terminal.say(f"Generated tests: {path}")
 
     def _write_report(self, path: Path) -> bool:
-        text = reporting.json_report(self._results)
+        text = json_report(self._results)
         written = self._written(path, "report", lambda: _replace_text(path, text))
         if written:
             terminal.say(f"Report saved: {path}")
@@ -337,38 +278,12 @@ class _Session:
         failures = (failure for result in self._results for failure in result.failures)
         path = next((failure.trace_path for failure in failures if failure.trace_path is not None), None)
         if path is not None:
-            terminal.say(reporting.replay_hint(path))
+            terminal.say(replay_hint(path))
 
 
-def make_explorer(
-    test: TestConfig, config: OrdealConfig, *, use_seeds: bool, record_traces: bool, store: str | None = None
-) -> Explorer:
-    """Return the Explorer that an entry asks for."""
-    settings = config.explorer
-    return Explorer(
-        load_class(test.class_path),
-        target_modules=list(settings.target_modules),
-        seed=settings.seed,
-        max_checkpoints=settings.max_checkpoints,
-        checkpoint_prob=settings.checkpoint_prob,
-        checkpoint_strategy=settings.checkpoint_strategy,
-        checkpoint_kind=settings.checkpoint_kind,
-        fault_toggle_prob=settings.fault_toggle_prob,
-        buggify_prob=settings.buggify_prob,
-        value_reuse_prob=settings.value_reuse_prob,
-        comparison_tracing=settings.comparison_tracing,
-        record_traces=record_traces,
-        workers=settings.workers,
-        isolate=True,
-        store=store,
-        max_memory=settings.max_memory,
-        share_edges=settings.share_edges,
-        share_checkpoints=settings.share_checkpoints,
-        corpus_dir=config.report.corpus_dir if use_seeds else None,
-        rule_swarm=settings.rule_swarm if test.swarm is None else test.swarm,
-        swarm_policy=settings.swarm_policy,
-        rule_timeout=settings.rule_timeout if test.rule_timeout is None else test.rule_timeout,
-    )
+def make_explorer(test: TestConfig, options: ExplorationOptions) -> Explorer:
+    """Return the Explorer of an entry's class."""
+    return Explorer(load_class(test.class_path), **given_arguments("init", options))
 
 
 def _replace_text(path: Path, text: str) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ordeal import reporting
+from ordeal._report.exploration import progress_line, shrink_progress_line
 from ordeal.cli import terminal
 from ordeal.result import ProgressSnapshot, ShrinkSnapshot
 
@@ -24,12 +24,12 @@ class ProgressLine:
     def __call__(self, snapshot: ProgressSnapshot) -> None:
         """Show ``snapshot`` when it is time for a new line."""
         if self._is_due(snapshot.elapsed):
-            self._show(reporting.progress_line(snapshot))
+            self._show(progress_line(snapshot))
 
     def shrinking(self, snapshot: ShrinkSnapshot) -> None:
         """Show ``snapshot`` when it is time for a new line."""
         if self._is_due(snapshot.elapsed):
-            self._show(reporting.shrink_progress_line(snapshot))
+            self._show(shrink_progress_line(snapshot))
 
     def _is_due(self, elapsed: float) -> bool:
         if elapsed < self._due_s:

@@ -10,15 +10,24 @@ from typing import Any
 
 import click
 
-from ordeal import reporting
-from ordeal.bucket import traceback_text
+from ordeal._engine.coverage.digests import changed_modules
+from ordeal._engine.execution.bucket import traceback_text
+from ordeal._engine.formatting import safe_lines
+from ordeal._engine.replay.rerun import ReplayStatus, Rerun, ablate_faults, rerun, shrink
+from ordeal._engine.storage.trace_file import Trace
+from ordeal._report.replay import (
+    ablation_text,
+    outdated_json,
+    replay_header,
+    replay_json,
+    replay_outcome,
+    replay_steps,
+    shrunk_text,
+)
 from ordeal.cli import terminal
 from ordeal.cli.debugger import can_debug, post_mortem
 from ordeal.cli.shrink_line import ShrinkLine
 from ordeal.errors import ConfigError, OutdatedTraceError
-from ordeal.rerun import ReplayStatus, Rerun, ablate_faults, rerun, shrink
-from ordeal.target_digests import changed_modules
-from ordeal.trace_file import Trace
 
 FOUND = 1
 
@@ -58,17 +67,17 @@ def command(**flags: Any) -> int:
 def _replay(flags: _Flags) -> int:
     _check(flags)
     trace = Trace.load(flags.trace)
-    terminal.say(reporting.replay_header(trace))
+    terminal.say(replay_header(trace))
     result, changed = _rerun(trace, flags), changed_modules(trace.targets)
     if flags.verbose and result.steps:
-        terminal.say(reporting.replay_steps(result.steps))
+        terminal.say(replay_steps(result.steps))
     if flags.verbose and result.error is not None:
-        terminal.say(reporting.safe_lines(traceback_text(result.error)))
-    terminal.say(reporting.replay_outcome(trace, result, changed=changed))
+        terminal.say(safe_lines(traceback_text(result.error)))
+    terminal.say(replay_outcome(trace, result, changed=changed))
     shrunk, faults = _study(flags, trace, result)
     if flags.json:
         terminal.write(
-            reporting.replay_json(
+            replay_json(
                 trace,
                 flags.trace,
                 result,
@@ -96,7 +105,7 @@ def _rerun(trace: Trace, flags: _Flags) -> Rerun:
             return rerun(trace)
     except OutdatedTraceError as error:
         if flags.json:
-            terminal.write(reporting.outdated_json(trace, flags.trace, error.message))
+            terminal.write(outdated_json(trace, flags.trace, error.message))
         raise
 
 
@@ -122,7 +131,7 @@ def _shrink(trace: Trace, output: str | None) -> Trace:
     terminal.say("Shrinking...")
     with _quiet():
         shrunk = _shrink_watched(trace) if terminal.is_terminal() else shrink(trace)
-    terminal.say(reporting.shrunk_text(trace, shrunk))
+    terminal.say(shrunk_text(trace, shrunk))
     if output is not None:
         shrunk.save(output)
         terminal.say(f"Saved: {output}")
@@ -141,7 +150,7 @@ def _ablate(trace: Trace) -> dict[str, bool]:
     terminal.say("Ablating faults...")
     with _quiet():
         faults = ablate_faults(trace)
-    terminal.say(reporting.ablation_text(faults))
+    terminal.say(ablation_text(faults))
     return faults
 
 

@@ -12,14 +12,15 @@ from typing import Any
 
 import click
 
-from ordeal import reporting
-from ordeal.bucket import traceback_text
+from ordeal._engine.execution.bucket import traceback_text
+from ordeal._engine.seed_corpus.corpus import SeedCorpus, SeedReplay, SeedReplayer
+from ordeal._engine.seed_corpus.paths import CORPUS_DIR
+from ordeal._report.exploration import replay_hint
+from ordeal._report.seeds import seed_details, seed_line, seeds_header, seeds_json, seeds_summary
 from ordeal.cli import terminal
 from ordeal.config import DEFAULT_PATH, load_config
 from ordeal.errors import WRONG_USE, ConfigError
 from ordeal.result import SeedStatus
-from ordeal.seed_corpus import SeedCorpus, SeedReplay, SeedReplayer
-from ordeal.seed_paths import CORPUS_DIR
 
 FOUND = 1
 
@@ -53,7 +54,7 @@ def _seeds(flags: _Flags) -> int:
     paths = corpus.paths()
     if flags.dir is not None and not corpus.folder.is_dir():
         raise ConfigError(f"no folder {flags.dir} to read seeds from", hint="name the folder that holds the seeds")
-    terminal.say(reporting.seeds_header(len(paths), corpus.folder, exists=corpus.folder.is_dir()))
+    terminal.say(seeds_header(len(paths), corpus.folder, exists=corpus.folder.is_dir()))
     replayer = SeedReplayer(config.explorer.rule_timeout if config else None)
     replays = _replay_all(replayer, paths, verbose=flags.verbose)
     fixed = [replay.path for replay in replays if replay.status is SeedStatus.FIXED]
@@ -62,11 +63,11 @@ def _seeds(flags: _Flags) -> int:
         terminal.show_error(error)
     failing = [replay for replay in replays if replay.fails]
     if replays:
-        terminal.say(reporting.seeds_summary(len(replays), len(failing), len(pruned)))
+        terminal.say(seeds_summary(len(replays), len(failing), len(pruned)))
     if failing:
-        terminal.say(reporting.replay_hint(str(failing[0].path)))
+        terminal.say(replay_hint(str(failing[0].path)))
     if flags.json:
-        terminal.write(reporting.seeds_json(replays, corpus.folder, pruned))
+        terminal.write(seeds_json(replays, corpus.folder, pruned))
     if failing:
         return FOUND
     return WRONG_USE if errors else 0
@@ -78,9 +79,9 @@ def _replay_all(replayer: SeedReplayer, paths: Sequence[Path], *, verbose: bool)
         with _contained(verbose=verbose):
             replay = replayer.replay(path)
         replays.append(replay)
-        terminal.say(reporting.seed_line(replay))
+        terminal.say(seed_line(replay))
         if verbose:
-            terminal.say(reporting.seed_details(replay, traceback_text(replay.error) if replay.error else ""))
+            terminal.say(seed_details(replay, traceback_text(replay.error) if replay.error else ""))
     return replays
 
 

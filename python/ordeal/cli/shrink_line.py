@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import time
 
-from ordeal import reporting
+from ordeal._engine.replay.replayer import ShrinkProgress
+from ordeal._report.replay import shrink_line
 from ordeal.cli import terminal
-from ordeal.replayer import ShrinkProgress
 
 _INTERVAL_S = 0.2
 
@@ -23,7 +23,7 @@ class ShrinkLine:
         if time.monotonic() >= self._due_s:
             self._due_s = time.monotonic() + _INTERVAL_S
             self._line_open = True
-            line = reporting.shrink_line(progress.phase, progress.steps, progress.candidates)
+            line = shrink_line(progress.phase, progress.steps, progress.candidates)
             terminal.say(f"\r{line}", newline=False)
 
     def close(self) -> None:

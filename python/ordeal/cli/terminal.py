@@ -8,8 +8,8 @@ import sys
 
 import click
 
+from ordeal._engine.formatting import error_text
 from ordeal.errors import OrdealError
-from ordeal.reporting import error_text
 
 
 def accept_any_text() -> None:

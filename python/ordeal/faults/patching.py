@@ -18,7 +18,7 @@ from typing import Any
 
 from ordeal.errors import FaultError
 from ordeal.faults.function_kinds import mark_like, passing_on
-from ordeal.faults.keepers import keepers
+from ordeal.faults.unpatched_references import keepers
 
 Wrap = Callable[[Any], Any]
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable
-from typing import Any, get_type_hints, overload
+from typing import TYPE_CHECKING, Any, Protocol, get_type_hints, overload
 
 from hypothesis import given, settings
 from hypothesis.strategies import SearchStrategy
 
-from ordeal.callable_module import make_callable
+from ordeal._engine.callable_module import make_callable
 from ordeal.errors import ConfigError
 from ordeal.quickcheck import biased
 from ordeal.quickcheck.by_type import strategy_for_type
@@ -139,6 +139,39 @@ def _from_hint(name: str, parameter: str, hint: Any) -> SearchStrategy[Any]:
             f"{name}: the parameter {parameter!r}: {error.message}",
             hint=f"give a strategy: @quickcheck({parameter}=st.builds(...))",
         ) from error
+
+
+class QuickcheckFunction(Protocol):
+    """The function ``ordeal.quickcheck.quickcheck``."""
+
+    @overload
+    def __call__(self, fn: Callable[..., None], /) -> Callable[..., None]: ...
+    @overload
+    def __call__(
+        self, fn: None = None, /, *, max_examples: int = 100, **overrides: SearchStrategy[Any]
+    ) -> Callable[[Callable[..., None]], Callable[..., None]]: ...
+
+
+class Quickcheck(QuickcheckFunction, Protocol):
+    """What ``ordeal.quickcheck`` offers, called and as a module; for type checkers."""
+
+    quickcheck: QuickcheckFunction
+    biased: Biased
+
+    def strategy_for_type(self, tp: Any) -> SearchStrategy[Any]:
+        """See ``ordeal.quickcheck.strategy_for_type``."""
+
+
+if TYPE_CHECKING:
+
+    class Biased:
+        """The functions of ``ordeal.quickcheck.biased``."""
+
+        integers = staticmethod(biased.integers)
+        floats = staticmethod(biased.floats)
+        strings = staticmethod(biased.strings)
+        bytes_ = staticmethod(biased.bytes_)
+        lists = staticmethod(biased.lists)
 
 
 make_callable(__name__, quickcheck)

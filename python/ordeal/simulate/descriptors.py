@@ -5,13 +5,10 @@ from __future__ import annotations
 import errno
 import os
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from ordeal.simulate.disk import File, Folder, Resize, Write
 from ordeal.simulate.paths import os_error
-
-if TYPE_CHECKING:
-    from ordeal.simulate.file_system import FileSystem
 
 #: No operating system hands out numbers this high, so a simulated descriptor is never taken for a real one.
 FIRST_DESCRIPTOR = 1 << 30
@@ -85,7 +82,55 @@ class Descriptors:
         self._open.clear()
 
 
-def open_descriptor(files: FileSystem, where: str, flags: int) -> int:
+class Files(Protocol):
+    """What the functions that replace those of the operating system ask of a simulated file system."""
+
+    descriptors: Descriptors
+
+    def exists(self, path: str, /) -> bool:
+        """Whether there is anything at ``path``."""
+
+    def node(self, where: str) -> File | Folder:
+        """What is there. Raises OSError."""
+
+    def file(self, where: str) -> File:
+        """The file there. Raises OSError."""
+
+    def folder(self, where: str) -> Folder:
+        """The folder there. Raises OSError."""
+
+    def open_file(self, where: str, *, create: bool) -> File:
+        """The file there, made when it is missing and may be made. Raises OSError."""
+
+    def new_folder(self, where: str) -> None:
+        """Make a folder. Raises OSError."""
+
+    def make_root(self, where: str) -> None:
+        """Make the folder that paths are answered below."""
+
+    def delete(self, path: str, /) -> None:
+        """Remove what is there. Raises OSError."""
+
+    def rename(self, source: str, destination: str, /) -> None:
+        """Move what is at ``source``. Raises OSError."""
+
+    def is_readonly(self, where: str) -> bool:
+        """Whether a fault forbids writing there."""
+
+    def check_space(self, where: str) -> None:
+        """Raise OSError where a fault says that the disk is full."""
+
+    def seen(self, where: str, content: bytes) -> bytes:
+        """What a reader gets of ``content``: a fault may have damaged it."""
+
+    def sync_node(self, node: File | Folder) -> None:
+        """Make what was written to ``node`` survive a crash."""
+
+    def now_s(self) -> float:
+        """The time of the file system, in seconds."""
+
+
+def open_descriptor(files: Files, where: str, flags: int) -> int:
     """Open a path as ``os.open`` does. Raises OSError."""
     if flags & os.O_CREAT and flags & os.O_EXCL and files.exists(where):
         raise os_error(errno.EEXIST, where)
@@ -101,7 +146,7 @@ def open_descriptor(files: FileSystem, where: str, flags: int) -> int:
     return files.descriptors.add(Descriptor(where, node, flags))
 
 
-def read(files: FileSystem, descriptor: Descriptor, size: int) -> bytes:
+def read(files: Files, descriptor: Descriptor, size: int) -> bytes:
     """Up to ``size`` bytes from where the descriptor stands. Raises OSError."""
     file = descriptor.file()
     if not descriptor.readable:
@@ -111,7 +156,7 @@ def read(files: FileSystem, descriptor: Descriptor, size: int) -> bytes:
     return files.seen(descriptor.where, content)
 
 
-def write(files: FileSystem, descriptor: Descriptor, content: bytes) -> int:
+def write(files: Files, descriptor: Descriptor, content: bytes) -> int:
     """Put all of ``content`` where the descriptor stands, or at the end when it appends. Raises OSError."""
     file = descriptor.file()
     if not descriptor.writable:
@@ -133,14 +178,14 @@ def seek(descriptor: Descriptor, offset: int, whence: int) -> int:
     return descriptor.offset
 
 
-def resize(files: FileSystem, descriptor: Descriptor, size: int) -> None:
+def resize(files: Files, descriptor: Descriptor, size: int) -> None:
     """Set the size of what is open. Raises OSError."""
     if not descriptor.writable:
         raise os_error(errno.EINVAL, descriptor.where)
     resize_file(files, descriptor.where, descriptor.file(), size)
 
 
-def resize_file(files: FileSystem, where: str, file: File, size: int) -> None:
+def resize_file(files: Files, where: str, file: File, size: int) -> None:
     """Set the size of a file. Raises OSError."""
     if size < 0:
         raise os_error(errno.EINVAL, where)

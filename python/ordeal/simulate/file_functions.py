@@ -11,7 +11,7 @@ import stat
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 from ordeal.simulate import descriptors
 from ordeal.simulate.disk import File, Folder
@@ -19,15 +19,12 @@ from ordeal.simulate.open_files import SimulatedFile, check_arguments, flags_of,
 from ordeal.simulate.paths import absolute, os_error
 from ordeal.simulate.replacement import Places, Replacement
 
-if TYPE_CHECKING:
-    from ordeal.simulate.file_system import FileSystem
-
 
 @dataclass(frozen=True, slots=True)
 class Mount:
     """A file system that answers for the paths at ``root`` and below."""
 
-    files: FileSystem
+    files: descriptors.Files
     root: str
 
 
@@ -35,14 +32,16 @@ class Mount:
 class Place:
     """A path in a simulated file system."""
 
-    files: FileSystem
+    files: descriptors.Files
     where: str
 
 
 _mounts: list[Mount] = []
 
 
-def replace_file_functions(files: FileSystem, root: str, on_change: Callable[[int], None]) -> Replacement[FileSystem]:
+def replace_file_functions[Simulated: descriptors.Files](
+    files: Simulated, root: str, on_change: Callable[[int], None]
+) -> Replacement[Simulated]:
     """A block in which ``files`` answers at ``root``; ``on_change`` is told +1 at its start and -1 at its end."""
     mount = Mount(files, root)
 
@@ -60,7 +59,7 @@ def replace_file_functions(files: FileSystem, root: str, on_change: Callable[[in
 # -- who answers --------------------------------------------------------------------------------------------------
 
 
-def _owner_of(number: object) -> FileSystem | None:
+def _owner_of(number: object) -> descriptors.Files | None:
     """The file system in which a descriptor is open."""
     if not isinstance(number, int) or number < descriptors.FIRST_DESCRIPTOR:
         return None
@@ -177,47 +176,47 @@ def _opened(file: Any, place: Place, flags: int) -> int:
 # -- functions of os on descriptors ---------------------------------------------------------------------------------
 
 
-def _close(files: FileSystem, number: int) -> None:
+def _close(files: descriptors.Files, number: int) -> None:
     files.descriptors.close(number)
 
 
-def _read(files: FileSystem, number: int, size: int) -> bytes:
+def _read(files: descriptors.Files, number: int, size: int) -> bytes:
     return descriptors.read(files, files.descriptors.get(number), size)
 
 
-def _write(files: FileSystem, number: int, content: Any) -> int:
+def _write(files: descriptors.Files, number: int, content: Any) -> int:
     return descriptors.write(files, files.descriptors.get(number), bytes(content))
 
 
-def _lseek(files: FileSystem, number: int, offset: int, whence: int) -> int:
+def _lseek(files: descriptors.Files, number: int, offset: int, whence: int) -> int:
     return descriptors.seek(files.descriptors.get(number), offset, whence)
 
 
-def _pread(files: FileSystem, number: int, size: int, offset: int) -> bytes:
+def _pread(files: descriptors.Files, number: int, size: int, offset: int) -> bytes:
     return descriptors.read(files, files.descriptors.get(number).at(offset), size)
 
 
-def _pwrite(files: FileSystem, number: int, content: Any, offset: int) -> int:
+def _pwrite(files: descriptors.Files, number: int, content: Any, offset: int) -> int:
     return descriptors.write(files, files.descriptors.get(number).at(offset), bytes(content))
 
 
-def _dup(files: FileSystem, number: int) -> int:
+def _dup(files: descriptors.Files, number: int) -> int:
     return files.descriptors.add(files.descriptors.get(number))
 
 
-def _fsync(files: FileSystem, number: int) -> None:
+def _fsync(files: descriptors.Files, number: int) -> None:
     files.sync_node(files.descriptors.get(number).node)
 
 
-def _fstat(files: FileSystem, number: int) -> os.stat_result:
+def _fstat(files: descriptors.Files, number: int) -> os.stat_result:
     return _status(files.descriptors.get(number).node)
 
 
-def _fchange(files: FileSystem, number: int, *_: Any) -> None:
+def _fchange(files: descriptors.Files, number: int, *_: Any) -> None:
     files.descriptors.get(number)
 
 
-def _ftruncate(files: FileSystem, number: int, size: int) -> None:
+def _ftruncate(files: descriptors.Files, number: int, size: int) -> None:
     descriptors.resize(files, files.descriptors.get(number), size)
 
 

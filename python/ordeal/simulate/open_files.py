@@ -5,12 +5,9 @@ from __future__ import annotations
 import io
 import os
 from collections.abc import Buffer
-from typing import TYPE_CHECKING, Any, override
+from typing import Any, override
 
 from ordeal.simulate import descriptors
-
-if TYPE_CHECKING:
-    from ordeal.simulate.file_system import FileSystem
 
 BUFFER_BYTES = io.DEFAULT_BUFFER_SIZE
 
@@ -18,7 +15,7 @@ BUFFER_BYTES = io.DEFAULT_BUFFER_SIZE
 class SimulatedFile(io.RawIOBase):
     """The unbuffered layer. After a crash its program is gone: what it writes is lost, and it reads nothing."""
 
-    def __init__(self, files: FileSystem, number: int, name: Any, mode: str, closefd: bool) -> None:
+    def __init__(self, files: descriptors.Files, number: int, name: Any, mode: str, closefd: bool) -> None:
         super().__init__()
         self._files = files
         # Not looked up in `files` later: a reset gives that a new table.

@@ -1,8 +1,8 @@
 """Shares entries, edges and failures with other process trees and machines, over a folder or a Redis server."""
 
+from ordeal.store.messages import Entry, FailureReport, Incoming, Outgoing
 from ordeal.store.namespace import namespace_of
-from ordeal.store.opening import open_store
+from ordeal.store.open import open_store
 from ordeal.store.store import Store
-from ordeal.store.values import Entry, FailureReport, Incoming, Outgoing
 
 __all__ = ["Entry", "FailureReport", "Incoming", "Outgoing", "Store", "namespace_of", "open_store"]

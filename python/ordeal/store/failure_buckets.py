@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from ordeal.store.messages import FailureReport
 from ordeal.store.records import RecordError
-from ordeal.store.values import FailureReport
 
 BUCKETS_MAX = 10_000
 #: The traces of all buckets together. In bytes.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 
-from ordeal.store.values import Entry
+from ordeal.store.messages import Entry
 
 #: What waits: above either, the oldest give way.
 ENTRIES_MAX = 100_000

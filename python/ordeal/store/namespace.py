@@ -9,8 +9,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from ordeal import _native
-from ordeal.target_digests import digest_targets
-from ordeal.targets import Target
+from ordeal._engine.coverage.digests import digest_targets
+from ordeal._engine.coverage.targets import Target
 
 #: Their versions stand for these.
 _LIBRARIES = ("builtins", "hypothesis", "ordeal")

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import msgspec
 
-from ordeal.store.values import EDGE_BITS, Entry, FailureReport
+from ordeal.store.messages import EDGE_BITS, Entry, FailureReport
 
 #: Larger records are neither written nor read. In bytes.
 RECORD_SIZE_MAX = 16 * 2**20

@@ -17,14 +17,14 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeVar
 
+from ordeal._engine.formatting import counted, one_line
 from ordeal.errors import StoreError
-from ordeal.reporting import counted, one_line
+from ordeal.store.backend import LEASE_SECONDS_MAX, Medium, ShardName, ShardState, Span, UnreachableError, Unreadable
 from ordeal.store.failure_buckets import FailureBuckets
 from ordeal.store.import_queue import ImportQueue
-from ordeal.store.medium import LEASE_SECONDS_MAX, Medium, ShardName, ShardState, Span, UnreachableError, Unreadable
+from ordeal.store.messages import Entry, FailureReport, Incoming, Outgoing
 from ordeal.store.records import Content, RecordError, bucket_text, decode, encode
 from ordeal.store.shard import ShardReader, framed
-from ordeal.store.values import Entry, FailureReport, Incoming, Outgoing
 from ordeal.store.write_ahead import LeftBehind, WriteAhead, file_of, left_behind
 
 #: What one exchange reads at most, so that a search never stops for long; the next one goes on. In bytes.

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from ordeal.store.medium import ShardName
+from ordeal.store.backend import ShardName
 from ordeal.store.shard import HEADER, SHARD_SIZE_MAX
 
 _SUFFIX = ".shard"

@@ -1,0 +1,126 @@
+// Binds ChoiceSource: the draws that strategies are made of.
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <tsl/robin_map.h>
+
+#include "bindings/bindings.h"
+#include "bindings/casts/choice_cast.h"
+#include "core/draw/choice_source.h"
+#include "core/draw/value_draws.h"
+#include "core/tape/text.h"
+#include "core/tape/wide_integer.h"
+
+namespace ordeal::bindings {
+namespace {
+
+py::object recorded(ChoiceSource& source, int kind) {
+  const std::optional<Choice> choice = source.recorded(static_cast<ChoiceKind>(kind));
+  return choice ? choice_to_python(*choice) : py::none();
+}
+
+py::list recorded_for(const ChoiceSource& source, std::uint32_t name) {
+  py::list choices;
+  for (const Choice& choice : source.recorded_for(name)) {
+    choices.append(choice_to_python(choice));
+  }
+  return choices;
+}
+
+// Of intervals as pairs of 32-bit numbers in the order of bytes of the machine. KeepResult by their content; the one
+// asked for last, which a strategy asks for again and again, is known by its object.
+const Alphabet& alphabet_of(const py::bytes& packed) {
+  static auto* const kKnown = new tsl::robin_map<std::string, std::unique_ptr<Alphabet>>();  // outlives the interpreter
+  static PyObject* last = nullptr;
+  static const Alphabet* last_alphabet = nullptr;
+  if (packed.ptr() == last && last_alphabet != nullptr) {
+    return *last_alphabet;
+  }
+  std::string content = packed;
+  auto& alphabet = (*kKnown)[content];
+  if (alphabet == nullptr) {
+    std::vector<std::uint32_t> ends(content.size() / sizeof(std::uint32_t));
+    if (!ends.empty()) {  // an empty vector may have no memory, and null is not for memcpy
+      std::memcpy(ends.data(), content.data(), ends.size() * sizeof(std::uint32_t));
+    }
+    std::vector<Alphabet::Interval> intervals;
+    for (std::size_t i = 0; i + 1 < ends.size(); i += 2) {
+      intervals.emplace_back(static_cast<char32_t>(ends[i]), static_cast<char32_t>(ends[i + 1]));
+    }
+    alphabet = std::make_unique<Alphabet>(std::move(intervals));
+  }
+  Py_XSETREF(last, Py_NewRef(packed.ptr()));
+  last_alphabet = alphabet.get();
+  return *alphabet;
+}
+
+py::object open_integer(ChoiceSource& source, std::optional<std::int64_t> low, std::optional<std::int64_t> high,
+                        std::int64_t toward) {
+  return choice_to_python(draw_open_integer(source, low, high, toward));
+}
+
+py::object wide_integer(ChoiceSource& source, py::handle low, py::handle high, py::handle toward) {
+  return choice_to_python(
+      draw_wide_integer(source, wide_from_python(low), wide_from_python(high), wide_from_python(toward)));
+}
+
+}  // namespace
+
+void bind_choice_source(py::module_& m) {
+  py::class_<ChoiceSource>(m, "ChoiceSource")
+      .def("begin_argument", &ChoiceSource::begin_argument, py::arg("name"))
+      .def_property_readonly("producer", &ChoiceSource::producer)
+      .def("set_producer", &ChoiceSource::set_producer, py::arg("producer"))
+      .def_property_readonly("origin", &ChoiceSource::origin)
+      .def_property_readonly("live", &ChoiceSource::is_live)
+      .def_property_readonly("misaligned", &ChoiceSource::misaligned)
+      .def("boolean", &ChoiceSource::boolean, py::arg("p"))
+      .def("integer", &ChoiceSource::integer, py::arg("low"), py::arg("high"), py::arg("toward"))
+      .def("position", &ChoiceSource::position, py::arg("size"))
+      .def("real", &ChoiceSource::real, py::arg("low"), py::arg("high"), py::arg("allow_nan"),
+           py::arg("smallest_nonzero"))
+      .def(
+          "text",
+          [](ChoiceSource& self, const py::bytes& intervals, std::int64_t low, std::int64_t high) {
+            return choice_to_python(Choice::text(draw_text(self, alphabet_of(intervals), low, high)));
+          },
+          py::arg("intervals"), py::arg("low"), py::arg("high"))
+      .def(
+          "bytes",
+          [](ChoiceSource& self, std::int64_t low, std::int64_t high) {
+            return py::bytes(draw_bytes(self, low, high));
+          },
+          py::arg("low"), py::arg("high"))
+      .def("open_integer", &open_integer, py::arg("low"), py::arg("high"), py::arg("toward"))
+      .def("wide_integer", &wide_integer, py::arg("low"), py::arg("high"), py::arg("toward"))
+      .def("recorded", &recorded, py::arg("kind"))
+      .def("recorded_for", &recorded_for, py::arg("name"))
+      .def("misalign", &ChoiceSource::misalign)
+      .def(
+          "put", [](ChoiceSource& self, py::handle value) { self.put(choice_from_python(value)); }, py::arg("value"))
+      .def(
+          "note_integer",
+          [](ChoiceSource& self, std::int64_t low, std::int64_t high, std::int64_t simplest) {
+            self.note({low, high, simplest});
+          },
+          py::arg("low"), py::arg("high"), py::arg("simplest"))
+      .def(
+          "note_text",
+          [](ChoiceSource& self, std::int64_t size_min, std::int64_t size_max, std::uint32_t simplest) {
+            self.note({size_min, size_max, rank_of_character(static_cast<char32_t>(simplest))});
+          },
+          py::arg("size_min"), py::arg("size_max"), py::arg("simplest"))
+      // Values that are not choices by themselves: parts of one, which the caller records with put().
+      .def("raw_unit", [](ChoiceSource& self) { return self.rng().unit(); })
+      .def("raw_bits", [](ChoiceSource& self) { return self.rng().next(); })
+      .def(
+          "raw_below", [](ChoiceSource& self, std::uint64_t bound) { return self.rng().below(bound); },
+          py::arg("bound"));
+}
+
+}  // namespace ordeal::bindings

@@ -1,0 +1,280 @@
+// Binds gate(): a C function in front of a Python one, for calls in production code that seldom have anything to do.
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "bindings/bindings.h"
+#include "core/base/error.h"
+
+namespace ordeal::bindings {
+namespace {
+
+// On while the functions behind its gates have work to do. Guarded by the GIL.
+struct Switch {
+  bool on = false;
+};
+
+// What a call returns while the switch is off. Where it depends on a comparison that is false, there is work after all.
+enum class Idle : std::uint8_t {
+  kNothing,  // None
+  kFalse,    // False
+  kFirst,    // its first argument
+  kHolds,    // None, when its first argument is true
+  kLess,     // None, when its first argument is below its second; and so on
+  kLessOrEqual,
+  kGreater,
+  kGreaterOrEqual,
+};
+
+constexpr std::array<std::pair<std::string_view, Idle>, 8> kIdleNames{{{"nothing", Idle::kNothing},
+                                                                       {"false", Idle::kFalse},
+                                                                       {"first", Idle::kFirst},
+                                                                       {"holds", Idle::kHolds},
+                                                                       {"lt", Idle::kLess},
+                                                                       {"le", Idle::kLessOrEqual},
+                                                                       {"gt", Idle::kGreater},
+                                                                       {"ge", Idle::kGreaterOrEqual}}};
+
+Idle idle_of(std::string_view name) {
+  for (const auto& [known, idle] : kIdleNames) {
+    if (known == name) {
+      return idle;
+    }
+  }
+  throw Error("idle is '" + std::string(name) + "'; it must be nothing, false, first, holds, lt, le, gt or ge");
+}
+
+// Hits that gates count by themselves while their switch is on, until they are taken. Guarded by the GIL.
+class HitCounts {
+ public:
+  struct Hits {
+    py::str name;
+    int kind = 0;
+    std::uint64_t passes = 0;
+    std::uint64_t failures = 0;
+  };
+
+  // From here on the hits of `name` are counted, from functions of its kind.
+  void add(const py::str& name, int kind) {
+    places_[name] = hits_.size();
+    hits_.push_back({.name = name, .kind = kind});
+  }
+  void clear() {
+    places_.clear();
+    hits_.clear();
+  }
+  // Name, passes and failures of what was hit since the last call.
+  py::list take() {
+    // A copy first: to make a tuple may run a finalizer of the program, and that may hit anything here.
+    const std::vector<Hits> seen = hits_;
+    for (Hits& hits : hits_) {
+      hits.passes = 0;
+      hits.failures = 0;
+    }
+    py::list taken;
+    for (const Hits& hits : seen) {
+      if (hits.passes + hits.failures > 0) {
+        taken.append(py::make_tuple(hits.name, hits.passes, hits.failures));
+      }
+    }
+    return taken;
+  }
+  // Null when they are not counted here. `name` may be anything that the program passed.
+  Hits* find(PyObject* name, int kind) noexcept {
+    PyObject* const place = PyUnicode_CheckExact(name) != 0 ? PyDict_GetItemWithError(places_.ptr(), name) : nullptr;
+    if (place == nullptr) {
+      return nullptr;
+    }
+    Hits& hits = hits_[static_cast<std::size_t>(PyUnstable_Long_CompactValue(reinterpret_cast<PyLongObject*>(place)))];
+    return hits.kind == kind ? &hits : nullptr;
+  }
+
+ private:
+  py::dict places_;  // in hits_, by name
+  std::vector<Hits> hits_;
+};
+
+// Owned by the capsule that is the C function's `self`. CPython reads the method definition as long as that lives.
+struct Gate {
+  py::object function;  // does the work, and knows what a valid call is
+  py::object power;     // keeps the switch alive
+  py::object counts;    // and these the hits; None for a function that is not counted
+  const Switch* state = nullptr;
+  HitCounts* hits = nullptr;
+  int kind = 0;
+  Idle idle = Idle::kNothing;
+  Py_ssize_t required = 0;       // arguments without a default, all positional
+  Py_ssize_t positional = 0;     // with those that have one
+  py::str last_required;         // may be given by name
+  std::vector<py::str> working;  // keywords that mean work in any case
+  std::vector<py::str> labels;   // keywords that say more of a hit than that it was one
+  bool any_keyword = false;
+  std::string name;
+  std::string doc;
+  PyMethodDef method{};
+};
+
+bool same_text(PyObject* left, const py::str& right) noexcept {
+  return left == right.ptr() || PyUnicode_Compare(left, right.ptr()) == 0;
+}
+
+bool is_among(PyObject* keyword, const std::vector<py::str>& names) noexcept {
+  for (const py::str& name : names) {
+    if (same_text(keyword, name)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+// Whether the shape of the call leaves nothing for Python to do or to refuse.
+bool is_plain(const Gate& gate, Py_ssize_t count, PyObject* keywords) noexcept {
+  const Py_ssize_t named = keywords == nullptr ? 0 : PyTuple_GET_SIZE(keywords);
+  Py_ssize_t required = count;
+  for (Py_ssize_t i = 0; i < named; ++i) {
+    PyObject* const keyword = PyTuple_GET_ITEM(keywords, i);
+    const bool is_required = count + 1 == gate.required && same_text(keyword, gate.last_required);
+    if (!(is_required || gate.any_keyword) || is_among(keyword, gate.working)) {
+      return false;
+    }
+    required += is_required ? 1 : 0;
+  }
+  return required >= gate.required && count <= gate.positional;
+}
+
+// A new reference; null with no exception set when there is work.
+PyObject* idle_result(Idle idle, PyObject* const* arguments) noexcept {
+  const auto none_if = [](int holds) { return holds > 0 ? Py_NewRef(Py_None) : nullptr; };
+  const auto none_if_compare = [&](int op) {
+    return none_if(PyObject_RichCompareBool(arguments[0], arguments[1], op));
+  };
+  switch (idle) {
+    case Idle::kNothing:
+      return Py_NewRef(Py_None);
+    case Idle::kFalse:
+      return Py_NewRef(Py_False);
+    case Idle::kFirst:
+      return Py_NewRef(arguments[0]);
+    case Idle::kHolds:
+      return none_if(PyObject_IsTrue(arguments[0]));
+    case Idle::kLess:
+      return none_if_compare(Py_LT);
+    case Idle::kLessOrEqual:
+      return none_if_compare(Py_LE);
+    case Idle::kGreater:
+      return none_if_compare(Py_GT);
+    case Idle::kGreaterOrEqual:
+      return none_if_compare(Py_GE);
+  }
+  return nullptr;
+}
+
+bool says_more(const Gate& gate, PyObject* keywords) noexcept {
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(keywords); ++i) {
+    PyObject* const keyword = PyTuple_GET_ITEM(keywords, i);
+    if (is_among(keyword, gate.labels) || is_among(keyword, gate.working)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+// Counts a call with a condition and a name, or a name alone. False when it is not that plain: then Python does it.
+bool count_hit(const Gate& gate, PyObject* const* arguments, Py_ssize_t count, PyObject* keywords) noexcept {
+  if (count != gate.required) {
+    return false;
+  }
+  const bool has_condition = gate.required == 2;
+  const bool passes = !has_condition || arguments[0] == Py_True;
+  // Details are of interest where a condition is false.
+  const bool fails = !passes && gate.idle == Idle::kNothing && arguments[0] == Py_False && keywords == nullptr;
+  if (!(passes || fails) || (keywords != nullptr && (!gate.any_keyword || says_more(gate, keywords)))) {
+    return false;
+  }
+  HitCounts::Hits* const hits = gate.hits->find(arguments[count - 1], gate.kind);
+  if (hits == nullptr) {
+    return false;
+  }
+  ++(passes ? hits->passes : hits->failures);
+  return true;
+}
+
+extern "C" {
+
+PyObject* ordeal_call_gate(PyObject* self, PyObject* const* arguments, Py_ssize_t count, PyObject* keywords) noexcept {
+  const auto& gate = *static_cast<const Gate*>(PyCapsule_GetPointer(self, nullptr));
+  if (gate.state->on) {
+    if (gate.hits != nullptr && count_hit(gate, arguments, count, keywords)) {
+      return Py_NewRef(Py_None);
+    }
+  } else if (is_plain(gate, count, keywords)) {
+    PyObject* const result = idle_result(gate.idle, arguments);
+    if (result != nullptr || PyErr_Occurred() != nullptr) {
+      return result;
+    }
+  }
+  return PyObject_Vectorcall(gate.function.ptr(), arguments, static_cast<std::size_t>(count), keywords);
+}
+
+void ordeal_free_gate(PyObject* capsule) noexcept {
+  const std::unique_ptr<Gate> gate(static_cast<Gate*>(PyCapsule_GetPointer(capsule, nullptr)));
+}
+
+}  // extern "C"
+
+py::object make_gate(py::object function, py::object power, const std::string& idle, const py::tuple& required,
+                     Py_ssize_t positional, std::vector<py::str> working, std::vector<py::str> labels, bool any_keyword,
+                     std::string doc, py::object counts, int kind) {
+  auto gate = std::make_unique<Gate>();
+  if (!counts.is_none()) {
+    gate->hits = &counts.cast<HitCounts&>();
+    gate->kind = kind;
+  }
+  gate->counts = std::move(counts);
+  gate->idle = idle_of(idle);
+  gate->state = &power.cast<const Switch&>();
+  gate->required = static_cast<Py_ssize_t>(required.size());
+  gate->positional = positional;
+  if (!required.empty()) {
+    gate->last_required = required[required.size() - 1].cast<py::str>();
+  }
+  gate->working = std::move(working);
+  gate->labels = std::move(labels);
+  gate->any_keyword = any_keyword;
+  gate->name = function.attr("__name__").cast<std::string>();
+  gate->doc = std::move(doc);
+  const py::object module = function.attr("__module__");
+  gate->function = std::move(function);
+  gate->power = std::move(power);
+  // CPython's own way to store a fast function: the flags say what it really is.
+  gate->method = {gate->name.c_str(), reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(ordeal_call_gate)),
+                  METH_FASTCALL | METH_KEYWORDS, gate->doc.c_str()};
+  PyMethodDef* const method = &gate->method;
+  const auto self = py::reinterpret_steal<py::object>(PyCapsule_New(gate.get(), nullptr, ordeal_free_gate));
+  if (!self) {
+    throw py::error_already_set();
+  }
+  static_cast<void>(gate.release());  // NOLINT: the capsule owns it now
+  PyObject* const made = PyCFunction_NewEx(method, self.ptr(), module.ptr());
+  return made != nullptr ? py::reinterpret_steal<py::object>(made) : throw py::error_already_set();
+}
+
+}  // namespace
+
+void bind_gate(py::module_& m) {
+  py::class_<Switch>(m, "Switch").def(py::init<>()).def_readwrite("on", &Switch::on);
+  py::class_<HitCounts>(m, "HitCounts")
+      .def(py::init<>())
+      .def("add", &HitCounts::add, py::arg("name"), py::arg("kind"))
+      .def("clear", &HitCounts::clear)
+      .def("take", &HitCounts::take);
+  m.def("gate", &make_gate, py::arg("function"), py::arg("power"), py::kw_only(), py::arg("idle"), py::arg("required"),
+        py::arg("positional"), py::arg("working"), py::arg("labels"), py::arg("any_keyword"), py::arg("doc"),
+        py::arg("counts"), py::arg("kind"));
+}
+
+}  // namespace ordeal::bindings

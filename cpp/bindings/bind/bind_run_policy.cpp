@@ -1,0 +1,61 @@
+// Binds RunPolicy, asked by the search between two runs.
+#include "bindings/bindings.h"
+#include "core/search/run_policy.h"
+
+namespace ordeal::bindings {
+
+namespace {
+
+// The names that a result gives to the end of its search.
+const char* name_of(EndReason reason) {
+  switch (reason) {
+    case EndReason::kMaxRuns:
+      return "max_runs";
+    case EndReason::kStuck:
+      return "stuck";
+    case EndReason::kPatience:
+      return "patience";
+  }
+  return "";
+}
+
+}  // namespace
+
+void bind_run_policy(py::module_& m) {
+  py::class_<WatchPlan>(m, "WatchPlan")
+      .def_readonly("full", &WatchPlan::full)
+      .def_readonly("choose_level", &WatchPlan::choose_level)
+      .def_readonly("learn_files", &WatchPlan::learn_files)
+      .def_readonly("drop_files", &WatchPlan::drop_files)
+      .def_readonly("direct_swarm", &WatchPlan::direct_swarm);
+  py::class_<RunPolicy>(m, "RunPolicy")
+      .def(py::init<>())
+      .def_readonly_static("WARM_UP_RUNS", &RunPolicy::kWarmUpRuns)
+      .def_static("watch", &RunPolicy::watch, py::arg("run_id"), py::kw_only(), py::arg("learns_swarm"),
+                  py::arg("by_bandit"))
+      .def_static("counting_is_expensive", &RunPolicy::counting_is_expensive, py::arg("events"), py::arg("steps"))
+      .def("check_copy", &RunPolicy::check_copy)
+      .def_static(
+          "returning_is_expensive",
+          [](std::uint64_t returns, std::uint64_t steps, double seconds, std::uint64_t runs, bool by_steps) {
+            return RunPolicy::returning_is_expensive({.returns = returns, .steps = steps, .seconds = seconds}, runs,
+                                                     by_steps);
+          },
+          py::kw_only(), py::arg("returns"), py::arg("steps"), py::arg("seconds"), py::arg("runs"), py::arg("by_steps"))
+      .def_static("runs_without_news", &RunPolicy::runs_without_news, py::arg("before"), py::arg("has_news"))
+      .def_static(
+          "end",
+          [](std::uint64_t runs, std::uint64_t steps, std::uint64_t runs_without_news,
+             std::optional<std::uint64_t> max_runs, std::uint64_t patience) -> std::optional<std::string> {
+            const std::optional<EndReason> reason = RunPolicy::end(
+                {.runs = runs, .steps = steps, .runs_without_news = runs_without_news}, max_runs, patience);
+            if (!reason) {
+              return std::nullopt;
+            }
+            return name_of(*reason);
+          },
+          py::kw_only(), py::arg("runs"), py::arg("steps"), py::arg("runs_without_news"), py::arg("max_runs"),
+          py::arg("patience"));
+}
+
+}  // namespace ordeal::bindings

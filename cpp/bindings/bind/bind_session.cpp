@@ -1,0 +1,205 @@
+// Binds Session and Replay, the two step sources that a driver of runs can follow.
+#include <array>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "bindings/bindings.h"
+#include "bindings/casts/operation_cast.h"
+#include "bindings/casts/species_estimate_cast.h"
+#include "core/base/error.h"
+#include "core/draw/replay.h"
+#include "core/search/session.h"
+
+namespace ordeal::bindings {
+namespace {
+
+SwarmDistribution parse_distribution(const std::string& name) {
+  static const std::map<std::string, SwarmDistribution, std::less<>> kDistributions{
+      {"off", SwarmDistribution::kOff},
+      {"coins", SwarmDistribution::kCoinFlip},
+      {"sizes", SwarmDistribution::kUniformSize},
+      {"hypothesis", SwarmDistribution::kHypothesis}};
+  const auto found = kDistributions.find(name);
+  if (found == kDistributions.end()) {
+    throw ConfigError("the swarm law \"" + name + "\" is unknown; it must be off, coins, sizes or hypothesis");
+  }
+  return found->second;
+}
+
+SwarmPolicy parse_policy(const std::string& name) {
+  if (name != "classic" && name != "adaptive") {
+    throw ConfigError("the swarm policy \"" + name + "\" is unknown; it must be classic or adaptive");
+  }
+  return name == "adaptive" ? SwarmPolicy::kAdaptive : SwarmPolicy::kClassic;
+}
+
+FeatureMask all_but(const std::vector<std::string>& names) {
+  FeatureMask mask = kAllFeatures;
+  for (const std::string& name : names) {
+    mask &= ~mask_of(feature_named(name));
+  }
+  return mask;
+}
+
+// Edges and other features, packed as edges * 2^32 + features: 0 is the usual answer.
+std::uint64_t packed(const StepNovelty& novelty) noexcept {
+  return (static_cast<std::uint64_t>(novelty.edges) << 32U) | novelty.features;
+}
+
+std::unique_ptr<Session> make_session(const std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>& shape,
+                                      std::shared_ptr<CoverageMap> coverage, std::uint64_t seed,
+                                      std::size_t max_checkpoints, std::optional<double> checkpoint_prob,
+                                      const std::string& checkpoint_strategy, double fault_toggle_prob,
+                                      std::optional<double> seed_mutation_prob, std::uint32_t steps_per_run,
+                                      std::optional<bool> rule_swarm, const std::string& swarm,
+                                      const std::string& swarm_policy, const std::vector<OperationFields>& operations,
+                                      bool pair_features, double value_reuse_prob,
+                                      const std::vector<std::string>& features_off) {
+  const auto [rules, initializers, faults] = shape;
+  return std::make_unique<Session>(MachineShape{.rules = rules, .initializers = initializers, .faults = faults},
+                                   SessionOptions{.seed = seed,
+                                                  .max_checkpoints = max_checkpoints,
+                                                  .checkpoint_prob = checkpoint_prob,
+                                                  .checkpoint_strategy = parse_strategy(checkpoint_strategy),
+                                                  .fault_toggle_prob = fault_toggle_prob,
+                                                  .seed_mutation_prob = seed_mutation_prob,
+                                                  .value_reuse_prob = value_reuse_prob,
+                                                  .steps_per_run = steps_per_run,
+                                                  .rule_swarm = rule_swarm,
+                                                  .swarm = parse_distribution(swarm),
+                                                  .operations = to_operations(operations),
+                                                  .policy = parse_policy(swarm_policy),
+                                                  .pair_features = pair_features,
+                                                  .features = all_but(features_off)},
+                                   std::move(coverage));
+}
+
+// Null when the run has no configuration of its own.
+py::object configuration(const Session& session) {
+  if (!session.draws_rules()) {
+    return py::none();
+  }
+  return py::make_tuple(session.configuration().rules, session.configuration().faults);
+}
+
+// Runs by kind, in the order of the enumerators.
+py::dict run_counts(const Session& session) {
+  const RunCounts& counts = session.run_counts();
+  const auto named = [](const auto& values, const auto& names) {
+    py::dict result;
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      result[names.at(i)] = values.at(i);
+    }
+    return result;
+  };
+  static constexpr std::array<const char*, kRunStarts> kStarts{"fresh",  "branch", "leaning",
+                                                               "splice", "repeat", "edit"};
+  static constexpr std::array<const char*, kRunSwarms> kSwarms{"full",   "coins",    "sizes",
+                                                               "shared", "directed", "energy"};
+  static constexpr std::array<const char*, kRunLengths> kLengths{"any", "short", "long"};
+  py::dict result;
+  result["starts"] = named(counts.starts, kStarts);
+  result["swarm"] = named(counts.swarms, kSwarms);
+  result["lengths"] = named(counts.lengths, kLengths);
+  return result;
+}
+
+py::dict swarm_counts(const Session& session) {
+  const SwarmCounts counts = session.swarm().counts();
+  const auto of = [&](SwarmSource source) { return counts.draws.at(static_cast<std::size_t>(source)); };
+  py::dict result;
+  result["runs"] = counts.total;
+  result["warm_up"] = of(SwarmSource::kWarmUp);
+  result["full"] = of(SwarmSource::kFull);
+  result["coin_flip"] = of(SwarmSource::kCoinFlip);
+  result["directed"] = of(SwarmSource::kDirected);
+  result["energy"] = of(SwarmSource::kEnergy);
+  result["configurations"] = counts.configurations;
+  result["productive"] = counts.productive;
+  return result;
+}
+
+}  // namespace
+
+void bind_session(py::module_& m) {
+  py::class_<RunPlan>(m, "RunPlan")
+      .def_readonly("run_id", &RunPlan::run_id)
+      .def_readonly("checkpoint", &RunPlan::checkpoint)
+      .def_readonly("prefix_steps", &RunPlan::prefix_steps)
+      .def_readonly("steps", &RunPlan::steps);
+
+  py::class_<Session>(m, "Session")
+      .def(py::init(&make_session), py::arg("shape"), py::arg("coverage"), py::kw_only(), py::arg("seed"),
+           py::arg("max_checkpoints"), py::arg("checkpoint_prob"), py::arg("checkpoint_strategy"),
+           py::arg("fault_toggle_prob"), py::arg("seed_mutation_prob"), py::arg("steps_per_run"), py::arg("rule_swarm"),
+           py::arg("swarm"), py::arg("swarm_policy"), py::arg("operations"), py::arg("pair_features"),
+           py::arg("value_reuse_prob"), py::arg("features_off") = std::vector<std::string>{})
+      .def("begin_run", &Session::begin_run)
+      .def("restored", &Session::restored)
+      .def("next", [](Session& self) { return self.next().packed(); })
+      .def("reject", &Session::reject)
+      .def(
+          "done",
+          [](Session& self, std::uint64_t state_hash, std::uint32_t improved) {
+            return packed(self.done(state_hash, improved));
+          },
+          py::arg("state_hash") = 0, py::arg("nearer") = 0)
+      .def(
+          "finished", [](Session& self, std::uint32_t improved) { return packed(self.finished(improved)); },
+          py::arg("nearer") = 0)
+      .def("bundle_size", &Session::bundle_size, py::arg("bundle"), py::arg("size"))
+      .def(
+          "event", [](Session& self, std::string_view label) { self.feature(FeatureKind::kEvent, hash_bytes(label)); },
+          py::arg("label"))
+      .def(
+          "target",
+          [](Session& self, std::string_view label, double value) { return self.target(hash_bytes(label), value); },
+          py::arg("label"), py::arg("value"))
+      .def("discovery", [](const Session& self) { return told(self.species_estimate()); })
+      .def("keep",
+           [](Session& self) {
+             const KeepResult kept = self.keep();
+             return py::make_tuple(kept.id, kept.evicted);
+           })
+      .def("supersede", &Session::transfer_energy, py::arg("checkpoint"), py::arg("by"))
+      .def("end_run", &Session::end_run)
+      .def("direct_swarm", &Session::direct_swarm, py::arg("rules"))
+      .def("configuration", &configuration)
+      .def_property_readonly("weights", &Session::weights)
+      .def("swarm_counts", &swarm_counts)
+      .def("run_counts", &run_counts)
+      .def_property_readonly("learns_swarm", &Session::learns_swarm)
+      .def_property_readonly("plan", &Session::plan)
+      .def_property_readonly("running", &Session::running)
+      .def_property_readonly("prefix_left", &Session::prefix_left)
+      .def_property_readonly("source", &Session::source, py::return_value_policy::reference_internal)
+      .def_property_readonly("tape", &Session::tape, py::return_value_policy::copy)
+      .def_property_readonly("faults_on", &Session::faults_on)
+      .def_property_readonly("edges_in_run", &Session::edges_in_run)
+      .def_property_readonly("checkpoints_saved", &Session::checkpoints_saved)
+      .def_property_readonly("checkpoints", [](const Session& self) { return self.corpus().size(); })
+      .def_property_readonly("replaying_prefix", &Session::replaying_prefix);
+
+  py::class_<Replay>(m, "Replay")
+      .def(py::init<Tape>(), py::arg("tape"))
+      .def("next", [](Replay& self) { return self.next().packed(); })
+      .def("reject", &Replay::reject)
+      .def_property_readonly("source", &Replay::source, py::return_value_policy::reference_internal)
+      .def_property_readonly("tape", &Replay::realized, py::return_value_policy::copy)
+      .def_property_readonly("position", &Replay::position)
+      .def_property_readonly("rejected", &Replay::rejected)
+      .def(
+          "unused",
+          [](const Replay& self, const std::vector<std::uint32_t>& in_body, bool finished) {
+            return self.unused(in_body, finished);
+          },
+          py::arg("in_body"), py::arg("finished"));
+}
+
+}  // namespace ordeal::bindings

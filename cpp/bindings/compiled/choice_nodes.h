@@ -1,0 +1,122 @@
+// Strategy nodes that choose one of several: elements of a collection, or strategies.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "bindings/compiled/compiled_strategy.h"
+
+namespace ordeal::bindings {
+
+// What became of a choice: a value, a value that a filter rejected, or an exception.
+enum class Outcome : std::uint8_t { kValue, kNotSatisfied, kError };
+
+// Maps and filters that a strategy applies to what it chose, in their order. Guarded by the GIL.
+class Transformations {
+ public:
+  struct Step {
+    bool is_filter;
+    py::object function;
+  };
+
+  Transformations() = default;
+  explicit Transformations(std::vector<Step> steps) noexcept : steps_(std::move(steps)) {}
+
+  [[nodiscard]] bool empty() const noexcept { return steps_.empty(); }
+  // Replaces the owned reference `value` by what it becomes; it is given up unless the outcome is a value.
+  Outcome apply(PyObject*& value) const noexcept;
+
+ private:
+  std::vector<Step> steps_;
+};
+
+// An index in [0, size) as Hypothesis draws one: with an exception where there is none.
+std::optional<std::int64_t> draw_index(DrawContext& run, std::int64_t size);
+// As if this index had been drawn.
+bool force_index(DrawContext& run, std::int64_t index);
+
+struct ChosenElement {
+  std::int64_t index;
+  PyObject* value;  // owned; null where the outcome is no value
+  Outcome outcome;
+};
+
+// As often as Hypothesis tries before it gives up on a filter.
+inline constexpr std::int64_t kFilterTries = 3;
+
+// Hypothesis' way to choose an element that satisfies a filter: three tries, then any of those that do. `get(index)`
+// gives a ChosenElement.
+template <typename Get>
+ChosenElement draw_filtered(DrawContext& run, std::int64_t size, const Get& get) {
+  constexpr std::int64_t kFilterCallsMax = 10'000;
+  const ChosenElement error{0, nullptr, Outcome::kError};
+  std::set<std::int64_t> bad;
+  for (std::int64_t i = 0; i < kFilterTries; ++i) {
+    const auto index = draw_index(run, size);
+    if (!index) {
+      return error;
+    }
+    if (bad.contains(*index)) {
+      continue;
+    }
+    const ChosenElement element = get(*index);
+    if (element.outcome != Outcome::kNotSatisfied) {
+      return element;
+    }
+    bad.insert(*index);
+  }
+  const std::int64_t good_max = std::min(size - static_cast<std::int64_t>(bad.size()), kFilterCallsMax - kFilterTries);
+  if (good_max == 0) {
+    return {0, nullptr, Outcome::kNotSatisfied};
+  }
+  const auto speculative = draw_index(run, good_max);
+  if (!speculative) {
+    return error;
+  }
+  std::vector<std::pair<std::int64_t, py::object>> allowed;
+  for (std::int64_t i = 0; i < std::min(size, kFilterCallsMax - kFilterTries); ++i) {
+    if (bad.contains(i)) {
+      continue;
+    }
+    const ChosenElement element = get(i);
+    if (element.outcome == Outcome::kError) {
+      return error;
+    }
+    if (element.outcome == Outcome::kValue) {
+      allowed.emplace_back(i, py::reinterpret_steal<py::object>(element.value));
+      if (std::cmp_greater(allowed.size(), *speculative)) {
+        return force_index(run, i) ? ChosenElement{i, allowed.back().second.release().ptr(), Outcome::kValue} : error;
+      }
+    }
+  }
+  if (allowed.empty()) {
+    return {0, nullptr, Outcome::kNotSatisfied};
+  }
+  const auto chosen = draw_index(run, static_cast<std::int64_t>(allowed.size()));
+  if (!chosen) {
+    return error;
+  }
+  auto& [index, value] = allowed[static_cast<std::size_t>(*chosen)];
+  return force_index(run, index) ? ChosenElement{index, value.release().ptr(), Outcome::kValue} : error;
+}
+
+// Of a sequence that never changes. `is_position`: drawn as a position, which is uniform whatever the size.
+StrategyNodePtr sampled_node(py::object elements, bool is_position);
+StrategyNodePtr filtered_sample_node(py::object elements, Transformations transformations);
+// The value of a strategy that has but one, changed.
+StrategyNodePtr transformed_node(py::object value, Transformations transformations);
+
+// A branch that draws from a bundle is no choice while the bundle is empty; the name is null for others.
+struct Branch {
+  StrategyNodePtr node;
+  py::object bundle;
+};
+
+// `chooses_one`: a single branch is chosen all the same.
+StrategyNodePtr one_of_node(std::vector<Branch> branches, bool chooses_one);
+
+}  // namespace ordeal::bindings

@@ -1,0 +1,45 @@
+// Strategy nodes of lists, tuples and dictionaries.
+#pragma once
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "bindings/compiled/choice_nodes.h"
+#include "bindings/compiled/compiled_strategy.h"
+
+namespace ordeal::bindings {
+
+// How Hypothesis decides whether one more element follows. Where both sizes are equal it is no choice.
+struct SizeRange {
+  static constexpr std::int64_t kEndless = INT64_MAX;
+
+  std::int64_t low;
+  std::int64_t high;  // kEndless where there is none
+  double p_continue;
+};
+
+// What makes the elements of a list different from each other: a null key is the element itself. The elements are
+// tuples of which only the first part must differ when there is a `suffix`, which draws the others.
+struct Uniqueness {
+  std::vector<py::object> keys;
+  StrategyNodePtr suffix;
+};
+
+StrategyNodePtr list_node(StrategyNodePtr element, const SizeRange& sizes);
+// `conditions` are the filters that the element's own strategy has.
+StrategyNodePtr unique_list_node(StrategyNodePtr element, std::vector<py::object> conditions, const SizeRange& sizes,
+                                 Uniqueness uniqueness);
+// Of a sequence that never changes, each element at most once. `forces_end`: once all are taken the end is a choice.
+StrategyNodePtr unique_sample_node(py::object elements, Transformations transformations, const SizeRange& sizes,
+                                   Uniqueness uniqueness, bool forces_end);
+StrategyNodePtr tuple_node(std::vector<StrategyNodePtr> elements);
+StrategyNodePtr permutation_node(py::object elements);
+
+using KeyedNode = std::pair<py::object, StrategyNodePtr>;
+
+// A mapping of class `make`. `shuffles`: the order of its keys is drawn too.
+StrategyNodePtr fixed_dictionary_node(py::object make, std::vector<KeyedNode> required, std::vector<KeyedNode> optional,
+                                      const SizeRange& optional_sizes, bool shuffles);
+
+}  // namespace ordeal::bindings

@@ -1,0 +1,51 @@
+// Strategy nodes of single values: numbers, booleans, bytes, constants, dates and times.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "bindings/compiled/compiled_strategy.h"
+#include "core/tape/wide_integer.h"
+
+namespace ordeal::bindings {
+
+StrategyNodePtr integers_node(std::int64_t low, std::int64_t high);
+// A missing bound is open.
+StrategyNodePtr open_integers_node(std::optional<std::int64_t> low, std::optional<std::int64_t> high);
+// At most kWideMax from zero.
+StrategyNodePtr wide_integers_node(Wide low, Wide high);
+StrategyNodePtr booleans_node();
+StrategyNodePtr floats_node(double low, double high, bool allow_nan, double smallest_nonzero);
+StrategyNodePtr bytes_node(std::int64_t low, std::int64_t high);
+StrategyNodePtr constant_node(py::object value);
+
+// The parts of a date or a time in its order: year, month, day, hour, minute, second, microsecond.
+using CalendarParts = std::array<std::int64_t, 7>;
+
+// The parts from `first` on, up to and without `end`, from those of `low` to those of `high`, as a whole. Where it
+// `has_fold`, a fold of 0 or 1 follows.
+struct CalendarRange {
+  CalendarParts low;
+  CalendarParts high;
+  std::size_t first;
+  std::size_t end;
+  bool has_fold;
+};
+
+// Of the instants that Hypothesis likes to draw near: where each is, which is the simplest, and how far a draw strays.
+struct TrickyTimes {
+  double p = 0;
+  std::vector<CalendarParts> instants;
+  std::size_t simplest = 0;
+  std::vector<std::int64_t> widths_us;
+};
+
+// Dates, times, and datetimes without a timezone. `tricky` only for datetimes; p = 0 for none of it.
+StrategyNodePtr calendar_node(py::object make, const CalendarRange& range, TrickyTimes tricky);
+// Days, seconds and microseconds, each with its own bounds where those before are at them.
+StrategyNodePtr timedelta_node(py::object make, const std::array<std::int64_t, 3>& low,
+                               const std::array<std::int64_t, 3>& high);
+
+}  // namespace ordeal::bindings

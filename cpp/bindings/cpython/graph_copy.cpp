@@ -1,0 +1,554 @@
+#include "bindings/cpython/graph_copy.h"
+
+#include <cstddef>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "bindings/cpython/c_api.h"
+#include "bindings/cpython/set_table.h"
+
+namespace ordeal::bindings {
+namespace {
+
+// How many objects room is made for at once.
+constexpr std::size_t kGraphSize = 32;
+
+py::object borrowed(PyObject* object) { return py::reinterpret_borrow<py::object>(object); }
+
+// An object that nothing in it can change, of a type that programs hold much of.
+bool is_value(PyObject* object) noexcept {
+  const PyTypeObject* const type = Py_TYPE(object);
+  return type == &PyUnicode_Type || type == &PyLong_Type || object == Py_None || type == &PyFloat_Type ||
+         type == &PyBool_Type || type == &PyBytes_Type;
+}
+
+bool is_atomic(PyTypeObject* type) noexcept {
+  return type == &PyUnicode_Type || type == &PyLong_Type || type == Py_TYPE(Py_None) || type == &PyFloat_Type ||
+         type == &PyBool_Type || type == &PyBytes_Type || type == &PyComplex_Type || type == &PyFunction_Type ||
+         type == &PyCFunction_Type || type == &PyRange_Type || type == &PyProperty_Type || type == &PyCode_Type ||
+         type == Py_TYPE(Py_Ellipsis) || type == Py_TYPE(Py_NotImplemented) || type == &_PyWeakref_RefType ||
+         PyType_IsSubtype(type, &PyType_Type) != 0;
+}
+
+bool is_container(const PyTypeObject* type) noexcept {
+  return type == &PyList_Type || type == &PyDict_Type || type == &PyTuple_Type || type == &PySet_Type ||
+         type == &PyFrozenSet_Type || type == &PyByteArray_Type || type == &PyMethod_Type;
+}
+
+// What the type or the nearest of its bases has under `name`; null when none has.
+py::object find_in_bases(PyTypeObject* type, const char* name) {
+  for (const py::handle base : borrowed(type->tp_mro)) {
+    const py::object members = owned(PyType_GetDict(reinterpret_cast<PyTypeObject*>(base.ptr())));
+    if (PyObject* const found = PyDict_GetItemString(members.ptr(), name); found != nullptr) {
+      return borrowed(found);
+    }
+  }
+  return {};
+}
+
+bool is_that_of_object(PyTypeObject* type, const char* name) {
+  const py::object found = find_in_bases(type, name);
+  return found.is(find_in_bases(&PyBaseObject_Type, name));
+}
+
+// Copying goes as deep as the structure, on the stack of C.
+class Descent {
+ public:
+  Descent() {
+    if (Py_EnterRecursiveCall(" while copying an object") != 0) {
+      throw py::error_already_set();
+    }
+  }
+  ~Descent() { Py_LeaveRecursiveCall(); }
+  Descent(const Descent&) = delete;
+  Descent& operator=(const Descent&) = delete;
+};
+
+void check_size(Py_ssize_t before, PyObject* dictionary) {
+  if (PyDict_GET_SIZE(dictionary) != before) {
+    PyErr_SetString(PyExc_RuntimeError, "dictionary changed size during iteration");
+    throw py::error_already_set();
+  }
+}
+
+bool has_slots(PyTypeObject* type) {
+  const py::object members = owned(PyType_GetDict(type));
+  return PyDict_GetItemString(members.ptr(), "__slots__") != nullptr;
+}
+
+// Where in an object its slots are: of each class with __slots__, the members that CPython made for them.
+std::vector<Py_ssize_t> slots_of(PyTypeObject* type) {
+  std::vector<Py_ssize_t> slots;
+  for (const py::handle base : borrowed(type->tp_mro)) {
+    auto* const each = reinterpret_cast<PyTypeObject*>(base.ptr());
+    if (each == &PyBaseObject_Type || !has_slots(each)) {
+      continue;
+    }
+    for (const auto& [name, member] : owned(PyType_GetDict(each)).cast<py::dict>()) {
+      if (Py_TYPE(member.ptr()) == &PyMemberDescr_Type) {
+        const PyMemberDef* const definition = reinterpret_cast<PyMemberDescrObject*>(member.ptr())->d_member;
+        if (definition->type == Py_T_OBJECT_EX) {
+          slots.push_back(definition->offset);
+        }
+      }
+    }
+  }
+  return slots;
+}
+
+// Whether an object of the type has room for more than what `base` holds, attributes and slots, as those of a class
+// made in C have.
+bool holds_more(PyTypeObject* type, const PyTypeObject* base) {
+  const auto pointers = (type->tp_dictoffset > 0 ? 1U : 0U) + (type->tp_weaklistoffset > 0 ? 1U : 0U);
+  const auto known = (pointers + slots_of(type).size()) * sizeof(PyObject*);
+  return type->tp_basicsize > base->tp_basicsize + static_cast<Py_ssize_t>(known);
+}
+
+// Whether objects of the type are what `base` holds, attributes and slots, and its own ways of making and object's ways
+// of reducing them are all there is.
+bool is_plain(PyTypeObject* type, PyTypeObject* base) {
+  if (type->tp_getattro != PyObject_GenericGetAttr || (type->tp_flags & Py_TPFLAGS_IS_ABSTRACT) != 0 ||
+      type->tp_itemsize != 0 || holds_more(type, base)) {
+    return false;
+  }
+  bool slotted = false;
+  for (const py::handle each_base : borrowed(type->tp_mro)) {
+    auto* const each = reinterpret_cast<PyTypeObject*>(each_base.ptr());
+    if (each == &PyBaseObject_Type || each == base) {
+      continue;
+    }
+    // What a class made in C keeps is its own affair; one that cannot be called has no tp_new.
+    const bool is_made_alike = each->tp_new == base->tp_new || each->tp_new == PyBaseObject_Type.tp_new;
+    if ((each->tp_flags & Py_TPFLAGS_HEAPTYPE) == 0 || !is_made_alike) {
+      return false;
+    }
+    slotted = slotted || has_slots(each);
+  }
+  if (type->tp_new != base->tp_new) {
+    return false;
+  }
+  for (const char* const hook : {"__reduce__", "__reduce_ex__", "__getstate__"}) {
+    if (!is_that_of_object(type, hook)) {
+      return false;
+    }
+  }
+  for (const char* const hook : {"__setstate__", "__getnewargs__", "__getnewargs_ex__"}) {
+    if (find_in_bases(type, hook)) {
+      return false;
+    }
+  }
+  const py::object attributes = find_in_bases(type, "__dict__");
+  return (!attributes || Py_TYPE(attributes.ptr()) == &PyGetSetDescr_Type) &&
+         (!slotted || type->tp_setattro == PyObject_GenericSetAttr);
+}
+
+// What objects of the type are beside their attributes: nothing more than an object, a list or a dict.
+PyTypeObject* base_of(PyTypeObject* type) noexcept {
+  for (PyTypeObject* const base : {&PyList_Type, &PyDict_Type}) {
+    if (PyType_IsSubtype(type, base) != 0) {
+      return base;
+    }
+  }
+  return &PyBaseObject_Type;
+}
+
+[[noreturn]] void refuse(PyObject* original) {
+  const py::object error = py::module_::import("copy").attr("Error");
+  PyErr_Format(error.ptr(), "un(deep)copyable object of type %R", Py_TYPE(original));
+  throw py::error_already_set();
+}
+
+}  // namespace
+
+GraphCopy::GraphCopy(py::dict memo) : memo_(std::move(memo)) {
+  copies_.reserve(kGraphSize);
+  pairs_.reserve(kGraphSize);
+  learn_from_memo();
+}
+
+py::object GraphCopy::copy(PyObject* original) {
+  if (is_value(original)) {
+    return borrowed(original);
+  }
+  if (PyObject* const copied = known(original); copied != nullptr) {
+    return borrowed(copied);
+  }
+  const Descent descent;
+  // A hook of the program may take it out of what holds it.
+  const py::object held = borrowed(original);
+  if (is_container(Py_TYPE(original))) {
+    return copy_container(original);
+  }
+  return copy_by(shape_of(Py_TYPE(original)), original);
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+// Shapes
+
+const GraphCopy::Shape& GraphCopy::shape_of(PyTypeObject* type) {
+  if (const auto found = shapes_.find(type); found != shapes_.end()) {
+    return *found->second;
+  }
+  if (!dispatch_) {
+    dispatch_ = py::module_::import("copy").attr("_deepcopy_dispatch");
+    table_ = py::module_::import("copyreg").attr("dispatch_table");
+    const py::module_ collections = py::module_::import("collections");
+    deque_ = collections.attr("deque");
+    default_dict_ = collections.attr("defaultdict");
+  }
+  kept_.push_back(borrowed(reinterpret_cast<PyObject*>(type)));
+  return *shapes_.emplace(type, find_shape(type)).first->second;
+}
+
+std::unique_ptr<GraphCopy::Shape> GraphCopy::find_shape(PyTypeObject* type) {
+  auto shape = std::make_unique<Shape>();
+  const py::handle key(reinterpret_cast<PyObject*>(type));
+  if (is_atomic(type)) {
+    shape->kind = Kind::kAtomic;
+  } else if (dispatch_.contains(key)) {
+    shape->kind = Kind::kDispatched;
+    shape->function = dispatch_[key];
+  } else if (find_in_bases(type, "__deepcopy__")) {
+    shape->kind = Kind::kHooked;
+  } else if (table_.contains(key)) {
+    shape->function = table_[key];
+  } else if (key.is(deque_)) {
+    shape->kind = Kind::kDeque;
+  } else if (key.is(default_dict_)) {
+    shape->kind = Kind::kDefaultDict;
+  } else if (type == &PyODict_Type) {
+    shape->kind = Kind::kOrderedDict;
+  } else if (PyTypeObject* const base = base_of(type); is_plain(type, base)) {
+    shape->kind = Kind::kInstance;
+    shape->base = base;
+    shape->has_attributes = type->tp_dictoffset != 0 || (type->tp_flags & Py_TPFLAGS_MANAGED_DICT) != 0;
+    shape->slots = slots_of(type);
+  }
+  shape->has_own_lookup = type->tp_getattro != PyObject_GenericGetAttr;
+  return shape;
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+// Copies
+
+py::object GraphCopy::copy_by(const Shape& shape, PyObject* original) {
+  switch (shape.kind) {
+    case Kind::kAtomic:
+      return borrowed(original);
+    case Kind::kInstance:
+      return copy_instance(original, shape);
+    case Kind::kDeque:
+      return copy_deque(original);
+    case Kind::kOrderedDict:
+      return copy_ordered_dict(original);
+    case Kind::kDefaultDict:
+      return copy_default_dict(original);
+    case Kind::kDispatched:
+      return copy_by_function(original, shape.function, py::make_tuple(py::handle(original), memo_));
+    case Kind::kHooked:
+    case Kind::kReduced:
+      break;
+  }
+  if (shape.kind == Kind::kHooked || shape.has_own_lookup) {
+    const py::object hook = py::getattr(original, "__deepcopy__", py::none());
+    if (!hook.is_none()) {
+      return copy_by_function(original, hook, py::make_tuple(memo_));
+    }
+  }
+  return copy_reduced(original, shape);
+}
+
+py::object GraphCopy::copy_container(PyObject* original) {
+  const PyTypeObject* const type = Py_TYPE(original);
+  if (type == &PyDict_Type) {
+    return copy_dict(original);
+  }
+  if (type == &PyList_Type) {
+    return copy_list(original);
+  }
+  if (type == &PyTuple_Type) {
+    return copy_tuple(original);
+  }
+  if (type == &PyByteArray_Type) {
+    py::object copied = owned(PyByteArray_FromObject(original));
+    remember(original, copied);
+    return copied;
+  }
+  if (type == &PyMethod_Type) {
+    const py::object self = copy(PyMethod_GET_SELF(original));
+    py::object copied = owned(PyMethod_New(PyMethod_GET_FUNCTION(original), self.ptr()));
+    remember(original, copied);
+    return copied;
+  }
+  return copy_set(original);
+}
+
+py::object GraphCopy::copy_list(PyObject* original) {
+  const Py_ssize_t size = PyList_GET_SIZE(original);
+  Py_ssize_t values = 0;
+  while (values < size && is_value(PyList_GET_ITEM(original, values))) {
+    ++values;
+  }
+  py::object copied = owned(PyList_GetSlice(original, 0, values));
+  remember(original, copied);
+  // The size is asked for each time: a hook of the program may change the list.
+  for (Py_ssize_t i = values; i < PyList_GET_SIZE(original); ++i) {
+    check(PyList_Append(copied.ptr(), copy(PyList_GET_ITEM(original, i)).ptr()));
+  }
+  return copied;
+}
+
+py::object GraphCopy::copy_tuple(PyObject* original) {
+  const Py_ssize_t size = PyTuple_GET_SIZE(original);
+  std::vector<py::object> items;
+  items.reserve(static_cast<std::size_t>(size));
+  bool changed = false;
+  for (Py_ssize_t i = 0; i < size; ++i) {
+    items.push_back(copy(PyTuple_GET_ITEM(original, i)));
+    changed = changed || items.back().ptr() != PyTuple_GET_ITEM(original, i);
+  }
+  if (!changed) {
+    return borrowed(original);
+  }
+  // A tuple that holds itself, by way of a list, has been copied meanwhile.
+  if (PyObject* const copied = known(original); copied != nullptr) {
+    return borrowed(copied);
+  }
+  py::object copied = owned(PyTuple_New(size));
+  for (Py_ssize_t i = 0; i < size; ++i) {
+    PyTuple_SET_ITEM(copied.ptr(), i, items[static_cast<std::size_t>(i)].release().ptr());
+  }
+  remember(original, copied);
+  return copied;
+}
+
+py::object GraphCopy::copy_dict(PyObject* original) {
+  py::object copied = owned(PyDict_New());
+  remember(original, copied);
+  copy_items(original, copied.ptr());
+  return copied;
+}
+
+void GraphCopy::copy_items(PyObject* from, PyObject* to) {
+  const Py_ssize_t size = PyDict_GET_SIZE(from);
+  PyObject* key = nullptr;
+  PyObject* value = nullptr;
+  Py_ssize_t position = 0;
+  while (PyDict_Next(from, &position, &key, &value) != 0) {
+    // Held: a hook may take it out of the dictionary while the key is copied.
+    const py::object held = borrowed(value);
+    const py::object new_key = copy(key);
+    check(PyDict_SetItem(to, new_key.ptr(), copy(value).ptr()));
+    check_size(size, from);
+  }
+}
+
+py::object GraphCopy::copy_set(PyObject* original) {
+  SetTable table(original);
+  bool same_places = true;
+  for (SetTable::Key& key : table.keys()) {
+    if (!is_value(key.object.ptr())) {
+      key.object = copy(key.object.ptr());
+      const Py_hash_t hash = PyObject_Hash(key.object.ptr());
+      check(hash == -1 ? -1 : 0);
+      same_places = same_places && hash == key.hash;
+    }
+  }
+  // A set whose elements lead back to it has been copied meanwhile.
+  if (PyObject* const copied = known(original); copied != nullptr) {
+    return borrowed(copied);
+  }
+  py::object copied = same_places ? table.make() : table.make_anew();
+  remember(original, copied);
+  return copied;
+}
+
+py::object GraphCopy::copy_instance(PyObject* original, const Shape& shape) {
+  py::object attributes;
+  if (shape.has_attributes) {
+    attributes = owned(PyObject_GenericGetDict(original, nullptr));
+    if (PyDict_GetItemString(attributes.ptr(), "__deepcopy__") != nullptr) {
+      return copy_by_function(original, py::getattr(original, "__deepcopy__"), py::make_tuple(memo_));
+    }
+  }
+  PyTypeObject* const type = Py_TYPE(original);
+  py::object copied = owned(shape.base == &PyBaseObject_Type ? type->tp_alloc(type, 0)
+                                                             : shape.base->tp_new(type, py::tuple().ptr(), nullptr));
+  remember(original, copied);
+  if (attributes && PyDict_GET_SIZE(attributes.ptr()) > 0) {
+    const py::object made = owned(PyObject_GenericGetDict(copied.ptr(), nullptr));
+    copy_items(attributes.ptr(), made.ptr());
+  }
+  for (const Py_ssize_t slot : shape.slots) {
+    const auto at = [slot](PyObject* object) {
+      return reinterpret_cast<PyObject**>(reinterpret_cast<char*>(object) + slot);
+    };
+    if (PyObject* const value = *at(original); value != nullptr) {
+      py::object new_value = copy(value);
+      Py_XSETREF(*at(copied.ptr()), new_value.release().ptr());
+    }
+  }
+  // As the list or dict that it is: the methods that its class has for adding do more than that.
+  if (shape.base == &PyDict_Type) {
+    copy_items(original, copied.ptr());
+  } else if (shape.base == &PyList_Type) {
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(original); ++i) {
+      const py::object item = borrowed(PyList_GET_ITEM(original, i));
+      check(PyList_Append(copied.ptr(), copy(item.ptr()).ptr()));
+    }
+  }
+  return copied;
+}
+
+py::object GraphCopy::copy_deque(PyObject* original) {
+  py::object copied = deque_(py::tuple(), py::getattr(original, "maxlen"));
+  remember(original, copied);
+  const py::object append = py::getattr(copied, "append");
+  for (const py::handle item : borrowed(original)) {
+    append(copy(item.ptr()));
+  }
+  return copied;
+}
+
+py::object GraphCopy::copy_default_dict(PyObject* original) {
+  const py::object factory = copy(py::getattr(original, "default_factory").ptr());
+  py::object copied = default_dict_(factory);
+  remember(original, copied);
+  copy_items(original, copied.ptr());
+  return copied;
+}
+
+py::object GraphCopy::copy_ordered_dict(PyObject* original) {
+  if (PyDict_GET_SIZE(py::getattr(original, "__dict__").ptr()) > 0) {
+    return copy_reduced(original, Shape{});
+  }
+  py::object copied = owned(PyODict_New());
+  remember(original, copied);
+  // In its order, which is not that of its dictionary.
+  for (const py::handle item : py::getattr(original, "items")()) {
+    const py::object key = copy(PyTuple_GET_ITEM(item.ptr(), 0));
+    check(PyODict_SetItem(copied.ptr(), key.ptr(), copy(PyTuple_GET_ITEM(item.ptr(), 1)).ptr()));
+  }
+  return copied;
+}
+
+py::object GraphCopy::copy_by_function(PyObject* original, const py::object& function, const py::tuple& arguments) {
+  tell_memo();
+  py::object copied = function(*arguments);
+  learn_from_memo();
+  if (copied.ptr() != original) {
+    remember(original, copied);
+  }
+  return copied;
+}
+
+py::object GraphCopy::copy_reduced(PyObject* original, const Shape& shape) {
+  const py::object reduced =
+      shape.function ? shape.function(py::handle(original)) : py::getattr(original, "__reduce_ex__")(4);
+  if (PyUnicode_Check(reduced.ptr()) != 0) {
+    return borrowed(original);
+  }
+  if (PyTuple_Check(reduced.ptr()) == 0 || PyTuple_GET_SIZE(reduced.ptr()) < 2 || PyTuple_GET_SIZE(reduced.ptr()) > 5) {
+    refuse(original);
+  }
+  // Its parts may have been made for the occasion: as long as they live, no other object has their ids.
+  kept_.push_back(reduced);
+  return rebuild(original, reduced);
+}
+
+py::object GraphCopy::rebuild(PyObject* original, const py::tuple& parts) {
+  const auto part = [&](std::size_t i) { return i < parts.size() ? py::object(parts[i]) : py::object(py::none()); };
+  py::list arguments;
+  for (const py::handle argument : part(1)) {
+    arguments.append(copy(argument.ptr()));
+  }
+  py::object copied = part(0)(*arguments);
+  remember(original, copied);
+  if (const py::object state = part(2); !state.is_none()) {
+    set_state(copied.ptr(), copy(state.ptr()));
+  }
+  if (const py::object items = part(3); !items.is_none()) {
+    for (const py::handle item : items) {
+      copied.attr("append")(copy(item.ptr()));
+    }
+  }
+  if (const py::object items = part(4); !items.is_none()) {
+    for (const py::handle item : items) {
+      const auto [key, value] = item.cast<std::pair<py::object, py::object>>();
+      const py::object new_key = copy(key.ptr());
+      check(PyObject_SetItem(copied.ptr(), new_key.ptr(), copy(value.ptr()).ptr()));
+    }
+  }
+  return copied;
+}
+
+void GraphCopy::set_state(PyObject* copied, const py::object& state) {
+  if (const py::object setter = py::getattr(copied, "__setstate__", py::none()); !setter.is_none()) {
+    setter(state);
+    return;
+  }
+  py::object attributes = state;
+  if (PyTuple_Check(state.ptr()) != 0 && PyTuple_GET_SIZE(state.ptr()) == 2) {
+    attributes = borrowed(PyTuple_GET_ITEM(state.ptr(), 0));
+    const py::object slots = borrowed(PyTuple_GET_ITEM(state.ptr(), 1));
+    if (!slots.is_none()) {
+      for (const auto& [name, value] : slots.cast<py::dict>()) {
+        check(PyObject_SetAttr(copied, name.ptr(), value.ptr()));
+      }
+    }
+  }
+  if (!attributes.is_none()) {
+    py::getattr(copied, "__dict__").attr("update")(attributes);
+  }
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+// The memo
+
+PyObject* GraphCopy::known(PyObject* original) const {
+  const auto found = copies_.find(original);
+  return found == copies_.end() ? nullptr : found->second;
+}
+
+void GraphCopy::remember(PyObject* original, const py::object& copied) {
+  pairs_.emplace_back(borrowed(original), copied);
+  copies_[original] = copied.ptr();
+}
+
+void GraphCopy::tell_memo() {
+  for (; told_ < pairs_.size(); ++told_) {
+    const auto& [original, copied] = pairs_[told_];
+    const py::object id = owned(PyLong_FromVoidPtr(original.ptr()));
+    check(PyDict_SetItem(memo_.ptr(), id.ptr(), copied.ptr()));
+  }
+  memo_size_ = PyDict_GET_SIZE(memo_.ptr());
+}
+
+// A memo only grows, at its end; where something was taken out, all of it is read again.
+void GraphCopy::learn_from_memo() {
+  const Py_ssize_t size = PyDict_GET_SIZE(memo_.ptr());
+  if (size == memo_size_) {
+    return;
+  }
+  if (size < memo_size_) {
+    memo_position_ = 0;
+  }
+  memo_size_ = size;
+  PyObject* key = nullptr;
+  PyObject* value = nullptr;
+  while (PyDict_Next(memo_.ptr(), &memo_position_, &key, &value) != 0) {
+    if (PyLong_CheckExact(key) == 0) {
+      continue;
+    }
+    void* const original = PyLong_AsVoidPtr(key);
+    if (original == nullptr && PyErr_Occurred() != nullptr) {
+      PyErr_Clear();
+      continue;
+    }
+    kept_.push_back(borrowed(value));
+    copies_[original] = value;
+  }
+}
+
+}  // namespace ordeal::bindings

@@ -1,0 +1,457 @@
+#include "bindings/loop/step_loop.h"
+
+#include <array>
+#include <ctime>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include "bindings/cpython/c_api.h"
+#include "core/base/check.h"
+
+namespace ordeal::bindings {
+namespace {
+
+// A loop without any Python function would not see Ctrl-C.
+constexpr std::uint32_t kSignalsPeriod = 256;
+
+bool is_true(PyObject* object) {
+  const int truth = PyObject_IsTrue(object);
+  check(truth);
+  return truth != 0;
+}
+
+// Whether all are true of the machine, asked in their order until one is not.
+bool holds(const std::vector<py::object>& preconditions, PyObject* machine) {
+  for (const py::object& precondition : preconditions) {
+    if (!is_true(owned(PyObject_CallOneArg(precondition.ptr(), machine)).ptr())) {
+      return false;
+    }
+  }
+  return true;
+}
+
+PyObject* initialize_rules_left() {
+  static PyObject* const kLeft = interned("_initialize_rules_to_run");
+  return kLeft;
+}
+
+// What Python's time.monotonic() says.
+double monotonic_seconds() {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
+
+template <typename... Arguments>
+void tell(const py::object& object, const char* method, const Arguments&... arguments) {
+  static_cast<void>(object.attr(method)(arguments...));
+}
+
+}  // namespace
+
+// The arguments of one call of a rule, as the vectorcall protocol wants them: the machine, then the values.
+class StepLoop::Call {
+ public:
+  Call(PyObject* machine, std::size_t capacity) {
+    if (capacity + 2 > few_.size()) {
+      many_.resize(capacity + 2);
+      slots_ = many_.data();
+    }
+    slots_[1] = machine;
+  }
+  Call(const Call&) = delete;
+  Call& operator=(const Call&) = delete;
+  ~Call() {
+    for (std::size_t i = 0; i < count_; ++i) {
+      Py_DECREF(slots_[i + 2]);
+    }
+  }
+
+  void add(py::object value) { slots_[count_++ + 2] = value.release().ptr(); }
+  [[nodiscard]] std::size_t size() const noexcept { return count_; }
+
+  void resolve(const BundleStore& store, PyObject* reference_type) {
+    for (std::size_t i = 0; i < count_; ++i) {
+      PyObject*& slot = slots_[i + 2];
+      PyTypeObject* const type = Py_TYPE(slot);
+      if (reinterpret_cast<PyObject*>(type) == reference_type || type == &PyList_Type) {
+        // Taken out of the slot first: what fails must not be let go of twice.
+        py::object value = resolved(store, py::reinterpret_borrow<py::object>(slot), reference_type);
+        PyObject* const before = std::exchange(slot, value.release().ptr());
+        Py_DECREF(before);
+      }
+    }
+  }
+
+  [[nodiscard]] py::object operator()(PyObject* function, PyObject* keywords) {
+    return owned(PyObject_Vectorcall(function, slots_ + 1, 1 | PY_VECTORCALL_ARGUMENTS_OFFSET,
+                                     count_ == 0 ? nullptr : keywords));
+  }
+
+ private:
+  std::array<PyObject*, 10> few_;  // the first is the callee's to use
+  std::vector<PyObject*> many_;
+  PyObject** slots_ = few_.data();
+  std::size_t count_ = 0;
+};
+
+StepLoop::StepLoop(const py::object& definition, py::list faults, const py::function& bundle_of, bool hashes_state,
+                   std::int64_t length_max)
+    : rules_(read_rules(definition.attr("rules"), bundle_of)),
+      initializers_(read_rules(definition.attr("initializers"), bundle_of)),
+      invariants_(read_invariants(definition.attr("invariants"))),
+      faults_(std::move(faults)),
+      hashes_state_(hashes_state),
+      length_max_(length_max) {
+  const py::module_ stateful = py::module_::import("hypothesis.stateful");
+  reference_type_ = stateful.attr("VarReference");
+  multiple_results_type_ = stateful.attr("MultipleResults");
+}
+
+StepLoop::End StepLoop::run(const Run& run) {
+  ORDEAL_CHECK(run_ == nullptr, "a run is under way");
+  // Whatever ends the run, nothing of it is left.
+  struct Scope {
+    StepLoop& loop;
+    ~Scope() {
+      loop.run_ = nullptr;
+      loop.in_step = false;
+      loop.current_ = nullptr;
+      loop.data = py::none();
+      // What the run held goes with it; the machine itself is the caller's.
+      loop.store_ = {};
+      loop.left_ = py::object();
+      loop.buggify_ = py::object();  // which has the loop: the garbage collector sees nothing of a run
+      loop.decisions_ = py::object();
+      loop.producers_ = py::object();
+      loop.improved_ = py::object();
+      loop.draw_context_ = nullptr;
+    }
+  };
+  const Scope scope{*this};
+  run_ = &run;
+  look_up();
+  if (run.fresh) {
+    check_invariants();
+  }
+  while (!is_full()) {
+    const NextStep step = next();
+    ++steps;
+    if (step.kind == NextKind::kEnd) {
+      return End::kDone;
+    }
+    if (step.kind == NextKind::kStuck) {
+      return End::kStuck;
+    }
+    if (take_step(step)) {
+      check_invariants();
+      end_step();
+      learn(step);
+    }
+    if (++since_signals_ % kSignalsPeriod == 0) {
+      check(PyErr_CheckSignals());
+    }
+  }
+  return End::kDone;
+}
+
+void StepLoop::look_up() {
+  static PyObject* const kBuggify = interned("buggify");
+  static PyObject* const kDrawn = interned("drawn");
+  static PyObject* const kProducers = interned("producers");
+  static PyObject* const kPlans = interned("plans");
+  static PyObject* const kLearnsEachStep = interned("learns_each_step");
+  static PyObject* const kNearer = interned("nearer");
+  machine_ = run_->machine.ptr();
+  store_ = BundleStore::of(machine_);
+  left_ = attribute(machine_, initialize_rules_left());
+  const bool is_session = py::isinstance<Session>(run_->step_source);
+  session_ = is_session ? &run_->step_source.cast<Session&>() : nullptr;
+  replay_ = is_session ? nullptr : &run_->step_source.cast<Replay&>();
+  source_ = is_session ? &session_->source() : &replay_->source();
+  buggify_ = attribute(run_->context.ptr(), kBuggify);
+  decisions_ = attribute(buggify_.ptr(), kDrawn);
+  producers_ = attribute(run_->context.ptr(), kProducers);
+  begun = 0;
+  observed_ = 0;
+  draw_context_ = draw_context_of(attribute(run_->context.ptr(), kPlans).ptr());
+  ORDEAL_CHECK(draw_context_ != nullptr && draw_context_->is_open(), "the context of a run has the run of its plans");
+  if (!run_->learner.is_none()) {
+    // There is nothing but steps to tell where there is no session.
+    learns_in_python_ = !is_session || attribute(run_->learner.ptr(), kLearnsEachStep).cast<bool>();
+    improved_ = learns_in_python_ ? py::dict() : attribute(run_->learner.ptr(), kNearer);
+  }
+}
+
+// Better a shorter run than one that overruns Hypothesis' buffer.
+bool StepLoop::is_full() const {
+  const std::int64_t length = draw_context_->length();
+  if (length < 0) [[unlikely]] {
+    throw py::error_already_set();
+  }
+  return length > length_max_;
+}
+
+NextStep StepLoop::next() {
+  if (session_ != nullptr) {
+    return session_->next();
+  }
+  if (run_->deadline < std::numeric_limits<double>::infinity() && monotonic_seconds() >= run_->deadline) {
+    tell(run_->driver, "out_of_time");
+  }
+  return replay_->next();
+}
+
+void StepLoop::reject() { session_ != nullptr ? session_->reject() : replay_->reject(); }
+
+// Whether the step was taken; a rule that cannot run is rejected.
+bool StepLoop::take_step(const NextStep& step) {
+  const bool initialize = step.kind == NextKind::kInitialize;
+  if (step.kind != NextKind::kRule && !initialize) {
+    ++begun;
+    in_step = true;
+    toggle(step);
+    return true;
+  }
+  StepRule& rule = initialize ? initializers_[step.target] : rules_[step.target];
+  if (initialize ? !may_initialize(rule) : !may_run(rule)) {
+    reject();
+    return false;
+  }
+  ++begun;
+  in_step = true;
+  run_rule(rule, initialize);
+  return true;
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+// Which rules can run
+
+bool StepLoop::is_initializing() const { return PyList_GET_SIZE(left_.ptr()) > 0; }
+
+bool StepLoop::may_run(const StepRule& rule) const {
+  if (is_initializing()) {
+    return false;
+  }
+  for (const py::object& gate : rule.gates) {
+    PyObject* const references = store_.references(gate);
+    if (references == nullptr || PyObject_Size(references) == 0) {
+      return false;
+    }
+  }
+  return holds(rule.preconditions, machine_);
+}
+
+bool StepLoop::may_initialize(const StepRule& rule) const {
+  for (const py::handle each : left_) {
+    if (each.is(rule.original)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+// It runs now, so it is not left to run.
+void StepLoop::initialized(const StepRule& rule) {
+  py::list left;
+  for (const py::handle each : left_) {
+    if (!each.is(rule.original)) {
+      left.append(each);
+    }
+  }
+  check(PyObject_SetAttr(machine_, initialize_rules_left(), left.ptr()));
+  left_ = std::move(left);
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+// Steps
+
+void StepLoop::run_rule(StepRule& rule, bool initialize) {
+  constexpr std::uint32_t kBody = 0;
+  current_ = rule.name.ptr();
+  Call call(machine_, rule.arguments.size());
+  for (const StepArgument& argument : rule.arguments) {
+    source_->begin_argument(argument.number);
+    call.add(draw(argument));
+  }
+  if (rule.draws_in_body) {
+    source_->begin_argument(kBody);
+    check(draw_context_->give_length() ? 0 : -1);
+  }
+  call.resolve(store_, reference_type_.ptr());
+  if (initialize) {
+    initialized(rule);
+  }
+  py::object result = call(rule.function.ptr(), rule.keywords.ptr());
+  if (rule.is_coroutine) {
+    result = run_->driver.attr("await_result")(result, run_->machine);
+  }
+  if (rule.draws_in_body) {
+    draw_context_->take_length();
+  }
+  take_result(rule, std::move(result));
+}
+
+py::object StepLoop::draw(const StepArgument& argument) {
+  if (argument.bundle) {
+    return draw_from_bundle(argument);
+  }
+  return owned(argument.compiled != nullptr ? draw_compiled(*argument.compiled, *draw_context_)
+                                            : PyObject_CallOneArg(argument.draw.ptr(), run_->context.ptr()));
+}
+
+py::object StepLoop::draw_from_bundle(const StepArgument& argument) {
+  PyObject* const references = store_.references(argument.bundle);
+  if (references == nullptr || PyList_GET_SIZE(references) == 0) {
+    // It says why the run is over.
+    return owned(PyObject_CallOneArg(argument.draw.ptr(), run_->context.ptr()));
+  }
+  const Py_ssize_t size = PyList_GET_SIZE(references);
+  // Only a replay may have lost steps. A run of a session goes by positions, however it came to where it is.
+  const std::int64_t position =
+      replay_ == nullptr ? source_->position(size) : Producers(producers_).follow(*source_, references);
+  const Py_ssize_t at = size - 1 - position;
+  auto reference = py::reinterpret_borrow<py::object>(PyList_GET_ITEM(references, at));
+  if (argument.consumes) {
+    check(PySequence_DelItem(references, at));
+  }
+  return reference;
+}
+
+void StepLoop::toggle(const NextStep& step) {
+  const py::object fault = faults_[step.target];
+  run_->driver.attr("toggle")(fault, step.kind == NextKind::kFaultOn, run_->context, py::none());
+}
+
+void StepLoop::take_result(StepRule& rule, py::object result) {
+  if (!rule.targets.empty()) {
+    Producers producers(producers_);
+    add_to_bundles(store_, rule.targets, result.ptr(), multiple_results_type_.ptr(), *source_,
+                   replay_ == nullptr ? nullptr : &producers);
+  } else if (!result.is_none()) {
+    tell(run_->driver, "refuse_result", rule.name, result);
+  }
+}
+
+void StepLoop::check_invariants() {
+  if (invariants_.empty()) {
+    return;
+  }
+  const bool initializing = is_initializing();
+  for (const StepInvariant& invariant : invariants_) {
+    if ((initializing && !invariant.check_during_init) || !holds(invariant.preconditions, machine_)) {
+      continue;
+    }
+    current_ = invariant.name.ptr();
+    const py::object result = owned(PyObject_CallOneArg(invariant.function.ptr(), machine_));
+    if (!result.is_none()) {
+      tell(run_->driver, "refuse_check", invariant.name, result);
+    }
+  }
+}
+
+void StepLoop::end_step() {
+  in_step = false;
+  if (PyList_GET_SIZE(decisions_.ptr()) > 0) {
+    tell(buggify_, "end_step");
+  }
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+// What a step brought
+
+std::uint64_t StepLoop::state_hash() {
+  static PyObject* const kHook = interned("state_hash");
+  if (!hashes_state_) {
+    return 0;
+  }
+  const py::object hash = owned(PyObject_CallMethodNoArgs(machine_, kHook));
+  if (PyLong_Check(hash.ptr()) == 0) {
+    tell(run_->driver, "refuse_hash", hash);
+  }
+  return PyLong_AsUnsignedLongLongMask(hash.ptr());
+}
+
+void StepLoop::learn(const NextStep& step) {
+  if (run_->learner.is_none()) {
+    return;
+  }
+  const std::uint64_t hash = state_hash();
+  if (step.kind == NextKind::kRule || step.kind == NextKind::kInitialize) {
+    tell_sizes(step.kind == NextKind::kRule ? rules_[step.target] : initializers_[step.target]);
+  }
+  const Py_ssize_t observed = observations();
+  const bool has_observed = std::exchange(observed_, observed) != observed;
+  if (learns_in_python_ || has_observed || PyDict_GET_SIZE(improved_.ptr()) > 0) {
+    tell(run_->learner, "step_done", run_->context, step.packed(), hash);
+    return;
+  }
+  const StepNovelty novelty = session_->done(hash, 0);
+  if (novelty.any() && !session_->replaying_prefix()) {
+    tell(run_->learner, "news", run_->context);
+  }
+}
+
+// The sizes of the bundles that the rule may have changed.
+void StepLoop::tell_sizes(const StepRule& rule) {
+  if (rule.fills.empty() || session_ == nullptr) {
+    return;
+  }
+  for (const auto& [number, name] : rule.fills) {
+    PyObject* const references = store_.references(name);
+    session_->bundle_size(number, references == nullptr ? 0 : static_cast<std::size_t>(PyObject_Size(references)));
+  }
+}
+
+// How many events and targets the run has told Hypothesis of. Each label counts once, so a new one changes the number.
+Py_ssize_t StepLoop::observations() const {
+  static PyObject* const kEvents = interned("events");
+  static PyObject* const kTargets = interned("target_observations");
+  if (data.is_none()) {
+    return 0;
+  }
+  return PyObject_Size(attribute(data.ptr(), kEvents).ptr()) + PyObject_Size(attribute(data.ptr(), kTargets).ptr());
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+// The garbage collector
+
+int StepLoop::traverse(visitproc visit, void* argument) const {
+  const auto see = [&](PyObject* object) { return object == nullptr ? 0 : visit(object, argument); };
+  for (const std::vector<StepRule>* rules : {&rules_, &initializers_}) {
+    for (const StepRule& rule : *rules) {
+      for (const py::object* held : {&rule.rule, &rule.function, &rule.original}) {
+        if (const int stop = see(held->ptr()); stop != 0) {
+          return stop;
+        }
+      }
+      if (const int stop = visit_each(rule.preconditions, see); stop != 0) {
+        return stop;
+      }
+      for (const StepArgument& each : rule.arguments) {
+        if (const int stop = see(each.draw.ptr()); stop != 0) {
+          return stop;
+        }
+      }
+    }
+  }
+  for (const StepInvariant& invariant : invariants_) {
+    if (const int stop = see(invariant.function.ptr()); stop != 0) {
+      return stop;
+    }
+    if (const int stop = visit_each(invariant.preconditions, see); stop != 0) {
+      return stop;
+    }
+  }
+  return see(faults_.ptr());
+}
+
+void StepLoop::clear() {
+  rules_.clear();
+  initializers_.clear();
+  invariants_.clear();
+  faults_ = py::list();
+}
+
+}  // namespace ordeal::bindings

@@ -1,0 +1,109 @@
+// The step loop: runs a machine step by step as a step source says. Python runs only the user's code.
+//
+// It does what `ordeal._engine.execution.driver.Driver` does in Python, call for call and in the same order; that one is the reference.
+#pragma once
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "bindings/bindings.h"
+#include "bindings/compiled/compiled_strategy.h"
+#include "bindings/compiled/draw_context.h"
+#include "bindings/loop/step_bundles.h"
+#include "bindings/loop/step_machine.h"
+#include "core/draw/replay.h"
+#include "core/search/session.h"
+
+namespace ordeal::bindings {
+
+// Guarded by the GIL. One run at a time.
+class StepLoop {
+ public:
+  // How a run ended that no exception ended.
+  enum class End : std::uint8_t { kDone, kStuck };
+
+  // What the loop needs of one run beside the machine.
+  struct Run {
+    py::object step_source;  // a Session or a Replay
+    py::object context;      // the run's context
+    py::object machine;
+    py::object driver;    // toggles faults, awaits coroutines, and words what a user did wrong
+    py::object learner;   // hears of each step that ended well; may be None
+    bool fresh = true;    // the machine was just made: invariants are due before the first step
+    double deadline = 0;  // by the monotonic clock, in seconds; infinite for none
+  };
+
+  StepLoop(const py::object& definition, py::list faults, const py::function& bundle_of, bool hashes_state,
+           std::int64_t length_max);
+
+  End run(const Run& run);
+
+  // Read from outside while a run is under way.
+  bool in_step = false;          // decisions of buggify belong to a step
+  std::uint64_t steps = 0;       // moved on with each, over all runs
+  std::uint32_t begun = 0;       // steps of this run that began
+  py::object data = py::none();  // Hypothesis' record of the run, once something has needed it
+  // The name of what runs, or None between runs.
+  [[nodiscard]] py::object current() const {
+    return current_ == nullptr ? py::none() : py::reinterpret_borrow<py::object>(current_);
+  }
+
+  int traverse(visitproc visit, void* argument) const;
+  void clear();
+
+ private:
+  class Call;
+
+  NextStep next();
+  void reject();
+  bool is_over(const NextStep& step);
+  bool take_step(const NextStep& step);
+  [[nodiscard]] bool is_full() const;
+  [[nodiscard]] bool is_initializing() const;
+  [[nodiscard]] bool may_run(const StepRule& rule) const;
+  [[nodiscard]] bool may_initialize(const StepRule& rule) const;
+  void initialized(const StepRule& rule);
+  void run_rule(StepRule& rule, bool initialize);
+  py::object draw(const StepArgument& argument);
+  py::object draw_from_bundle(const StepArgument& argument);
+  void toggle(const NextStep& step);
+  void take_result(StepRule& rule, py::object result);
+  void check_invariants();
+  void end_step();
+  [[nodiscard]] std::uint64_t state_hash();
+  void learn(const NextStep& step);
+  void tell_sizes(const StepRule& rule);
+  [[nodiscard]] Py_ssize_t observations() const;
+  void look_up();
+
+  // The machine class.
+  std::vector<StepRule> rules_;
+  std::vector<StepRule> initializers_;
+  std::vector<StepInvariant> invariants_;
+  py::list faults_;
+  bool hashes_state_;
+  std::int64_t length_max_;
+  py::object reference_type_;
+  py::object multiple_results_type_;
+
+  // The run under way.
+  const Run* run_ = nullptr;
+  PyObject* machine_ = nullptr;
+  BundleStore store_;
+  py::object left_;             // initialize rules that are left to run
+  Session* session_ = nullptr;  // one of the two is there
+  Replay* replay_ = nullptr;
+  ChoiceSource* source_ = nullptr;
+  py::object buggify_;
+  py::object decisions_;  // of buggify in this step: a list
+  py::object improved_;   // properties that came nearer: a dict, or null
+  py::object producers_;
+  bool learns_in_python_ = false;
+  Py_ssize_t observed_ = 0;              // observations that the learner has looked at
+  DrawContext* draw_context_ = nullptr;  // how much of Hypothesis' buffer is used
+  PyObject* current_ = nullptr;          // the name of what runs; borrowed from the machine class
+  std::uint32_t since_signals_ = 0;
+};
+
+}  // namespace ordeal::bindings

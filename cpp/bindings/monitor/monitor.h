@@ -1,0 +1,212 @@
+// The edge tracer: raw sys.monitoring callbacks that tell the coverage map which code of the targets runs.
+#pragma once
+
+#include <tsl/robin_map.h>
+#include <tsl/robin_set.h>
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "bindings/bindings.h"
+#include "core/coverage/code_registry.h"
+#include "core/coverage/coverage_map.h"
+#include "core/coverage/traced_targets.h"
+
+namespace ordeal::bindings {
+
+// How much a location tells. Novelty: that it ran, once; afterwards the interpreter runs it at full speed.
+// Counts: how often function entries and branches ran, each time.
+enum class TraceLevel : std::uint8_t { kNovelty, kCounts };
+
+// Paths as the system spells them: they need not be valid text.
+py::object path_object(const std::string& path);
+std::string path_text(py::handle path);
+
+// What a monitor needs to go on in another process as if it had not stopped: what ran, and which locations have nothing
+// more to tell until they are armed again. A location that is silent here costs the new process one event, which counts
+// for nothing.
+struct MonitorState {
+  struct File {
+    std::string path;
+    std::vector<std::int64_t> lines;
+  };
+  struct Side {
+    std::int64_t to = -1;
+    bool silent = false;
+  };
+  struct Site {
+    std::int64_t from = 0;
+    std::uint32_t one_sided_hits = 0;
+    bool silent = false;
+    std::array<Side, 2> sides;
+  };
+  struct Code {
+    std::uint64_t key = 0;
+    bool entry_silent = false;
+    std::vector<std::int64_t> silent_lines;  // from the first line of the code
+    std::vector<Site> sites;
+  };
+
+  std::vector<File> files;  // by id
+  std::vector<std::uint32_t> touched;
+  std::vector<Code> codes;
+  std::uint64_t events = 0;
+};
+
+// Traces the code objects of the targets and no others, on every thread of the interpreter.
+//
+// A global event at function entry decides once for each code object, by its file; the code objects of a target then
+// get local events. So code that is imported later, nested functions, comprehensions, generators, coroutines and class
+// bodies are all found, and code outside the targets costs one event each.
+// Guarded by the GIL. Whoever starts a monitor stops it; the destructor does it otherwise.
+class Monitor {
+ public:
+  Monitor(std::shared_ptr<CoverageMap> coverage, const std::vector<TracedTarget>& targets, TraceLevel level);
+  Monitor(const Monitor&) = delete;
+  Monitor& operator=(const Monitor&) = delete;
+  ~Monitor();
+
+  // Takes a tool id of sys.monitoring and begins to trace. Throws Error when both ids are taken.
+  void start();
+  // Gives back the tool id and takes every event off every code object. Does nothing when not started.
+  void stop();
+
+  // Starts the hit counts of a run at zero. `full` re-arms what is silent, so that every location reports once more:
+  // the sides of a branch that was silenced with only one side seen, and the files that a run touches.
+  void begin_run(bool full);
+
+  // Changes the level from here on. At the counts level what was silent is armed again.
+  void set_level(TraceLevel level);
+
+  // While it is paused, what runs is not seen and stays as it is: nothing counts, and nothing falls silent.
+  void set_paused(bool paused) noexcept { paused_ = paused; }
+  [[nodiscard]] bool is_paused() const noexcept { return paused_; }
+
+  [[nodiscard]] MonitorState save() const;
+  // Goes on where another monitor was saved. After start() and before the first run. A file that is no longer part of
+  // the targets is left out, and with it its id.
+  void restore(const MonitorState& state);
+
+  // Executed lines by file, in ascending order.
+  [[nodiscard]] py::dict lines() const;
+  // The files of targets that have run so far; a file's id is its place here.
+  [[nodiscard]] py::list files() const;
+  // The ids of files that reported an event since the last call, in the order of their first event.
+  [[nodiscard]] std::vector<std::uint32_t> take_files();
+
+  // Of a code object of the targets: the instruction of each branch that ran, and whether both of its sides did.
+  // Nothing when none of it ran.
+  struct BranchSides {
+    std::int64_t from = 0;
+    bool both = false;
+  };
+  [[nodiscard]] std::optional<std::vector<BranchSides>> branch_sides(PyCodeObject* code);
+
+  // Events of target code since the monitor was made: a measure of tracing cost that does not depend on time.
+  [[nodiscard]] std::uint64_t events() const noexcept { return events_; }
+  [[nodiscard]] std::optional<int> tool_id() const noexcept { return tool_id_; }
+  [[nodiscard]] TraceLevel level() const noexcept { return level_; }
+  // The first error inside a callback, which the program under test must not see. Tracing goes on without that
+  // location.
+  [[nodiscard]] const std::optional<std::string>& error() const noexcept { return error_; }
+
+  // What a callback returns to silence a location; borrowed.
+  [[nodiscard]] PyObject* disable() const noexcept { return references_.disable.ptr(); }
+  // The callbacks. Each returns whether the location has more to tell; false silences it.
+  bool on_entry(PyCodeObject* code) noexcept;
+  bool on_resume(PyCodeObject* code) noexcept;
+  bool on_line(PyCodeObject* code, std::int64_t line) noexcept;
+  bool on_branch(PyCodeObject* code, std::int64_t from, std::int64_t to) noexcept;
+
+ private:
+  static constexpr std::uint32_t kUnknown = UINT32_MAX;
+  // Offsets of instructions are in bytes, and every instruction starts at an even one.
+  static constexpr std::int64_t kInstructionSize = 2;
+  // A branch that went one way this often is silenced: its other side is most often a line that is still armed.
+  static constexpr std::uint32_t kOneSidedHitsMax = 256;
+
+  struct Side {
+    std::int64_t to = -1;
+    std::uint32_t edge = kUnknown;
+    bool silent = false;
+  };
+  struct BranchSite {
+    std::array<Side, 2> sides;
+    std::uint32_t one_sided_hits = 0;  // since the last full run
+    bool silent = false;               // both sides together, before Python 3.14
+  };
+  // What is known of a traced code object. Two code objects of one key (a reloaded module) share it.
+  struct TracedCode {
+    std::uint64_t key = 0;
+    std::int64_t first_line = 0;
+    std::uint32_t file = 0;
+    std::uint32_t entry_edge = kUnknown;
+    bool entry_silent = false;
+    tsl::robin_set<std::int64_t> silent_lines;  // from the first line
+    std::vector<std::uint32_t> site_at;         // by instruction: place in sites, or kUnknown
+    std::vector<BranchSite> sites;
+  };
+  struct TracedFile {
+    TracedSource source;
+    tsl::robin_set<std::int64_t> lines;
+    bool touched = false;
+  };
+  // Every reference to an object of CPython that the monitor holds.
+  struct References {
+    py::object name;  // identifies our tool id: only the one who took it has this very object
+    py::object self;  // what the callbacks are given to find the monitor by
+    py::object disable;
+    py::object monitoring;
+    py::object set_local_events;
+    std::vector<std::pair<py::object, py::object>> callbacks;  // event, callable
+    std::vector<py::object> code_objects;  // traced ones: keeps their addresses from being given out again
+  };
+
+  int take_tool_id();
+  void arm();
+  void restart_events();
+  void wake_all();
+  void disarm(int tool_id) noexcept;
+
+  TracedCode* traced(PyCodeObject* code) noexcept;
+  TracedCode* adopt(PyCodeObject* code) noexcept;
+  TracedCode* adopt_or_throw(PyCodeObject* code);
+  std::optional<std::uint32_t> file_of(PyCodeObject* code);
+  std::optional<std::uint32_t> add_file(const std::string& name);
+  [[nodiscard]] static MonitorState::Code saved(const TracedCode& code);
+  void put_back(TracedCode& code, const MonitorState::Code& state);
+  BranchSite& site_of(TracedCode& code, std::int64_t from);
+  std::uint32_t edge_of(const TracedCode& code, BranchSite& site, std::int64_t from, std::int64_t to);
+  bool mark_branch(BranchSite& site, std::int64_t to, std::uint32_t edge) noexcept;
+  [[nodiscard]] bool is_silent(const BranchSite& site, std::int64_t to) const noexcept;
+  [[nodiscard]] bool has_more_to_tell(BranchSite& site) const noexcept;
+  void count_event(const TracedCode& code) noexcept;
+  void touch(std::uint32_t file) noexcept;
+  void keep_error() noexcept;
+
+  std::shared_ptr<CoverageMap> coverage_;
+  TracedTargets targets_;
+  TraceLevel level_;
+  std::optional<int> tool_id_;
+  int global_events_ = 0;
+  int local_events_ = 0;
+  bool paused_ = false;
+  bool sides_apart_ = false;  // since Python 3.14 each side of a branch is an event of its own
+  CodeRegistry registry_;
+  std::vector<TracedCode> codes_;                               // by number of the registry
+  tsl::robin_map<std::uint64_t, MonitorState::Code> restored_;  // by key, until the code is met
+  std::vector<TracedFile> files_;
+  tsl::robin_map<std::string, std::uint32_t>
+      file_by_name_;  // as code objects spell it; kUnknown when outside the targets
+  std::vector<std::uint32_t> touched_;
+  std::uint64_t events_ = 0;
+  std::optional<std::string> error_;
+  References references_;
+};
+
+}  // namespace ordeal::bindings

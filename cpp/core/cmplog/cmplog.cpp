@@ -1,0 +1,148 @@
+#include "core/cmplog/cmplog.h"
+
+#include <algorithm>
+
+#include "core/base/rng.h"
+
+namespace ordeal {
+namespace {
+
+// What came after the comparison had no part in it.
+Tape first_steps(const Tape& tape, std::size_t count) {
+  Tape result = tape;
+  result.truncate(std::min(count, tape.size()));
+  return result;
+}
+
+// The same edit of the same argument, wherever in a run it is.
+std::uint64_t key_of(const Tape& tape, const ChoiceEdit& edit) {
+  std::uint64_t key = 0;
+  for (const TapeStep& step : tape.steps()) {
+    for (const TapeArgument& argument : tape.arguments(step)) {
+      if (argument.choices_begin <= edit.index && edit.index < argument.choices_end) {
+        key = mix64((static_cast<std::uint64_t>(step.target) << 32U) ^ argument.name);
+        key = mix64(key ^ (static_cast<std::uint64_t>(step.kind) << 32U) ^ (edit.index - argument.choices_begin));
+      }
+    }
+  }
+  return hash_bytes(edit.value.blob(), mix64(key ^ static_cast<std::uint64_t>(edit.value.number)));
+}
+
+}  // namespace
+
+// Watching costs a replay with every comparison reported, so that it waits for a stall: twice as long after each one
+// that it could not end, half as long after a new edge.
+void Cmplog::end_run(std::uint32_t new_edges, bool follows_solution) {
+  if (new_edges > 0) {
+    barren_runs_ = 0;
+    wait_ = follows_solution ? kWaitMin : std::max(kWaitMin, wait_ / 2);
+    // What lies behind a comparison that was turned is met in this run and in hardly any other.
+    watches_run_ = watches_run_ || follows_solution;
+    return;
+  }
+  if (due() || !queue_.empty()) {
+    return;
+  }
+  if (++barren_runs_ >= wait_) {
+    barren_runs_ = 0;
+    wait_ = std::min(wait_ * 2, kWaitMax);
+    watches_run_ = true;
+    others_left_ = kOthersInARow;
+  }
+}
+
+// Only those that new edges speak for: comparisons lie on the way to code.
+const Checkpoint* Cmplog::checkpoint_to_watch(const Corpus& corpus) const {
+  if (watches_run_) {
+    return nullptr;
+  }
+  const Checkpoint* newest = nullptr;
+  const Checkpoint* next = nullptr;
+  for (const Checkpoint* checkpoint : corpus.entries()) {
+    if (std::ranges::any_of(checkpoint->shows, [](const Feature& shown) { return shown.kind == FeatureKind::kEdge; })) {
+      newest = checkpoint;
+      next = checkpoint->id < watched_ ? checkpoint : next;
+    }
+  }
+  return next == nullptr ? newest : next;
+}
+
+// Operands go to the dictionary whether or not an edit is found: a draw may meet them by itself.
+std::size_t Cmplog::learn(const Tape& tape, std::uint64_t checkpoint, std::span<const Comparison> comparisons,
+                          Dictionary& dictionary) {
+  if (watches_run_) {
+    watches_run_ = false;
+  } else {
+    others_left_ -= others_left_ > 0 ? 1U : 0U;
+    watched_ = checkpoint;
+  }
+  std::size_t queued = 0;
+  for (const Comparison& comparison : comparisons) {
+    dictionary.add(DictionarySource::kOperand, comparison.left);
+    dictionary.add(DictionarySource::kOperand, comparison.right);
+    for (ChoiceEdit& edit : edits_toward(tape, comparison)) {
+      if (queue_.size() >= kQueueMax || !is_worth_trying(tape, edit)) {
+        continue;
+      }
+      queue_.push_back(first_steps(tape, comparison.steps));
+      queue_.back().replace_choice(edit.index, std::move(edit.value));
+      ++queued;
+    }
+  }
+  return queued;
+}
+
+// Forgets all of it when there is too much: to try a few edits again costs less than to keep a list in order.
+bool Cmplog::is_worth_trying(const Tape& tape, const ChoiceEdit& edit) {
+  if (tried_.size() >= kTriedMax) {
+    tried_.clear();
+  }
+  std::uint8_t& tries = tried_[key_of(tape, edit)];
+  if (tries >= kTriesMax) {
+    return false;
+  }
+  ++tries;
+  return true;
+}
+
+// Every other run at most, while there are tapes.
+std::optional<Tape> Cmplog::next() {
+  turn_ = !turn_ && !queue_.empty();
+  if (!turn_) {
+    return std::nullopt;
+  }
+  Tape tape = std::move(queue_.front());
+  queue_.pop_front();
+  return tape;
+}
+
+// Sorted, so that equal states are equal bytes.
+CmplogState Cmplog::save() const {
+  CmplogState state{.barren_runs = barren_runs_,
+                    .wait = wait_,
+                    .watches_run = watches_run_,
+                    .others_left = others_left_,
+                    .watched = watched_,
+                    .turn = turn_,
+                    .queue = {queue_.begin(), queue_.end()},
+                    .tried = {tried_.begin(), tried_.end()}};
+  std::ranges::sort(state.tried);
+  return state;
+}
+
+// What is out of range in a file is brought into it: no state of this can do harm.
+void Cmplog::restore(CmplogState state) {
+  barren_runs_ = state.barren_runs;
+  wait_ = std::clamp(state.wait, kWaitMin, kWaitMax);
+  watches_run_ = state.watches_run;
+  others_left_ = std::min(state.others_left, kOthersInARow);
+  watched_ = state.watched;
+  turn_ = state.turn;
+  queue_.assign(std::make_move_iterator(state.queue.begin()), std::make_move_iterator(state.queue.end()));
+  tried_.clear();
+  for (const auto& [key, tries] : state.tried) {
+    tried_[key] = tries;
+  }
+}
+
+}  // namespace ordeal

@@ -1,0 +1,82 @@
+// When a search has stalled: has the program's comparisons watched for some runs, and makes runs of what they show.
+//
+// Named after AFL++'s instrumentation for the same purpose: the program runs as usual, and only in a replay are its
+// comparisons reported.
+#pragma once
+
+#include <tsl/robin_map.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "core/cmplog/input_to_state.h"
+#include "core/corpus/corpus.h"
+#include "core/draw/dictionary.h"
+#include "core/tape/tape.h"
+
+namespace ordeal {
+
+// Plain values, for files.
+struct CmplogState {
+  std::uint64_t barren_runs = 0;
+  std::uint64_t wait = 0;
+  bool watches_run = false;
+  std::uint64_t others_left = 0;
+  std::uint64_t watched = 0;
+  bool turn = false;
+  std::vector<Tape> queue;
+  std::vector<std::pair<std::uint64_t, std::uint8_t>> tried;  // ascending
+};
+
+// Decided by counts of runs, never by time. Thread-compatible.
+class Cmplog {
+ public:
+  // Runs in a row without a new edge, before comparisons are watched. It doubles each time that brought nothing.
+  static constexpr std::uint64_t kWaitMin = 16;
+  static constexpr std::uint64_t kWaitMax = 1024;
+  // How many checkpoints are watched after the run of a stall, one after the other, newest first. What only few runs
+  // ever met is met on the way to them.
+  static constexpr std::uint64_t kOthersInARow = 7;
+  // An edit that brought nothing is tried again in another run, but not for ever.
+  static constexpr std::uint8_t kTriesMax = 2;
+  static constexpr std::size_t kQueueMax = 128;
+  static constexpr std::size_t kTriedMax = std::size_t{1} << 16U;
+
+  // A run is over. `follows_solution` says that it came from next().
+  void end_run(std::uint32_t new_edges, bool follows_solution);
+  // Whether comparisons should be watched, in a replay: of the run that is over, else of the way to a checkpoint, the
+  // newest below the one that was watched last.
+  [[nodiscard]] bool due() const noexcept { return watches_run_ || others_left_ > 0; }
+  [[nodiscard]] bool watches_run() const noexcept { return watches_run_; }
+  // That checkpoint; null for the run itself. Of those that were kept for a new edge, the newest that is older than the
+  // one before; then from the newest again. O(corpus).
+  [[nodiscard]] const Checkpoint* checkpoint_to_watch(const Corpus& corpus) const;
+  // What the replay of `tape` compared; `checkpoint` is 0 for the run. Operands go to the dictionary; tapes that should
+  // turn a comparison are queued, up to the step that compared. Returns how many.
+  std::size_t learn(const Tape& tape, std::uint64_t checkpoint, std::span<const Comparison> comparisons,
+                    Dictionary& dictionary);
+  // The tape that the next run is to follow. Every other run at most, so that nothing starves.
+  std::optional<Tape> next();
+
+  [[nodiscard]] CmplogState save() const;
+  void restore(CmplogState state);
+
+ private:
+  bool is_worth_trying(const Tape& tape, const ChoiceEdit& edit);
+
+  std::uint64_t barren_runs_ = 0;
+  std::uint64_t wait_ = kWaitMin;
+  bool watches_run_ = false;
+  std::uint64_t others_left_ = 0;
+  std::uint64_t watched_ = 0;  // the checkpoint watched last
+  bool turn_ = false;
+  std::deque<Tape> queue_;
+  tsl::robin_map<std::uint64_t, std::uint8_t> tried_;
+};
+
+}  // namespace ordeal

@@ -1,0 +1,210 @@
+#include "core/corpus/corpus.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <string>
+#include <utility>
+
+#include "core/base/check.h"
+#include "core/base/error.h"
+
+namespace ordeal {
+namespace {
+
+struct NamedStrategy {
+  std::string_view name;
+  CheckpointStrategy strategy;
+};
+
+// The order is that of the error message.
+constexpr std::array kStrategies{
+    NamedStrategy{"energy", CheckpointStrategy::kEnergy},
+    NamedStrategy{"uniform", CheckpointStrategy::kUniform},
+    NamedStrategy{"recent", CheckpointStrategy::kRecent},
+};
+
+// The tree begins with this many slots and doubles as the corpus grows.
+constexpr std::size_t kSlotsMin = 64;
+
+// In [0, size) with weights 1..size, without a square root: of the pairs of different numbers in [0, size], exactly k
+// have k as the larger one.
+std::size_t linear_rank(Rng& rng, std::size_t size) {
+  const std::uint64_t first = rng.below(size + 1);
+  const std::uint64_t other = rng.below(size);
+  const std::uint64_t second = other < first ? other : other + 1;
+  return std::max(first, second) - 1;
+}
+
+}  // namespace
+
+// The names are options, so that they stay as they are.
+CheckpointStrategy parse_strategy(std::string_view name) {
+  for (const NamedStrategy& known : kStrategies) {
+    if (known.name == name) {
+      return known.strategy;
+    }
+  }
+  std::string message = "checkpoint_strategy is '" + std::string(name) + "'; it must be one of:";
+  for (const NamedStrategy& known : kStrategies) {
+    message += (&known == kStrategies.data() ? " " : ", ");
+    message += known.name;
+  }
+  throw ConfigError(message);
+}
+
+// Takes no memory yet: a session with a large limit mostly keeps few checkpoints.
+Corpus::Corpus(std::size_t max_checkpoints, CheckpointStrategy strategy)
+    : max_checkpoints_(max_checkpoints), strategy_(strategy) {
+  if (max_checkpoints > kCheckpointsMax) {
+    throw ConfigError("max_checkpoints is " + std::to_string(max_checkpoints) + "; it must be between 0 and " +
+                      std::to_string(kCheckpointsMax));
+  }
+}
+
+// Room is made before the new one is there, which therefore is never the one to go.
+std::optional<std::uint64_t> Corpus::add(Checkpoint checkpoint, Rng& rng) {
+  ORDEAL_CHECK(!slot_of_.contains(checkpoint.id), "id=" << checkpoint.id << " is kept already");
+  ORDEAL_CHECK(std::isfinite(checkpoint.energy) && checkpoint.energy > 0, "energy=" << checkpoint.energy);
+  ORDEAL_CHECK(checkpoint.frequency_class <= kFrequencyClassMax, "frequency_class=" << checkpoint.frequency_class);
+  if (max_checkpoints_ == 0) {
+    return std::nullopt;
+  }
+  std::optional<std::uint64_t> evicted;
+  if (size() == max_checkpoints_) {
+    evicted = make_room(rng);
+  }
+  if (slots_.empty() || slots_.size() == tree_.slots()) {
+    compact();
+  }
+  const std::size_t slot = slots_.size();
+  slot_of_[checkpoint.id] = slot;
+  slots_.emplace_back(std::move(checkpoint));
+  weigh(slot);
+  return evicted;
+}
+
+// Under the other strategies energy says nothing, so that chance decides.
+std::uint64_t Corpus::make_room(Rng& rng) {
+  const std::size_t slot =
+      strategy_ == CheckpointStrategy::kEnergy ? tree_.lowest() : tree_.nth(rng.below(tree_.size()));
+  const std::uint64_t id = slots_[slot]->id;
+  clear_slot(slot);
+  return id;
+}
+
+// The slot stays empty until compact(): other slots must keep their numbers.
+void Corpus::clear_slot(std::size_t slot) {
+  ORDEAL_DCHECK(slots_[slot].has_value(), "slot " << slot << " is empty");
+  slot_of_.erase(slots_[slot]->id);
+  slots_[slot].reset();
+  tree_.clear(slot);
+}
+
+// O(n), when the slots have run out; then there is room for as many again.
+void Corpus::compact() {
+  std::erase_if(slots_, [](const auto& slot) { return !slot.has_value(); });
+  tree_.reset(std::max(kSlotsMin, 2 * slots_.size()));
+  for (std::size_t slot = 0; slot < slots_.size(); ++slot) {
+    weigh(slot);
+    slot_of_[slots_[slot]->id] = slot;
+  }
+}
+
+// Draws once, or twice under kRecent.
+const Checkpoint* Corpus::pick(Rng& rng) {
+  if (empty()) {
+    return nullptr;
+  }
+  const std::size_t slot = pick_slot(rng);
+  ORDEAL_DCHECK(slots_[slot].has_value(), "slot " << slot << " is empty");
+  Checkpoint& checkpoint = *slots_[slot];
+  ++checkpoint.times_selected;
+  return &checkpoint;
+}
+
+std::size_t Corpus::pick_slot(Rng& rng) const {
+  switch (strategy_) {
+    case CheckpointStrategy::kUniform:
+      return tree_.nth(rng.below(size()));
+    case CheckpointStrategy::kRecent:
+      return tree_.nth(linear_rank(rng, size()));
+    case CheckpointStrategy::kEnergy:
+      break;
+  }
+  return tree_.at_unit(rng.below(tree_.units()));
+}
+
+// Rewards are counted in edges: other features count as a part of one.
+void Corpus::reward(std::uint64_t id, double new_edges) {
+  if (const auto found = slot_of_.find(id); found != slot_of_.end()) {
+    set_energy(found->second, rewarded(slots_[found->second]->energy, new_edges));
+  }
+}
+
+void Corpus::decay(std::uint64_t id) {
+  if (const auto found = slot_of_.find(id); found != slot_of_.end()) {
+    set_energy(found->second, decayed(slots_[found->second]->energy));
+  }
+}
+
+// The class divides the share, not the energy: it may change back.
+void Corpus::set_frequency_class(std::uint64_t id, std::uint32_t frequency_class) {
+  ORDEAL_CHECK(frequency_class <= kFrequencyClassMax, "frequency_class=" << frequency_class);
+  if (const auto found = slot_of_.find(id); found != slot_of_.end()) {
+    slots_[found->second]->frequency_class = frequency_class;
+    weigh(found->second);
+  }
+}
+
+// The floor stays with the giver, for every entry can be picked.
+void Corpus::transfer_energy(std::uint64_t from, std::uint64_t to) {
+  const auto giver = slot_of_.find(from);
+  const auto taker = slot_of_.find(to);
+  if (giver == slot_of_.end() || taker == slot_of_.end()) {
+    return;
+  }
+  const double given = slots_[giver->second]->energy - kEnergyFloor;
+  set_energy(taker->second, slots_[taker->second]->energy + given);
+  set_energy(giver->second, kEnergyFloor);
+}
+
+void Corpus::set_energy(std::size_t slot, double energy) {
+  slots_[slot]->energy = energy;
+  weigh(slot);
+}
+
+// The tree holds what the share is drawn from: energy, scaled by how frequent the features are.
+void Corpus::weigh(std::size_t slot) {
+  ORDEAL_DCHECK(slots_[slot].has_value(), "slot " << slot << " is empty");
+  tree_.set(slot, scaled(slots_[slot]->energy, slots_[slot]->frequency_class));
+}
+
+bool Corpus::remove(std::uint64_t id) {
+  const auto found = slot_of_.find(id);
+  if (found == slot_of_.end()) {
+    return false;
+  }
+  clear_slot(found->second);
+  return true;
+}
+
+// Null for one that has made room.
+const Checkpoint* Corpus::find(std::uint64_t id) const noexcept {
+  const auto found = slot_of_.find(id);
+  return found == slot_of_.end() ? nullptr : &*slots_[found->second];
+}
+
+// The pointers are valid until the next add or remove.
+std::vector<const Checkpoint*> Corpus::entries() const {
+  std::vector<const Checkpoint*> result;
+  result.reserve(size());
+  for (const auto& slot : slots_) {
+    if (slot.has_value()) {
+      result.push_back(&*slot);
+    }
+  }
+  return result;
+}
+
+}  // namespace ordeal

@@ -1,0 +1,96 @@
+// The corpus: checkpoints that reached something new, which of them the next run starts from, and which makes room.
+//
+// An entry is a checkpoint: what libFuzzer and AFL keep as an input is here the way to a state. It holds no snapshot;
+// who has one keeps it by the checkpoint's id, and drops it when add() says that the checkpoint made room.
+#pragma once
+
+#include <tsl/robin_map.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "core/base/energy_tree.h"
+#include "core/base/rng.h"
+#include "core/corpus/power_schedule.h"
+#include "core/coverage/features.h"
+#include "core/tape/tape.h"
+
+namespace ordeal {
+
+enum class CheckpointStrategy : std::uint8_t {
+  kEnergy,   // in proportion to energy
+  kUniform,  // all alike
+  kRecent,   // weights 1..n in the order of creation
+};
+
+// "energy", "uniform" or "recent"; ConfigError for anything else.
+CheckpointStrategy parse_strategy(std::string_view name);
+
+// A state worth branching from. The prefix alone is enough to reach it again from a fresh machine.
+struct Checkpoint {
+  std::uint64_t id = 0;
+  Tape prefix;
+  double energy = kEnergyInitial;
+  std::uint32_t frequency_class = 0;  // of the rarest feature below, when that was last looked at
+  // The features it was kept for; not all when they were many.
+  // NOLINTNEXTLINE(readability-redundant-member-init): without it, gcc asks for it wherever a checkpoint is written.
+  std::vector<Feature> shows = {};
+  std::uint32_t new_edges = 0;
+  std::uint32_t step = 0;  // its depth: steps from a fresh machine
+  std::uint64_t run_id = 0;
+  std::uint64_t times_selected = 0;
+};
+
+// Thread-compatible. Every operation is O(log n); a pointer to an entry is valid until the next add or remove.
+class Corpus {
+ public:
+  static constexpr std::size_t kCheckpointsMax = EnergyTree::kSlotsMax;
+
+  // With max_checkpoints 0 nothing is kept. ConfigError above kCheckpointsMax.
+  Corpus(std::size_t max_checkpoints, CheckpointStrategy strategy);
+
+  // Keeps the checkpoint, whose id must be new. In a full corpus another makes room and its id is returned: the one of
+  // lowest energy (of equals the oldest) under kEnergy, else a random one; never the newest, which is the one added.
+  std::optional<std::uint64_t> add(Checkpoint checkpoint, Rng& rng);
+  // Nothing when the corpus is empty. Counts the selection in the entry.
+  const Checkpoint* pick(Rng& rng);
+
+  // The outcome of a run that started from the entry. An entry that has made room meanwhile is ignored.
+  void reward(std::uint64_t id, double new_edges);
+  void decay(std::uint64_t id);
+  // What the entry shows is as common as that now: its share of the runs shrinks, and its energy stays.
+  void set_frequency_class(std::uint64_t id, std::uint32_t frequency_class);
+  // Moves the energy of one entry, down to its floor, to another. Does nothing when one of them is gone.
+  void transfer_energy(std::uint64_t from, std::uint64_t to);
+  // False when there is no such entry.
+  bool remove(std::uint64_t id);
+
+  [[nodiscard]] std::size_t size() const noexcept { return tree_.size(); }
+  [[nodiscard]] bool empty() const noexcept { return size() == 0; }
+  [[nodiscard]] std::size_t max_checkpoints() const noexcept { return max_checkpoints_; }
+  [[nodiscard]] CheckpointStrategy strategy() const noexcept { return strategy_; }
+  [[nodiscard]] const Checkpoint* find(std::uint64_t id) const noexcept;
+  // All entries, oldest first. O(n).
+  [[nodiscard]] std::vector<const Checkpoint*> entries() const;
+
+ private:
+  [[nodiscard]] std::size_t pick_slot(Rng& rng) const;
+  std::uint64_t make_room(Rng& rng);
+  void clear_slot(std::size_t slot);
+  void set_energy(std::size_t slot, double energy);
+  void weigh(std::size_t slot);
+  // Closes up the empty slots and gives the tree room for as many again.
+  void compact();
+
+  std::size_t max_checkpoints_;
+  CheckpointStrategy strategy_;
+  // Slots in the order of creation; empty ones are closed up when they run out, which costs O(1) per add in the mean.
+  std::vector<std::optional<Checkpoint>> slots_;
+  EnergyTree tree_;
+  tsl::robin_map<std::uint64_t, std::size_t> slot_of_;
+};
+
+}  // namespace ordeal

@@ -1,0 +1,22 @@
+// Registers code objects: the half of the registry that runs once for each of them.
+#include "core/coverage/code_registry.h"
+
+#include "core/base/check.h"
+
+namespace ordeal {
+
+std::optional<std::uint32_t> CodeRegistry::add(std::uintptr_t identity, std::uint64_t key) {
+  ORDEAL_CHECK(identity != 0, "key=" << key);
+  if (const auto known = find(identity)) {
+    return known;
+  }
+  if (numbers_.size() >= kCodeObjectsMax) {
+    return std::nullopt;
+  }
+  const auto next = static_cast<std::uint32_t>(numbers_by_key_.size());
+  const std::uint32_t number = numbers_by_key_.try_emplace(key, next).first->second;
+  numbers_.emplace(identity, number);
+  return number;
+}
+
+}  // namespace ordeal

@@ -1,0 +1,39 @@
+// Draws that belong to no run: on a tape of their own, made once and then repeated, to see whether two ways to draw are
+// one.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "core/draw/choice_source.h"
+#include "core/tape/choice.h"
+#include "core/tape/tape.h"
+
+namespace ordeal {
+
+// Thread-compatible. The source must not outlive it.
+class Redraw {
+ public:
+  // The first draws are by chance, from a stream of that name.
+  explicit Redraw(std::uint64_t seed, std::string_view stream = "rehearsal");
+  // The first draws have been made elsewhere.
+  explicit Redraw(std::span<const Choice> choices);
+  Redraw(const Redraw&) = delete;
+  Redraw& operator=(const Redraw&) = delete;
+
+  [[nodiscard]] ChoiceSource& source() noexcept { return source_; }
+  // From now on the source reads what it wrote before, or what the last repetition read.
+  void repeat();
+  // Whether what was drawn since then took every choice as it is, and all of them.
+  [[nodiscard]] bool matches() const;
+
+ private:
+  void begin();
+
+  Tape made_;
+  Tape repeated_;
+  ChoiceSource source_;
+};
+
+}  // namespace ordeal

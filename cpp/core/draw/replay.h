@@ -1,0 +1,58 @@
+// Reads a run back from a tape, step by step, and records what really happened.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "core/draw/choice_source.h"
+#include "core/tape/constraint.h"
+#include "core/tape/journal.h"
+#include "core/tape/step_source.h"
+#include "core/tape/tape.h"
+
+namespace ordeal {
+
+// Thread-compatible. The driver asks next(), then either runs the step or calls reject() when its rule is not
+// available; a rejected step is left out of the realized tape. Choices are read through source().
+class Replay {
+ public:
+  explicit Replay(Tape tape);
+  Replay(const Replay&) = delete;
+  Replay& operator=(const Replay&) = delete;
+
+  NextStep next();
+  // The step that next() returned cannot run. Once for a step, and before it draws anything that matters.
+  void reject();
+
+  // The replay is a run in this journal, which lasts until the journal is taken away.
+  void set_journal(std::shared_ptr<Journal> journal) noexcept { source_.set_journal(std::move(journal), true); }
+
+  [[nodiscard]] ChoiceSource& source() noexcept { return source_; }
+  // Steps that ran, with the choices that they used.
+  [[nodiscard]] const Tape& realized() const noexcept { return realized_; }
+  // What the draws of the realized tape allowed, by the index of the choice.
+  [[nodiscard]] std::vector<Constraint> constraints() const;
+  [[nodiscard]] std::size_t rejected() const noexcept { return rejected_; }
+  // How many recorded choices the steps that ran had no use for, because less was drawn than was recorded. Of the last
+  // of them the arguments named `in_body` do not count: how much is drawn there may depend on what was repaired. Nor
+  // does anything of it where it did not finish.
+  [[nodiscard]] std::size_t unused(std::span<const std::uint32_t> in_body, bool finished) const;
+  // Position in the recorded tape of the step returned last, 0 before the first.
+  [[nodiscard]] std::size_t position() const noexcept { return position_ == 0 ? 0 : position_ - 1; }
+
+ private:
+  Tape tape_;
+  Tape realized_;
+  ChoiceSource::Notes notes_;
+  ChoiceSource source_;
+  std::size_t position_ = 0;
+  std::vector<std::size_t> ran_;  // the position of each step of the realized tape
+  bool proposed_ = false;         // a step that may still be rejected
+  std::size_t rejected_ = 0;
+};
+
+}  // namespace ordeal

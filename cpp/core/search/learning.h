@@ -1,0 +1,132 @@
+// What is learnt from runs: the novelty of each step, the checkpoints that are kept for them, how much energy they gain
+// or lose at the end of a run, and which values should be drawn again.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "core/base/rng.h"
+#include "core/cmplog/cmplog.h"
+#include "core/corpus/corpus.h"
+#include "core/corpus/shared_entry.h"
+#include "core/coverage/coverage_map.h"
+#include "core/coverage/features.h"
+#include "core/coverage/species_estimate.h"
+#include "core/draw/dictionary.h"
+#include "core/search/run_planner.h"
+#include "core/search/session_options.h"
+#include "core/search/session_state.h"
+#include "core/tape/step_source.h"
+#include "core/tape/tape.h"
+
+namespace ordeal {
+
+// Novelty that one step brought.
+struct StepNovelty {
+  std::uint32_t edges = 0;
+  std::uint32_t features = 0;  // everything else that is new or improved
+
+  [[nodiscard]] bool any() const noexcept { return edges > 0 || features > 0; }
+};
+
+struct KeepResult {
+  std::uint64_t id = 0;  // 0: not kept
+  std::optional<std::uint64_t> evicted;
+};
+
+// What a run brought until now.
+struct RunTally {
+  std::uint32_t edges = 0;
+  std::uint32_t reward = 0;    // of its new steps, for the choice of the next kinds of run
+  std::uint32_t improved = 0;  // properties that came closer to their bound than ever
+  std::uint32_t weight = 0;    // of all its features
+};
+
+// Owns what a session remembers: the corpus, the features, the values. The coverage map is shared with whoever watches
+// the program under test. Thread-compatible; the calls must come in the order that Session says, which checks it. A
+// step costs one look-up a feature that it shows, and O(edges) for the ones that are new.
+class Learning {
+ public:
+  // The options must be checked() for this shape.
+  Learning(const MachineShape& shape, const SessionOptions& options, std::shared_ptr<CoverageMap> coverage);
+
+  void begin_run(std::uint64_t run_id);
+  // Of a step of the prefix, nothing counts but new edges: the prefix need not run at all.
+  void begin_step(const NextStep& step, bool is_of_prefix);
+  // Between begin_step() and end_step(): the step showed this feature, or left `size` values in a bundle.
+  void feature(FeatureKind kind, std::uint64_t key);
+  void bundle_size(std::uint32_t bundle, std::size_t size);
+  bool target(std::uint64_t label, double value) { return features_.target(label, value); }
+  // The last step of the tape ran to its end. `state_hash` 0 means none.
+  StepNovelty end_step(const Tape& tape, std::uint64_t state_hash, std::uint32_t improved);
+  // What came after the last step and was new. Edges of the teardown are left to end_run(): the state before it earned
+  // nothing by them.
+  StepNovelty finished(const Tape& tape, std::uint32_t improved) { return take_novelty(tape, {}, improved); }
+  // Rewards the checkpoint that the run started from. Returns what the run brought, with the edges of a last step that
+  // did not end.
+  RunTally end_run(const PlannedRun& run);
+
+  // Remembers the state after the last step of the tape as a checkpoint, unless no run would start from it. `schedule`
+  // decides which checkpoint makes room.
+  KeepResult keep(const Tape& tape, Rng& schedule);
+  void transfer_energy(std::uint64_t checkpoint, std::uint64_t by) { corpus_.transfer_energy(checkpoint, by); }
+  // As Session says of them.
+  [[nodiscard]] std::vector<SharedEntry> take_new_entries();
+  KeepResult import_entry(SharedEntry entry, Rng& schedule);
+
+  // Values that draws may take again.
+  void add_constant(Choice value) { values_.add(DictionarySource::kConstant, std::move(value)); }
+  [[nodiscard]] const Dictionary& values() const noexcept { return values_; }
+  // The tape that the next run is to follow so as to turn a comparison, where there is one. Once before each run.
+  [[nodiscard]] std::optional<Tape> next_solution() { return cmplog_.next(); }
+  [[nodiscard]] bool wants_comparisons() const noexcept { return cmplog_.due(); }
+  // The way to a checkpoint whose comparisons should be watched; null for the run that is over.
+  [[nodiscard]] const Checkpoint* checkpoint_to_watch() const { return cmplog_.checkpoint_to_watch(corpus_); }
+  // `last` is the tape of the run that is over.
+  std::size_t learn_comparisons(const Tape& last, std::span<const Comparison> comparisons);
+
+  [[nodiscard]] Corpus& corpus() noexcept { return corpus_; }
+  [[nodiscard]] const Corpus& corpus() const noexcept { return corpus_; }
+  [[nodiscard]] const RunTally& tally() const noexcept { return tally_; }
+  [[nodiscard]] std::uint64_t checkpoints_saved() const noexcept { return checkpoints_saved_; }
+  [[nodiscard]] std::optional<SpeciesEstimate> species_estimate() const;
+
+  // Writes its own part of the state, or reads it. `schedule` draws only when fewer checkpoints are allowed than were
+  // saved.
+  void save(SessionState& state) const;
+  void restore(SessionState state, Rng& schedule);
+
+ private:
+  void enter_rule(const NextStep& step) noexcept;
+  StepNovelty take_novelty(const Tape& tape, const NewCoverage& new_coverage, std::uint32_t improved);
+  void keep_values_of(const Tape& tape, const TapeStep& step);
+  KeepResult add(Checkpoint checkpoint, Rng& schedule);
+  void reward_checkpoint(std::uint64_t id);
+  [[nodiscard]] std::uint32_t frequency_class_of(const Checkpoint& checkpoint) const;
+
+  // Of the whole session.
+  MachineShape shape_;
+  bool keeps_checkpoints_;
+  std::shared_ptr<CoverageMap> coverage_;
+  Features features_;
+  Corpus corpus_;
+  Dictionary values_;
+  Cmplog cmplog_;
+
+  // Of the run, and of its latest step.
+  std::uint64_t run_id_ = 0;
+  RunTally tally_;
+  bool is_of_prefix_ = false;  // the step
+  std::uint32_t step_improved_ = 0;
+  std::uint32_t step_weight_ = 0;
+  std::uint64_t next_checkpoint_ = 1;
+  std::vector<std::uint64_t> new_entries_;  // checkpoints
+  std::uint64_t checkpoints_saved_ = 0;
+};
+
+}  // namespace ordeal

@@ -1,0 +1,276 @@
+#include "core/search/run_planner.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/base/check.h"
+
+namespace ordeal {
+namespace {
+
+// In a run that mutates from what led to its checkpoint.
+constexpr double kMutateProb = 0.5;
+// Runs of the simplest kinds come first, whoever decides: what is easy is found by them.
+constexpr std::uint64_t kPlainRuns = 16;
+// A run that is to turn a comparison goes on for a little: what it was turned for comes soon.
+constexpr std::uint32_t kStepsAfterMax = 8;
+
+constexpr std::uint32_t kBranches =
+    bit(RunStart::kBranch) | bit(RunStart::kMutate) | bit(RunStart::kSplice) | bit(RunStart::kRepeat);
+
+// The plan stays that of a fresh run; only its steps are given.
+void follow(PlannedRun& run, Tape tape) {
+  run.plan.steps = std::min(run.plan.steps, kStepsAfterMax);
+  run.sequence.changed.assign(tape.size(), false);
+  run.sequence.tape = std::move(tape);
+}
+
+}  // namespace
+
+// Whether a report of the run should say which rules were on.
+bool PlannedRun::draws_rules() const noexcept {
+  return plan.swarm != RunPlan::kNoSwarm || distribution == SwarmDistribution::kUniformSize ||
+         distribution == SwarmDistribution::kHypothesis;
+}
+
+RunPlanner::RunPlanner(const MachineShape& shape, const SessionOptions& options)
+    : shape_(shape),
+      options_(options),
+      schedule_(Rng::stream(options.seed, "schedule")),
+      swarm_(shape.rules, shape.faults) {
+  ORDEAL_CHECK(options_.operations.size() == shape_.rules,
+               options_.operations.size() << " operations for " << shape_.rules << " rules: are the options checked?");
+}
+
+// A stream of its own for every run, here and below: what one run draws shifts nothing in the next.
+void RunPlanner::plan(PlannedRun& run, Corpus& corpus, std::optional<Tape> solution) {
+  run.plan = RunPlan{.run_id = run.plan.run_id + 1};
+  run.rng = Rng::stream(options_.seed, "run", run.plan.run_id);
+  run.follows_solution = solution.has_value();
+  choose_kind(run, corpus);
+  run.plan.steps = draw_steps(run);
+  choose_start(run, corpus);
+  if (solution) {
+    follow(run, *std::move(solution));
+  }
+  choose_configuration(run);
+  ORDEAL_DCHECK(run.plan.steps >= 1 && run.plan.steps <= options_.steps_per_run, "a run of " << run.plan.steps);
+  ORDEAL_DCHECK(run.sequence.changed.size() == run.sequence.tape.size(), "not every step says whether it is changed");
+}
+
+void RunPlanner::report(const PlannedRun& run, std::uint64_t reward, std::uint64_t cost, std::uint32_t new_edges) {
+  // Which kind of run it would have been was no choice: it followed a tape.
+  if (!run.follows_solution) {
+    runs_.report(run.kind, reward, cost);
+  }
+  if (run.plan.swarm != RunPlan::kNoSwarm) {
+    swarm_.report(run.plan.swarm, new_edges);
+  }
+}
+
+// The classic policy knows two kinds: fresh, and from a checkpoint.
+void RunPlanner::choose_kind(PlannedRun& run, const Corpus& corpus) {
+  run.kind = {};
+  if (run.follows_solution) {
+    return;
+  }
+  if (options_.policy == SwarmPolicy::kAdaptive) {
+    Rng rng = Rng::stream(options_.seed, "kind of run", run.plan.run_id);
+    const RunKinds allowed = allowed_kinds(run.plan.run_id, corpus, rng);
+    run.kind = runs_.draw(rng, allowed);
+  } else if (schedule_.chance(*options_.checkpoint_prob) && !corpus.empty()) {
+    run.kind.start = RunStart::kBranch;
+  }
+}
+
+// Options that say how runs start take the choice from the bandit.
+RunKinds RunPlanner::allowed_kinds(std::uint64_t run_id, const Corpus& corpus, Rng& rng) const {
+  RunKinds allowed{.swarms = allowed_swarms(run_id)};
+  if (options_.checkpoint_prob) {
+    const bool branches = rng.chance(*options_.checkpoint_prob);
+    allowed.starts = branches ? kBranches : bit(RunStart::kFresh) | bit(RunStart::kEdit);
+  }
+  if (options_.seed_mutation_prob) {
+    allowed.starts &= ~bit(RunStart::kMutate);
+  }
+  if (run_id <= kPlainRuns) {
+    allowed.starts &= bit(RunStart::kFresh) | bit(RunStart::kBranch);
+  }
+  if (corpus.empty()) {
+    allowed.starts = bit(RunStart::kFresh);
+  }
+  return allowed;
+}
+
+bool RunPlanner::learns_swarm() const noexcept {
+  const bool by_policy = options_.policy == SwarmPolicy::kAdaptive && options_.swarm == SwarmDistribution::kOff;
+  return options_.rule_swarm.value_or(by_policy) && shape_.rules + shape_.faults > 1;
+}
+
+// All of one kind where an option says how configurations are drawn.
+std::uint32_t RunPlanner::allowed_swarms(std::uint64_t run_id) const noexcept {
+  if (options_.rule_swarm || !learns_swarm() || run_id <= kPlainRuns) {
+    return bit(RunSwarm::kFull);
+  }
+  std::uint32_t allowed = RunKinds{}.swarms;
+  if (!swarm_.is_directed()) {
+    allowed &= ~bit(RunSwarm::kDirected);
+  }
+  if (swarm_.counts().configurations == 0) {
+    allowed &= ~bit(RunSwarm::kEnergy);
+  }
+  return allowed;
+}
+
+// From the run's own stream, whose first draw this is.
+std::uint32_t RunPlanner::draw_steps(PlannedRun& run) const {
+  const std::uint32_t most = options_.steps_per_run;
+  const std::uint32_t quarter = (most + 3) / 4;
+  switch (run.kind.length) {
+    case RunLength::kShort:
+      return static_cast<std::uint32_t>(1 + run.rng.below(quarter));
+    case RunLength::kLong:
+      return static_cast<std::uint32_t>(most - run.rng.below(quarter));
+    case RunLength::kAny:
+      break;
+  }
+  return static_cast<std::uint32_t>(1 + run.rng.below(most));
+}
+
+// The prefix is copied: its checkpoint may make room while the run is under way.
+void RunPlanner::choose_start(PlannedRun& run, Corpus& corpus) {
+  run.prefix.clear();
+  run.sequence = {};
+  run.mutate_prob = 0.0;
+  const RunStart start = run.kind.start;
+  if (start == RunStart::kFresh) {
+    return;
+  }
+  const Checkpoint* const checkpoint = corpus.pick(schedule_);
+  ORDEAL_CHECK(checkpoint != nullptr, "run " << run.plan.run_id << " has no checkpoint to start from");
+  if (start != RunStart::kEdit) {
+    run.prefix = checkpoint->prefix;
+    run.plan.checkpoint = checkpoint->id;
+    run.plan.prefix_steps = run.prefix.size();
+    run.mutate_prob = start == RunStart::kMutate ? kMutateProb : options_.seed_mutation_prob.value_or(0.0);
+  }
+  choose_sequence(run, *checkpoint, corpus);
+}
+
+// Donors are picked from the schedule, as checkpoints are; what is made of them comes from a stream of the run.
+void RunPlanner::choose_sequence(PlannedRun& run, const Checkpoint& checkpoint, Corpus& corpus) {
+  Rng rng = Rng::stream(options_.seed, "sequence", run.plan.run_id);
+  if (run.kind.start == RunStart::kSplice) {
+    std::vector<const Tape*> donors(1 + rng.below(kDonorsMax));
+    std::ranges::generate(donors, [&] { return &corpus.pick(schedule_)->prefix; });
+    run.sequence = splice(rng, donors, run.plan.steps);
+  } else if (run.kind.start == RunStart::kRepeat) {
+    run.sequence = repeat(rng, checkpoint.prefix, run.plan.steps);
+  } else if (run.kind.start == RunStart::kEdit) {
+    run.sequence = edit(rng, checkpoint.prefix);
+  }
+}
+
+void RunPlanner::choose_configuration(PlannedRun& run) {
+  // A stream of its own, so that nothing of it has to be remembered from run to run.
+  Rng rng = Rng::stream(options_.seed, "op weights", run.plan.run_id);
+  run.configuration = draw_configuration(run, rng);
+  for (std::size_t rule = 0; rule < shape_.rules; ++rule) {
+    run.configuration.rules[rule] = run.configuration.rules[rule] || options_.operations[rule].always_on;
+  }
+  run.weights = draw_weights_of(run, rng);
+}
+
+// A configuration of the swarm, or one that this run alone has.
+SwarmConfiguration RunPlanner::draw_configuration(PlannedRun& run, Rng& rng) {
+  choose_distribution(run);
+  if (run.plan.swarm != RunPlan::kNoSwarm) {
+    return swarm_.configuration(run.plan.swarm);
+  }
+  SwarmConfiguration drawn{std::vector<bool>(shape_.rules, true), std::vector<bool>(shape_.faults, true)};
+  if (run.distribution == SwarmDistribution::kCoinFlip && shape_.faults > 1) {
+    drawn.faults = draw_faults();
+  } else if (run.distribution == SwarmDistribution::kUniformSize) {
+    drawn = {draw_kept(rng, options_.operations), draw_by_size(rng, shape_.faults)};
+  } else if (run.distribution == SwarmDistribution::kHypothesis) {
+    drawn = draw_shared(rng);
+  }
+  return drawn;
+}
+
+// By the options, where they say so, and else by the kind of the run, which then says what was chosen either way.
+void RunPlanner::choose_distribution(PlannedRun& run) {
+  run.distribution = options_.swarm;
+  const bool learns = learns_swarm();
+  if (options_.rule_swarm || !learns) {
+    run.plan.swarm = learns ? swarm_.draw(schedule_) : RunPlan::kNoSwarm;
+    run.kind.swarm = learns ? kind_of(swarm_.source(run.plan.swarm)) : kind_of(run.distribution);
+    return;
+  }
+  switch (run.kind.swarm) {
+    case RunSwarm::kFull:
+      break;
+    case RunSwarm::kCoinFlip:
+      run.plan.swarm = swarm_.draw(schedule_, SwarmSource::kCoinFlip);
+      break;
+    case RunSwarm::kUniformSize:
+      run.distribution = SwarmDistribution::kUniformSize;
+      break;
+    case RunSwarm::kUniformShare:
+      run.distribution = SwarmDistribution::kHypothesis;
+      break;
+    case RunSwarm::kDirected:
+      run.plan.swarm = swarm_.draw(schedule_, SwarmSource::kDirected);
+      break;
+    case RunSwarm::kEnergy:
+      run.plan.swarm = swarm_.draw(schedule_, SwarmSource::kEnergy);
+      break;
+  }
+}
+
+// Rules and faults share the probability.
+SwarmConfiguration RunPlanner::draw_shared(Rng& rng) const {
+  const std::vector<bool> both = draw_by_share(rng, std::size_t{shape_.rules} + shape_.faults);
+  const auto middle = both.begin() + shape_.rules;
+  SwarmConfiguration drawn{{both.begin(), middle}, {middle, both.end()}};
+  if (drawn.rule_count() == 0) {
+    drawn.rules[rng.below(shape_.rules)] = true;
+  }
+  return drawn;
+}
+
+// A coin for each; a run without any fault is left to the runs that draw none.
+std::vector<bool> RunPlanner::draw_faults() {
+  std::vector<bool> faults(shape_.faults, false);
+  for (std::vector<bool>::reference fault : faults) {
+    fault = schedule_.chance(0.5);
+  }
+  if (std::ranges::find(faults, true) == faults.end()) {
+    faults[schedule_.below(faults.size())] = true;
+  }
+  return faults;
+}
+
+// Empty when all rules that are on are alike.
+std::vector<std::uint32_t> RunPlanner::draw_weights_of(const PlannedRun& run, Rng& rng) const {
+  const std::vector<Operation>& operations = options_.operations;
+  if (run.distribution == SwarmDistribution::kUniformSize) {
+    return draw_weights(rng, operations, run.configuration.rules);
+  }
+  if (std::ranges::all_of(operations, [](const Operation& operation) { return operation.base == 1; })) {
+    return {};
+  }
+  std::vector<std::uint32_t> weights(operations.size(), 0);
+  for (std::size_t rule = 0; rule < weights.size(); ++rule) {
+    weights[rule] = run.configuration.rules[rule] ? operations[rule].base : 0;
+  }
+  return weights;
+}
+
+void RunPlanner::restore(const Rng::State& schedule, SwarmState swarm, RunScheduleState runs) {
+  schedule_.set_state(schedule);
+  swarm_.restore(std::move(swarm));
+  runs_.restore(std::move(runs));
+}
+
+}  // namespace ordeal

@@ -1,0 +1,101 @@
+// Decides, between two runs, what the next one is to be: where it starts, how long it is, which rules and faults are
+// on.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "core/base/rng.h"
+#include "core/corpus/corpus.h"
+#include "core/corpus/sequence_mutator.h"
+#include "core/search/session_options.h"
+#include "core/swarm/run_schedule.h"
+#include "core/swarm/swarm.h"
+#include "core/tape/step_source.h"
+#include "core/tape/tape.h"
+
+namespace ordeal {
+
+// What a driver has to know of a run before it begins.
+struct RunPlan {
+  std::uint64_t run_id = 0;      // from 1
+  std::uint64_t checkpoint = 0;  // 0: fresh machine
+  std::size_t prefix_steps = 0;  // of the checkpoint
+  std::uint32_t steps = 0;       // budget after the prefix
+  std::size_t swarm = kNoSwarm;  // index of the swarm configuration
+
+  static constexpr std::size_t kNoSwarm = static_cast<std::size_t>(-1);
+};
+
+// All that is decided of a run before its first step.
+struct PlannedRun {
+  RunPlan plan;
+  RunKind kind;
+  SwarmDistribution distribution = SwarmDistribution::kOff;  // that drew the configuration, where it is not the swarm's
+  bool follows_solution = false;                             // the sequence is to turn a comparison
+  Rng rng{0};  // for what is drawn inside the run: step kinds, rules, faults
+  Tape prefix;
+  MutatedSequence sequence;  // comes after the prefix
+  double mutate_prob = 0.0;
+  SwarmConfiguration configuration;
+  // By rule, how often it is proposed in relation to the others, 0 where it is left out. Empty: all are alike.
+  std::vector<std::uint32_t> weights;
+
+  // Whether the run drew which of the rules are on.
+  [[nodiscard]] bool draws_rules() const noexcept;
+};
+
+// Thread-compatible. A plan depends on the options, on what earlier runs were reported to have brought and on the
+// corpus, never on what earlier runs drew: each run has streams of chance of its own, and what is decided between runs
+// comes from one stream, the schedule. A plan costs O(rules + faults) and a copy of the checkpoint's prefix.
+class RunPlanner {
+ public:
+  // The options must be checked() for this shape.
+  RunPlanner(const MachineShape& shape, const SessionOptions& options);
+
+  // Makes a plan of the run after `run`, in its place, so that its memory is used again. A `solution` is a tape that
+  // the run is to follow from a fresh machine. A checkpoint that is started from counts as selected in the corpus.
+  void plan(PlannedRun& run, Corpus& corpus, std::optional<Tape> solution);
+  // That run is over: how much new it brought, what it cost and how many new edges it met. Once for each plan.
+  void report(const PlannedRun& run, std::uint64_t reward, std::uint64_t cost, std::uint32_t new_edges);
+
+  // Rules that touch files with uncovered branches, for the third layer of the swarm.
+  void direct_swarm(const std::vector<bool>& rules) { swarm_.set_directed(rules); }
+  // Whether runs may draw their configurations from what earlier ones found, to which direct_swarm() belongs.
+  [[nodiscard]] bool learns_swarm() const noexcept;
+
+  // What is decided by chance between two runs, by whomever, is drawn from here.
+  [[nodiscard]] Rng& schedule() noexcept { return schedule_; }
+  [[nodiscard]] const Rng& schedule() const noexcept { return schedule_; }
+  [[nodiscard]] const Swarm& swarm() const noexcept { return swarm_; }
+  [[nodiscard]] const RunSchedule& runs() const noexcept { return runs_; }
+
+  // Goes on where another planner stopped. TraceError for what no planner of this shape can have learnt.
+  void restore(const Rng::State& schedule, SwarmState swarm, RunScheduleState runs);
+
+ private:
+  // In the order in which they are called: their draws from the schedule depend on it.
+  void choose_kind(PlannedRun& run, const Corpus& corpus);
+  [[nodiscard]] RunKinds allowed_kinds(std::uint64_t run_id, const Corpus& corpus, Rng& rng) const;
+  [[nodiscard]] std::uint32_t allowed_swarms(std::uint64_t run_id) const noexcept;
+  [[nodiscard]] std::uint32_t draw_steps(PlannedRun& run) const;
+  void choose_start(PlannedRun& run, Corpus& corpus);
+  void choose_sequence(PlannedRun& run, const Checkpoint& checkpoint, Corpus& corpus);
+  void choose_configuration(PlannedRun& run);
+  void choose_distribution(PlannedRun& run);
+  [[nodiscard]] SwarmConfiguration draw_configuration(PlannedRun& run, Rng& rng);
+  [[nodiscard]] SwarmConfiguration draw_shared(Rng& rng) const;
+  [[nodiscard]] std::vector<bool> draw_faults();
+  [[nodiscard]] std::vector<std::uint32_t> draw_weights_of(const PlannedRun& run, Rng& rng) const;
+
+  MachineShape shape_;
+  SessionOptions options_;
+  Rng schedule_;
+  Swarm swarm_;
+  RunSchedule runs_;
+};
+
+}  // namespace ordeal

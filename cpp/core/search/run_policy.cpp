@@ -1,0 +1,77 @@
+#include "core/search/run_policy.h"
+
+#include <algorithm>
+
+#include "core/base/check.h"
+
+namespace ordeal {
+
+namespace {
+
+// How often silenced locations are armed again, in runs.
+constexpr std::uint64_t kFullRunPeriod = 100;
+// How often the swarm is told which rules touch files with gaps, in runs; and where a bandit decides how often that is
+// used at all.
+constexpr std::uint64_t kDirectPeriod = 50;
+constexpr std::uint64_t kBanditDirectPeriod = 500;
+// Up to this many events a step, counting them all costs less than a tenth of a step.
+constexpr std::uint64_t kCountedEventsPerStepMax = 50;
+// Runs from copies are checked when so many were made, and each time so many more were.
+constexpr std::uint64_t kFirstChecks[] = {1, 4, 16};
+constexpr std::uint64_t kCheckPeriod = 64;
+// After so many returns their cost is known; and after so many runs the level of coverage is chosen, which a count of
+// events decides that forks would add to.
+constexpr std::uint64_t kReturnsMin = 8;
+constexpr std::uint64_t kReturnRunsMin = RunPolicy::kWarmUpRuns + 1;
+// Above this, in the mean, holding a state in a process is cheaper: forking twice and asking takes some of it.
+constexpr double kReturnSecondsMax = 0.02;
+constexpr std::uint64_t kReturnStepsMax = 200;
+
+}  // namespace
+
+WatchPlan RunPolicy::watch(std::uint64_t run_id, bool learns_swarm, bool by_bandit) noexcept {
+  WatchPlan plan;
+  plan.full = run_id % kFullRunPeriod == 0;
+  plan.choose_level = run_id == kWarmUpRuns + 1;
+  plan.learn_files = learns_swarm && (plan.full || !by_bandit);
+  plan.drop_files = by_bandit && plan.learn_files;
+  const std::uint64_t period = by_bandit ? kBanditDirectPeriod : kDirectPeriod;
+  plan.direct_swarm = learns_swarm && run_id > kWarmUpRuns && run_id % period == 1;
+  return plan;
+}
+
+bool RunPolicy::counting_is_expensive(std::uint64_t events, std::uint64_t steps) noexcept {
+  return events > kCountedEventsPerStepMax * std::max<std::uint64_t>(steps, 1);
+}
+
+bool RunPolicy::check_copy() noexcept {
+  ++runs_from_copies_;
+  return std::ranges::find(kFirstChecks, runs_from_copies_) != std::end(kFirstChecks) ||
+         runs_from_copies_ % kCheckPeriod == 0;
+}
+
+bool RunPolicy::returning_is_expensive(const ReturnCounts& counts, std::uint64_t runs, bool by_steps) noexcept {
+  if (counts.returns < kReturnsMin || runs < kReturnRunsMin) {
+    return false;
+  }
+  if (by_steps) {
+    return counts.steps > kReturnStepsMax * counts.returns;
+  }
+  return counts.seconds > kReturnSecondsMax * static_cast<double>(counts.returns);
+}
+
+std::optional<EndReason> RunPolicy::end(const SearchCounts& counts, std::optional<std::uint64_t> max_runs,
+                                        std::uint64_t patience) noexcept {
+  if (max_runs && counts.runs >= *max_runs) {
+    return EndReason::kMaxRuns;
+  }
+  if (counts.runs == kWarmUpRuns && counts.steps == 0) {
+    return EndReason::kStuck;
+  }
+  if (patience != 0 && counts.runs_without_news >= patience) {
+    return EndReason::kPatience;
+  }
+  return std::nullopt;
+}
+
+}  // namespace ordeal

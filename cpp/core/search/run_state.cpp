@@ -1,0 +1,250 @@
+#include "core/search/run_state.h"
+
+#include <algorithm>
+#include <numeric>
+#include <ranges>
+#include <utility>
+
+#include "core/base/check.h"
+
+namespace ordeal {
+namespace {
+
+// What a run costs, in quarters of a step: its machine, each new step, a step of its prefix, whether that is run again
+// or restored from a snapshot, and how many choices are worth as much as one quarter.
+constexpr std::uint64_t kCostOfRun = 16;
+constexpr std::uint64_t kCostOfStep = 4;
+constexpr std::uint64_t kChoicesPerCost = 4;
+
+}  // namespace
+
+RunState::RunState(const MachineShape& shape, double fault_toggle_prob)
+    : shape_(shape), fault_toggle_prob_(fault_toggle_prob), source_(tape_), faults_on_(shape.faults, false) {}
+
+// All that one run leaves behind for the next is set here; whatever is added to the state must be as well.
+void RunState::begin(const Rng& values) {
+  ORDEAL_CHECK(planned_.configuration.rules.size() == shape_.rules, "the plan is of another machine");
+  ORDEAL_CHECK(planned_.configuration.faults.size() == shape_.faults, "the plan is of another machine");
+  prefix_position_ = 0;
+  sequence_position_ = 0;
+  step_of_prefix_ = false;
+  step_of_sequence_ = false;
+  rejected_ = false;
+  steps_left_ = planned_.plan.steps;
+  source_.begin_run();
+  live_ = values;
+  source_.live(live_);
+  source_.reset_misaligned();
+  initializers_left_.resize(shape_.initializers);
+  std::iota(initializers_left_.begin(), initializers_left_.end(), 0U);
+  faults_on_.assign(shape_.faults, false);
+  apply_configuration();
+}
+
+// The active rules stand first, in their order: next_rule() draws from the front.
+void RunState::apply_configuration() {
+  const SwarmConfiguration& configuration = planned_.configuration;
+  rules_.resize(shape_.rules);
+  std::iota(rules_.begin(), rules_.end(), 0U);
+  const auto is_on = [&](std::uint32_t rule) { return static_cast<bool>(configuration.rules[rule]); };
+  rules_active_ = rules_.size() - std::ranges::stable_partition(rules_, is_on).size();
+  faults_.clear();
+  for (std::uint32_t i = 0; i < shape_.faults; ++i) {
+    if (configuration.faults[i]) {
+      faults_.push_back(i);
+    }
+  }
+}
+
+// Notes each step as if it had run, so that faults and initialize rules are as they were.
+void RunState::restored() {
+  const RunPlan& plan = planned_.plan;
+  ORDEAL_CHECK(plan.checkpoint != 0 && prefix_position_ == 0, "nothing to restore in run " << plan.run_id);
+  source_.take_prefix(planned_.prefix);
+  for (const TapeStep& step : tape_.steps()) {
+    note_step(step);
+  }
+  prefix_position_ = planned_.prefix.size();
+}
+
+// The prefix, the sequence, chance: in this order.
+NextStep RunState::next() {
+  step_of_prefix_ = prefix_left() > 0;
+  step_of_sequence_ = false;
+  return step_of_prefix_ ? next_of_prefix() : next_step();
+}
+
+NextStep RunState::next_of_prefix() {
+  const TapeStep& step = planned_.prefix.step(prefix_position_++);
+  source_.begin_step(step.kind, step.target, step.origin);
+  source_.replay(planned_.prefix, step);
+  return {next_kind(step.kind), step.target};
+}
+
+// What it draws live goes on where it stopped, whatever was read from a tape meanwhile.
+void RunState::go_live() {
+  if (!source_.is_live()) {
+    source_.live(live_);
+  }
+}
+
+void RunState::replay(const Tape& tape, const TapeStep& step) {
+  if (source_.is_live()) {
+    live_ = source_.rng();
+  }
+  source_.replay(tape, step);
+}
+
+// Whether a step can change anything here. Whether a rule is allowed, the driver finds out.
+bool RunState::applies(const TapeStep& step) const noexcept {
+  switch (step.kind) {
+    case StepKind::kInitialize:
+      return std::ranges::find(initializers_left_, step.target) != initializers_left_.end();
+    case StepKind::kFaultOn:
+      return !faults_on_[step.target];
+    case StepKind::kFaultOff:
+      return faults_on_[step.target];
+    case StepKind::kRule:
+      break;
+  }
+  return true;
+}
+
+// Nothing when it is over, or when an initialize rule must come first.
+std::optional<NextStep> RunState::next_of_sequence() {
+  const MutatedSequence& sequence = planned_.sequence;
+  while (sequence_position_ < sequence.tape.size() && steps_left_ > 0 && tape_.size() < kTapeStepsMax) {
+    const TapeStep& step = sequence.tape.step(sequence_position_);
+    if (step.kind != StepKind::kInitialize && !initializers_left_.empty()) {
+      break;
+    }
+    const bool is_changed = sequence.changed[sequence_position_++];
+    if (!applies(step)) {
+      continue;
+    }
+    steps_left_ -= counts_sequence() ? 1U : 0U;
+    step_of_sequence_ = true;
+    if (is_changed) {
+      go_live();
+      source_.mutate_from(sequence.tape, step);
+    } else {
+      replay(sequence.tape, step);
+    }
+    return propose(next_kind(step.kind), step.target);
+  }
+  return std::nullopt;
+}
+
+// An initialize rule comes before everything else, and a fault before a rule. A rejected rule is replaced by another
+// one at once.
+NextStep RunState::next_step() {
+  if (const auto step = next_of_sequence()) {
+    return *step;
+  }
+  go_live();
+  source_.stop_mutating();
+  if (std::exchange(rejected_, false)) {
+    return next_rule();
+  }
+  if (steps_left_ == 0 || tape_.size() >= kTapeStepsMax) {
+    return {NextKind::kEnd, 0};
+  }
+  --steps_left_;
+  if (!initializers_left_.empty()) {
+    return propose(NextKind::kInitialize, initializers_left_[planned_.rng.below(initializers_left_.size())]);
+  }
+  if (auto fault = next_fault()) {
+    return *fault;
+  }
+  rules_offered_ = 0;
+  return next_rule();
+}
+
+NextStep RunState::propose(NextKind kind, std::uint32_t target) {
+  // Not the size: a step of the prefix may have been rejected, and an origin must stay unique.
+  const std::uint32_t origin = tape_.empty() ? 0 : tape_.last_step().origin + 1;
+  source_.begin_step(step_kind(kind), target, origin);
+  return {kind, target};
+}
+
+std::optional<NextStep> RunState::next_fault() {
+  if (faults_.empty() || !planned_.rng.chance(fault_toggle_prob_)) {
+    return std::nullopt;
+  }
+  const std::uint32_t fault = faults_[planned_.rng.below(faults_.size())];
+  return propose(faults_on_[fault] ? NextKind::kFaultOff : NextKind::kFaultOn, fault);
+}
+
+// Draws without replacement: first among the active rules, then, when none of them can run, among the others.
+NextStep RunState::next_rule() {
+  if (rules_offered_ == rules_.size()) {
+    return {NextKind::kStuck, 0};
+  }
+  std::swap(rules_[rules_offered_], rules_[pick_rule()]);
+  const std::uint32_t rule = rules_[rules_offered_++];
+  mutate_from_prefix(rule);
+  return propose(NextKind::kRule, rule);
+}
+
+// By weight among the active rules that are left. The others have none: there one is as good as another.
+std::size_t RunState::pick_rule() {
+  const std::vector<std::uint32_t>& weights = planned_.weights;
+  const bool among_active = rules_offered_ < rules_active_;
+  const std::size_t end = among_active ? rules_active_ : rules_.size();
+  if (weights.empty() || !among_active) {
+    return rules_offered_ + planned_.rng.below(end - rules_offered_);
+  }
+  std::uint64_t total = 0;
+  for (std::size_t i = rules_offered_; i < end; ++i) {
+    total += weights[rules_[i]];
+  }
+  std::uint64_t left = planned_.rng.below(total);
+  std::size_t pick = rules_offered_;
+  while (left >= weights[rules_[pick]]) {
+    left -= weights[rules_[pick++]];
+  }
+  ORDEAL_DCHECK(pick < end, "the weights of the active rules do not add up to " << total);
+  return pick;
+}
+
+// What led to the checkpoint is a good start for going on from it: the values there match the state.
+void RunState::mutate_from_prefix(std::uint32_t rule) {
+  source_.stop_mutating();
+  if (planned_.mutate_prob <= 0 || planned_.prefix.empty() || !planned_.rng.chance(planned_.mutate_prob)) {
+    return;
+  }
+  for (const TapeStep& step : planned_.prefix.steps() | std::views::reverse) {
+    if (step.kind == StepKind::kRule && step.target == rule) {
+      source_.mutate_from(planned_.prefix, step);
+      return;
+    }
+  }
+}
+
+// A step that was read from a tape is left out; only one by chance is replaced, as it was to take the place of a step.
+void RunState::reject() {
+  const bool is_read = step_of_prefix_ || step_of_sequence_;
+  ORDEAL_CHECK(is_read || tape_.last_step().kind == StepKind::kRule, "only a rule can be rejected");
+  source_.drop_step();
+  rejected_ = !is_read;
+  steps_left_ += step_of_sequence_ && counts_sequence() ? 1U : 0U;
+}
+
+// What the next steps depend on.
+void RunState::note_step(const TapeStep& step) {
+  if (is_fault(step.kind)) {
+    ORDEAL_DCHECK(step.target < faults_on_.size(), "fault " << step.target << " of " << faults_on_.size());
+    faults_on_[step.target] = step.kind == StepKind::kFaultOn;
+  } else if (step.kind == StepKind::kInitialize) {
+    std::erase(initializers_left_, step.target);
+  }
+}
+
+std::uint64_t RunState::cost() const noexcept {
+  const Tape& prefix = planned_.prefix;
+  const std::size_t of_prefix = std::min(tape_.size(), prefix.size());
+  const std::size_t choices = tape_.choice_count() - std::min(tape_.choice_count(), prefix.choice_count());
+  return kCostOfRun + (kCostOfStep * (tape_.size() - of_prefix)) + of_prefix + (choices / kChoicesPerCost);
+}
+
+}  // namespace ordeal

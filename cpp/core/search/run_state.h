@@ -1,0 +1,98 @@
+// A run under way: its tape, how far it has come in what it follows, and which step comes next.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "core/base/rng.h"
+#include "core/draw/choice_source.h"
+#include "core/search/run_planner.h"
+#include "core/tape/step_source.h"
+#include "core/tape/tape.h"
+
+namespace ordeal {
+
+// First come the steps of the checkpoint's prefix, then those of the planned sequence that can run, then steps by
+// chance. Knows nothing of coverage: what a step showed is for Learning. Thread-compatible; the calls must come in the
+// order that Session says, which checks it. begin() costs O(rules + faults) and allocates nothing after the first runs;
+// a step by chance costs O(1), or O(rules) where rules have weights.
+class RunState {
+ public:
+  // A run ends when its tape is this long, and no branch starts there: replaying prefixes must stay cheap.
+  static constexpr std::size_t kTapeStepsMax = 10'000;
+
+  RunState(const MachineShape& shape, double fault_toggle_prob);
+  RunState(const RunState&) = delete;  // the source writes to this object's tape
+  RunState& operator=(const RunState&) = delete;
+
+  // The plan of this run, for the planner to write before begin().
+  [[nodiscard]] PlannedRun& planned() noexcept { return planned_; }
+  [[nodiscard]] const PlannedRun& planned() const noexcept { return planned_; }
+
+  // Starts what planned() says. `values` is where steps by chance draw their arguments from.
+  void begin(const Rng& values);
+  // The prefix is taken as it is, and no step of it is proposed.
+  void restored();
+  // Begins the step on the tape, unless the run is over.
+  NextStep next();
+  // The step is dropped. What comes next takes its place.
+  void reject();
+  // The step ran to its end.
+  void step_done() { note_step(tape_.last_step()); }
+  void end() noexcept { source_.end_run(); }
+
+  [[nodiscard]] ChoiceSource& source() noexcept { return source_; }
+  [[nodiscard]] const Tape& tape() const noexcept { return tape_; }
+  // Which faults are on after the last step that was done.
+  [[nodiscard]] const std::vector<bool>& faults_on() const noexcept { return faults_on_; }
+  // Steps of the prefix that are still to come.
+  [[nodiscard]] std::size_t prefix_left() const noexcept { return planned_.prefix.size() - prefix_position_; }
+  // Whether the latest step came from the prefix.
+  [[nodiscard]] bool replaying_prefix() const noexcept { return step_of_prefix_; }
+  // Of the run until now, in quarters of a step. No seconds: the same seed must go the same way. A run costs the same
+  // whether its prefix was restored or run again, as it is after resuming in another process.
+  [[nodiscard]] std::uint64_t cost() const noexcept;
+
+ private:
+  void apply_configuration();
+  NextStep next_of_prefix();
+  std::optional<NextStep> next_of_sequence();
+  // Whether its steps count like others. In a fresh run they take the place of a prefix.
+  [[nodiscard]] bool counts_sequence() const noexcept { return planned_.plan.checkpoint != 0; }
+  [[nodiscard]] bool applies(const TapeStep& step) const noexcept;
+  void replay(const Tape& tape, const TapeStep& step);
+  void go_live();
+  NextStep next_step();
+  NextStep propose(NextKind kind, std::uint32_t target);
+  std::optional<NextStep> next_fault();
+  NextStep next_rule();
+  std::size_t pick_rule();
+  void mutate_from_prefix(std::uint32_t rule);
+  void note_step(const TapeStep& step);
+
+  // What the run is, and what it has written.
+  MachineShape shape_;
+  double fault_toggle_prob_;
+  PlannedRun planned_;
+  Tape tape_;
+  ChoiceSource source_;
+
+  // Where the run stands. All of it is reset by begin().
+  Rng live_{0};  // where the source goes on with when it is live again
+  std::size_t prefix_position_ = 0;
+  std::size_t sequence_position_ = 0;
+  bool step_of_prefix_ = false;
+  bool step_of_sequence_ = false;
+  bool rejected_ = false;  // the next proposal is for the same step
+  std::uint32_t steps_left_ = 0;
+  std::vector<std::uint32_t> initializers_left_;
+  std::vector<std::uint32_t> rules_;  // the active ones, then those that the swarm left out
+  std::size_t rules_active_ = 0;
+  std::size_t rules_offered_ = 0;      // for this step; they stand at the front
+  std::vector<std::uint32_t> faults_;  // eligible in this run
+  std::vector<bool> faults_on_;
+};
+
+}  // namespace ordeal

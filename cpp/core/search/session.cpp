@@ -1,0 +1,128 @@
+#include "core/search/session.h"
+
+#include <string>
+#include <utility>
+
+#include "core/base/check.h"
+#include "core/base/error.h"
+
+namespace ordeal {
+
+// The options are checked before any part is made of them: a part may count on them.
+Session::Session(const MachineShape& shape, const SessionOptions& options, std::shared_ptr<CoverageMap> coverage)
+    : options_(checked(options, checked(shape))),
+      planner_(shape, options_),
+      run_(shape, options_.fault_toggle_prob),
+      learning_(shape, options_, std::move(coverage)) {
+  run_.source().reuse(learning_.values(), options_.value_reuse_prob);
+}
+
+// Between two runs nobody holds a step, so that the parts may change what runs start from.
+void Session::check_idle() const { ORDEAL_CHECK(!running(), "run " << plan().run_id << " is under way"); }
+
+// The plan comes first: what is learnt of a run has its number.
+RunPlan Session::begin_run() {
+  check_idle();
+  planner_.plan(run_.planned(), learning_.corpus(), learning_.next_solution());
+  stage_ = Stage::kReady;
+  run_.begin(Rng::stream(options_.seed, "values", plan().run_id));
+  learning_.begin_run(plan().run_id);
+  return plan();
+}
+
+// The order matters in one place: a smaller corpus draws which checkpoints make room, from the restored schedule.
+void Session::restored() {
+  ORDEAL_CHECK(stage_ == Stage::kReady, "run " << plan().run_id << " waits for no step");
+  run_.restored();
+}
+
+// The step is on the tape before anyone is told of it, so that a journal has it when it crashes.
+NextStep Session::next() {
+  ORDEAL_CHECK(stage_ == Stage::kReady, "run " << plan().run_id << " waits for no step");
+  const NextStep step = run_.next();
+  learning_.begin_step(step, run_.replaying_prefix());
+  if (step.kind != NextKind::kEnd && step.kind != NextKind::kStuck) {
+    stage_ = Stage::kProposed;
+  }
+  return step;
+}
+
+void Session::reject() {
+  ORDEAL_CHECK(stage_ == Stage::kProposed, "run " << plan().run_id << " proposed no step");
+  run_.reject();
+  stage_ = Stage::kReady;
+}
+
+// The state of the run changes first: what is learnt is of the state after the step.
+StepNovelty Session::done(std::uint64_t state_hash, std::uint32_t improved) {
+  ORDEAL_CHECK(stage_ == Stage::kProposed, "run " << plan().run_id << " proposed no step");
+  stage_ = Stage::kReady;
+  run_.step_done();
+  return learning_.end_step(tape(), state_hash, improved);
+}
+
+StepNovelty Session::finished(std::uint32_t improved) {
+  ORDEAL_CHECK(stage_ == Stage::kReady, "a step of run " << plan().run_id << " is not done");
+  return learning_.finished(tape(), improved);
+}
+
+KeepResult Session::keep() {
+  ORDEAL_CHECK(stage_ == Stage::kReady, "a step of run " << plan().run_id << " is not done");
+  return learning_.keep(tape(), planner_.schedule());
+}
+
+// Costs and rewards are whole numbers without a unit of time: the same seed goes the same way on a slower machine.
+void Session::end_run() {
+  ORDEAL_CHECK(running(), "no run to end");
+  stage_ = Stage::kIdle;
+  run_.end();
+  const RunTally tally = learning_.end_run(run_.planned());
+  planner_.report(run_.planned(), tally.reward, run_.cost(), tally.edges);
+}
+
+std::vector<SharedEntry> Session::take_new_entries() {
+  check_idle();
+  return learning_.take_new_entries();
+}
+
+KeepResult Session::import_entry(SharedEntry entry) {
+  check_idle();
+  return learning_.import_entry(std::move(entry), planner_.schedule());
+}
+
+const Tape& Session::tape_to_watch() const {
+  const Checkpoint* const checkpoint = learning_.checkpoint_to_watch();
+  return checkpoint == nullptr ? tape() : checkpoint->prefix;
+}
+
+std::size_t Session::learn_comparisons(std::span<const Comparison> comparisons) {
+  check_idle();
+  return learning_.learn_comparisons(tape(), comparisons);
+}
+
+// Plain values: no snapshot and no object of the program goes into a file.
+SessionState Session::save() const {
+  check_idle();
+  SessionState state;
+  state.schedule = planner_.schedule().state();
+  state.swarm = planner_.swarm().save();
+  state.runs_by_kind = planner_.runs().save();
+  learning_.save(state);
+  return state;
+}
+
+void Session::restore(SessionState state) {
+  ORDEAL_CHECK(plan().run_id == 0, "run " << plan().run_id << " has begun");
+  for (const Checkpoint& checkpoint : state.checkpoints) {
+    if (checkpoint.prefix.size() >= kTapeStepsMax) {
+      throw TraceError("checkpoint " + std::to_string(checkpoint.id) + " has " +
+                       std::to_string(checkpoint.prefix.size()) + " steps; it must have fewer than " +
+                       std::to_string(kTapeStepsMax));
+    }
+  }
+  run_.planned().plan.run_id = state.runs;
+  planner_.restore(state.schedule, std::move(state.swarm), std::move(state.runs_by_kind));
+  learning_.restore(std::move(state), planner_.schedule());
+}
+
+}  // namespace ordeal

@@ -1,0 +1,132 @@
+// One exploration: decides what every run does and learns from what it showed. Asked and told; it never calls back.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "core/corpus/corpus.h"
+#include "core/corpus/shared_entry.h"
+#include "core/coverage/coverage_map.h"
+#include "core/coverage/features.h"
+#include "core/coverage/species_estimate.h"
+#include "core/draw/choice_source.h"
+#include "core/search/learning.h"
+#include "core/search/run_planner.h"
+#include "core/search/run_state.h"
+#include "core/search/session_options.h"
+#include "core/search/session_state.h"
+#include "core/tape/journal.h"
+#include "core/tape/step_source.h"
+#include "core/tape/tape.h"
+
+namespace ordeal {
+
+// Joins the three parts of a search - RunPlanner before a run, RunState in it, Learning from it - and checks the order
+// of the calls. Thread-compatible.
+//
+// The order is: begin_run, [restored], then for every step next() (and reject() while the proposed rule cannot run) and
+// done(), [keep], at last end_run. A run that fails or is rejected in the middle of a step goes straight to end_run:
+// what it found counts all the same. Another order breaks a check.
+class Session {
+ public:
+  static constexpr std::size_t kTapeStepsMax = RunState::kTapeStepsMax;
+
+  // `coverage` is fed by whoever watches the program under test. ConfigError for an option or a shape out of range.
+  Session(const MachineShape& shape, const SessionOptions& options, std::shared_ptr<CoverageMap> coverage);
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
+  // One run.
+  RunPlan begin_run();
+  // The checkpoint's machine was restored from a snapshot: its prefix need not run again. The draws of the new steps
+  // are the same either way.
+  void restored();
+  NextStep next();
+  // The rule that next() proposed cannot run now. What comes next takes the place of its step.
+  void reject();
+  // Before done(): the step showed this feature, or left `size` values in a bundle. Does nothing for a step of the
+  // prefix, which need not run at all.
+  void feature(FeatureKind kind, std::uint64_t key) { learning_.feature(kind, key); }
+  void bundle_size(std::uint32_t bundle, std::size_t size) { learning_.bundle_size(bundle, size); }
+  // Whether hypothesis.target() came higher with this value than ever; then it counts as one of `improved`.
+  bool target(std::uint64_t label, double value) { return learning_.target(label, value); }
+  // The step ran to its end. `state_hash` 0 means none. `improved` is how many properties that compare numbers came
+  // closer than ever to their bound; the caller keeps these distances.
+  StepNovelty done(std::uint64_t state_hash = 0, std::uint32_t improved = 0);
+  // Before end_run(), when the run did not fail: what came after its last step and was new. It belongs to the state
+  // that this step left, which keep() remembers.
+  StepNovelty finished(std::uint32_t improved = 0);
+  // Remembers the state after the last step as a checkpoint, unless the tape is full or no run would start from it.
+  KeepResult keep();
+  // A checkpoint was superseded by another one: its energy goes there, so that runs start from that one.
+  void transfer_energy(std::uint64_t checkpoint, std::uint64_t by) { learning_.transfer_energy(checkpoint, by); }
+  void end_run();
+
+  // The rest, only between two runs. The checkpoints that were kept since the last call, for other sessions to import.
+  [[nodiscard]] std::vector<SharedEntry> take_new_entries();
+  // Takes what another session of the same machine found for a checkpoint of its own, unless it shows nothing that is
+  // new here.
+  KeepResult import_entry(SharedEntry entry);
+
+  // What another process needs to go on from here.
+  [[nodiscard]] SessionState save() const;
+  // Goes on where another session of the same seed was saved. Before the first run. TraceError for a state that no
+  // session of this shape can have.
+  void restore(SessionState state);
+
+  // A constant of the program, for draws to take. Before the first run, and not part of what save() gives.
+  void add_constant(Choice value) { learning_.add_constant(std::move(value)); }
+  // Whether the comparisons that the program makes should be watched, in a replay of this tape.
+  [[nodiscard]] bool wants_comparisons() const noexcept { return learning_.wants_comparisons(); }
+  [[nodiscard]] const Tape& tape_to_watch() const;
+  // What that replay compared. It changes what later runs draw, and some of them follow the tape with one choice
+  // replaced. Returns how many. More may be wanted then.
+  std::size_t learn_comparisons(std::span<const Comparison> comparisons);
+
+  // From now on, runs are in this journal as well, with what is there of the one under way. At any time.
+  void set_journal(std::shared_ptr<Journal> journal) noexcept { source().set_journal(std::move(journal), running()); }
+  // Rules that touch files with uncovered branches, for the third layer of the swarm.
+  void direct_swarm(const std::vector<bool>& rules) { planner_.direct_swarm(rules); }
+
+  // The run under way, or the last one.
+  [[nodiscard]] bool running() const noexcept { return stage_ != Stage::kIdle; }
+  [[nodiscard]] ChoiceSource& source() noexcept { return run_.source(); }
+  [[nodiscard]] const Tape& tape() const noexcept { return run_.tape(); }
+  [[nodiscard]] const RunPlan& plan() const noexcept { return run_.planned().plan; }
+  // What is on in this run.
+  [[nodiscard]] const SwarmConfiguration& configuration() const noexcept { return run_.planned().configuration; }
+  [[nodiscard]] const std::vector<std::uint32_t>& weights() const noexcept { return run_.planned().weights; }
+  [[nodiscard]] bool draws_rules() const noexcept { return run_.planned().draws_rules(); }
+  [[nodiscard]] std::uint32_t edges_in_run() const noexcept { return learning_.tally().edges; }
+  [[nodiscard]] const std::vector<bool>& faults_on() const noexcept { return run_.faults_on(); }
+  [[nodiscard]] std::size_t prefix_left() const noexcept { return run_.prefix_left(); }
+  [[nodiscard]] bool replaying_prefix() const noexcept { return run_.replaying_prefix(); }
+
+  // All runs until now.
+  [[nodiscard]] const Corpus& corpus() const noexcept { return learning_.corpus(); }
+  [[nodiscard]] const Swarm& swarm() const noexcept { return planner_.swarm(); }
+  [[nodiscard]] const RunCounts& run_counts() const noexcept { return planner_.runs().counts(); }
+  [[nodiscard]] bool learns_swarm() const noexcept { return planner_.learns_swarm(); }
+  [[nodiscard]] std::uint64_t checkpoints_saved() const noexcept { return learning_.checkpoints_saved(); }
+  // How much of what this session could see is still to come: of edges where it has any, else of other features.
+  // Nothing when too few runs say something about it.
+  [[nodiscard]] std::optional<SpeciesEstimate> species_estimate() const { return learning_.species_estimate(); }
+
+ private:
+  enum class Stage : std::uint8_t { kIdle, kReady, kProposed };
+
+  void check_idle() const;
+
+  SessionOptions options_;
+  RunPlanner planner_;
+  RunState run_;
+  Learning learning_;
+  Stage stage_ = Stage::kIdle;
+};
+
+}  // namespace ordeal

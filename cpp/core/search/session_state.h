@@ -1,0 +1,32 @@
+// What a session must remember to go on in another process: plain values, without snapshots.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "core/base/rng.h"
+#include "core/cmplog/cmplog.h"
+#include "core/corpus/corpus.h"
+#include "core/coverage/coverage_map.h"
+#include "core/coverage/features.h"
+#include "core/draw/dictionary.h"
+#include "core/swarm/run_schedule.h"
+#include "core/swarm/swarm.h"
+
+namespace ordeal {
+
+struct SessionState {
+  std::uint64_t runs = 0;  // the number of the last run
+  Rng::State schedule{};
+  std::uint64_t next_checkpoint = 1;
+  std::uint64_t checkpoints_saved = 0;
+  std::vector<Checkpoint> checkpoints;  // oldest first
+  SwarmState swarm;
+  RunScheduleState runs_by_kind;
+  CoverageState coverage;
+  FeaturesState features;
+  std::vector<DictionaryEntry> values;  // of the dictionary, without constants; oldest first
+  CmplogState cmplog;
+};
+
+}  // namespace ordeal

@@ -1,0 +1,62 @@
+// Finds which faults of a failing tape its failure needs, by asking whether it still fails without some of them.
+//
+// Not shrinking: the tape stays as it is but for its faults, and the result is a verdict on each of them. A candidate
+// that passes because a later step can no longer run counts as passing.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "core/tape/tape.h"
+
+namespace ordeal {
+
+// Thread-compatible. Loop: candidate() until it gives nothing; after each, tell(whether it failed in the same bucket).
+//
+// Faults are taken out one by one, then all that are left together, then in pairs, then delta debugging looks for the
+// smallest set of them without which the failure is gone (three faults of which any one suffices are such a set). It
+// ends only when the failure was seen with nothing but the necessary faults, so none is called needless unseen.
+class FaultAblation {
+ public:
+  explicit FaultAblation(Tape failing);
+
+  std::optional<Tape> candidate();
+  void tell(bool fails);
+
+  // The faults of the tape in the order of their first toggle, each with whether it is necessary. Final once
+  // candidate() has given nothing.
+  [[nodiscard]] std::vector<std::pair<std::uint32_t, bool>> verdicts() const;
+
+ private:
+  enum class Phase : std::uint8_t { kSingles, kRest, kPairs, kNarrow, kDone };
+  // By position in faults_, whether the fault is taken out.
+  using Removal = std::vector<bool>;
+
+  [[nodiscard]] std::optional<Removal> next_removal() const;
+  void conclude(const Removal& removal, bool fails);
+  void next_pair() noexcept;
+  void narrow(const Removal& removal, bool fails);
+  void start_narrowing();
+  void require(const Removal& removal);
+  [[nodiscard]] Removal unmarked() const;
+  [[nodiscard]] Removal suspects_without_chunk() const;
+  [[nodiscard]] Tape without(const Removal& removal) const;
+
+  Tape tape_;
+  std::vector<std::uint32_t> faults_;
+  std::vector<bool> necessary_;
+  Phase phase_ = Phase::kSingles;
+  std::size_t first_ = 0;
+  std::size_t second_ = 0;
+  std::vector<std::size_t> open_;  // positions that are paired, then those that are narrowed down
+  std::size_t chunk_ = 0;
+  bool paired_ = false;
+  std::map<Removal, bool> fails_;  // what is known
+  Removal is_pending_;
+};
+
+}  // namespace ordeal

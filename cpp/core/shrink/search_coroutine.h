@@ -1,0 +1,100 @@
+// A search for something simpler, written as a coroutine: it yields one candidate at a time and is told whether that
+// was accepted.
+#pragma once
+
+#include <coroutine>
+#include <exception>
+#include <optional>
+#include <utility>
+
+#include "core/base/check.h"
+
+namespace ordeal {
+
+// Loop: next() until it gives nothing; after each candidate, accept(whether it still fails). A candidate about which
+// nothing was said counts as refused, so that a caller may skip one that it knows.
+// Thread-compatible. What the coroutine refers to must outlive it.
+//
+//   SearchCoroutine<int> smaller(int value) {
+//     while (value > 0) {
+//       const bool yes = co_yield value - 1;
+//       ...
+// A coroutine, because a search is a loop whose state is where it stands: turned inside out by hand, each pass would be
+// a machine of states with the loop variables as members. A search costs one allocation when it begins and none for a
+// candidate.
+template <typename Candidate>
+class [[nodiscard]] SearchCoroutine {
+ public:
+  struct Promise;
+  using promise_type = Promise;  // the name that the language asks for
+  using Handle = std::coroutine_handle<Promise>;
+
+  // What `co_yield` waits for: the verdict, when the coroutine goes on.
+  struct Verdict {
+    Promise* promise;
+
+    [[nodiscard]] bool await_ready() const noexcept { return false; }
+    void await_suspend(std::coroutine_handle<> /*asking*/) const noexcept {}
+    [[nodiscard]] bool await_resume() const noexcept { return std::exchange(promise->accepted, false); }
+  };
+
+  // What the coroutine and its owner share: the candidate one way, the verdict the other.
+  struct Promise {
+    std::optional<Candidate> candidate;
+    bool accepted = false;
+    std::exception_ptr error;
+
+    SearchCoroutine get_return_object() noexcept { return SearchCoroutine(Handle::from_promise(*this)); }
+    // Begins with the first next(), and stays at its end so that done() can be asked.
+    std::suspend_always initial_suspend() noexcept { return {}; }
+    std::suspend_always final_suspend() noexcept { return {}; }
+    Verdict yield_value(Candidate asked) {
+      candidate = std::move(asked);
+      return {this};
+    }
+    void return_void() noexcept {}
+    // Kept until the owner asks for the next candidate, which is where it belongs.
+    void unhandled_exception() noexcept { error = std::current_exception(); }
+  };
+
+  // Moves only: two owners of one coroutine would each resume it.
+  SearchCoroutine(SearchCoroutine&& other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
+  SearchCoroutine& operator=(SearchCoroutine&& other) noexcept {
+    std::swap(handle_, other.handle_);
+    return *this;
+  }
+  SearchCoroutine(const SearchCoroutine&) = delete;
+  SearchCoroutine& operator=(const SearchCoroutine&) = delete;
+  ~SearchCoroutine() {
+    if (handle_ != nullptr) {
+      handle_.destroy();
+    }
+  }
+
+  // Runs the coroutine to its next candidate. Rethrows what it threw.
+  std::optional<Candidate> next() {
+    ORDEAL_CHECK(handle_ != nullptr, "the search was moved from");
+    if (handle_.done()) {
+      return std::nullopt;
+    }
+    handle_.promise().candidate.reset();
+    handle_.resume();
+    if (handle_.promise().error != nullptr) {
+      std::rethrow_exception(std::exchange(handle_.promise().error, nullptr));
+    }
+    return std::exchange(handle_.promise().candidate, std::nullopt);
+  }
+
+  // The verdict on the latest candidate.
+  void accept(bool accepted) noexcept {
+    ORDEAL_DCHECK(handle_ != nullptr && !handle_.done(), "no candidate waits for a verdict");
+    handle_.promise().accepted = accepted;
+  }
+
+ private:
+  explicit SearchCoroutine(Handle handle) noexcept : handle_(handle) {}
+
+  Handle handle_;
+};
+
+}  // namespace ordeal

@@ -1,0 +1,334 @@
+#include "core/shrink/shrink_choices.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "core/base/rng.h"
+#include "core/shrink/choice_edits.h"
+
+namespace ordeal {
+namespace {
+
+// Of an argument and the kinds of its choices.
+std::uint64_t hash_of_kinds(const Tape& tape, std::size_t argument) {
+  const auto owns = [&](const TapeStep& step) { return argument < step.arguments_end; };
+  const TapeStep& step = *std::ranges::find_if(tape.steps(), owns);
+  std::uint64_t h = mix64(mix64(step.origin) ^ tape.arguments()[argument].name);
+  for (const Choice& choice : tape.choices(tape.arguments()[argument])) {
+    h = mix64(h ^ static_cast<std::uint64_t>(choice.kind));
+  }
+  return h;
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+// Whole arguments
+
+// Arguments that could be simpler.
+std::vector<std::size_t> open_arguments(const FailingTape& current) {
+  std::vector<std::size_t> open;
+  for (std::size_t i = 0; i < current.tape.arguments().size(); ++i) {
+    const TapeArgument& argument = current.tape.arguments()[i];
+    bool simplest = true;
+    for (std::size_t c = argument.choices_begin; c < argument.choices_end; ++c) {
+      simplest = simplest && current.is_simplest(c);
+    }
+    if (!simplest && !is_reference(argument)) {
+      open.push_back(i);
+    }
+  }
+  return open;
+}
+
+// Arguments [begin, end) of `open` without their choices: a replay gives each draw its simplest value.
+Tape without_arguments(const Tape& tape, const std::vector<std::size_t>& open, std::size_t begin, std::size_t end) {
+  std::vector<bool> keep(tape.choice_count(), true);
+  for (std::size_t i = begin; i < end; ++i) {
+    const TapeArgument& argument = tape.arguments()[open[i]];
+    for (std::size_t c = argument.choices_begin; c < argument.choices_end; ++c) {
+      keep[c] = false;
+    }
+  }
+  return tape.subset_of_choices(keep);
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+// Runs of choices
+
+constexpr std::size_t kRunMax = 8;  // longer runs only in powers of two
+
+// The longest that are tried first are half of the choices; from kRunMax on every length down to one.
+std::vector<std::size_t> run_sizes(std::size_t choices) {
+  std::vector<std::size_t> sizes;
+  for (std::size_t size = std::bit_floor(choices / 2); size > kRunMax; size /= 2) {
+    sizes.push_back(size);
+  }
+  for (std::size_t size = std::min(kRunMax, choices - std::min<std::size_t>(choices, 1)); size > 0; --size) {
+    sizes.push_back(size);
+  }
+  return sizes;
+}
+
+// Whether what follows the run [begin, end) fits where the run began. Behind the last choice nothing does: a replay
+// would put simplest values there, which is a matter of other passes.
+bool may_go(const Tape& tape, const TapeArgument& argument, std::size_t begin, std::size_t end) {
+  return end < argument.choices_end && tape.choices()[begin].kind == tape.choices()[end].kind;
+}
+
+// Whether the run [begin, end) is one of several that leave the same choices, and not the first of them: among equal
+// choices it does not matter which of them go.
+bool is_repeated(const Tape& tape, const TapeArgument& argument, std::size_t begin, std::size_t end) {
+  return begin > argument.choices_begin && tape.choices()[begin - 1] == tape.choices()[end - 1];
+}
+
+// Where the choices at the end of the argument begin that are all equal and the simplest: a replay puts back what is
+// removed there.
+std::size_t simplest_tail(const FailingTape& current, const TapeArgument& argument) {
+  std::size_t begin = argument.choices_end;
+  while (begin > argument.choices_begin && current.is_simplest(begin - 1) &&
+         current.choice(begin - 1) == current.choice(argument.choices_end - 1)) {
+    --begin;
+  }
+  return begin;
+}
+
+// Whether at most one value in the run is not the simplest.
+bool says_little(const FailingTape& current, std::size_t begin, std::size_t end) {
+  std::size_t others = 0;
+  for (std::size_t i = begin; i < end; ++i) {
+    others += current.choice(i).kind != ChoiceKind::kBoolean && !current.is_simplest(i) ? 1U : 0U;
+  }
+  return others <= 1;
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+// Order
+
+constexpr std::array kSortable{ChoiceKind::kInteger, ChoiceKind::kFloat, ChoiceKind::kString, ChoiceKind::kBytes};
+
+// The choices of the kind in an argument, by index.
+std::vector<std::size_t> choices_of_kind(const Tape& tape, const TapeArgument& argument, ChoiceKind kind) {
+  std::vector<std::size_t> found;
+  for (std::size_t i = argument.choices_begin; i < argument.choices_end; ++i) {
+    if (tape.choices()[i].kind == kind) {
+      found.push_back(i);
+    }
+  }
+  return found;
+}
+
+// The places stay, the values move: those of other kinds between them are left alone.
+Tape with_choices_sorted(const FailingTape& current, const std::vector<std::size_t>& at) {
+  std::vector<std::size_t> order = at;
+  std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) { return current.rank(a) < current.rank(b); });
+  Tape tape = current.tape;
+  for (std::size_t i = 0; i < at.size(); ++i) {
+    tape.replace_choice(at[i], current.choice(order[i]));
+  }
+  return tape;
+}
+
+// The whole at once; else neighbours that are out of order, as long as as many choices are drawn.
+SearchCoroutine<Tape> sort_argument(const FailingTape& current, std::size_t argument, ChoiceKind kind) {
+  const std::vector<std::size_t> at = choices_of_kind(current.tape, current.tape.arguments()[argument], kind);
+  const std::size_t count = current.tape.choice_count();
+  const bool all = co_yield with_choices_sorted(current, at);
+  for (std::size_t i = 1; !all && i < at.size() && current.tape.choice_count() == count; ++i) {
+    if (current.rank(at[i]) < current.rank(at[i - 1])) {
+      const std::vector<std::size_t> two(at.begin() + static_cast<std::ptrdiff_t>(i - 1),
+                                         at.begin() + static_cast<std::ptrdiff_t>(i + 1));
+      const bool accepted = co_yield with_choices_sorted(current, two);
+      static_cast<void>(accepted);
+    }
+  }
+}
+
+// The argument of the same name in the next step of the same rule, if it has as many choices of the same kinds.
+std::optional<std::size_t> counterpart(const Tape& tape, std::size_t step, std::size_t argument) {
+  const TapeArgument& mine = tape.arguments()[argument];
+  for (std::size_t other = step + 1; other < tape.size(); ++other) {
+    if (tape.step(other).kind != tape.step(step).kind || tape.step(other).target != tape.step(step).target) {
+      continue;
+    }
+    for (std::size_t a = tape.step(other).arguments_begin; a < tape.step(other).arguments_end; ++a) {
+      const TapeArgument& theirs = tape.arguments()[a];
+      if (theirs.name == mine.name && !is_reference(theirs) &&
+          std::ranges::equal(tape.choices(mine), tape.choices(theirs), {}, &Choice::kind, &Choice::kind)) {
+        return a;
+      }
+    }
+    return std::nullopt;
+  }
+  return std::nullopt;
+}
+
+// As TapeRank compares: the first choice that differs decides.
+bool is_out_of_order(const FailingTape& current, const TapeArgument& first, const TapeArgument& second) {
+  for (std::size_t i = 0; i < first.choices_end - first.choices_begin; ++i) {
+    const auto order = current.rank(first.choices_begin + i) <=> current.rank(second.choices_begin + i);
+    if (order != 0) {
+      return order > 0;
+    }
+  }
+  return false;
+}
+
+// Both have as many choices of the same kinds.
+Tape with_arguments_swapped(const Tape& tape, const TapeArgument& first, const TapeArgument& second) {
+  Tape swapped = tape;
+  for (std::size_t i = 0; i < first.choices_end - first.choices_begin; ++i) {
+    swapped.replace_choice(first.choices_begin + i, tape.choices()[second.choices_begin + i]);
+    swapped.replace_choice(second.choices_begin + i, tape.choices()[first.choices_begin + i]);
+  }
+  return swapped;
+}
+
+// Arguments of the same name in neighbouring steps of a rule, the simpler one first.
+SearchCoroutine<Tape> sort_steps(const FailingTape& current) {
+  const Tape& tape = current.tape;
+  for (std::size_t step = 0; step < tape.size(); ++step) {
+    for (std::size_t a = tape.step(step).arguments_begin; step < tape.size() && a < tape.step(step).arguments_end;
+         ++a) {
+      const TapeArgument first = tape.arguments()[a];
+      const std::optional<std::size_t> other = is_reference(first) ? std::nullopt : counterpart(tape, step, a);
+      if (!other) {
+        continue;
+      }
+      const TapeArgument second = tape.arguments()[*other];
+      if (is_out_of_order(current, first, second)) {
+        const bool accepted = co_yield with_arguments_swapped(tape, first, second);
+        static_cast<void>(accepted);
+      }
+    }
+  }
+}
+
+}  // namespace
+
+// All arguments that could be simpler, then halves of them, down to single ones.
+SearchCoroutine<Tape> SimplifyArguments::candidates(const FailingTape& current) {
+  std::vector<std::size_t> open = open_arguments(current);
+  for (std::size_t size = open.size(); size > 0; size /= 2) {
+    for (std::size_t end = open.size(); end > 0;) {
+      const std::size_t begin = end > size ? end - size : 0;
+      const bool accepted = co_yield without_arguments(current.tape, open, begin, end);
+      open = accepted ? open_arguments(current) : std::move(open);
+      end = std::min(begin, open.size());
+    }
+  }
+}
+
+// From the last argument, so that an accepted one does not move those still to come.
+SearchCoroutine<Tape> DeleteChoices::candidates(const FailingTape& current) {
+  for (std::size_t argument = current.tape.arguments().size(); argument-- > 0;) {
+    if (argument >= current.tape.arguments().size() || is_reference(current.tape.arguments()[argument])) {
+      continue;
+    }
+    auto inner = candidates_of_argument(current, argument);
+    while (auto candidate = inner.next()) {
+      const bool accepted = co_yield std::move(*candidate);
+      inner.accept(accepted);
+    }
+  }
+}
+
+// Long runs from the end in steps of their length, short ones from every place. Runs whose removal a replay would undo
+// are left out, and so are those that leave the same choices as another.
+SearchCoroutine<Tape> DeleteChoices::candidates_of_argument(const FailingTape& current, std::size_t argument) {
+  const Tape& tape = current.tape;
+  const std::size_t arguments = tape.arguments().size();
+  const auto owner = [&] { return tape.arguments()[argument]; };
+  const bool was_swept = swept_.contains(hash_of_kinds(tape, argument));
+  const std::vector<std::size_t> sizes = run_sizes(tape.choices(owner()).size());
+  for (const std::size_t size : sizes) {
+    std::size_t tail = simplest_tail(current, owner());
+    for (std::size_t end = owner().choices_end; end >= owner().choices_begin + size;) {
+      const std::size_t begin = end - size;
+      const bool is_known = begin >= tail || (size <= kRunMax && is_repeated(tape, owner(), begin, end));
+      if (is_known || !may_go(tape, owner(), begin, end) || (was_swept && !says_little(current, begin, end))) {
+        --end;
+        continue;
+      }
+      const bool accepted = co_yield without_choices(tape, begin, end);
+      if (tape.arguments().size() != arguments) {
+        co_return;
+      }
+      end = std::min<std::size_t>(accepted || size > kRunMax ? begin : end - 1, owner().choices_end);
+      tail = accepted ? simplest_tail(current, owner()) : tail;
+    }
+  }
+  swept_.insert(hash_of_kinds(tape, argument));
+}
+
+// From the first argument: each is searched once for as long as its choices are of the same kinds.
+SearchCoroutine<Tape> DeleteCounted::candidates(const FailingTape& current) {
+  for (std::size_t argument = 0; argument < current.tape.arguments().size(); ++argument) {
+    if (is_reference(current.tape.arguments()[argument])) {
+      continue;
+    }
+    auto inner = candidates_of_argument(current, argument);
+    while (auto candidate = inner.next()) {
+      const bool accepted = co_yield std::move(*candidate);
+      inner.accept(accepted);
+    }
+  }
+}
+
+// Quadratic in the choices of the argument, so that it is done once for each sequence of kinds.
+SearchCoroutine<Tape> DeleteCounted::candidates_of_argument(const FailingTape& current, std::size_t argument) {
+  const Tape& tape = current.tape;
+  const std::size_t arguments = tape.arguments().size();
+  const auto owner = [&] { return tape.arguments()[argument]; };
+  if (swept_.contains(hash_of_kinds(tape, argument))) {
+    co_return;
+  }
+  // A length comes before what it counts, and before any list that says itself when it ends.
+  for (std::size_t count = owner().choices_begin; count < owner().choices_end; ++count) {
+    if (current.choice(count).kind == ChoiceKind::kBoolean) {
+      break;
+    }
+    for (std::size_t begin = count + 1; begin < owner().choices_end && is_open_integer(current, count);) {
+      if (!may_go(tape, owner(), begin, begin + 1)) {
+        ++begin;
+        continue;
+      }
+      const std::int64_t number = current.choice(count).number;
+      const bool is_above = number > current.constraints[count].simplest;
+      Tape shorter = without_choices(tape, begin, begin + 1);
+      shorter.replace_choice(count, Choice::integer(is_above ? number - 1 : number + 1));
+      const bool accepted = co_yield std::move(shorter);
+      if (tape.arguments().size() != arguments) {
+        co_return;
+      }
+      begin += accepted ? 0 : 1;
+    }
+  }
+  swept_.insert(hash_of_kinds(tape, argument));
+}
+
+// Within arguments, then between steps.
+SearchCoroutine<Tape> SortValues::candidates(const FailingTape& current) {
+  for (std::size_t argument = 0; argument < current.tape.arguments().size(); ++argument) {
+    for (const ChoiceKind kind : kSortable) {
+      if (argument >= current.tape.arguments().size() || is_reference(current.tape.arguments()[argument])) {
+        break;
+      }
+      auto search = sort_argument(current, argument, kind);
+      while (auto candidate = search.next()) {
+        const bool accepted = co_yield std::move(*candidate);
+        search.accept(accepted);
+      }
+    }
+  }
+  auto search = sort_steps(current);
+  while (auto candidate = search.next()) {
+    const bool accepted = co_yield std::move(*candidate);
+    search.accept(accepted);
+  }
+}
+
+}  // namespace ordeal

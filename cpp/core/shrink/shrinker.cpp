@@ -1,0 +1,122 @@
+#include "core/shrink/shrinker.h"
+
+#include <utility>
+
+#include "core/base/check.h"
+#include "core/shrink/shrink_choices.h"
+#include "core/shrink/shrink_faults.h"
+#include "core/shrink/shrink_merges.h"
+#include "core/shrink/shrink_references.h"
+#include "core/shrink/shrink_steps.h"
+#include "core/shrink/shrink_values.h"
+
+namespace ordeal {
+namespace {
+
+// Cheap and large changes first; what helps seldom comes last, when there is little left to try it on.
+std::vector<std::unique_ptr<ShrinkPass>> all_passes() {
+  std::vector<std::unique_ptr<ShrinkPass>> passes;
+  passes.push_back(std::make_unique<RemoveChunks>());
+  passes.push_back(std::make_unique<RemoveFaults>());
+  passes.push_back(std::make_unique<RemoveSteps>());
+  passes.push_back(std::make_unique<SimplifyArguments>());
+  passes.push_back(std::make_unique<LowerFlags>());
+  passes.push_back(std::make_unique<DeleteChoices>());
+  passes.push_back(std::make_unique<LowerTogether>());
+  passes.push_back(std::make_unique<LowerValues>());
+  passes.push_back(std::make_unique<NarrowFaults>());
+  passes.push_back(std::make_unique<MergeReferences>());
+  passes.push_back(std::make_unique<LowerPairs>());
+  passes.push_back(std::make_unique<SortValues>());
+  passes.push_back(std::make_unique<LowerBranches>());
+  passes.push_back(std::make_unique<DeleteCounted>());
+  passes.push_back(std::make_unique<MergeSteps>());
+  passes.push_back(std::make_unique<RemovePairs>());
+  return passes;
+}
+
+}  // namespace
+
+Shrinker::Shrinker(Tape failing) : current_(std::move(failing)), rank_(current_), passes_(all_passes()) {
+  tried_.insert(current_.tape.hash());
+  search_ = passes_.front()->candidates(current_);
+}
+
+std::string_view Shrinker::phase() const noexcept {
+  return pass_ < passes_.size() ? passes_[pass_]->name() : "minimal";
+}
+
+// Runs the passes round and round until a whole round has helped nothing.
+std::optional<Tape> Shrinker::candidate() {
+  is_pending_ = false;
+  while (pass_ < passes_.size()) {
+    if (auto found = untried_candidate()) {
+      ++candidates_;
+      is_pending_ = true;
+      return found;
+    }
+    next_pass();
+  }
+  return std::nullopt;
+}
+
+// A tape that was tried before would fail or pass as it did then.
+std::optional<Tape> Shrinker::untried_candidate() {
+  while (auto found = search_->next()) {
+    if (tried_.insert(found->hash()).second) {
+      return found;
+    }
+  }
+  return std::nullopt;
+}
+
+// After the last pass, from the first again if anything became simpler in this round: a change of one pass opens the
+// way for others.
+void Shrinker::next_pass() {
+  ORDEAL_DCHECK(pass_ < passes_.size(), "every pass has run");
+  if (++pass_ == passes_.size() && std::exchange(progress_, false)) {
+    pass_ = 0;
+  }
+  if (pass_ < passes_.size()) {
+    search_ = passes_[pass_]->candidates(current_);
+  }
+}
+
+void Shrinker::take_verdict() { ORDEAL_CHECK(std::exchange(is_pending_, false), "no candidate waits for an answer"); }
+
+// The tape that shrinking begins with comes without constraints. What ran of a tape of the same shape has them.
+void Shrinker::learn(const FailingTape& ran) {
+  tried_.insert(ran.tape.hash());
+  if (!knows_constraints_ && has_same_shape(ran.tape, current_.tape)) {
+    knows_constraints_ = true;
+    current_.constraints = ran.constraints;
+    rank_ = TapeRank(current_);
+    progress_ = true;  // passes that looked at the tape before did not know
+  }
+}
+
+// What ran may differ from the candidate, for a replay repairs what does not fit. So its own rank decides whether it is
+// progress, and the pass hears that it was accepted only if it is.
+void Shrinker::accept(Tape realized, std::vector<Constraint> constraints) {
+  take_verdict();
+  FailingTape failing(std::move(realized), std::move(constraints));
+  learn(failing);
+  TapeRank rank(failing);
+  if (rank >= rank_) {
+    return;
+  }
+  current_ = std::move(failing);
+  rank_ = std::move(rank);
+  knows_constraints_ = true;
+  progress_ = true;
+  search_->accept(true);
+}
+
+void Shrinker::refuse() { take_verdict(); }
+
+void Shrinker::refuse(Tape realized, std::vector<Constraint> constraints) {
+  take_verdict();
+  learn(FailingTape(std::move(realized), std::move(constraints)));
+}
+
+}  // namespace ordeal

@@ -1,0 +1,408 @@
+#include "core/shrink/value_search.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <cstddef>
+#include <limits>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "core/base/check.h"
+#include "core/tape/choice_rank.h"
+#include "core/tape/text.h"
+
+// The coroutines below yield in statements of their own (`const bool accepted = co_yield …`) and copy what they keep: a
+// reference that is held while a candidate is tried may be to what its verdict replaced.
+
+namespace ordeal {
+namespace {
+
+// How far a thorough search looks past a value that passed: up to ten less, and up to four halvings.
+constexpr std::uint64_t kStepMax = 10;
+constexpr std::uint64_t kHalvingsMax = 4;
+// How many decimals to keep: every number of them where they are few, larger steps above.
+constexpr std::array kDecimals{0, 1, 2, 3, 4, 6, 9, 12};
+// Equal characters at once before single ones: a text that must repeat a character needs that.
+constexpr std::array kTogetherFirst{true, false};
+
+// Below a distance that failed, above `low`, which passed.
+SearchCoroutine<std::uint64_t> bisected(std::uint64_t low, std::uint64_t high) {
+  ORDEAL_DCHECK(low < high, "low=" << low << " high=" << high);
+  while (high - low > 1) {
+    const std::uint64_t middle = low + ((high - low) / 2);
+    const bool accepted = co_yield middle;
+    (accepted ? high : low) = middle;
+  }
+}
+
+// Beyond a distance of one less, which passed.
+// Halving finds what a smaller order of magnitude does; a fixed step that is taken off as often as it can be finds
+// remainders.
+SearchCoroutine<std::uint64_t> leaps(std::uint64_t distance) {
+  for (std::uint64_t halvings = 1; halvings <= kHalvingsMax && distance >> halvings > 0; ++halvings) {
+    const std::uint64_t half = distance >> halvings;
+    const bool accepted = co_yield half;
+    if (accepted) {
+      co_return;
+    }
+  }
+  for (std::uint64_t step = 2; step <= kStepMax && step < distance; ++step) {
+    const bool accepted = co_yield distance - step;
+    if (!accepted) {
+      continue;
+    }
+    const std::uint64_t rest = (distance - step) % step;
+    auto search = smaller_distances((distance - step) / step, Effort::kLight);
+    while (const auto times = search.next()) {
+      const bool less = co_yield rest + (*times * step);
+      search.accept(less);
+    }
+    co_return;
+  }
+}
+
+// Whether an integer at this distance on the other side of the simplest value is allowed.
+bool allows(std::uint64_t distance, bool negative, const Constraint& constraint) {
+  const auto bound = static_cast<std::uint64_t>(negative ? constraint.low : constraint.high);
+  const auto simplest = static_cast<std::uint64_t>(constraint.simplest);
+  return distance <= (negative ? simplest - bound : bound - simplest);
+}
+
+// The other side first, where the value lies below the simplest one: of two at the same distance the one above is
+// simpler. At last one closer on the lower side, which is simpler than the value above.
+SearchCoroutine<Choice> simpler_integers(const Choice& now, Constraint constraint, Effort effort) {
+  ORDEAL_DCHECK(!now.is_big(), "a big integer has no distance");
+  const auto is_below = [&] { return now.number < constraint.simplest; };
+  if (is_below() && allows(distance_of(now, constraint), false, constraint)) {
+    const bool accepted = co_yield integer_at(distance_of(now, constraint), false, constraint);
+    static_cast<void>(accepted);
+  }
+  auto search = smaller_distances(distance_of(now, constraint), effort);
+  while (const auto distance = search.next()) {
+    const bool accepted = co_yield integer_at(*distance, is_below(), constraint);
+    search.accept(accepted);
+  }
+  const std::uint64_t distance = distance_of(now, constraint);
+  if (!is_below() && distance > 1 && allows(distance - 1, true, constraint)) {
+    const bool accepted = co_yield integer_at(distance - 1, true, constraint);
+    static_cast<void>(accepted);
+  }
+}
+
+// Leading zero bits of the highest byte included.
+std::size_t bits_in(const std::u32string& magnitude) { return magnitude.size() * 8; }
+
+// Bit 0 is the lowest of the last byte.
+bool bit_of(const std::u32string& magnitude, std::size_t bit) {
+  ORDEAL_DCHECK(bit < bits_in(magnitude), "bit " << bit << " of " << bits_in(magnitude));
+  return ((magnitude[magnitude.size() - 1 - (bit / 8)] >> (bit % 8)) & 1U) != 0;
+}
+
+void set_bit(std::u32string& magnitude, std::size_t bit, bool value) {
+  ORDEAL_DCHECK(bit < bits_in(magnitude), "bit " << bit << " of " << bits_in(magnitude));
+  char32_t& byte = magnitude[magnitude.size() - 1 - (bit / 8)];
+  const auto mask = static_cast<char32_t>(1U << (bit % 8));
+  byte = value ? byte | mask : byte & ~mask;
+}
+
+// The magnitude without its lowest `count` bits.
+std::u32string shifted(const std::u32string& magnitude, std::size_t count) {
+  std::u32string result(magnitude.size(), 0);
+  for (std::size_t bit = count; bit < bits_in(magnitude); ++bit) {
+    set_bit(result, bit - count, bit_of(magnitude, bit));
+  }
+  return result;
+}
+
+// As if by bisection: the least magnitude of which all from there on fail is found bit by bit from the highest.
+SearchCoroutine<Choice> smaller_bits(const Choice& now, bool negative) {
+  std::u32string magnitude = magnitude_of(now);
+  for (std::size_t bit = bits_in(magnitude); bit-- > 0;) {
+    if (!bit_of(magnitude, bit)) {
+      continue;
+    }
+    std::u32string less = magnitude;
+    set_bit(less, bit, false);
+    for (std::size_t low = 0; low < bit; ++low) {
+      set_bit(less, low, true);
+    }
+    const bool accepted = co_yield integer_of(less, negative);
+    if (accepted) {
+      magnitude = std::move(less);
+    }
+  }
+}
+
+// Zero, then the other sign, then fewer bits from the top, then bit by bit: candidates are as many as bits, not as
+// values.
+SearchCoroutine<Choice> simpler_big_integers(const Choice& now, Constraint constraint, Effort effort) {
+  const bool nothing = co_yield Choice::integer(constraint.simplest);
+  const bool is_negative = (static_cast<std::uint8_t>(now.blob().empty() ? '\0' : now.blob().back()) & 0x80U) != 0;
+  if (nothing || effort == Effort::kLight) {
+    co_return;
+  }
+  bool negative = is_negative;
+  if (is_negative) {
+    const bool accepted = co_yield integer_of(magnitude_of(now), false);
+    negative = !accepted;
+  }
+  const std::u32string whole = magnitude_of(now);
+  auto shorter = smaller_distances(bits_in(whole), Effort::kLight);
+  while (const auto bits = shorter.next()) {
+    const bool accepted = co_yield integer_of(shifted(whole, bits_in(whole) - *bits), negative);
+    shorter.accept(accepted);
+  }
+  if (!now.is_big()) {
+    co_return;
+  }
+  auto smaller = smaller_bits(now, negative);
+  while (const auto choice = smaller.next()) {
+    const bool accepted = co_yield *choice;
+    smaller.accept(accepted);
+  }
+}
+
+// Fewer decimals, towards zero before away from it.
+SearchCoroutine<double> shorter_reals(double value) {
+  const int decimals = decimals_of(value);
+  for (const int kept : kDecimals) {
+    if (kept >= decimals) {
+      co_return;
+    }
+    const double scaled = value * power_of_ten(kept);
+    const bool lower = co_yield std::trunc(scaled) / power_of_ten(kept);
+    if (lower) {
+      co_return;
+    }
+    const bool higher = co_yield (std::trunc(scaled) + std::copysign(1.0, value)) / power_of_ten(kept);
+    if (higher) {
+      co_return;
+    }
+  }
+}
+
+// Less of the last decimal, or of the exponent where whole numbers are further apart than one.
+SearchCoroutine<double> smaller_reals(double value, Effort effort) {
+  const double sign = std::copysign(1.0, value);
+  if (std::abs(value) >= 0x1p53) {
+    auto search = smaller_distances(static_cast<std::uint64_t>(std::ilogb(value)), Effort::kLight);
+    while (const auto exponent = search.next()) {
+      const bool accepted = co_yield sign * std::ldexp(1.0, static_cast<int>(*exponent));
+      search.accept(accepted);
+    }
+    co_return;
+  }
+  const int decimals = decimals_of(value);
+  if (decimals > kDecimalsMax) {
+    co_return;
+  }
+  const double unit = power_of_ten(decimals);
+  auto search = smaller_distances(static_cast<std::uint64_t>(std::nearbyint(std::abs(value) * unit)), effort);
+  while (const auto distance = search.next()) {
+    const bool accepted = co_yield sign * (static_cast<double>(*distance) / unit);
+    search.accept(accepted);
+  }
+}
+
+// From special values to whole numbers to fewer decimals to smaller ones, as the order of ranks is.
+SearchCoroutine<Choice> simpler_reals(const Choice& now, Constraint constraint, Effort effort) {
+  const bool nothing = co_yield simplest_choice(ChoiceKind::kFloat, constraint);
+  if (nothing || std::isnan(now.as_real())) {
+    co_return;
+  }
+  if (std::signbit(now.as_real())) {
+    const bool accepted = co_yield Choice::real(-now.as_real());
+    static_cast<void>(accepted);
+  }
+  if (std::isinf(now.as_real())) {
+    const bool accepted = co_yield Choice::real(std::copysign(std::numeric_limits<double>::max(), now.as_real()));
+    if (!accepted) {
+      co_return;
+    }
+  }
+  if (effort == Effort::kThorough) {
+    auto shorter = shorter_reals(now.as_real());
+    while (const auto value = shorter.next()) {
+      const bool accepted = co_yield Choice::real(*value);
+      shorter.accept(accepted);
+    }
+  }
+  auto smaller = smaller_reals(now.as_real(), effort);
+  while (const auto value = smaller.next()) {
+    const bool accepted = co_yield Choice::real(*value);
+    smaller.accept(accepted);
+  }
+}
+
+// A string or bytes as a row of ranks.
+std::u32string row_of(const Choice& text) { return rank_of(text, {}).text; }
+
+// The other way round.
+Choice text_of(std::u32string row, ChoiceKind kind) {
+  if (kind == ChoiceKind::kString) {
+    std::ranges::transform(row, row.begin(), [](char32_t rank) { return character_of_rank(rank); });
+    return Choice::text(utf8_of(row));
+  }
+  std::string bytes;
+  std::ranges::transform(row, std::back_inserter(bytes), [](char32_t rank) { return static_cast<char>(rank); });
+  return Choice::bytes(std::move(bytes));
+}
+
+// Parts of a power of two, from the end. Never below the least size that the draw allowed.
+SearchCoroutine<Choice> shorter_texts(const Choice& now, std::size_t size_min) {
+  for (std::size_t size = std::bit_floor(row_of(now).size() / 2); size > 0; size /= 2) {
+    for (std::size_t end = row_of(now).size(); end >= size; end -= size) {
+      std::u32string row = row_of(now);
+      if (row.size() < size_min + size || row.size() < end) {
+        break;
+      }
+      const bool accepted = co_yield text_of(row.erase(end - size, size), now.kind);
+      static_cast<void>(accepted);
+    }
+  }
+}
+
+// All of the characters that are equal to the one at `at`, or that one alone.
+std::u32string with_character(std::u32string row, std::size_t at, char32_t rank, bool all_equal) {
+  ORDEAL_DCHECK(at < row.size(), "at=" << at << " size=" << row.size());
+  const char32_t replaced = row[at];
+  for (std::size_t i = 0; i < row.size(); ++i) {
+    if (i == at || (all_equal && row[i] == replaced)) {
+      row[i] = rank;
+    }
+  }
+  return row;
+}
+
+// Each character towards the simplest one of the alphabet. A yes that changes the length ends it, for positions mean
+// others then.
+SearchCoroutine<Choice> simpler_characters(const Choice& now, char32_t simplest, bool all_equal) {
+  for (std::size_t at = 0; at < row_of(now).size(); ++at) {
+    const std::u32string row = row_of(now);
+    const bool is_alone = std::ranges::count(row, row[at]) == 1;
+    if (row[at] <= simplest || (all_equal && (is_alone || row.find(row[at]) < at))) {
+      continue;
+    }
+    auto search = smaller_distances(row[at] - simplest, Effort::kLight);
+    while (const auto distance = search.next()) {
+      const auto rank = simplest + static_cast<char32_t>(*distance);
+      const bool accepted = co_yield text_of(with_character(row, at, rank, all_equal), now.kind);
+      search.accept(accepted);
+      if (row_of(now).size() != row.size()) {
+        co_return;
+      }
+    }
+  }
+}
+
+// All at once, else neighbours: a bubble sort of which each exchange is asked for.
+SearchCoroutine<Choice> sorted_texts(const Choice& now) {
+  std::u32string row = row_of(now);
+  std::ranges::sort(row);
+  const bool all = co_yield text_of(row, now.kind);
+  if (all) {
+    co_return;
+  }
+  for (std::size_t at = 1; at < row_of(now).size(); ++at) {
+    std::u32string swapped = row_of(now);
+    if (swapped[at - 1] > swapped[at]) {
+      std::swap(swapped[at - 1], swapped[at]);
+      const bool accepted = co_yield text_of(std::move(swapped), now.kind);
+      static_cast<void>(accepted);
+    }
+  }
+}
+
+// Empty, shorter, plain, simpler, sorted. A light search only asks for the empty one.
+SearchCoroutine<Choice> simpler_texts(const Choice& now, Constraint constraint, Effort effort) {
+  const bool nothing = co_yield simplest_choice(now.kind, constraint);
+  if (nothing || effort == Effort::kLight) {
+    co_return;
+  }
+  const auto simplest = static_cast<char32_t>(constraint.simplest);
+  auto shorter = shorter_texts(now, static_cast<std::size_t>(std::max<std::int64_t>(constraint.low, 0)));
+  while (const auto choice = shorter.next()) {
+    const bool accepted = co_yield *choice;
+    shorter.accept(accepted);
+  }
+  const bool plain = co_yield text_of(std::u32string(row_of(now).size(), simplest), now.kind);
+  if (plain) {
+    co_return;
+  }
+  for (const bool all_equal : kTogetherFirst) {
+    auto simpler = simpler_characters(now, simplest, all_equal);
+    while (const auto choice = simpler.next()) {
+      const bool accepted = co_yield *choice;
+      simpler.accept(accepted);
+    }
+  }
+  auto sorted = sorted_texts(now);
+  while (const auto choice = sorted.next()) {
+    const bool accepted = co_yield *choice;
+    sorted.accept(accepted);
+  }
+}
+
+// There is one other value.
+SearchCoroutine<Choice> simpler_booleans() {
+  const bool accepted = co_yield Choice::boolean(false);
+  static_cast<void>(accepted);
+}
+
+}  // namespace
+
+// Two candidates where nothing can be done: none at all, and one less. What fails at one less mostly fails far below,
+// which bisection finds in as many candidates as the distance has bits.
+SearchCoroutine<std::uint64_t> smaller_distances(std::uint64_t distance, Effort effort) {
+  if (distance == 0) {
+    co_return;
+  }
+  const bool none = co_yield 0;
+  if (none) {
+    co_return;
+  }
+  while (distance > 1) {
+    const bool one_less = co_yield distance - 1;
+    if (one_less) {
+      auto search = bisected(0, distance - 1);
+      while (const auto middle = search.next()) {
+        const bool accepted = co_yield *middle;
+        search.accept(accepted);
+      }
+      co_return;
+    }
+    if (effort == Effort::kLight) {
+      co_return;
+    }
+    const std::uint64_t before = distance;
+    auto search = leaps(distance);
+    while (const auto leap = search.next()) {
+      const bool accepted = co_yield *leap;
+      distance = accepted ? *leap : distance;
+      search.accept(accepted);
+    }
+    if (distance == before) {
+      co_return;
+    }
+  }
+}
+
+SearchCoroutine<Choice> simpler_choices(const Choice& now, const Constraint& constraint, Effort effort) {
+  switch (now.kind) {
+    case ChoiceKind::kBoolean:
+      return simpler_booleans();
+    case ChoiceKind::kInteger:
+      return now.is_big() ? simpler_big_integers(now, constraint, effort) : simpler_integers(now, constraint, effort);
+    case ChoiceKind::kFloat:
+      return simpler_reals(now, constraint, effort);
+    case ChoiceKind::kString:
+    case ChoiceKind::kBytes:
+      return simpler_texts(now, constraint, effort);
+  }
+  return simpler_booleans();
+}
+
+}  // namespace ordeal

@@ -1,0 +1,120 @@
+// Decides what kind of run comes next, from how much each kind has brought for what it cost.
+//
+// Start, configuration and length are learnt apart, as there are too many combinations for a search of some hundred
+// runs to try each.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "core/base/bandit.h"
+#include "core/base/rng.h"
+#include "core/swarm/rule_weights.h"
+#include "core/swarm/swarm.h"
+
+namespace ordeal {
+
+// Who decides what kind of run comes next.
+enum class SwarmPolicy : std::uint8_t {
+  kClassic,   // fixed shares
+  kAdaptive,  // a bandit, in everything that no option fixes
+};
+
+// Where a run starts, and what it does before it goes on by chance.
+enum class RunStart : std::uint8_t {
+  kFresh,   // a fresh machine
+  kBranch,  // a checkpoint
+  kMutate,  // a checkpoint; arguments mutate from those of the steps before it
+  kSplice,  // a checkpoint, then the end of the way to another
+  kRepeat,  // a checkpoint, then the last steps before it again and again
+  kEdit,    // a fresh machine, then the way to a checkpoint with some steps changed
+};
+
+// Which rules and faults are on.
+enum class RunSwarm : std::uint8_t {
+  kFull,          // all
+  kCoinFlip,      // a coin for each
+  kUniformSize,   // how many is drawn first; rules have weights
+  kUniformShare,  // one probability for all
+  kDirected,      // prefers rules that came near code that has not run
+  kEnergy,        // an earlier one, in proportion to its energy
+};
+
+// How many steps it may take.
+enum class RunLength : std::uint8_t {
+  kAny,    // each length alike
+  kShort,  // to a quarter of the most
+  kLong,   // three quarters of the most and above
+};
+
+struct RunKind {
+  RunStart start = RunStart::kFresh;
+  RunSwarm swarm = RunSwarm::kFull;
+  RunLength length = RunLength::kAny;
+
+  friend bool operator==(const RunKind&, const RunKind&) = default;
+};
+
+inline constexpr std::size_t kRunStarts = 6;
+inline constexpr std::size_t kRunSwarms = 6;
+inline constexpr std::size_t kRunLengths = 3;
+
+// What can be drawn now: a bit for each enumerator.
+struct RunKinds {
+  std::uint32_t starts = (1U << kRunStarts) - 1;
+  std::uint32_t swarms = (1U << kRunSwarms) - 1;
+  std::uint32_t lengths = (1U << kRunLengths) - 1;
+};
+
+template <typename Enum>
+constexpr std::uint32_t bit(Enum value) noexcept {
+  return 1U << static_cast<std::uint32_t>(value);
+}
+
+// The kind of run that a configuration of the swarm, or a distribution, makes.
+RunSwarm kind_of(SwarmSource source) noexcept;
+RunSwarm kind_of(SwarmDistribution distribution) noexcept;
+
+// How many runs there were of each kind, for the report.
+struct RunCounts {
+  std::array<std::uint64_t, kRunStarts> starts{};
+  std::array<std::uint64_t, kRunSwarms> swarms{};
+  std::array<std::uint64_t, kRunLengths> lengths{};
+
+  friend bool operator==(const RunCounts&, const RunCounts&) = default;
+};
+
+struct RunScheduleState {
+  BanditState starts;
+  BanditState swarms;
+  BanditState lengths;
+  RunCounts counts;
+
+  friend bool operator==(const RunScheduleState&, const RunScheduleState&) = default;
+};
+
+// A bandit for each of the three. Thread-compatible.
+class RunSchedule {
+ public:
+  RunSchedule();
+
+  // Draws from `rng` three times. Each field of `allowed` has a bit.
+  RunKind draw(Rng& rng, const RunKinds& allowed) const;
+  // A run of that kind is over. `reward` is how much new it brought, `cost` above 0 what it took, in any unit that is
+  // the same for all runs and machines: no time.
+  void report(RunKind kind, std::uint64_t reward, std::uint64_t cost);
+
+  [[nodiscard]] const RunCounts& counts() const noexcept { return counts_; }
+  [[nodiscard]] RunScheduleState save() const;
+  // TraceError for what is no state of a schedule.
+  void restore(RunScheduleState state);
+
+ private:
+  Bandit starts_;
+  Bandit swarms_;
+  Bandit lengths_;
+  RunCounts counts_;
+};
+
+}  // namespace ordeal

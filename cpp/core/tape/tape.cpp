@@ -1,0 +1,161 @@
+#include "core/tape/tape.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/base/check.h"
+#include "core/base/rng.h"
+
+namespace ordeal {
+namespace {
+
+// Strings are hashed by their content; the small kinds have all of theirs in the number.
+std::uint64_t hash_choice(const Choice& choice, std::uint64_t h) noexcept {
+  h = mix64(h ^ static_cast<std::uint64_t>(choice.kind));
+  h = mix64(h ^ static_cast<std::uint64_t>(choice.number));
+  return choice.blob().empty() ? h : hash_bytes(choice.blob(), h);
+}
+
+}  // namespace
+
+void Tape::begin_step(StepKind kind, std::uint32_t target, std::uint32_t origin) {
+  ORDEAL_CHECK(steps_.size() < kChoicesMax, "steps=" << steps_.size());
+  const auto at = static_cast<std::uint32_t>(arguments_.size());
+  steps_.push_back({kind, target, origin, at, at});
+}
+
+void Tape::begin_argument(std::uint32_t name) {
+  ORDEAL_CHECK(!steps_.empty(), "an argument needs a step");
+  ORDEAL_CHECK(arguments_.size() < kChoicesMax, "arguments=" << arguments_.size());
+  const auto at = static_cast<std::uint32_t>(choices_.size());
+  arguments_.push_back({.name = name, .choices_begin = at, .choices_end = at});
+  steps_.back().arguments_end = static_cast<std::uint32_t>(arguments_.size());
+}
+
+void Tape::set_producer(std::int64_t producer) {
+  ORDEAL_CHECK(has_open_argument(), "a producer needs an argument, steps=" << steps_.size());
+  arguments_.back().producer = producer;
+}
+
+void Tape::drop_step() {
+  ORDEAL_CHECK(!steps_.empty(), "no step to drop");
+  truncate(steps_.size() - 1);
+}
+
+// Steps, arguments and choices lie in three rows, each in order: what belongs to the steps that go is the end of each.
+void Tape::truncate(std::size_t count) {
+  ORDEAL_CHECK(count <= steps_.size(), "count=" << count << " size=" << steps_.size());
+  if (count == steps_.size()) {
+    return;
+  }
+  arguments_.resize(steps_[count].arguments_begin);
+  choices_.resize(arguments_.empty() ? 0 : arguments_.back().choices_end);
+  steps_.resize(count);
+  ORDEAL_DCHECK(steps_.empty() || steps_.back().arguments_end == arguments_.size(), "arguments of a step that is gone");
+}
+
+void Tape::clear() noexcept {
+  steps_.clear();
+  arguments_.clear();
+  choices_.clear();
+}
+
+const TapeStep& Tape::step(std::size_t index) const {
+  ORDEAL_CHECK(index < steps_.size(), "index=" << index << " size=" << steps_.size());
+  return steps_[index];
+}
+
+const TapeStep& Tape::last_step() const {
+  ORDEAL_CHECK(!steps_.empty(), "no step");
+  return steps_.back();
+}
+
+std::span<const TapeArgument> Tape::arguments(const TapeStep& step) const noexcept {
+  ORDEAL_DCHECK(step.arguments_end <= arguments_.size(), "a step of another tape");
+  return std::span(arguments_).subspan(step.arguments_begin, step.arguments_end - step.arguments_begin);
+}
+
+std::span<const Choice> Tape::choices(const TapeArgument& argument) const noexcept {
+  ORDEAL_DCHECK(argument.choices_end <= choices_.size(), "an argument of another tape");
+  return std::span(choices_).subspan(argument.choices_begin, argument.choices_end - argument.choices_begin);
+}
+
+// Costs as much as the step has choices.
+void Tape::append(const Tape& from, const TapeStep& step) {
+  // Copies, never references: `from` may be this tape, whose vectors grow below.
+  const TapeStep source = step;
+  ORDEAL_CHECK(source.arguments_end <= from.arguments_.size(), "a step of another tape");
+  begin_step(source.kind, source.target, source.origin);
+  for (std::uint32_t a = source.arguments_begin; a < source.arguments_end; ++a) {
+    const TapeArgument argument = from.arguments_[a];
+    begin_argument(argument.name);
+    arguments_.back().producer = argument.producer;
+    for (std::uint32_t c = argument.choices_begin; c < argument.choices_end; ++c) {
+      add(Choice(from.choices_[c]));
+    }
+  }
+}
+
+// O(choices that stay).
+Tape Tape::subset(const std::vector<bool>& keep) const {
+  ORDEAL_CHECK(keep.size() == steps_.size(), "keep=" << keep.size() << " steps=" << steps_.size());
+  Tape result;
+  for (std::size_t i = 0; i < steps_.size(); ++i) {
+    if (keep[i]) {
+      result.append(*this, steps_[i]);
+    }
+  }
+  return result;
+}
+
+void Tape::replace_choice(std::size_t index, Choice choice) {
+  ORDEAL_CHECK(index < choices_.size(), "index=" << index << " choices=" << choices_.size());
+  choices_[index] = std::move(choice);
+}
+
+void Tape::replace_producer(std::size_t argument, std::int64_t producer) {
+  ORDEAL_CHECK(argument < arguments_.size(), "argument=" << argument << " arguments=" << arguments_.size());
+  arguments_[argument].producer = producer;
+}
+
+// Steps and arguments stay, even those left without a choice: a replay then gives their draws the simplest value.
+Tape Tape::subset_of_choices(const std::vector<bool>& keep) const {
+  ORDEAL_CHECK(keep.size() == choices_.size(), "keep=" << keep.size() << " choices=" << choices_.size());
+  Tape result;
+  result.steps_ = steps_;
+  result.arguments_ = arguments_;
+  for (TapeArgument& argument : result.arguments_) {
+    const auto begin = static_cast<std::uint32_t>(result.choices_.size());
+    for (std::uint32_t c = argument.choices_begin; c < argument.choices_end; ++c) {
+      if (keep[c]) {
+        result.choices_.push_back(choices_[c]);
+      }
+    }
+    argument.choices_begin = begin;
+    argument.choices_end = static_cast<std::uint32_t>(result.choices_.size());
+  }
+  return result;
+}
+
+// Counts go in before what they count: without them two tapes could flatten to the same row of numbers.
+std::uint64_t Tape::hash() const noexcept {
+  const auto is_produced = [](const TapeArgument& argument) { return argument.producer != TapeArgument::kNoProducer; };
+  const bool origins_matter = std::ranges::any_of(arguments_, is_produced);
+  std::uint64_t h = mix64(steps_.size());
+  for (const TapeStep& step : steps_) {
+    h = mix64(h ^ (static_cast<std::uint64_t>(step.kind) << 32U) ^ step.target);
+    h = mix64(h ^ (origins_matter ? step.origin : 0U));
+    h = mix64(h ^ arguments(step).size());
+    for (const TapeArgument& argument : arguments(step)) {
+      h = mix64(h ^ argument.name);
+      h = mix64(h ^ static_cast<std::uint64_t>(argument.producer));
+      h = mix64(h ^ choices(argument).size());
+      for (const Choice& choice : choices(argument)) {
+        h = hash_choice(choice, h);
+      }
+    }
+  }
+  return h;
+}
+
+}  // namespace ordeal

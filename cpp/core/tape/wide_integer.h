@@ -1,0 +1,28 @@
+// Integer choices as numbers of up to 128 bits, whichever way a choice holds them.
+//
+// Functions of their arguments alone, for any thread.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+
+#include "core/tape/choice.h"
+
+namespace ordeal {
+
+// gcc and clang both have it; -Wpedantic alone minds.
+using Wide = __int128;
+using WideUnsigned = unsigned __int128;
+
+// Nothing for a choice of another kind and for an integer of more than 128 bits.
+std::optional<Wide> wide_of(const Choice& choice) noexcept;
+
+// The choice that holds this integer: plain where it fits in 64 bits, else as short as its sign allows.
+Choice integer_choice(Wide value);
+// The same for a magnitude of at least 2^64, which may need all of 128 bits and the sign a bit beyond them.
+Choice big_integer_choice(bool is_negative, WideUnsigned magnitude);
+
+// How many bits the magnitude of an integer has, which may have any number of them: 0 for zero.
+std::size_t magnitude_bits(const Choice& integer) noexcept;
+
+}  // namespace ordeal

@@ -1,0 +1,1 @@
+"""The engine behind the author's library: private, each room a folder that imports only rooms below it."""

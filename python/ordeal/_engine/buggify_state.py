@@ -1,0 +1,81 @@
+"""What each thread knows of buggify: whether points act, how likely, and what decides it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Protocol
+
+from ordeal import _native
+
+#: Whether any thread is active: while none is, a point costs next to nothing.
+switch = _native.Switch()
+_count_lock = threading.Lock()
+_active_threads = 0
+
+
+class Decisions(Protocol):
+    """Where the decisions of a run come from."""
+
+    def decide(self, probability: float, *, is_point: bool = True) -> bool:
+        """Whether the point acts, which it does with ``probability``; or the effect of a fault, which is no point."""
+
+
+class _ThreadState(threading.local):
+    """What one thread has set: ``probability`` is None while inactive, ``decisions`` those of the run under way."""
+
+    def __init__(self) -> None:
+        self.probability: float | None = None
+        self.decisions: Decisions | None = None
+        self.is_counted = False  # among the active ones, whatever its probability
+        self.generator = _native.Rng(0, "buggify")
+
+
+state = _ThreadState()
+
+
+@contextmanager
+def many_runs() -> Iterator[None]:
+    """Have this thread be counted as active all the while, so that entering and leaving runs costs less."""
+    if state.is_counted:
+        yield
+        return
+    # One that is active already is counted; that goes to what this does.
+    _count(state.probability is None)
+    state.is_counted = True
+    try:
+        yield
+    finally:
+        state.is_counted = False
+        _count(-(state.probability is None))
+
+
+def enter_run(decisions: Decisions, probability: float | None) -> tuple[float | None, Decisions | None]:
+    """Take the decisions of this thread from ``decisions``; what is returned is for ``leave_run``."""
+    before = (state.probability, state.decisions)
+    state.decisions = decisions
+    set_probability(probability)
+    return before
+
+
+def leave_run(before: tuple[float | None, Decisions | None]) -> None:
+    """Put back what ``enter_run`` found."""
+    probability, state.decisions = before
+    set_probability(probability)
+
+
+def set_probability(probability: float | None) -> None:
+    """Have the points of this thread act with ``probability``, or not at all with None."""
+    change = (probability is not None) - (state.probability is not None)
+    state.probability = probability
+    # A thread that ends without deactivating stays counted: then points cost what active ones do, and no more.
+    if change and not state.is_counted:
+        _count(change)
+
+
+def _count(change: int) -> None:
+    global _active_threads  # noqa: PLW0603 - how many threads are active is a fact about the process
+    with _count_lock:
+        _active_threads += change
+        switch.on = _active_threads > 0

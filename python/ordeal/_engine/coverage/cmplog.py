@@ -1,0 +1,361 @@
+"""Watches what the target modules compare while a run is replayed: the values that its branches wait for.
+
+Other runs pay nothing for it. For one replay the functions that hold a branch of which one side has not run are given
+code that hands each operand over, and get their own code back afterwards.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import OrderedDict, defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import cache, cached_property, partial, partialmethod
+from itertools import islice
+from types import CodeType, FunctionType, MethodType, ModuleType
+from typing import TYPE_CHECKING, Any
+
+from ordeal._engine.coverage.comparison_rewrite import (
+    ComparisonSites,
+    Fixed,
+    Kind,
+    PatternValue,
+    Position,
+    Site,
+    find_comparisons,
+    operands_in,
+    with_calls,
+)
+from ordeal._engine.coverage.real_path import real_path
+from ordeal._engine.coverage.targets import Target
+
+if TYPE_CHECKING:
+    from ordeal import _native
+
+#: How two values were compared, as the engine numbers it.
+EQUAL, ORDER, PREFIX, SUFFIX, INSIDE = range(5)
+#: What is noted of one comparison, and of all in a replay.
+NOTES_PER_SITE_MAX = 8
+NOTES_MAX = 512
+#: Items of a collection that a value is looked for in, and how large a set may be to be put in order.
+ITEMS_MAX = 12
+SET_SIZE_MAX = 256
+#: Longer texts and larger integers are not noted.
+LENGTH_MAX = 4096
+INTEGER_BITS_MAX = 1024
+
+#: Of exactly these types, values are noted. Nothing of the program runs when they are looked at.
+_PLAIN = frozenset({int, float, str, bytes})
+_NUMBERS = frozenset({int, float})
+#: Collections whose first items are noted: of a table, the keys.
+_IN_ORDER = frozenset({list, tuple, dict, defaultdict, OrderedDict})
+_NOTHING = object()
+
+Scalar = int | float | str | bytes
+
+
+class ComparisonTracing:
+    """Watches the comparisons of ``targets`` in replays. ``monitor`` knows which branches have run, and is paused."""
+
+    def __init__(self, targets: Sequence[Target], monitor: _native.Monitor) -> None:
+        self._sources = {source.path: source.module_name for target in targets for source in target.sources()}
+        self._monitor = monitor
+        self._files: dict[str, _WatchedFile | None] = {}
+        self._real_path = cache(real_path)  # of the names of files in code
+
+    def gather(
+        self, replay: Callable[[_native.Tape, StepCounter], object], tape: _native.Tape
+    ) -> list[_native.ComparisonTuple]:
+        """Have ``replay`` run ``tape``, and return what it compared: steps begun by then, relation, left, right."""
+        notes = _Notes()
+        counter = StepCounter(notes)
+        with self._watching(notes):
+            replay(tape, counter)
+        return notes.taken()
+
+    @contextmanager
+    def _watching(self, notes: _Notes) -> Iterator[None]:
+        swapped: list[tuple[FunctionType, CodeType, CodeType]] = []
+        try:
+            for path, module_name in self._sources.items():
+                module = sys.modules.get(module_name)
+                if module is not None:
+                    self._swap_functions(path, module, notes, swapped)
+            yield
+        finally:
+            for function, own, watching in reversed(swapped):
+                if function.__code__ is watching:
+                    function.__code__ = own
+            for file in self._files.values():
+                if file is not None:
+                    file.end()
+
+    def _swap_functions(
+        self,
+        path: str,
+        module: ModuleType,
+        notes: _Notes,
+        swapped: list[tuple[FunctionType, CodeType, CodeType]],
+    ) -> None:
+        file: _WatchedFile | None = None
+        for function in _functions_of(module):
+            if self._real_path(function.__code__.co_filename) != path:
+                continue
+            own = function.__code__
+            branches = self._monitor.branch_sides(own)
+            if branches is None:
+                continue
+            file = file or self._file(path)
+            if file is None:
+                return
+            decided = _positions(own, (at for at, both in branches if both))
+            watching = file.watching(own, decided, notes)
+            if watching is not None:
+                swapped.append((function, own, watching))
+                function.__code__ = watching
+
+    def _file(self, path: str) -> _WatchedFile | None:
+        if path not in self._files:
+            found = find_comparisons(path)
+            self._files[path] = None if found is None else _WatchedFile(found)
+        return self._files[path]
+
+
+class _WatchedFile:
+    """The comparisons of one file, and what is known of their operands in the replay that is under way."""
+
+    def __init__(self, found: ComparisonSites) -> None:
+        self._found = found
+        self._codes: dict[int, tuple[CodeType, CodeType | None]] = {}  # by id; holds what has the id
+        self._ends: dict[int, list[Site]] = {}  # by the operand that is evaluated last
+        for site in found.sites:
+            self._ends.setdefault(_last_operand(site), []).append(site)
+        self._values: list[Any] = [_NOTHING] * found.operands
+        self._is_on = [False] * found.operands
+        self._open: set[Site] = set()
+        self._notes: _Notes | None = None
+
+    def watching(self, own: CodeType, decided: frozenset[Position], notes: _Notes) -> CodeType | None:
+        """The code to run in the place of ``own``; None when it compares nothing that is still open."""
+        watched = self._found.functions.get((own.co_qualname, own.co_firstlineno))
+        if watched is None:
+            return None
+        operands = list(operands_in(watched.marked))
+        open_sites = [site for n in operands for site in self._ends.get(n, ()) if site.position not in decided]
+        if not open_sites:
+            return None
+        if id(own) not in self._codes:
+            self._codes[id(own)] = own, with_calls(watched, own, self._call)
+        code = self._codes[id(own)][1]
+        if code is not None:
+            self._notes = notes
+            self._open.update(open_sites)
+            for site in open_sites:
+                for operand in (site.left, site.right):
+                    if not isinstance(operand, Fixed):
+                        self._is_on[operand] = True
+        return code
+
+    def end(self) -> None:
+        """Forget the values: they are of the program."""
+        self._notes = None
+        self._open.clear()
+        self._values = [_NOTHING] * len(self._values)
+        self._is_on = [False] * len(self._is_on)
+
+    def _call(self, operand: int) -> Callable[[Any], Any]:
+        """What operand number ``operand`` is handed through."""
+
+        def show(value: Any) -> Any:
+            if self._is_on[operand]:
+                self._saw(operand, value)
+            return value
+
+        return show
+
+    def _saw(self, operand: int, value: Any) -> None:
+        """Never raises what the program would not have met: only values of plain types are looked at."""
+        notes = self._notes
+        if notes is None:
+            return
+        try:
+            self._values[operand] = _noted(value)
+            for site in self._ends.get(operand, ()):
+                if site in self._open:
+                    notes.add(site, self._value_of(site.left), self._value_of(site.right))
+        except (RecursionError, RuntimeError, MemoryError):  # near a limit, or another thread changes a collection
+            return
+
+    def _value_of(self, operand: int | Fixed) -> Any:
+        if not isinstance(operand, Fixed):
+            return self._values[operand]
+        value = operand.value
+        is_patterns = type(value) is tuple and any(type(each) is PatternValue for each in value)
+        return value if is_patterns else _noted(value)
+
+
+class _Notes:
+    """The values that were compared in one replay."""
+
+    def __init__(self) -> None:
+        self.step = 0
+        self._seen: dict[tuple[int, type, Scalar, type, Scalar], int] = {}
+        self._of_site: dict[Site, int] = {}
+
+    def add(self, site: Site, left: Any, right: Any) -> None:
+        """Note what ``site`` compared."""
+        if left is _NOTHING or right is _NOTHING:
+            return
+        for relation, one, other in _pairs(site.kind, left, right):
+            known = (relation, type(one), one, type(other), other)
+            count = self._of_site.get(site, 0)
+            if count >= NOTES_PER_SITE_MAX or len(self._seen) >= NOTES_MAX:
+                return
+            if known not in self._seen:
+                self._seen[known] = self.step
+                self._of_site[site] = count + 1
+
+    def taken(self) -> list[_native.ComparisonTuple]:
+        """All of them, in the order in which they were first seen."""
+        return [(step, relation, left, right) for (relation, _, left, _, right), step in self._seen.items()]
+
+
+def _pairs(kind: Kind, left: Any, right: Any) -> Iterator[tuple[int, Scalar, Scalar]]:
+    """Relation, left and right of each two plain values that were compared. Values that are equal tell nothing."""
+    if kind is Kind.MATCH:
+        for pattern in right:
+            yield from _pairs(Kind.EQUAL, _item_of(left, pattern.place), _noted(pattern.value))
+    elif kind in (Kind.MEMBER, Kind.LOOKUP) and type(right) is tuple:
+        for item in right:
+            yield from _pairs(Kind.EQUAL, left, item)
+    elif kind in (Kind.PREFIX, Kind.SUFFIX) and type(right) is tuple:
+        for item in right:
+            yield from _pairs(kind, left, item)
+    elif type(left) is tuple and type(right) is tuple and len(left) == len(right):
+        for one, other in zip(left, right, strict=True):
+            yield from _pairs(kind, one, other)
+    elif _is_comparable(left, right) and kind is not Kind.LOOKUP:
+        relation = _RELATIONS[kind]
+        if relation == ORDER or type(left) is not type(right) or left != right:
+            yield relation, left, right
+
+
+_RELATIONS = {Kind.EQUAL: EQUAL, Kind.ORDER: ORDER, Kind.MEMBER: INSIDE, Kind.PREFIX: PREFIX, Kind.SUFFIX: SUFFIX}
+
+
+def _is_comparable(left: Any, right: Any) -> bool:
+    one, other = type(left), type(right)
+    return (one is other and one in _PLAIN) or (one in _NUMBERS and other in _NUMBERS)
+
+
+def _item_of(value: Any, place: Any) -> Any:
+    if place is None:
+        return value
+    is_item = type(value) is tuple and type(place) is int and place < len(value)
+    return value[place] if is_item else _NOTHING
+
+
+def _noted(value: Any, depth: int = 0) -> Any:
+    """``value`` if it is plain, a tuple of what is noted of the items of a collection, else ``_NOTHING``."""
+    kind = type(value)
+    if kind is int:
+        return value if value.bit_length() <= INTEGER_BITS_MAX else _NOTHING
+    if kind is str or kind is bytes:
+        return value if len(value) <= LENGTH_MAX else _NOTHING
+    if kind is float:
+        return value
+    if depth:
+        return _NOTHING
+    if kind in _IN_ORDER:
+        return tuple([_noted(item, 1) for item in islice(value, ITEMS_MAX)])
+    if (kind is set or kind is frozenset) and len(value) <= SET_SIZE_MAX:
+        # The order of a set is that of the process; that of plain values of one type is not.
+        plain = [item for item in value if type(item) in _PLAIN]
+        return tuple(sorted(plain, key=lambda item: (type(item).__name__, repr(item)))[:ITEMS_MAX])
+    return _NOTHING
+
+
+def _last_operand(site: Site) -> int:
+    """The operand that varies and is evaluated last. In ``table[key]`` and ``table.get(key)`` that is the key."""
+    order = (site.left, site.right) if site.kind is Kind.LOOKUP else (site.right, site.left)
+    return next(operand for operand in order if not isinstance(operand, Fixed))
+
+
+def _positions(code: CodeType, offsets: Iterator[int]) -> frozenset[Position]:
+    """Where in the source the instructions at ``offsets`` stand, which are in bytes."""
+    wanted = frozenset(offset // 2 for offset in offsets)
+    if not wanted:
+        return frozenset()
+    return frozenset(
+        (line, last_line, column, last_column)
+        for number, (line, last_line, column, last_column) in enumerate(code.co_positions())
+        if number in wanted and line is not None and column is not None
+    )
+
+
+def _functions_of(module: ModuleType) -> Iterator[FunctionType]:
+    """The functions that a module leads to: in classes, under decorators, in closures; each once."""
+    seen: set[int] = set()
+    left: list[Any] = list(vars(module).values())
+    left.reverse()
+    while left:
+        value = left.pop()
+        if id(value) in seen:
+            continue
+        seen.add(id(value))
+        kind = type(value)
+        if kind is FunctionType:
+            yield value
+            left += _within_function(value)
+        elif issubclass(kind, type):
+            if type.__getattribute__(value, "__module__") == module.__name__:
+                left += reversed(list(vars(value).values()))
+        elif kind in _HOLDERS:
+            left += reversed([getattr(value, part) for part in _HOLDERS[kind]])
+
+
+#: What holds functions, and where.
+_HOLDERS: dict[type, tuple[str, ...]] = {
+    staticmethod: ("__func__",),
+    classmethod: ("__func__",),
+    MethodType: ("__func__",),
+    property: ("fget", "fset", "fdel"),
+    partial: ("func",),
+    partialmethod: ("func",),
+    cached_property: ("func",),
+}
+
+
+def _within_function(function: FunctionType) -> Iterator[Any]:
+    yield vars(function).get("__wrapped__")
+    for cell in function.__closure__ or ():
+        try:
+            yield cell.cell_contents
+        except ValueError:  # not filled yet
+            continue
+
+
+class StepCounter:
+    """Tells the notes how many steps of the replay have begun."""
+
+    def __init__(self, notes: _Notes) -> None:
+        self._notes = notes
+
+    def making(self, cls: object) -> None:
+        """Nothing to count."""
+
+    def started(self, machine: object) -> None:
+        """Nothing to count."""
+
+    def rule(self, rule: object, initialize: bool, values: object, resolved: object) -> None:
+        """A step begins."""
+        del rule, initialize, values, resolved
+        self._notes.step += 1
+
+    def rule_done(self, rule: object, result: object, names: object) -> None:
+        """Nothing to count."""
+
+    def fault(self, fault: object, on: bool) -> None:
+        """A step begins."""
+        del fault, on
+        self._notes.step += 1

@@ -1,0 +1,48 @@
+"""The source of the target modules as digests: a trace holds them, so that a replay can say what changed since."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+from collections.abc import Iterable, Mapping
+from importlib.machinery import PathFinder
+from pathlib import Path
+
+from ordeal._engine.coverage.targets import Target
+
+
+def digest_targets(targets: Iterable[Target]) -> dict[str, str]:
+    """SHA-256 of the source of each module of ``targets``, by module name; modules that cannot be read are left out."""
+    digests = {}
+    for target in targets:
+        for source in target.sources():
+            digest = _digest(source.path)
+            if digest is not None:
+                digests[source.module_name] = digest
+    return digests
+
+
+def changed_modules(digests: Mapping[str, str]) -> list[str]:
+    """The modules of ``digests`` whose source is another now, or gone."""
+    return [name for name, digest in digests.items() if _digest(_source_of(name)) != digest]
+
+
+def _digest(path: str | None) -> str | None:
+    try:
+        return None if path is None else hashlib.sha256(Path(path).read_bytes()).hexdigest()
+    except OSError:
+        return None
+
+
+def _source_of(name: str) -> str | None:
+    """The file that the module ``name`` would be imported from, found without importing what it lies in."""
+    first, *rest = name.split(".")
+    try:
+        spec = importlib.util.find_spec(first)
+        for part in rest:
+            first = f"{first}.{part}"
+            locations = None if spec is None else spec.submodule_search_locations
+            spec = None if locations is None else PathFinder.find_spec(first, list(locations))
+    except (ImportError, ValueError):
+        return None
+    return None if spec is None else spec.origin

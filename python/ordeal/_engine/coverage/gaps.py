@@ -1,0 +1,205 @@
+"""Coverage gaps: the branch statements of the targets that no run reached, and how many lines were."""
+
+from __future__ import annotations
+
+import ast
+import os
+import sys
+import tokenize
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from itertools import chain
+from pathlib import Path
+from types import CodeType
+from typing import Any
+
+from ordeal._engine.coverage.real_path import real_path
+from ordeal._engine.coverage.targets import Source, Target
+
+#: Longer source lines are cut in a gap's ``code``.
+CODE_CHARS_MAX = 80
+_FILES_CACHED_MAX = 4096
+
+_BRANCHES = (
+    ast.If,
+    ast.For,
+    ast.AsyncFor,
+    ast.While,
+    ast.Try,
+    ast.TryStar,
+    ast.ExceptHandler,
+    ast.Assert,
+    ast.Raise,
+    ast.Match,
+    ast.match_case,
+)
+#: Code in here may have been left out when the module was imported.
+_CONDITIONAL = (*_BRANCHES, ast.With, ast.AsyncWith)
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+_Block = ast.stmt | ast.ExceptHandler | ast.match_case
+
+
+@dataclass(frozen=True, slots=True)
+class Gaps:
+    """What the runs left out of the targets.
+
+    ``gaps`` holds a dict for each branch statement that never ran, ordered by file and line: ``file`` (relative to the
+    working directory when it is inside of it), ``line`` and ``code`` (the source line).
+    ``lines_covered`` of ``lines_total`` statement lines ran. ``unreadable`` names files that are gone or no Python.
+    """
+
+    gaps: list[dict[str, Any]] = field(default_factory=list)
+    lines_covered: int = 0
+    lines_total: int = 0
+    unreadable: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class _Statement:
+    line: int
+    own_lines: frozenset[int]  # those with instructions, without the statements nested in it
+    is_branch: bool
+    runs_at_import: bool
+    is_conditional: bool  # of those that run at import: importing may have left it out
+
+
+@dataclass(frozen=True, slots=True)
+class _Parsed:
+    statements: tuple[_Statement, ...]
+    text: tuple[str, ...]
+
+
+def find_gaps(targets: Sequence[Target], *lines: Mapping[str, Sequence[int]]) -> Gaps:
+    """Compare the source of ``targets`` with the executed ``lines`` (by real path, as a monitor tells them).
+
+    With the lines of several monitors a line counts once, and is covered when any of them saw it.
+
+    Every module below a package counts, also one that was never imported. A module is usually imported before the
+    tracing begins; what importing it must have run counts as covered, and what importing it may have left out (the
+    other side of an ``if`` at module level) counts only when it was seen to run.
+    """
+    gaps: list[dict[str, Any]] = []
+    unreadable: list[str] = []
+    covered = total = 0
+    here = real_path(os.curdir)
+    sources = {source.path: source for target in targets for source in target.sources()}
+    for path, source in sorted(sources.items()):
+        parsed = _parsed(path)
+        if parsed is None:
+            unreadable.append(_shown(path, here))
+            continue
+        reached, missed, missed_branches = _judge(source, parsed, lines)
+        covered += len(reached)
+        total += len(reached | missed)
+        gaps.extend(_gap(path, line, parsed.text[line - 1], here) for line in sorted(missed_branches))
+    return Gaps(gaps, covered, total, unreadable)
+
+
+def files_with_gaps(sources: Iterable[Source], lines: Mapping[str, Sequence[int]]) -> set[str]:
+    """The paths of those ``sources`` that have gaps, as ``find_gaps`` has them."""
+    parsed = ((source, _parsed(source.path)) for source in sources)
+    return {source.path for source, known in parsed if known is not None and _judge(source, known, (lines,))[2]}
+
+
+def _judge(
+    source: Source, parsed: _Parsed, lines: Iterable[Mapping[str, Sequence[int]]]
+) -> tuple[set[int], set[int], set[int]]:
+    """The lines that ran, the lines that did not, and those that only a branch statement has which did not."""
+    executed = frozenset(chain.from_iterable(seen.get(source.path, ()) for seen in lines))
+    imported = bool(executed) or source.module_name in sys.modules
+    reached: set[int] = set()
+    missed: set[int] = set()
+    missed_branches: set[int] = set()
+    for statement in parsed.statements:
+        if not statement.own_lines.isdisjoint(executed):
+            reached.add(statement.line)
+        elif statement.runs_at_import and imported:
+            if not statement.is_conditional:
+                reached.add(statement.line)
+        else:
+            missed.add(statement.line)
+            if statement.is_branch:
+                missed_branches.add(statement.line)
+    return reached, missed, missed_branches - reached
+
+
+def _gap(path: str, line: int, text: str, here: str) -> dict[str, Any]:
+    return {"file": _shown(path, here), "line": line, "code": text.strip()[:CODE_CHARS_MAX]}
+
+
+def _shown(path: str, here: str) -> str:
+    return str(Path(path).relative_to(here)) if Path(path).is_relative_to(here) else path
+
+
+def _parsed(path: str) -> _Parsed | None:
+    """The statements of a file; ``None`` when it is no valid Python, or gone."""
+    try:
+        # A Path has its parts interned: done all the time, that makes the table grow where CPython keeps those.
+        return _parse(path, os.stat(path).st_mtime_ns)  # noqa: PTH116
+    except OSError:
+        return None
+
+
+@lru_cache(maxsize=_FILES_CACHED_MAX)
+def _parse(path: str, _modified_ns: int) -> _Parsed | None:
+    """The statements of a file; ``None`` when it is no valid Python. Kept until the file is modified."""
+    try:
+        with tokenize.open(path) as file:
+            text = file.read()
+        tree = ast.parse(text, path)
+        executable = frozenset(_executable_lines(compile(text, path, "exec", dont_inherit=True)))
+    except (SyntaxError, UnicodeDecodeError, ValueError):
+        return None
+    statements = _statements(tree.body, executable, runs_at_import=True, is_conditional=False)
+    return _Parsed(tuple(statements), tuple(text.splitlines()))
+
+
+def _executable_lines(code: CodeType) -> Iterator[int]:
+    """Lines with instructions, in nested code objects too. Others (``global x``, folded constants) can never be hit."""
+    for _, _, line in code.co_lines():
+        if line is not None:
+            yield line
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _executable_lines(constant)
+
+
+def _statements(
+    body: Sequence[_Block], executable: frozenset[int], *, runs_at_import: bool, is_conditional: bool
+) -> Iterator[_Statement]:
+    for node in body:
+        if not _is_docstring(node):
+            line, own_lines = _own_lines(node)
+            own_lines &= executable
+            if own_lines:
+                yield _Statement(line, own_lines, isinstance(node, _BRANCHES), runs_at_import, is_conditional)
+        yield from _statements(
+            _nested(node),
+            executable,
+            runs_at_import=runs_at_import and not isinstance(node, _FUNCTIONS),
+            is_conditional=is_conditional or isinstance(node, _CONDITIONAL),
+        )
+
+
+def _nested(node: _Block) -> list[_Block]:
+    parts = ("body", "handlers", "cases", "orelse", "finalbody")
+    return [child for part in parts for child in getattr(node, part, ())]
+
+
+def _own_lines(node: _Block) -> tuple[int, frozenset[int]]:
+    """The line that a statement is named by, and the lines from its first one to the first statement nested in it."""
+    start = node.pattern if isinstance(node, ast.match_case) else node
+    line = start.lineno
+    first = min((line, *(decorator.lineno for decorator in getattr(node, "decorator_list", ()))))
+    nested = _nested(node)
+    end = _first_line(nested[0]) - 1 if nested else (start.end_lineno or line)
+    return line, frozenset(range(first, max(line, end) + 1))
+
+
+def _first_line(node: _Block) -> int:
+    return min(_own_lines(node)[1])
+
+
+def _is_docstring(node: _Block) -> bool:
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)

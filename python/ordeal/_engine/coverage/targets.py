@@ -1,0 +1,153 @@
+"""Finds the Python source of the target modules, whose running code guides the exploration."""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import os
+import pkgutil
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+
+from ordeal._engine.coverage.real_path import real_path
+from ordeal.errors import TargetError
+
+_SOURCE_SUFFIX = ".py"
+_INIT = "__init__"
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A source file of a target: ``path`` is absolute and free of symbolic links."""
+
+    module_name: str
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What is traced: the file of a module, or one directory that the modules of a package are found in.
+
+    A namespace package that is spread over several directories gives one target for each.
+    """
+
+    name: str
+    path: str
+    is_package: bool
+
+    def sources(self) -> Iterator[Source]:
+        """Yield the source files, in the order of their paths.
+
+        Below a package these are the files that can be imported from it by name: a virtual environment or a folder of
+        scripts inside the package is not part of it.
+        """
+        if not self.is_package:
+            yield Source(self.name, real_path(self.path))
+            return
+        for directory, subdirectories, files in Path(self.path).walk():
+            subdirectories[:] = sorted(name for name in subdirectories if name.isidentifier())
+            package = ".".join((self.name, *directory.relative_to(self.path).parts))
+            for file in sorted(directory / name for name in files):
+                if file.suffix == _SOURCE_SUFFIX and file.stem.isidentifier():
+                    name = package if file.stem == _INIT else f"{package}.{file.stem}"
+                    yield Source(name, real_path(str(file)))
+
+
+def source_bytes(targets: Iterable[Target]) -> int:
+    """How long all source files of ``targets`` are together, in bytes. A file that is gone has none."""
+    total = 0
+    for source in {source for target in targets for source in target.sources()}:
+        with suppress(OSError):
+            total += Path(source.path).stat().st_size
+    return total
+
+
+def resolve_targets(names: Sequence[str]) -> list[Target]:
+    """Import the modules called ``names`` and say where their source is, in the order given.
+
+    Raises :class:`~ordeal.errors.TargetError` when ``names`` is one string, when a module does not exist or raises
+    while it is imported, and when there is no Python source behind it.
+    """
+    if isinstance(names, str):
+        raise TargetError(f"target_modules is the string {names!r}", hint=f"write a list: [{names!r}]")
+    targets = [target for name in names for target in _targets_of(name)]
+    return list(dict.fromkeys(targets))
+
+
+def _targets_of(name: str) -> list[Target]:
+    _check_name(name)
+    module = _import(name)
+    if hasattr(module, "__path__"):
+        found = [Target(name, str(Path(path).absolute()), is_package=True) for path in module.__path__]
+    else:
+        found = [Target(name, str(Path(file).absolute()), is_package=False) for file in _source_file(module)]
+    if not any(True for target in found for _ in target.sources()):
+        raise TargetError(
+            f"target module {name!r} matches no Python source",
+            hint="it is built in or compiled, so it cannot be traced; name the Python modules that use it",
+        )
+    return found
+
+
+def _check_name(name: str) -> None:
+    if not isinstance(name, str):
+        raise TargetError(f"target module {name!r} is not a name", hint="write the name of the module as a string")
+    if all(part.isidentifier() for part in name.split(".")):
+        return
+    stem = name.partition(":")[0].removesuffix(_SOURCE_SUFFIX).replace("/", ".").replace(os.sep, ".").strip(".")
+    looks_meant = stem != name and all(part.isidentifier() for part in stem.split("."))
+    raise TargetError(
+        f"target module {name!r} is not the name of a module",
+        hint=f"write {stem!r}" if looks_meant else "write a dotted name, as in an import statement",
+    )
+
+
+def _import(name: str) -> ModuleType:
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name is not None and (name == error.name or name.startswith(f"{error.name}.")):
+            raise _not_found(name, error.name) from error
+        raise TargetError(f"target module {name!r} cannot be imported: {error}") from error
+    except SyntaxError as error:
+        place = f"{error.filename}:{error.lineno}"
+        raise TargetError(f"target module {name!r} cannot be imported: {place}: {error.msg}") from error
+    except ImportError as error:
+        raise TargetError(f"target module {name!r} cannot be imported: {error}") from error
+    except (Exception, SystemExit) as error:  # whatever the module's own code raises while it is imported
+        raise TargetError(
+            f"target module {name!r} raised {type(error).__name__} while it was imported: {error}"
+        ) from error
+
+
+def _not_found(name: str, missing: str) -> TargetError:
+    """The error for a target of which ``missing`` is the first part that does not exist."""
+    parent_name, _, last = missing.rpartition(".")
+    if parent_name and not hasattr(sys.modules.get(parent_name), "__path__"):
+        return TargetError(
+            f"no target module named {name!r}: {parent_name!r} is a module, not a package",
+            hint=f"to trace the whole module write {parent_name!r}",
+        )
+    siblings = _modules_in(sys.modules[parent_name].__path__) if parent_name else _modules_in(None)
+    close = difflib.get_close_matches(last, sorted(siblings), n=1)
+    if close:
+        meant = f"{parent_name}.{close[0]}" if parent_name else close[0]
+        hint = f"did you mean {meant + name.removeprefix(missing)!r}?"
+    elif parent_name:
+        hint = f"{parent_name!r} holds {', '.join(sorted(siblings)) or 'no modules'}"
+    else:
+        hint = "run in the directory that holds it, or add that directory to PYTHONPATH"
+    return TargetError(f"no target module named {name!r}", hint=hint)
+
+
+def _modules_in(search_path: Iterable[str] | None) -> set[str]:
+    return {module.name for module in pkgutil.iter_modules(search_path)}
+
+
+def _source_file(module: ModuleType) -> list[str]:
+    file = getattr(module, "__file__", None)
+    return [file] if file is not None and file.endswith(_SOURCE_SUFFIX) else []

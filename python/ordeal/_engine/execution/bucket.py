@@ -1,0 +1,92 @@
+"""Which failures are the same one: the type of the exception and the innermost place in the code under test."""
+
+from __future__ import annotations
+
+import importlib.util
+import linecache
+import os
+import traceback
+from collections.abc import Sequence
+from functools import cache
+from types import CodeType, FrameType, TracebackType
+
+from ordeal._engine.coverage.real_path import real_path
+
+_MACHINERY = ("ordeal", "hypothesis", "_pytest", "pluggy")
+
+
+class Bucketer:
+    """Names the bucket of an exception. ``target_roots`` are the files and folders of the target modules."""
+
+    def __init__(self, target_roots: Sequence[str]) -> None:
+        self._files = frozenset(real_path(root) for root in target_roots)
+        self._folders = tuple(f"{root}/" for root in self._files)
+        self._is_target: dict[str, bool] = {}
+
+    def bucket(self, error: BaseException) -> str:
+        """A text that is equal for failures of one cause: no message, no line number, no address in it."""
+        return _bucket_at(error, self._place(error.__traceback__))
+
+    def _place(self, tb: TracebackType | None) -> tuple[CodeType, int] | None:
+        """The innermost frame in a target; else the innermost one outside the machinery and libraries."""
+        in_target: tuple[CodeType, int] | None = None
+        in_test: tuple[CodeType, int] | None = None
+        while tb is not None:
+            frame: FrameType = tb.tb_frame
+            path = frame.f_code.co_filename
+            if self._target(path):
+                in_target = (frame.f_code, tb.tb_lineno)
+            elif not _is_machinery(path):
+                in_test = (frame.f_code, tb.tb_lineno)
+            tb = tb.tb_next
+        return in_target or in_test
+
+    def _target(self, path: str) -> bool:
+        known = self._is_target.get(path)
+        if known is None:
+            real = real_path(path)
+            known = self._is_target[path] = real in self._files or real.startswith(self._folders)
+        return known
+
+
+def _is_machinery(path: str) -> bool:
+    """Whether frames of this file are never the place where a test or its target failed."""
+    return path.startswith(_machinery_places())
+
+
+@cache
+def _machinery_places() -> tuple[str, ...]:
+    """How the files of the machinery begin: by their place, as a project may have a folder of the same name."""
+    specs = [importlib.util.find_spec(name) for name in _MACHINERY]
+    folders = [
+        f"{folder}{os.sep}" for spec in specs if spec is not None for folder in spec.submodule_search_locations or ()
+    ]
+    return ("<frozen", *folders)
+
+
+def is_in_bucket(error: BaseException, bucket: str) -> bool:
+    """Whether ``bucket`` is what some Bucketer names for ``error``: for when its targets are no longer known."""
+    tb = error.__traceback__
+    while tb is not None:
+        if _bucket_at(error, (tb.tb_frame.f_code, tb.tb_lineno)) == bucket:
+            return True
+        tb = tb.tb_next
+    return _bucket_at(error, None) == bucket
+
+
+def _bucket_at(error: BaseException, place: tuple[CodeType, int] | None) -> str:
+    kind = type(error)
+    name = kind.__name__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
+    if place is None:
+        return name
+    code, line = place
+    source = linecache.getline(code.co_filename, line).strip()
+    return f"{name} in {code.co_qualname}: {source}" if source else f"{name} in {code.co_qualname}"
+
+
+def traceback_text(error: BaseException) -> str:
+    """The traceback without the frames of the machinery above the user's code."""
+    tb = error.__traceback__
+    while tb is not None and _is_machinery(tb.tb_frame.f_code.co_filename):
+        tb = tb.tb_next
+    return "".join(traceback.format_exception(type(error), error, tb))

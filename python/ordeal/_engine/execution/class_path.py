@@ -1,0 +1,147 @@
+"""Turns a class path such as ``tests.test_chaos:MyServiceChaos`` into the machine, or its factory, that it names."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import pkgutil
+import sys
+import traceback
+from collections.abc import Callable
+from difflib import get_close_matches
+from pathlib import Path
+from types import ModuleType
+from typing import Any, NoReturn
+from unittest import TestCase
+
+from hypothesis.stateful import RuleBasedStateMachine
+
+from ordeal._engine.formatting import describe_error
+from ordeal.errors import ConfigError, MachineError
+from ordeal.stateful.generic import AnyMachine, GenericStateMachine
+
+_EXAMPLE = "`tests.test_chaos:MyServiceChaos`"
+
+
+def load_class(path: str) -> Callable[[], AnyMachine]:
+    """Import the module and return the class of ``module.path:ClassName``, or a function that makes its machines.
+
+    Raises ``ConfigError`` for a malformed path, and ``MachineError`` when the module cannot be imported, has no such
+    class, or the class is no rule machine and no generic one. What a function makes is not looked at.
+    """
+    module_name, name = split_class_path(path)
+    return _machine_factory(_find(_import(module_name), module_name, name), path)
+
+
+def split_class_path(path: str) -> tuple[str, str]:
+    """Return module and class name of a class path, without importing anything.
+
+    Raises ``ConfigError`` when the path does not have the form ``module.path:ClassName``.
+    """
+    module_name, colon, name = path.partition(":")
+    dotted = all(part.isidentifier() for part in f"{module_name}.{name}".split("."))
+    if not colon or not dotted:
+        raise ConfigError(
+            f"`{path}` is not a class path", hint=f"write it as `module.path:ClassName`, such as {_EXAMPLE}"
+        )
+    return module_name, name
+
+
+def _import(name: str) -> ModuleType:
+    try:
+        # A module that was written after an earlier look at its folder is found all the same.
+        importlib.invalidate_caches()
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        missing = error.name or name
+        if missing != name and not name.startswith(f"{missing}."):
+            _refuse_import(name, error)
+        raise MachineError(f"no module named `{missing}`", hint=_module_hint(missing)) from None
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - importing runs the user's code, which may raise anything
+        _refuse_import(name, error)
+
+
+def _refuse_import(name: str, error: BaseException) -> NoReturn:
+    message = f"importing `{name}` raised {describe_error(error)}"
+    place = _place(error)
+    hint = f"`python -c 'import {name}'` shows the whole traceback"
+    raise MachineError(f"{message} ({place})" if place else message, hint=hint) from None
+
+
+def _place(error: BaseException) -> str:
+    """Return ``file:line`` of the user's code where an import failed, or nothing when no such frame is left."""
+    if isinstance(error, SyntaxError) and error.filename:
+        return f"{_relative(error.filename)}:{error.lineno}"
+    frames = traceback.extract_tb(error.__traceback__)
+    own = [f for f in frames if f.filename != __file__ and not _is_import_machinery(f.filename)]
+    inside = [f for f in own if _is_in_project(Path(f.filename))]
+    # The innermost frame may lie deep in a library; the user's own line that led there is the one to look at.
+    chosen = (inside or own)[-1:]
+    return "".join(f"{_relative(f.filename)}:{f.lineno}" for f in chosen)
+
+
+def _is_import_machinery(filename: str) -> bool:
+    return filename.startswith("<frozen ") or filename == importlib.__file__
+
+
+def _is_in_project(path: Path) -> bool:
+    # A virtual environment often lies inside the project.
+    return path.is_relative_to(Path.cwd()) and "site-packages" not in path.parts
+
+
+def _relative(filename: str) -> str:
+    path = Path(filename)
+    return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else filename
+
+
+def _module_hint(missing: str) -> str:
+    parent, _, last = missing.rpartition(".")
+    folders = getattr(sys.modules.get(parent), "__path__", None) if parent else [str(Path.cwd())]
+    siblings = [found.name for found in pkgutil.iter_modules(folders)] if folders is not None else []
+    close = get_close_matches(last, siblings, n=1)
+    if close:
+        return f"did you mean `{f'{parent}.' if parent else ''}{close[0]}`?"
+    return "run `ordeal` in the folder that holds the package, or install the package"
+
+
+def _find(module: ModuleType, module_name: str, name: str) -> Any:
+    found: Any = module
+    for part in name.split("."):
+        if not hasattr(found, part) and module_name == "__main__":
+            problem = f"`{name}` was defined in a script that was run, where nothing else can import it"
+            raise MachineError(f"{problem}: move the class into a module and explore it there")
+        if not hasattr(found, part):
+            raise MachineError(f"`{module_name}` has no `{name}`", hint=_class_hint(module, module_name, name))
+        found = getattr(found, part)
+    return found
+
+
+def _class_hint(module: ModuleType, module_name: str, name: str) -> str:
+    machines = [key for key, value in vars(module).items() if _is_machine(value)]
+    close = get_close_matches(name, machines, n=1)
+    if close:
+        return f"did you mean `{module_name}:{close[0]}`?"
+    if machines:
+        return f"rule machines in `{module_name}`: {', '.join(machines)}"
+    return f"`{module_name}` defines no ChaosTest and no other RuleBasedStateMachine"
+
+
+def _is_machine(value: object) -> bool:
+    bases = value.__mro__[1:] if isinstance(value, type) else ()
+    # ChaosTest itself, imported to be subclassed, has no rules of its own.
+    return (RuleBasedStateMachine in bases or GenericStateMachine in bases) and not getattr(
+        value, "__module__", ""
+    ).startswith("ordeal.")
+
+
+def _machine_factory(found: object, path: str) -> Callable[[], AnyMachine]:
+    if isinstance(found, type) and issubclass(found, RuleBasedStateMachine | GenericStateMachine):
+        return found
+    if inspect.isfunction(found):
+        return found
+    if isinstance(found, type) and issubclass(found, TestCase):
+        hint = "name the rule machine itself, the class whose `.TestCase` this is"
+        raise MachineError(f"`{path}` is a TestCase, not a rule machine", hint=hint)
+    what = f"the class {found.__name__}" if isinstance(found, type) else f"of type {type(found).__name__}"
+    hint = "name a subclass of ordeal.ChaosTest or of hypothesis.stateful.RuleBasedStateMachine"
+    raise MachineError(f"`{path}` is {what}, not a rule machine", hint=hint)

@@ -1,0 +1,482 @@
+"""Runs a machine step by step as a script says: in plain Python, which is the reference, or by the step loop in C++."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol
+
+from hypothesis.errors import FailedHealthCheck, InvalidDefinition
+from hypothesis.stateful import RuleBasedStateMachine
+
+from ordeal._engine.isolation.rule_timeout import RuleLoop, timeout_error
+from ordeal._engine.isolation.watchdog import OutOfTime, Watchdog
+from ordeal._hypothesis import (
+    LENGTH_MAX,
+    REJECTED,
+    Invariant,
+    MachineDefinition,
+    Rule,
+    RunContext,
+    add_to_bundles,
+    failure_types,
+    holds,
+    initialized,
+    is_initializing,
+    make_loop,
+    may_initialize,
+    may_run,
+    resolve,
+    skip_types,
+)
+from ordeal._native import Replay, Session
+from ordeal.buggify import DEFAULT_PROBABILITY
+from ordeal.chaos import ChaosTest, overrides
+from ordeal.errors import MachineError, OrdealError
+from ordeal.faults import Fault
+
+if TYPE_CHECKING:
+    from ordeal._native import ChoiceSource, Journal, StepLoop
+
+RULE, INITIALIZE, FAULT_ON, FAULT_OFF, END, STUCK = range(6)
+BODY = 0
+HASH_MASK = 2**64 - 1
+
+
+class Script(Protocol):
+    """Where steps come from: a session that invents them or a replay that reads them. See ``_native.pyi``."""
+
+    @property
+    def source(self) -> ChoiceSource:
+        """What the arguments of the current step are drawn from."""
+
+    def next(self) -> int:
+        """The next step, packed: kind in the low three bits, index above."""
+
+    def reject(self) -> None:
+        """The rule given last cannot run now."""
+
+
+class TimedReplay:
+    """A replay that ends when time is up, between steps; within one the watchdog does."""
+
+    def __init__(self, replay: Replay, deadline: float) -> None:
+        self.replay = replay
+        self.deadline = deadline
+        self.source = replay.source
+        self.reject = replay.reject
+        self._next = replay.next
+
+    def next(self) -> int:
+        """The next step of the replay.
+
+        Raises:
+            OutOfTime: there is no time for it.
+        """
+        if time.monotonic() >= self.deadline:
+            raise OutOfTime
+        return self._next()
+
+
+class Learner(Protocol):
+    """What is told of every step that ended well; only a live run has one.
+
+    The step loop tells the session itself of a step, and the learner only where that brought news. It leaves both to
+    ``step_done`` in runs with ``learns_each_step``, and while ``nearer`` holds something.
+    """
+
+    @property
+    def learns_each_step(self) -> bool:
+        """Whether each step of this run has more to tell than what it brought."""
+
+    @property
+    def nearer(self) -> dict[str, None]:
+        """The properties that came nearer and have not been looked at; always the same object."""
+
+    def step_done(self, run: RunContext, code: int, state_hash: int) -> None:
+        """The step ``code`` and the invariants after it have run."""
+
+    def news(self, run: RunContext) -> None:
+        """The latest step brought something new."""
+
+    def run_done(self, run: RunContext) -> None:
+        """The run ended well, and so did its teardown."""
+
+
+#: What the step loop can follow.
+_NATIVE_SCRIPTS = (Session, Replay, TimedReplay)
+
+
+class Observer(Protocol):
+    """What sees a run in detail, for traces and programs; it costs time, so only replays have one."""
+
+    def making(self, cls: type[RuleBasedStateMachine]) -> None:
+        """A machine is about to be made."""
+
+    def started(self, machine: RuleBasedStateMachine) -> None:
+        """A machine was made."""
+
+    def rule(self, rule: Rule, initialize: bool, values: dict[str, Any], resolved: dict[str, Any]) -> None:
+        """A rule is about to run with the arguments ``resolved``; in ``values`` those of bundles are references."""
+
+    def rule_done(self, rule: Rule, result: Any, names: list[list[str]]) -> None:
+        """The rule returned ``result``; ``names`` are those of its values, by target bundle."""
+
+    def fault(self, fault: Fault, on: bool) -> None:
+        """A fault is about to be switched."""
+
+
+class Status(Enum):
+    """How a run ended."""
+
+    DONE = "done"
+    FAILED = "failed"
+    REJECTED = "rejected"
+
+
+@dataclass(slots=True)
+class Outcome:
+    """How a run ended and how far it came. ``steps`` counts those that began, in this process.
+
+    ``stuck`` says why no rule could run any more in the state that was reached; it is empty when one could.
+    """
+
+    status: Status
+    steps: int
+    error: BaseException | None = None
+    stuck: str = ""
+
+
+class Driver:
+    """Executes runs of one machine class. Not thread-safe: a run owns the process' faults and random generators.
+
+    ``factory`` makes a fresh machine. ``faults`` are those of the class, in the order of the definition.
+    ``buggify_prob`` is the probability that a point of buggify acts where it does not say another. With 0 only those of
+    a replay act, as they are recorded, and with None not even they.
+
+    Attributes:
+        in_cpp: whether the step loop in C++ runs what it can run. An observer and subclasses see each step in Python.
+        isolated: whether the process is one for runs alone, which Ctrl-C does not reach. Then whatever gets out of the
+            code under test is a failure of it, KeyboardInterrupt as well.
+        journal: where the choices of each run are written as they are made, for another process to read.
+    """
+
+    in_cpp = True
+    isolated = False
+
+    def __init__(
+        self,
+        definition: MachineDefinition,
+        factory: Callable[[], RuleBasedStateMachine],
+        faults: list[Fault],
+        rule_timeout: float,
+    ) -> None:
+        self.definition = definition
+        self.factory = factory
+        self.faults = faults
+        self.rule_timeout = rule_timeout
+        self.buggify_prob: float | None = DEFAULT_PROBABILITY
+        self.journal: Journal | None = None
+        self.watchdog = Watchdog(rule_timeout, self._timed_out)
+        self._current_rule = ""
+        self._loop = RuleLoop()
+        self._due_while_initializing = tuple(i for i in definition.invariants if i.check_during_init)
+        self._hashes_state = issubclass(definition.cls, ChaosTest) and overrides(definition.cls, "state_hash")
+        self._native: tuple[StepLoop, RunContext] | None = None
+
+    def execute(
+        self,
+        script: Script,
+        *,
+        restore: Callable[[RunContext], RuleBasedStateMachine] | None = None,
+        learner: Learner | None = None,
+        observer: Observer | None = None,
+    ) -> Outcome:
+        """Run ``script`` to its end.
+
+        ``restore`` gives the machine of a checkpoint in place of a fresh one. Failures come back in the outcome.
+
+        Raises:
+            unittest.SkipTest: the code under test asks to be skipped (pytest's skip as well).
+            OrdealError: a fault cannot be switched, or a hook of the machine is not as it must be.
+            KeyboardInterrupt: passed on, after the teardown of the machine.
+            hypothesis.errors.InvalidDefinition: no rule can run in a state that was reached.
+        """
+        outcome = Outcome(Status.DONE, 0)
+        plain = self.in_cpp and type(self) is Driver and observer is None
+        if plain and isinstance(script, Session if learner is not None else _NATIVE_SCRIPTS):
+            run = self._renewed(script)
+        else:
+            run = RunContext(script.source, len(self.definition.argument_names) - 1, self.buggify_prob)
+        run.follows = not isinstance(script, Session)
+        journaled = _journaled(script) if self.journal is not None else None
+        if journaled is not None:
+            journaled.journal = run.buggify.journal = self.journal
+        try:
+            with run:
+                self._run(run, script, restore, learner, observer, outcome)
+            if learner is not None:
+                learner.run_done(run)
+        except (InvalidDefinition, OrdealError):
+            raise
+        except skip_types():
+            raise
+        except REJECTED:
+            if outcome.status is Status.DONE:
+                outcome.status = Status.REJECTED
+        except failure_types() as error:
+            outcome.status = Status.FAILED
+            outcome.error = error
+        except OutOfTime:
+            raise
+        except BaseException as error:
+            if not self.isolated:
+                raise
+            outcome.status = Status.FAILED
+            outcome.error = error
+        finally:
+            self.watchdog.armed = False
+            self._loop.close()
+            self._faults_off()
+            if type(journaled) is Replay:
+                journaled.journal = None  # a session says itself when its run is over
+        return outcome
+
+    def _run(
+        self,
+        run: RunContext,
+        script: Script,
+        restore: Callable[[RunContext], RuleBasedStateMachine] | None,
+        learner: Learner | None,
+        observer: Observer | None,
+        outcome: Outcome,
+    ) -> None:
+        watchdog = self.watchdog
+        self._current_rule = "__init__"
+        watchdog.step += 1
+        watchdog.armed = True
+        if observer is not None:
+            observer.making(self.definition.cls)
+        if restore is None:
+            machine = self.factory()
+            run.begin(machine, self.definition)
+        else:
+            machine = restore(run)
+            run.adopt(machine)
+        if observer is not None:
+            observer.started(machine)
+        try:
+            if run.loop is not None:
+                self._loop_steps(run.loop, run, script, learner, outcome, fresh=restore is None)
+            else:
+                if restore is None:
+                    self._check_invariants(machine)
+                self._steps(run, machine, script, learner, observer, outcome)
+        finally:
+            run.buggify.end_step()
+            self._current_rule = "teardown"
+            watchdog.step += 1
+            if run.buggify.journal is not None:
+                run.buggify.journal.enter_teardown()
+            machine.teardown()
+
+    def _renewed(self, script: Script) -> RunContext:
+        """The context of a run by the step loop. The runs of a driver come one after the other, so one will do."""
+        if self._native is None:
+            run = RunContext(script.source, len(self.definition.argument_names) - 1)
+            run.loop = run.buggify.loop = make_loop(self.definition, self.faults, hashes_state=self._hashes_state)
+            self.watchdog.taken = run.loop.taken
+            self._native = run.loop, run
+        _, run = self._native
+        run.renew(script.source, self.buggify_prob)
+        return run
+
+    def _loop_steps(
+        self, loop: StepLoop, run: RunContext, script: Any, learner: Learner | None, outcome: Outcome, *, fresh: bool
+    ) -> None:
+        """Have the step loop do what ``_steps`` does, after a fresh machine's invariants."""
+        replay, deadline = (script.replay, script.deadline) if type(script) is TimedReplay else (script, math.inf)
+        if not fresh and run.length > LENGTH_MAX:
+            return
+        try:
+            if loop.run(replay, run, run.machine, self, learner, fresh, deadline):
+                outcome.stuck = self._stuck_message(run.machine)
+        finally:
+            outcome.steps = loop.begun
+
+    def _steps(
+        self,
+        run: RunContext,
+        machine: RuleBasedStateMachine,
+        script: Script,
+        learner: Learner | None,
+        observer: Observer | None,
+        outcome: Outcome,
+    ) -> None:
+        rules, initializers = self.definition.rules, self.definition.initializers
+        watchdog, buggify = self.watchdog, run.buggify
+        while run.length <= LENGTH_MAX:
+            code = self.next_step(script, run)
+            kind = code & 7
+            watchdog.step += 1
+            if kind == RULE:
+                rule = rules[code >> 3]
+                if not may_run(machine, rule):
+                    script.reject()
+                    continue
+                outcome.steps += 1
+                buggify.in_step = True
+                self._step(rule, run, machine, observer, initialize=False)
+            elif kind == INITIALIZE:
+                rule = initializers[code >> 3]
+                if not may_initialize(machine, rule):
+                    script.reject()
+                    continue
+                outcome.steps += 1
+                buggify.in_step = True
+                self._step(rule, run, machine, observer, initialize=True)
+            elif kind == END:
+                return
+            elif kind == STUCK:
+                outcome.stuck = self._stuck_message(machine)
+                return
+            else:
+                outcome.steps += 1
+                buggify.in_step = True
+                self.toggle(self.faults[code >> 3], kind == FAULT_ON, run, observer)
+            self._check_invariants(machine)
+            buggify.end_step()
+            if learner is not None:
+                learner.step_done(run, code, self.state_hash(machine) if self._hashes_state else 0)
+
+    def next_step(self, script: Script, run: RunContext) -> int:
+        """What the script wants next, packed: kind in the low three bits, index above."""
+        del run
+        return script.next()
+
+    def _step(
+        self,
+        rule: Rule,
+        run: RunContext,
+        machine: RuleBasedStateMachine,
+        observer: Observer | None,
+        *,
+        initialize: bool,
+    ) -> None:
+        self._current_rule = rule.name
+        values = self.draw_arguments(rule, run, initialize=initialize)
+        if rule.draws_in_body:
+            run.source.begin_argument(BODY)
+        if observer is not None:
+            references = dict(values)
+            resolve(values, machine)
+            observer.rule(rule, initialize, references, values)
+        else:
+            resolve(values, machine)
+        if initialize:
+            initialized(machine, rule)
+        result = rule.function(machine, **values)
+        if rule.is_coroutine:
+            result = self.await_result(result, machine)
+        names: list[list[str]] = []
+        if rule.targets:
+            names = add_to_bundles(machine, rule, result)
+            if not run.source.live:
+                run.made(names)
+        elif result is not None:
+            self.refuse_result(rule.name, result)
+        if observer is not None:
+            observer.rule_done(rule, result, names)
+
+    def await_result(self, coroutine: Any, machine: RuleBasedStateMachine) -> Any:
+        """Run a coroutine rule on the event loop of its machine; one that has none gets the driver's for the run."""
+        if isinstance(machine, ChaosTest):
+            return machine.run_coroutine(coroutine)
+        return self._loop.run(coroutine)
+
+    def draw_arguments(self, rule: Rule, run: RunContext, *, initialize: bool) -> dict[str, Any]:
+        """The arguments of ``rule``; values of bundles come as references."""
+        del initialize
+        source = run.source
+        values: dict[str, Any] = {}
+        for argument in rule.arguments:
+            source.begin_argument(argument.number)
+            values[argument.name] = argument.draw(run)
+        return values
+
+    def toggle(self, fault: Fault, on: bool, run: RunContext, observer: Observer | None) -> None:
+        """Switch a fault."""
+        del run
+        self._current_rule = fault.name
+        if observer is not None:
+            observer.fault(fault, on)
+        if on:
+            fault.activate()
+        else:
+            fault.deactivate()
+
+    def _check_invariants(self, machine: RuleBasedStateMachine) -> None:
+        self._check(self._due_while_initializing if is_initializing(machine) else self.definition.invariants, machine)
+
+    def _check(self, invariants: Iterable[Invariant], machine: RuleBasedStateMachine) -> None:
+        for invariant in invariants:
+            if invariant.preconditions and not holds(invariant.preconditions, machine):
+                continue
+            self._current_rule = invariant.name
+            result: object = invariant.function(machine)  # type: ignore[func-returns-value]
+            if result is not None:
+                self.refuse_check(invariant.name, result)
+
+    def refuse_result(self, rule: str, result: object) -> NoReturn:
+        """Fail for what a rule without a target returned."""
+        raise FailedHealthCheck(
+            f"rule {rule} has no target bundle but returned {result!r}; return None or give it a target"
+        )
+
+    def refuse_check(self, invariant: str, result: object) -> NoReturn:
+        """Fail for what an invariant returned."""
+        raise FailedHealthCheck(f"invariant {invariant} returned {result!r}; an invariant returns None")
+
+    def out_of_time(self) -> NoReturn:
+        """End a replay whose time is up."""
+        raise OutOfTime
+
+    def state_hash(self, machine: RuleBasedStateMachine) -> int:
+        """What the machine's hook says of its state."""
+        value: object = machine.state_hash()  # type: ignore[attr-defined]
+        if not isinstance(value, int):
+            self.refuse_hash(value)
+        return value & HASH_MASK
+
+    def refuse_hash(self, value: object) -> NoReturn:
+        """Fail for what the machine's hook says of its state."""
+        raise MachineError(
+            f"{self.definition.cls.__name__}.state_hash() returned {value!r}, which is not an int",
+            hint="return an int computed from the state, or 0 for none",
+        )
+
+    def _faults_off(self) -> None:
+        for fault in self.faults:
+            if fault.active:
+                fault.deactivate()
+
+    def _timed_out(self) -> BaseException:
+        in_loop = self._native[0].current if self._native is not None else None
+        return timeout_error(in_loop or self._current_rule, self.rule_timeout)
+
+    def _stuck_message(self, machine: RuleBasedStateMachine) -> str:
+        names = ", ".join(rule.name for rule in self.definition.rules)
+        return (
+            f"no rule of {self.definition.cls.__name__} can run in state {machine!r}: "
+            f"every precondition is false or a bundle is empty (rules: {names})"
+        )
+
+
+def _journaled(script: Script) -> Session | Replay | None:
+    """What writes the choices of ``script`` to a tape, and so to a journal."""
+    followed = script.replay if type(script) is TimedReplay else script
+    # As these types have no subclasses: to ask for an instance of them takes several times as long.
+    return followed if type(followed) is Session or type(followed) is Replay else None

@@ -1,0 +1,116 @@
+"""From a class or factory given by the user to a driver of its machines, checked to be usable."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from hypothesis.errors import InvalidDefinition
+from hypothesis.stateful import RuleBasedStateMachine
+
+from ordeal import _native
+from ordeal._engine.execution.driver import END, Driver, Script
+from ordeal._hypothesis import RunContext, define_machine
+from ordeal.chaos import ChaosTest
+from ordeal.errors import MachineError
+from ordeal.faults import Fault
+from ordeal.stateful.generic import (
+    AnyMachine,
+    GenericRunner,
+    GenericStateMachine,
+    as_rule_machine,
+    check_generic_class,
+    maker_name,
+    rule_machine_class,
+)
+
+RULE_TIMEOUT_SECONDS = 30.0
+EXAMPLE = "write `class MyChaos(ChaosTest):` with at least one method under `@rule(...)`"
+
+MachineFactory = type[AnyMachine] | Callable[[], AnyMachine]
+
+
+def make_driver(given: MachineFactory, rule_timeout: float | None = None) -> Driver:
+    """A driver of the machines that ``given``, a class or a function without arguments, makes.
+
+    ``rule_timeout`` None takes the class' own, or 30 s for a machine that is no ChaosTest.
+
+    Raises:
+        MachineError: it makes no rule machine, or one without rules.
+    """
+    cls, factory = _class_and_factory(given)
+    try:
+        definition = define_machine(cls)
+    except InvalidDefinition as error:
+        raise MachineError(f"{cls.__name__} is not a valid rule machine: {error}") from error
+    faults: list[Fault] = list(cls.faults) if issubclass(cls, ChaosTest) else []
+    if not definition.rules:
+        only = " (faults alone do nothing)" if faults else ""
+        raise MachineError(f"{cls.__name__} has no rules{only}", hint=EXAMPLE)
+    if rule_timeout is None:
+        rule_timeout = cls.rule_timeout if issubclass(cls, ChaosTest) else RULE_TIMEOUT_SECONDS
+    make = _GenericDriver if issubclass(cls, GenericRunner) else Driver
+    return make(definition, factory, faults, rule_timeout)
+
+
+def class_path(given: MachineFactory, cls: type) -> str:
+    """``module:Class`` of what the user gave, as traces and reports name it."""
+    named = given if inspect.isclass(given) or inspect.isfunction(given) else cls
+    return f"{named.__module__}:{named.__qualname__}"
+
+
+def is_importable(given: MachineFactory, path: str) -> bool:
+    """Whether another process can import what the user gave by its ``path``, as ``class_path`` names it."""
+    module, _, name = path.partition(":")
+    return (inspect.isclass(given) or inspect.isfunction(given)) and module != "__main__" and "<" not in name
+
+
+class _GenericDriver(Driver):
+    """Runs generic machines, whose run is over when they have no step left."""
+
+    def next_step(self, script: Script, run: RunContext) -> int:
+        """The end where no step is left, else what the script wants next. Here an error in ``steps()`` is raised."""
+        self._current_rule = "steps"
+        return END if run.machine.is_over else super().next_step(script, run)
+
+
+def _class_and_factory(given: Any) -> tuple[type[RuleBasedStateMachine], Callable[[], RuleBasedStateMachine]]:
+    """The class of the rule machines to run, and what makes them."""
+    if inspect.isclass(given) and issubclass(given, GenericStateMachine):
+        check_generic_class(given)
+        return rule_machine_class(given), rule_machine_class(given)
+    if inspect.isclass(given) and issubclass(given, RuleBasedStateMachine):
+        return given, given
+    if inspect.isclass(given) or not callable(given):
+        name = given.__name__ if inspect.isclass(given) else repr(given)
+        raise MachineError(f"{name} is not a rule machine", hint=EXAMPLE)
+    _check_takes_nothing(given)
+    made = given()
+    if isinstance(made, GenericStateMachine):
+        return type(as_rule_machine(made, given)), lambda: as_rule_machine(given(), given)
+    return type(as_rule_machine(made, given)), given
+
+
+def _check_takes_nothing(function: Callable[..., Any]) -> None:
+    try:
+        inspect.signature(function).bind()
+    except TypeError as error:
+        raise MachineError(
+            f"{maker_name(function)} cannot be called without arguments: {error}",
+            hint="write a function without any, such as `lambda: MyMachine(3)`",
+        ) from None
+    except ValueError:
+        # What is written in C may not tell its arguments.
+        return
+
+
+def machine_names(driver: Driver) -> _native.MachineNames:
+    """The names of the rules, initialize rules, faults and arguments of the machine."""
+    definition = driver.definition
+    return (
+        [rule.name for rule in definition.rules],
+        [rule.name for rule in definition.initializers],
+        [fault.name for fault in driver.faults],
+        list(definition.argument_names),
+    )

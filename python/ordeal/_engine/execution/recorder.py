@@ -1,0 +1,181 @@
+"""Watches one run and writes down what a person reads of it: steps with their arguments, and the program they make."""
+
+from __future__ import annotations
+
+import keyword
+import re
+from typing import Any
+
+import msgspec
+from hypothesis.stateful import MultipleResults, RuleBasedStateMachine, VarReference
+from hypothesis.strategies import DataObject, SearchStrategy
+
+from ordeal import _native
+from ordeal._engine.storage.trace_file import TraceStep
+from ordeal._hypothesis import MachineDefinition, Rule
+from ordeal._hypothesis.buggify_choices import BUGGIFY_ARGUMENT
+from ordeal.faults import Fault
+
+TEXT_MAX = 2_000
+ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+(?=[ >])")
+
+
+_Row = tuple[str, str, list[str], dict[str, str], list[str], str]
+_Written = tuple[list[_Row], list[str], list[str], bool]
+
+
+class RunRecorder:
+    """An observer of the driver. Arguments are rendered before the rule runs, which may change them."""
+
+    def __init__(self) -> None:
+        self.steps: list[TraceStep] = []
+        self.program: list[str] = []
+        self._machine: RuleBasedStateMachine | None = None
+        self._active: list[str] = []
+        self._ends = False  # with a teardown, of a machine of another process
+
+    @property
+    def active_faults(self) -> list[str]:
+        """Names of the faults that are on, in the order in which they were switched on."""
+        return list(self._active)
+
+    def making(self, cls: type[RuleBasedStateMachine]) -> None:
+        """Begin the program."""
+        self.program.append(f"state = {cls.__name__}()")
+
+    def started(self, machine: RuleBasedStateMachine) -> None:
+        """Remember the machine, which knows the values in bundles."""
+        self._machine = machine
+
+    def rule(self, rule: Rule, initialize: bool, values: dict[str, Any], resolved: dict[str, Any]) -> None:
+        """Write down a rule with its arguments."""
+        text = {name: render(value) for name, value in values.items()}
+        self.steps.append(
+            TraceStep(
+                kind="initialize" if initialize else "rule",
+                name=rule.name,
+                params=dict(resolved),
+                active_faults=self.active_faults,
+                text=text,
+            )
+        )
+        for value in resolved.values():
+            if isinstance(value, DataObject):
+                self._watch(value)
+        arguments = ", ".join(f"{name}={value}" for name, value in text.items())
+        self.program.append(f"state.{rule.name}({arguments})")
+
+    def rule_done(self, rule: Rule, result: Any, names: list[list[str]]) -> None:
+        """Name the results of the rule."""
+        del rule
+        if not names or not names[0]:
+            return
+        comma = "," if isinstance(result, MultipleResults) and len(names[0]) == 1 else ""
+        self.program[-1] = " = ".join([*[", ".join(map(slug, added)) + comma for added in names], self.program[-1]])
+        assert self._machine is not None
+        values = [render(self._machine.names_to_values[name]) for name in names[0]]
+        shared = [" = ".join(map(slug, one)) for one in zip(*names, strict=True)]
+        self.steps[-1].result = ", ".join(f"{name} = {value}" for name, value in zip(shared, values, strict=True))
+
+    def fault(self, fault: Fault, on: bool) -> None:
+        """Write down a switched fault."""
+        if on:
+            self._active.append(fault.name)
+        elif fault.name in self._active:
+            self._active.remove(fault.name)
+        sign = "+" if on else "-"
+        self.steps.append(TraceStep(kind="fault_toggle", name=f"{sign}{fault.name}", active_faults=self.active_faults))
+        self.program.append(f"{'activate' if on else 'deactivate'}({fault.name!r})")
+
+    def finished_steps(self, tape: _native.Tape, definition: MachineDefinition) -> list[TraceStep]:
+        """The steps with the choices of ``tape``, the one that was realized while this recorder watched."""
+        names = definition.argument_names
+        for step, (_, _, _, arguments) in zip(self.steps, tape.steps(), strict=False):
+            step.choices = {names[number]: choices for number, choices in arguments if choices}
+        return self.steps
+
+    def finished_program(self) -> list[str]:
+        """The lines of the program, with what chance did inside a rule beside it, and with its end."""
+        if self._machine is None and not self._ends:
+            # Its constructor raised: there is nothing to tear down.
+            return list(self.program)
+        made, *calls = self.program
+        lines = [f"{call}{_remarks(step)}" for call, step in zip(calls, self.steps, strict=True)]
+        return [made, *lines, "state.teardown()"]
+
+    def written(self) -> bytes:
+        """What was recorded, for a recorder of another process."""
+        rows = [(s.kind, s.name, s.active_faults, s.text, s.draws, s.result) for s in self.steps]
+        return msgspec.json.encode((rows, self.program, self._active, self._machine is not None))
+
+    def read(self, written: bytes) -> None:
+        """Take over what one of another process has written. Of arguments it knows the text.
+
+        Raises:
+            ValueError: none has written it.
+        """
+        rows, self.program, self._active, self._ends = msgspec.json.decode(written, type=_Written)
+        self.steps = [
+            TraceStep(kind, name, params=dict(text), active_faults=faults, text=text, draws=draws, result=result)
+            for kind, name, faults, text, draws, result in rows
+        ]
+
+    def _watch(self, data: DataObject) -> None:
+        """Have the values noted that the rule draws from ``data``, which is one object for the whole run."""
+        if "draw" in vars(data):
+            return
+        draw = data.draw
+
+        def noted(strategy: SearchStrategy[Any], label: Any = None) -> Any:
+            value = draw(strategy, label)
+            self.steps[-1].draws.append(render(value))
+            return value
+
+        data.draw = noted  # type: ignore[method-assign]
+
+
+def _remarks(step: TraceStep) -> str:
+    remarks = [f"draws: {', '.join(step.draws)}"] if step.draws else []
+    acted = [str(number) for number, acts in enumerate(step.choices.get(BUGGIFY_ARGUMENT, ()), start=1) if acts]
+    if acted:
+        remarks.append(f"chance acts at call {', '.join(acted)}")
+    return f"  # {'; '.join(remarks)}" if remarks else ""
+
+
+def slug(name: str) -> str:
+    """A bundle's value name as a Python identifier."""
+    text = re.sub(r"\W", "_", name)
+    return f"_{text}" if not text or text[0].isdigit() or keyword.iskeyword(text) else text
+
+
+def render(value: Any) -> str:
+    """The text of an argument or result, whatever its ``repr`` does; values of bundles by their names.
+
+    It is the same in every process: sets are sorted, and addresses of objects left out.
+    """
+    if type(value) is VarReference:
+        return slug(value.name)
+    if type(value) is list and value and all(type(item) is VarReference for item in value):
+        return "[" + ", ".join(slug(item.name) for item in value) + "]"
+    try:
+        text = _text(value)
+    except Exception as error:  # noqa: BLE001 - the repr is the user's code, which may raise anything
+        text = f"<{type(value).__name__} whose repr raises {type(error).__name__}>"
+    return text if len(text) <= TEXT_MAX else text[:TEXT_MAX] + "..."
+
+
+def _text(value: Any) -> str:
+    kind = type(value)
+    if kind is str or kind is bytes:
+        return repr(value)
+    if kind is list:
+        return f"[{', '.join(map(_text, value))}]"
+    if kind is tuple:
+        return f"({', '.join(map(_text, value))}{',' if len(value) == 1 else ''})"
+    if kind is dict:
+        return f"{{{', '.join(f'{_text(key)}: {_text(item)}' for key, item in value.items())}}}"
+    if kind is set and value:
+        return f"{{{', '.join(sorted(map(_text, value)))}}}"
+    if kind is frozenset and value:
+        return f"frozenset({{{', '.join(sorted(map(_text, value)))}}})"
+    return ADDRESS.sub("", repr(value))

@@ -1,0 +1,1 @@
+"""Failures in other forms: pytest functions, Hypothesis' choices, its example database."""

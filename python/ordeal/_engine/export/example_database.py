@@ -1,0 +1,189 @@
+"""Puts failures into Hypothesis' example database, so that pytest finds them at once without the Explorer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from hypothesis import Phase, Verbosity, settings
+from hypothesis.database import ExampleDatabase, InMemoryExampleDatabase, choices_to_bytes
+from hypothesis.errors import DidNotReproduce, HypothesisException
+from hypothesis.stateful import RuleBasedStateMachine
+
+from ordeal import _native
+from ordeal._engine.execution.bucket import Bucketer
+from ordeal._engine.execution.driver import Driver
+from ordeal._engine.export.lowering import Lowered, LoweringDriver
+from ordeal._engine.formatting import describe_error, one_line
+from ordeal._engine.isolation.rule_timeout import RuleTimeoutError
+from ordeal._hypothesis import GlobalRandoms, database_key, failure_types, reproducing_test, skip_types
+from ordeal._hypothesis.buggify_choices import BUGGIFY_ARGUMENT
+from ordeal.chaos import ChaosTest
+from ordeal.errors import OrdealError
+
+IN_MEMORY = "its example database is in memory, where other processes do not find it"
+
+
+@dataclass(frozen=True, slots=True)
+class DatabaseOutcome:
+    """What became of the failures.
+
+    ``saved`` counts those that a later pytest finds. ``reasons`` are sentences: why it does not find the others.
+    """
+
+    saved: int
+    reasons: tuple[str, ...]
+
+
+class _UnsayableError(Exception):
+    """A failure cannot be said in Hypothesis' terms; the message is the second half of a sentence."""
+
+
+def save_to_database(driver: Driver, tapes: Sequence[_native.Tape]) -> DatabaseOutcome:
+    """Save the failing runs ``tapes`` where ``TestCase`` of the machine's class looks for its failures.
+
+    Each is run again, natively and by Hypothesis' own test, and saved when it fails alike in both. Entries that are
+    there stay. It must not be called during a run, as it makes machines and switches faults.
+    """
+    shelf = _Shelf(driver)
+    saved = 0
+    reasons: list[str] = []
+    for tape in tapes:
+        try:
+            shelf.save(tape)
+            saved += 1
+        except _UnsayableError as why:
+            reasons.append(f"Hypothesis by itself does not find {shelf.failure}: {why}.")
+        except KeyboardInterrupt:
+            if not driver.isolated:
+                raise
+            reasons.append(f"Hypothesis by itself does not find {shelf.failure}: KeyboardInterrupt ends it.")
+    return DatabaseOutcome(saved, tuple(dict.fromkeys(reasons)))
+
+
+class _Shelf:
+    """The failures of one class in the database of its ``TestCase``. Not thread-safe, as its driver is not.
+
+    Attributes:
+        failure: what the failure saved last is, in words.
+    """
+
+    def __init__(self, driver: Driver) -> None:
+        self.failure = ""
+        self._driver = driver
+        self._cls = driver.definition.cls
+        self._bucketer = Bucketer([])
+
+    def save(self, tape: _native.Tape) -> None:
+        """Raises _UnsayableError."""
+        self.failure = f"what fails in {self._cls.__name__}"
+        with _explained():
+            database = self._database()
+            with GlobalRandoms().managed():
+                lowered = LoweringDriver(self._driver).run(tape)
+            self._check(lowered, tape)
+        _put(database, database_key(self._cls), choices_to_bytes(lowered.choices))
+
+    def _database(self) -> ExampleDatabase:
+        """The database, if ``TestCase`` will look into it."""
+        if self._driver.factory is not self._cls:
+            raise _UnsayableError(
+                "a function makes the machines, and Hypothesis knows a failure by the class of a TestCase"
+            )
+        rules = (*self._driver.definition.rules, *self._driver.definition.initializers)
+        if any(rule.is_coroutine for rule in rules) and not issubclass(self._cls, ChaosTest):
+            raise _UnsayableError("it has coroutine rules, and without the Explorer only a ChaosTest runs those")
+        database = self._settings.database
+        if database is None:
+            raise _UnsayableError("the settings of its TestCase have no example database")
+        if Phase.reuse not in self._settings.phases:
+            raise _UnsayableError("the settings of its TestCase leave out the phase that reads the example database")
+        return database
+
+    def _check(self, lowered: Lowered, tape: _native.Tape) -> None:
+        """See that Hypothesis' own test fails alike."""
+        if lowered.error is None:
+            if self._has_buggify(tape):
+                raise _UnsayableError("it needs a point of buggify, and without the Explorer none acts by itself")
+            raise _UnsayableError("it does not fail each time")
+        bucket = self._bucketer.bucket(lowered.error)
+        self.failure = bucket
+        steps_max = self._settings.stateful_step_count
+        if lowered.steps > steps_max:
+            raise _UnsayableError(
+                f"it takes {lowered.steps} steps, and the settings of {self._cls.__name__}.TestCase end a run "
+                f"after {steps_max} (stateful_step_count)"
+            )
+        if lowered.timed_out:
+            self._check_timer(lowered.timed_out)
+            if isinstance(lowered.error, RuleTimeoutError):
+                # Not run once more: it would only wait as long again.
+                return
+        error = _run_in_hypothesis(self._cls, lowered.choices)
+        if error is None or self._bucketer.bucket(error) != bucket:
+            raise _UnsayableError("it does not fail alike when Hypothesis runs it")
+
+    def _has_buggify(self, tape: _native.Tape) -> bool:
+        number = self._driver.definition.argument_names.index(BUGGIFY_ARGUMENT)
+        return any(argument == number and any(acts) for *_, drawn in tape.steps() for argument, acts in drawn)
+
+    @property
+    def _settings(self) -> settings:
+        # A user may assign anything.
+        found: object = self._cls.TestCase.settings
+        if not isinstance(found, settings):
+            raise _UnsayableError(f"{self._cls.__name__}.TestCase.settings is {found!r}, which is no settings object")
+        return found
+
+    def _check_timer(self, place: str) -> None:
+        """Whether the run ends when Hypothesis runs it: there, only a ChaosTest times its rules, and nothing else."""
+        definition = self._driver.definition
+        if place not in {rule.name for rule in (*definition.rules, *definition.initializers)}:
+            raise _UnsayableError(f"{place} took too long, and without the Explorer only rules are timed")
+        limit = self._cls.rule_timeout if issubclass(self._cls, ChaosTest) else 0.0
+        if not 0 < limit <= self._driver.rule_timeout:
+            raise _UnsayableError(
+                f"rule {place} took longer than {self._driver.rule_timeout:g} s, which the class itself allows"
+            )
+
+
+@contextmanager
+def _explained() -> Iterator[None]:
+    """Turn what Hypothesis and ordeal complain of into a reason."""
+    try:
+        yield
+    except OrdealError as error:
+        raise _UnsayableError(one_line(error.message)) from error
+    except HypothesisException as error:
+        raise _UnsayableError(one_line(str(error))) from error
+    except skip_types() as error:
+        raise _UnsayableError("it asks to be skipped") from error
+
+
+def _run_in_hypothesis(cls: type[RuleBasedStateMachine], choices: tuple[Any, ...]) -> BaseException | None:
+    """What ``cls.TestCase`` fails with on ``choices``, run unseen; None when it passes or asks for other choices."""
+    unseen = settings(cls.TestCase.settings, verbosity=Verbosity.quiet)
+    test = reproducing_test(cls, choices, unseen)
+    try:
+        test()
+    except DidNotReproduce:
+        return None
+    except failure_types() as error:
+        return error
+    raise AssertionError("Hypothesis raises whatever a reproduction comes to")
+
+
+def _put(database: ExampleDatabase, key: bytes, value: bytes) -> None:
+    try:
+        # The class of the database may be the user's own.
+        database.save(key, value)
+        # A folder that cannot be written is no error to Hypothesis' databases, so the entry is looked for.
+        is_there = value in database.fetch(key)
+    except Exception as error:
+        raise _UnsayableError(f"its example database raised {describe_error(error)}") from error
+    if not is_there:
+        raise _UnsayableError("its example database cannot be written")
+    if isinstance(database, InMemoryExampleDatabase):
+        raise _UnsayableError(IN_MEMORY)

@@ -1,0 +1,104 @@
+"""The words that all reports are made of: lines that are safe to print, names, counts, errors."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+
+MESSAGE_CHARS_MAX = 200
+JSON_MESSAGE_CHARS_MAX = 500
+JSON_SCHEMA_VERSION = 1
+_PROGRAM_LINES_MAX = 60
+
+
+def one_line(text: str, *, limit: int = MESSAGE_CHARS_MAX) -> str:
+    """Return ``text`` safe to print on one line: control characters escaped, at most ``limit`` characters.
+
+    Messages come from the program under test. A newline in one would break the layout, and a terminal escape could
+    rewrite what is already on the screen.
+    """
+    # Cut first: a message of many megabytes must not be escaped in full to show its beginning.
+    safe = "".join(char if char.isprintable() else _escaped(char) for char in text[: limit + 1])
+    return safe if len(safe) <= limit else safe[: limit - 3] + "..."
+
+
+def safe_lines(text: str) -> str:
+    """Return ``text`` safe to print on several lines: control characters other than newlines escaped."""
+    return "\n".join(one_line(line) for line in text.rstrip().split("\n"))
+
+
+def _escaped(char: str) -> str:
+    return char.encode("unicode_escape").decode("ascii")
+
+
+def error_message(error: BaseException) -> str:
+    """Return ``str(error)``, or a stand-in when the exception's own ``__str__`` raises."""
+    try:
+        return str(error)
+    except Exception:  # noqa: BLE001 - the class is not ours and its __str__ may raise anything
+        return f"<{type(error).__name__} whose text raises>"
+
+
+def describe_error(error: BaseException) -> str:
+    """Return ``Type: message`` on one line, or the type alone when there is no message; see ``error_line``."""
+    return error_line(type(error).__name__, error_message(error))
+
+
+def error_line(name: str, message: str) -> str:
+    """Return ``name: message`` with the first line of a longer message, which says what is wrong.
+
+    Below it pytest writes the values of an ``assert``, and others whole tables.
+    """
+    # Cut first: only the beginning of a message of many megabytes is shown.
+    first = message[: 4 * MESSAGE_CHARS_MAX].strip().partition("\n")[0].rstrip()
+    return one_line(f"{name}: {first}" if first else name)
+
+
+def counted(number: int, noun: str) -> str:
+    """Return ``1 step`` or ``3 steps``."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def short_names(names: Sequence[str]) -> list[str]:
+    """Drop the arguments of fault names, ``timeout(db.call, 30.0s)`` to ``timeout``, where no two become the same."""
+    bases = [name.partition("(")[0] for name in names]
+    shared = Counter(bases)
+    return [base if shared[base] == 1 else name for base, name in zip(bases, names, strict=True)]
+
+
+def name_list(names: Sequence[str]) -> str:
+    """Return the names on one line, or ``none``."""
+    return one_line(", ".join(names)) if names else "none"
+
+
+def indented(lines: Iterable[str], blanks: int) -> list[str]:
+    """Return the lines, each that is not empty after ``blanks`` blanks."""
+    return [" " * blanks + line if line else "" for line in lines]
+
+
+def capped(lines: Sequence[str], limit: int) -> list[str]:
+    """Return at most ``limit`` of the lines, and one that counts the rest."""
+    left_out = len(lines) - limit
+    return list(lines) if left_out <= 0 else [*lines[:limit], f"... and {left_out} more"]
+
+
+def program_lines(program: str) -> list[str]:
+    """Return the lines of a program, safe to print, and at most 60 of them."""
+    # Not splitlines(): it would also break at separators that Python source may hold inside a string.
+    lines = [one_line(line) for line in program.rstrip("\n").split("\n")]
+    left_out = len(lines) - _PROGRAM_LINES_MAX
+    return lines if left_out <= 0 else [*lines[:_PROGRAM_LINES_MAX], f"... and {counted(left_out, 'more line')}"]
+
+
+def error_text(message: str, hint: str | None = None) -> str:
+    """Return ``error: ...`` and, when there is a hint, a blank line and ``hint: ...``."""
+    text = f"error: {one_line(message, limit=4 * MESSAGE_CHARS_MAX)}"
+    return text if hint is None else f"{text}\n\nhint: {one_line(hint, limit=4 * MESSAGE_CHARS_MAX)}"
+
+
+def weights_text(weights: Mapping[str, int]) -> str:
+    """Return the weights of operations: of those that are kept, heaviest first, then the names of the others."""
+    kept = sorted((name for name in weights if weights[name]), key=lambda name: -weights[name])
+    left_out = [name for name in weights if not weights[name]]
+    text = ", ".join(f"{name} {weights[name]}" for name in kept)
+    return f"{text}; without {', '.join(left_out)}" if left_out else text

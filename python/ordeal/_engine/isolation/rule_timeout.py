@@ -1,0 +1,175 @@
+"""Ends a rule that runs for too long, and runs coroutine rules on an event loop of their machine."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import signal
+import threading
+import time
+from collections.abc import Callable, Coroutine
+from types import FrameType
+from typing import Any
+
+# The alarm rings again: code under test may have caught the first exception together with its own.
+_REPEAT_MIN_S = 1.0
+# setitimer() takes 0 for "never", so a timer of somebody else that is due gets this instead.
+_AT_ONCE_S = 1e-6
+# How long an alarm waits for a callback of the garbage collector, where an exception would only be printed.
+_GC_WAIT_S = 1e-3
+
+
+class RuleTimeoutError(Exception):
+    """A rule of a ChaosTest ran for longer than ``rule_timeout`` seconds."""
+
+    # Buckets and the names of seeds hold this: where the file lies must not make others of them.
+    __module__ = "ordeal.rule_timeout"
+
+
+def timeout_error(rule_name: str, timeout_s: float) -> RuleTimeoutError:
+    """What a rule that takes longer than ``timeout_s`` seconds ends with."""
+    return RuleTimeoutError(
+        f"ChaosTest rule {rule_name!r} timed out after {timeout_s}s. "
+        "It may wait for something that never comes, or need more time. "
+        "Set rule_timeout = 0 to disable."
+    )
+
+
+def call_with_timeout[Result](rule_name: str, timeout_s: float, call: Callable[[], Result]) -> Result:
+    """The result of ``call()``, which is interrupted with RuleTimeoutError after ``timeout_s`` seconds.
+
+    The time is not limited when ``timeout_s`` is 0 or less, outside of the main thread, on a system without SIGALRM,
+    or when an alarm of somebody else (an outer rule, a test's own timeout) will ring earlier anyway. The handler and
+    the timer found are put back. Code that catches the exception does not get away with it: once the time is over,
+    the outcome is RuleTimeoutError.
+    """
+    if timeout_s <= 0 or not _can_alarm():
+        return call()
+    alarm = _Alarm(rule_name, timeout_s)
+    try:
+        alarm.set()
+        result = call()
+    except RuleTimeoutError:
+        raise
+    except Exception as error:
+        if alarm.has_rung:
+            raise alarm.error() from error
+        raise
+    finally:
+        try:
+            alarm.clear()
+        finally:
+            # The alarm may have interrupted the line above. It rings no sooner than a second later again.
+            alarm.clear()
+    if alarm.has_rung:
+        raise alarm.error()
+    return result
+
+
+def _can_alarm() -> bool:
+    return hasattr(signal, "setitimer") and threading.current_thread() is threading.main_thread()
+
+
+class _Alarm:
+    """One use of SIGALRM; owned by one call in the main thread."""
+
+    def __init__(self, rule_name: str, timeout_s: float) -> None:
+        self._rule_name = rule_name
+        self._timeout_s = timeout_s
+        self._is_set = False
+        self._found_handler: Any = None
+        self._found_timer = (0.0, 0.0)
+        self._start_s = 0.0
+        self.has_rung = False
+
+    def set(self) -> None:
+        self._found_handler = signal.getsignal(signal.SIGALRM)
+        self._found_timer = signal.getitimer(signal.ITIMER_REAL)
+        # A handler of None was set outside of Python and could not be put back.
+        if self._found_handler is None or self._is_found_earlier():
+            return
+        self._start_s = time.monotonic()
+        self._is_set = True
+        signal.signal(signal.SIGALRM, self._ring)
+        signal.setitimer(signal.ITIMER_REAL, self._timeout_s, self._repeat_s)
+
+    @property
+    def _repeat_s(self) -> float:
+        return max(self._timeout_s, _REPEAT_MIN_S)
+
+    def _is_found_earlier(self) -> bool:
+        """Whether an alarm that ends a call, not one that ticks, will ring before this one would."""
+        due_s, interval_s = self._found_timer
+        is_ending = interval_s == 0 or isinstance(getattr(self._found_handler, "__self__", None), _Alarm)
+        return is_ending and 0 < due_s <= self._timeout_s
+
+    def clear(self) -> None:
+        """Put back what was found, unless the rule has set an alarm of its own in the meantime."""
+        if not self._is_set:
+            return
+        if signal.getsignal(signal.SIGALRM) == self._ring:
+            signal.setitimer(signal.ITIMER_REAL, 0.0)
+            signal.signal(signal.SIGALRM, self._found_handler)
+            self._restart_found_timer()
+        self._is_set = False
+
+    def _restart_found_timer(self) -> None:
+        remaining_s, interval_s = self._found_timer
+        if remaining_s > 0:
+            left_s = remaining_s - (time.monotonic() - self._start_s)
+            signal.setitimer(signal.ITIMER_REAL, max(left_s, _AT_ONCE_S), interval_s)
+
+    def _ring(self, _signum: int, frame: FrameType | None) -> None:
+        self.has_rung = True
+        if _is_collecting(frame):
+            signal.setitimer(signal.ITIMER_REAL, _GC_WAIT_S, self._repeat_s)
+            return
+        raise self.error()
+
+    def error(self) -> RuleTimeoutError:
+        return timeout_error(self._rule_name, self._timeout_s)
+
+
+def _is_collecting(frame: FrameType | None) -> bool:
+    """Whether a callback of the garbage collector (Hypothesis has one) runs in ``frame``."""
+    return frame is not None and any(getattr(call, "__code__", None) is frame.f_code for call in gc.callbacks)
+
+
+class RuleLoop:
+    """The event loop of one machine: made for its first coroutine rule, kept until its teardown.
+
+    State bound to the loop therefore survives from rule to rule. Not thread-safe. A copied machine starts with a new
+    loop, because a loop cannot be copied.
+    """
+
+    def __init__(self) -> None:
+        self._runner: asyncio.Runner | None = None
+
+    def open(self) -> asyncio.Runner:
+        """What runs coroutines on the loop, made now if need be: before a limit of time that it has no part in."""
+        if self._runner is None:
+            runner = asyncio.Runner()
+            runner.get_loop()
+            self._runner = runner
+        return self._runner
+
+    def run[Result](self, coroutine: Coroutine[Any, Any, Result]) -> Result:
+        """The result of ``coroutine``. What it raises is raised here; after a timeout the loop is given up."""
+        try:
+            return self.open().run(coroutine)
+        except RuleTimeoutError:
+            self.close()
+            coroutine.close()  # it may not have begun
+            raise
+
+    def close(self) -> None:
+        """Cancel what still runs on the loop and close it; a later ``run`` makes a new one."""
+        runner, self._runner = self._runner, None
+        if runner is not None:
+            runner.close()
+
+    def __copy__(self) -> RuleLoop:
+        return RuleLoop()
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> RuleLoop:
+        return RuleLoop()

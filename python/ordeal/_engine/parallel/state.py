@@ -1,0 +1,149 @@
+"""The state of an exploration with workers: what each of them knows is a part of the file."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+
+import msgspec
+
+from ordeal import _native
+from ordeal._engine.execution.settings import Settings
+from ordeal._engine.formatting import counted
+from ordeal._engine.isolation.channel import ChannelError
+from ordeal._engine.isolation.working_folder import WorkingFolder
+from ordeal._engine.parallel.merged import Union
+from ordeal._engine.parallel.messages import Past
+from ordeal._engine.search.state import (
+    check_same_exploration,
+    check_what_applies,
+    dropped_text,
+    not_saved,
+    session_seed,
+)
+from ordeal._engine.storage.state_file import (
+    Header,
+    check_writable,
+    damaged,
+    join_part,
+    read_state,
+    split_part,
+    write_state,
+)
+from ordeal._engine.triage.messages import pack
+from ordeal.errors import StateError
+from ordeal.result import NoteKind
+
+
+class StateParts:
+    """Reads the parts that an exploration goes on with, keeps the newest of each worker, and writes them.
+
+    Attributes:
+        parts: what each worker said last that it knows; no bytes where it has not.
+        seeds: those of the sessions that the workers go on with, if they do.
+        finds: what workers of another number had found.
+        seconds: how long exploring took before.
+    """
+
+    def __init__(self, settings: Settings, union: Union, folder: WorkingFolder, workers: int) -> None:
+        self.parts = [b""] * workers
+        self.seeds: list[int | None] = [None] * workers
+        self.finds: list[_native.Find] = []
+        self.seconds = 0.0
+        self._settings = settings
+        self._union = union
+        self._folder = folder
+
+    @property
+    def is_wanted(self) -> bool:
+        """Whether it is to be saved."""
+        return self._settings.save_state_to is not None
+
+    def resume(self) -> None:
+        """Read what to go on with, if that was asked for. What workers of another number saved, these share.
+
+        Raises:
+            StateError: it cannot be read, or written to where it is to be saved.
+        """
+        if self._settings.save_state_to is not None:
+            check_writable(self._settings.save_state_to)
+        path = self._settings.resume_from
+        if path is None:
+            return
+        parts = read_state(path)
+        same = len(parts) == len(self.parts)
+        for number, (header, engine) in enumerate(parts):
+            check_same_exploration(path, header, self._settings)
+            try:
+                loaded = _native.decode_state(engine, self._union.names)
+                if not same:
+                    check_what_applies(path, loaded)
+                    if loaded.tapes_dropped:
+                        self._union.note(dropped_text(loaded))
+                    self._union.add_part(header, loaded)
+                    self._union.add_given(_past_of(header))
+                    self.finds += loaded.finds()
+                else:
+                    self._union.add_findings(header, loaded)
+                    self._union.add_past(number, _past_of(header))
+                    self.parts[number] = join_part(header, engine)
+                    self.seeds[number] = session_seed(header)
+            except (ValueError, TypeError, OverflowError, ChannelError) as error:
+                raise damaged(path, error) from error
+            self.seconds = max(self.seconds, header.seconds)
+        if not same:
+            self._union.note(
+                f"The resumed state is one of {counted(len(parts), 'worker')}: its {len(self.parts)} now share it."
+            )
+
+    def keep(self, worker: int, part: bytes) -> None:
+        """``worker`` has said what it knows; when all have, the state is saved."""
+        self.parts[worker] = part
+        if all(self.parts):
+            self.save()
+
+    def save(self) -> None:
+        """Write what is known, if that was asked for. When it cannot be written, a note says so."""
+        path = self._settings.save_state_to
+        if path is None:
+            return
+        self._union.notes.forget(NoteKind.STATE_NOT_SAVED)
+        parts = [self._with_past(worker, part) for worker, part in enumerate(self.parts) if part]
+        if not parts:
+            self._union.note(not_saved("no worker could say what it knew"), NoteKind.STATE_NOT_SAVED)
+            return
+        self._folder.restore()
+        try:
+            write_state(path, parts)
+        except StateError as error:
+            self._union.note(not_saved(error.message), NoteKind.STATE_NOT_SAVED)
+
+    def save_again(self) -> None:
+        """Write what is known if it was written, and is gone."""
+        path = self._settings.save_state_to
+        if path is not None and not path.exists():
+            self.save()
+
+    def _with_past(self, worker: int, part: bytes) -> bytes:
+        past = self._union.past_to_save(worker)
+        if past == Past():
+            return part
+        header, engine = split_part(part)
+        return join_part(msgspec.structs.replace(header, past=msgspec.Raw(pack(past))), engine)
+
+    def take_in(self, number_of: Callable[[int, int], int]) -> None:
+        """Add to the union what the parts say. ``number_of`` a worker and a run of it is the number among all runs."""
+        for worker, part in enumerate(self.parts):
+            if not part:
+                continue
+            try:
+                header, engine = split_part(part)
+                loaded = _native.decode_state(engine, self._union.names)
+                self._union.add_part(header, loaded, number_of=functools.partial(number_of, worker))
+            except (ValueError, TypeError, OverflowError, ChannelError) as error:
+                self._union.note(f"What a worker knew in the end was not read: {error}.")
+
+
+def _past_of(header: Header) -> Past:
+    past = msgspec.json.decode(header.past, type=Past | None)
+    return Past() if past is None else past

@@ -1,0 +1,252 @@
+"""Shares with other process trees and machines: a process that talks to the store, so that nobody else waits for it."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ordeal import _native
+from ordeal._engine.isolation.channel import Channel, ChannelError, Value
+from ordeal._engine.isolation.child import Child, Job, Limits
+from ordeal._engine.parallel.merged import Union
+from ordeal._engine.parallel.messages import ERROR, Broken, pack_keys, unpack_keys
+from ordeal._engine.triage.messages import pack, unpack
+from ordeal.errors import OrdealError, StoreError
+from ordeal.store import Entry, FailureReport, Incoming, Outgoing, open_store
+
+#: How often the store is asked, in seconds.
+SYNC_SECONDS = 1.0
+#: So many entries of others are taken at one time: what they cost is a run each.
+ENTRIES_MAX = 64
+#: What joining, and what the last exchange may take: a store that is slow must not keep the result back.
+JOIN_SECONDS_MAX = 30.0
+LEAVE_SECONDS_MAX = 5.0
+#: So many traces of others are heard of at one time, and none that is larger than so many bytes.
+TRACES_MAX = 64
+TRACE_BYTES_MAX = 2**20
+#: For how long one member alone may shrink a bucket.
+LEASE_SECONDS = 120.0
+
+_JOINED, _SYNC, _NEWS, _LEASE, _ANSWER = "joined", "sync", "news", "lease", "answer"
+
+
+@dataclass(frozen=True, slots=True)
+class Meeting:
+    """Where an exploration meets others. ``folder`` keeps what could not be said while the store was away."""
+
+    url: str
+    namespace: str
+    folder: Path
+
+
+class Relay:
+    """One member of a store. Owned by the supervisor, which it never keeps waiting but to join and to leave.
+
+    Attributes:
+        member: its number in the store.
+    """
+
+    def __init__(self, meeting: Meeting, union: Union) -> None:
+        self._union = union
+        self._child = Child(_relay(meeting), Limits())
+        self._due = 0.0
+        self._waits = False
+        self._entries: list[tuple[bytes, list[int]]] = []
+        self._edges: set[int] = set()
+        self._failures: dict[str, FailureReport] = {}
+        self._leases: list[bool] = []
+        self._traces: dict[str, bytes] = {}
+        self._paused = ""
+        try:
+            self.member = self._joined()
+        except BaseException:
+            self.close()
+            raise
+
+    def fileno(self) -> int:
+        """What is readable when others have something new."""
+        return self._child.channel.fileno()
+
+    def _joined(self) -> int:
+        deadline = time.monotonic() + JOIN_SECONDS_MAX
+        while time.monotonic() < deadline:
+            for kind, value in self._child.messages():
+                if kind == ERROR:
+                    broken = unpack(value, Broken)
+                    raise StoreError(broken.message, hint=broken.hint or None)
+                if kind == _JOINED and isinstance(value, int):
+                    return value
+            if self._child.has_ended():
+                break
+            time.sleep(0.005)
+        raise StoreError("the store did not answer", hint="see that this machine can reach it")
+
+    # -- what is found here -------------------------------------------------------------------------------------------
+
+    def add(self, edges: Iterable[int], finds: bytes) -> None:
+        """New edges and finds of a worker, to be told."""
+        if self._child.has_ended():
+            return  # nobody will ever ask for them
+        self._edges.update(edges)
+        for find in _native.decode_finds(finds, self._union.names)[0]:
+            self._entries.append((_native.encode_finds(self._union.names, [find]), find.edges))
+
+    def add_failure(self, report: FailureReport) -> None:
+        """A failure, to be told; again when more is known of it."""
+        self._failures[report.bucket] = report
+
+    # -- the exchange -------------------------------------------------------------------------------------------------
+
+    def exchange(self) -> list[tuple[list[int], bytes]]:
+        """Tell what is new here when it is time for it; the edges and finds of others that have come meanwhile."""
+        heard = [news for message in self._child.messages() if (news := self._hear(message)) is not None]
+        if not self._waits and time.monotonic() >= self._due and not self._child.has_ended():
+            self._tell()
+        return heard
+
+    def listen(self) -> list[tuple[list[int], bytes]]:
+        """What others have found until now, before anything is found here."""
+        deadline = time.monotonic() + LEAVE_SECONDS_MAX
+        heard = self.exchange()
+        while self._waits and time.monotonic() < deadline and not self._child.has_ended():
+            time.sleep(0.005)
+            heard += [news for message in self._child.messages() if (news := self._hear(message)) is not None]
+        return heard
+
+    def lease(self, bucket: str) -> bool:
+        """Whether this member is to shrink ``bucket``. It is, too, when the store does not say."""
+        if not self._send(_LEASE, bucket):
+            return True
+        deadline = time.monotonic() + LEAVE_SECONDS_MAX
+        while time.monotonic() < deadline and not self._child.has_ended():
+            for message in self._child.messages():
+                self._hear(message)
+            if self._leases:
+                return self._leases.pop()
+            time.sleep(0.005)
+        return True
+
+    def trace(self, bucket: str) -> bytes | None:
+        """The shortest trace that others have told of ``bucket``, as JSON that nobody has looked at, if any has."""
+        return self._traces.get(bucket)
+
+    def leave(self) -> None:
+        """Tell what is left, and end."""
+        deadline = time.monotonic() + LEAVE_SECONDS_MAX
+        self._due = 0.0
+        told = False
+        while time.monotonic() < deadline and not self._child.has_ended() and not (told and not self._waits):
+            for message in self._child.messages():
+                self._hear(message)
+            if not self._waits and not told:
+                told = True
+                self._tell()
+            time.sleep(0.005)
+        self.close()
+
+    def close(self) -> None:
+        """End the process."""
+        self._child.close()
+
+    def _tell(self) -> None:
+        entries, self._entries = self._entries, []
+        edges, self._edges = self._edges, set()
+        failures, self._failures = list(self._failures.values()), {}
+        parts: list[Value] = [len(entries), len(failures), pack_keys(sorted(edges))]
+        for tape, keys in entries:
+            parts += (tape, pack_keys(keys))
+        for report in failures:
+            parts += (report.bucket, report.trace, report.steps, report.count)
+        self._waits = self._send(_SYNC, *parts)
+        self._due = time.monotonic() + SYNC_SECONDS
+
+    def _send(self, *values: Value) -> bool:
+        try:
+            self._child.channel.send(*values)
+        except ChannelError:
+            self._union.note("The process that shares with the store was lost: nothing more was shared.")
+            return False
+        return True
+
+    def _hear(self, message: Sequence[Value]) -> tuple[list[int], bytes] | None:
+        kind, *values = message
+        if kind == _ANSWER:
+            self._leases.append(bool(values[0]))
+            return None
+        if kind != _NEWS:
+            return None
+        self._waits = False
+        edges, refused, refusal, paused, trace_count, *rest = values
+        if not isinstance(trace_count, int) or not 0 <= 2 * trace_count <= len(rest):
+            raise ChannelError(f"{trace_count!r} is not the number of traces")
+        traces, tapes = rest[: 2 * trace_count], rest[2 * trace_count :]
+        for bucket, trace in zip(traces[::2], traces[1::2], strict=True):
+            if isinstance(trace, bytes):
+                self._traces[str(bucket)] = trace
+        if refused:
+            self._union.note(f"{refused!r} records of the store were refused: {refusal!r}.")
+        self._tell_of_pause(str(paused))
+        loaded: list[_native.Find] = []
+        for tape in tapes:
+            try:
+                loaded += _native.decode_finds(tape if isinstance(tape, bytes) else b"", self._union.names)[0]
+            except _native.CoreError as error:
+                self._union.note(f"An entry of the store was refused: {error}.")
+        return unpack_keys(edges), _native.encode_finds(self._union.names, loaded) if loaded else b""
+
+    def _tell_of_pause(self, paused: str) -> None:
+        if paused and not self._paused:
+            self._union.note(f"The store was away for a while: {paused}.")
+        self._paused = paused
+
+
+def _relay(meeting: Meeting) -> Job:
+    """What talks to the store, in a process of its own."""
+
+    def job(channel: Channel, journal: _native.Journal) -> None:
+        del journal
+        channel.set_timeout(None)
+        try:
+            store = open_store(meeting.url, meeting.namespace, folder=meeting.folder)
+            channel.send(_JOINED, store.join())
+        except OrdealError as error:
+            channel.send(ERROR, pack(Broken(kind=type(error).__name__, message=error.message, hint=error.hint or "")))
+            return
+        with store:
+            while True:
+                kind, *values = channel.receive()
+                if kind == _LEASE:
+                    channel.send(_ANSWER, store.lease(str(values[0]), LEASE_SECONDS))
+                elif kind == _SYNC:
+                    _answer(channel, store.sync(_outgoing(values), max_entries=ENTRIES_MAX))
+
+    return job
+
+
+def _outgoing(values: Sequence[Value]) -> Outgoing:
+    entry_count, failure_count, edges, *parts = values
+    assert isinstance(entry_count, int)
+    assert isinstance(failure_count, int)
+    entries = [
+        Entry(parts[2 * number], tuple(unpack_keys(parts[2 * number + 1])))  # type: ignore[arg-type]
+        for number in range(entry_count)
+    ]
+    rest = parts[2 * entry_count :]
+    failures = [FailureReport(*rest[4 * number : 4 * number + 4]) for number in range(failure_count)]  # type: ignore[arg-type]
+    return Outgoing(tuple(entries), frozenset(unpack_keys(edges)), tuple(failures))
+
+
+def _answer(channel: Channel, incoming: Incoming) -> None:
+    tapes = (entry.tape for entry in incoming.entries)
+    told = [each for each in incoming.failures if 0 < len(each.trace) <= TRACE_BYTES_MAX][:TRACES_MAX]
+    traces = [value for each in told for value in (each.bucket, each.trace)]
+    facts = (incoming.refused, incoming.refusal, incoming.paused)
+    channel.send(_NEWS, pack_keys(incoming.edges), *facts, len(told), *traces, *tapes)
+
+
+def folder_of_waiting() -> Path:
+    """Where what could not be said waits for the next exploration of this user."""
+    return Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local/state") / "ordeal" / "store"

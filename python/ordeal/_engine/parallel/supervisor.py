@@ -1,0 +1,237 @@
+"""Explores in several processes: has workers search, then what they found judged, and reports of it all."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from ordeal import _native
+from ordeal._engine.coverage.targets import Target
+from ordeal._engine.execution.driver import Driver
+from ordeal._engine.execution.settings import Settings
+from ordeal._engine.isolation.child import Limits
+from ordeal._engine.isolation.working_folder import WorkingFolder
+from ordeal._engine.parallel.merged import Union
+from ordeal._engine.parallel.state import StateParts
+from ordeal._engine.parallel.store_client import Relay
+from ordeal._engine.parallel.sync import News
+from ordeal._engine.parallel.worker_pool import Plan, WorkerPool
+from ordeal._engine.properties.watch import PropertyWatch
+from ordeal._engine.search.result_builder import make_result
+from ordeal._engine.triage.executors import OwnProcesses
+from ordeal._engine.triage.findings import Finding
+from ordeal._engine.triage.setup import ReplaySetup
+from ordeal._engine.triage.triage import Triage
+from ordeal.result import ExplorationResult, Failure, NoteKind, ProgressSnapshot, ShrinkSnapshot, StoppedReason
+from ordeal.store import FailureReport
+
+#: How much longer than it may a worker can take to come to its end.
+GRACE_SECONDS = 0.8
+
+
+def usable_cores() -> int:
+    """How many processes can run at the same time."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def can_supervise() -> bool:
+    """Whether the system has what processes are watched with."""
+    return sys.platform.startswith("linux") and hasattr(os, "pidfd_open")
+
+
+class Supervisor:
+    """Explores once. It runs no code of the user's itself, so that nothing of it can end this process."""
+
+    def __init__(self, settings: Settings, driver: Driver, targets: list[Target], plan: Plan) -> None:
+        self._settings = settings
+        self._targets = targets
+        self._meeting = plan.meeting
+        self._relay: Relay | None = None
+        self._started = 0.0
+        self._was_interrupted = False
+        setup = ReplaySetup(settings, driver, targets, Limits(plan.memory))
+        self._names = setup.names
+        self._union = Union(self._names)
+        self._folder = WorkingFolder(self._union.note)
+        self._state = StateParts(settings, self._union, self._folder, plan.workers)
+        self._pool = WorkerPool(settings, setup, plan, self._union, self._state, self._folder)
+        self._triage = Triage(setup, OwnProcesses(setup, self._folder, plan.workers), self, self._folder)
+
+    def run(self) -> ExplorationResult:
+        """Explore until time, runs or patience are used up or Ctrl-C is pressed, then shrink and report.
+
+        A second Ctrl-C ends all at once, with KeyboardInterrupt.
+        """
+        self._started = time.monotonic()
+        self._state.resume()
+        self._pool.share_runs()
+        watch = PropertyWatch()
+        try:
+            self._join()
+            with self._interruptible("Not all seeds were replayed: that was interrupted."):
+                self._triage.replay_seeds(self._union.add_replayed_seed)
+            if not self._was_interrupted:
+                self._search()
+            self._write_down()
+            self._state.save()
+            self._state.take_in(self._pool.number_of)
+            self._meet()
+            findings = list(self._union.findings.values())
+            failures = self._triage.judge(findings, shrink=not self._was_interrupted, others=self._relay)
+            self._leave(failures)
+            traces = self._triage.traces(failures, self._union.productive)
+            self._triage.fill_database(findings)
+            # No code of the user's runs from here on, and what ran may have deleted the folder of all that was written.
+            self._folder.restore()
+            self._state.save_again()
+            self._triage.save_again(failures)
+        finally:
+            self._close()
+            self._folder.restore()
+        with watch.recording():
+            self._union.absorb_properties(watch)
+        return make_result(
+            self._settings,
+            self._targets,
+            self._union.totals(),
+            failures=failures,
+            traces=traces,
+            seeds=self._triage.seed_outcomes,
+            watch=watch,
+            seconds=self._elapsed(),
+            stopped=self._stopped(),
+        )
+
+    # -- the search ---------------------------------------------------------------------------------------------------
+
+    def _search(self) -> None:
+        pool, deadline = self._pool, time.monotonic() + self._settings.max_time
+        pool.given.edges |= self._union.edges - self._union.untold
+        pool.given.finds += self._state.finds
+        pool.given.findings |= self._union.findings
+        try:
+            pool.start(deadline)
+            self._attend_until(deadline + GRACE_SECONDS, deadline)
+        except KeyboardInterrupt:
+            self.interrupted()
+            pool.stop()
+            # All come to an end now, and those that cannot are ended.
+            self._attend_until(time.monotonic() + GRACE_SECONDS, time.monotonic())
+        pool.cut_off("interrupted" if self._was_interrupted else "time")
+
+    def _attend_until(self, last: float, deadline: float) -> None:
+        """Look after the workers until all are done, at the latest at ``last``. None begins anew after ``deadline``."""
+        while self._pool.goes_on:
+            left = last - time.monotonic()
+            if left <= 0:
+                return
+            self._pool.attend(left, deadline)
+            self._meet()
+            self._pool.answer()
+            self._tell_of_progress()
+
+    def _write_down(self) -> None:
+        """Have the state hold what is known of those workers as well that could not say it in the end."""
+        if not self._state.is_wanted:
+            return
+        with self._interruptible("The state lacks what some workers knew: that was interrupted."):
+            now = time.monotonic()
+            with self._pool.writing_down(now + GRACE_SECONDS):
+                self._attend_until(now + GRACE_SECONDS, now)
+
+    def _close(self) -> None:
+        self._pool.close()
+        if self._relay is not None:
+            self._relay.close()
+        self._triage.close()
+
+    # -- others -------------------------------------------------------------------------------------------------------
+
+    def _join(self) -> None:
+        if self._meeting is None:
+            return
+        self._relay = self._pool.relay = Relay(self._meeting, self._union)
+        # What others have found already is known from the first run on.
+        for edges, finds in self._relay.listen():
+            self._union.add_edges(edges)
+            self._pool.given.finds += _native.decode_finds(finds, self._names)[0] if finds else []
+
+    def _meet(self) -> None:
+        """Hear what others have found, and tell them what was found here, without waiting for them."""
+        if self._relay is None:
+            return
+        for edges, finds in self._relay.exchange():
+            self._union.add_edges(edges)
+            self._pool.hear(News(edges, finds))
+
+    def _leave(self, failures: Sequence[Failure]) -> None:
+        if self._relay is None:
+            return
+        for failure in failures:
+            if failure.trace is not None and not failure.flaky:
+                steps = len(failure.trace.taken_steps())
+                self._relay.add_failure(FailureReport(failure.bucket, failure.trace.to_json(), steps, failure.count))
+        self._relay.leave()
+
+    # -- what the user sees -------------------------------------------------------------------------------------------
+
+    def interrupted(self) -> None:
+        """Ctrl-C was pressed. The second time it ends all at once."""
+        if self._was_interrupted:
+            raise KeyboardInterrupt
+        self._was_interrupted = True
+
+    @contextmanager
+    def _interruptible(self, note: str) -> Iterator[None]:
+        try:
+            yield
+        except KeyboardInterrupt:
+            self.interrupted()
+            self._union.note(note)
+
+    def _stopped(self) -> StoppedReason:
+        reasons = self._pool.reasons()
+        if self._was_interrupted:
+            return "interrupted"
+        for reason in ("stuck", "time", "max_runs", "patience"):
+            if reason in reasons and (reason != "stuck" or set(reasons) == {"stuck"}):
+                return reason
+        return "time"
+
+    def _elapsed(self) -> float:
+        return self._state.seconds + time.monotonic() - self._started
+
+    def _tell_of_progress(self) -> None:
+        if self._settings.progress is None or self._was_interrupted:
+            return
+        tally = self._union.tally()
+        elapsed = self._elapsed()
+        self._settings.progress(
+            ProgressSnapshot(
+                elapsed=elapsed,
+                total_runs=tally.runs,
+                total_steps=tally.steps,
+                unique_edges=len(self._union.edges),
+                checkpoints=self._union.checkpoints,
+                failures=len(self._union.findings),
+                runs_per_second=tally.runs / elapsed if elapsed > 0 else 0.0,
+            )
+        )
+
+    def note(self, text: str, kind: NoteKind = NoteKind.OTHER) -> None:
+        """Triage has something to say to the user."""
+        self._union.note(text, kind)
+
+    def count_of(self, finding: Finding) -> int:
+        """How many runs met ``finding``: at least one where no seed shows it, whatever its worker could still tell."""
+        return max(self._union.counts()[finding.bucket], 1 if finding.seed is None else 0)
+
+    def shrinking(self, number: int, total: int, steps_before: int, steps: int, candidates: int) -> None:
+        """Triage has tried one more candidate."""
+        if self._settings.shrink_progress is not None:
+            self._settings.shrink_progress(
+                ShrinkSnapshot(self._elapsed(), number, total, steps_before, steps, candidates)
+            )

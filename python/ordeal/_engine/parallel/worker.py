@@ -1,0 +1,367 @@
+"""A worker: an exploration in a process of its own, which tells a supervisor what it finds and hears what others do."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from mmap import mmap
+from pathlib import Path
+from typing import Protocol
+from unittest import SkipTest
+
+from hypothesis.errors import InvalidDefinition
+
+from ordeal import _native
+from ordeal._engine.coverage.targets import Target
+from ordeal._engine.execution.bucket import traceback_text
+from ordeal._engine.execution.driver import Driver
+from ordeal._engine.execution.machine import machine_names
+from ordeal._engine.execution.settings import Settings
+from ordeal._engine.isolation.channel import Channel, ChannelError
+from ordeal._engine.parallel.messages import (
+    DONE,
+    ERROR,
+    FOUND,
+    GIVEN,
+    NEWS,
+    PART,
+    Broken,
+    Ended,
+    Report,
+    pack_keys,
+    unpack_keys,
+)
+from ordeal._engine.search.search import Search
+from ordeal._engine.search.state import PERIOD_SECONDS, writable_snapshot
+from ordeal._engine.storage.state_file import split_part
+from ordeal._engine.triage.findings import Finding, Verdict
+from ordeal._engine.triage.messages import pack, pack_finding
+from ordeal._hypothesis import skip_types
+from ordeal.errors import MachineError, OrdealError
+from ordeal.result import StoppedReason
+
+#: How often workers hear of each other where the clock decides, in seconds.
+EXCHANGE_SECONDS = 0.25
+#: How soon after an exchange the next one may come when there are finds: until the others know of a state, they search
+#: for it too. And how much of the time may go into that, as one part of so many.
+SOON_SECONDS = 0.01
+SOON_SHARE = 20
+#: Where the clock must not decide: after so many runs, and when there are very many, each time that they have become so
+#: much more. What one has found the others hear a round later: a search that is deep loses that at each of its stages.
+EXCHANGE_RUNS = 64
+EXCHANGE_SHARE = 128
+#: How often it tells how far it has come, which takes longer than all else that it tells. In seconds.
+REPORT_SECONDS = 0.2
+
+
+#: Stands for the file of a state that the supervisor has read.
+RESUMED = Path("that was resumed")
+
+
+class Schedule(Protocol):
+    """When a worker tells its news."""
+
+    def is_due(self, runs: int, has_finds: Callable[[], bool]) -> bool:
+        """Whether it is to tell them now, after so many runs. Asked before each run."""
+
+    def exchanged(self, seconds: float) -> None:
+        """It has, and that took so long."""
+
+
+class ByRuns:
+    """After numbers of runs that are the same each time, whatever the clock says. ``before`` had been made already."""
+
+    def __init__(self, before: int = 0) -> None:
+        self._before = before
+        self._next = EXCHANGE_RUNS
+        while self._next <= before:
+            self._advance()
+
+    def is_due(self, runs: int, has_finds: Callable[[], bool]) -> bool:
+        """Whether the round is over."""
+        del has_finds
+        if self._before + runs < self._next:
+            return False
+        self._advance()
+        return True
+
+    def exchanged(self, seconds: float) -> None:
+        """See ``Schedule``. What it took must not matter."""
+
+    def _advance(self) -> None:
+        self._next += max(EXCHANGE_RUNS, self._next // EXCHANGE_SHARE)
+
+
+class ByClock:
+    """Several times a second, and much sooner when somebody has found something."""
+
+    def __init__(self) -> None:
+        self._next = time.monotonic() + EXCHANGE_SECONDS
+        self._look = 0.0  # when it is time to ask for finds, which costs more than to look at the clock
+
+    def is_due(self, runs: int, has_finds: Callable[[], bool]) -> bool:
+        """Whether it is time."""
+        del runs
+        now = time.monotonic()
+        if now < self._look:
+            return False
+        self._look = now + SOON_SECONDS
+        return now >= self._next or has_finds()
+
+    def exchanged(self, seconds: float) -> None:
+        """See ``Schedule``."""
+        now = time.monotonic()
+        self._next = now + EXCHANGE_SECONDS
+        self._look = now + min(max(SOON_SECONDS, SOON_SHARE * seconds), EXCHANGE_SECONDS)
+
+
+class Board:
+    """Memory that the supervisor and its ``workers`` see.
+
+    It says whether all are to end, and of the process of each worker how many runs it has begun, the steps of those
+    before the last, and whether there are finds for it.
+    """
+
+    def __init__(self, workers: int) -> None:
+        self._cells = memoryview(mmap(-1, 8 * (3 * workers + 1))).cast("Q")
+        self.runs = self._cells[1 : workers + 1]
+        self.steps = self._cells[workers + 1 : 2 * workers + 1]
+        self.finds = self._cells[2 * workers + 1 :]
+
+    @property
+    def stop(self) -> bool:
+        """Whether all are to end."""
+        return bool(self._cells[0])
+
+    @stop.setter
+    def stop(self, stop: bool) -> None:
+        self._cells[0] = stop
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """The part that one worker has in an exploration.
+
+    ``settings`` are those of the worker: its own seed, its share of the runs, and the time that is left. ``edges``,
+    ``finds`` and ``known`` are what was found before it began. It ``hurries`` to tell finds where others want them.
+    What it sees goes into ``shared``, and what is there already is no news to it when it ``listens``. What it knows it
+    says at times when that ``saves`` a state, and before all else when nobody has said it (``saves_first``).
+    """
+
+    settings: Settings
+    driver: Driver
+    targets: list[Target]
+    schedule: Schedule
+    board: Board
+    number: int
+    shared: _native.SharedEdges
+    listens: bool = False
+    hurries: bool = False
+    edges: Sequence[int] = ()
+    finds: Sequence[_native.Find] = ()
+    known: Sequence[Finding] = ()
+    state: bytes = b""
+    saves: bool = False
+    saves_first: bool = False
+
+
+def work(part: Part, channel: Channel, journal: _native.Journal) -> None:
+    """Explore, in a forked process, until there are no more runs to make. An error that ends all is told."""
+    part.driver.journal = journal
+    part.driver.isolated = True
+    try:
+        _Worker(part, channel).search()
+    except OrdealError as error:
+        channel.send(ERROR, pack(Broken(kind=type(error).__name__, message=error.message, hint=error.hint or "")))
+    except InvalidDefinition as error:
+        channel.send(ERROR, pack(Broken(kind=MachineError.__name__, message=str(error))))
+    except skip_types() as error:
+        channel.send(ERROR, pack(Broken(kind=SkipTest.__name__, message=str(error))))
+    except Exception as error:  # noqa: BLE001 - whatever it is, the user's code is not to blame for it
+        channel.send(
+            ERROR, pack(Broken(kind=OrdealError.__name__, message=f"a worker failed: {traceback_text(error)}"))
+        )
+
+
+class _Worker:
+    """Has a search made in its process, and stops it between two runs to tell and to listen."""
+
+    def __init__(self, part: Part, channel: Channel) -> None:
+        self._search = Search(part.settings, part.driver, part.targets, cuts_off=True)
+        self._part = part
+        self._channel = channel
+        self._names = machine_names(part.driver)
+        self._told_edges: set[int] = set()
+        self._told_checkpoints = 0
+        self._report_due = 0.0
+        self._save_due = 0.0 if part.saves_first else time.monotonic() + PERIOD_SECONDS
+        self._unconfirmed: Finding | None = None
+
+    def search(self) -> None:
+        """Make runs, and tell in the end what is known."""
+        search = self._search
+        with search.prepared():
+            reason = search.run(self)
+            self._channel.send(DONE, pack(Ended(reason=reason)), *self._news(last=True), self._state())
+
+    def _state(self) -> bytes:
+        """What it knows, as a part of a state."""
+        return self._search.saver.part(self._search.learnt, self._search.monitoring.monitor)
+
+    # -- the search ---------------------------------------------------------------------------------------------------
+
+    def begin(self) -> None:
+        """See ``SearchListener``. Saved seeds were replayed before: what fails is known."""
+        search, part = self._search, self._part
+        search.findings.restore(part.known, {})
+        if part.state:
+            # After what is known of others: of its own it knows how many runs met it.
+            search.saver.give(RESUMED, split_part(part.state), search.learnt, search.monitoring.monitor)
+        self._take(part.edges, part.finds)
+        search.coverage.share(part.shared, listens=part.listens)
+
+    def between_runs(self) -> StoppedReason | None:
+        """See ``SearchListener``."""
+        board, number, tally = self._part.board, self._part.number, self._search.tally
+        board.runs[number], board.steps[number] = tally.runs + 1, tally.steps
+        if board.stop:
+            return "interrupted"
+        if self._part.schedule.is_due(tally.runs, self._has_finds):
+            self._exchange()
+        if self._part.saves and time.monotonic() >= self._save_due:
+            self._save_due = time.monotonic() + PERIOD_SECONDS
+            self._channel.send(PART, self._state())
+        return None
+
+    def run_made(self) -> None:
+        """See ``SearchListener``: it tells of that at times of its own."""
+
+    def failing(self, finding: Finding) -> None:
+        """See ``SearchListener``."""
+        self._unconfirmed = finding
+
+    def judged(self, finding: Finding, verdict: Verdict) -> None:
+        """See ``SearchListener``: others need not find it again."""
+        self._unconfirmed = None
+        if verdict in (Verdict.CONFIRMED, Verdict.FLAKY):
+            self._tell_of_finding(finding)
+
+    def cut_off(self) -> None:
+        """See ``SearchListener``: what could not be confirmed in time is told all the same."""
+        if self._unconfirmed is not None:
+            self._tell_of_finding(self._unconfirmed)
+
+    # -- others -------------------------------------------------------------------------------------------------------
+
+    def _has_finds(self) -> bool:
+        """Whether there are finds to tell or to hear of, which are for somebody."""
+        part = self._part
+        return part.hurries and (
+            bool(part.board.finds[part.number]) or self._search.session.checkpoints_saved != self._told_checkpoints
+        )
+
+    def _exchange(self) -> None:
+        started = time.monotonic()
+        self._channel.send(NEWS, *self._news())
+        self._listen()
+        self._part.schedule.exchanged(time.monotonic() - started)
+
+    def _listen(self) -> None:
+        kind, edges, *finds = self._channel.receive()
+        if kind != GIVEN or not all(isinstance(each, bytes) for each in finds):
+            raise ChannelError(f"{kind!r} is not what others have found")
+        loaded = [find for each in finds for find in _native.decode_finds(each, self._names)[0]]  # type: ignore[arg-type]
+        self._take(unpack_keys(edges), loaded)
+
+    def _take(self, edges: Sequence[int], finds: Sequence[_native.Find]) -> None:
+        # Finds first: what leads somewhere new is worth having only as long as it is new.
+        for find in finds:
+            _, evicted = self._search.session.adopt(find)
+            if evicted is not None:
+                self._search.checkpoints.forget(evicted)
+            self._told_edges.update(find.edges)
+        for key in edges:
+            self._search.coverage.adopt(key)
+        self._told_edges.update(edges)
+
+    def _news(self, *, last: bool = False) -> tuple[bytes, bytes, bytes]:
+        """How far it has come, and the edges and the finds since it was asked last."""
+        coverage, session = self._search.coverage, self._search.session
+        edges: set[int] = set()
+        if coverage.edges_seen != len(self._told_edges):
+            edges = set(coverage.keys()) - self._told_edges
+            self._told_edges |= edges
+        finds = session.take_finds()
+        self._told_checkpoints = session.checkpoints_saved
+        return self._packed_report(last=last), pack_keys(sorted(edges)), _native.encode_finds(self._names, finds)
+
+    def _packed_report(self, *, last: bool) -> bytes:
+        """How far it has come, or nothing when it has said so just now."""
+        if not last and time.monotonic() < self._report_due:
+            return b""
+        self._report_due = time.monotonic() + REPORT_SECONDS
+        return pack(self._report())
+
+    def _report(self) -> Report:
+        search = self._search
+        totals = search.totals()
+        return Report(
+            tally=search.tally.counts(),
+            notes=[str(note) for note in search.tally.notes],
+            snapshot_kind=totals.snapshot_kind,
+            checkpoints=totals.checkpoints,
+            checkpoints_saved=totals.checkpoints_saved,
+            swarm=totals.swarm,
+            run_kinds=totals.run_kinds,
+            counts={finding.bucket: finding.count for finding in search.findings.all()},
+            properties=writable_snapshot(search.watch.snapshot()),
+            lines=totals.lines,
+            discovery=search.session.discovery(),
+        )
+
+    def _tell_of_finding(self, finding: Finding) -> None:
+        self._channel.send(FOUND, *pack_finding(finding, self._names))
+
+
+def share_of_runs(max_runs: int | None, made: int, workers: int, number: int) -> int | None:
+    """How many of ``max_runs`` runs, of which so many are ``made``, are those of worker ``number``."""
+    if max_runs is None:
+        return None
+    each, rest = divmod(max(0, max_runs - made), workers)
+    return each + (number < rest)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Which process this is: of which ``member`` of a store, of which worker there, and how many that had before."""
+
+    member: int
+    number: int
+    incarnation: int
+
+    def seed_of(self, seed: int) -> int:
+        """That of the exploration for the first of all, and for each other one derived from it."""
+        if not (self.member or self.number or self.incarnation):
+            return seed
+        return _native.derived_seed(seed, f"worker {self.member} {self.number} {self.incarnation}")
+
+
+def settings_of(settings: Settings, place: Place, seed: int | None, runs: int | None, seconds: float) -> Settings:
+    """The settings of one worker. It goes on with ``seed``, if it has one already."""
+    if seed is None:
+        seed = place.seed_of(settings.seed)
+    return dataclasses.replace(
+        settings,
+        session_seed=seed,
+        max_runs=runs,
+        max_time=seconds,
+        shrink=False,
+        confirm_fresh=False,
+        progress=None,
+        shrink_progress=None,
+        save_state_to=None,
+        resume_from=None,
+        corpus_dir=None,
+    )

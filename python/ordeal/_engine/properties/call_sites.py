@@ -1,0 +1,239 @@
+"""Finds the places where source code calls assertions and points of buggify, without running any of it."""
+
+from __future__ import annotations
+
+import ast
+import stat
+import warnings
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from ordeal._engine.properties.tracker import PROPERTY_TYPES, PropertyType
+from ordeal.errors import ConfigError
+
+SIZE_MAX = 16 * 2**20
+_FOLDERS_LEFT_OUT = {"__pycache__", "node_modules", "site-packages"}
+_ORDEAL = "ordeal"
+
+SiteType = PropertyType | Literal["buggify"]
+
+
+@dataclass(frozen=True, slots=True)
+class _Call:
+    """What a function of ordeal is: the type of its properties, and where in a call their name stands."""
+
+    type: SiteType
+    name_place: int
+
+
+_ORDERS = ("gt", "ge", "lt", "le")
+_ASSERTIONS = {
+    "always": _Call("always", 1),
+    "always_or_unreachable": _Call("always_or_unreachable", 1),
+    **{f"always_{order}": _Call("always", 2) for order in _ORDERS},
+    "sometimes": _Call("sometimes", 1),
+    "sometimes_all": _Call("sometimes", 1),
+    **{f"sometimes_{order}": _Call("sometimes", 2) for order in _ORDERS},
+    "reachable": _Call("reachable", 0),
+    "unreachable": _Call("unreachable", 0),
+    "declare": _Call("sometimes", 0),
+}
+_POINTS = {"buggify": _Call("buggify", -1), "buggify_value": _Call("buggify", -1)}
+_CALLS = _ASSERTIONS | _POINTS
+_IN_MODULE = {"assertions": _ASSERTIONS, "buggify": _POINTS}
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """One call in a source file: ``call`` is the function without its module, ``path`` the file as it was named.
+
+    ``name`` is that of the property, None for a point of buggify and for a name that only a run can tell.
+    """
+
+    path: str
+    line: int
+    call: str
+    type: SiteType
+    name: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Scan:
+    """The sites of some files, by file and line, and the files that could not be read, with the reasons."""
+
+    files: int
+    sites: list[Site]
+    unreadable: list[tuple[str, str]]
+
+
+def scan(paths: Iterable[Path]) -> Scan:
+    """Look through files, and through all Python files below folders.
+
+    Hidden folders, virtual environments and installed packages below a folder are left out.
+
+    Raises:
+        ConfigError: there is no such file or folder.
+    """
+    sites: list[Site] = []
+    unreadable: list[tuple[str, str]] = []
+    files = list(dict.fromkeys(file for path in paths for file in _files(path)))
+    for file in files:
+        try:
+            sites += _sites_in(file)
+        except (OSError, SyntaxError, ValueError, RecursionError, MemoryError) as error:
+            unreadable.append((str(file), _reason(error)))
+    return Scan(len(files), sites, unreadable)
+
+
+def _reason(error: BaseException) -> str:
+    if isinstance(error, SyntaxError):
+        return f"{f'line {error.lineno}' if error.lineno else 'it'} is no valid Python: {error.msg}"
+    if isinstance(error, RecursionError | MemoryError):
+        return "its code nests too deeply"
+    return (error.strerror if isinstance(error, OSError) else None) or str(error)
+
+
+def _files(path: Path) -> Iterator[Path]:
+    if path.is_file():
+        yield path
+        return
+    if not path.is_dir():
+        raise ConfigError(
+            f"there is no file or folder `{path}` to look for assertions in",
+            hint="name a Python file, or a folder with some below it",
+        )
+    for folder, below, names in path.walk():
+        below[:] = sorted(name for name in below if _is_looked_through(folder / name))
+        yield from (folder / name for name in sorted(names) if name.endswith(".py"))
+
+
+def _is_looked_through(folder: Path) -> bool:
+    hidden = folder.name.startswith(".") or folder.name in _FOLDERS_LEFT_OUT
+    return not hidden and not (folder / "pyvenv.cfg").exists()
+
+
+def _sites_in(file: Path) -> list[Site]:
+    status = file.stat()
+    # Opening a pipe would wait for somebody to write to it.
+    if not stat.S_ISREG(status.st_mode):
+        raise ValueError("it is no regular file")
+    if status.st_size > SIZE_MAX:
+        raise ValueError(f"it is larger than {SIZE_MAX} bytes")
+    source = file.read_bytes()
+    if _ORDEAL.encode() not in source:
+        return []
+    with warnings.catch_warnings():
+        # What the code is warned of is for whoever runs it.
+        warnings.simplefilter("ignore")
+        tree = ast.parse(source)
+    return sorted(_Module(tree, str(file)).sites(), key=lambda site: site.line)
+
+
+class _Module:
+    """One parsed file. Names mean the same everywhere in it: who shadows ``always`` in a function is not followed."""
+
+    def __init__(self, tree: ast.Module, path: str) -> None:
+        self._nodes = list(ast.walk(tree))
+        self._path = path
+        self._origins = dict(_imported(self._nodes))
+        self._texts = _constant_texts(tree)
+        for target, value in _assigned(self._nodes):
+            if (origin := self._dotted(value)) is not None:
+                self._origins[target] = origin
+
+    def sites(self) -> Iterator[Site]:
+        """The sites, in no order."""
+        for node in self._nodes:
+            if isinstance(node, ast.Call) and (call := _call_of(self._dotted(node.func))) is not None:
+                yield self._site(node, call)
+
+    def _site(self, node: ast.Call, call: str) -> Site:
+        known = _CALLS[call]
+        place = known.name_place
+        name = None if place < 0 else self._text(_argument(node, place, "name"))
+        kind = known.type
+        if call == "declare":
+            declared = self._text(_argument(node, 1, "kind"))
+            kind = next((each for each in PROPERTY_TYPES if each == declared), known.type)
+        return Site(self._path, node.lineno, call, kind, name)
+
+    def _dotted(self, node: ast.expr) -> str | None:
+        """The dotted name of what an expression stands for, when it comes from ordeal."""
+        if isinstance(node, ast.Name):
+            return self._origins.get(node.id)
+        if isinstance(node, ast.Attribute) and (owner := self._dotted(node.value)) is not None:
+            return f"{owner}.{node.attr}"
+        return None
+
+    def _text(self, node: ast.expr | None) -> str | None:
+        """The text that an expression is in every run, None where it may differ."""
+        match node:
+            case ast.Constant(value=str(text)):
+                return text
+            case ast.Name(id=name):
+                return self._texts.get(name)
+            case ast.JoinedStr(values=parts):
+                texts = [self._text(part) for part in parts]
+                return None if None in texts else "".join(map(str, texts))
+            case ast.BinOp(left=left, op=ast.Add(), right=right):
+                first, second = self._text(left), self._text(right)
+                return None if first is None or second is None else first + second
+        return None
+
+
+def _imported(nodes: Sequence[ast.AST]) -> Iterator[tuple[str, str]]:
+    """The names that imports bind to something of ordeal, with its dotted name."""
+    for node in nodes:
+        if isinstance(node, ast.Import):
+            for each in node.names:
+                if each.name.partition(".")[0] == _ORDEAL:
+                    yield (each.asname, each.name) if each.asname else (_ORDEAL, _ORDEAL)
+        elif isinstance(node, ast.ImportFrom) and not node.level and (node.module or "").partition(".")[0] == _ORDEAL:
+            for each in node.names:
+                if each.name == "*":
+                    names: Mapping[str, _Call] = _IN_MODULE.get((node.module or "").partition(".")[2], _CALLS)
+                    yield from ((name, f"{node.module}.{name}") for name in names)
+                else:
+                    yield each.asname or each.name, f"{node.module}.{each.name}"
+
+
+def _assigned(nodes: Sequence[ast.AST]) -> Iterator[tuple[str, ast.expr]]:
+    """The names that are given to something, as in ``check = always``."""
+    for node in nodes:
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Name | ast.Attribute):
+            yield from ((target.id, node.value) for target in node.targets if isinstance(target, ast.Name))
+
+
+def _constant_texts(tree: ast.Module) -> dict[str, str]:
+    """The texts that the module gives a name, once and for all."""
+    bound = [node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)]
+    texts = {}
+    for node in tree.body:
+        match node:
+            case (
+                ast.Assign(targets=[ast.Name(id=name)], value=ast.Constant(value=str(text)))
+                | ast.AnnAssign(target=ast.Name(id=name), value=ast.Constant(value=str(text)))
+            ) if bound.count(name) == 1:
+                texts[name] = text
+    return texts
+
+
+def _call_of(dotted: str | None) -> str | None:
+    """The function of ordeal that a dotted name stands for, if it makes a site."""
+    if dotted is None:
+        return None
+    _, *parts = dotted.split(".")
+    if parts == ["buggify"]:
+        return "buggify"
+    if len(parts) == 2 and parts[1] in _IN_MODULE.get(parts[0], {}):
+        return parts[1]
+    return parts[0] if len(parts) == 1 and parts[0] in _CALLS else None
+
+
+def _argument(node: ast.Call, place: int, name: str) -> ast.expr | None:
+    before = node.args[: place + 1]
+    if len(before) > place and not any(isinstance(each, ast.Starred) for each in before):
+        return before[place]
+    return next((each.value for each in node.keywords if each.arg == name), None)

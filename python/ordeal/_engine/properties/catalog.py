@@ -1,0 +1,84 @@
+"""Compares the assertion sites of the source with what runs have reached: what is left, and which names clash."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+from ordeal._engine.properties.call_sites import Scan, Site
+from ordeal._engine.properties.history import Reached
+
+
+class SiteStatus(Enum):
+    """What is known of a site."""
+
+    REACHED = "reached"
+    NOT_REACHED = "not_reached"
+    CLEAR = "clear"  # an `unreachable` that no run has reached
+    UNKNOWN = "unknown"  # it has no name that runs could be asked for
+
+
+@dataclass(frozen=True, slots=True)
+class SiteEntry:
+    """A site, its status, and how often all runs together have reached a property of its name."""
+
+    site: Site
+    status: SiteStatus
+    hits: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Clash:
+    """A name that is used with two types, and the first site of each."""
+
+    name: str
+    sites: tuple[Site, Site]
+
+
+@dataclass(frozen=True, slots=True)
+class SiteCatalog:
+    """The sites of some files in their order. ``unreadable`` are files with the reasons."""
+
+    files: int
+    entries: list[SiteEntry]
+    clashes: list[Clash]
+    unreadable: list[tuple[str, str]]
+
+    def count(self, status: SiteStatus) -> int:
+        """How many sites have the status."""
+        return sum(entry.status is status for entry in self.entries)
+
+    @property
+    def dynamic(self) -> list[Site]:
+        """The assertions whose names only a run can tell."""
+        return [each.site for each in self.entries if each.site.type != "buggify" and each.site.name is None]
+
+    @property
+    def complete(self) -> bool:
+        """Whether runs have reached all that is to be reached, and no name is used with two types."""
+        return not self.clashes and not self.count(SiteStatus.NOT_REACHED)
+
+
+def make_catalog(scan: Scan, reached: Mapping[str, Reached]) -> SiteCatalog:
+    """Compare by name and type. Two sites that share both are told apart by nobody: one hit reaches both."""
+    entries = [_entry(site, reached) for site in scan.sites]
+    return SiteCatalog(scan.files, entries, _clashes(scan.sites), scan.unreadable)
+
+
+def _entry(site: Site, reached: Mapping[str, Reached]) -> SiteEntry:
+    if site.name is None:
+        return SiteEntry(site, SiteStatus.UNKNOWN)
+    known = reached.get(site.name)
+    if known is not None and known.type == site.type and known.hits:
+        return SiteEntry(site, SiteStatus.REACHED, known.hits)
+    return SiteEntry(site, SiteStatus.CLEAR if site.type == "unreachable" else SiteStatus.NOT_REACHED)
+
+
+def _clashes(sites: Sequence[Site]) -> list[Clash]:
+    first: dict[str, Site] = {}
+    clashes: dict[str, Clash] = {}
+    for site in sites:
+        if site.name is not None and first.setdefault(site.name, site).type != site.type:
+            clashes.setdefault(site.name, Clash(site.name, (first[site.name], site)))
+    return list(clashes.values())

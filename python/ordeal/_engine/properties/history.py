@@ -1,0 +1,162 @@
+"""Keeps in a file which properties the runs of a project have reached, for ``ordeal catalog`` to compare with."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from ordeal._engine.properties.tracker import PROPERTIES_MAX, PROPERTY_TYPES, PropertyResult
+from ordeal._engine.storage.json_fields import FieldReader, read_json
+from ordeal._engine.storage.trace_file import write_atomically
+from ordeal.errors import PropertyError, TraceError
+
+PROPERTIES_PATH = ".ordeal/properties.json"
+SCHEMA_VERSION = 1
+SIZE_MAX = 64 * 2**20
+HITS_MAX = 2**63 - 1
+
+_AFRESH = "delete it; the next `ordeal explore` or `pytest --chaos` writes a new one"
+
+
+@dataclass(frozen=True, slots=True)
+class Reached:
+    """How often all runs together have reached one property; ``passes`` and ``failures`` add up to ``hits``."""
+
+    name: str
+    type: str
+    hits: int
+    passes: int
+    failures: int
+
+
+def load_reached(path: Path) -> dict[str, Reached]:
+    """What runs have reached, by name; nothing when no run has told.
+
+    Raises:
+        PropertyError: the file cannot be read, or no run has written it so.
+    """
+    try:
+        # Opening a pipe would wait for somebody to write to it.
+        if not stat.S_ISREG(path.stat().st_mode):
+            raise PropertyError(f"{path} is no regular file", hint=_AFRESH)
+        with path.open("rb") as file:
+            data = file.read(SIZE_MAX + 1)
+    except FileNotFoundError:
+        return {}
+    except OSError as error:
+        raise PropertyError(
+            f"cannot read {path}: {error.strerror or error}", hint="see what is there, and who may read it"
+        ) from error
+    if len(data) > SIZE_MAX:
+        raise PropertyError(f"{path} is larger than {SIZE_MAX} bytes", hint=_AFRESH)
+    try:
+        return _parse(read_json(data, str(path)), str(path))
+    except (TraceError, RecursionError) as error:
+        raise PropertyError(error.message if isinstance(error, TraceError) else str(error), hint=_AFRESH) from error
+
+
+def add_reached(path: Path, results: Sequence[PropertyResult]) -> bool:
+    """Add what one session has seen to what the file holds, and say whether there was anything to add.
+
+    A file that is damaged is replaced. Processes that do so at the same time wait for each other, where the system has
+    file locks; a reader sees the file as it was before or as it is afterwards.
+
+    Raises:
+        PropertyError: the file cannot be written.
+    """
+    seen = [result for result in results if result.hits]
+    if not seen:
+        return False
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with _locked(path.parent):
+            write_atomically(path, _encode(_sum(_known(path), seen)))
+    except OSError as error:
+        raise PropertyError(
+            f"cannot save what was seen of properties to {path}: {error.strerror or error}",
+            hint="see what is there, and who may write in the folder",
+        ) from error
+    return True
+
+
+def _known(path: Path) -> dict[str, Reached]:
+    try:
+        return load_reached(path)
+    except PropertyError:
+        return {}
+
+
+def _sum(known: Mapping[str, Reached], seen: Sequence[PropertyResult]) -> list[Reached]:
+    """The newer type of a name is the one that counts, and the newer names when there are too many."""
+    summed = {}
+    for new in seen:
+        old = known.get(new.name)
+        passes, failures = new.passes, new.failures
+        if old is not None and old.type == new.type:
+            passes, failures = min(passes + old.passes, HITS_MAX // 2), min(failures + old.failures, HITS_MAX // 2)
+        summed[new.name] = Reached(new.name, new.type, passes + failures, passes, failures)
+    others = [old for name, old in sorted(known.items()) if name not in summed]
+    return sorted([*summed.values(), *others][:PROPERTIES_MAX], key=lambda each: each.name)
+
+
+def _encode(reached: Sequence[Reached]) -> bytes:
+    document = {"schema_version": SCHEMA_VERSION, "properties": [asdict(each) for each in reached]}
+    return (json.dumps(document, indent=1) + "\n").encode()
+
+
+def _parse(document: Any, where: str) -> dict[str, Reached]:
+    reader = FieldReader(document, where)
+    reader.refuse_others({"schema_version", "properties"})
+    version = reader.integer("schema_version")
+    if version != SCHEMA_VERSION:
+        raise TraceError(f"{where} has version {version}; this ordeal reads version {SCHEMA_VERSION}")
+    rows = reader.items("properties", count_max=PROPERTIES_MAX)
+    reached = [_row(FieldReader(row, f"{where}, property {number}"), where) for number, row in enumerate(rows, 1)]
+    return {each.name: each for each in reached}
+
+
+def _row(reader: FieldReader, where: str) -> Reached:
+    reader.refuse_others({"name", "type", "hits", "passes", "failures"})
+    reached = Reached(
+        reader.text("name"),
+        reader.text("type"),
+        reader.integer("hits"),
+        reader.integer("passes"),
+        reader.integer("failures"),
+    )
+    if reached.type not in PROPERTY_TYPES:
+        raise TraceError(f"{where}: {reached.type!r:.100} is no type of property")
+    if min(reached.passes, reached.failures) < 0 or reached.hits != reached.passes + reached.failures:
+        raise TraceError(
+            f"{where}: {reached.hits} hits are not {reached.passes} passes and {reached.failures} failures"
+        )
+    return reached
+
+
+if sys.platform == "win32":
+
+    @contextmanager
+    def _locked(folder: Path) -> Iterator[None]:
+        """No lock: of two processes that write at the same time, the later one wins."""
+        del folder
+        yield
+
+else:
+    import fcntl
+
+    @contextmanager
+    def _locked(folder: Path) -> Iterator[None]:
+        """Hold the lock of a folder; it ends with the process at the latest."""
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(descriptor)

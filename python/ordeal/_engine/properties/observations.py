@@ -1,0 +1,57 @@
+"""Tells a session what the runs tell Hypothesis: which events there were, and how high its targets came."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import islice
+from typing import Protocol
+
+from ordeal._engine.properties.watch import PropertyWatch
+from ordeal._native import Session
+
+#: Hypothesis notes by itself how often a filter made it draw again. That says nothing of the machine.
+OWN_EVENTS = ("Retried draw from ", "Aborted test because ", "invalid because")
+
+
+class Telling(Protocol):
+    """A run, here or in another process."""
+
+    @property
+    def events(self) -> Mapping[str, object]:
+        """What ``hypothesis.event()`` was told, by label, in the order of the calls."""
+
+    @property
+    def targets(self) -> Mapping[str, int | float]:
+        """What ``hypothesis.target()`` was told, by label, in the order of the calls."""
+
+
+class Observations:
+    """What the run under way has told so far is told on once. Used by one exploration; not thread-safe.
+
+    An event is a feature by its label, and by its payload where that is text. A target that is higher than ever is one
+    of the things that came ``nearer``, like a distance of a property.
+    """
+
+    def __init__(self, session: Session, watch: PropertyWatch) -> None:
+        self._session = session
+        self._watch = watch
+        self._events = 0
+        self._targets = 0
+
+    def begin_run(self) -> None:
+        """Nothing was told of the run yet."""
+        self._events = self._targets = 0
+
+    def look(self, run: Telling) -> None:
+        """Tell on what is new since the last look."""
+        events, targets = run.events, run.targets
+        if len(events) > self._events:
+            for label, payload in islice(events.items(), self._events, None):
+                if not label.startswith(OWN_EVENTS):
+                    self._session.event(f"{label}: {payload}" if isinstance(payload, str) and payload else label)
+            self._events = len(events)
+        if len(targets) > self._targets:
+            for label, value in islice(targets.items(), self._targets, None):
+                if self._session.target(label, value):
+                    self._watch.nearer[f"target({label})"] = None
+            self._targets = len(targets)

@@ -1,0 +1,328 @@
+"""Runs that end their process, or have to be ended with it: what they count as, and how they run again."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from mmap import mmap
+from typing import Any
+
+from hypothesis.stateful import RuleBasedStateMachine
+
+from ordeal import _native
+from ordeal._engine.execution.bucket import Bucketer
+from ordeal._engine.execution.driver import Driver, Observer, Outcome, Status
+from ordeal._engine.execution.recorder import RunRecorder
+from ordeal._engine.isolation.channel import Channel
+from ordeal._engine.isolation.child import Child, Death, Limits
+from ordeal._engine.isolation.rule_timeout import RuleTimeoutError, timeout_error
+from ordeal._engine.replay.replayer import Replayed, Replayer
+from ordeal._engine.storage.trace_file import TraceStep
+from ordeal._hypothesis import GlobalRandoms, Rule
+from ordeal.faults import Fault
+
+#: A rule that can be interrupted ends at up to 1.25 times its limit; one that has not hangs outside of Python.
+LIMIT_TIMES = 1.25
+#: What a process may take for anything else, on a busy machine.
+SLACK_SECONDS = 0.5
+
+
+class ProcessExitError(Exception):
+    """A rule ended the process that ran it, with an exit code."""
+
+
+class ProcessKilledError(Exception):
+    """A rule brought about a signal that ended the process that ran it."""
+
+
+#: The types of failures that another process shows, by name.
+CRASHES = {kind.__name__: kind for kind in (ProcessExitError, ProcessKilledError)}
+
+
+#: How the bucket of a rule ends that had to be ended with its process.
+_HUNG = ", not interruptible"
+
+
+def ends_process(error_type: str, bucket: str) -> bool:
+    """Whether runs that fail so end their process, or must be ended with it, so that each needs one of its own."""
+    return bucket.endswith(_HUNG) or error_type in CRASHES
+
+
+def is_killed(bucket: str) -> bool:
+    """Whether runs in ``bucket`` end their process by SIGKILL."""
+    return bucket.startswith(f"{ProcessKilledError.__name__}({signal.SIGKILL.name})")
+
+
+@dataclass(frozen=True, slots=True)
+class Crash:
+    """A run that ended with its process: what it failed with, its bucket, and the steps that it took."""
+
+    error: BaseException
+    bucket: str
+    tape: _native.Tape
+
+
+class CrashReader:
+    """Says of a process that has ended what its last run did."""
+
+    def __init__(self, driver: Driver) -> None:
+        definition = driver.definition
+        self._shape = (len(definition.rules), len(definition.initializers), len(driver.faults))
+        self._arguments = len(definition.argument_names)
+        self._driver = driver
+
+    def read(self, journal: mmap, death: Death, *, hung: bool) -> Crash | None:
+        """The crash, or None where the process was in no run, or nobody can say in which."""
+        record = self._record(journal)
+        if record is None or _is_idle(record) or death.is_unknown:
+            return None
+        place = self._place(record)
+        if hung:
+            error: Exception = timeout_error(place, self._driver.rule_timeout)
+            return Crash(error, f"{RuleTimeoutError.__name__} at {place}{_HUNG}", record.tape)
+        if death.signal:
+            name = _signal_name(death.signal)
+            text = f"{place} ended the process by {name}"
+            kind: type[Exception] = ProcessKilledError
+            bucket = f"{kind.__name__}({name}) at {place}"
+        else:
+            text = f"{place} ended the process with exit code {death.code}"
+            kind = ProcessExitError
+            bucket = f"{kind.__name__}({death.code}) at {place}"
+        error = kind(text)
+        if death.stacks:
+            error.add_note(death.stacks)  # what a traceback shows of it
+        return Crash(error, bucket, record.tape)
+
+    def place(self, journal: mmap) -> str:
+        """What the process was doing; empty where that was nothing of the user's."""
+        record = self._record(journal)
+        return self._place(record) if record is not None and not _is_idle(record) else ""
+
+    def is_running(self, journal: mmap) -> bool:
+        """Whether the process runs code of the user's, as far as anybody can tell."""
+        record = self._record(journal)
+        return record is None or not _is_idle(record)
+
+    def _record(self, journal: mmap) -> _native.JournalRecord | None:
+        try:
+            return _native.read_journal(journal, self._shape, self._arguments)
+        except _native.CoreError:
+            return None
+
+    def _place(self, record: _native.JournalRecord) -> str:
+        """What ran: a rule by its name, or what comes before the first one and after the last."""
+        if record.stage in ("making", "teardown"):
+            return {"making": "what comes before the first step", "teardown": "teardown"}[record.stage]
+        if not len(record.tape):
+            return "the invariants"
+        return bare_steps(self._driver, record.tape)[-1].name
+
+
+def _is_idle(record: _native.JournalRecord) -> bool:
+    return record.stage == "idle"
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
+class Stall:
+    """Sees whether a process still gets on. A step may take ``limit`` seconds, 0 or less for no limit."""
+
+    def __init__(self, journal: mmap, limit: float) -> None:
+        self._journal = journal
+        self._seconds = limit * LIMIT_TIMES + SLACK_SECONDS if limit > 0 else float("inf")
+        self._steps = -1
+        self._since = time.monotonic()
+
+    def begin(self) -> None:
+        """It begins to work now: what it waited for before does not count."""
+        self._since = time.monotonic()
+
+    def hangs(self) -> bool:
+        """Whether it has been at the same step for too long."""
+        now = time.monotonic()
+        try:
+            steps = _native.journal_steps(self._journal)
+        except _native.CoreError:
+            steps = self._steps  # the code under test has written over it: nobody can say that it gets on
+        if steps != self._steps:
+            self._steps, self._since = steps, now
+        return now - self._since > self._seconds
+
+
+class CrashReplayer(Replayer):
+    """Replays each tape in a process of its own, and sees how that ends."""
+
+    def __init__(self, driver: Driver, bucketer: Bucketer, randoms: GlobalRandoms, limits: Limits) -> None:
+        super().__init__(driver, bucketer, randoms)
+        self._around = (driver, bucketer, randoms, limits)
+        self._limits = limits
+        self._reader = CrashReader(driver)
+        self._trusted: tuple[BaseException, str] | None = None
+
+    def trusting(self, error: BaseException, bucket: str) -> CrashReplayer:
+        """One that takes for granted that a run fails with ``error`` in ``bucket``, with its last step."""
+        replayer = CrashReplayer(*self._around)
+        replayer._trusted = (error, bucket)
+        return replayer
+
+    def run(self, tape: _native.Tape, observer: Observer | None = None) -> Replayed:
+        """Run ``tape`` from a fresh machine of another process. An observer must be a recorder there."""
+        if isinstance(observer, RunRecorder):
+            return self._watched(tape, observer)
+        assert observer is None, "another process cannot tell this observer"
+        return self._apart(tape, None)
+
+    def _apart(self, tape: _native.Tape, deadline: float | None) -> Replayed:
+        child = Child(lambda channel, journal: self._replay(tape, channel, journal), self._limits)
+        try:
+            hung = self._await(child, deadline)
+            said = child.messages()
+            assert child.death is not None
+            if said:
+                (bucket, *_) = said[0]
+                status = Status.FAILED if bucket else Status.DONE
+                return self._replayed(Outcome(status, 0, None), str(bucket), tape)
+            crash = self._reader.read(child.journal, child.death, hung=hung)
+        finally:
+            child.close()
+        if crash is None:
+            return self._replayed(Outcome(Status.REJECTED, 0, None), "", tape)
+        return self._replayed(Outcome(Status.FAILED, len(crash.tape), crash.error), crash.bucket, crash.tape)
+
+    @staticmethod
+    def _replayed(outcome: Outcome, bucket: str, tape: _native.Tape) -> Replayed:
+        return Replayed(outcome=outcome, bucket=bucket, tape=tape, misaligned=0, unused=0, rejected=0)
+
+    def _replay(self, tape: _native.Tape, channel: Channel, journal: _native.Journal) -> None:
+        """In the other process."""
+        self._driver.journal = journal
+        self._driver.isolated = True
+        with self._randoms.managed(), self._driver.watchdog.watching():
+            replayed = super().run(tape)
+        channel.send(replayed.bucket)
+
+    def _await(self, child: Child, deadline: float | None) -> bool:
+        """Wait until the process has ended; whether it had to be ended."""
+        stall = Stall(child.journal, self._driver.rule_timeout)
+        while not child.has_ended():
+            out_of_time = deadline is not None and time.monotonic() >= deadline
+            if out_of_time or stall.hangs():
+                child.kill()
+                return not out_of_time
+            time.sleep(0.001)
+        return False
+
+    def _try(
+        self, shrinker: _native.Shrinker, candidate: _native.Tape, holds: Callable[[Replayed], bool], deadline: float
+    ) -> None:
+        replayed = self._apart(candidate, deadline)
+        if holds(replayed):
+            shrinker.accept(replayed.tape)
+        else:
+            shrinker.refuse()
+
+    def _fails_in(self, bucket: str, tape: _native.Tape, deadline: float) -> bool:
+        return self._apart(tape, deadline).bucket == bucket
+
+    def _watched(self, tape: _native.Tape, recorder: RunRecorder) -> Replayed:
+        """What ``recorder`` sees of all steps, in a process that ends where the last one would begin."""
+        if self._trusted is not None:
+            error, bucket = self._trusted
+            replayed = self._replayed(Outcome(Status.FAILED, len(tape), error), bucket, tape)
+        else:
+            replayed = self._apart(tape, None)
+        child = Child(lambda channel, journal: self._record(replayed.tape, channel, journal), self._limits)
+        try:
+            self._await(child, None)
+            said = child.messages()
+        finally:
+            child.close()
+        if said and isinstance(said[-1][0], bytes):
+            recorder.read(said[-1][0])
+        for step in bare_steps(self._driver, replayed.tape)[len(recorder.steps) :]:
+            # Its arguments could not be drawn: that is what ends the process.
+            recorder.steps.append(step)
+            recorder.program.append(f"state.{step.name}(...)")
+        return replayed
+
+    def _record(self, tape: _native.Tape, channel: Channel, journal: _native.Journal) -> None:
+        """In the other process."""
+        self._driver.journal = journal
+        self._driver.isolated = True
+        observer = _UpToLast(RunRecorder(), len(tape), channel)
+        with self._randoms.managed(), self._driver.watchdog.watching():
+            self._randoms.reseed()
+            self._driver.execute(_native.Replay(tape), observer=observer)
+        observer.tell()
+
+
+class _UpToLast:
+    """Has a recorder see the steps up to the beginning of step ``last``, counted from one, and ends the process."""
+
+    def __init__(self, recorder: RunRecorder, last: int, channel: Channel) -> None:
+        self._recorder = recorder
+        self._last = last
+        self._channel = channel
+        self._steps = 0
+        self.started = recorder.started
+        self.rule_done = recorder.rule_done
+
+    def making(self, cls: type[RuleBasedStateMachine]) -> None:
+        self._recorder.making(cls)
+        if not self._last:
+            self._end()
+
+    def rule(self, rule: Rule, initialize: bool, values: dict[str, Any], resolved: dict[str, Any]) -> None:
+        self._recorder.rule(rule, initialize, values, resolved)
+        self._count()
+
+    def fault(self, fault: Fault, on: bool) -> None:
+        self._recorder.fault(fault, on)
+        self._count()
+
+    def tell(self) -> None:
+        """What was recorded until now."""
+        self._channel.send(self._recorder.written())
+
+    def _count(self) -> None:
+        self._steps += 1
+        if self._steps == self._last:
+            self._end()
+        if self._steps == self._last - 1:
+            self.tell()  # in case the last one cannot even begin
+
+    def _end(self) -> None:
+        self.tell()
+        # Neither the step nor the teardown is to run here.
+        os._exit(0)
+
+
+def bare_steps(driver: Driver, tape: _native.Tape) -> list[TraceStep]:
+    """The steps of ``tape`` by names, of which nothing but the choices is known."""
+    definition = driver.definition
+    faults = [fault.name for fault in driver.faults]
+    tables = [
+        ("rule", "", [rule.name for rule in definition.rules]),
+        ("initialize", "", [rule.name for rule in definition.initializers]),
+        ("fault_toggle", "+", faults),
+        ("fault_toggle", "-", faults),
+    ]
+    steps, active = [], list[str]()
+    for kind, target, _, drawn in tape.steps():
+        what, sign, names = tables[kind]
+        if sign == "+":
+            active.append(names[target])
+        elif sign and names[target] in active:
+            active.remove(names[target])
+        choices = {definition.argument_names[number]: list(values) for number, values in drawn if values}
+        steps.append(TraceStep(kind=what, name=sign + names[target], active_faults=list(active), choices=choices))
+    return steps

@@ -1,0 +1,107 @@
+"""A trace set up to run again: its tape, with the driver and the replayer of its class."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from ordeal import _native
+from ordeal._engine.execution.bucket import Bucketer
+from ordeal._engine.execution.class_path import load_class
+from ordeal._engine.execution.driver import FAULT_OFF, FAULT_ON, INITIALIZE, RULE, Driver
+from ordeal._engine.execution.machine import MachineFactory, make_driver
+from ordeal._engine.isolation.child import Limits
+from ordeal._engine.replay.choices_of_values import rebuilt_steps
+from ordeal._engine.replay.crash_replayer import CrashReplayer, ends_process
+from ordeal._engine.replay.replayer import Replayer
+from ordeal._engine.storage.trace_file import Trace, TraceStep
+from ordeal._hypothesis import GlobalRandoms
+from ordeal.errors import OutdatedTraceError, TraceError
+
+
+@dataclass(frozen=True, slots=True)
+class Bench:
+    """A tape with what runs it. Not thread-safe, as its driver is not."""
+
+    tape: _native.Tape
+    driver: Driver
+    replayer: Replayer
+    randoms: GlobalRandoms
+
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        """Have rules timed, and the program's random generators put back as they were when the block ends."""
+        with self.randoms.managed(), self.driver.watchdog.watching():
+            yield
+
+
+def make_bench(trace: Trace, test_class: MachineFactory | None = None, *, rule_timeout: float | None = None) -> Bench:
+    """A bench for ``trace``. ``test_class`` defaults to the class that the trace names.
+
+    ``rule_timeout``, in seconds, defaults to the limit that the trace was recorded with, else to that of the class.
+
+    Raises:
+        OutdatedTraceError: a rule, fault or argument of the trace is gone from the class; the message names it.
+        TraceError: the trace holds values alone, and one of them cannot be rebuilt.
+        OrdealError: the class cannot be imported or is no rule machine.
+    """
+    limit = trace.rule_timeout if rule_timeout is None else rule_timeout
+    driver = make_driver(test_class if test_class is not None else load_class(trace.test_class), limit)
+    randoms = GlobalRandoms()
+    replayer = Replayer(driver, Bucketer([]), randoms)
+    failure = trace.failure
+    if failure is not None and ends_process(failure.error_type, failure.bucket):
+        replayer = CrashReplayer(driver, Bucketer([]), randoms, Limits())
+    return Bench(tape_of(trace, driver), driver, replayer, randoms)
+
+
+def tape_of(trace: Trace, driver: Driver) -> _native.Tape:
+    """The tape that ``trace`` holds, with names looked up in the machine of ``driver``.
+
+    Raises:
+        OutdatedTraceError: a rule, fault or argument is gone; the message names it.
+        TraceError: the trace holds values alone, and one of them cannot be rebuilt.
+    """
+    tables = _Tables(trace.test_class, driver)
+    steps = trace.taken_steps() if trace.has_choices else rebuilt_steps(trace, driver.definition)
+    return _native.Tape.from_steps([tables.packed(number, step) for number, step in enumerate(steps)])
+
+
+class _Tables:
+    """The names of a machine with their numbers."""
+
+    def __init__(self, test_class: str, driver: Driver) -> None:
+        definition = driver.definition
+        self._test_class = test_class
+        self._rules = {rule.name: i for i, rule in enumerate(definition.rules)}
+        self._initializers = {rule.name: i for i, rule in enumerate(definition.initializers)}
+        self._faults = {fault.name: i for i, fault in enumerate(driver.faults)}
+        self._arguments = {name: i for i, name in enumerate(definition.argument_names)}
+        self._kinds: dict[str, Callable[[str], tuple[int, int]]] = {
+            "rule": lambda name: (RULE, self._look_up(self._rules, "rule", name)),
+            "initialize": lambda name: (INITIALIZE, self._look_up(self._initializers, "initialize rule", name)),
+            "fault_toggle": self._toggle,
+        }
+
+    def packed(self, number: int, step: TraceStep) -> _native.StepTuple:
+        """The step as the core takes it; ``number`` counts from 0."""
+        if step.kind not in self._kinds:
+            raise TraceError(f"step {number + 1} of the trace has the unknown kind {step.kind!r}")
+        kind, target = self._kinds[step.kind](step.name)
+        drawn = [(self._look_up(self._arguments, "argument", name), choices) for name, choices in step.choices.items()]
+        return kind, target, number, drawn
+
+    def _toggle(self, name: str) -> tuple[int, int]:
+        if name[:1] not in ("+", "-"):
+            raise TraceError(f"the fault toggle {name!r} of the trace begins with neither + nor -")
+        return FAULT_ON if name[0] == "+" else FAULT_OFF, self._look_up(self._faults, "fault", name[1:])
+
+    def _look_up(self, table: dict[str, int], what: str, name: str) -> int:
+        if name not in table:
+            known = ", ".join(known for known in table if not known.startswith("("))
+            raise OutdatedTraceError(
+                f"the trace no longer applies to {self._test_class}: it has no {what} {name!r}",
+                hint=f"it has: {known or 'none'}",
+            )
+        return table[name]

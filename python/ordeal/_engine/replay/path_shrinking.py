@@ -1,0 +1,153 @@
+"""Shrinks the runs that found new code to the steps that reach it, before they become tests."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from ordeal import _native
+from ordeal._engine.coverage.targets import Target
+from ordeal._engine.execution.driver import Status
+from ordeal._engine.execution.recorder import RunRecorder
+from ordeal._engine.replay.replayer import Replayed, Replayer
+from ordeal._engine.replay.trace_builder import Origin, TraceMaker
+from ordeal._engine.storage.trace_file import Trace
+from ordeal._hypothesis import skip_types
+from ordeal.errors import OrdealError
+
+#: For all paths together, and for one of them.
+SECONDS = 60.0
+SECONDS_A_PATH = 10.0
+#: Met before the time on any but a slow machine, so that the same exploration gives the same paths.
+CANDIDATES_A_PATH = 300
+
+
+@dataclass(frozen=True, slots=True)
+class ShrunkPath:
+    """A tape that reaches what no path before it does. ``number`` is its place among the tapes given.
+
+    ``finished`` is False when time ran out before it was minimal.
+    """
+
+    number: int
+    tape: _native.Tape
+    finished: bool
+
+
+def shrink_paths(
+    replayer: Replayer, targets: Sequence[Target], tapes: Sequence[_native.Tape], *, seconds: float = SECONDS
+) -> list[ShrunkPath]:
+    """Make each of ``tapes`` as small as can be while it still reaches the edges that it is the first to reach.
+
+    Left out are tapes that reach nothing that those before them do not, that reach something else each time, and that
+    do not end well. When ``seconds`` are over, when Ctrl-C is pressed, or when other tools leave no way to watch the
+    targets, the tapes that are left come back as they are. No other monitor is to run: it would count what is tried
+    here.
+    """
+    shrinker = _PathShrinker(replayer, targets, time.monotonic() + seconds)
+    try:
+        shrinker.start()
+    except _native.CoreError:
+        return [ShrunkPath(number, tape, finished=False) for number, tape in enumerate(tapes)]
+    try:
+        paths = [shrinker.path(number, tape) for number, tape in enumerate(tapes)]
+    finally:
+        shrinker.stop()
+    return [path for path in paths if path is not None]
+
+
+def path_traces(
+    replayer: Replayer,
+    maker: TraceMaker,
+    targets: Sequence[Target],
+    productive: Sequence[tuple[Origin, _native.Tape]],
+    *,
+    shrink: bool,
+) -> Iterator[Trace]:
+    """Traces of runs that reached new code, where they ``shrink`` each of the steps that reach it."""
+    paths = list(productive)
+    if paths and shrink:
+        shrunk = shrink_paths(replayer, targets, [tape for _, tape in productive])
+        paths = [(productive[path.number][0], path.tape) for path in shrunk]
+    for origin, tape in paths:
+        recorder = RunRecorder()
+        replayed = replayer.run(tape, recorder)
+        yield maker.make(origin, replayed.tape, recorder)
+
+
+class _PathShrinker:
+    """Watches replays of tapes. Its own coverage map is emptied before each, so that it tells of that one alone."""
+
+    def __init__(self, replayer: Replayer, targets: Sequence[Target], deadline: float) -> None:
+        self._replayer = replayer
+        self._deadline = deadline
+        self._coverage = _native.CoverageMap()
+        places = [(target.name, target.path, target.is_package) for target in targets]
+        # At the novelty level a branch that once went both ways tells of one of them only.
+        self._monitor = _native.Monitor(self._coverage, places, level="counts")
+        self._covered: set[int] = set()
+
+    def start(self) -> None:
+        self._monitor.start()
+
+    def stop(self) -> None:
+        self._monitor.stop()
+
+    def path(self, number: int, tape: _native.Tape) -> ShrunkPath | None:
+        """The path that ``tape`` becomes; None when it is none."""
+        try:
+            return self._path(number, tape)
+        except KeyboardInterrupt:
+            self._deadline = -math.inf
+            return ShrunkPath(number, tape, finished=False)
+
+    def _path(self, number: int, tape: _native.Tape) -> ShrunkPath | None:
+        if time.monotonic() >= self._deadline:
+            return ShrunkPath(number, tape, finished=False)
+        first, again = self._replay(tape), self._replay(tape)
+        if first is None or again is None:
+            return None
+        # What ran only the first time (a cache that was filled, a module that was imported) is no path to it.
+        own = (first.edges & again.edges) - self._covered
+        return self._shrunk(number, again, own) if own else None
+
+    def _shrunk(self, number: int, smallest: _Reached, own: set[int]) -> ShrunkPath:
+        seconds = min(self._deadline - time.monotonic(), SECONDS_A_PATH)
+
+        def reaches_its_own(replayed: Replayed) -> bool:
+            return replayed.outcome.status is Status.DONE and own.issubset(self._coverage.keys())
+
+        shrunk = self._replayer.shrink_while(
+            smallest.tape, reaches_its_own, seconds, candidates_max=CANDIDATES_A_PATH, prepare=self._watch_anew
+        )
+        if shrunk.interrupted:
+            self._deadline = -math.inf
+        self._covered |= own
+        return ShrunkPath(number, shrunk.tape, shrunk.finished)
+
+    def _watch_anew(self) -> None:
+        self._coverage.forget()
+        self._monitor.begin_run(full=True)
+
+    def _replay(self, tape: _native.Tape) -> _Reached | None:
+        """What a replay of ``tape`` reaches; None when it does not end well."""
+        self._watch_anew()
+        try:
+            replayed = self._replayer.run(tape)
+        except OrdealError:
+            return None
+        except skip_types():
+            return None
+        if replayed.outcome.status is not Status.DONE:
+            return None
+        return _Reached(replayed.tape, set(self._coverage.keys()))
+
+
+@dataclass(frozen=True, slots=True)
+class _Reached:
+    """The steps that ran, and the edges that they reached."""
+
+    tape: _native.Tape
+    edges: set[int]

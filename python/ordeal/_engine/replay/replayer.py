@@ -1,0 +1,186 @@
+"""Runs tapes again from fresh machines: to confirm a failure, to shrink it, and to write it down."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from hypothesis.errors import InvalidDefinition
+
+from ordeal import _native
+from ordeal._engine.execution.bucket import Bucketer
+from ordeal._engine.execution.driver import BODY, Driver, Observer, Outcome, Script, Status, TimedReplay
+from ordeal._engine.isolation.watchdog import OutOfTime
+from ordeal._hypothesis import GlobalRandoms, skip_types
+from ordeal.errors import OrdealError
+
+CONFIRMATIONS = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """What a replay did. ``bucket`` is empty when it did not fail; ``tape`` holds the steps that really ran.
+
+    ``misaligned`` counts draws that the recording had no fitting choice for, ``unused`` recorded choices that nothing
+    drew: strategies that draw less than they did. Steps after a failure, the step that failed and the body of the last
+    one do not count. ``rejected`` counts steps that could not run.
+    """
+
+    outcome: Outcome
+    bucket: str
+    tape: _native.Tape
+    misaligned: int
+    unused: int
+    rejected: int
+
+
+@dataclass(frozen=True, slots=True)
+class ShrinkProgress:
+    """How far shrinking has come: its phase, the steps of the smallest failing tape, and the replays so far."""
+
+    phase: str
+    steps: int
+    candidates: int
+
+
+@dataclass(frozen=True, slots=True)
+class Shrunk:
+    """The simplest failing tape found.
+
+    ``candidates`` counts the replays. ``finished`` is False when time ran out or Ctrl-C was pressed before the tape was
+    minimal; ``interrupted`` tells the latter, and leaves it to the caller to stop.
+    """
+
+    tape: _native.Tape
+    candidates: int
+    finished: bool
+    interrupted: bool = False
+
+
+class Replayer:
+    """Replays tapes with one driver. Steps of a tape whose rule is not available are left out, and counted."""
+
+    def __init__(self, driver: Driver, bucketer: Bucketer, randoms: GlobalRandoms) -> None:
+        self._driver = driver
+        self._bucketer = bucketer
+        self._randoms = randoms
+        self._in_body = (BODY, len(driver.definition.argument_names) - 1)  # the latter is that of buggify
+
+    def run(self, tape: _native.Tape, observer: Observer | None = None) -> Replayed:
+        """Run ``tape`` from a fresh machine while ``observer`` watches."""
+        script = _native.Replay(tape)
+        outcome, bucket = self._execute(script, observer)
+        return self._told(script, outcome, bucket)
+
+    def confirm(self, tape: _native.Tape) -> list[Replayed]:
+        """Two replays. Their tapes know which step made each value of a bundle, which the shrinker needs."""
+        return [self.run(tape) for _ in range(CONFIRMATIONS)]
+
+    def shrink(
+        self,
+        tape: _native.Tape,
+        bucket: str,
+        seconds: float,
+        tick: Callable[[ShrinkProgress], None] | None = None,
+    ) -> Shrunk:
+        """Make ``tape`` as simple as can be while it still fails in ``bucket``; see ``shrink_while``."""
+        return self.shrink_while(tape, lambda replayed: replayed.bucket == bucket, seconds, tick=tick)
+
+    def shrink_while(
+        self,
+        tape: _native.Tape,
+        holds: Callable[[Replayed], bool],
+        seconds: float,
+        *,
+        candidates_max: int | None = None,
+        prepare: Callable[[], None] | None = None,
+        tick: Callable[[ShrinkProgress], None] | None = None,
+    ) -> Shrunk:
+        """Make ``tape`` as simple as can be while ``holds`` is true of its replay.
+
+        It takes at most ``seconds``, and at most ``candidates_max`` replays. A replay that is running when time is up
+        is ended. One that asks to be skipped or whose fault cannot be switched does not hold. ``prepare`` is called
+        before each replay, ``tick`` after it. Ctrl-C ends the shrinking and keeps what was reached.
+        """
+        shrinker = _native.Shrinker(tape)
+        deadline = time.monotonic() + seconds
+        finished = interrupted = False
+        try:
+            with self._driver.watchdog.until(deadline):
+                while time.monotonic() < deadline and shrinker.candidates != candidates_max:
+                    candidate = shrinker.candidate()
+                    if candidate is None:
+                        finished = True
+                        break
+                    if prepare is not None:
+                        prepare()
+                    self._try(shrinker, candidate, holds, deadline)
+                    if tick is not None:
+                        tick(ShrinkProgress(shrinker.phase, len(shrinker.current), shrinker.candidates))
+        except OutOfTime:
+            finished = False
+        except KeyboardInterrupt:
+            interrupted = True
+        return Shrunk(shrinker.current, shrinker.candidates, finished, interrupted)
+
+    def _try(
+        self, shrinker: _native.Shrinker, candidate: _native.Tape, holds: Callable[[Replayed], bool], deadline: float
+    ) -> None:
+        script = _native.Replay(candidate)
+        try:
+            outcome, bucket = self._execute(TimedReplay(script, deadline))
+        except OrdealError:
+            shrinker.refuse(script)
+            return
+        except skip_types():
+            shrinker.refuse(script)
+            return
+        if holds(self._told(script, outcome, bucket)):
+            shrinker.accept(script)
+        else:
+            shrinker.refuse(script)
+
+    def ablate(self, tape: _native.Tape, bucket: str, seconds: float = math.inf) -> dict[str, bool] | None:
+        """For each fault of ``tape`` whether the failure in ``bucket`` needs it; None when ``seconds`` were too few."""
+        ablation = _native.FaultAblation(tape)
+        deadline = time.monotonic() + seconds
+        try:
+            with self._driver.watchdog.until(deadline):
+                while (candidate := ablation.candidate()) is not None:
+                    if time.monotonic() >= deadline:
+                        return None
+                    ablation.tell(self._fails_in(bucket, candidate, deadline))
+        except OutOfTime:
+            return None
+        return {self._driver.faults[fault].name: necessary for fault, necessary in ablation.verdicts()}
+
+    def _fails_in(self, bucket: str, tape: _native.Tape, deadline: float) -> bool:
+        """Whether a run of ``tape`` fails in ``bucket``; one that asks to be skipped does not."""
+        try:
+            return self._execute(TimedReplay(_native.Replay(tape), deadline))[1] == bucket
+        except skip_types():
+            return False
+
+    def _told(self, script: _native.Replay, outcome: Outcome, bucket: str) -> Replayed:
+        return Replayed(
+            outcome=outcome,
+            bucket=bucket,
+            tape=script.tape,
+            misaligned=script.source.misaligned,
+            unused=script.unused(self._in_body, outcome.status is Status.DONE),
+            rejected=script.rejected,
+        )
+
+    def _execute(self, script: Script, observer: Observer | None = None) -> tuple[Outcome, str]:
+        """How a run as ``script`` says ended, and its bucket, which is empty when it did not fail."""
+        self._randoms.reseed()
+        try:
+            outcome = self._driver.execute(script, observer=observer)
+        except InvalidDefinition as error:
+            outcome = Outcome(Status.REJECTED, 0, error)
+        bucket = ""
+        if outcome.status is Status.FAILED and outcome.error is not None:
+            bucket = self._bucketer.bucket(outcome.error)
+        return outcome, bucket

@@ -1,0 +1,181 @@
+"""Runs a trace again and says how what happens compares to what it recorded."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from enum import Enum
+
+from ordeal import _native
+from ordeal._engine.execution.bucket import is_in_bucket
+from ordeal._engine.execution.driver import Status
+from ordeal._engine.execution.machine import MachineFactory
+from ordeal._engine.execution.recorder import RunRecorder
+from ordeal._engine.formatting import error_message
+from ordeal._engine.replay.loading import Bench, make_bench
+from ordeal._engine.replay.replayer import Replayed, ShrinkProgress
+from ordeal._engine.storage.trace_file import Trace, TraceFailure, TraceStep, step_text, versions_now
+from ordeal._hypothesis import skip_types
+from ordeal.errors import OutdatedTraceError, TraceError
+
+_ADDRESS = re.compile(r"0x[0-9a-fA-F]+")
+
+
+class ReplayStatus(Enum):
+    """How a replay compares to its trace."""
+
+    REPRODUCED = "reproduced"
+    FAILS_DIFFERENTLY = "fails_differently"
+    NOT_REPRODUCED = "not_reproduced"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rerun:
+    """What a replay did.
+
+    ``steps`` are those that ran, with arguments and results as text. ``misfits`` counts recorded choices that no longer
+    fit their strategies, which were given others; ``unused`` those that nothing drew. ``changed`` says which step ran
+    with other values than recorded, as when a strategy makes something else of the same choices; it is empty when none
+    did. ``rejected`` says that a failed ``assume()`` ended the run. ``versions`` are those of what ran it.
+    """
+
+    status: ReplayStatus
+    error: BaseException | None
+    steps: list[TraceStep]
+    misfits: int
+    rejected: bool
+    changed: str = ""
+    unused: int = 0
+    versions: dict[str, str] = field(default_factory=versions_now)
+
+
+def rerun(trace: Trace, test_class: MachineFactory | None = None, *, rule_timeout: float | None = None) -> Rerun:
+    """Run ``trace`` from a fresh machine.
+
+    ``rule_timeout``, in seconds, defaults to the limit that the trace was recorded with, else to that of the class.
+
+    Raises:
+        OutdatedTraceError: a rule, fault or argument of the trace is gone from the class, or a step cannot run any more
+            and nothing failed; the message names it.
+        TraceError: the run asks to be skipped, or the trace holds values alone, and one of them cannot be rebuilt.
+        OrdealError: the class cannot be imported.
+    """
+    bench = make_bench(trace, test_class, rule_timeout=rule_timeout)
+    recorder = RunRecorder()
+    try:
+        with bench.running():
+            replayed = bench.replayer.run(bench.tape, recorder)
+    except skip_types() as skip:
+        raise TraceError(f"the run asks to be skipped: {error_message(skip)}") from None
+    error = replayed.outcome.error if replayed.outcome.status is Status.FAILED else None
+    if error is None and replayed.rejected:
+        raise OutdatedTraceError(_unrunnable(trace, replayed.tape))
+    return Rerun(
+        status=_status(error, replayed.bucket, trace.failure),
+        error=error,
+        steps=recorder.steps,
+        misfits=replayed.misaligned,
+        rejected=replayed.outcome.status is Status.REJECTED,
+        changed=_changed(trace, recorder.steps) if trace.has_choices else "",
+        unused=replayed.unused,
+    )
+
+
+def shrink(
+    trace: Trace,
+    test_class: MachineFactory | None = None,
+    *,
+    max_time: float = 30.0,
+    tick: Callable[[ShrinkProgress], None] | None = None,
+) -> Trace:
+    """The smallest trace found that fails like ``trace``, within ``max_time`` seconds.
+
+    ``tick`` is called after each replay.
+
+    Raises:
+        TraceError: the trace does not fail, or does not fit the class.
+    """
+    bench = make_bench(trace, test_class)
+    with bench.running():
+        first = _failing(bench, trace, "there is nothing to shrink")
+        small = bench.replayer.shrink(first.tape, first.bucket, max_time, tick)
+        recorder = RunRecorder()
+        last = bench.replayer.run(small.tape, recorder)
+    error = last.outcome.error
+    if error is None or last.bucket != first.bucket:
+        raise TraceError(f"the trace of run {trace.run_id} does not fail each time, so it cannot be shrunk")
+    return replace(
+        trace,
+        steps=recorder.finished_steps(last.tape, bench.driver.definition),
+        failure=TraceFailure.of(error, len(recorder.steps), _kept_bucket(trace, error, last.bucket)),
+        program=recorder.finished_program(),
+        versions=versions_now(),
+        has_choices=True,
+    )
+
+
+def ablate_faults(trace: Trace, test_class: MachineFactory | None = None) -> dict[str, bool]:
+    """For each fault that ``trace`` switches, whether its failure needs it; empty when it switches none.
+
+    Where any one of several faults suffices, all of them count as necessary: without them the failure is gone. Another
+    run may reach the same failure with other faults.
+
+    Raises:
+        TraceError: the trace does not fail, or does not fit the class.
+    """
+    bench = make_bench(trace, test_class)
+    with bench.running():
+        first = _failing(bench, trace, "no fault is to blame")
+        return bench.replayer.ablate(first.tape, first.bucket) or {}
+
+
+def _failing(bench: Bench, trace: Trace, so: str) -> Replayed:
+    replayed = bench.replayer.run(bench.tape)
+    if not replayed.bucket:
+        raise TraceError(f"the trace of run {trace.run_id} does not fail, so {so}")
+    return replayed
+
+
+def _status(error: BaseException | None, bucket: str, recorded: TraceFailure | None) -> ReplayStatus:
+    if error is None:
+        return ReplayStatus.NOT_REPRODUCED
+    if recorded is not None and recorded.bucket == bucket:
+        return ReplayStatus.REPRODUCED
+    if recorded is None or type(error).__name__ != recorded.error_type:
+        return ReplayStatus.FAILS_DIFFERENTLY
+    if recorded.bucket and not is_in_bucket(error, recorded.bucket):
+        return ReplayStatus.FAILS_DIFFERENTLY
+    return ReplayStatus.REPRODUCED
+
+
+def _changed(trace: Trace, ran: list[TraceStep]) -> str:
+    """The first step that ran with other values, in words."""
+    recorded = trace.taken_steps()
+    for number, (before, now) in enumerate(zip(recorded, ran, strict=False), start=1):
+        # The recorded run failed in its last step, so what that draws in its body may well be something else.
+        drawn_alike = number == len(recorded) or before.draws == now.draws
+        if _values(before) != _values(now) or not drawn_alike:
+            return f"step {number} ran as {step_text(replace(now, result=''))}, the trace has {step_text(before)}"
+    return ""
+
+
+def _values(step: TraceStep) -> dict[str, str]:
+    """The arguments as text, without what differs between two objects that are alike."""
+    text = step.text or {name: repr(value) for name, value in step.params.items()}
+    return {name: _ADDRESS.sub("", value) for name, value in text.items()}
+
+
+def _kept_bucket(trace: Trace, error: BaseException, bucket: str) -> str:
+    """The bucket as the exploration named it, which knew the targets, when the failure still is in it."""
+    known = trace.failure.bucket if trace.failure is not None else ""
+    return known if known and is_in_bucket(error, known) else bucket
+
+
+def _unrunnable(trace: Trace, realized: _native.Tape) -> str:
+    ran = {origin for _, _, origin, _ in realized.steps()}
+    number, step = next(numbered for numbered in enumerate(trace.taken_steps()) if numbered[0] not in ran)
+    return (
+        f"the trace no longer applies to {trace.test_class}: step {number + 1}, `{step.name}`, cannot run, "
+        "because a precondition is false, a bundle is empty, or its turn to initialize is over"
+    )

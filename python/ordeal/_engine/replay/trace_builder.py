@@ -1,0 +1,79 @@
+"""Makes traces of the runs of one exploration."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ordeal import _native
+from ordeal._engine.coverage.digests import digest_targets
+from ordeal._engine.coverage.targets import Target
+from ordeal._engine.execution.recorder import RunRecorder
+from ordeal._engine.storage.trace_file import Trace, TraceStep
+from ordeal._hypothesis import MachineDefinition
+from ordeal.faults import Fault
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where a tape comes from: its run, the checkpoint that it branched from (0: none), its swarm configuration.
+
+    ``weights`` are those of the rules, 0 for one that was left out, and empty where all rules were alike.
+    """
+
+    run_id: int
+    checkpoint: int
+    swarm: tuple[list[bool], list[bool]] | None
+    edges: int
+    weights: Sequence[int] = ()
+
+
+class TraceMaker:
+    """Knows what all traces of an exploration have in common: among it the source of ``targets``, as it is now."""
+
+    def __init__(
+        self,
+        test_class: str,
+        seed: int,
+        definition: MachineDefinition,
+        faults: Sequence[Fault],
+        *,
+        targets: Sequence[Target] = (),
+        rule_timeout: float | None = None,
+    ) -> None:
+        self._test_class = test_class
+        self._seed = seed
+        self._definition = definition
+        self._faults = faults
+        self._digests = digest_targets(targets)
+        self._rule_timeout = rule_timeout
+
+    def make(self, origin: Origin, tape: _native.Tape, recorder: RunRecorder) -> Trace:
+        """The trace of ``tape``, which ran while ``recorder`` watched."""
+        steps = recorder.finished_steps(tape, self._definition)
+        if origin.swarm is not None:
+            steps = [self._swarm_step(*origin.swarm, origin.weights), *steps]
+        return Trace(
+            run_id=origin.run_id,
+            seed=self._seed,
+            test_class=self._test_class,
+            from_checkpoint=origin.checkpoint or None,
+            steps=steps,
+            edges_discovered=origin.edges,
+            program=recorder.finished_program(),
+            targets=dict(self._digests),
+            rule_timeout=self._rule_timeout,
+        )
+
+    def _swarm_step(self, rules: list[bool], faults: list[bool], weights: Sequence[int]) -> TraceStep:
+        active_rules = [rule.name for rule, on in zip(self._definition.rules, rules, strict=True) if on]
+        active_faults = [fault.name for fault, on in zip(self._faults, faults, strict=True) if on]
+        params: dict[str, object] = {"active_rules": active_rules, "active_faults": active_faults}
+        if weights:
+            names = [rule.name for rule in self._definition.rules]
+            params["weights"] = dict(zip(names, weights, strict=True))
+        return TraceStep(
+            kind="rule_swarm",
+            name=f"[swarm rules={len(active_rules)} faults={len(active_faults)}]",
+            params=params,
+        )

@@ -1,0 +1,374 @@
+"""Runs all rule sequences of a small scope: every rule, every value of its arguments, in every order, up to a depth.
+
+Most bugs show in small cases, so a search of all of them says more than a sample of larger ones (D. Jackson, "Software
+Abstractions", 2006: the small scope hypothesis).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+from ordeal import _native
+from ordeal._engine.coverage.targets import Target
+from ordeal._engine.execution.driver import END, FAULT_OFF, FAULT_ON, INITIALIZE, RULE, Driver, Outcome, Script, Status
+from ordeal._engine.isolation.child import Limits
+from ordeal._engine.isolation.working_folder import WorkingFolder
+from ordeal._engine.replay.replayer import Replayer
+from ordeal._engine.replay.trace_builder import Origin
+from ordeal._engine.triage.executors import Here
+from ordeal._engine.triage.findings import Finding
+from ordeal._engine.triage.setup import JobContext, ReplaySetup
+from ordeal._engine.triage.triage import Triage
+from ordeal._hypothesis import GlobalRandoms, RunContext
+from ordeal.config.options import ExhaustiveOptions
+from ordeal.errors import Incomplete, InfiniteStrategyError, MachineError, NonDeterministicGeneration
+from ordeal.exhaustive.enumerable import FiniteSource, make_finite
+from ordeal.exhaustive.text import scope_incomplete, scope_statement
+from ordeal.result import ExplorationResult, Failure, NoteKind, Notes, ProgressSnapshot, StoppedReason
+
+if TYPE_CHECKING:
+    from ordeal._native import ChoiceSource, ChoiceValue, StepTuple
+
+CASE, DONE, LIMIT_REACHED, FEWER = range(4)
+
+Progress = Callable[[ProgressSnapshot], object]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scope(ExhaustiveOptions):
+    """What is run, all options checked."""
+
+    test_class: str
+    progress: Progress | None
+    corpus_dir: Path | None
+    rule_timeout: float | None
+    # What triage asks for, and this search does without.
+    seed: int = 0
+    confirm_fresh: bool = False
+    record_traces: bool = False
+
+
+class ScopeScript:
+    """Says what a run does next, by the odometer's choices, and writes the run down. Also the source of its arguments.
+
+    Every step of a run is one choice: to end here, or a rule or fault toggle to go on with. Initialize rules come
+    first, in each order, and are not counted as steps.
+    """
+
+    def __init__(self, driver: Driver, odometer: _native.Odometer, scope: Scope) -> None:
+        self._definition = definition = driver.definition
+        self._fault_names = [fault.name for fault in driver.faults]
+        self._odometer = odometer
+        self._rules = len(definition.rules)
+        self._initializers = len(definition.initializers)
+        self._faults = len(driver.faults) if scope.faults else 0
+        self._depth = scope.depth
+        self._finite = _RecordingSource(self)
+        self._finite.values = scope.values
+        self.begin_run()
+
+    @property
+    def source(self) -> ChoiceSource:
+        """What the arguments of the current step are drawn from."""
+        return cast("ChoiceSource", self._finite)
+
+    @property
+    def finite(self) -> _RecordingSource:
+        """The same, as what it is."""
+        return self._finite
+
+    @property
+    def tape(self) -> _native.Tape:
+        """The steps that have begun."""
+        return _native.Tape.from_steps(self._steps)
+
+    def begin_run(self) -> None:
+        """Forget the run before."""
+        self._steps: list[StepTuple] = []
+        self._left = list(range(self._initializers))
+        self._on = [False] * self._faults
+        self._taken = 0
+        self._options: list[int] = []
+        self._begin = 0
+        self._again = False
+        self.is_void = False
+        self.is_bound = False  # to the context of its run
+        self._argument = 0
+
+    def choose(self, size: int) -> int:
+        """A number below ``size``.
+
+        Raises:
+            NonDeterministicGeneration: an earlier run that began alike had another number to choose from.
+        """
+        try:
+            return self._odometer.choose(size - 1)
+        except _native.CoreError as error:
+            raise changed(f"{error}, {self.place}") from None
+
+    @property
+    def place(self) -> str:
+        """Where the run is: the rule or fault, and the argument."""
+        if not self._steps:
+            return "at its start"
+        names = self._definition.argument_names
+        return f"in step {len(self._steps)}, {self._step_name()}" + (
+            f", argument {names[self._argument]}" if self._steps[-1][3] else ""
+        )
+
+    @property
+    def argument(self) -> str:
+        """The argument that is drawn, with its rule: ``put.key``."""
+        return f"{self._step_name()}.{self._definition.argument_names[self._argument]}"
+
+    def _step_name(self) -> str:
+        kind, number = self._steps[-1][:2]
+        if kind in (FAULT_ON, FAULT_OFF):
+            return self._fault_names[number]
+        return (self._definition.initializers if kind == INITIALIZE else self._definition.rules)[number].name
+
+    def record(self, value: ChoiceValue) -> None:
+        """Write a choice of the current argument down."""
+        self._steps[-1][3][-1][1].append(value)
+
+    def begin_argument(self, name: int) -> None:
+        """The choices that follow are of the argument ``name``."""
+        self._argument = name
+        self._steps[-1][3].append((name, []))
+
+    def next(self) -> int:
+        """The next step, packed: kind in the low three bits, index above."""
+        if self.is_void:
+            return END
+        if not self._again:
+            self._options = self._possible()
+            self._begin = self._odometer.position
+        self._again = False
+        return self._take()
+
+    def reject(self) -> None:
+        """The rule given last cannot run now: what comes after it in the order takes its place in the same run.
+
+        After the last there is none. Then the run is void: that it ends here was a run of its own before.
+        """
+        self._steps.pop()
+        self._taken -= 1
+        self._again = self._odometer.retry(self._begin)
+        self.is_void = not self._again
+
+    def _possible(self) -> list[int]:
+        if self._left:
+            return [number << 3 | INITIALIZE for number in self._left]
+        if self._taken == self._depth:
+            return [END]
+        toggles = [number << 3 | (FAULT_OFF if on else FAULT_ON) for number, on in enumerate(self._on)]
+        return [END, *(number << 3 | RULE for number in range(self._rules)), *toggles]
+
+    def _take(self) -> int:
+        code = self._options[self.choose(len(self._options))]
+        kind, number = code & 7, code >> 3
+        if kind == END:
+            return code
+        if kind == INITIALIZE:
+            self._left.remove(number)
+        else:
+            self._taken += 1
+        if kind in (FAULT_ON, FAULT_OFF):
+            self._on[number] = kind == FAULT_ON
+        self._steps.append((kind, number, len(self._steps), []))
+        return code
+
+
+class _RecordingSource(FiniteSource):
+    """Draws by the choices of a script, and has it write them down."""
+
+    def __init__(self, script: ScopeScript) -> None:
+        super().__init__(script.choose)
+        self._script = script
+        self.restricted: dict[str, None] = {}  # arguments that have more values than were taken
+
+    def begin_argument(self, name: int) -> None:
+        """The choices that follow are of the argument ``name``."""
+        self._script.begin_argument(name)
+
+    def put(self, value: ChoiceValue) -> None:
+        """Write a choice down."""
+        self._script.record(value)
+
+    def restrict(self) -> None:
+        """The argument has more values than are taken."""
+        self.restricted[self._script.argument] = None
+
+
+class _ScopeDriver(Driver):
+    """Has what a run draws through Hypothesis be choices of its script. Else it does as the driver of the machine."""
+
+    def __init__(self, driver: Driver) -> None:
+        super().__init__(driver.definition, driver.factory, driver.faults, driver.rule_timeout)
+        self._ordinary = driver
+
+    def next_step(self, script: Script, run: RunContext) -> int:
+        """What the script wants next, or the end where the machine has no step left."""
+        if isinstance(script, ScopeScript) and not script.is_bound:
+            make_finite(run, script.finite)
+            script.is_bound = True
+        return self._ordinary.next_step(script, run)
+
+
+class SmallScope:
+    """Runs all sequences of one machine. Used once; not thread-safe."""
+
+    def __init__(self, scope: Scope, driver: Driver, targets: list[Target]) -> None:
+        self._scope = scope
+        self._driver = _ScopeDriver(driver)
+        # Whether a point of buggify acts is no choice of the scope: in its runs none does.
+        self._driver.buggify_prob = None
+        self._randoms = GlobalRandoms()
+        setup = ReplaySetup(scope, self._driver, targets, Limits(0))
+        self._bucketer = setup.bucketer()
+        self._odometer = _native.Odometer(limit=scope.limit, shard=(0, 1))
+        self._script = ScopeScript(self._driver, self._odometer, scope)
+        self._notes = Notes()
+        replayer = Replayer(self._driver, self._bucketer, self._randoms)
+        self._findings = setup.findings(replayer)
+        context = JobContext(setup, replayer=replayer, randoms=self._randoms)
+        self._triage = Triage(setup, Here(context), self, WorkingFolder(self.note))
+        self._runs = self._steps = self._rejected = 0
+        self._started = 0.0
+        self._was_interrupted = False
+
+    def run(self) -> ExplorationResult:
+        """Run all sequences, then shrink and report what failed.
+
+        Raises:
+            Incomplete: the limit was reached, and nothing had failed by then.
+            InfiniteStrategyError: an argument has no end of values.
+            NonDeterministicGeneration: a run did not go as an earlier one that began alike.
+            MachineError: no rule can run.
+        """
+        self._started = time.perf_counter()
+        with self._randoms.managed(), self._driver.watchdog.watching():
+            self._triage.replay_seeds(self._findings.add_replayed_seed)
+            stopped = self._run_all()
+            failures = self._triage.judge(self._findings.all(), shrink=True)
+        return self._result("interrupted" if self._was_interrupted else stopped, failures)
+
+    # -- triage -------------------------------------------------------------------------------------------------------
+
+    def note(self, text: str, kind: NoteKind = NoteKind.OTHER) -> None:
+        """See the ``Listener`` of triage."""
+        self._notes.add(text, kind)
+
+    def interrupted(self) -> None:
+        """See the ``Listener`` of triage."""
+        self._was_interrupted = True
+
+    def count_of(self, finding: Finding) -> int:
+        """See the ``Listener`` of triage."""
+        return finding.count
+
+    def shrinking(self, number: int, total: int, steps_before: int, steps: int, candidates: int) -> None:
+        """See the ``Listener`` of triage: what is short already shrinks too fast to be told of."""
+
+    # -- runs ---------------------------------------------------------------------------------------------------------
+
+    def _run_all(self) -> StoppedReason:
+        try:
+            while (turn := self._odometer.next()) == CASE:
+                self._one_run()
+                if self._scope.progress is not None:
+                    self._scope.progress(self._snapshot())
+        except KeyboardInterrupt:
+            self._notes.add(self._incomplete())
+            return "interrupted"
+        if turn == FEWER:
+            raise changed(f"a run ended after {self._odometer.position} choices, where an earlier one made more")
+        if turn == LIMIT_REACHED:
+            self._end_at_limit()
+            return "limit"
+        if not self._steps:
+            raise MachineError(
+                f"no rule of {self._scope.test_class} can run from a fresh machine",
+                hint="a precondition is false, a bundle is empty, or every argument is rejected",
+            )
+        scope, restricted = self._scope, list(self._script.finite.restricted)
+        self._notes.add(scope_statement(self._runs, scope.depth, faults=scope.faults, cut=restricted))
+        return "exhausted"
+
+    def _end_at_limit(self) -> None:
+        if not self._findings:
+            raise Incomplete(
+                self._incomplete(),
+                hint="a smaller depth, arguments of fewer values, `values=3`, or a higher limit",
+            )
+        self._notes.add(self._incomplete())
+
+    def _incomplete(self) -> str:
+        return scope_incomplete(self._runs, self._scope.depth)
+
+    def _one_run(self) -> None:
+        script = self._script
+        script.begin_run()
+        self._randoms.reseed()
+        try:
+            outcome = self._driver.execute(script)
+        except InfiniteStrategyError as error:
+            raise InfiniteStrategyError(
+                f"{script.argument} cannot be gone through: {error.message}",
+                hint=f"{error.hint}; or take the simplest few of each with `values=3`",
+            ) from None
+        if script.is_void or outcome.status is Status.REJECTED:
+            self._odometer.drop()
+            self._rejected += outcome.status is Status.REJECTED
+            return
+        self._runs += 1
+        self._steps += outcome.steps
+        if outcome.status is Status.FAILED:
+            self._failed(outcome)
+
+    def _failed(self, outcome: Outcome) -> None:
+        assert outcome.error is not None
+        bucket = self._bucketer.bucket(outcome.error)
+        if not self._findings.count(bucket):
+            origin = Origin(run_id=self._runs, checkpoint=0, swarm=None, edges=0)
+            self._findings.add(Finding(bucket, self._script.tape, origin, outcome.error), from_copy=False)
+
+    def _snapshot(self) -> ProgressSnapshot:
+        elapsed = time.perf_counter() - self._started
+        return ProgressSnapshot(
+            elapsed=elapsed,
+            total_runs=self._runs,
+            total_steps=self._steps,
+            unique_edges=0,
+            checkpoints=0,
+            failures=len(self._findings),
+            runs_per_second=self._runs / elapsed if elapsed > 0 else 0.0,
+        )
+
+    def _result(self, stopped: StoppedReason, failures: list[Failure]) -> ExplorationResult:
+        return ExplorationResult(
+            test_class=self._scope.test_class,
+            rng_seed=0,
+            total_runs=self._runs,
+            total_steps=self._steps,
+            unique_edges=0,
+            checkpoints_saved=0,
+            duration_seconds=time.perf_counter() - self._started,
+            failures=failures,
+            seed_replays=self._triage.seed_outcomes,
+            stopped_reason=stopped,
+            snapshot_kind="replay",
+            rejected_runs=self._rejected,
+            notes=tuple(self._notes),
+        )
+
+
+def changed(message: str) -> NonDeterministicGeneration:
+    """The error for a run that did not go as an earlier one that began alike."""
+    return NonDeterministicGeneration(
+        message, hint="rules and arguments must be decided by the run alone: not by time, hash order or earlier runs"
+    )

@@ -1,0 +1,291 @@
+"""How runs get back to checkpoints: by copies of states, by running steps again, or from processes that hold states."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from hypothesis.errors import InvalidDefinition
+from hypothesis.stateful import RuleBasedStateMachine
+
+from ordeal import _native
+from ordeal._engine.execution.driver import BODY, FAULT_OFF, FAULT_ON, Outcome, Status
+from ordeal._engine.execution.fork_server import Ending, HeldState, Listener, Surroundings, hold, refusal
+from ordeal._engine.execution.snapshot import Snapshot, SnapshotError, Snapshots
+from ordeal._engine.isolation.channel import ChannelError
+from ordeal._engine.search.state import Learnt
+from ordeal._hypothesis import RunContext
+from ordeal.chaos import ChaosTest, overrides
+from ordeal.config import CheckpointKind
+
+#: Each is a process, which costs memory where its state and that of others part.
+HELD_MAX = 16
+
+
+class Checkpoints:
+    """The states that were kept, by checkpoint, of the kind that serves the class. Used by one exploration.
+
+    ``wanted`` is the kind that the user asks for: with ``auto``, states are copied until one cannot be copied or
+    behaves unlike the steps that led to it, and then steps run again, or states are held in processes where that is
+    expensive. What is explored is the same with each kind, as long as the state of a machine is all that its runs
+    depend on.
+    """
+
+    def __init__(self, wanted: CheckpointKind, around: Surroundings, snapshots: Snapshots, learnt: Learnt) -> None:
+        self._wanted = wanted
+        self._around = around
+        self._snapshots = snapshots
+        self._learnt = learnt
+        self._copies: dict[int, Snapshot] = {}
+        self._held: OrderedDict[int, HeldState] = OrderedDict()
+        self._name = around.driver.definition.cls.__name__
+        self._returns = self._steps_returned = 0
+        self._seconds_returned = 0.0
+        self._policy = _native.RunPolicy()
+        self._may_fork = wanted in ("auto", "fork")
+
+    @contextmanager
+    def open(self) -> Iterator[None]:
+        """Begin with the kind that is wanted, or that an earlier process found out; end all processes afterwards."""
+        if self._wanted != "auto":
+            self._learnt.kind = self._wanted
+        if self._learnt.kind == "fork" and self._definition_refuses():
+            self._refuse_fork(self._definition_refuses())
+        try:
+            yield
+        finally:
+            for held in self._held.values():
+                held.close()
+            self._held.clear()
+
+    # -- coming back --------------------------------------------------------------------------------------------------
+
+    def copy_of(self, checkpoint: int) -> Snapshot | None:
+        """The copy of the state of ``checkpoint``, if there is one."""
+        return self._copies.get(checkpoint)
+
+    def restore(self, snapshot: Snapshot, run: RunContext, faults_on: list[bool]) -> RuleBasedStateMachine:
+        """A machine in the state of ``snapshot``, with these faults on."""
+        machine = self._snapshots.restore(snapshot, run)
+        for fault, on in zip(self._around.driver.faults, faults_on, strict=True):
+            if on:
+                fault.activate()
+        return machine
+
+    def is_held(self, checkpoint: int) -> bool:
+        """Whether a process holds the state of ``checkpoint``."""
+        return checkpoint in self._held
+
+    def run_held(self, checkpoint: int, session: _native.Session, listener: Listener) -> Ending | None:
+        """Run what ``session`` says from the state of ``checkpoint``, which is held, in a process of its own.
+
+        Returns:
+            How the run ended; None when its process ended first, which is noted.
+        """
+        held = self._held.pop(checkpoint)
+        is_whole = False
+        try:
+            ending = held.run(session, listener)
+            is_whole = True
+        except ChannelError as error:
+            self._learnt.tally.note(f"A process that held a state of {self._name} was lost: {error}.")
+            return None
+        finally:
+            # After Ctrl-C too: the run must not go on behind our back.
+            if is_whole:
+                self._held[checkpoint] = held
+            else:
+                held.close()
+        if isinstance(ending, Ending):
+            return ending
+        how = f"ended with exit code {ending}" if ending >= 0 else f"was ended by signal {-ending}"
+        self._learnt.tally.note(f"A run of {self._name} from a held state {how}: what it did is not known.")
+        return None
+
+    # -- keeping ------------------------------------------------------------------------------------------------------
+
+    def take(self, checkpoint: int, run: RunContext) -> None:
+        """Copy the state of ``run`` for a new checkpoint, where states are copied."""
+        if self._learnt.kind != "copy":
+            return
+        try:
+            self._copies[checkpoint] = self._snapshots.take(run)
+        except SnapshotError as error:
+            self.stop_copying(f"its state cannot be copied ({error})")
+
+    def returned(self, checkpoint: int, run: RunContext, steps: int, seconds: float) -> None:
+        """``run`` came back to ``checkpoint`` by running its ``steps`` again, in so many seconds. Keep the state."""
+        self.take(checkpoint, run)
+        self._returns += 1
+        self._steps_returned += steps
+        self._seconds_returned += seconds
+        if (
+            self._learnt.kind == "replay"
+            and self._wanted == "auto"
+            and self._may_fork
+            and self._returning_is_expensive()
+        ):
+            if why := self._definition_refuses():
+                self._may_fork = False
+                self._learnt.tally.note(f"No process can hold a state of {self._name}: {why}.")
+            else:
+                self._learnt.kind = "fork"
+                self._learnt.tally.note(
+                    f"States of {self._name} are held in processes of their own: running their steps again takes long."
+                )
+        if self._learnt.kind == "fork":
+            self._hold(checkpoint, run)
+
+    def forget(self, checkpoint: int) -> None:
+        """The checkpoint has made room for another."""
+        self._copies.pop(checkpoint, None)
+        held = self._held.pop(checkpoint, None)
+        if held is not None:
+            held.close()
+
+    def stop_copying(self, why: str) -> None:
+        """Run steps again from here on: copies are not possible, or not what they should be."""
+        self._learnt.kind = "replay"
+        self._copies.clear()
+        self._learnt.tally.note(f"Checkpoints of {self._name} are reached by running their steps again: {why}.")
+
+    def _hold(self, checkpoint: int, run: RunContext) -> None:
+        why = self._definition_refuses()
+        if not why:
+            try:
+                with self._around.driver.watchdog.disarmed():
+                    self._held[checkpoint] = hold(run, self._around, self._held.values())
+            except OSError as error:
+                why = str(error)
+        if why:
+            self._refuse_fork(why)
+        elif len(self._held) > HELD_MAX:
+            _, oldest = self._held.popitem(last=False)
+            oldest.close()
+
+    def _definition_refuses(self) -> str:
+        definition = self._around.driver.definition
+        if any(rule.is_coroutine for rule in (*definition.rules, *definition.initializers)):
+            return "an event loop does not live on in a fork"
+        return refusal()
+
+    def _refuse_fork(self, why: str) -> None:
+        self._may_fork = False
+        self._learnt.kind = "replay"
+        self._learnt.tally.note(
+            f"No process can hold a state of {self._name}: {why}. Its checkpoints are reached by running steps again."
+        )
+
+    def _returning_is_expensive(self) -> bool:
+        monitor = self._around.monitor
+        return self._policy.returning_is_expensive(
+            returns=self._returns,
+            steps=self._steps_returned,
+            seconds=self._seconds_returned,
+            runs=self._learnt.tally.runs,
+            by_steps=monitor is not None and monitor.level == "novelty",
+        )
+
+    # -- fidelity -----------------------------------------------------------------------------------------------------
+
+    def is_check_due(self) -> bool:
+        """Whether the run from a copy that has just ended is one to be checked. Counts it."""
+        return self._policy.check_copy()
+
+    def check(self, snapshot: Snapshot, tape: _native.Tape, prefix_steps: int, outcome: Outcome) -> None:
+        """See whether a run from ``snapshot`` went as it goes from a fresh machine; if not, copy no more.
+
+        A run that goes another way each time tells nothing about the copy.
+        """
+        if outcome.status is Status.REJECTED:
+            return
+        lived = _Relived(outcome.status, self._bucket(outcome), prefix_steps + outcome.steps, True, [])
+        if self._hashes_state():
+            keep = [at >= prefix_steps for at in range(len(tape))]
+            on = _faults_on(tape, prefix_steps, len(self._around.driver.faults))
+            again = self._relive(tape.subset(keep), lambda run: self.restore(snapshot, run, on))
+            lived.hashes.extend(again.hashes)
+        relived = self._relive(tape)
+        if relived.is_like(lived):
+            return
+        if self._relive(tape) == relived:
+            self.stop_copying("a run from a copy went another way than the same steps from a fresh machine")
+
+    def _relive(
+        self, tape: _native.Tape, restore: Callable[[RunContext], RuleBasedStateMachine] | None = None
+    ) -> _Relived:
+        around = self._around
+        script = _native.Replay(tape)
+        hashes = _Hashes()
+        around.randoms.reseed()
+        try:
+            outcome = around.driver.execute(script, restore=restore, learner=hashes)
+        except InvalidDefinition as error:
+            outcome = Outcome(Status.REJECTED, 0, error)
+        in_body = (BODY, len(around.driver.definition.argument_names) - 1)
+        unused = script.unused(in_body, outcome.status is Status.DONE)
+        fits = not (script.rejected or script.source.misaligned or unused)
+        return _Relived(outcome.status, self._bucket(outcome), outcome.steps, fits, hashes.seen)
+
+    def _hashes_state(self) -> bool:
+        cls = self._around.driver.definition.cls
+        return issubclass(cls, ChaosTest) and overrides(cls, "state_hash")
+
+    def _bucket(self, outcome: Outcome) -> str:
+        return "" if outcome.error is None else self._around.bucketer.bucket(outcome.error)
+
+
+@dataclass(frozen=True, slots=True)
+class _Relived:
+    """How a run went. ``fits`` says that it drew what the tape holds, ``hashes`` are those of its states, by step."""
+
+    status: Status
+    bucket: str
+    steps: int
+    fits: bool
+    hashes: list[int]
+
+    def is_like(self, branch: _Relived) -> bool:
+        """Whether a branch, of which only the last hashes are known, went in the same way."""
+        ending = self.hashes[len(self.hashes) - len(branch.hashes) :] if branch.hashes else []
+        return (self.status, self.bucket, self.steps, self.fits, ending) == (
+            branch.status,
+            branch.bucket,
+            branch.steps,
+            branch.fits,
+            branch.hashes,
+        )
+
+
+class _Hashes:
+    """The learner of a run that is only looked at."""
+
+    learns_each_step = True
+
+    def __init__(self) -> None:
+        self.seen: list[int] = []
+        self.nearer: dict[str, None] = {}
+
+    def step_done(self, run: RunContext, code: int, state_hash: int) -> None:
+        """Keep the hash of the state."""
+        del run, code
+        self.seen.append(state_hash)
+
+    def news(self, run: RunContext) -> None:
+        """Nothing is news here."""
+
+    def run_done(self, run: RunContext) -> None:
+        """What comes after the last step changes nothing that is looked at."""
+
+
+def _faults_on(tape: _native.Tape, steps: int, faults: int) -> list[bool]:
+    """Which faults are on after the first ``steps`` of ``tape``."""
+    on = [False] * faults
+    script = _native.Replay(tape)
+    for _ in range(steps):
+        code = script.next()
+        if code & 7 in (FAULT_ON, FAULT_OFF):
+            on[code >> 3] = code & 7 == FAULT_ON
+    return on

@@ -1,0 +1,135 @@
+"""One exploration in the process that asks for it: a search, then triage of what it found, then the result."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+from ordeal._engine.coverage.targets import Target
+from ordeal._engine.execution.driver import Driver
+from ordeal._engine.execution.settings import Settings
+from ordeal._engine.isolation.child import Limits
+from ordeal._engine.search.result_builder import make_result
+from ordeal._engine.search.search import Search
+from ordeal._engine.storage.trace_file import Trace
+from ordeal._engine.triage.executors import Here
+from ordeal._engine.triage.findings import Finding, Verdict
+from ordeal._engine.triage.setup import JobContext, ReplaySetup
+from ordeal._engine.triage.triage import Triage
+from ordeal.result import (
+    ExplorationResult,
+    Failure,
+    NoteKind,
+    ProgressSnapshot,
+    ShrinkSnapshot,
+    StoppedReason,
+)
+
+
+class Exploration:
+    """Explores once, alone in this process. Listens to its own search and its own triage."""
+
+    def __init__(self, settings: Settings, driver: Driver, targets: list[Target]) -> None:
+        self._settings = settings
+        self._targets = targets
+        self._search = search = Search(settings, driver, targets)
+        setup = ReplaySetup(settings, driver, targets, Limits(0))
+        context = JobContext(setup, replayer=search.replayer, randoms=search.randoms)
+        self._triage = Triage(setup, Here(context), self, search.folder)
+        self._started = 0.0
+        self._stopped: StoppedReason = "time"
+
+    def run(self) -> ExplorationResult:
+        """Explore until time, runs or patience are used up or Ctrl-C is pressed, then shrink and report."""
+        search, triage = self._search, self._triage
+        search.saver.check()
+        self._started = time.perf_counter()
+        with search.prepared():
+            self._stopped = search.run(self)
+            findings = search.findings.all()
+            failures = triage.judge(findings, shrink=True)
+            traces = triage.traces(failures, search.learnt.productive)
+        triage.fill_database(findings)
+        # What the user's code has done to the folder of all that was written, while it ran after that.
+        search.folder.restore()
+        search.saver.save_again(search.tally)
+        triage.save_again(failures)
+        return self._result(failures, traces)
+
+    # -- the search ---------------------------------------------------------------------------------------------------
+
+    def begin(self) -> None:
+        """See ``SearchListener``: saved seeds come before the first run."""
+        self._triage.replay_seeds(self._search.findings.add_replayed_seed)
+
+    def between_runs(self) -> StoppedReason | None:
+        """See ``SearchListener``: nobody else wants it to end."""
+        return None
+
+    def run_made(self) -> None:
+        """See ``SearchListener``."""
+        if self._settings.progress is not None:
+            self._settings.progress(self._progress())
+
+    def failing(self, finding: Finding) -> None:
+        """See ``SearchListener``: nobody else is to hear of it."""
+
+    def judged(self, finding: Finding, verdict: Verdict) -> None:
+        """See ``SearchListener``: it is reported in the end."""
+
+    def cut_off(self) -> None:
+        """See ``SearchListener``: nothing is lost by it."""
+
+    # -- triage -------------------------------------------------------------------------------------------------------
+
+    def note(self, text: str, kind: NoteKind = NoteKind.OTHER) -> None:
+        """See the ``Listener`` of triage."""
+        self._search.tally.note(text, kind)
+
+    def interrupted(self) -> None:
+        """See the ``Listener`` of triage."""
+        self._stopped = "interrupted"
+
+    def count_of(self, finding: Finding) -> int:
+        """See the ``Listener`` of triage."""
+        return finding.count
+
+    def shrinking(self, number: int, total: int, steps_before: int, steps: int, candidates: int) -> None:
+        """See the ``Listener`` of triage."""
+        if self._settings.shrink_progress is not None:
+            self._settings.shrink_progress(
+                ShrinkSnapshot(self._elapsed(), number, total, steps_before, steps, candidates)
+            )
+
+    # -- the result ---------------------------------------------------------------------------------------------------
+
+    def _elapsed(self) -> float:
+        """Seconds, those of the processes before a resume included."""
+        return self._search.learnt.seconds_before + time.perf_counter() - self._started
+
+    def _progress(self) -> ProgressSnapshot:
+        search, elapsed = self._search, self._elapsed()
+        return ProgressSnapshot(
+            elapsed=elapsed,
+            total_runs=search.tally.runs,
+            total_steps=search.tally.steps,
+            unique_edges=search.coverage.edges_seen,
+            checkpoints=search.session.checkpoints,
+            failures=len(search.findings),
+            runs_per_second=search.tally.runs / elapsed if elapsed > 0 else 0.0,
+        )
+
+    def _result(self, failures: Sequence[Failure], traces: list[Trace]) -> ExplorationResult:
+        search = self._search
+        search.note_what_was_untraced()
+        return make_result(
+            self._settings,
+            self._targets,
+            search.totals(),
+            failures=list(failures),
+            traces=traces,
+            seeds=self._triage.seed_outcomes,
+            watch=search.watch,
+            seconds=self._elapsed(),
+            stopped=self._stopped,
+        )

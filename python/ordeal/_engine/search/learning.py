@@ -1,0 +1,163 @@
+"""What the steps of a run teach: told by the driver, kept as checkpoints where a step brought something new."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+from ordeal import _native
+from ordeal._engine.execution.driver import INITIALIZE, RULE, Driver
+from ordeal._engine.execution.fork_server import Seen
+from ordeal._engine.properties.observations import Observations
+from ordeal._engine.properties.watch import PropertyWatch
+from ordeal._engine.search.checkpoints import Checkpoints
+from ordeal._engine.search.monitoring import Monitoring
+from ordeal._engine.search.state import Learnt
+from ordeal._hypothesis import RunContext
+
+
+class Learning:
+    """Hears of each step of the runs of one search, in this process and in forked ones, and tells the session.
+
+    Attributes:
+        has_news: whether the run that is under way brought something new.
+    """
+
+    def __init__(
+        self,
+        driver: Driver,
+        session: _native.Session,
+        coverage: _native.CoverageMap,
+        monitoring: Monitoring,
+        watch: PropertyWatch,
+        checkpoints: Checkpoints,
+        learnt: Learnt,
+    ) -> None:
+        self._driver = driver
+        self._session = session
+        self._coverage = coverage
+        self._monitoring = monitoring
+        self._watch = watch
+        self._observations = Observations(session, watch)
+        self._checkpoints = checkpoints
+        self._learnt = learnt
+        self._returning = False  # to a checkpoint of an earlier process, which has no snapshot in this one
+        self._return_began = 0.0  # by time.perf_counter()
+        self.has_news = False
+
+    def begin_run(self) -> None:
+        """Nothing was learnt from the run yet."""
+        self.has_news = False
+        self._watch.begin_run()
+        self._observations.begin_run()
+
+    def begin_return(self) -> None:
+        """The run comes to its checkpoint by steps that ran before, as unseen as restoring a snapshot would be."""
+        self._return_began = time.perf_counter()
+        self._set_returning(True)
+
+    def end_return(self) -> None:
+        """The run is over, whether it came back or not."""
+        self._set_returning(False)
+
+    def _set_returning(self, returning: bool) -> None:
+        self._returning = returning
+        self._monitoring.set_paused(returning)
+
+    # -- what the driver tells ----------------------------------------------------------------------------------------
+
+    @property
+    def learns_each_step(self) -> bool:
+        """Whether this run returns to a checkpoint, or which files the steps touch matters."""
+        return self._returning or self._monitoring.learns_files
+
+    @property
+    def nearer(self) -> dict[str, None]:
+        """Where the names of the properties that came nearer lie until a step has ended."""
+        return self._watch.nearer
+
+    def step_done(self, run: RunContext, code: int, state_hash: int) -> None:
+        """The driver tells of a step that ended well; what it brought may make it a checkpoint."""
+        if self._returning:
+            self._step_of_return(run, state_hash)
+        else:
+            self._learn(run, code, state_hash)
+
+    def news(self, run: RunContext) -> None:
+        """The step loop tells of a step that brought something new, and nothing else."""
+        self.has_news = True
+        self._keep(run, (), alone=False)
+
+    def run_done(self, run: RunContext | Seen) -> None:
+        """The driver tells that a run has ended well, teardown included: what that showed is the last step's merit."""
+        self._observations.look(run)
+        nearer = self._watch.take_nearer() if self._watch.nearer else ()
+        news = self._session.finished(len(nearer))
+        if news and len(self._session.tape) and not self._session.prefix_left:
+            self.has_news = True
+            self._keep(None, nearer, alone=news == len(nearer))
+
+    # -- what a run in another process tells --------------------------------------------------------------------------
+
+    def step_seen(self, code: int, state_hash: int, seen: Seen) -> None:
+        """A run in another process tells of a step that ended well."""
+        self._take_in(seen)
+        self._learn(seen, code, state_hash)
+
+    def done_seen(self, seen: Seen) -> None:
+        """A run in another process tells that it has ended well, teardown included."""
+        self._take_in(seen)
+        self.run_done(seen)
+
+    def end_seen(self, seen: Seen) -> None:
+        """A run in another process has ended."""
+        self._take_in(seen)
+
+    def _take_in(self, seen: Seen) -> None:
+        monitor = self._monitoring.monitor
+        self._coverage.add_hits(seen.hits, counted=monitor is not None and monitor.level == "counts")
+        self._watch.absorb(seen.properties)
+        if monitor is not None:
+            monitor.restore(seen.lines, list(range(len(seen.lines))), [], monitor.events + seen.ticks)
+
+    # -- what comes of it ---------------------------------------------------------------------------------------------
+
+    def _step_of_return(self, run: RunContext, state_hash: int) -> None:
+        self._session.done(state_hash)
+        if not self._session.prefix_left:
+            self._set_returning(False)
+            plan = self._session.plan
+            seconds = time.perf_counter() - self._return_began
+            self._checkpoints.returned(plan.checkpoint, run, plan.prefix_steps, seconds)
+
+    def _learn(self, run: RunContext | Seen, code: int, state_hash: int) -> None:
+        """What a step of ``run`` brought, or of a run in another process."""
+        if self._monitoring.learns_files and code & 7 == RULE:
+            self._monitoring.learn_files(code >> 3, self._learnt)
+        self._observations.look(run)
+        self._tell_sizes(run, code)
+        nearer = self._watch.take_nearer() if self._watch.nearer else ()
+        news = self._session.done(state_hash, len(nearer)) if nearer else self._session.done(state_hash)
+        if news and not self._session.replaying_prefix:
+            self.has_news = True
+            self._keep(run if isinstance(run, RunContext) else None, nearer, alone=news == len(nearer))
+
+    def _tell_sizes(self, run: RunContext | Seen, code: int) -> None:
+        """How many values the bundles hold that the step may have changed. The step loop has told it before."""
+        if code & 7 > INITIALIZE:
+            return
+        definition = self._driver.definition
+        rule = (definition.rules if code & 7 == RULE else definition.initializers)[code >> 3]
+        for number, name in rule.fills:
+            held = run.machine.bundles.get(name, ()) if isinstance(run, RunContext) else range(run.sizes.get(name, 0))
+            self._session.bundle_size(number, len(held))
+
+    def _keep(self, run: RunContext | None, nearer: Sequence[str], *, alone: bool) -> None:
+        """Keep the state as a checkpoint: for the properties that came ``nearer``, and when not ``alone`` for more."""
+        checkpoint, evicted = self._session.keep()
+        for outdone in self._watch.outdone(nearer, checkpoint if alone else 0):
+            self._session.supersede(outdone, checkpoint)
+        if evicted is not None:
+            self._checkpoints.forget(evicted)
+        if checkpoint and evicted != checkpoint and run is not None:
+            self._checkpoints.take(checkpoint, run)

@@ -1,0 +1,121 @@
+"""Watches the code of the targets during a search: at which level, and how that steers the swarm."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cached_property
+
+from ordeal import _native
+from ordeal._engine.coverage.gaps import files_with_gaps
+from ordeal._engine.coverage.targets import Source, Target
+from ordeal._engine.execution.settings import Settings
+from ordeal._engine.properties.watch import PropertyWatch
+from ordeal._engine.search.state import Learnt
+from ordeal.errors import TargetError
+
+
+class Monitoring:
+    """The monitor of one search of a machine with so many ``rules``, and what counts properties beside it.
+
+    Attributes:
+        monitor: what watches the targets; None without any.
+        learns_files: whether the run under way is to tell which rule touches which file.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        targets: list[Target],
+        session: _native.Session,
+        coverage: _native.CoverageMap,
+        watch: PropertyWatch,
+        rules: int,
+    ) -> None:
+        self._settings = settings
+        self._targets = targets
+        self._session = session
+        self._coverage = coverage
+        self._watch = watch
+        self._rules = rules
+        self.learns_files = False
+        self.monitor: _native.Monitor | None = None
+        if targets:
+            level = "novelty" if settings.coverage == "novelty" else "counts"
+            places = [(target.name, target.path, target.is_package) for target in targets]
+            self.monitor = _native.Monitor(coverage, places, level=level)
+
+    @contextmanager
+    def started(self) -> Iterator[None]:
+        """Watch the targets while the block runs. Raises TargetError when other tools leave no way to do so."""
+        try:
+            if self.monitor is not None:
+                self.monitor.start()
+        except _native.CoreError as error:
+            raise TargetError(f"the target modules cannot be watched: {error}") from error
+        try:
+            yield
+        finally:
+            if self.monitor is not None:
+                self.monitor.stop()
+
+    @contextmanager
+    def hidden(self) -> Iterator[None]:
+        """Hide replays: what the exploration learns must not hang on how often something is replayed.
+
+        With it, the runs are the same whether a failure is new to this exploration or known from a seed.
+        """
+        self.set_paused(True)
+        try:
+            yield
+        finally:
+            self.set_paused(False)
+
+    def set_paused(self, paused: bool) -> None:
+        """Count nothing for a while, or go on with it."""
+        self._watch.set_paused(paused)
+        if self.monitor is not None:
+            self.monitor.set_paused(paused)
+
+    def begin_run(self, run_id: int, learnt: Learnt) -> None:
+        """Watch run ``run_id`` as the core decides. By counts, never by time: the same seed must choose alike."""
+        monitor, session = self.monitor, self._session
+        if monitor is None:
+            return
+        by_bandit = self._settings.rule_swarm is None and session.learns_swarm
+        plan = _native.RunPolicy.watch(run_id, learns_swarm=session.learns_swarm, by_bandit=by_bandit)
+        if plan.choose_level and self._settings.coverage == "auto":
+            self._choose_level(monitor, learnt)
+        monitor.begin_run(full=plan.full)
+        self.learns_files = plan.learn_files
+        if plan.drop_files:
+            monitor.take_files()
+        if plan.direct_swarm:
+            self._direct_swarm(monitor, learnt)
+
+    def _choose_level(self, monitor: _native.Monitor, learnt: Learnt) -> None:
+        if _native.RunPolicy.counting_is_expensive(monitor.events, learnt.tally.steps):
+            monitor.set_level("novelty")
+            self._coverage.forget_sample()  # from here on other events count, in fewer runs
+
+    def learn_files(self, rule: int, learnt: Learnt) -> None:
+        """Note which files ``rule`` has just touched."""
+        if self.monitor is not None:
+            touched = self.monitor.take_files()
+            if touched:
+                learnt.rule_files.setdefault(rule, set()).update(touched)
+
+    def _direct_swarm(self, monitor: _native.Monitor, learnt: Learnt) -> None:
+        """Tell the swarm which rules touch files with code that no run has reached."""
+        files = monitor.files()
+        with_gaps = files_with_gaps(self._sources, monitor.lines())
+        near = [False] * self._rules
+        for rule, touched in learnt.rule_files.items():
+            near[rule] = any(files[file] in with_gaps for file in touched)
+        if any(near):
+            self._session.direct_swarm(near)
+
+    @cached_property
+    def _sources(self) -> list[Source]:
+        """Those of the targets, as they are when they are asked for first."""
+        return list(dict.fromkeys(source for target in self._targets for source in target.sources()))

@@ -1,0 +1,96 @@
+"""Makes the result of an exploration of what was counted, in one process or in several."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from ordeal import _native
+from ordeal._engine.coverage.gaps import Gaps, find_gaps
+from ordeal._engine.coverage.targets import Target
+from ordeal._engine.execution.settings import Settings, Tally
+from ordeal._engine.properties.watch import PropertyWatch
+from ordeal._engine.storage.trace_file import Trace
+from ordeal.result import Discovery, ExplorationResult, Failure, SeedOutcome, SnapshotKind, StoppedReason
+from ordeal.result.exploration import swarm_text
+
+#: The first runs, of which the core learns what the targets look like.
+WARM_UP_RUNS = _native.RunPolicy.WARM_UP_RUNS
+#: Above this share of rejected runs the user is told.
+REJECTED_SHARE_MAX = 0.5
+
+
+@dataclass(slots=True, kw_only=True)
+class Totals:
+    """What was counted. ``lines`` are those that ran, by the path of the file."""
+
+    tally: Tally
+    edges: int = 0
+    checkpoints: int = 0
+    checkpoints_saved: int = 0
+    snapshot_kind: SnapshotKind = "copy"
+    swarm: dict[str, int] = field(default_factory=dict)
+    run_kinds: dict[str, dict[str, int]] = field(default_factory=dict)
+    discovery: Discovery | None = None
+    lines: dict[str, list[int]] = field(default_factory=dict)
+
+
+def make_result(
+    settings: Settings,
+    targets: Sequence[Target],
+    totals: Totals,
+    *,
+    failures: list[Failure],
+    traces: list[Trace],
+    seeds: list[SeedOutcome],
+    watch: PropertyWatch,
+    seconds: float,
+    stopped: StoppedReason,
+) -> ExplorationResult:
+    """The result, with a note of all that was odd. ``watch`` has ended its recording."""
+    gaps = find_gaps(list(targets), totals.lines)
+    _note_what_was_odd(targets, totals, gaps)
+    return ExplorationResult(
+        test_class=settings.test_class,
+        rng_seed=settings.seed,
+        total_runs=totals.tally.runs,
+        total_steps=totals.tally.steps,
+        unique_edges=totals.edges,
+        checkpoints_saved=totals.checkpoints_saved,
+        duration_seconds=seconds,
+        failures=failures,
+        traces=traces,
+        seed_replays=seeds,
+        properties=watch.results,
+        reliability_cells=watch.cells,
+        coverage_gaps=gaps.gaps,
+        lines_covered=gaps.lines_covered,
+        lines_total=gaps.lines_total,
+        stopped_reason=stopped,
+        snapshot_kind=totals.snapshot_kind,
+        swarm_summary=swarm_text(totals.swarm) if settings.rule_swarm else "",
+        run_kinds=totals.run_kinds,
+        discovery=totals.discovery,
+        rejected_runs=totals.tally.rejected,
+        unconfirmed=totals.tally.unconfirmed,
+        notes=tuple(totals.tally.notes),
+    )
+
+
+def _note_what_was_odd(targets: Sequence[Target], totals: Totals, gaps: Gaps) -> None:
+    tally = totals.tally
+    if tally.stuck:
+        tally.note(
+            f"{tally.stuck} of {tally.runs} runs ended early, in a state where no rule could run; "
+            "pytest takes such a state for an error in the machine."
+        )
+    if tally.runs >= WARM_UP_RUNS and tally.rejected > REJECTED_SHARE_MAX * tally.runs:
+        tally.note(
+            f"{tally.rejected} of {tally.runs} runs were rejected by assume() or a filter: "
+            "most of the work is lost, so draw what the rules accept."
+        )
+    if targets and not totals.edges:
+        names = ", ".join(target.name for target in targets)
+        tally.note(f"No code of the target modules ({names}) ran: check that the rules call them.")
+    for path in gaps.unreadable:
+        tally.note(f"{path} is no valid Python, or gone, so its coverage is not known.")

@@ -1,0 +1,343 @@
+"""The search of one process: runs until they are to end, learns from each, and confirms what fails."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from typing import Protocol
+
+from hypothesis.stateful import RuleBasedStateMachine
+
+from ordeal import _native
+from ordeal._engine.buggify_state import many_runs
+from ordeal._engine.coverage.targets import Target
+from ordeal._engine.execution.bucket import Bucketer
+from ordeal._engine.execution.driver import Driver, Outcome, Status
+from ordeal._engine.execution.fork_server import Ending, Surroundings
+from ordeal._engine.execution.machine import machine_names
+from ordeal._engine.execution.settings import Settings, Tally
+from ordeal._engine.execution.snapshot import Snapshot, Snapshots
+from ordeal._engine.isolation.watchdog import OutOfTime
+from ordeal._engine.isolation.working_folder import WorkingFolder
+from ordeal._engine.properties.watch import PropertyWatch
+from ordeal._engine.replay.replayer import Replayer
+from ordeal._engine.replay.trace_builder import Origin, TraceMaker
+from ordeal._engine.search.checkpoints import Checkpoints
+from ordeal._engine.search.dictionary import ValueSources
+from ordeal._engine.search.learning import Learning
+from ordeal._engine.search.monitoring import Monitoring
+from ordeal._engine.search.result_builder import WARM_UP_RUNS, Totals
+from ordeal._engine.search.state import Learnt, Saver
+from ordeal._engine.triage.findings import Finding, Findings, Verdict
+from ordeal._engine.triage.records import error_of_elsewhere
+from ordeal._hypothesis import GlobalRandoms, RunContext, given_up
+from ordeal.errors import MachineError, OrdealError
+from ordeal.result import Discovery, StoppedReason
+from ordeal.swarm.weights import plan_of
+
+TRACES_MAX = 10_000
+
+
+class SearchListener(Protocol):
+    """Who has the search made: one process that explores alone, or a worker among others."""
+
+    def begin(self) -> None:
+        """The first run comes next: what is known by others is to be told now. What it replays is hidden."""
+
+    def between_runs(self) -> StoppedReason | None:
+        """Before each run: why the search is to end now, if it is."""
+
+    def run_made(self) -> None:
+        """After each run."""
+
+    def failing(self, finding: Finding) -> None:
+        """A run failed in a bucket that is not known; it is confirmed next, which may take long."""
+
+    def judged(self, finding: Finding, verdict: Verdict) -> None:
+        """It was confirmed, or not."""
+
+    def cut_off(self) -> None:
+        """The time is up in the middle of a run."""
+
+
+class Search:
+    """Drives one session. Used once; not thread-safe.
+
+    ``cuts_off`` ends a run that is under way when the time is up. Without it the last run comes to its end.
+    """
+
+    def __init__(self, settings: Settings, driver: Driver, targets: list[Target], *, cuts_off: bool = False) -> None:
+        self.settings = settings
+        self.driver = driver
+        self.targets = targets
+        self.tally = Tally()
+        self.folder = WorkingFolder(self.tally.note)
+        self.randoms = GlobalRandoms()
+        self.coverage = _native.CoverageMap()
+        self.watch = PropertyWatch()
+        self._cuts_off = cuts_off
+        self._bucketer = Bucketer([target.path for target in targets])
+        self.replayer = Replayer(driver, self._bucketer, self.randoms)
+        maker = TraceMaker(
+            settings.test_class,
+            settings.seed,
+            driver.definition,
+            driver.faults,
+            targets=targets,
+            rule_timeout=settings.rule_timeout,
+        )
+        self.findings = Findings(self.replayer, maker)
+        self.learnt = Learnt(self.tally, self.findings, self.watch)
+        self.session = make_session(settings, driver, self.coverage, has_targets=bool(targets))
+        rules = len(driver.definition.rules)
+        self.monitoring = Monitoring(settings, targets, self.session, self.coverage, self.watch, rules)
+        self.checkpoints = self._make_checkpoints()
+        self._learning = Learning(
+            driver, self.session, self.coverage, self.monitoring, self.watch, self.checkpoints, self.learnt
+        )
+        traces_comparisons = settings.comparison_tracing == "auto"
+        self._values = ValueSources(self.session, targets, self.replayer, traces_comparisons)
+        self.saver = Saver(settings, machine_names(driver), targets, self.session, self.folder)
+        self._plans_given_up = len(given_up)
+        self._ending: Ending | None = None  # of the latest run, where that was in another process
+        self._listener: SearchListener | None = None
+
+    def _make_checkpoints(self) -> Checkpoints:
+        driver = self.driver
+        around = Surroundings(driver, self.randoms, self._bucketer, self.coverage, self.monitoring.monitor, self.watch)
+        snapshots = Snapshots(driver.definition.cls, driver.factory, driver.faults, self.randoms)
+        return Checkpoints(self.settings.checkpoint_kind, around, snapshots, self.learnt)
+
+    @contextmanager
+    def prepared(self) -> Iterator[None]:
+        """Have all that runs of the user's code depend on set up while the block runs."""
+        with self.randoms.managed(), self.driver.watchdog.watching(), self.watch.recording(), many_runs():
+            yield
+
+    def run(self, listener: SearchListener) -> StoppedReason:
+        """Make runs until they are to end, from where a saved state left off, and save where they came to."""
+        self._listener = listener
+        monitor = self.monitoring.monitor
+        with self.monitoring.started():
+            self.saver.resume(self.learnt, monitor)
+            with self.watch.counting(), self.checkpoints.open():
+                stopped = self._explore(listener)
+            self.folder.restore()
+            # Before shrinking: a resumed exploration shrinks what it finds in the end, as one without a break does.
+            self.saver.save(self.learnt, monitor)
+        return stopped
+
+    # -- runs ---------------------------------------------------------------------------------------------------------
+
+    def _explore(self, listener: SearchListener) -> StoppedReason:
+        try:
+            with self.monitoring.hidden():
+                listener.begin()
+            with self._within_time() as until:
+                while True:
+                    stopped = listener.between_runs() or self._reason_to_stop(until)
+                    if stopped is not None:
+                        return stopped
+                    self._one_run()
+                    self.saver.save_when_due(self.learnt, self.monitoring.monitor)
+                    listener.run_made()
+        except KeyboardInterrupt:
+            self.end_broken_run()
+            return "interrupted"
+        except OutOfTime:
+            listener.cut_off()
+            self.end_broken_run()
+            return "time"
+        except OrdealError as error:
+            if not self.findings:
+                raise
+            # What was found is worth more than the end of the exploration.
+            self.end_broken_run()
+            self.tally.note(f"Exploring stopped in run {self.tally.runs + 1}: {error.message}.")
+            return "stuck"
+
+    @contextmanager
+    def _within_time(self) -> Iterator[float]:
+        """Until when runs may begin, by time.monotonic(); where this cuts off, none goes on after that either."""
+        deadline = time.monotonic() + self.settings.max_time
+        ends: AbstractContextManager[object] = nullcontext()
+        if self._cuts_off:
+            ends = self.driver.watchdog.until(deadline)
+        with ends:
+            yield deadline
+
+    def _reason_to_stop(self, until: float) -> StoppedReason | None:
+        tally = self.tally
+        reason = _native.RunPolicy.end(
+            runs=tally.runs,
+            steps=tally.steps,
+            runs_without_news=tally.barren_runs,
+            max_runs=self.settings.max_runs,
+            patience=self.settings.patience,
+        )
+        if reason != "max_runs" and time.monotonic() >= until:
+            return "time"
+        if reason == "stuck":
+            tally.note(f"Each of the first {WARM_UP_RUNS} runs ended before its first step.")
+        return reason
+
+    def end_broken_run(self) -> None:
+        """Have the session forget a run that did not come to its end."""
+        if self.session.running:
+            self.session.end_run()
+
+    def _one_run(self) -> None:
+        session, tally = self.session, self.tally
+        if tally.runs >= WARM_UP_RUNS and not self._values.has_constants:
+            self._values.add_constants()
+        plan = session.begin_run()
+        self.monitoring.begin_run(plan.run_id, self.learnt)
+        self._learning.begin_run()
+        self.randoms.reseed()
+        snapshot = self.checkpoints.copy_of(plan.checkpoint)
+        self._ending = None
+        outcome, replayed_steps = self._execute(plan, snapshot)
+        session.end_run()
+        self._learn_values()
+        tally.runs += 1
+        tally.steps += max(0, outcome.steps - replayed_steps)
+        edges = session.edges_in_run
+        has_news = bool(edges) or self._learning.has_news
+        tally.barren_runs = _native.RunPolicy.runs_without_news(tally.barren_runs, has_news)
+        if outcome.stuck:
+            tally.stuck += 1
+            if outcome.steps == 0 and not plan.checkpoint:
+                raise MachineError(outcome.stuck, hint="a rule must be able to run from a fresh machine")
+        if snapshot is not None and self.checkpoints.is_check_due():
+            with self.monitoring.hidden():
+                self.checkpoints.check(snapshot, session.tape, plan.prefix_steps, outcome)
+        self._take_down(plan, outcome, edges, from_copy=snapshot is not None or self._ending is not None)
+
+    def _learn_values(self) -> None:
+        monitor = self.monitoring.monitor
+        if monitor is not None and self._values.are_due:
+            with self.monitoring.hidden():
+                self._values.gather(monitor)
+
+    def _take_down(self, plan: _native.RunPlan, outcome: Outcome, edges: int, *, from_copy: bool) -> None:
+        """Keep what a run came to: a failure, or the way to new code."""
+        if outcome.status is Status.REJECTED:
+            self.tally.rejected += 1
+            return
+        is_productive = edges and self.settings.record_traces and len(self.learnt.productive) < TRACES_MAX
+        if outcome.status is not Status.FAILED and not is_productive:
+            return
+        session = self.session
+        origin = Origin(plan.run_id, plan.checkpoint, session.configuration(), edges, session.weights)
+        if outcome.status is Status.FAILED:
+            self._failed(outcome, origin, from_copy=from_copy)
+        else:
+            self.learnt.productive.append((origin, session.tape))
+
+    # -- from where a run starts --------------------------------------------------------------------------------------
+
+    def _execute(self, plan: _native.RunPlan, snapshot: Snapshot | None) -> tuple[Outcome, int]:
+        """Run what the session has planned. With it, how many of the steps only came back to the checkpoint."""
+        if snapshot is not None:
+            return self._execute_from(snapshot), 0
+        if self.checkpoints.is_held(plan.checkpoint):
+            return self._execute_in_fork(), 0
+        if plan.checkpoint:
+            return self._return_and_execute(), plan.prefix_steps
+        return self.driver.execute(self.session, learner=self._learning), 0
+
+    def _execute_from(self, snapshot: Snapshot) -> Outcome:
+        """Run from a copy of a state."""
+        self.session.restored()
+
+        def restore(run: RunContext) -> RuleBasedStateMachine:
+            return self.checkpoints.restore(snapshot, run, self.session.faults_on)
+
+        return self.driver.execute(self.session, learner=self._learning, restore=restore)
+
+    def _execute_in_fork(self) -> Outcome:
+        """Run from a state that a process holds, in a process of its own."""
+        self.session.restored()
+        ending = self.checkpoints.run_held(self.session.plan.checkpoint, self.session, self._learning)
+        if ending is None:
+            return Outcome(Status.REJECTED, 0)
+        if ending.raised:
+            # What ends an exploration is raised here as well, where it belongs.
+            with self.monitoring.hidden():
+                self.replayer.run(self.session.tape)
+            return Outcome(Status.REJECTED, ending.outcome.steps)
+        self._ending = ending
+        return ending.outcome
+
+    def _return_and_execute(self) -> Outcome:
+        """Run to a checkpoint by its steps, and on from there."""
+        self._learning.begin_return()
+        try:
+            return self.driver.execute(self.session, learner=self._learning)
+        finally:
+            self._learning.end_return()
+
+    # -- failures -----------------------------------------------------------------------------------------------------
+
+    def _failed(self, outcome: Outcome, origin: Origin, *, from_copy: bool) -> None:
+        finding = self._finding(outcome, origin)
+        if self.findings.count(finding.bucket):
+            return
+        assert self._listener is not None
+        self._listener.failing(finding)
+        seen_in = finding.bucket
+        with self.monitoring.hidden():
+            verdict = self.findings.add(finding, from_copy=from_copy)
+        if verdict in (Verdict.UNFAITHFUL, Verdict.DROPPED):
+            self.tally.unconfirmed += 1
+        self._listener.judged(finding, verdict)
+        if verdict is Verdict.UNFAITHFUL and self.learnt.kind == "copy":
+            self.checkpoints.stop_copying(f"a failure from a copy ({seen_in}) did not happen from a fresh machine")
+
+    def _finding(self, outcome: Outcome, origin: Origin) -> Finding:
+        ending = self._ending
+        if ending is not None:
+            error = error_of_elsewhere(ending.error_type, ending.error_text)
+            return Finding(ending.bucket, self.session.tape, origin, error, error_traceback=ending.traceback)
+        assert outcome.error is not None
+        return Finding(self._bucketer.bucket(outcome.error), self.session.tape, origin, outcome.error)
+
+    # -- what it came to ----------------------------------------------------------------------------------------------
+
+    def totals(self) -> Totals:
+        """All that was counted."""
+        monitor = self.monitoring.monitor
+        return Totals(
+            tally=self.tally,
+            edges=self.coverage.edges_seen,
+            checkpoints=self.session.checkpoints,
+            checkpoints_saved=self.session.checkpoints_saved,
+            snapshot_kind=self.learnt.kind,
+            swarm=self.session.swarm_counts(),
+            run_kinds=self.session.run_counts(),
+            discovery=Discovery.of(self.session.discovery(), self.coverage.edges_seen),
+            lines=monitor.lines() if monitor is not None else {},
+        )
+
+    def note_what_was_untraced(self) -> None:
+        """Note which code was not watched, and which strategies are drawn through Hypothesis after all."""
+        monitor = self.monitoring.monitor
+        if monitor is not None and monitor.error is not None:
+            self.tally.note(f"Some code was not traced: {monitor.error}.")
+        for note in given_up[self._plans_given_up :]:
+            self.tally.note(note)
+
+
+def make_session(
+    settings: Settings, driver: Driver, coverage: _native.CoverageMap, *, has_targets: bool
+) -> _native.Session:
+    """The session of the core that decides what the runs do."""
+    definition = driver.definition
+    return _native.Session(
+        (len(definition.rules), len(definition.initializers), len(driver.faults)),
+        coverage,
+        operations=plan_of(definition.cls).operations(rule.name for rule in definition.rules),
+        pair_features=not has_targets,
+        **settings.core_options(),
+    )

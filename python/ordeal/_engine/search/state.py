@@ -1,0 +1,331 @@
+"""Saves what an exploration knows while it runs, and lets another process go on as if it had not stopped."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ordeal import _native
+from ordeal._engine.coverage.targets import Target
+from ordeal._engine.formatting import counted
+from ordeal._engine.isolation.working_folder import WorkingFolder
+from ordeal._engine.properties.tracker import Snapshot as PropertySnapshot
+from ordeal._engine.properties.watch import PropertyWatch
+from ordeal._engine.replay.trace_builder import Origin
+from ordeal._engine.storage.state_file import (
+    NO_PAST,
+    Header,
+    Option,
+    SavedFile,
+    SavedMonitor,
+    check_writable,
+    damaged,
+    join_part,
+    read_state,
+    versions,
+    write_state,
+)
+from ordeal._engine.triage.findings import Findings
+from ordeal._engine.triage.records import FindingRecords, writable_text
+from ordeal.errors import StateError
+from ordeal.result import NoteKind, Notes, SnapshotKind
+
+if TYPE_CHECKING:
+    from ordeal._engine.execution.settings import Settings, Tally
+
+#: How often the state is saved while exploring, in seconds.
+PERIOD_SECONDS = 30.0
+
+
+@dataclass(slots=True)
+class Learnt:
+    """What an exploration learns outside of its session.
+
+    ``seconds_before`` is how long earlier processes explored. ``rule_files`` holds the monitor's file ids, by rule.
+    """
+
+    tally: Tally
+    findings: Findings
+    watch: PropertyWatch
+    kind: SnapshotKind = "copy"
+    seconds_before: float = 0.0
+    productive: list[tuple[Origin, _native.Tape]] = field(default_factory=list)
+    rule_files: dict[int, set[int]] = field(default_factory=dict)
+
+
+class Saver:
+    """Writes the state of one exploration and reads an earlier one, where ``settings`` names a file for it."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        names: _native.MachineNames,
+        targets: list[Target],
+        session: _native.Session,
+        folder: WorkingFolder,
+    ) -> None:
+        self._settings = settings
+        self._names = names
+        self._rules, _, self._faults, _ = self._names
+        self._records = FindingRecords(self._names)
+        self._targets = targets
+        self._session = session
+        self._save_to = None if settings.save_state_to is None else folder.path_of(settings.save_state_to)
+        self._resume_from = settings.resume_from
+        self._parts: list[bytes] = []  # that were saved last
+        self._started = time.monotonic()
+        self._due = self._started + PERIOD_SECONDS
+
+    # -- saving -------------------------------------------------------------------------------------------------------
+
+    def check(self) -> None:
+        """Find out before the first run whether the state can be saved.
+
+        Raises:
+            StateError: it cannot.
+        """
+        if self._save_to is not None:
+            check_writable(self._save_to)
+
+    def save_when_due(self, learnt: Learnt, monitor: _native.Monitor | None) -> None:
+        """Save when the last time is long ago. Between two runs; it changes nothing in what follows."""
+        if self._save_to is not None and time.monotonic() >= self._due:
+            self.save(learnt, monitor)
+            self._due = time.monotonic() + PERIOD_SECONDS
+
+    def save(self, learnt: Learnt, monitor: _native.Monitor | None) -> None:
+        """Save, if that was asked for. What cannot be written is noted: the exploration itself is worth more."""
+        if self._save_to is None:
+            return
+        self._parts = [self.part(learnt, monitor)]
+        self._write(learnt.tally)
+
+    def save_again(self, tally: Tally) -> None:
+        """Write once more what was saved last, if it is gone."""
+        if self._save_to is not None and self._parts and not self._save_to.exists():
+            self._write(tally)
+
+    def _write(self, tally: Tally) -> None:
+        assert self._save_to is not None
+        # A later success makes up for an earlier failure.
+        tally.notes.forget(NoteKind.STATE_NOT_SAVED)
+        try:
+            write_state(self._save_to, self._parts)
+        except StateError as error:
+            tally.note(not_saved(error.message), NoteKind.STATE_NOT_SAVED)
+
+    def part(self, learnt: Learnt, monitor: _native.Monitor | None) -> bytes:
+        """What is saved, as the part of a state."""
+        tapes = [finding.tape for finding in learnt.findings.all()] + [tape for _, tape in learnt.productive]
+        engine = _native.encode_state(self._names, self._session, tapes)
+        return join_part(self._header(learnt, monitor), engine)
+
+    def _header(self, learnt: Learnt, monitor: _native.Monitor | None) -> Header:
+        return Header(
+            versions=versions(),
+            test_class=self._settings.test_class,
+            options=self._options(),
+            tally=learnt.tally.counts(),
+            notes=[str(note) for note in learnt.tally.notes],
+            seconds=learnt.seconds_before + time.monotonic() - self._started,
+            snapshot_kind=learnt.kind,
+            findings=[self._records.saved_finding(finding) for finding in learnt.findings.all()],
+            unfaithful=learnt.findings.unfaithful(),
+            productive=[self._records.saved_origin(origin) for origin, _ in learnt.productive],
+            properties=writable_snapshot(learnt.watch.snapshot()),
+            nearest={writable_text(name): checkpoint for name, checkpoint in learnt.watch.nearest.items()},
+            monitor=None if monitor is None else self._saved_monitor(monitor),
+            rule_files={self._rules[rule]: sorted(files) for rule, files in sorted(learnt.rule_files.items())},
+        )
+
+    def _options(self) -> dict[str, Option]:
+        options: dict[str, Option] = self._settings.saved_options()
+        options["target_modules"] = [target.name for target in self._targets]
+        return options
+
+    def _saved_monitor(self, monitor: _native.Monitor) -> SavedMonitor:
+        files, touched, codes, events = monitor.save()
+        return SavedMonitor(
+            level=monitor.level,
+            files=[self._saved_file(path, lines) for path, lines in files],
+            touched=touched,
+            codes=codes,
+            events=events,
+        )
+
+    def _saved_file(self, path: str, lines: list[int]) -> SavedFile:
+        for target in self._targets:
+            root = Path(target.path).resolve()
+            if Path(path).is_relative_to(root):
+                return SavedFile(target=target.name, path=Path(path).relative_to(root).as_posix(), lines=lines)
+        return SavedFile(target="", path=writable_text(path), lines=lines)
+
+    # -- resuming -----------------------------------------------------------------------------------------------------
+
+    def resume(self, learnt: Learnt, monitor: _native.Monitor | None) -> None:
+        """Put what was saved into the session, the monitor (which has started) and ``learnt``.
+
+        Raises:
+            StateError: the file cannot be read, belongs to another exploration, or nothing in it applies any more.
+        """
+        if self._resume_from is not None:
+            part, *others = read_state(self._resume_from)
+            if others:
+                raise StateError(
+                    f"the state {self._resume_from} is one of {len(others) + 1} workers",
+                    hint=f"resume it with as many (`workers={len(others) + 1}`), or with `isolate=True`",
+                )
+            if part[0].past != NO_PAST:
+                # Among its findings may be what ended a process: to shrink that would end this one.
+                raise StateError(
+                    f"the state {self._resume_from} is one of several processes, one after the other",
+                    hint="resume it with `isolate=True`, as `ordeal explore` does",
+                )
+            self.give(self._resume_from, part, learnt, monitor)
+
+    def give(self, path: Path, part: tuple[Header, bytes], learnt: Learnt, monitor: _native.Monitor | None) -> None:
+        """As ``resume``, from a part of the state that was read from ``path``."""
+        header, engine = part
+        check_same_exploration(path, header, self._settings)
+        try:
+            loaded = _native.decode_state(engine, self._names)
+            loaded.give(self._session)
+            self._put_back(header, loaded.tapes, learnt)
+            if monitor is not None and header.monitor is not None:
+                self._put_back_monitor(header.monitor, header.rule_files, learnt, monitor)
+        except (ValueError, TypeError, OverflowError) as error:
+            raise damaged(path, error) from error
+        check_what_applies(path, loaded)
+        self._note_changes(header, loaded, learnt.tally)
+
+    def _put_back(self, header: Header, tapes: list[_native.Tape | None], learnt: Learnt) -> None:
+        if len(tapes) != len(header.findings) + len(header.productive):
+            raise ValueError(
+                f"{len(tapes)} tapes for {len(header.findings)} findings and {len(header.productive)} runs"
+            )
+        for name, value in header.tally.items():
+            if name not in learnt.tally.counts():
+                raise ValueError(f"unknown count {name!r}")
+            setattr(learnt.tally, name, value)
+        # First what the earlier process noted, in its order, as if this one had noted it.
+        fresh, learnt.tally.notes = learnt.tally.notes, Notes(header.notes)
+        for text in fresh:
+            learnt.tally.note(text)
+        if header.properties:
+            learnt.watch.restore(header.properties, header.nearest)
+        learnt.kind = header.snapshot_kind
+        learnt.seconds_before = max(0.0, header.seconds)
+        records = self._records
+        of_findings, of_runs = tapes[: len(header.findings)], tapes[len(header.findings) :]
+        learnt.findings.restore(
+            [records.finding(saved, tape) for saved, tape in zip(header.findings, of_findings, strict=True) if tape],
+            header.unfaithful,
+        )
+        learnt.productive.extend(
+            (records.origin(saved), tape) for saved, tape in zip(header.productive, of_runs, strict=True) if tape
+        )
+
+    def _put_back_monitor(
+        self, saved: SavedMonitor, rule_files: dict[str, list[int]], learnt: Learnt, monitor: _native.Monitor
+    ) -> None:
+        if saved.level != monitor.level:
+            monitor.set_level(saved.level)
+        paths = [self._path(file) for file in saved.files]
+        files = [(path, file.lines) for path, file in zip(paths, saved.files, strict=True)]
+        monitor.restore(files, saved.touched, saved.codes, saved.events)
+        ids = {path: number for number, path in enumerate(monitor.files())}
+        for rule, numbers in rule_files.items():
+            if rule in self._rules:
+                known = {ids[paths[number]] for number in numbers if 0 <= number < len(paths) and paths[number] in ids}
+                learnt.rule_files[self._rules.index(rule)] = known
+
+    def _path(self, file: SavedFile) -> str:
+        for target in self._targets:
+            if target.name == file.target:
+                found = (Path(target.path).resolve() / file.path) if file.path != "." else Path(target.path).resolve()
+                if found.is_file():
+                    return str(found)
+        return file.path
+
+    def _note_changes(self, header: Header, loaded: _native.LoadedState, tally: Tally) -> None:
+        if loaded.tapes_dropped:
+            tally.note(dropped_text(loaded))
+        elif loaded.machine_changed:
+            tally.note("The rules or faults of the class have changed since the resumed state was saved.")
+        for name, now in self._options().items():
+            if name in header.options and header.options[name] != now:
+                tally.note(_changed(name, now, header.options[name]))
+        for what, version in versions().items():
+            then = header.versions.get(what, "of an unknown version")
+            if then != version:
+                tally.note(f"The resumed state was saved under {what} {then}; this is {version}.")
+
+
+def not_saved(why: str) -> str:
+    """The sentence for a state that could not be written."""
+    return f"The state was not saved: {why}."
+
+
+def _changed(name: str, now: Option, then: Option) -> str:
+    is_now = "not set" if now is None else repr(now)
+    was = "without it" if then is None else f"with {then!r}"
+    return f"{name} is {is_now} since the resumed state was saved {was}."
+
+
+def check_what_applies(path: Path, loaded: _native.LoadedState) -> None:
+    """Refuse a state, read from ``path``, of which nothing fits the machine as it is now.
+
+    Raises:
+        StateError: it is such a one.
+    """
+    if loaded.tapes_in_file and loaded.tapes_dropped == loaded.tapes_in_file:
+        raise StateError(
+            f"nothing in the state {path} applies any more: each of its {counted(loaded.tapes_in_file, 'tape')} "
+            "names a rule, a fault or an argument that the class does not have now",
+            hint="explore again without `--resume`",
+        )
+
+
+def dropped_text(loaded: _native.LoadedState) -> str:
+    """How many tapes of a state do not fit the machine as it is now."""
+    return (
+        f"{loaded.tapes_dropped} of {counted(loaded.tapes_in_file, 'tape')} of the resumed state were dropped: "
+        "they name rules, faults or arguments that the class does not have now."
+    )
+
+
+def check_same_exploration(path: Path, header: Header, settings: Settings) -> None:
+    """Refuse a state, read from ``path``, that another class or another seed explored.
+
+    Raises:
+        StateError: it is such a one.
+    """
+    if header.test_class != settings.test_class:
+        raise StateError(
+            f"the state {path} is one of {header.test_class}, not of {settings.test_class}",
+            hint="resume it with the class that it was saved for, or explore again without `--resume`",
+        )
+    seed = header.options.get("seed")
+    if seed != settings.seed:
+        raise StateError(
+            f"the state {path} was explored with seed {seed}, not {settings.seed}",
+            hint=f"give the same seed (`--seed {seed}`), or explore again without `--resume`",
+        )
+
+
+def session_seed(header: Header) -> int | None:
+    """The seed of the session that was saved, which may be that of one worker among several."""
+    seed = header.options.get("session_seed")
+    return seed if isinstance(seed, int) and 0 <= seed < 2**64 else None
+
+
+def writable_snapshot(snapshot: PropertySnapshot) -> PropertySnapshot:
+    """``snapshot`` as any file can hold it."""
+    return {
+        part: [
+            {key: writable_text(each) if isinstance(each, str) else each for key, each in row.items()} for row in rows
+        ]
+        for part, rows in snapshot.items()
+    }

@@ -1,0 +1,1 @@
+"""The folder of saved seeds: names, reading, writing, replaying."""

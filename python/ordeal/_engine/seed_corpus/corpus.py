@@ -1,0 +1,198 @@
+"""The seed corpus: failing traces that are kept as files and replayed, so that no failure comes back unseen."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from ordeal._engine.execution.class_path import load_class
+from ordeal._engine.execution.machine import MachineFactory
+from ordeal._engine.formatting import describe_error
+from ordeal._engine.replay.rerun import ReplayStatus, Rerun, rerun
+from ordeal._engine.seed_corpus.paths import FOLDER_HINT, SeedError, class_seed_paths, seed_name, seed_paths
+from ordeal._engine.storage.trace_file import Trace
+from ordeal.errors import OrdealError, TraceError
+from ordeal.result import SeedStatus
+
+__all__ = ["SeedCorpus", "SeedReplay", "SeedReplayer", "SeedStatus", "load_seed", "replay_seed", "replay_trace"]
+
+CLASS_CHARS_MAX = 100
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SeedReplay:
+    """What the replay of one seed showed.
+
+    ``trace`` is None when the file cannot be read, ``error`` what the run failed with, ``reason`` why the seed does
+    not apply any more or cannot be read; it is empty otherwise.
+    """
+
+    path: Path
+    status: SeedStatus
+    trace: Trace | None = None
+    error: BaseException | None = None
+    reason: str = ""
+
+    @property
+    def name(self) -> str:
+        """``seed-`` and the twelve digits of the hash."""
+        return seed_name(self.path)
+
+    @property
+    def fails(self) -> bool:
+        """Whether the run fails now, in the recorded way or in another."""
+        return self.status.fails
+
+
+class SeedCorpus:
+    """A folder of seeds, sorted by the names of their classes. Several processes may use it at once."""
+
+    def __init__(self, folder: str | os.PathLike[str]) -> None:
+        self.folder = Path(folder)
+
+    def paths(self) -> list[Path]:
+        """Return all seeds, sorted.
+
+        Raises:
+            SeedError: the folder cannot be listed.
+        """
+        return seed_paths(self.folder)
+
+    def paths_of(self, test_class: str) -> list[Path]:
+        """Return the seeds of all classes named like ``module:Class``, whatever their module, sorted."""
+        return class_seed_paths(self._class_folder(test_class))
+
+    def save(self, trace: Trace) -> Path:
+        """Keep ``trace`` and return its file. The same failure is always the same file, written once.
+
+        Raises:
+            SeedError: the file cannot be written.
+        """
+        path = self._class_folder(trace.test_class) / f"seed-{trace.content_hash()}.json"
+        if not _is_trace(path):
+            try:
+                trace.save(path)
+            except TraceError as error:
+                raise SeedError(error.message, hint=FOLDER_HINT) from error
+        return path
+
+    def remove(self, paths: Iterable[Path]) -> tuple[list[Path], list[SeedError]]:
+        """Delete seeds; those that are gone already are fine. Return what was deleted, and what went wrong."""
+        removed, errors = [], []
+        for path in paths:
+            try:
+                path.unlink(missing_ok=True)
+                removed.append(path)
+            except OSError as error:
+                errors.append(SeedError(f"cannot delete the seed {path}: {error.strerror or error}", hint=FOLDER_HINT))
+        return removed, errors
+
+    def _class_folder(self, test_class: str) -> Path:
+        _, _, name = test_class.rpartition(":")
+        # The name may come from a file: it must not lead out of the corpus.
+        return self.folder / (re.sub(r"[^\w.-]", "_", name).strip(".")[:CLASS_CHARS_MAX] or "_")
+
+
+class SeedReplayer:
+    """Replays seeds one after the other in this process. A class that cannot be imported is tried once.
+
+    ``rule_timeout``, in seconds, is the limit of all rules; None takes that of each seed, else of its class.
+    """
+
+    def __init__(self, rule_timeout: float | None = None) -> None:
+        self._rule_timeout = rule_timeout
+        self._refused: dict[str, OrdealError] = {}
+
+    def replay(self, path: Path, test_class: MachineFactory | None = None) -> SeedReplay:
+        """Read the seed and run it from a fresh machine of ``test_class``, or of the class that it names.
+
+        What is wrong with the seed or with its class is in the result; nothing but Ctrl-C gets out.
+        """
+        try:
+            trace = load_seed(path)
+        except TraceError as error:
+            return SeedReplay(path, SeedStatus.UNREADABLE, reason=error.message)
+        try:
+            return replay_trace(path, trace, test_class or self._load(trace.test_class), self._rule_timeout)
+        except OrdealError as error:
+            return SeedReplay(path, SeedStatus.NO_LONGER_APPLIES, trace, reason=error.message)
+
+    def _load(self, test_class: str) -> MachineFactory:
+        if test_class in self._refused:
+            raise self._refused[test_class]
+        try:
+            return load_class(test_class)
+        except OrdealError as error:
+            self._refused[test_class] = error
+            raise
+
+
+def replay_seed(path: Path, test_class: MachineFactory | None = None) -> SeedReplay:
+    """Replay a single seed, see ``SeedReplayer.replay``."""
+    return SeedReplayer().replay(path, test_class)
+
+
+def replay_trace(path: Path, trace: Trace, test_class: MachineFactory, rule_timeout: float | None = None) -> SeedReplay:
+    """Replay the seed ``trace``, which was read from ``path``; see ``SeedReplayer.replay``."""
+    try:
+        with _same_folder():
+            return _judged(path, trace, rerun(trace, test_class, rule_timeout=rule_timeout))
+    except OrdealError as error:
+        return SeedReplay(path, SeedStatus.NO_LONGER_APPLIES, trace, reason=error.message)
+    except Exception as error:  # noqa: BLE001 - defining a class runs the user's code, which may raise anything
+        reason = f"{trace.test_class} cannot be replayed: {describe_error(error)}"
+        return SeedReplay(path, SeedStatus.NO_LONGER_APPLIES, trace, reason=reason)
+
+
+def load_seed(path: Path) -> Trace:
+    """Read a seed.
+
+    Raises:
+        TraceError: it cannot be read, is no valid trace, or records no failure.
+    """
+    trace = Trace.load(path)
+    if trace.failure is None:
+        raise TraceError(f"{path} records no failure, so it is no seed")
+    return trace
+
+
+def _is_trace(path: Path) -> bool:
+    """Whether the file is there and whole: one that was damaged is written again."""
+    try:
+        load_seed(path)
+    except TraceError:
+        return False
+    return True
+
+
+def _judged(path: Path, trace: Trace, result: Rerun) -> SeedReplay:
+    if result.status is ReplayStatus.REPRODUCED:
+        return SeedReplay(path, SeedStatus.REPRODUCED, trace, result.error)
+    if result.status is ReplayStatus.FAILS_DIFFERENTLY:
+        return SeedReplay(path, SeedStatus.FAILS_DIFFERENTLY, trace, result.error)
+    # A run that passed with other values than those that failed does not show that anything was fixed.
+    if result.rejected:
+        return SeedReplay(path, SeedStatus.NO_LONGER_APPLIES, trace, reason="an assume() in it rejects the run now")
+    if result.misfits:
+        choices = f"{result.misfits} recorded choice{'s' * (result.misfits > 1)}"
+        reason = f"{choices} no longer fit what the rules draw"
+        return SeedReplay(path, SeedStatus.NO_LONGER_APPLIES, trace, reason=reason)
+    if result.changed:
+        return SeedReplay(path, SeedStatus.NO_LONGER_APPLIES, trace, reason=result.changed)
+    return SeedReplay(path, SeedStatus.FIXED, trace)
+
+
+@contextmanager
+def _same_folder() -> Iterator[None]:
+    """Come back to the current folder: a seed that leaves it must not take the next ones along."""
+    before = Path.cwd()
+    try:
+        yield
+    finally:
+        # Nothing leads back to a folder that the code under test has deleted.
+        with suppress(FileNotFoundError):
+            os.chdir(before)

@@ -1,0 +1,1 @@
+"""Files that are read with distrust: traces, states, checked JSON."""

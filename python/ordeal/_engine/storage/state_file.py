@@ -1,0 +1,256 @@
+"""The file behind ``--save-state``: what an exploration knows, as bytes that run no code when they are read.
+
+A file is the magic bytes, a version, the length and the SHA-256 of what follows, then one zstd frame. The frame holds a
+part for each worker, and a part a JSON header and the bytes of the engine (tapes, corpus, swarm, coverage), each of
+which is checked field by field.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import platform
+import stat
+import struct
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import BinaryIO
+
+import hypothesis
+import msgspec
+
+from ordeal import _native
+from ordeal._engine.storage.trace_file import write_atomically
+from ordeal.config import SnapshotKind
+from ordeal.errors import StateError
+
+MAGIC = b"ordeal-state\n"
+VERSION = 3
+#: Larger files are not read, and nothing above this is unpacked. In bytes.
+PACKED_SIZE_MAX = 256 * 2**20
+UNPACKED_SIZE_MAX = 1024 * 2**20
+#: The first byte of a pickle, which is what the public project of the same name keeps its state in.
+PICKLE = b"\x80"
+
+_FRAME = struct.Struct("<IQ32s")
+_SIZE = struct.Struct("<Q")
+#: More workers than any machine has.
+PARTS_MAX = 65_536
+_AFRESH = "explore again without `--resume`"
+
+#: The ``past`` of a header where there is none.
+NO_PAST = msgspec.Raw(b"null")
+
+_Side = tuple[int, bool]
+_Site = tuple[int, int, bool, _Side, _Side]
+_Code = tuple[int, bool, list[int], list[_Site]]
+Option = str | int | float | bool | list[str] | None
+
+
+class SavedOrigin(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
+    """Where a tape comes from. Of its swarm configuration, the names of the rules and faults that were on.
+
+    ``weights`` are those of the rules that were on, where rules differed in them.
+    """
+
+    run_id: int
+    checkpoint: int
+    edges: int
+    swarm: tuple[list[str], list[str]] | None
+    weights: dict[str, int]
+
+
+class SavedFinding(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
+    """A finding without its tape."""
+
+    bucket: str
+    origin: SavedOrigin
+    error_type: str
+    error_message: str
+    traceback: str
+    count: int
+    flaky: bool
+
+
+class SavedFile(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
+    """A source file, relative to the target that it is part of, and its executed lines."""
+
+    target: str
+    path: str
+    lines: list[int]
+
+
+class SavedMonitor(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
+    """What the monitor goes on with. See ``Monitor.save`` in ``_native.pyi``."""
+
+    level: str
+    files: list[SavedFile]
+    touched: list[int]
+    codes: list[_Code]
+    events: int
+
+
+class Header(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
+    """What an exploration knows outside of its session.
+
+    ``seconds`` is how long it has explored. The tapes of ``findings`` and then those of ``productive`` are kept by the
+    engine, in this order. ``rule_files`` holds for each rule the numbers of the files, in ``monitor``, that it was seen
+    to run. ``properties`` is the snapshot of a tracker, ``nearest`` names the checkpoint that came nearest to each
+    property that compares numbers, or 0 where it is worth more than that. ``past`` is for those who supervise: what is
+    counted of the processes whose place this one took, if any.
+    """
+
+    versions: dict[str, str]
+    test_class: str
+    options: dict[str, Option]
+    tally: dict[str, int]
+    notes: list[str]
+    seconds: float
+    snapshot_kind: SnapshotKind
+    findings: list[SavedFinding]
+    unfaithful: dict[str, int]
+    productive: list[SavedOrigin]
+    monitor: SavedMonitor | None
+    rule_files: dict[str, list[int]]
+    properties: dict[str, list[dict[str, str | int | float | bool | None]]] = {}
+    nearest: dict[str, int] = {}
+    past: msgspec.Raw = NO_PAST
+
+
+def versions() -> dict[str, str]:
+    """What decides, beside the user's own code, which choices give which run."""
+    return {"Python": platform.python_version(), "Hypothesis": hypothesis.__version__, "ordeal": _native.__version__}
+
+
+def check_writable(path: Path) -> None:
+    """Find out before hours of work whether a state can be saved to ``path``; makes its folder.
+
+    Raises:
+        StateError: it cannot.
+    """
+    if path.is_dir():
+        raise StateError(f"cannot save the state to {path}: it is a folder", hint="name a file in it")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile(prefix=f".{path.name}.", dir=path.parent):
+            pass
+    except OSError as error:
+        raise _unwritable(path, error) from error
+
+
+def join_part(header: Header, engine: bytes) -> bytes:
+    """What one worker knows, as bytes."""
+    encoded = msgspec.json.encode(header)
+    return b"".join((_SIZE.pack(len(encoded)), encoded, engine))
+
+
+def split_part(part: bytes) -> tuple[Header, bytes]:
+    """What ``join_part`` made a part of. The bytes of the engine are not checked yet.
+
+    Raises:
+        ValueError: it made no such part.
+    """
+    encoded, engine = _cut(part, "its header")
+    return msgspec.json.decode(encoded, type=Header), engine
+
+
+def write_state(path: Path, parts: Sequence[bytes]) -> None:
+    """Write a state whole or not at all; ``parts`` are those of the workers, in their order.
+
+    Raises:
+        StateError: the file cannot be written.
+    """
+    frame = _native.compress(b"".join(each for part in parts for each in (_SIZE.pack(len(part)), part)))
+    data = b"".join((MAGIC, _FRAME.pack(VERSION, len(frame), hashlib.sha256(frame).digest()), frame))
+    try:
+        write_atomically(path, data)
+    except OSError as error:
+        raise _unwritable(path, error) from error
+
+
+def read_state(path: Path) -> list[tuple[Header, bytes]]:
+    """Read a state: for each worker the header, and the bytes of the engine, which are not checked yet.
+
+    Raises:
+        StateError: there is no such file, or it is no undamaged state of a known version.
+    """
+    try:
+        with path.open("rb") as file:
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                raise StateError(f"cannot read the state {path}: it is no file", hint=_AFRESH)
+            frame = _read_frame(path, file)
+    except FileNotFoundError as error:
+        raise StateError(
+            f"there is no state {path}", hint="write the path that `--save-state` was given, or drop `--resume`"
+        ) from error
+    except OSError as error:
+        raise StateError(f"cannot read the state {path}: {error.strerror or error}", hint=_AFRESH) from error
+    try:
+        return [split_part(part) for part in _parts(_native.decompress(frame, UNPACKED_SIZE_MAX))]
+    except (ValueError, RecursionError) as error:
+        raise damaged(path, error) from error
+
+
+def damaged(path: Path, why: object) -> StateError:
+    """The error of a file that no exploration has written."""
+    return StateError(f"the state {path} is damaged: {why}", hint=_AFRESH)
+
+
+def _read_frame(path: Path, file: BinaryIO) -> bytes:
+    start = file.read(len(MAGIC))
+    if start.startswith(PICKLE):
+        raise StateError(
+            f"{path} is a pickle, as the public project of the same name saves its state; it is never loaded, because "
+            "loading one can run any code",
+            hint=f"{_AFRESH}, and save the state with this ordeal",
+        )
+    if start != MAGIC:
+        what = "is empty" if not start else "is not a state of ordeal"
+        raise StateError(f"{path} {what}", hint="write the path that `--save-state` was given")
+    fixed = file.read(_FRAME.size)
+    if len(fixed) < _FRAME.size:
+        raise damaged(path, "it ends in the middle of its first bytes")
+    version, size, checksum = _FRAME.unpack(fixed)
+    if version != VERSION:
+        raise StateError(
+            f"the state {path} has version {version}; this ordeal reads version {VERSION}",
+            hint="resume it with the ordeal that saved it, or explore again without `--resume`",
+        )
+    left = os.fstat(file.fileno()).st_size - file.tell()
+    if size != left or size > PACKED_SIZE_MAX:
+        raise damaged(path, f"{size} bytes should follow its first ones, and {left} do (at most {PACKED_SIZE_MAX})")
+    frame = file.read(size)
+    if hashlib.sha256(frame).digest() != checksum:
+        raise damaged(path, "its checksum does not fit")
+    return frame
+
+
+def _parts(data: bytes) -> list[bytes]:
+    parts = []
+    while data:
+        part, data = _cut(data, "its part")
+        parts.append(part)
+        if len(parts) > PARTS_MAX:
+            raise ValueError(f"it has more than {PARTS_MAX} parts")
+    if not parts:
+        raise ValueError("it has no part")
+    return parts
+
+
+def _cut(data: bytes, what: str) -> tuple[bytes, bytes]:
+    """What comes first in ``data``, after its size, and the rest."""
+    if len(data) < _SIZE.size:
+        raise ValueError(f"it ends before {what}")
+    (size,) = _SIZE.unpack_from(data)
+    end = _SIZE.size + size
+    if size > len(data) - _SIZE.size:
+        raise ValueError(f"{what} claims {size} bytes of {len(data)}")
+    return data[_SIZE.size : end], data[end:]
+
+
+def _unwritable(path: Path, error: OSError) -> StateError:
+    return StateError(
+        f"cannot save the state to {path}: {error.strerror or error}",
+        hint="name another path, or change the rights of this one",
+    )

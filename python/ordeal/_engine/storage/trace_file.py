@@ -1,0 +1,468 @@
+"""The file behind a trace: its values, its JSON, and how it is read with nothing taken on trust."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import hashlib
+import json
+import math
+import os
+import platform
+import stat
+import struct
+import tempfile
+import zlib
+from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+import hypothesis
+
+from ordeal import _native
+from ordeal._engine.formatting import error_message, one_line
+from ordeal._engine.storage.json_fields import SIZE_MAX, FieldReader, read_json
+from ordeal.errors import TraceError
+
+FORMAT = "ordeal-trace"
+VERSION = 1
+#: Ten times what a run may be set to have.
+STEPS_MAX = 100_000
+#: How deep the value of an argument may nest that was recorded as a value.
+NESTING_MAX = 50
+MESSAGE_CHARS_MAX = 500
+#: A limit of rules is at most some thirty years.
+SECONDS_MAX = 1e9
+#: Integers above this are written in hexadecimal: Python refuses to read or write long decimal ones.
+DECIMAL_BITS_MAX = 1_024
+#: Added to zlib's window size it means a gzip file with its header and checksum.
+_GZIP_FRAME = 16
+KINDS = ("rule", "initialize", "fault_toggle", "rule_swarm")
+WRITERS = ("ordeal", "hypothesis", "python")
+
+ChoiceValue = bool | int | float | str | bytes
+
+
+def versions_now() -> dict[str, str]:
+    """The versions of what records a run in this process, by the names in ``WRITERS``."""
+    versions = (_native.__version__, hypothesis.__version__, platform.python_version())
+    return dict(zip(WRITERS, versions, strict=True))
+
+
+@dataclass(slots=True)
+class TraceStep:
+    """One step. ``kind`` is ``rule``, ``initialize``, ``fault_toggle`` or ``rule_swarm``.
+
+    ``name`` is the rule's, or ``+fault`` and ``-fault`` for a toggle. ``params`` holds the arguments: the values
+    themselves while the trace is in memory, their text once it was loaded from a file, and their JSON values in a trace
+    of the public project. ``choices`` holds what chance decided, by argument name: with it the strategies build the
+    same values again, whatever their type. ``draws`` is the text of what the rule drew from ``data()``; ``result`` that
+    of what it put into bundles, which files do not hold.
+    """
+
+    kind: str
+    name: str
+    params: dict[str, Any] = field(default_factory=dict)
+    active_faults: list[str] = field(default_factory=list)
+    choices: dict[str, list[ChoiceValue]] = field(default_factory=dict)
+    text: dict[str, str] = field(default_factory=dict)
+    draws: list[str] = field(default_factory=list)
+    result: str = ""
+
+
+@dataclass(slots=True)
+class TraceFailure:
+    """How the run failed. ``step`` is the number of the failing step from 1; 0 means before the first."""
+
+    error_type: str
+    error_message: str
+    step: int
+    bucket: str = ""
+
+    @classmethod
+    def of(cls, error: BaseException, step: int, bucket: str) -> TraceFailure:
+        """The failure ``error``, whose message is cut to 500 characters."""
+        return cls(type(error).__name__, error_message(error)[:MESSAGE_CHARS_MAX], step, bucket)
+
+
+@dataclass(slots=True)
+class Trace:
+    """A run from a fresh machine: every choice of it, and what a person wants to read.
+
+    ``seed`` is the integer that the exploration was started with. ``from_checkpoint`` is the number of the checkpoint
+    that the run branched from, or None; the steps before it are part of the trace in any case. ``targets`` holds the
+    SHA-256 of the source of each module that the exploration traced, ``versions`` those of what recorded the run.
+    ``duration``, in seconds, is never written: the same seed writes the same bytes. ``rule_timeout`` is the limit, in
+    seconds, that the exploration gave the rules; None for that of the class.
+
+    ``has_choices`` is False for a trace that the public project of the same name wrote. Such a trace holds the values
+    of arguments where they were JSON, and not the choices that made them, nor the steps before a checkpoint.
+    """
+
+    run_id: int
+    seed: int
+    test_class: str
+    from_checkpoint: int | None = None
+    steps: list[TraceStep] = field(default_factory=list)
+    failure: TraceFailure | None = None
+    edges_discovered: int = 0
+    duration: float = 0.0
+    program: list[str] = field(default_factory=list)
+    targets: dict[str, str] = field(default_factory=dict)
+    versions: dict[str, str] = field(default_factory=versions_now)
+    has_choices: bool = True
+    rule_timeout: float | None = None
+
+    def taken_steps(self) -> list[TraceStep]:
+        """The steps that the machine takes: all but the swarm's configuration, which is written among them."""
+        return [step for step in self.steps if step.kind != "rule_swarm"]
+
+    def content_hash(self) -> str:
+        """Twelve hex digits over what happens: class, steps, choices and bucket; not run ids, seeds or times."""
+        content = {
+            "test_class": self.test_class,
+            "steps": [self._content_of(step) for step in self.taken_steps()],
+            "bucket": self.failure.bucket if self.failure else None,
+        }
+        return hashlib.sha256(_canonical(content)).hexdigest()[:12]
+
+    def _content_of(self, step: TraceStep) -> dict[str, Any]:
+        # A value stands for the choices that made it where these are not known.
+        return _step_content(step) if self.has_choices else {**_step_content(step), "params": step.params}
+
+    def to_dict(self) -> dict[str, Any]:
+        """The trace as plain JSON values."""
+        if not self.has_choices:
+            return _public_record(self)
+        record: dict[str, Any] = {
+            "format": FORMAT,
+            "version": VERSION,
+            **{name: self.versions[name] for name in WRITERS},
+            "run_id": self.run_id,
+            "seed": self.seed,
+            "test_class": self.test_class,
+            "from_checkpoint": self.from_checkpoint,
+            "steps": [_step_record(step) for step in self.steps],
+            "failure": None if self.failure is None else asdict(self.failure),
+            "edges_discovered": self.edges_discovered,
+            "rule_timeout": self.rule_timeout,
+            "targets": dict(self.targets),
+            "program": list(self.program),
+        }
+        record["checksum"] = _checksum(record)
+        return record
+
+    @classmethod
+    def from_dict(cls, record: Any, *, where: str = "trace") -> Trace:
+        """Build a trace from what ``to_dict`` gave, or from a record of the public project; every field is checked.
+
+        Raises:
+            TraceError: a field is missing, unknown, or has the wrong type, or the checksum does not fit.
+        """
+        reader = FieldReader(record, where)
+        if "steps" in record and not record.keys() & _OWN_FIELDS:
+            return _public_trace(reader, record, where)
+        _check_frame(reader, record, where)
+        return cls(
+            run_id=reader.integer("run_id"),
+            seed=reader.integer("seed"),
+            test_class=reader.text("test_class"),
+            from_checkpoint=reader.integer("from_checkpoint") if reader.holds("from_checkpoint") else None,
+            steps=[
+                _step_from_record(step, f"{where}: steps[{i}]")
+                for i, step in enumerate(reader.items("steps", count_max=STEPS_MAX))
+            ],
+            failure=_failure(record["failure"], f"{where}: failure") if reader.holds("failure") else None,
+            edges_discovered=reader.integer("edges_discovered"),
+            targets=reader.texts_by_name("targets"),
+            program=reader.texts("program"),
+            versions={name: reader.text(name) for name in WRITERS},
+            rule_timeout=_seconds(reader, "rule_timeout"),
+        )
+
+    def to_json(self) -> bytes:
+        """The trace as the text of a file."""
+        return json.dumps(self.to_dict(), indent=2, ensure_ascii=True).encode() + b"\n"
+
+    @classmethod
+    def from_json(cls, data: bytes, *, where: str = "trace") -> Trace:
+        """The reverse of ``to_json``; ``where`` names the source in errors.
+
+        Raises:
+            TraceError: the text is not a valid trace; the message names the field.
+        """
+        try:
+            return cls.from_dict(read_json(data, where), where=where)
+        except RecursionError as error:
+            raise TraceError(f"{where} nests lists or objects too deeply") from error
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the trace to ``path``: ``.json``, ``.json.gz`` or ``.json.zst`` by its suffix; atomically.
+
+        Raises:
+            TraceError: the file cannot be written.
+        """
+        target = Path(path)
+        data = self.to_json()
+        if target.suffix == ".gz":
+            data = gzip.compress(data, mtime=0)
+        elif target.suffix == ".zst":
+            data = _native.compress(data)
+        try:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            write_atomically(target, data)
+        except OSError as error:
+            raise TraceError(
+                f"cannot write trace {target}: {error.strerror or error}",
+                hint="give a folder that can be written to, as `traces_dir` in [report]",
+            ) from error
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Trace:
+        """Read a trace.
+
+        Raises:
+            TraceError: the file cannot be read or is not a valid trace; the message names the file and the field.
+        """
+        target = Path(path)
+        try:
+            data = _unpacked(_read_bytes(target), target.suffix)
+        except OSError as error:
+            raise TraceError(
+                f"cannot read trace {target}: {error.strerror or error}",
+                hint="name a file of the traces that `ordeal explore` has saved",
+            ) from error
+        except (ValueError, zlib.error) as error:
+            raise TraceError(f"cannot read trace {target}: {error}") from error
+        return cls.from_json(data, where=str(target))
+
+
+def _read_bytes(path: Path) -> bytes:
+    """The content of a file, or a little more than is accepted of it."""
+    status = path.stat()
+    # Opening a pipe would wait for somebody to write to it, and a device may never end.
+    if not stat.S_ISREG(status.st_mode) and not stat.S_ISDIR(status.st_mode):
+        raise TraceError(f"cannot read trace {path}: it is no regular file")
+    with path.open("rb") as file:
+        return file.read(min(status.st_size, SIZE_MAX) + 1)
+
+
+def _unpacked(data: bytes, suffix: str) -> bytes:
+    """What a file of this suffix holds, or a little more than is accepted of it."""
+    if suffix == ".gz":
+        return _gunzip(data)
+    return _native.decompress(data, SIZE_MAX + 1) if suffix == ".zst" else data
+
+
+def _gunzip(packed: bytes) -> bytes:
+    unpacker = zlib.decompressobj(wbits=zlib.MAX_WBITS | _GZIP_FRAME)
+    data = unpacker.decompress(packed, SIZE_MAX + 1)
+    if not unpacker.eof and len(data) <= SIZE_MAX:
+        raise ValueError("the gzip file is cut off")
+    if unpacker.unused_data:
+        raise ValueError(f"{len(unpacker.unused_data)} bytes follow the end of the gzip file")
+    return data
+
+
+def _check_frame(reader: FieldReader, record: dict[str, Any], where: str) -> None:
+    """Check that this is a trace of ordeal, of a known version, and undamaged."""
+    if reader.text("format") != FORMAT:
+        raise TraceError(f"{where} is not a trace of ordeal: its format is {record['format']!r:.100}")
+    version = reader.integer("version")
+    if version != VERSION:
+        raise TraceError(
+            f"{where} has version {version}; this ordeal reads version {VERSION}",
+            hint="read it with the ordeal that wrote it: the file names its version",
+        )
+    if reader.text("checksum") != _checksum(record):
+        raise TraceError(f"{where} is damaged: its checksum does not fit its content")
+    reader.refuse_others(_FIELDS)
+
+
+def write_atomically(target: Path, data: bytes) -> None:
+    """Write a file whole or not at all, also when the machine goes down meanwhile."""
+    descriptor, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        Path(name).chmod(0o644)
+        Path(name).replace(target)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+def _canonical(content: Any) -> bytes:
+    return json.dumps(content, sort_keys=True, separators=(",", ":")).encode()
+
+
+def _checksum(record: dict[str, Any]) -> str:
+    return hashlib.sha256(_canonical({k: v for k, v in record.items() if k != "checksum"})).hexdigest()
+
+
+def _step_content(step: TraceStep) -> dict[str, Any]:
+    """What happens in a step, as far as it is known by choices."""
+    choices = {name: [encode_choice(choice) for choice in choices] for name, choices in step.choices.items()}
+    return {"kind": step.kind, "name": step.name, "choices": choices}
+
+
+def _step_record(step: TraceStep) -> dict[str, Any]:
+    return {
+        **_step_content(step),
+        "params": step.text or {name: repr(value) for name, value in step.params.items()},
+        "active_faults": list(step.active_faults),
+        "draws": list(step.draws),
+    }
+
+
+def _step_from_record(record: Any, where: str) -> TraceStep:
+    reader = FieldReader(record, where)
+    reader.refuse_others(_STEP_FIELDS)
+    kind, name = reader.text("kind"), reader.text("name")
+    if kind not in KINDS:
+        raise TraceError(f"{where}: field 'kind' is {kind!r:.100}, not one of {', '.join(KINDS)}")
+    choices: dict[str, list[ChoiceValue]] = {}
+    for argument, encoded in reader.mapping("choices").items():
+        place = f"{where}: choices of {argument!r:.100}"
+        if not isinstance(encoded, list):
+            raise TraceError(f"{place} are not a list but {type(encoded).__name__}")
+        choices[argument] = [decode_choice(item, place) for item in encoded]
+    params = reader.texts_by_name("params")
+    return TraceStep(
+        kind=kind,
+        name=name,
+        params=dict(params),
+        active_faults=reader.texts("active_faults"),
+        choices=choices,
+        text=params,
+        draws=reader.texts("draws"),
+    )
+
+
+def _seconds(reader: FieldReader, name: str) -> float | None:
+    return reader.number(name, magnitude_max=SECONDS_MAX) if reader.holds(name) else None
+
+
+def _failure(record: Any, where: str) -> TraceFailure:
+    reader = FieldReader(record, where)
+    reader.refuse_others(_FAILURE_FIELDS)
+    return TraceFailure(
+        reader.text("error_type"), reader.text("error_message"), reader.integer("step"), reader.text("bucket")
+    )
+
+
+_FAILURE_FIELDS = frozenset(each.name for each in fields(TraceFailure))
+_STEP_FIELDS = frozenset(_step_record(TraceStep("", "")))
+_FIELDS = frozenset(Trace(0, 0, "").to_dict())
+# A file with any of these is no trace of the public project, however damaged it is.
+_OWN_FIELDS = frozenset({"format", "version", "targets", "program", "checksum"})
+
+
+# Traces of the public project. Newer versions of it write more fields, of which a replay needs none.
+
+
+def _public_trace(reader: FieldReader, record: dict[str, Any], where: str) -> Trace:
+    steps = enumerate(reader.items("steps", count_max=STEPS_MAX))
+    return Trace(
+        run_id=reader.integer("run_id"),
+        seed=reader.integer("seed"),
+        test_class=reader.text("test_class"),
+        from_checkpoint=reader.integer("from_checkpoint") if reader.holds("from_checkpoint") else None,
+        steps=[_public_step(step, f"{where}: steps[{i}]") for i, step in steps],
+        failure=_public_failure(record["failure"], f"{where}: failure") if reader.holds("failure") else None,
+        edges_discovered=reader.integer("edges_discovered") if reader.holds("edges_discovered") else 0,
+        has_choices=False,
+    )
+
+
+def _public_step(record: Any, where: str) -> TraceStep:
+    reader = FieldReader(record, where)
+    params = reader.values_by_name("params", nesting_max=NESTING_MAX) if reader.holds("params") else {}
+    return TraceStep(
+        kind=reader.text("kind"),
+        name=reader.text("name"),
+        params=params,
+        active_faults=reader.texts("active_faults") if reader.holds("active_faults") else [],
+        text={name: json.dumps(value) for name, value in params.items()},
+    )
+
+
+def _public_failure(record: Any, where: str) -> TraceFailure:
+    reader = FieldReader(record, where)
+    return TraceFailure(reader.text("error_type"), reader.text("error_message"), reader.integer("step"))
+
+
+def _public_record(trace: Trace) -> dict[str, Any]:
+    failure = trace.failure
+    return {
+        "run_id": trace.run_id,
+        "seed": trace.seed,
+        "test_class": trace.test_class,
+        "from_checkpoint": trace.from_checkpoint,
+        "steps": [
+            {"kind": step.kind, "name": step.name, "params": step.params, "active_faults": step.active_faults}
+            for step in trace.steps
+        ],
+        "failure": None
+        if failure is None
+        else {"error_type": failure.error_type, "error_message": failure.error_message, "step": failure.step},
+        "edges_discovered": trace.edges_discovered,
+        "duration": trace.duration,
+    }
+
+
+def encode_choice(value: ChoiceValue) -> Any:
+    """A choice as a JSON value that keeps its type and every bit."""
+    if isinstance(value, bool | int):
+        return value if value.bit_length() <= DECIMAL_BITS_MAX else {"integer": hex(value)}
+    if isinstance(value, float):
+        return {"float": value.hex() if math.isfinite(value) else struct.pack(">d", value).hex()}
+    if isinstance(value, bytes):
+        return {"bytes": base64.b64encode(value).decode("ascii")}
+    if any("\ud800" <= c <= "\udfff" for c in value):
+        return {"characters": [ord(c) for c in value]}
+    return value
+
+
+def decode_choice(value: Any, where: str) -> ChoiceValue:
+    """The reverse of ``encode_choice``.
+
+    Raises:
+        TraceError: the value is not an encoded choice.
+    """
+    if isinstance(value, bool | int | str):
+        return value
+    try:
+        if isinstance(value, dict) and len(value) == 1:
+            (kind, content), *_ = value.items()
+            if kind == "float":
+                return _decode_float(content)
+            if kind == "integer":
+                return int(content, 16)
+            if kind == "bytes":
+                return base64.b64decode(content, validate=True)
+            if kind == "characters":
+                return "".join(map(chr, content))
+    except (ValueError, TypeError, OverflowError, struct.error) as error:
+        raise TraceError(f"{where}: {value!r:.100} is not a choice: {error}") from error
+    raise TraceError(f"{where}: {value!r:.100} is not a choice")
+
+
+def _decode_float(content: str) -> float:
+    if "0x" in content:
+        return float.fromhex(content)
+    (value,) = struct.unpack(">d", bytes.fromhex(content))
+    return float(value)
+
+
+def step_text(step: TraceStep) -> str:
+    """Return a step with its arguments, what it gave to bundles and what it drew, on one line."""
+    if step.kind == "fault_toggle":
+        verb = "activate" if step.name.startswith("+") else "deactivate"
+        return one_line(f"{verb} fault: {step.name[1:]}")
+    arguments = ", ".join(f"{name}={value}" for name, value in step.text.items())
+    draws = f"  # draws: {', '.join(step.draws)}" if step.draws else ""
+    result = f" -> {step.result}" if step.result else ""
+    return one_line(f"{step.name}({arguments}){result}{draws}", limit=4 * MESSAGE_CHARS_MAX)

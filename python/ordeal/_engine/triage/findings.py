@@ -1,0 +1,212 @@
+"""What an exploration found: each failure confirmed from fresh machines, counted by its bucket, and shrunk."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+
+from ordeal import _native
+from ordeal._engine.execution.bucket import traceback_text
+from ordeal._engine.execution.recorder import RunRecorder
+from ordeal._engine.isolation.rule_timeout import RuleTimeoutError
+from ordeal._engine.replay.crash_replayer import ends_process, is_killed
+from ordeal._engine.replay.replayer import Replayer, ShrinkProgress
+from ordeal._engine.replay.trace_builder import Origin, TraceMaker
+from ordeal._engine.storage.trace_file import TraceFailure
+from ordeal.result import Failure
+
+#: More distinct failures than this are a flood; the rest is only counted.
+BUCKETS_MAX = 1_000
+#: How often the same failure may turn out to be a copy's fault before it is no longer tried.
+UNFAITHFUL_MAX = 3
+#: How many candidates tell whether a seed was shrunk before.
+PROBES = 64
+#: Run 0 of an exploration is no run of its own but the replay of a seed.
+OF_SEED = Origin(run_id=0, checkpoint=0, swarm=None, edges=0)
+
+
+class Verdict(Enum):
+    """What became of a failing run."""
+
+    KNOWN = "known"  # the bucket was found before
+    CONFIRMED = "confirmed"  # it fails from a fresh machine as well
+    FLAKY = "flaky"  # it does not fail each time
+    UNFAITHFUL = "unfaithful"  # it fails only from a copied machine, so the copy is wrong
+    DROPPED = "dropped"  # not looked at: too many
+
+
+@dataclass(slots=True)
+class Finding:
+    """A bucket with the tape that fails in it."""
+
+    bucket: str
+    tape: _native.Tape
+    origin: Origin
+    error: BaseException
+    count: int = 1
+    flaky: bool = False
+    shrunk: bool = False
+    necessary_faults: dict[str, bool] | None = None
+    error_traceback: str = ""  # of an error of an earlier process, whose frames are gone
+    seed: Path | None = None  # the file of the seed that fails in this bucket
+    improved: bool = False  # shrinking made more of it than its seed
+
+    @property
+    def needs_own_process(self) -> bool:
+        """Whether runs that fail so end their process, or must be ended with it."""
+        return ends_process(type(self.error).__name__, self.bucket)
+
+    @property
+    def was_killed(self) -> bool:
+        """Whether its process was ended by SIGKILL, which others may send as well."""
+        return is_killed(self.bucket)
+
+    @property
+    def is_timeout(self) -> bool:
+        """Whether each run of it takes as long as a rule may."""
+        return type(self.error).__name__ == RuleTimeoutError.__name__
+
+
+class Findings:
+    """The findings of one exploration, in the order of their discovery."""
+
+    def __init__(self, replayer: Replayer, maker: TraceMaker) -> None:
+        self._replayer = replayer
+        self.maker = maker
+        self._by_bucket: dict[str, Finding] = {}
+        self._unfaithful: dict[str, int] = {}
+
+    def __len__(self) -> int:
+        return len(self._by_bucket)
+
+    def count(self, bucket: str) -> bool:
+        """Count one more run in ``bucket``; False when it is not known."""
+        known = self._by_bucket.get(bucket)
+        if known is not None:
+            known.count += 1
+        return known is not None
+
+    def add(self, finding: Finding, *, from_copy: bool) -> Verdict:
+        """Confirm a new failure by replays from fresh machines, and keep it unless it is the fault of a copy."""
+        tries = self._unfaithful.get(finding.bucket, 0)
+        if len(self) >= BUCKETS_MAX or tries >= UNFAITHFUL_MAX:
+            return Verdict.DROPPED
+        replays = self._replayer.confirm(finding.tape)
+        seen = [replayed.bucket for replayed in replays]
+        steady = bool(seen[0]) and len(set(seen)) == 1
+        if not steady and finding.bucket not in seen and from_copy:
+            self._unfaithful[finding.bucket] = tries + 1
+            return Verdict.UNFAITHFUL
+        if steady:
+            # The same failure from every fresh machine, if not the one that the run showed: that one is the truth.
+            finding.bucket = seen[0]
+            finding.tape = replays[0].tape
+        finding.flaky = not steady
+        if self.count(finding.bucket):
+            return Verdict.KNOWN
+        self._by_bucket[finding.bucket] = finding
+        return Verdict.FLAKY if finding.flaky else Verdict.CONFIRMED
+
+    def add_seed(self, path: Path, tape: _native.Tape) -> BaseException | None:
+        """Run the tape of a seed. When it fails, now or each time, it is a finding that no run has met yet.
+
+        Returns:
+            What it fails with, or None.
+
+        Raises:
+            OrdealError: the machine does not behave as one.
+        """
+        replays = self._replayer.confirm(tape)
+        failed = next((replayed for replayed in replays if replayed.bucket), None)
+        if failed is None or failed.outcome.error is None:
+            return None
+        flaky = any(replayed.bucket != failed.bucket for replayed in replays)
+        finding = Finding(failed.bucket, failed.tape, OF_SEED, failed.outcome.error, count=0, flaky=flaky)
+        known = self._by_bucket.setdefault(finding.bucket, finding)
+        known.seed = known.seed or path
+        return finding.error
+
+    def add_replayed_seed(self, finding: Finding) -> None:
+        """Keep what ``add_seed`` of another process or another set of findings came to."""
+        known = self._by_bucket.setdefault(finding.bucket, finding)
+        known.seed = known.seed or finding.seed
+
+    def all(self) -> list[Finding]:
+        """The findings, in the order of their discovery."""
+        return list(self._by_bucket.values())
+
+    def unfaithful(self) -> dict[str, int]:
+        """How often the failure of each bucket turned out to be a copy's fault."""
+        return dict(self._unfaithful)
+
+    def restore(self, findings: Sequence[Finding], unfaithful: Mapping[str, int]) -> None:
+        """Go on with what an earlier process had found and confirmed."""
+        self._by_bucket.update((finding.bucket, finding) for finding in findings)
+        self._unfaithful.update(unfaithful)
+
+    def shrink(self, finding: Finding, seconds: float, tick: Callable[[ShrinkProgress], None]) -> bool:
+        """Shrink ``finding`` and see which faults it needs, in at most ``seconds``; whether it became minimal by then.
+
+        ``tick`` hears after each replay how far that is.
+
+        Raises:
+            KeyboardInterrupt: Ctrl-C was pressed. What was reached by then is kept.
+        """
+        deadline = time.monotonic() + seconds
+        finished = self._shrink(finding, seconds, tick)
+        left = deadline - time.monotonic()
+        finding.necessary_faults = self._replayer.ablate(finding.tape, finding.bucket, left) or None
+        return finished
+
+    def _shrink(self, finding: Finding, seconds: float, tick: Callable[[ShrinkProgress], None]) -> bool:
+        """Whether there was the time to make it minimal."""
+        if finding.seed is not None and self._resists(finding):
+            finding.shrunk = True
+            return True
+        shrunk = self._replayer.shrink(finding.tape, finding.bucket, seconds, tick)
+        finding.improved = finding.shrunk = not shrunk.interrupted or len(shrunk.tape) < len(finding.tape)
+        finding.tape = shrunk.tape
+        if shrunk.interrupted:
+            raise KeyboardInterrupt
+        return shrunk.finished
+
+    def _resists(self, finding: Finding) -> bool:
+        """Whether nothing goes of what shrinking tries first: most seeds were shrunk before they were saved."""
+        shrinker = _native.Shrinker(finding.tape)
+        for _ in range(PROBES):
+            candidate = shrinker.candidate()
+            if candidate is None:
+                break
+            if self._replayer.run(candidate).bucket == finding.bucket:
+                return False
+            shrinker.refuse()
+        return True
+
+    def failure(self, finding: Finding) -> Failure:
+        """``finding`` as the user gets it, run once more to write down what happens."""
+        recorder = RunRecorder()
+        replayed = self._replayer.run(finding.tape, recorder)
+        now = replayed.outcome.error if replayed.bucket == finding.bucket else None
+        error = now or finding.error
+        step = len(recorder.steps)
+        trace = self.maker.make(finding.origin, replayed.tape, recorder)
+        trace.failure = TraceFailure.of(error, step, finding.bucket)
+        return Failure(
+            error=error,
+            step=step,
+            run_id=finding.origin.run_id,
+            active_faults=recorder.active_faults,
+            rule_log=[recorded.name for recorded in recorder.steps],
+            trace=trace,
+            necessary_faults=finding.necessary_faults,
+            error_traceback=traceback_text(error) if now else finding.error_traceback or traceback_text(error),
+            bucket=finding.bucket,
+            count=finding.count,
+            flaky=finding.flaky or now is None,
+            shrunk=finding.shrunk,
+            seed_path=None if finding.seed is None else str(finding.seed),
+            program="\n".join(recorder.finished_program()),
+        )

@@ -1,0 +1,207 @@
+"""Replays failing traces in a new process, where nothing is left over from the runs of this one."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import batched
+from pathlib import Path
+
+from ordeal._engine.coverage.targets import Target
+from ordeal._engine.execution.driver import Driver
+from ordeal._engine.execution.machine import is_importable
+from ordeal._engine.formatting import counted, one_line
+from ordeal._engine.replay.rerun import ReplayStatus
+from ordeal._engine.storage.json_fields import FieldReader, read_json
+from ordeal._engine.storage.trace_file import Trace
+from ordeal._engine.triage.findings import Finding
+from ordeal.errors import TraceError
+from ordeal.result import Failure
+
+#: What importing the class may take, added to the time of each replay.
+IMPORT_SECONDS_MAX = 10.0
+#: A thousand of these are about what poll() can wait for.
+REPLAY_SECONDS_MAX = 1_800.0
+#: Starting the interpreter and importing ordeal.
+START_SECONDS_MAX = 30.0
+#: A rule ends at up to 1.25 times its limit, and its teardown may take as long.
+RULE_LIMITS = 2.5
+
+LEFT_OVER = (
+    "something outside the machine (a module global, a file) is left over from earlier runs, "
+    "or differs between processes"
+)
+#: Why a failure that this process showed each time counts as flaky, by what a fresh process showed.
+REASONS = {
+    ReplayStatus.NOT_REPRODUCED: f"did not fail in a fresh process: {LEFT_OVER}",
+    ReplayStatus.FAILS_DIFFERENTLY: f"failed in another way in a fresh process: {LEFT_OVER}",
+}
+#: A failure that this process did not show each time.
+HIDDEN = "failed in a fresh process, but not each time in this one"
+
+# Finds ordeal where this process found it. Without -P the current folder would come first, and what is in it might
+# have the name of a module of the standard library.
+_START = (
+    "-P",
+    "-c",
+    "import sys; sys.path += sys.argv[1:]\n"  # noqa: ISC004 - one argument
+    "from ordeal._engine.triage.fresh_interpreter_child import main; main(sys.argv[1:])",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class FreshReplay:
+    """What a fresh process showed; ``status`` is None when it gave no answer, and ``reason`` then says why."""
+
+    status: ReplayStatus | None
+    reason: str = ""
+
+
+class FreshProcess:
+    """Starts processes like this one as it was when the object was made: runs may change folder and environment.
+
+    ``seconds`` is what a replay may take, apart from the limits of its rules.
+    """
+
+    def __init__(self, *, target_modules: Sequence[str], rule_timeout: float, seconds: float) -> None:
+        self._environment = dict(os.environ)
+        self._path = list(map(str, sys.path))
+        self._arguments = list(sys.argv)
+        self._target_modules = list(target_modules)
+        self._rule_timeout = rule_timeout
+        self._seconds = min(seconds + IMPORT_SECONDS_MAX + max(0.0, rule_timeout) * RULE_LIMITS, REPLAY_SECONDS_MAX)
+        try:
+            self._folder: str | None = str(Path.cwd())
+        except FileNotFoundError:
+            self._folder = None
+
+    def replay(self, traces: Sequence[Trace]) -> list[FreshReplay]:
+        """Replay each trace once, in a process in which nothing of the user's ran before. Nothing but Ctrl-C gets out.
+
+        The process is forked for each trace; without fork() each has a process of its own.
+        """
+        replays: list[FreshReplay] = []
+        for batch in batched(traces, max(1, len(traces)) if hasattr(os, "fork") else 1):
+            replays += self._replay(batch)
+        return replays
+
+    def _replay(self, traces: Sequence[Trace]) -> list[FreshReplay]:
+        records = [self._settings(), *(trace.to_dict() for trace in traces)]
+        request = b"".join(json.dumps(record).encode() + b"\n" for record in records)
+        try:
+            output = self._talk(request, START_SECONDS_MAX + len(traces) * self._seconds)
+        except (OSError, ValueError) as error:
+            return [FreshReplay(None, f"it cannot be started ({one_line(str(error))})")] * len(traces)
+        answers = dict(_answers(output))
+        silent = FreshReplay(None, "it ended without an answer")
+        return [answers.get(number, silent) for number in range(len(traces))]
+
+    def _settings(self) -> dict[str, object]:
+        return {
+            "arguments": self._arguments,
+            "target_modules": self._target_modules,
+            "rule_timeout": self._rule_timeout,
+            "seconds": self._seconds,
+            "parent": os.getpid(),
+        }
+
+    def _talk(self, request: bytes, seconds: float) -> bytes:
+        """What the process writes. It is gone afterwards, with all that it started."""
+        with subprocess.Popen(
+            [sys.executable or "", *_interpreter_options(), *_START, *self._path],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            cwd=self._folder,
+            env=self._environment,
+            # Ctrl-C is for this process, which ends the other.
+            start_new_session=True,
+        ) as process:
+            try:
+                return process.communicate(request, timeout=seconds)[0]
+            except subprocess.TimeoutExpired:
+                return b""
+            finally:
+                _kill(process)
+
+
+def fresh_process_of(
+    test_class: str, driver: Driver, targets: Sequence[Target], *, seconds: float
+) -> FreshProcess | None:
+    """What replays failures of ``test_class``, for ``seconds`` each, where another process can import it."""
+    if not is_importable(driver.factory, test_class):
+        return None
+    return FreshProcess(
+        target_modules=[target.name for target in targets],
+        rule_timeout=driver.rule_timeout,
+        seconds=seconds,
+    )
+
+
+def confirm_fresh(
+    process: FreshProcess, findings: Sequence[Finding], failures: Sequence[Failure]
+) -> tuple[list[Failure], list[str]]:
+    """Replay the failures in fresh processes, and mark as flaky those that do not fail there.
+
+    ``failures`` are those of ``findings``, in their order. Returns all of them, and a sentence for what is not known.
+    """
+    replays = iter(process.replay([failure.trace for failure in failures if failure.trace is not None]))
+    judged: list[Failure] = []
+    unknown: Counter[str] = Counter()
+    for finding, failure in zip(findings, failures, strict=True):
+        replay = next(replays) if failure.trace is not None else FreshReplay(None)
+        if replay.reason:
+            unknown[replay.reason] += 1
+        reason = _flaky_reason(failure, replay.status)
+        if reason:
+            finding.flaky = True
+        judged.append(dataclasses.replace(failure, flaky=failure.flaky or bool(reason), flaky_reason=reason))
+    notes = [f"Not confirmed in a fresh process: {counted(n, 'failure')} ({why})." for why, n in unknown.items()]
+    return judged, notes
+
+
+def _flaky_reason(failure: Failure, status: ReplayStatus | None) -> str:
+    if status is None:
+        return ""
+    if failure.flaky:
+        return HIDDEN if status is ReplayStatus.REPRODUCED else ""
+    return REASONS.get(status, "")
+
+
+def _answers(output: bytes) -> Iterator[tuple[int, FreshReplay]]:
+    """The answers in ``output``, by the number of the trace; what else was written to the same stream is left out."""
+    for line in output.splitlines():
+        try:
+            reader = FieldReader(read_json(line, "the answer"), "the answer")
+            status = ReplayStatus(reader.text("status")) if reader.holds("status") else None
+            yield reader.integer("number"), FreshReplay(status, "" if status else one_line(reader.text("reason")))
+        except (TraceError, ValueError, RecursionError):
+            continue
+
+
+def _interpreter_options() -> list[str]:
+    """What decides how Python runs the user's code and is not inherited: asserts, warnings, bytecode files."""
+    options = ["-O"] * sys.flags.optimize
+    options += ["-B"] if sys.dont_write_bytecode else []
+    options += ["-X", "dev"] if sys.flags.dev_mode else []
+    return options + [f"-W{option}" for option in sys.warnoptions]
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    """End a process that still runs, and all that it started; one that ended has done that itself."""
+    if process.poll() is not None:
+        return
+    with suppress(ProcessLookupError):
+        if hasattr(os, "killpg"):
+            os.killpg(process.pid, signal.SIGKILL)
+        else:
+            process.kill()
+    process.wait()

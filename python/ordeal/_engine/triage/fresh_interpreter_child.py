@@ -1,0 +1,149 @@
+"""What ``fresh_process`` starts: replays each trace in a fork of its own, before anything of the user's ran.
+
+A line comes in with the settings, then one for each trace; a line goes out for each trace.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import BinaryIO
+
+from ordeal._engine.coverage.targets import resolve_targets
+from ordeal._engine.execution.bucket import Bucketer, is_in_bucket
+from ordeal._engine.execution.class_path import load_class
+from ordeal._engine.execution.machine import make_driver
+from ordeal._engine.replay.loading import tape_of
+from ordeal._engine.replay.replayer import Replayer
+from ordeal._engine.replay.rerun import ReplayStatus
+from ordeal._engine.storage.trace_file import Trace
+from ordeal._hypothesis import GlobalRandoms
+from ordeal.errors import OrdealError
+
+#: How often it is looked whether a replay has ended.
+POLL_SECONDS = 0.01
+#: So many that do not end are enough: the others would not end either.
+HANGING_MAX = 3
+#: A pipe holds as much without a reader.
+ANSWER_BYTES_MAX = 4_096
+REASON_CHARS_MAX = 500
+
+Answer = dict[str, str]
+GIVEN_UP: Answer = {"reason": "others before it took too long"}
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What all replays have in common: see ``FreshProcess``. ``parent`` is the id of the process that asks."""
+
+    arguments: list[str]
+    target_modules: list[str]
+    rule_timeout: float
+    seconds: float
+    parent: int
+
+
+def main(path: Sequence[str]) -> None:
+    """Answer all requests. ``path`` is what modules are searched in."""
+    requests, answers = _private_streams()
+    settings = Settings(**json.loads(requests.readline()))
+    sys.path[:] = path
+    sys.argv[:] = settings.arguments
+    hanging = 0
+    for number, line in enumerate(requests):
+        try:
+            answer = _replay_apart(line, settings, (requests, answers)) if hanging < HANGING_MAX else GIVEN_UP
+        except TimeoutError as error:
+            hanging += 1
+            answer = {"reason": str(error)}
+        answers.write(json.dumps({**answer, "number": number}).encode() + b"\n")
+        answers.flush()
+    if _leads_group():
+        # Whatever the code under test has started ends with this process.
+        os.killpg(0, signal.SIGKILL)
+
+
+def _private_streams() -> tuple[BinaryIO, BinaryIO]:
+    """What this process is asked and answers through, out of reach for code that prints or reads."""
+    requests, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    nothing = os.open(os.devnull, os.O_RDWR)
+    for stream in (0, 1):
+        os.dup2(nothing, stream)
+    os.close(nothing)
+    return requests, answers
+
+
+def _leads_group() -> bool:
+    return hasattr(os, "getpgrp") and os.getpgrp() == os.getpid()
+
+
+def _replay_apart(line: bytes, settings: Settings, private: Sequence[BinaryIO]) -> Answer:
+    """The answer of a forked process; without fork() this one is asked once only, and is as good."""
+    if not hasattr(os, "fork"):
+        return _replay(line, settings)
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            for stream in private:
+                os.close(stream.fileno())
+            os.write(writing, json.dumps(_replay(line, settings)).encode())
+        finally:
+            # Neither what the code under test has put off until the end nor its threads are waited for.
+            os._exit(0)
+    os.close(writing)
+    try:
+        _wait(child, settings)
+        return _read(reading) or {"reason": "it ended without an answer"}
+    finally:
+        os.close(reading)
+
+
+def _wait(child: int, settings: Settings) -> None:
+    """Wait until the process has ended; one that takes too long is ended, with TimeoutError."""
+    deadline = time.monotonic() + settings.seconds
+    while os.waitpid(child, os.WNOHANG) == (0, 0):
+        if os.getppid() != settings.parent and _leads_group():
+            # Nobody is there to hear the answer.
+            os.killpg(0, signal.SIGKILL)
+        if time.monotonic() >= deadline:
+            os.kill(child, signal.SIGKILL)
+            os.waitpid(child, 0)
+            raise TimeoutError(f"it took longer than {settings.seconds:g} s")
+        time.sleep(POLL_SECONDS)
+
+
+def _read(reading: int) -> Answer:
+    """What stands in a pipe by now: its other end may be open in processes that the code under test has started."""
+    os.set_blocking(reading, False)
+    try:
+        answer = json.loads(os.read(reading, ANSWER_BYTES_MAX))
+    except (BlockingIOError, ValueError, RecursionError):
+        return {}
+    return answer if isinstance(answer, dict) else {}
+
+
+def _replay(line: bytes, settings: Settings) -> Answer:
+    try:
+        return {"status": _status(Trace.from_json(line), settings).value}
+    except OrdealError as error:
+        return {"reason": error.message[:REASON_CHARS_MAX]}
+
+
+def _status(trace: Trace, settings: Settings) -> ReplayStatus:
+    """How a replay compares to its trace, under what held in the exploration: its targets, the limit of its rules."""
+    driver = make_driver(load_class(trace.test_class), settings.rule_timeout)
+    resolve_targets(settings.target_modules)
+    randoms = GlobalRandoms()
+    with randoms.managed(), driver.watchdog.watching():
+        replayed = Replayer(driver, Bucketer([]), randoms).run(tape_of(trace, driver))
+    error = replayed.outcome.error
+    if not replayed.bucket or error is None:
+        return ReplayStatus.NOT_REPRODUCED
+    bucket = trace.failure.bucket if trace.failure is not None else ""
+    return ReplayStatus.REPRODUCED if is_in_bucket(error, bucket) else ReplayStatus.FAILS_DIFFERENTLY

@@ -1,0 +1,139 @@
+"""The jobs of triage, each the same whether it runs in the process that explores or in one of its own.
+
+A job tells piece by piece what it has done, so that this is known when its process ends before it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from ordeal import _native
+from ordeal._engine.export.example_database import save_to_database
+from ordeal._engine.replay.path_shrinking import path_traces
+from ordeal._engine.replay.replayer import Replayer, ShrinkProgress
+from ordeal._engine.replay.trace_builder import Origin
+from ordeal._engine.triage.findings import Finding
+from ordeal._engine.triage.messages import (
+    FailureWritten,
+    Message,
+    NotInDatabase,
+    SeedBegun,
+    SeedReplayed,
+    Shrinking,
+    TraceWritten,
+)
+from ordeal._engine.triage.seeds import ClassSeeds
+from ordeal._engine.triage.setup import JobContext
+
+Tell = Callable[[Message], object]
+Job = Callable[[JobContext, Tell], None]
+
+
+def replay_seeds(folder: Path, done: Sequence[str]) -> Job:
+    """Replay the seeds of the class but for those in the files ``done``, and tell of each, with its finding if any."""
+
+    def job(context: JobContext, tell: Tell) -> None:
+        context.isolate()
+        setup = context.setup
+        findings = setup.findings(context.replayer)
+        seeds = ClassSeeds(folder, setup.settings.test_class, setup.driver)
+        with context.running():
+            known = 0
+            for path, outcome in seeds.replays(findings, done, begin=lambda path: tell(SeedBegun(str(path)))):
+                new = findings.all()[known:]
+                known += len(new)
+                tell(SeedReplayed(str(path), outcome, tuple(new)))
+
+    return job
+
+
+def judge(finding: Finding, *, shrink: bool, shorter: _native.Tape | None = None) -> Job:
+    """Confirm a finding where that is still to be done, shrink it, and write it down.
+
+    A process that may end before that writes it down first. Others may have a ``shorter`` tape, which counts only when
+    it fails here in the same way, each time.
+    """
+
+    def job(context: JobContext, tell: Tell) -> None:
+        began = time.monotonic()
+        replayer = writer = context.replayer_of(finding)
+        if finding.is_timeout and context.own_process:
+            # What takes as long as a rule may is not waited for again just to write it down.
+            writer = context.crash_replayer().trusting(finding.error, finding.bucket)
+        if not finding.needs_own_process:
+            context.isolate()
+        with context.running():
+            if finding.needs_own_process and not finding.is_timeout:
+                _confirm(replayer, finding)
+            if context.own_process:
+                _write(context, writer, finding, tell)
+            if shorter is not None and not finding.flaky and _take_over(replayer, finding, shorter):
+                _write(context, writer, finding, tell)
+            seconds = context.setup.settings.max_shrink_time - 2 * (time.monotonic() - began)
+            finished = True
+            if shrink and not finding.flaky and seconds > 0:
+                finished = _shrink(context, replayer, finding, seconds, tell)
+            elif context.own_process:
+                return
+            _write(context, writer, finding, tell, finished=finished)
+
+    return job
+
+
+def _confirm(replayer: Replayer, finding: Finding) -> None:
+    replays = replayer.confirm(finding.tape)
+    finding.flaky = any(replayed.bucket != finding.bucket for replayed in replays)
+    if not finding.flaky:
+        finding.tape = replays[0].tape
+
+
+def _take_over(replayer: Replayer, finding: Finding, tape: _native.Tape) -> bool:
+    """Have a finding go on with a tape of others, if that is as good and shorter."""
+    replays = replayer.confirm(tape)
+    if any(replayed.bucket != finding.bucket for replayed in replays) or len(replays[0].tape) >= len(finding.tape):
+        return False
+    finding.tape, finding.improved = replays[0].tape, True
+    return True
+
+
+def _shrink(context: JobContext, replayer: Replayer, finding: Finding, seconds: float, tell: Tell) -> bool:
+    """Whether there was the time to make it minimal."""
+    before = len(finding.tape)
+
+    def tick(now: ShrinkProgress) -> None:
+        tell(Shrinking(before, now.steps, now.candidates))
+
+    return context.setup.findings(replayer).shrink(finding, seconds, tick)
+
+
+def _write(context: JobContext, writer: Replayer, finding: Finding, tell: Tell, *, finished: bool = True) -> None:
+    failure = context.setup.findings(writer).failure(finding)
+    tell(FailureWritten(failure, finding.tape, improved=finding.improved, finished=finished))
+
+
+def write_traces(productive: Sequence[tuple[Origin, _native.Tape]]) -> Job:
+    """Write down the runs that reached new code, each shrunk to the steps that reach it."""
+
+    def job(context: JobContext, tell: Tell) -> None:
+        setup = context.setup
+        with context.running():
+            for trace in path_traces(
+                context.replayer, setup.trace_maker(), setup.targets, productive, shrink=setup.settings.shrink
+            ):
+                tell(TraceWritten(trace))
+
+    return job
+
+
+def fill_database(tapes: Sequence[_native.Tape]) -> Job:
+    """Let plain pytest find the failures too; tell why it does not find some of them."""
+
+    def job(context: JobContext, tell: Tell) -> None:
+        if context.own_process:
+            context.setup.driver.isolated = True
+        for reason in save_to_database(context.setup.driver, tapes).reasons:
+            tell(NotInDatabase(reason))
+
+    return job

@@ -1,0 +1,221 @@
+"""What jobs of triage tell: as objects in their own process, and as checked plain values to another one."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, get_type_hints
+
+import msgspec
+
+from ordeal import _native
+from ordeal._engine.formatting import error_message
+from ordeal._engine.isolation.channel import ChannelError, Value
+from ordeal._engine.storage.state_file import SavedFinding
+from ordeal._engine.storage.trace_file import Trace, TraceStep
+from ordeal._engine.triage.findings import Finding
+from ordeal._engine.triage.records import FindingRecords, error_of_elsewhere, writable_text
+from ordeal.result import Failure, SeedOutcome
+
+
+@dataclass(frozen=True, slots=True)
+class SeedBegun:
+    """The seed in the file ``path`` runs now."""
+
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class SeedReplayed:
+    """The seed in the file ``path`` has run, and these failures are known by it."""
+
+    path: str
+    outcome: SeedOutcome
+    findings: tuple[Finding, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Shrinking:
+    """One more candidate was tried: from ``steps_before`` steps to ``steps`` until now."""
+
+    steps_before: int
+    steps: int
+    candidates: int
+
+
+@dataclass(frozen=True, slots=True)
+class FailureWritten:
+    """A failure as it stands, with its tape. ``finished`` is False when the time was too short to make it minimal."""
+
+    failure: Failure
+    tape: _native.Tape
+    improved: bool
+    finished: bool
+
+
+@dataclass(frozen=True, slots=True)
+class TraceWritten:
+    """The trace of a run that reached new code."""
+
+    trace: Trace
+
+
+@dataclass(frozen=True, slots=True)
+class NotInDatabase:
+    """Why plain pytest does not find one of the failures."""
+
+    reason: str
+
+
+Message = SeedBegun | SeedReplayed | Shrinking | FailureWritten | TraceWritten | NotInDatabase
+
+
+# -- failures and findings as bytes -----------------------------------------------------------------------------------
+
+#: What a failure is apart from its exception and its trace, which travel by names.
+_PLAIN_FIELDS = [field.name for field in dataclasses.fields(Failure) if field.name not in ("error", "trace")]
+_HINTS = get_type_hints(Failure, localns={"Trace": object})
+_PlainFields = msgspec.defstruct(
+    "_PlainFields", [(name, _HINTS[name]) for name in _PLAIN_FIELDS], kw_only=True, forbid_unknown_fields=True
+)
+
+
+class _SentFailure(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+    """A failure without the exception itself. ``swarm`` is the configuration of its run."""
+
+    error_type: str
+    error_message: str
+    trace: dict[str, Any] | None
+    swarm: dict[str, Any]
+    fields: _PlainFields  # type: ignore[valid-type]
+
+
+def pack_failure(failure: Failure) -> bytes:
+    """A failure as bytes, its exception as the name of its type and its text."""
+    sent = _SentFailure(
+        error_type=type(failure.error).__name__,
+        error_message=error_message(failure.error),
+        trace=None if failure.trace is None else failure.trace.to_dict(),
+        swarm=next((step.params for step in _swarm_steps(failure.trace)), {}),
+        fields=_PlainFields(**{name: getattr(failure, name) for name in _PLAIN_FIELDS}),
+    )
+    return pack(_writable(msgspec.to_builtins(sent)))
+
+
+def unpack_failure(data: Value) -> Failure:
+    """What ``pack_failure`` wrote. Raises ChannelError when it wrote no such thing."""
+    sent = unpack(data, _SentFailure)
+    trace = None if sent.trace is None else Trace.from_dict(sent.trace)
+    for step in _swarm_steps(trace):
+        step.params = sent.swarm  # what is read from a record is text
+    error = error_of_elsewhere(sent.error_type, sent.error_message)
+    return Failure(error=error, trace=trace, **msgspec.structs.asdict(sent.fields))
+
+
+def _swarm_steps(trace: Trace | None) -> list[TraceStep]:
+    return [] if trace is None else [step for step in trace.steps if step.kind == "rule_swarm"]
+
+
+def _writable(value: Any) -> Any:
+    """``value``, made of plain values, with texts that any file can hold."""
+    if isinstance(value, str):
+        return writable_text(value)
+    if isinstance(value, dict):
+        return {_writable(key): _writable(each) for key, each in value.items()}
+    return [_writable(each) for each in value] if isinstance(value, list) else value
+
+
+def pack(record: object) -> bytes:
+    """``record``, a struct or made of plain values, as bytes."""
+    return msgspec.json.encode(record)
+
+
+def unpack[Kind](data: Value, kind: type[Kind]) -> Kind:
+    """What ``pack`` wrote.
+
+    Raises:
+        ChannelError: it wrote no such thing.
+    """
+    try:
+        if isinstance(data, bytes):
+            return msgspec.json.decode(data, type=kind)
+    except (ValueError, RecursionError) as error:
+        raise ChannelError(f"a record of another process is damaged: {error}") from error
+    raise ChannelError(f"a record of another process is a {type(data).__name__}")
+
+
+def pack_tape(tape: _native.Tape, names: _native.MachineNames) -> bytes:
+    """A tape as bytes, by names."""
+    return _native.encode_finds(names, [_native.Find(tape)])
+
+
+def unpack_tape(data: Value, names: _native.MachineNames) -> _native.Tape:
+    """What ``pack_tape`` wrote.
+
+    Raises:
+        ChannelError, ValueError: it wrote no such thing.
+    """
+    if not isinstance(data, bytes):
+        raise ChannelError(f"a tape of another process is a {type(data).__name__}")
+    (find,) = _native.decode_finds(data, names)[0]
+    return find.tape
+
+
+def pack_finding(finding: Finding, names: _native.MachineNames) -> tuple[bytes, bytes]:
+    """A finding as bytes: what it is, and its tape."""
+    return pack(FindingRecords(names).saved_finding(finding)), pack_tape(finding.tape, names)
+
+
+def unpack_finding(record: Value, tape: Value, names: _native.MachineNames) -> Finding:
+    """What ``pack_finding`` wrote.
+
+    Raises:
+        ChannelError, ValueError: it wrote no such thing.
+    """
+    return FindingRecords(names).finding(unpack(record, SavedFinding), unpack_tape(tape, names))
+
+
+# -- messages as plain values -----------------------------------------------------------------------------------------
+
+
+def pack_message(message: Message, names: _native.MachineNames) -> tuple[Value, ...]:
+    """A message as what a channel carries, its kind first."""
+    match message:
+        case SeedBegun(path):
+            return ("seed begun", path)
+        case SeedReplayed(path, outcome, findings):
+            packed = [value for finding in findings for value in pack_finding(finding, names)]
+            return ("seed replayed", path, pack(outcome), *packed)
+        case Shrinking(before, steps, candidates):
+            return ("shrinking", before, steps, candidates)
+        case FailureWritten(failure, tape, improved, finished):
+            return ("failure", pack_failure(failure), pack_tape(tape, names), improved, finished)
+        case TraceWritten(trace):
+            return ("trace", trace.to_json())
+        case NotInDatabase(reason):
+            return ("not in database", reason)
+
+
+def unpack_message(values: Sequence[Value], names: _native.MachineNames) -> Message:
+    """What ``pack_message`` made.
+
+    Raises:
+        ChannelError, ValueError, OrdealError: it made no such thing.
+    """
+    match values:
+        case ["seed begun", str(path)]:
+            return SeedBegun(path)
+        case ["seed replayed", str(path), outcome, *packed] if len(packed) % 2 == 0:
+            pairs = zip(packed[::2], packed[1::2], strict=True)
+            findings = tuple(unpack_finding(record, tape, names) for record, tape in pairs)
+            return SeedReplayed(path, unpack(outcome, SeedOutcome), findings)
+        case ["shrinking", int(before), int(steps), int(candidates)]:
+            return Shrinking(before, steps, candidates)
+        case ["failure", failure, tape, bool(improved), bool(finished)]:
+            return FailureWritten(unpack_failure(failure), unpack_tape(tape, names), improved, finished)
+        case ["trace", bytes(record)]:
+            return TraceWritten(Trace.from_json(record))
+        case ["not in database", str(reason)]:
+            return NotInDatabase(reason)
+    raise ChannelError(f"{values[:1]} begins no message of triage")

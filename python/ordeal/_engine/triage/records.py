@@ -1,0 +1,73 @@
+"""Findings as plain values, for a file or another process: what they are by names, without their tapes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ordeal import _native
+from ordeal._engine.execution.bucket import traceback_text
+from ordeal._engine.formatting import error_message
+from ordeal._engine.replay.trace_builder import Origin
+from ordeal._engine.storage.state_file import SavedFinding, SavedOrigin
+from ordeal._engine.triage.findings import Finding
+
+
+class FindingRecords:
+    """Writes and reads the records for a machine whose parts have these ``names``."""
+
+    def __init__(self, names: _native.MachineNames) -> None:
+        self._rules, _, self._faults, _ = names
+
+    def saved_origin(self, origin: Origin) -> SavedOrigin:
+        """``origin`` by names."""
+        swarm = None
+        if origin.swarm is not None:
+            rules, faults = origin.swarm
+            swarm = (_chosen(self._rules, rules), _chosen(self._faults, faults))
+        weights = {name: weight for name, weight in zip(self._rules, origin.weights, strict=False) if weight}
+        return SavedOrigin(
+            run_id=origin.run_id, checkpoint=origin.checkpoint, edges=origin.edges, swarm=swarm, weights=weights
+        )
+
+    def saved_finding(self, finding: Finding) -> SavedFinding:
+        """``finding`` without its tape; of its error, the names."""
+        return SavedFinding(
+            bucket=writable_text(finding.bucket),
+            origin=self.saved_origin(finding.origin),
+            error_type=type(finding.error).__name__,
+            error_message=writable_text(error_message(finding.error)),
+            traceback=writable_text(finding.error_traceback or traceback_text(finding.error)),
+            count=finding.count,
+            flaky=finding.flaky,
+        )
+
+    def finding(self, saved: SavedFinding, tape: _native.Tape) -> Finding:
+        """What ``saved_finding`` wrote, with its tape."""
+        error = error_of_elsewhere(saved.error_type, saved.error_message)
+        finding = Finding(saved.bucket, tape, self.origin(saved.origin), error, saved.count, saved.flaky)
+        finding.error_traceback = saved.traceback
+        return finding
+
+    def origin(self, saved: SavedOrigin) -> Origin:
+        """What ``saved_origin`` wrote, for the machine as it is now."""
+        swarm = None
+        if saved.swarm is not None:
+            rules, faults = saved.swarm
+            swarm = ([name in rules for name in self._rules], [name in faults for name in self._faults])
+        weights = [saved.weights.get(name, 0) for name in self._rules] if saved.weights else []
+        return Origin(saved.run_id, saved.checkpoint, swarm, saved.edges, weights)
+
+
+def _chosen(names: Sequence[str], flags: Sequence[bool]) -> list[str]:
+    return [name for name, on in zip(names, flags, strict=True) if on]
+
+
+def writable_text(text: str) -> str:
+    """``text`` as any file can hold it."""
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
+def error_of_elsewhere(name: str, message: str) -> BaseException:
+    """Stands for an exception of another process: its type by name only, and its text."""
+    kind: type[Exception] = type(name, (Exception,), {"__module__": "builtins"})
+    return kind(message)

@@ -1,0 +1,141 @@
+"""The seeds of the class under exploration: replayed before its first run, written when its failures are shrunk."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Container, Iterator, Sequence
+from pathlib import Path
+
+from ordeal._engine.execution.bucket import is_in_bucket
+from ordeal._engine.execution.driver import Driver
+from ordeal._engine.execution.machine import is_importable
+from ordeal._engine.formatting import describe_error
+from ordeal._engine.replay.loading import tape_of
+from ordeal._engine.seed_corpus.corpus import SeedCorpus, load_seed, replay_trace
+from ordeal._engine.seed_corpus.paths import SeedError, seed_name
+from ordeal._engine.storage.trace_file import Trace
+from ordeal._engine.triage.findings import Finding, Findings
+from ordeal.errors import OrdealError, TraceError
+from ordeal.result import Failure, Note, NoteKind, SeedOutcome, SeedStatus
+
+
+class ClassSeeds:
+    """Replays and saves the seeds of one class."""
+
+    def __init__(self, folder: Path | None, test_class: str, driver: Driver) -> None:
+        self._corpus = None if folder is None else SeedCorpus(folder)
+        self._test_class = test_class
+        self._driver = driver
+
+    def replays(
+        self, findings: Findings, done: Container[str] = (), begin: Callable[[Path], object] | None = None
+    ) -> Iterator[tuple[Path, SeedOutcome]]:
+        """Replay the seeds but for those in the files ``done``; ``begin`` hears before each.
+
+        Those that fail become ``findings``, which no run has met yet.
+        """
+        if self._corpus is None:
+            return
+        unreadable, seeds = self._load(self._corpus)
+        yield from ((path, outcome) for path, outcome in unreadable if str(path) not in done)
+        # Of several seeds in a bucket the shortest is the finding.
+        for path, trace in sorted(seeds, key=lambda seed: (len(seed[1].steps), seed[0])):
+            if str(path) not in done:
+                if begin is not None:
+                    begin(path)
+                yield path, self._replay(findings, path, trace)
+
+    def save(
+        self, findings: Sequence[Finding], failures: Sequence[Failure], outcomes: Sequence[SeedOutcome] = ()
+    ) -> tuple[list[Failure], list[Note]]:
+        """Save the failures that fail each time, which are those of ``findings``, in their order.
+
+        ``outcomes`` tell what became of the seeds that were replayed before.
+
+        Returns:
+            All of them, and a sentence for each that was not saved.
+        """
+        kept, notes = [], list[Note]()
+        for finding, failure in zip(findings, failures, strict=True):
+            path = finding.seed
+            try:
+                path = self._saved(finding, failure, outcomes)
+            except SeedError as error:
+                notes.append(_not_saved(error))
+            kept.append(dataclasses.replace(failure, seed_path=None if path is None else str(path)))
+        if any(failure.seed_path for failure in kept) and not is_importable(self._driver.factory, self._test_class):
+            notes.append(
+                Note(f"Only an Explorer of {self._test_class} can replay its seeds: nothing else can import it.")
+            )
+        return kept, notes
+
+    def _load(self, corpus: SeedCorpus) -> tuple[list[tuple[Path, SeedOutcome]], list[tuple[Path, Trace]]]:
+        """What cannot be read, and the seeds of this very class: another module may have one of the same name."""
+        unreadable, seeds = [], []
+        for path in corpus.paths_of(self._test_class):
+            try:
+                trace = load_seed(path)
+            except TraceError as error:
+                unreadable.append((path, seed_outcome(path, SeedStatus.UNREADABLE, error.message)))
+                continue
+            if trace.test_class == self._test_class:
+                seeds.append((path, trace))
+        return unreadable, seeds
+
+    def _replay(self, findings: Findings, path: Path, trace: Trace) -> SeedOutcome:
+        try:
+            error = findings.add_seed(path, tape_of(trace, self._driver))
+        except OrdealError as outdated:
+            return seed_outcome(path, SeedStatus.NO_LONGER_APPLIES, outdated.message)
+        if error is None:
+            # What did not fail may also not have run as it did. That is for all who replay seeds to judge alike.
+            replay = replay_trace(path, trace, self._driver.factory, self._driver.rule_timeout)
+            message = replay.reason if replay.error is None else describe_error(replay.error)
+            return seed_outcome(path, replay.status, message)
+        status = SeedStatus.REPRODUCED if _is_recorded(error, trace) else SeedStatus.FAILS_DIFFERENTLY
+        return seed_outcome(path, status, describe_error(error))
+
+    def _saved(self, finding: Finding, failure: Failure, outcomes: Sequence[SeedOutcome]) -> Path | None:
+        if self._corpus is None or failure.trace is None or failure.flaky:
+            return finding.seed
+        if finding.seed is None:
+            return self._corpus.save(failure.trace)
+        if not finding.improved:
+            return finding.seed
+        return self._replace(self._corpus, finding.seed, failure.trace, outcomes)
+
+    def _replace(self, corpus: SeedCorpus, old: Path, trace: Trace, outcomes: Sequence[SeedOutcome]) -> Path:
+        """Keep what shrinking made of a seed in its place, if it is the same failure still."""
+        new = corpus.save(trace)
+        outcome = next((outcome for outcome in outcomes if outcome.path == str(old)), None)
+        if new != old and outcome is not None and outcome.status is SeedStatus.REPRODUCED:
+            corpus.remove([old])
+        return new
+
+
+def save_again(failures: Sequence[Failure]) -> Iterator[Note]:
+    """Write the seeds of ``failures`` again that are gone. Yields a sentence for each that cannot be written."""
+    for failure in failures:
+        if failure.seed_path is not None and failure.trace is not None and not Path(failure.seed_path).exists():
+            try:
+                failure.trace.save(failure.seed_path)
+            except TraceError as error:
+                yield _not_saved(error)
+
+
+def _not_saved(error: OrdealError) -> Note:
+    return Note(f"A seed was not saved: {error.message}.", NoteKind.SEED_NOT_SAVED)
+
+
+def _is_recorded(error: BaseException, trace: Trace) -> bool:
+    """Whether a seed failed with the failure that it records; traces of the public project know no buckets."""
+    failure = trace.failure
+    assert failure is not None, "a seed without a failure is not loaded"
+    if failure.bucket:
+        return is_in_bucket(error, failure.bucket)
+    return type(error).__name__ == failure.error_type
+
+
+def seed_outcome(path: Path, status: SeedStatus, message: str) -> SeedOutcome:
+    """What became of the seed in the file ``path``."""
+    return SeedOutcome(seed_name(path), str(path), status, message)

@@ -1,0 +1,326 @@
+"""What is done with failures around a search: replay seeds, confirm, shrink and save what fails."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from ordeal import _native
+from ordeal._engine.formatting import describe_error
+from ordeal._engine.isolation.working_folder import WorkingFolder
+from ordeal._engine.replay.crash_replayer import Crash, bare_steps
+from ordeal._engine.replay.loading import tape_of
+from ordeal._engine.replay.path_shrinking import SECONDS as PATH_SECONDS
+from ordeal._engine.replay.trace_builder import Origin
+from ordeal._engine.storage.trace_file import Trace, TraceFailure
+from ordeal._engine.triage.executors import Ending, Executor, Task
+from ordeal._engine.triage.findings import OF_SEED, Finding
+from ordeal._engine.triage.fresh_interpreter import confirm_fresh, fresh_process_of
+from ordeal._engine.triage.jobs import Job, fill_database, judge, replay_seeds, write_traces
+from ordeal._engine.triage.messages import (
+    FailureWritten,
+    Message,
+    NotInDatabase,
+    SeedBegun,
+    SeedReplayed,
+    Shrinking,
+    TraceWritten,
+)
+from ordeal._engine.triage.seeds import ClassSeeds, save_again, seed_outcome
+from ordeal._engine.triage.setup import ReplaySetup
+from ordeal.errors import OrdealError
+from ordeal.result import Failure, NoteKind, SeedOutcome, SeedStatus
+
+#: What a process may take for what is not shrinking: to start, to run a trace a few times, and to write it down.
+SLACK_SECONDS = 1.0
+#: What making entries for plain pytest may take, which runs each failure under Hypothesis.
+DATABASE_SECONDS = 20.0
+
+
+class Others(Protocol):
+    """Explorations elsewhere, which may meet the same failures."""
+
+    def lease(self, bucket: str) -> bool:
+        """Whether they leave it to this one to shrink ``bucket``."""
+
+    def trace(self, bucket: str) -> bytes | None:
+        """The shortest trace that they have of it, as JSON that nobody has looked at, if they have any."""
+
+
+class Listener(Protocol):
+    """The exploration that triage is done for."""
+
+    def note(self, text: str, kind: NoteKind = NoteKind.OTHER) -> None:
+        """Something that the user should know."""
+
+    def shrinking(self, number: int, total: int, steps_before: int, steps: int, candidates: int) -> None:
+        """One more candidate was tried for the failure ``number`` of ``total``."""
+
+    def interrupted(self) -> None:
+        """Ctrl-C was pressed. Raises KeyboardInterrupt where that is to end all at once."""
+
+    def count_of(self, finding: Finding) -> int:
+        """How many runs met ``finding``."""
+
+
+@dataclass(slots=True)
+class _Judged:
+    """A finding with what its job has told."""
+
+    number: int
+    finding: Finding
+    shrink: bool
+    shorter: _native.Tape | None = None
+    failure: Failure | None = None
+
+
+class Triage:
+    """Does the work for one exploration. Owned by it, and used by one thread.
+
+    Attributes:
+        seed_outcomes: what became of the seeds, sorted by their files.
+    """
+
+    def __init__(self, setup: ReplaySetup, executor: Executor, listener: Listener, folder: WorkingFolder) -> None:
+        self._setup = setup
+        self._executor = executor
+        self._listener = listener
+        self._folder = folder
+        # Made before anything of the user's runs: it starts interpreters as this one was.
+        settings = setup.settings
+        self._fresh = None
+        if settings.confirm_fresh:
+            self._fresh = fresh_process_of(
+                settings.test_class, setup.driver, setup.targets, seconds=settings.max_shrink_time
+            )
+        self.seed_outcomes: list[SeedOutcome] = []
+
+    def close(self) -> None:
+        """End what still runs."""
+        self._executor.close()
+
+    # -- seeds --------------------------------------------------------------------------------------------------------
+
+    def replay_seeds(self, found: Callable[[Finding], object]) -> None:
+        """Replay the seeds of the class: those that fail are ``found``, and no run has met them yet."""
+        folder = self._setup.settings.corpus_dir
+        done: list[str] = []
+        while folder is not None:
+            replays = _SeedReplays(done, self.seed_outcomes, found)
+            self._executor.run([Task(replay_seeds(folder, done), replays.hear, replays.ended)])
+            if replays.ending is Ending.DONE:
+                break
+            if replays.crash is None or not replays.current:
+                self._listener.note("Not all seeds were replayed: their process ended.")
+            else:
+                self._seed_crashed(replays.crash, replays.current, found)
+            if not replays.current:
+                break
+            done.append(replays.current)
+        self.seed_outcomes.sort(key=lambda outcome: outcome.path)
+
+    def _seed_crashed(self, crash: Crash, path: str, found: Callable[[Finding], object]) -> None:
+        found(Finding(crash.bucket, crash.tape, OF_SEED, crash.error, count=0, seed=Path(path)))
+        recorded = Trace.load(Path(path)).failure
+        same = recorded is not None and recorded.bucket == crash.bucket
+        status = SeedStatus.REPRODUCED if same else SeedStatus.FAILS_DIFFERENTLY
+        self.seed_outcomes.append(seed_outcome(Path(path), status, describe_error(crash.error)))
+
+    # -- failures -----------------------------------------------------------------------------------------------------
+
+    def judge(self, findings: Sequence[Finding], *, shrink: bool, others: Others | None = None) -> list[Failure]:
+        """Confirm, shrink and write down all ``findings``, and save them as seeds.
+
+        ``others`` may shrink a bucket in place of this exploration, or have done so.
+        """
+        shrink = shrink and self._setup.settings.shrink
+        waiting = [_Judged(number, finding, shrink) for number, finding in enumerate(findings, start=1)]
+        with self._interruptible("Shrinking was interrupted: some traces are longer than need be."):
+            if others is not None:
+                for each in waiting:
+                    each.shorter = self._tape_of_others(others, each.finding)
+                    each.shrink = shrink and others.lease(each.finding.bucket)
+            self._executor.run([self._task(each, len(waiting), shrink=each.shrink) for each in waiting])
+        left = [each for each in waiting if each.failure is None]
+        self._executor.finish([self._task(each, len(waiting), shrink=False) for each in left])
+        judged = [each for each in waiting if not self._was_lost(each)]
+        failures = []
+        for each in judged:
+            each.finding.count = self._listener.count_of(each.finding)
+            failure = each.failure or bare_failure(self._setup, each.finding)
+            failures.append(dataclasses.replace(failure, count=each.finding.count))
+        return self._kept([each.finding for each in judged], failures)
+
+    def _task(self, each: _Judged, total: int, *, shrink: bool) -> Task:
+        settings, finding = self._setup.settings, each.finding
+
+        def hear(message: Message) -> None:
+            if isinstance(message, Shrinking):
+                self._listener.shrinking(each.number, total, message.steps_before, message.steps, message.candidates)
+            elif isinstance(message, FailureWritten):
+                failure, each.failure = message.failure, message.failure
+                finding.tape, finding.improved, finding.flaky = message.tape, message.improved, failure.flaky
+                if not message.finished:
+                    self._note_limit(finding)
+
+        def ended(ending: Ending, _crash: Crash | None) -> None:
+            if ending is Ending.LATE:
+                self._note_limit(finding)
+
+        job = judge(finding, shrink=shrink, shorter=each.shorter)
+        return Task(job, hear, ended, seconds=settings.max_shrink_time + SLACK_SECONDS)
+
+    def _tape_of_others(self, others: Others, finding: Finding) -> _native.Tape | None:
+        """That of the shortest trace that others have told of the bucket, where it is shorter."""
+        told = others.trace(finding.bucket)
+        if told is None:
+            return None
+        try:
+            trace = Trace.from_json(told)
+            tape = tape_of(trace, self._setup.driver) if trace.has_choices else None
+        except OrdealError as error:
+            self._listener.note(f"A trace of the store was refused: {error.message}.")
+            return None
+        return tape if tape is not None and len(tape) < len(finding.tape) else None
+
+    def _note_limit(self, finding: Finding) -> None:
+        limit = f"{self._setup.settings.max_shrink_time:g} s"
+        self._listener.note(f"Shrinking of {finding.bucket} stopped after {limit}, before its trace was minimal.")
+
+    def _was_lost(self, each: _Judged) -> bool:
+        """Whether a process was only killed from outside, or by the system that was out of memory."""
+        if not (each.finding.flaky and each.finding.was_killed):
+            return False
+        self._listener.note("A worker was killed from outside, or because memory was short: no run brings that about.")
+        return True
+
+    def _kept(self, findings: list[Finding], failures: list[Failure]) -> list[Failure]:
+        """The failures as fresh interpreters see them, saved as seeds."""
+        with self._interruptible("No failure was confirmed in a fresh process: that was interrupted."):
+            failures = self._seen_fresh(findings, failures)
+        settings, driver = self._setup.settings, self._setup.driver
+        self._folder.restore()
+        seeds = ClassSeeds(settings.corpus_dir, settings.test_class, driver)
+        failures, notes = seeds.save(findings, failures, self.seed_outcomes)
+        for note in notes:
+            self._listener.note(note, note.kind)
+        return failures
+
+    def _seen_fresh(self, findings: list[Finding], failures: list[Failure]) -> list[Failure]:
+        if self._fresh is None or not failures:
+            return failures
+        # What ends its process was seen to do so in processes of its own.
+        asked = [number for number, finding in enumerate(findings) if not finding.needs_own_process]
+        judged, notes = confirm_fresh(self._fresh, [findings[n] for n in asked], [failures[n] for n in asked])
+        for note in notes:
+            self._listener.note(note)
+        by_number = dict(zip(asked, judged, strict=True))
+        return [by_number.get(number, failure) for number, failure in enumerate(failures)]
+
+    # -- traces and the database --------------------------------------------------------------------------------------
+
+    def traces(self, failures: Sequence[Failure], productive: Sequence[tuple[Origin, _native.Tape]]) -> list[Trace]:
+        """Traces of the failures and of all runs that reached new code, where they are wanted."""
+        if not self._setup.settings.record_traces:
+            return []
+        traces = [failure.trace for failure in failures if failure.trace is not None]
+
+        def hear(message: Message) -> None:
+            assert isinstance(message, TraceWritten)
+            traces.append(message.trace)
+
+        lost = "Not all runs that reached new code have a trace"
+        self._run_one(write_traces(productive), hear, lost, PATH_SECONDS + SLACK_SECONDS)
+        return traces
+
+    def fill_database(self, findings: Sequence[Finding]) -> None:
+        """Let plain pytest find the failures too, but for those that would end it."""
+        steady = [each.tape for each in findings if not each.flaky and not each.needs_own_process]
+        if self._setup.settings.corpus_dir is None or not steady:
+            return
+
+        def hear(message: Message) -> None:
+            assert isinstance(message, NotInDatabase)
+            self._listener.note(message.reason)
+
+        self._run_one(fill_database(steady), hear, "Not all failures were saved for plain pytest", DATABASE_SECONDS)
+
+    def save_again(self, failures: Sequence[Failure]) -> None:
+        """Write the seeds of ``failures`` once more that are gone, when no code of the user's runs any more."""
+        for note in save_again(failures):
+            self._listener.note(note, note.kind)
+
+    def _run_one(self, job: Job, hear: Callable[[Message], None], lost: str, seconds: float) -> None:
+        """Run a job that may take so many ``seconds``; ``lost`` begins the note on what is missing then."""
+
+        def ended(ending: Ending, _crash: Crash | None) -> None:
+            if ending is not Ending.DONE:
+                self._listener.note(f"{lost}: that took longer than {seconds:g} s, or its process ended.")
+
+        with self._interruptible(f"{lost}: that was interrupted."):
+            self._executor.run([Task(job, hear, ended, seconds)])
+
+    @contextmanager
+    def _interruptible(self, note: str) -> Iterator[None]:
+        """Let Ctrl-C end what comes after the runs, and nothing more: what was found is worth more."""
+        try:
+            yield
+        except KeyboardInterrupt:
+            self._listener.interrupted()
+            self._listener.note(note)
+
+
+class _SeedReplays:
+    """Hears what one process tells of the seeds that it replays."""
+
+    def __init__(self, done: list[str], outcomes: list[SeedOutcome], found: Callable[[Finding], object]) -> None:
+        self._done = done
+        self._outcomes = outcomes
+        self._found = found
+        self.current = ""  # the seed that runs now
+        self.ending = Ending.LOST
+        self.crash: Crash | None = None
+
+    def hear(self, message: Message) -> None:
+        """See ``Task``."""
+        if isinstance(message, SeedBegun):
+            self.current = message.path
+        elif isinstance(message, SeedReplayed):
+            self.current = ""
+            self._done.append(message.path)
+            self._outcomes.append(message.outcome)
+            for finding in message.findings:
+                finding.seed = Path(message.path)
+                self._found(finding)
+
+    def ended(self, ending: Ending, crash: Crash | None) -> None:
+        """See ``Task``."""
+        self.ending, self.crash = ending, crash
+
+
+def bare_failure(setup: ReplaySetup, finding: Finding) -> Failure:
+    """A failure that nothing but its tape is known of, as its process ended before it was written down."""
+    steps = bare_steps(setup.driver, finding.tape)
+    trace = Trace(
+        run_id=finding.origin.run_id,
+        seed=setup.settings.seed,
+        test_class=setup.settings.test_class,
+        steps=steps,
+        failure=TraceFailure.of(finding.error, len(steps), finding.bucket),
+        rule_timeout=setup.settings.rule_timeout,
+    )
+    return Failure(
+        error=finding.error,
+        step=len(steps),
+        run_id=finding.origin.run_id,
+        active_faults=steps[-1].active_faults if steps else [],
+        rule_log=[step.name for step in steps],
+        trace=trace,
+        error_traceback=finding.error_traceback,
+        bucket=finding.bucket,
+        flaky=finding.flaky,
+    )

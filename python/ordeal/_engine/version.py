@@ -1,0 +1,16 @@
+"""The version of ordeal that is installed."""
+
+from __future__ import annotations
+
+import importlib.metadata
+from functools import cache
+
+
+@cache
+def version() -> str:
+    """The version, as the installed distribution names it."""
+    try:
+        return importlib.metadata.version("ordeal")
+    except importlib.metadata.PackageNotFoundError:
+        # The package is used from a checkout that was never installed.
+        return "0+unknown"

@@ -1,0 +1,122 @@
+"""How arguments are drawn: from the tape at once where the strategy is plain, else through Hypothesis."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from hypothesis.stateful import Bundle
+from hypothesis.strategies import SearchStrategy
+from hypothesis.strategies._internal.lazy import unwrap_strategies
+from hypothesis.strategies._internal.misc import BooleansStrategy, JustStrategy
+from hypothesis.strategies._internal.numbers import IntegersStrategy
+from hypothesis.strategies._internal.strategies import SampledFromStrategy
+
+from ordeal import _native
+from ordeal._hypothesis.tape_draws import is_int64
+
+if TYPE_CHECKING:
+    pass
+
+#: Draws a value in a run, given its ``RunContext``.
+Draw = Callable[[Any], Any]
+
+
+def compile_draw(strategy: SearchStrategy[Any]) -> tuple[Draw, bool]:
+    """A function that draws a value of ``strategy`` in a run, and whether it goes through Hypothesis.
+
+    Only the exact types below are drawn without Hypothesis; they write the same choices to the tape as it would.
+    """
+    plain: Any = unwrap_strategies(strategy)  # type: ignore[no-untyped-call]
+    kind = type(plain)
+    if kind is IntegersStrategy and plain.start is not None and plain.end is not None:
+        if is_int64(plain.start) and is_int64(plain.end):
+            return _draw_integers(plain.start, plain.end), False
+    elif kind is BooleansStrategy:
+        return _draw_boolean, False
+    elif kind is JustStrategy and not plain._transformations:
+        return _draw_constant(plain.elements[0]), False
+    elif kind is SampledFromStrategy and not plain._transformations:
+        return _draw_sampled(tuple(plain.elements)), False
+    elif kind is Bundle and not getattr(plain, "_transformations", ()):
+        return _draw_bundle(plain.name, plain.consume), False
+    return _draw_generic(strategy), True
+
+
+def plan_draw(strategy: SearchStrategy[Any]) -> tuple[Draw, bool]:
+    """As ``compile_draw``, from a plan where the run has plans: nothing that it explores depends on that."""
+    draw, goes_through_hypothesis = compile_draw(strategy)
+    if goes_through_hypothesis:
+        return _native.new_plan(strategy, draw), True
+    plain: Any = unwrap_strategies(strategy)  # type: ignore[no-untyped-call]
+    kind = type(plain)
+    if kind is IntegersStrategy:
+        node = _native.plan_integers(plain.start, plain.end)
+    elif kind is BooleansStrategy:
+        node = _native.plan_booleans()
+    elif kind is JustStrategy:
+        node = _native.plan_constant(plain.elements[0])
+    elif kind is SampledFromStrategy:
+        node = _native.plan_sampled(tuple(plain.elements), is_position=True)
+    else:
+        return draw, False  # a bundle: the step loop looks into it itself
+    return _native.new_plan(strategy, draw, node), False
+
+
+# Both are loaded when a strategy is compiled: a short run never does.
+def _compile(strategy: SearchStrategy[Any]) -> Any:
+    return importlib.import_module("ordeal._hypothesis.plans").compile_plan(strategy)
+
+
+def _audit(strategy: SearchStrategy[Any], choices: list[Any], value: Any, length: int) -> Any:
+    return importlib.import_module("ordeal._hypothesis.plan_checks").audit(strategy, choices, value, length)
+
+
+_native.set_plan_hooks(_compile, _audit)
+
+
+def _draw_integers(low: int, high: int) -> Draw:
+    return lambda run: run.source.integer(low, high, 0)
+
+
+def _draw_boolean(run: Any) -> bool:
+    return bool(run.source.boolean(0.5))
+
+
+def _draw_constant(value: Any) -> Draw:
+    return lambda _run: value
+
+
+def _draw_sampled(elements: tuple[Any, ...]) -> Draw:
+    size = len(elements)
+    return lambda run: elements[run.source.position(size)]
+
+
+def _draw_bundle(name: str, consume: bool) -> Draw:
+    def draw(run: Any) -> Any:
+        references = run.machine.bundles.get(name)
+        if not references:
+            run.data.mark_invalid(f"Cannot draw from empty bundle {name!r}")
+        newest = len(references) - 1
+        at = newest - (run.source.position(newest + 1) if run.source.live else run.follow(references))
+        return references.pop(at) if consume else references[at]
+
+    return draw
+
+
+def _draw_generic(strategy: SearchStrategy[Any]) -> Draw:
+    return lambda run: run.data.draw(strategy)
+
+
+#: What strategies are made of, where they say so.
+_PARTS = (
+    *("elements", "_transformations", "element_strategies", "element_strategy", "tuple_suffixes", "min_size"),
+    *("max_size", "mapping", "optional", "mapped_strategy", "filtered_strategy"),
+)
+
+
+def describe_strategy(strategy: SearchStrategy[Any]) -> tuple[str, dict[str, Any]]:
+    """The name of the class that does the drawing of ``strategy``, and what that is made of."""
+    plain: Any = unwrap_strategies(strategy)  # type: ignore[no-untyped-call]
+    return type(plain).__name__, {part.strip("_"): getattr(plain, part, None) for part in _PARTS}

@@ -1,0 +1,28 @@
+"""Makes the step loop of a machine class."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis.stateful import Bundle
+from hypothesis.strategies import SearchStrategy
+from hypothesis.strategies._internal.lazy import unwrap_strategies
+
+from ordeal._hypothesis.fast_construction import make_machines_quick
+from ordeal._hypothesis.machines import MachineDefinition
+from ordeal._hypothesis.run_context import LENGTH_MAX
+from ordeal._native import StepLoop
+
+
+def make_loop(definition: MachineDefinition, faults: list[Any], *, hashes_state: bool) -> StepLoop:
+    """The loop that runs machines of ``definition`` in C++; it comes with a quicker way to make them."""
+    make_machines_quick()
+    return StepLoop(definition, faults, _bundle_of, hashes_state=hashes_state, length_max=LENGTH_MAX)
+
+
+def _bundle_of(strategy: SearchStrategy[Any]) -> tuple[str, bool] | None:
+    """The bundle whose values ``strategy`` gives as they are, and whether it takes them out; else None."""
+    plain: Any = unwrap_strategies(strategy)  # type: ignore[no-untyped-call]
+    if type(plain) is not Bundle or getattr(plain, "_transformations", None):
+        return None
+    return plain.name, plain.consume

@@ -1,0 +1,129 @@
+"""Switches buggify on and tracks properties in a pytest run with --chaos, and tells at its end what became of them."""
+
+from __future__ import annotations
+
+import random
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+import hypothesis  # noqa: F401 - its tests are seeded, also those that are not loaded yet
+import pytest
+
+from ordeal import buggify
+from ordeal._engine.formatting import one_line
+from ordeal._engine.properties.history import PROPERTIES_PATH, add_reached
+from ordeal._hypothesis.seeding import forced_seed
+from ordeal._report.pytest_chaos import property_sections
+from ordeal.assertions import report, tracker
+from ordeal.errors import PropertyError
+
+# Under this name a worker of xdist sends what it has tracked.
+_KEY = "ordeal_properties"
+_NUMPY_SEEDS = 2**32
+
+
+class ChaosRun:
+    """The plugin of one pytest run with --chaos."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._config = config
+        self._chaos_seed: int | None = config.getoption("chaos_seed")
+        self._fails_run = False
+        self._trouble: list[str] = []
+        self._undo = ExitStack()
+        self._undo.callback(tracker.restore, tracker.snapshot())
+        # What counts is what is seen from here on; the run's own results must survive until its summary.
+        self._undo.enter_context(tracker.recording())
+        self._undo.enter_context(buggify.activated(config.getoption("buggify_prob")))
+        if self._chaos_seed is not None and config.getoption("hypothesis_seed", None) is None:
+            self._undo.enter_context(forced_seed(self._chaos_seed))
+
+    def pytest_report_header(self) -> str:
+        """Say what chance depends on."""
+        seed = "" if self._chaos_seed is None else f", --chaos-seed {self._chaos_seed}"
+        return f"ordeal: --chaos, --buggify-prob {self._config.getoption('buggify_prob'):g}{seed}"
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_setup(self) -> None:
+        """Start each test from the seed, so that it does not matter which tests ran before it, or where."""
+        if self._chaos_seed is None:
+            return
+        buggify.set_seed(self._chaos_seed)
+        random.seed(self._chaos_seed)
+        numpy: Any = sys.modules.get("numpy")
+        if numpy is not None:
+            numpy.random.seed(self._chaos_seed % _NUMPY_SEEDS)
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any) -> None:
+        """Add what a worker of xdist has tracked; one that crashed sends nothing."""
+        snapshot = getattr(node, "workeroutput", {}).get(_KEY)
+        if snapshot is None:
+            return
+        try:
+            tracker.merge(snapshot)
+        except PropertyError as error:
+            self._trouble.append(f"of a worker: {error.message}")
+
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        """Send what was tracked to the controller, or have the run fail for a property that failed."""
+        output = getattr(self._config, "workeroutput", None)
+        if output is not None:
+            output[_KEY] = tracker.snapshot()
+            return
+        self._save_properties()
+        if self._properties_fail(session):
+            self._fails_run = True
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+    def _save_properties(self) -> None:
+        """Let `ordeal catalog` know what was reached."""
+        try:
+            add_reached(self._config.rootpath / PROPERTIES_PATH, tracker.results)
+        except PropertyError as error:
+            self._trouble.append(error.message)
+
+    def _properties_fail(self, session: pytest.Session) -> bool:
+        # A run that is listed, empty or broken off has its own exit status, and shows nothing about properties.
+        ran = session.testscollected > 0 and not session.config.getoption("collectonly")
+        return ran and session.exitstatus == pytest.ExitCode.OK and bool(tracker.failures or self._trouble)
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        """Write the sections on properties."""
+        if not self._config.getoption("collectonly"):
+            write_properties(terminalreporter, chaos=True, fails_run=self._fails_run, chaos_seed=self._chaos_seed)
+            for trouble in self._trouble:
+                terminalreporter.line(f"  {one_line(trouble)}")
+
+    def pytest_unconfigure(self) -> None:
+        """Leave everything as it was."""
+        self._undo.close()
+
+
+make_plugin = ChaosRun
+
+
+def write_properties(
+    terminalreporter: pytest.TerminalReporter,
+    *,
+    chaos: bool = False,
+    fails_run: bool = False,
+    chaos_seed: int | None = None,
+) -> None:
+    """Write what became of the properties that were tracked, if any were."""
+    for title, lines in property_sections(report(), chaos=chaos, fails_run=fails_run, chaos_seed=chaos_seed):
+        terminalreporter.section(title)
+        for line in lines:
+            terminalreporter.line(line)
+
+
+@contextmanager
+def chaos(config: pytest.Config) -> Iterator[None]:
+    """Track properties and have buggify active inside the block; under --chaos they are already."""
+    if config.getoption("chaos"):
+        yield
+        return
+    with tracker.recording(), buggify.activated(config.getoption("buggify_prob"), seed=config.getoption("chaos_seed")):
+        yield

@@ -1,0 +1,356 @@
+"""Replays saved seeds as tests of a pytest run, and tells in its summary what became of them."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import importlib
+import os
+import sys
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import contextmanager
+from functools import cached_property
+from itertools import groupby
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import pytest
+
+from ordeal._engine.formatting import counted, describe_error, one_line
+from ordeal._engine.seed_corpus.paths import SeedError, seed_paths
+from ordeal._pytest.projects import ROOT, Project, class_name, own_package, relative_path, test_name
+from ordeal._report.pytest_seeds import SeedRecord, seed_failure_sections, seed_section
+from ordeal._report.replay import recorded_failure
+from ordeal.errors import TraceError
+
+if TYPE_CHECKING:
+    from ordeal._engine.seed_corpus.corpus import SeedReplay, SeedReplayer
+    from ordeal._pytest.timeouts import RuleTimeouts
+
+# Under this name an xdist controller tells its workers what to replay, and a report says what came of it.
+_KEY = "ordeal_seeds"
+_MACHINERY = ("ordeal", "hypothesis")
+
+
+def record_of(replay: SeedReplay, project: Project) -> SeedRecord:
+    """The record of a replay in a project."""
+    trace = replay.trace
+    return SeedRecord(
+        name=replay.name,
+        path=project.relative(replay.path),
+        start=project.start,
+        status=replay.status.value,
+        test_class="" if trace is None else trace.test_class,
+        error="" if replay.error is None else describe_error(replay.error),
+        recorded="" if trace is None else recorded_failure(trace),
+        # A reason names files in full, which are too long for a line.
+        reason=replay.reason.replace(f"{project.folder}{os.sep}", ""),
+    )
+
+
+class SeedFailedError(Exception):
+    """A seed fails again; message and traceback are those of its failure."""
+
+
+class SeedCorpusNode(pytest.Collector):
+    """The seeds of one project, at the top of the tree of tests."""
+
+    def __init__(self, *, replays: SeedReplays, project: Project, paths: Sequence[Path], **fields: Any) -> None:
+        super().__init__(**fields)
+        self._replays = replays
+        self._project = project
+        self._paths = paths
+
+    def collect(self) -> Iterator[pytest.Collector]:
+        """Return a node for each class that has seeds."""
+        for name, paths in groupby(self._paths, key=class_name):
+            yield SeedClassNode.from_parent(
+                self, name=name, replays=self._replays, project=self._project, paths=list(paths)
+            )
+
+
+class SeedClassNode(pytest.Collector):
+    """The seeds of one class."""
+
+    def __init__(self, *, replays: SeedReplays, project: Project, paths: Sequence[Path], **fields: Any) -> None:
+        super().__init__(**fields)
+        self._replays = replays
+        self._project = project
+        self._paths = paths
+
+    def collect(self) -> Iterator[pytest.Item]:
+        """Return a test for each seed."""
+        for path in self._paths:
+            yield SeedItem.from_parent(
+                self, name=test_name(path), path=path, replays=self._replays, project=self._project
+            )
+
+
+class SeedItem(pytest.Item):
+    """The replay of one seed, as a test."""
+
+    #: It has none, but the hooks of many a conftest.py ask every test.
+    fixturenames: ClassVar[list[str]] = []
+    #: Asked for by the plugin of the session's seed.
+    says_how_to_replay: ClassVar[bool] = True
+
+    def __init__(self, *, replays: SeedReplays, project: Project, **fields: Any) -> None:
+        super().__init__(**fields)
+        self._replays = replays
+        self._project = project
+        self._replay: SeedReplay | None = None
+        self.record: SeedRecord | None = None
+
+    @property
+    def ihook(self) -> Any:
+        """The hooks of the plugins, and of each conftest.py that holds for the project's folder.
+
+        pytest would look for those of the folder of the seeds, where it has never been.
+        """
+        return self.session.gethookproxy(self._project.folder)
+
+    def runtest(self) -> None:
+        """Replay the seed.
+
+        Raises:
+            SeedFailedError: it fails, as recorded or differently.
+        """
+        replay = self._replays.replay(self._project, self.path)
+        self._replay, self.record = replay, record_of(replay, self._project)
+        if replay.error is not None:
+            # With the traceback of the failure, --pdb stops where it happened.
+            raise SeedFailedError(self.record.error).with_traceback(replay.error.__traceback__) from replay.error
+        if replay.reason:
+            pytest.skip(replay.reason)
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
+        """Return the failure as pytest shows that of a test, and below it what to know of the seed."""
+        if self._replay is None or self._replay.trace is None or self.record is None:
+            return super().repr_failure(excinfo, style)
+        error = self._replay.error
+        failure = excinfo
+        if error is not None and error.__traceback__ is not None:  # one that ended its process was not raised in this
+            failure = pytest.ExceptionInfo.from_exception(error)
+        wanted = self.config.getoption("tbstyle", "auto")
+        shown = failure.getrepr(
+            style="short" if wanted == "auto" else wanted,
+            showlocals=self.config.getoption("showlocals", False),
+            tbfilter=False if self.config.getoption("fulltrace", False) else _code_under_test,
+        )
+        if wanted != "line":
+            for title, lines in seed_failure_sections(self.record, self._replay.trace):
+                shown.addsection(title, "\n".join(lines))
+        return shown
+
+    def teardown(self) -> None:
+        """Let go of the failure: its frames keep the machine and all that it holds alive."""
+        self._replay = None
+
+    def reportinfo(self) -> tuple[Path, None, str]:
+        """Return the file of the seed and what the test is called in a report."""
+        assert self.parent is not None, "a seed stands in the group of its class"
+        return self.path, None, f"{ROOT} {self.parent.name}/{self.name}"
+
+
+def _code_under_test(failure: pytest.ExceptionInfo[BaseException]) -> Any:
+    """The traceback without the frames of ordeal and Hypothesis, unless there is nothing else."""
+    rest = failure.traceback.filter(lambda entry: _package(entry.frame.f_globals) not in _MACHINERY)
+    return rest or failure.traceback
+
+
+def _package(module_globals: dict[str, Any]) -> str:
+    return str(module_globals.get("__name__", "")).partition(".")[0]
+
+
+class SeedReplays:
+    """The plugin of one pytest run that has seeds to replay, those of each of ``projects``.
+
+    Raises:
+        UsageError: the command line names a seed that is not there.
+    """
+
+    def __init__(self, config: pytest.Config, projects: Sequence[Project]) -> None:
+        self._config = config
+        self._projects = projects
+        self._records: list[SeedRecord] = []
+        self._trouble: list[str] = []
+        # An xdist controller tells all workers the same, whatever is saved in the meantime.
+        self._all = {project: self._found(project) for project in projects}
+        self._chosen = self._choose()
+
+    # What there is to replay
+
+    def _found(self, project: Project) -> list[Path]:
+        """The seeds of a project; in an xdist worker those that its controller found, so that all workers agree."""
+        worker = getattr(self._config, "workerinput", None)
+        if worker is not None:
+            return [project.folder / path for path in worker.get(_KEY, {}).get(project.node_id, [])]
+        try:
+            paths = seed_paths(project.seeds)
+        except SeedError as error:
+            self._trouble.append(error.message)
+            return []
+        # Such a name gets neither into a report nor to a worker.
+        nameless = [path for path in paths if not _is_text(str(path))]
+        self._trouble += [f"cannot read seed {path}: its name is not valid UTF-8" for path in nameless]
+        return [path for path in paths if path not in nameless]
+
+    def _choose(self) -> dict[Project, list[Path]]:
+        """The seeds that the command line names by node id, or all when it names none."""
+        named = {argument: node_ids for argument in self._config.args if (node_ids := self._node_ids(argument))}
+        if not named:
+            return self._all
+        # pytest would look for files of these names.
+        self._config.args[:] = [argument for argument in self._config.args if argument not in named]
+        for argument, node_ids in named.items():
+            if not any(project.names(path, node_ids) for project, paths in self._all.items() for path in paths):
+                hint = f"`pytest --collect-only -q -k {ROOT}` lists them"
+                raise pytest.UsageError(f"no saved seed is named {one_line(argument)}\nhint: {hint}")
+        wanted = [node_id for node_ids in named.values() for node_id in node_ids]
+        return {
+            project: [path for path in paths if project.names(path, wanted)] for project, paths in self._all.items()
+        }
+
+    def _node_ids(self, argument: str) -> list[str]:
+        """The node ids of seeds, or of groups of seeds, that an argument may mean; none when it is no node id of seeds.
+
+        pytest shows node ids from where it was started, ``../ordeal-seed::MyService`` for example.
+        """
+        place, *names = argument.split("::")
+        here = os.path.normpath(self._config.invocation_params.dir / place)
+        meant = [project for project in self._projects if here == str(project.folder / ROOT)]
+        if not meant and place == ROOT:
+            meant = list(self._projects)
+        return ["::".join([project.node_id, *names]) for project in meant]
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_configure_node(self, node: Any) -> None:
+        """Tell a worker of xdist which seeds there are."""
+        node.workerinput[_KEY] = {
+            project.node_id: [project.relative(path) for path in paths] for project, paths in self._all.items()
+        }
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_collection_modifyitems(self, session: pytest.Session, items: list[pytest.Item]) -> None:
+        """Put the seeds before the tests, and that before -k, -m, --deselect and their like choose."""
+        seeds: list[pytest.Item] = []
+        for project, paths in self._chosen.items():
+            corpus = SeedCorpusNode.from_parent(
+                session,
+                name=ROOT,
+                path=project.seeds,
+                nodeid=project.node_id,
+                replays=self,
+                project=project,
+                paths=paths,
+            )
+            seeds += session.genitems(corpus)
+        items[:0] = seeds
+
+    # Replaying
+
+    @cached_property
+    def _corpus(self) -> ModuleType:
+        # Whoever only lists the tests need not wait for Hypothesis.
+        return importlib.import_module("ordeal._engine.seed_corpus.corpus")
+
+    @cached_property
+    def _replayers(self) -> dict[Project, SeedReplayer]:
+        timeouts: RuleTimeouts | None = self._config.pluginmanager.get_plugin("ordeal._pytest.timeouts")
+        limit = None if timeouts is None else timeouts.timeout_s
+        # One for each project, as it remembers which classes cannot be imported.
+        return {project: self._corpus.SeedReplayer(rule_timeout=limit) for project in self._projects}
+
+    def replay(self, project: Project, path: Path) -> SeedReplay:
+        """Replay a seed where `ordeal replay` would: in the project's folder, with it first on the import path."""
+        replayer = self._replayers[project]
+        with contextlib.chdir(project.folder), _first_on_import_path(str(project.folder)), _properties_apart():
+            test_class = self._named_class(project, path)
+            with own_package(project, test_class.partition(":")[0].partition(".")[0]):
+                return replayer.replay(path)
+
+    def _named_class(self, project: Project, path: Path) -> str:
+        """The class of a seed, empty when it cannot be read or does not matter before the replay."""
+        alone = self._projects == [project] and project.is_rootdir
+        # What is wrong with the seed is for the replay to tell.
+        with contextlib.suppress(TraceError):
+            return "" if alone else str(self._corpus.load_seed(path).test_class)
+        return ""
+
+    # Telling
+
+    def pytest_report_header(self) -> str | None:
+        """Say how many seeds come along."""
+        number = sum(len(paths) for paths in self._chosen.values())
+        places = [
+            relative_path(project.seeds, self._config.rootpath) for project, paths in self._chosen.items() if paths
+        ]
+        return f"ordeal: {counted(number, 'saved seed')} in {', '.join(places)}" if number else None
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(self, item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        """Have the report carry the record, also from a worker to its controller."""
+        report = yield
+        if report.when == "call" and isinstance(item, SeedItem) and item.record is not None:
+            setattr(report, _KEY, dataclasses.asdict(item.record))
+            if report.skipped:
+                # Else it would name the line of this module that skips.
+                report.longrepr = (str(item.path), None, f"Skipped: {one_line(item.record.reason)}")  # type: ignore[assignment]
+        return report
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Keep what came of a seed."""
+        fields = getattr(report, _KEY, None)
+        if fields is not None:
+            self._records.append(SeedRecord(**fields))
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        """Write the section on the seeds."""
+        if not self._records and not self._trouble:
+            return
+        terminalreporter.section("Ordeal Seed Corpus")
+        for trouble in self._trouble:
+            terminalreporter.line(f"  {one_line(trouble)}")
+        if self._records:
+            for line in self._section():
+                terminalreporter.line(line)
+
+    def _section(self) -> Sequence[str]:
+        return seed_section(
+            sorted(self._records, key=lambda record: (record.start, record.path)),
+            verbose=self._config.get_verbosity() > 0,
+            folders={project.start: project.own_seeds for project in self._projects},
+        )
+
+
+def make_plugin(config: pytest.Config, corpora: Sequence[tuple[Path, Path]]) -> SeedReplays:
+    """Return the plugin for projects, each given by its folder and that of its seeds."""
+    return SeedReplays(config, [Project.of(config, folder, seeds) for folder, seeds in corpora])
+
+
+@contextmanager
+def _first_on_import_path(folder: str) -> Iterator[None]:
+    sys.path.insert(0, folder)
+    try:
+        yield
+    finally:
+        # Only the entry made above goes: what a test module adds when it is imported is meant to stay.
+        with contextlib.suppress(ValueError):
+            sys.path.remove(folder)
+
+
+@contextmanager
+def _properties_apart() -> Iterator[None]:
+    """Keep what a replay sees of the program's properties out of what the run's tests see of them."""
+    assertions: Any = sys.modules.get("ordeal.assertions")
+    if assertions is None or not assertions.tracker.active:
+        yield
+        return
+    with assertions.tracker.recording():
+        yield
+
+
+def _is_text(name: str) -> bool:
+    # What cannot be decoded stands in a file's name as halves of surrogate pairs.
+    return not any("\ud800" <= char <= "\udfff" for char in name)

@@ -1,0 +1,308 @@
+"""Has the chance of a pytest run follow one seed, each test by its own node id, and tells how to replay a failure.
+
+Which tests follow it: all of them where a seed was asked for, or with --chaos; else those that use ``ordeal_rng``.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+from collections.abc import Generator, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from ordeal import seed
+from ordeal.errors import ConfigError
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    from ordeal._pytest.global_generators import GlobalGenerators
+
+# Under this name a controller of xdist tells its workers the seed, and they tell it whether they have used it.
+_KEY = "ordeal_seed"
+_LAST = "ordeal/seed"
+_OPTION = "--ordeal-seed"
+_INI_KEY = "ordeal_seed"
+_NAME = pytest.StashKey[str]()
+#: What --buggify-prob is when it is not given.
+_BUGGIFY_PROBABILITY = 0.1
+_RANDOMLY_SEEDS = 2**32
+
+
+@dataclass(frozen=True, slots=True)
+class _Chosen:
+    """A seed, where it is from if that is worth telling, and whether every test follows it."""
+
+    seed: int
+    origin: str
+    every_test: bool
+
+
+class SessionSeed:
+    """The plugin of one pytest run that draws from a seed."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._config = config
+        self._worker_input: dict[str, Any] | None = getattr(config, "workerinput", None)
+        self._chosen = _choose(config, self._worker_input)
+        self._shown = self._used = False
+        self._item: pytest.Item | None = None
+        self._undo = ExitStack()
+        self.notice_use()
+        self._session = seed.enter_session(self._chosen.seed)
+        if self._worker_input is None and self._chosen.every_test:
+            _lead_randomly(config, self._chosen.seed)
+
+    # What follows the seed
+
+    @cached_property
+    def _generators(self) -> GlobalGenerators:
+        module = importlib.import_module("ordeal._pytest.global_generators")
+        options = self._config.option
+        leave: set[str] = set()
+        if options.chaos and options.chaos_seed is not None:
+            leave |= module.CHAOS_SEEDED
+        if getattr(options, "hypothesis_seed", None) is not None:
+            leave.add("hypothesis")
+        if _randomly_seed(self._config) is not None and getattr(options, "randomly_reset_seed", False):
+            leave.add(module.REGISTERED)
+        generators: GlobalGenerators = module.GlobalGenerators(leave=leave)
+        return generators
+
+    @contextmanager
+    def _seeded(self, name: str) -> Iterator[None]:
+        with self._generators.seeded(lambda generator: seed.derive(self._chosen.seed, generator, name)):
+            yield
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_make_collect_report(
+        self, collector: pytest.Collector
+    ) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+        """Have a test module draw the same while it is imported, so that the workers of xdist find the same tests."""
+        if not self._chosen.every_test:
+            return (yield)
+        with self._seeded(f"collect {collector.nodeid}"):
+            return (yield)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_setup(self, item: pytest.Item) -> None:
+        """Start all generators for the test, so that it does not matter which tests ran before it, or where."""
+        self._undo.close()
+        self._item = None
+        if self._chosen.every_test or "ordeal_rng" in getattr(item, "fixturenames", ()):
+            self._begin(item)
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_teardown(self) -> Generator[None, object, object]:
+        """Put all generators back after the test: others may not be meant to follow the seed."""
+        try:
+            return (yield)
+        finally:
+            self._undo.close()
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_fixture_setup(self, fixturedef: pytest.FixtureDef[Any], request: Any) -> Generator[None, object, object]:
+        """Have a fixture that several tests share draw by its own name, whichever of them comes first."""
+        if self._item is None or fixturedef.scope == "function":
+            return (yield)
+        parameter = getattr(request, "param_index", 0)
+        with self._seeded(f"fixture {request.node.nodeid} {fixturedef.argname} {parameter} {fixturedef.baseid}"):
+            return (yield)
+
+    def rng(self, item: pytest.Item) -> Any:
+        """Return a ``random.Random`` of the test's own; all others follow the seed too, from here on at the latest."""
+        if self._item is not item:
+            self._begin(item)
+        return seed.derived_rng(self._chosen.seed, "ordeal_rng", item.stash[_NAME])
+
+    def _begin(self, item: pytest.Item) -> None:
+        self._item = item
+        item.stash[_NAME] = _own_name(item)
+        self._undo.enter_context(self._seeded(f"test {item.stash[_NAME]}"))
+        self._note_use()
+
+    # Workers
+
+    def tell(self, node: Any) -> None:
+        """Tell a worker of xdist the seed."""
+        node.workerinput[_KEY] = {"seed": f"{self._chosen.seed:#x}", "every_test": self._chosen.every_test}
+        if self._chosen.every_test:
+            self._note_use()
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any) -> None:
+        """Learn whether a worker has used the seed; one that crashed does not say."""
+        if getattr(node, "workeroutput", {}).get(_KEY):
+            self._note_use()
+
+    def pytest_sessionfinish(self) -> None:
+        """Have a worker say whether it has used the seed."""
+        self.notice_use()
+        if self._worker_input is not None:
+            self._config.workeroutput[_KEY] = self._used  # type: ignore[attr-defined]
+
+    def notice_use(self) -> None:
+        """Find out whether a program has asked for the seed without a fixture."""
+        if seed.asked() is not None:
+            self._note_use()
+
+    def _note_use(self) -> None:
+        """Keep the seed for ``last`` at once: a run that is killed is one to repeat."""
+        if self._used:
+            return
+        self._used = True
+        cache = getattr(self._config, "cache", None)
+        if cache is not None and self._worker_input is None:
+            cache.set(_LAST, f"{self._chosen.seed:#x}")
+
+    # Telling
+
+    @cached_property
+    def _words(self) -> ModuleType:
+        # A run that has nothing to tell need not wait for them.
+        return importlib.import_module("ordeal._report.session_seed")
+
+    def _line(self) -> str:
+        return str(self._words.session_seed_line(self._chosen.seed, origin=self._chosen.origin))
+
+    def pytest_report_header(self) -> str | None:
+        """Say which seed the run follows, where all of it does."""
+        if not self._chosen.every_test:
+            return None
+        self._shown = True
+        return self._line()
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(self, item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        """Add to a failure how to replay it. A saved seed says that itself."""
+        report = yield
+        if report.failed and _NAME in item.stash and not getattr(item, "says_how_to_replay", False):
+            line = self._words.session_seed_replay(self._from_here(item), self._chosen.seed, options=self._options())
+            # As part of the failure it is shown, and written to JUnit's XML, whatever becomes of the captured output.
+            add = getattr(report.longrepr, "addsection", None) or partial(_add_section, report)
+            add("ordeal seed", line)
+        return report
+
+    def _from_here(self, item: pytest.Item) -> str:
+        """The node id as it is written where pytest was started."""
+        path, *names = item.stash[_NAME].split("::")
+        place = os.path.relpath(self._config.rootpath / path, self._config.invocation_params.dir)
+        return "::".join([place, *names])
+
+    def _options(self) -> list[str]:
+        """What else the test must be run with."""
+        options = self._config.option
+        words = ["--chaos"] if options.chaos else []
+        if options.buggify_prob != _BUGGIFY_PROBABILITY:
+            words.append(f"--buggify-prob={options.buggify_prob:g}")
+        seeds = {"chaos": options.chaos_seed, "hypothesis": getattr(options, "hypothesis_seed", None)}
+        randomly = _randomly_seed(self._config)
+        if randomly != self._chosen.seed % _RANDOMLY_SEEDS:
+            seeds["randomly"] = randomly
+        return words + [f"--{name}-seed={number}" for name, number in seeds.items() if number is not None]
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        """Say which seed was used where the header did not; not in a quiet run in which nothing failed."""
+        failed = terminalreporter.stats.get("failed") or terminalreporter.stats.get("error")
+        if self._used and not self._shown and (failed or self._config.get_verbosity() >= 0):
+            terminalreporter.line(self._line())
+
+    def pytest_unconfigure(self) -> None:
+        """Leave everything as it was."""
+        self._undo.close()
+        seed.leave_session(self._session)
+
+
+make_plugin = SessionSeed
+
+
+def _own_name(item: pytest.Item) -> str:
+    """The node id, without the group that xdist writes behind it in its workers."""
+    groups = {str(mark.args[0] if mark.args else mark.kwargs.get("name")) for mark in item.iter_markers("xdist_group")}
+    return item.nodeid.removesuffix(f"@{'_'.join(sorted(groups))}")
+
+
+def _add_section(report: pytest.TestReport, title: str, text: str) -> None:
+    report.sections.append((title, text))
+
+
+# Where the seed is from
+
+
+def _choose(config: pytest.Config, worker_input: dict[str, Any] | None) -> _Chosen:
+    """The seed of the run, in a worker of xdist that of its controller.
+
+    Raises:
+        UsageError: what was given is no seed, or there is no last one.
+    """
+    told = None if worker_input is None else worker_input.get(_KEY)
+    if told is not None:
+        return _Chosen(int(told["seed"], 16), "", told["every_test"])
+    given = _given(config)
+    if given is None or given[1] == seed.FRESH:
+        return _Chosen(_unasked(config), "", every_test=given is not None or bool(config.option.chaos))
+    source, text = given
+    try:
+        number = _last(config) if text == seed.LAST else seed.parse(text)
+    except ConfigError as error:
+        wrong = seed.wrong_variable(source, error) if source in seed.VARIABLES else error
+        raise pytest.UsageError(f"{'' if wrong is not error else f'{source}: '}{wrong}") from None
+    return _Chosen(number, _origin(source, text), every_test=True)
+
+
+def _origin(source: str, text: str) -> str:
+    if text == seed.LAST:
+        return "the last run"
+    if seed.is_commit(text):
+        return f"commit {text.strip().lower()}"
+    return "" if source == _OPTION else source
+
+
+def _given(config: pytest.Config) -> tuple[str, str] | None:
+    """What was given for a seed, as (where, text)."""
+    option = config.option.ordeal_seed
+    if option is not None:
+        return _OPTION, option
+    setting = str(config.getini(_INI_KEY)).strip()
+    return seed.environment() or ((_INI_KEY, setting) if setting else None)
+
+
+def _last(config: pytest.Config) -> int:
+    cache = getattr(config, "cache", None)
+    if cache is None:
+        raise ConfigError(
+            "`last` is kept in pytest's cache, which is switched off",
+            hint="leave out `-p no:cacheprovider`, or write the seed that the last run has printed",
+        )
+    kept = cache.get(_LAST, None)
+    if not isinstance(kept, str):
+        raise ConfigError("there is no last seed", hint=f"write `{_OPTION}={seed.FRESH}` for a first one")
+    return seed.parse(kept)
+
+
+def _unasked(config: pytest.Config) -> int:
+    """The seed of a run that was given none: that of another option which is one for the whole run, else a new one."""
+    options = config.option
+    known = [seed.asked(), options.chaos_seed if options.chaos else None, _randomly_seed(config)]
+    number = next((number for number in known if number is not None), None)
+    return seed.fresh() if number is None else number % (seed.SEED_MAX + 1)
+
+
+# Beside pytest-randomly
+
+
+def _randomly_seed(config: pytest.Config) -> int | None:
+    """The seed of pytest-randomly, None where it has none yet or is not there."""
+    number = getattr(config.option, "randomly_seed", None)
+    return number if type(number) is int else None
+
+
+def _lead_randomly(config: pytest.Config, number: int) -> None:
+    """Have pytest-randomly, where it was given no seed of its own, order and seed the tests from this one."""
+    if getattr(config.known_args_namespace, "randomly_seed", None) == "default":
+        config.option.randomly_seed = number % _RANDOMLY_SEEDS

@@ -1,0 +1,201 @@
+"""The report of an exploration: as text for people, and as JSON for programs."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from itertools import chain
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Any
+
+from ordeal._engine.formatting import (
+    JSON_MESSAGE_CHARS_MAX,
+    JSON_SCHEMA_VERSION,
+    MESSAGE_CHARS_MAX,
+    capped,
+    counted,
+    describe_error,
+    error_message,
+    indented,
+    one_line,
+)
+from ordeal._engine.properties.text import explored_properties, json_cells, json_properties
+from ordeal.result.exploration import coverage_figures, coverage_lines, discovery_lines, remark_lines, run_figures
+from ordeal.result.failure import failure_details, trace_steps
+
+if TYPE_CHECKING:
+    from ordeal.result import Discovery, ExplorationResult, Failure, ProgressSnapshot, ShrinkSnapshot
+
+_FAILURES_MAX = 10
+# Failures
+
+
+def _failure_line(failure: Failure) -> str:
+    steps = trace_steps(failure)
+    facts = [] if steps is None else [counted(steps, "step")]
+    if not failure.shrunk:
+        facts.append("not shrunk")
+    if failure.flaky:
+        facts.append("flaky")
+    return f"{describe_error(failure.error)} ({', '.join(facts)})" if facts else describe_error(failure.error)
+
+
+# Coverage
+
+
+# Whole texts
+
+
+def exploration_report(results: Sequence[ExplorationResult]) -> str:
+    """Return the final report: a blank line, a title, and a section for each explored class."""
+    sections = chain.from_iterable(["", *_section(result)] for result in results)
+    return "\n".join(["", "--- Ordeal Exploration Report ---", *sections, ""])
+
+
+def _section(result: ExplorationResult) -> list[str]:
+    body = [run_figures(result), *coverage_figures(result), *_failure_list(result.failures)]
+    if result.stopped_reason == "interrupted":
+        body.append("Stopped: interrupted")
+    for block in _section_blocks(result):
+        body += ["", *block]
+    return [f"  {one_line(result.test_class)}", *indented(body, 4)]
+
+
+def _failure_list(failures: Sequence[Failure]) -> list[str]:
+    if not failures:
+        return ["No failures."]
+    heading = "1 FAILURE:" if len(failures) == 1 else f"{len(failures)} FAILURES:"
+    return [heading, *indented(capped([_failure_line(failure) for failure in failures], _FAILURES_MAX), 2)]
+
+
+def _section_blocks(result: ExplorationResult) -> list[list[str]]:
+    details = [failure_details(failure) for failure in result.failures[:_FAILURES_MAX]]
+    swarm = [f"Swarm: {one_line(result.swarm_summary)}"] if result.swarm_summary else []
+    properties = explored_properties(result.properties, result.reliability_cells)
+    coverage = swarm + coverage_lines(result) + discovery_lines(result.discovery)
+    blocks = [*details, properties, coverage, remark_lines(result)]
+    return [block for block in blocks if block]
+
+
+def progress_line(snapshot: ProgressSnapshot) -> str:
+    """Return the live progress line. Its trailing blanks cover what a longer line left on the terminal."""
+    return (
+        f"  [{snapshot.elapsed:.0f}s] runs={snapshot.total_runs} steps={snapshot.total_steps}"
+        f" edges={snapshot.unique_edges} cps={snapshot.checkpoints} fails={snapshot.failures}"
+        f" ({snapshot.runs_per_second:.0f} runs/s)    "
+    )
+
+
+def shrink_progress_line(shrinking: ShrinkSnapshot) -> str:
+    """Return the live line while failures are shrunk."""
+    return (
+        f"  [{shrinking.elapsed:.0f}s] shrinking failure {shrinking.number} of {shrinking.total}:"
+        f" {shrinking.steps_before} -> {counted(shrinking.steps, 'step')} ({shrinking.candidates} tried)    "
+    )
+
+
+def session_header(version: str, rng_seed: int, options: Mapping[str, object]) -> str:
+    """Return the first lines of an exploration: what is needed to run the same one again."""
+    words = " ".join(f"{name}={_option_text(value)}" for name, value in options.items())
+    return f"ordeal {version}\nrng seed: {rng_seed}\noptions: {one_line(words, limit=4 * MESSAGE_CHARS_MAX)}"
+
+
+def _option_text(value: object) -> str:
+    if value is None:
+        return "none"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, tuple):
+        return ",".join(str(part) for part in value) or "none"
+    return str(value)
+
+
+def replay_hint(trace_path: str) -> str:
+    """Return the line that tells how to replay a saved trace from a shell."""
+    # A name that begins with a dash would be taken for an option.
+    path = f"./{trace_path}" if trace_path.startswith("-") else trace_path
+    return f"replay the first failure: ordeal replay {shlex.quote(path)}"
+
+
+# JSON
+
+
+def json_report(results: Sequence[ExplorationResult]) -> str:
+    """Return the report as JSON, ending in a newline.
+
+    What a clock measured stands in the ``timing`` object of a result and nowhere else, so that two explorations with
+    the same ``rng_seed``, code and ``max_runs`` differ there alone.
+    """
+    document = {"schema_version": JSON_SCHEMA_VERSION, "results": [_json_result(result) for result in results]}
+    return json.dumps(document, indent=2) + "\n"
+
+
+def _json_result(result: ExplorationResult) -> dict[str, Any]:
+    return {
+        "test_class": result.test_class,
+        "rng_seed": result.rng_seed,
+        "total_runs": result.total_runs,
+        "total_steps": result.total_steps,
+        "unique_edges": result.unique_edges,
+        "checkpoints_saved": result.checkpoints_saved,
+        "rejected_runs": result.rejected_runs,
+        "unconfirmed": result.unconfirmed,
+        "stopped_reason": result.stopped_reason,
+        "snapshot_kind": result.snapshot_kind,
+        "discovery": _json_discovery(result.discovery),
+        "telemetry": {
+            "swarm": {"summary": result.swarm_summary},
+            "runs": result.run_kinds,
+            "behavior": {
+                "lines_covered": result.lines_covered,
+                "lines_total": result.lines_total,
+                "coverage_gaps": sorted(result.coverage_gaps, key=lambda gap: (gap["file"], gap["line"])),
+            },
+        },
+        "seed_replays": [
+            {"name": seed.name, "path": _posix(seed.path), "status": seed.status.value, "message": seed.message}
+            for seed in result.seed_replays
+        ],
+        "properties": json_properties(result.properties),
+        "reliability_cells": json_cells(result.reliability_cells),
+        "notes": list(result.notes),
+        "failures": [_json_failure(failure) for failure in result.failures],
+        "timing": _json_timing(result),
+    }
+
+
+def _json_discovery(discovery: Discovery | None) -> dict[str, Any] | None:
+    return None if discovery is None else {**asdict(discovery), "unseen": discovery.unseen}
+
+
+def _json_timing(result: ExplorationResult) -> dict[str, float]:
+    seconds = result.duration_seconds
+    rate = result.total_runs / seconds if seconds > 0 else 0.0
+    return {"duration_seconds": round(seconds, 3), "runs_per_second": round(rate, 1)}
+
+
+def _json_failure(failure: Failure) -> dict[str, Any]:
+    return {
+        "error_type": type(failure.error).__name__,
+        "error_message": error_message(failure.error)[:JSON_MESSAGE_CHARS_MAX],
+        "step": failure.step,
+        "run_id": failure.run_id,
+        "bucket": failure.bucket,
+        "count": failure.count,
+        "flaky": failure.flaky,
+        "flaky_reason": failure.flaky_reason,
+        "shrunk": failure.shrunk,
+        "active_faults": list(failure.active_faults),
+        "necessary_faults": failure.necessary_faults,
+        "rule_log": list(failure.rule_log),
+        "trace_steps": trace_steps(failure),
+        "trace_path": None if failure.trace_path is None else _posix(failure.trace_path),
+        "seed_path": None if failure.seed_path is None else _posix(failure.seed_path),
+        "program": failure.program,
+    }
+
+
+def _posix(path: str) -> str:
+    return PurePath(path).as_posix()

@@ -1,0 +1,126 @@
+"""What a pytest run tells of the saved seeds: a section of its summary, and more on each seed that fails."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import PurePath
+from typing import TYPE_CHECKING
+
+from ordeal._engine.formatting import MESSAGE_CHARS_MAX, capped, counted, indented, one_line, program_lines
+
+if TYPE_CHECKING:
+    from ordeal._engine.storage.trace_file import Trace
+
+_LINES_PER_KIND_MAX = 10
+# As long as a path may be: half a command is none.
+_COMMAND_CHARS_MAX = 5_000
+# In the order of the section: what needs a person comes first.
+_FAILING = ("reproduced", "fails_differently")
+_KINDS = (*_FAILING, "no_longer_applies", "unreadable", "fixed")
+
+
+@dataclass(frozen=True, slots=True)
+class SeedRecord:
+    """What became of a seed, in texts that get from a worker to the process that prints.
+
+    ``path`` is relative to its project where that is possible, ``start`` is the project's folder as seen from where
+    pytest was started, empty when that is the same, and ``status`` a value of ``SeedStatus``. ``error`` is what the
+    seed fails with now, ``recorded`` what it failed with when it was saved, ``reason`` why it says nothing.
+    """
+
+    name: str
+    path: str
+    start: str
+    status: str
+    test_class: str
+    error: str
+    recorded: str
+    reason: str
+
+
+def seed_section(records: Sequence[SeedRecord], *, verbose: bool, folders: Mapping[str, str]) -> list[str]:
+    """Return the lines of the summary: one for each seed, at most ten of a kind unless ``verbose``, and the verdict.
+
+    ``folders`` has for the ``start`` of each project the folder of its seeds, empty where it is the usual one.
+    """
+    several = len({record.start for record in records}) > 1
+    lines: list[str] = []
+    for kind in _KINDS:
+        of_kind = [_line(record, several) for record in records if record.status == kind]
+        lines += of_kind if verbose else capped(of_kind, _LINES_PER_KIND_MAX)
+    return indented([*lines, "", *_verdict(records, folders), *_advice(records)], 2)
+
+
+def _line(record: SeedRecord, several: bool) -> str:
+    name, test_class = one_line(record.name), one_line(record.test_class)
+    reason = one_line(record.reason, limit=2 * MESSAGE_CHARS_MAX)
+    where = f" in {one_line(record.start or '.')}" if several else ""
+    match record.status:
+        case "reproduced":
+            return f"REGRESSION  {name}: {test_class}{where} — {record.error}"
+        case "fails_differently":
+            return f"DIFFERENT   {name}: {test_class}{where} — {record.error}; recorded: {record.recorded}"
+        case "no_longer_applies":
+            return f"outdated    {name}: {test_class}{where} — no longer applies: {reason}"
+        case "unreadable":
+            return f"corrupt     {name}{where}: {reason}"
+        case _:
+            return f"fixed       {name}: {test_class}{where} — no longer reproduces"
+
+
+def _verdict(records: Sequence[SeedRecord], folders: Mapping[str, str]) -> list[str]:
+    regressions, different, outdated, corrupt, fixed = (sum(r.status == kind for r in records) for kind in _KINDS)
+    counts = [f"{regressions} regression(s) still reproduce"] if regressions else []
+    counts += [f"{counted(different, 'seed')} fail{'s' * (different == 1)} differently now"] if different else []
+    if counts:
+        first = next(record for record in records if record.status in _FAILING)
+        return [", ".join(counts), f"replay: {replay_command(first)}"]
+    if fixed == len(records):
+        commands = [_pruning(start, folders) for start in sorted({record.start for record in records})]
+        remove = "remove them" if len(commands) > 1 else "removes it" if fixed == 1 else "removes them"
+        return [f"{counted(fixed, 'seed')} fixed; {' and '.join(commands)} {remove}"]
+    mute = outdated + corrupt
+    verb = "says" if mute == 1 else "say"
+    own = f"{counted(fixed, 'seed')} fixed, {mute}" if fixed else counted(mute, "seed")
+    return [f"{own} {verb} nothing about the code"]
+
+
+def _pruning(start: str, folders: Mapping[str, str]) -> str:
+    folder = folders.get(start, "")
+    where = f" --dir {shlex.quote(folder)}" if folder else ""
+    return one_line(f"{_from(start)}ordeal seeds --prune-fixed{where}", limit=_COMMAND_CHARS_MAX)
+
+
+def _advice(records: Sequence[SeedRecord]) -> list[str]:
+    """What to do about the seeds that say nothing."""
+    advice = {
+        "no_longer_applies": "outdated: bring back what is gone, or delete the file",
+        "unreadable": "corrupt: take the file from version control again, or delete it",
+    }
+    lines = []
+    for kind, what in advice.items():
+        paths = [str(PurePath(record.start, record.path)) for record in records if record.status == kind]
+        more = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
+        lines += [one_line(f"{what}: {paths[0]}{more}", limit=_COMMAND_CHARS_MAX)] if paths else []
+    return lines
+
+
+def seed_failure_sections(record: SeedRecord, trace: Trace) -> list[tuple[str, list[str]]]:
+    """Return what to show below the traceback of a seed that fails, as titles and lines."""
+    sections = [("steps", program_lines("\n".join(trace.program)))]
+    if record.status == "fails_differently":
+        sections.append(("recorded failure, which was another one", [record.recorded]))
+    return [*sections, ("replay", [replay_command(record)])]
+
+
+def replay_command(record: SeedRecord) -> str:
+    """Return the command that replays a seed, from where pytest was started."""
+    # A name that begins with a dash would be taken for an option.
+    safe = f"./{record.path}" if record.path.startswith("-") else record.path
+    return one_line(f"{_from(record.start)}ordeal replay {shlex.quote(safe)}", limit=_COMMAND_CHARS_MAX)
+
+
+def _from(start: str) -> str:
+    return f"cd {shlex.quote(start)} && " if start else ""

@@ -1,0 +1,159 @@
+"""What a replay of a trace tells: how it ended, its steps, and what shrinking and ablation made of it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import PurePath
+from typing import TYPE_CHECKING
+
+from ordeal._engine.formatting import (
+    JSON_MESSAGE_CHARS_MAX,
+    JSON_SCHEMA_VERSION,
+    MESSAGE_CHARS_MAX,
+    capped,
+    counted,
+    describe_error,
+    error_line,
+    error_message,
+    indented,
+    name_list,
+    one_line,
+    program_lines,
+)
+from ordeal._engine.storage.trace_file import step_text
+
+if TYPE_CHECKING:
+    from ordeal._engine.replay.rerun import Rerun
+    from ordeal._engine.storage.trace_file import Trace, TraceFailure, TraceStep
+
+_MODULES_MAX = 5
+
+
+def replay_header(trace: Trace) -> str:
+    """Return the first line of a replay."""
+    steps = counted(len(trace.taken_steps()), "step")
+    return f"Replaying {one_line(trace.test_class)} (run {trace.run_id}, {steps})..."
+
+
+def replay_steps(steps: Sequence[TraceStep]) -> str:
+    """Return a numbered line for each step that ran, with its arguments, what it drew and what it gave to bundles."""
+    blanks = len(str(len(steps)))
+    return "\n".join(f"  {number:>{blanks}}. {step_text(step)}" for number, step in enumerate(steps, start=1))
+
+
+def replay_outcome(trace: Trace, result: Rerun, *, changed: Sequence[str] = ()) -> str:
+    """Return how a replay ended, both errors when it failed in another way than recorded, and what may have caused it.
+
+    That is choices that no longer fit, target modules that ``changed``, and, unless it failed as recorded, other
+    versions.
+    """
+    lines = _replay_verdict(trace, result)
+    if result.misfits:
+        choices = counted(result.misfits, "recorded choice")
+        lines.append(f"Note: {choices} fit the strategies no longer; others took their place")
+    if result.unused:
+        lines.append(f"Note: {counted(result.unused, 'recorded choice')} stayed unused: what drew them draws less now")
+    if result.changed:
+        lines.append(f"Note: {one_line(result.changed, limit=4 * MESSAGE_CHARS_MAX)}")
+    if changed:
+        modules = ", ".join(capped(changed, _MODULES_MAX))
+        lines.append(f"Note: since the trace was recorded these changed: {one_line(modules)}")
+    others = [name for name, version in result.versions.items() if trace.versions.get(name) != version]
+    if others and trace.has_choices and result.status.value != "reproduced":
+        recorded, now = (", ".join(f"{name} {by[name]}" for name in others) for by in (trace.versions, result.versions))
+        lines.append(f"Note: recorded with {one_line(recorded)}; this is {now}")
+    return "\n".join(lines)
+
+
+def _replay_verdict(trace: Trace, result: Rerun) -> list[str]:
+    failure = trace.failure
+    recorded = "no failure" if failure is None else error_line(failure.error_type, failure.error_message)
+    if result.error is None:
+        if trace.failure is None:
+            return ["No failure, as recorded."]
+        why = " An assume() in it rejects the run now." if result.rejected else ""
+        return [f"Failure did not reproduce.{why}", f"  recorded: {recorded}"]
+    if result.status.value == "reproduced":
+        return [f"Failure reproduced: {describe_error(result.error)}"]
+    return ["The trace fails differently now:", f"  recorded: {recorded}", f"  now: {describe_error(result.error)}"]
+
+
+def recorded_error(failure: TraceFailure) -> str:
+    """Return the type and the whole message of a recorded failure."""
+    return f"{failure.error_type}: {failure.error_message}" if failure.error_message else failure.error_type
+
+
+def shrink_line(phase: str, steps: int, candidates: int) -> str:
+    """Return how far shrinking is, as a line to be overwritten: blanks cover what is left of a longer one."""
+    return f"  {phase}: {counted(steps, 'step')} left, {candidates} tried{' ' * 12}"
+
+
+def shrunk_text(before: Trace, after: Trace) -> str:
+    """Return how much shorter a trace became, and the program that is left."""
+    steps, was = counted(len(after.taken_steps()), "step"), len(before.taken_steps())
+    program = indented(program_lines("\n".join(after.program)), 2)
+    return "\n".join([f"Shrunk to {steps} (from {was})", *program])
+
+
+def ablation_text(faults: Mapping[str, bool]) -> str:
+    """Return which faults a failure needs."""
+    if not faults:
+        return "No fault toggles in trace."
+    needed = [name for name, necessary in faults.items() if necessary]
+    needless = [name for name, necessary in faults.items() if not necessary]
+    lines = [f"Necessary faults: {name_list(needed)}"] if needed else ["Bug reproduces without any faults."]
+    return "\n".join([*lines, *([f"Unnecessary faults: {name_list(needless)}"] if needless else [])])
+
+
+def replay_json(
+    trace: Trace,
+    trace_path: str,
+    result: Rerun,
+    *,
+    changed: Sequence[str] = (),
+    shrunk: Trace | None = None,
+    shrunk_path: str | None = None,
+    necessary_faults: Mapping[str, bool] | None = None,
+) -> str:
+    """Return the outcome of a replay as JSON, ending in a newline."""
+    document = {
+        **_about(trace, trace_path, result.status.value),
+        "error_type": None if result.error is None else type(result.error).__name__,
+        "error_message": None if result.error is None else error_message(result.error)[:JSON_MESSAGE_CHARS_MAX],
+        "misfit_choices": result.misfits,
+        "unused_choices": result.unused,
+        "changed_step": result.changed or None,
+        "changed_modules": list(changed),
+        "steps": [step_text(step) for step in result.steps],
+        "shrunk_steps": None if shrunk is None else len(shrunk.taken_steps()),
+        "shrunk_path": None if shrunk_path is None else PurePath(shrunk_path).as_posix(),
+        "shrunk_program": None if shrunk is None else "\n".join(shrunk.program),
+        "necessary_faults": None if necessary_faults is None else dict(necessary_faults),
+    }
+    return json.dumps(document, indent=2) + "\n"
+
+
+def outdated_json(trace: Trace, trace_path: str, reason: str) -> str:
+    """Return as JSON, ending in a newline, that a trace no longer applies, and why."""
+    return json.dumps({**_about(trace, trace_path, "no_longer_applies"), "reason": reason}, indent=2) + "\n"
+
+
+def _about(trace: Trace, trace_path: str, status: str) -> dict[str, object]:
+    return {
+        "schema_version": JSON_SCHEMA_VERSION,
+        "tool": "replay",
+        "test_class": trace.test_class,
+        "trace_path": PurePath(trace_path).as_posix(),
+        "status": status,
+        "run_id": trace.run_id,
+        "rng_seed": trace.seed,
+        "trace_steps": len(trace.taken_steps()),
+        "recorded_error": None if trace.failure is None else recorded_error(trace.failure),
+    }
+
+
+def recorded_failure(trace: Trace) -> str:
+    """Return what a seed failed with when it was saved."""
+    failure = trace.failure
+    return "" if failure is None else error_line(failure.error_type, failure.error_message)

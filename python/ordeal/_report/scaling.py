@@ -1,0 +1,422 @@
+"""What a scaling benchmark measured: its talk, the analysis as text for people, and both as JSON for programs."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from ordeal._engine.formatting import JSON_SCHEMA_VERSION, counted, one_line
+
+if TYPE_CHECKING:
+    from ordeal.scaling.extrapolation import Assumptions, Extrapolation, Projection
+    from ordeal.scaling.law import Doubt, Fit, Interval, Law, Measurement
+    from ordeal.scaling.trials import ScalingResult, Trial, TrialPlan
+
+_TITLE = "Scaling Analysis (Universal Scaling Law)"
+# Where the optimum is called low and high.
+_OPTIMUM_LOW, _OPTIMUM_HIGH = 4, 16
+# Beyond this an optimum says no more than that there is none in sight.
+_OPTIMUM_SHOWN_MAX = 1_000_000
+
+
+# Talk
+
+
+def benchmark_header(test_class: str, cpus: int, plan: TrialPlan, *, tests: int) -> str:
+    """Return what will be done, and how long that takes; ``tests`` is how many entries the settings file has."""
+    counts = ", ".join(str(count) for count in plan.worker_counts)
+    trials = len(plan.worker_counts) * plan.repeat
+    lines = [
+        f"Benchmarking {one_line(test_class)}",
+        f"  CPUs: {cpus}, max workers: {plan.max_workers}",
+        f"  Time per trial: {plan.seconds:.1f}s, metric: {plan.metric}",
+        (
+            f"  {counted(trials, 'trial')}: N = {counts}, {counted(plan.repeat, 'time')} each; with the warm-up about "
+            f"{_duration(plan.total_s)}"
+        ),
+    ]
+    if tests > 1:
+        lines.insert(1, f"  The first of {tests} [[tests]]; the others are left out")
+    return "\n".join(lines)
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 600:
+        return f"{seconds:.0f}s" if seconds >= 10 else f"{seconds:.1f}s"
+    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
+
+
+def trial_line(trial: Trial, plan: TrialPlan) -> str:
+    """Return the line of one trial that has ended."""
+    rate = _rate(trial.throughput(plan.metric), plan)
+    return f"  N={trial.workers:>2} ... {trial.runs:>7} runs, {trial.steps:>8} steps, {trial.edges:>5} edges, {rate}"
+
+
+def _rate(throughput: float, plan: TrialPlan) -> str:
+    return f"{_number(throughput)} {plan.metric}/s"
+
+
+def _number(value: float) -> str:
+    return f"{value:.0f}" if value >= 100 else f"{value:.3g}"
+
+
+# The analysis
+
+
+def scaling_report(result: ScalingResult) -> str:
+    """Return the analysis, or the raw measurements and what is missing for one."""
+    analysis = result.analysis
+    if analysis.law is None or analysis.fit is None:
+        lines = [_TITLE, "  Regime: inconclusive", "Raw measurements:", *_measurement_lines(result)]
+        lines += ["Missing:", *_indented(_missing(result))]
+        return "\n".join([*lines, ""])
+    law, fit = analysis.law, analysis.fit
+    lines = [
+        _TITLE,
+        f"  sigma (contention): {law.sigma:.6f}",
+        f"  kappa (coherence): {law.kappa:.6f}",
+        f"  Regime: {law.regime}",
+        f"  Optimal workers: {_optimum(law)}",
+        f"  Peak throughput: {_peak(law)}",
+        "Diagnosis:",
+        f"  Contention (sigma): {100 * law.sigma:.1f}% serialized fraction.",
+        f"  Coherence (kappa): {law.kappa:.6f} cross-worker sync cost.",
+        *_indented([*_verdicts(result, law, fit), *_circumstances(result)]),
+        "Fit:",
+        *_indented(_fit_lines(result, fit)),
+        "Measurements:",
+        *_measurement_lines(result),
+    ]
+    if result.extrapolation is not None:
+        lines += _extrapolation_lines(result.extrapolation)
+    return "\n".join([*lines, ""])
+
+
+def _indented(lines: list[str]) -> list[str]:
+    return [f"  {line}" for line in lines]
+
+
+def _optimum(law: Law) -> str:
+    best = law.optimal_workers
+    return f"{best:.1f}" if best <= _OPTIMUM_SHOWN_MAX else "no limit"
+
+
+def _peak(law: Law) -> str:
+    if math.isinf(law.peak):
+        return "no limit"
+    return f"{law.peak:.2f}x" if law.optimal_workers <= _OPTIMUM_SHOWN_MAX else f"{law.peak:.2f}x (never reached)"
+
+
+def _verdicts(result: ScalingResult, law: Law, fit: Fit) -> list[str]:
+    """What the optimum means, and how far it may be believed."""
+    best, measured = law.optimal_workers, result.analysis.measurements[-1].workers
+    lines = []
+    if best < _OPTIMUM_LOW:
+        lines.append(f"Fewer than {_OPTIMUM_LOW} workers are best: contention is high.")
+    elif best > _OPTIMUM_HIGH:
+        lines.append(f"More than {_OPTIMUM_HIGH} workers pay: it scales well.")
+    if best > measured:
+        lines.append(
+            f"The optimum and the peak lie beyond the {measured} workers measured: they are extrapolated from there."
+        )
+    if law.regime == "usl" and (fit.kappa_interval is None or fit.kappa_interval.low == 0):
+        lines.append("The measurements do not rule out that kappa is 0: there may be no peak.")
+    if len(result.analysis.measurements) == result.analysis.counts_min:
+        lines.append("3 worker counts for 3 unknowns leave nothing to check the law against: measure a fourth.")
+    return lines
+
+
+def _circumstances(result: ScalingResult) -> list[str]:
+    lines = []
+    most = result.analysis.measurements[-1].workers
+    if most > result.cpus:
+        lines.append(f"Up to {most} workers shared {counted(result.cpus, 'CPU')}, which looks like contention.")
+    if result.interrupted:
+        planned = len(result.plan.worker_counts) * result.plan.repeat
+        lines.append(f"Interrupted: {len(result.trials)} of {planned} trials were measured.")
+    return lines
+
+
+def _fit_lines(result: ScalingResult, fit: Fit) -> list[str]:
+    measurements = result.analysis.measurements
+    worst = max(range(len(fit.residuals)), key=lambda i: abs(fit.residuals[i]))
+    lines = [
+        f"sigma: {_interval(fit.sigma_interval)}",
+        f"kappa: {_interval(fit.kappa_interval)}",
+        (
+            f"R^2 {fit.r_squared:.4f}, RMSE {fit.rmse:.3f}x, largest residual {_signed(fit.residuals[worst])}"
+            f" at N={measurements[worst].workers}"
+        ),
+    ]
+    if fit.laws is not None:
+        low, high = (_optimum(law) for law in fit.laws)
+        lines.insert(2, f"optimal workers: {low} to {high}, by the ends of both intervals")
+    return lines
+
+
+def _interval(interval: Interval | None) -> str:
+    if interval is None:
+        return "no interval: there are as many unknowns as trials, use `--repeat 3`"
+    high = "no limit" if math.isinf(interval.high) else f"{interval.high:.6f}"
+    return f"95% interval {interval.low:.6f} to {high} (Fieller, t-test of the linearised fit)"
+
+
+def _signed(share: float) -> str:
+    return f"{100 * share:+.1f}%"
+
+
+def _measurement_lines(result: ScalingResult) -> list[str]:
+    analysis, lines = result.analysis, []
+    for number, measurement in enumerate(analysis.measurements):
+        workers, capacity = measurement.workers, analysis.capacity(measurement)
+        line = (
+            f"  N={workers:>2}: {_times(capacity)} ({100 * capacity / workers:.1f}% efficient), "
+            f"{_rate(measurement.mean, result.plan)}{_spread(measurement)}"
+        )
+        if analysis.law is not None and analysis.fit is not None:
+            expected = analysis.fit.single * analysis.law.capacity(workers)
+            line += f", fit {_number(expected)} ({_signed(analysis.fit.residuals[number])})"
+        lines.append(line)
+    return lines
+
+
+def _spread(measurement: Measurement) -> str:
+    trials = len(measurement.throughputs)
+    if trials == 1:
+        return " in 1 trial"
+    low, high = measurement.spread
+    return f" ({_number(low)} to {_number(high)} in {trials} trials)"
+
+
+def _times(capacity: float) -> str:
+    if capacity >= 100:
+        return f"{capacity:.0f}x"
+    return f"{capacity:.2f}x" if capacity >= 0.01 else "<0.01x"
+
+
+def _missing(result: ScalingResult) -> list[str]:
+    """What the measurements lack, and what to do about it."""
+    lines = [_doubt_text(doubt, result) for doubt in result.analysis.doubts]
+    if result.analysis.fit is not None:
+        lines.append(
+            f"Measure longer or more often, on a machine that does nothing else: `--time {3 * result.plan.seconds:g}`, "
+            f"`--repeat {min(100, 2 * result.plan.repeat)}`."
+        )
+    return [*lines, *_circumstances(result)]
+
+
+def _doubt_text(doubt: Doubt, result: ScalingResult) -> str:
+    analysis, fit, measurements = result.analysis, result.analysis.fit, result.analysis.measurements
+    if doubt.value == "few_worker_counts" or fit is None:
+        wanted = "`--max-workers 4`" + ("" if result.cpus >= 4 else ", on a machine that has 4 CPUs")
+        have = " and ".join(str(measurement.workers) for measurement in measurements)
+        need = f"Need at least {analysis.counts_min} data points (1, 2, 4+ workers) to fit USL"
+        return f"{need}; there is N = {have}: {wanted}."
+    if doubt.value == "low_r_squared":
+        least = f"{analysis.r_squared_min:.2f}"
+        return f"The law explains too little of the measurements: R^2 is {fit.r_squared:.2f}, not {least} or more."
+    far = [
+        f"N={measurement.workers} by {_signed(residual)}"
+        for measurement, residual in zip(measurements, fit.residuals, strict=True)
+        if abs(residual) > analysis.residual_max
+    ]
+    return f"Measurements are more than {100 * analysis.residual_max:.0f}% off the law: {', '.join(far)}."
+
+
+# The extrapolation
+
+
+def _extrapolation_lines(extrapolation: Extrapolation) -> list[str]:
+    host = f"hosts of {extrapolation.host_workers}"
+    lines = [
+        "Extrapolation (calculated from the fit, not measured):",
+        (
+            f"  {'workers':>7}  {'one pool':>8}  {'95% intervals':>18}  {host:>12}  {'store load':>10}"
+            f"  {'new entries':>11}  {'cold start':>10}  {'per hour':>8}"
+        ),
+    ]
+    lines += [f"  {_projection_line(projection)}" for projection in extrapolation.projections]
+    return [*lines, "Assumed for the extrapolation:", *_indented(_assumption_lines(extrapolation))]
+
+
+def _projection_line(projection: Projection) -> str:
+    interval = projection.capacity_interval
+    between = "unknown" if interval is None else f"{_times(interval.low)} to {_times(interval.high)}"
+    return (
+        f"{projection.workers:>7}  {_times(projection.capacity):>8}  {between:>18}"
+        f"  {_times(projection.fleet_capacity):>12}  {_percent(projection.store_load):>10}"
+        f"  {_bytes(projection.fan_out_bytes) + '/s':>11}  {_bytes(projection.cold_start_bytes):>10}"
+        f"  {_dollars(projection.usd_per_hour):>8}"
+    )
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.0f}%" if share >= 0.1 else f"{100 * share:.2g}%"
+
+
+def _bytes(number: float) -> str:
+    units = ("B", "KiB", "MiB", "GiB", "TiB")
+    power = min(len(units) - 1, int(math.log2(max(1.0, number)) // 10))
+    return f"{number / 1024**power:.3g} {units[power]}"
+
+
+def _dollars(amount: float) -> str:
+    return f"${amount:.2f}" if amount < 100 else f"${amount:.0f}"
+
+
+def _assumption_lines(extrapolation: Extrapolation) -> list[str]:
+    assumed, measured = extrapolation.assumptions, extrapolation.host_workers
+    return [
+        f"one pool: the law holds beyond the {measured} workers measured, as if one machine had CPUs for all",
+        (
+            f"hosts of {measured}: each has the throughput that the law gives {measured} workers; they share through a "
+            f"store, and imports take {100 * assumed.import_share:.0f}% of each worker"
+        ),
+        *_store_lines(assumed),
+        (
+            f"cost: ${assumed.core_hour_usd:.2f} for a worker and hour; throughput is no measure of bugs: each further "
+            "bug costs more than the last"
+        ),
+    ]
+
+
+def _store_lines(assumed: Assumptions) -> list[str]:
+    syncs = ", ".join(f"every {interval:g} s up to {most} workers" for most, interval in assumed.sync_intervals_s)
+    return [
+        (
+            f"store: takes {assumed.store_syncs:.0f} syncs/s; a worker syncs {syncs}, every "
+            f"{assumed.sync_interval_max_s:g} s above; over "
+            f"{assumed.connections_max} workers, one relay for {assumed.relay_workers} of them"
+        ),
+        (
+            f"new entries: {assumed.new_entries_early:g}/s for all in the first minutes "
+            f"({assumed.new_entries_late:g}/s after hours), {_bytes(assumed.entry_bytes)} each, "
+            f"{1000 * assumed.import_s:g} ms to run again; sent to each connection"
+        ),
+        f"cold start: each connection pulls a corpus of {assumed.corpus_entries} entries",
+    ]
+
+
+# JSON
+
+
+def scaling_json(result: ScalingResult) -> str:
+    """Return all of it as JSON, ending in a newline. What is infinite or not known is ``null``."""
+    plan = result.plan
+    document = {
+        "schema_version": JSON_SCHEMA_VERSION,
+        "tool": "benchmark",
+        "test_class": result.test_class,
+        "rng_seed": result.rng_seed,
+        "cpus": result.cpus,
+        "metric": plan.metric,
+        "seconds_per_trial": plan.seconds,
+        "repeat": plan.repeat,
+        "interrupted": result.interrupted,
+        "trials": [_trial_record(trial, plan) for trial in result.trials],
+        "measurements": list(_measurement_records(result)),
+        "regime": result.analysis.regime,
+        "doubts": [doubt.value for doubt in result.analysis.doubts],
+        "law": _law_record(result),
+        "fit": _fit_record(result.analysis.fit),
+        "extrapolation": None if result.extrapolation is None else _extrapolation_record(result.extrapolation),
+    }
+    return json.dumps(document, indent=2, allow_nan=False) + "\n"
+
+
+def _trial_record(trial: Trial, plan: TrialPlan) -> dict[str, Any]:
+    return {
+        "round": trial.round,
+        "workers": trial.workers,
+        "runs": trial.runs,
+        "steps": trial.steps,
+        "edges": trial.edges,
+        "seconds": trial.seconds,
+        "throughput": trial.throughput(plan.metric),
+    }
+
+
+def _measurement_records(result: ScalingResult) -> Iterator[dict[str, Any]]:
+    for measurement in result.analysis.measurements:
+        capacity = result.analysis.capacity(measurement)
+        yield {
+            "workers": measurement.workers,
+            "trials": len(measurement.throughputs),
+            "throughput": measurement.mean,
+            "throughput_min": measurement.spread.low,
+            "throughput_max": measurement.spread.high,
+            "capacity": capacity,
+            "efficiency": capacity / measurement.workers,
+        }
+
+
+def _law_record(result: ScalingResult) -> dict[str, Any] | None:
+    """The numbers that may be believed, ``None`` when the measurements are inconclusive."""
+    law, fit = result.analysis.law, result.analysis.fit
+    if law is None or fit is None:
+        return None
+    return {
+        "sigma": law.sigma,
+        "sigma_interval": _interval_record(fit.sigma_interval),
+        "kappa": law.kappa,
+        "kappa_interval": _interval_record(fit.kappa_interval),
+        "throughput_of_one": fit.single,
+        "optimal_workers": _finite(law.optimal_workers),
+        "peak_capacity": _finite(law.peak),
+        "optimum_is_extrapolated": law.optimal_workers > result.analysis.measurements[-1].workers,
+    }
+
+
+def _fit_record(fit: Fit | None) -> dict[str, Any] | None:
+    """How well the best law describes the measurements, whether or not that is enough."""
+    if fit is None:
+        return None
+    return {"r_squared": fit.r_squared, "rmse": fit.rmse, "residuals": list(fit.residuals)}
+
+
+def _interval_record(interval: Interval | None) -> list[float | None] | None:
+    return None if interval is None else [interval.low, _finite(interval.high)]
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None
+
+
+def _extrapolation_record(extrapolation: Extrapolation) -> dict[str, Any]:
+    assumed = extrapolation.assumptions
+    return {
+        "host_workers": extrapolation.host_workers,
+        "assumptions": {
+            "sync_intervals_s": [list(step) for step in assumed.sync_intervals_s],
+            "sync_interval_max_s": assumed.sync_interval_max_s,
+            "import_s": assumed.import_s,
+            "import_share_max": assumed.import_share_max,
+            "entry_bytes": assumed.entry_bytes,
+            "corpus_entries": assumed.corpus_entries,
+            "new_entries_early": assumed.new_entries_early,
+            "new_entries_late": assumed.new_entries_late,
+            "store_syncs": assumed.store_syncs,
+            "connections_max": assumed.connections_max,
+            "relay_workers": assumed.relay_workers,
+            "core_hour_usd": assumed.core_hour_usd,
+        },
+        "projections": [_projection_record(projection) for projection in extrapolation.projections],
+    }
+
+
+def _projection_record(projection: Projection) -> dict[str, Any]:
+    return {
+        "workers": projection.workers,
+        "capacity": projection.capacity,
+        "capacity_interval": _interval_record(projection.capacity_interval),
+        "hosts": projection.hosts,
+        "fleet_capacity": projection.fleet_capacity,
+        "connections": projection.connections,
+        "sync_interval_s": projection.sync_interval_s,
+        "store_load": projection.store_load,
+        "fan_out_bytes": projection.fan_out_bytes,
+        "cold_start_bytes": projection.cold_start_bytes,
+        "usd_per_hour": projection.usd_per_hour,
+    }

@@ -1,0 +1,146 @@
+"""What becomes of saved seeds: the listing of a corpus, and what an exploration tells of those of its class."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path, PurePath
+from typing import TYPE_CHECKING, Any
+
+from ordeal._engine.formatting import (
+    JSON_MESSAGE_CHARS_MAX,
+    JSON_SCHEMA_VERSION,
+    MESSAGE_CHARS_MAX,
+    counted,
+    describe_error,
+    error_message,
+    indented,
+    one_line,
+    program_lines,
+    safe_lines,
+)
+from ordeal._report.replay import recorded_error, recorded_failure
+
+if TYPE_CHECKING:
+    from ordeal._engine.seed_corpus.corpus import SeedReplay
+    from ordeal.result import SeedOutcome
+
+
+def seeds_header(number: int, folder: Path, *, exists: bool) -> str:
+    """Return the first lines of a listing: how many seeds there are, and where."""
+    place = one_line(str(folder))
+    if number:
+        return f"Seed corpus: {number} seed(s) in {place}/\n"
+    if exists:
+        return "Seed corpus is empty."
+    hint = f"`ordeal explore` saves the failures that it finds in {place}/; name another folder with `--dir`"
+    return f"No seed corpus found.\n\nhint: {hint}"
+
+
+def seed_line(replay: SeedReplay) -> str:
+    """Return the line of one seed in a listing."""
+    file = one_line(replay.path.name)
+    if replay.trace is None:
+        return f"  corrupt     {file} — {one_line(replay.reason, limit=2 * MESSAGE_CHARS_MAX)}"
+    what = f"{file}  {one_line(replay.trace.test_class)} ({counted(len(replay.trace.taken_steps()), 'step')})"
+    if replay.error is None:
+        return f"  fixed       {what}" if not replay.reason else f"  outdated    {what} — {_outdated(replay)}"
+    if replay.status.value == "reproduced":
+        return f"  REPRODUCES  {what} — {describe_error(replay.error)}"
+    recorded = recorded_failure(replay.trace)
+    return f"  DIFFERENT   {what} — fails differently: {describe_error(replay.error)}; recorded: {recorded}"
+
+
+def _outdated(replay: SeedReplay) -> str:
+    test_class = "" if replay.trace is None else replay.trace.test_class
+    return _no_longer_applies(replay.reason, test_class)
+
+
+def _no_longer_applies(reason: str, test_class: str) -> str:
+    # The error behind it says the same at more length.
+    why = reason.removeprefix(f"the trace no longer applies to {test_class}: ")
+    return one_line(f"no longer applies: {why}", limit=2 * MESSAGE_CHARS_MAX)
+
+
+def seed_details(replay: SeedReplay, traceback: str) -> str:
+    """Return the program of a seed and the traceback of its failure, to stand below its line."""
+    lines = [] if replay.trace is None else program_lines("\n".join(replay.trace.program))
+    if traceback:
+        lines += ["", *safe_lines(traceback).split("\n")]
+    return "\n".join([*indented(lines, 14), ""])
+
+
+def seeds_summary(number: int, failing: int, pruned: int) -> str:
+    """Return what the seeds of a corpus come to."""
+    verdict = f"{failing} of {counted(number, 'seed')} still fail{'s' if failing == 1 else ''}."
+    if not failing:
+        verdict = "No seed fails."
+    return f"\nPruned {pruned} fixed seed(s).\n{verdict}" if pruned else f"\n{verdict}"
+
+
+def seeds_json(replays: Sequence[SeedReplay], folder: Path, pruned: Sequence[Path]) -> str:
+    """Return a listing as JSON, ending in a newline."""
+    document = {
+        "schema_version": JSON_SCHEMA_VERSION,
+        "tool": "seeds",
+        "corpus_dir": PurePath(folder).as_posix(),
+        "seeds": [_seed_record(replay) | {"pruned": replay.path in pruned} for replay in replays],
+    }
+    return json.dumps(document, indent=2) + "\n"
+
+
+def _seed_record(replay: SeedReplay) -> dict[str, Any]:
+    trace, error = replay.trace, replay.error
+    return {
+        "name": replay.name,
+        "path": replay.path.as_posix(),
+        "status": replay.status.value,
+        "test_class": None if trace is None else trace.test_class,
+        "trace_steps": None if trace is None else len(trace.taken_steps()),
+        "recorded_error": None if trace is None or trace.failure is None else recorded_error(trace.failure),
+        "error_type": None if error is None else type(error).__name__,
+        "error_message": None if error is None else error_message(error)[:JSON_MESSAGE_CHARS_MAX],
+        "reason": replay.reason,
+    }
+
+
+# In an exploration
+
+
+def seed_outcomes_text(outcomes: Sequence[SeedOutcome], *, verbose: bool) -> str:
+    """Return what the seeds of a class showed at the start of its exploration: a line each, or how many of a kind."""
+    if verbose:
+        return "\n".join(_outcome_line(outcome) for outcome in outcomes)
+    failing = sum(outcome.status.fails for outcome in outcomes)
+    fixed = sum(outcome.status.value == "fixed" for outcome in outcomes)
+    counts = f"  Seed replay: {fixed} fixed, {failing} reproduced"
+    # What says nothing about the code is never only a number: somebody has to look at it.
+    mute = [
+        _outcome_line(outcome) for outcome in outcomes if not outcome.status.fails and outcome.status.value != "fixed"
+    ]
+    return "\n".join([counts, *mute])
+
+
+def _outcome_line(outcome: SeedOutcome) -> str:
+    name, message = one_line(outcome.name), one_line(outcome.message, limit=2 * MESSAGE_CHARS_MAX)
+    match outcome.status.value:
+        case "reproduced":
+            return f"  REGRESSION  {name}: {message}"
+        case "fails_differently":
+            return f"  REGRESSION  {name}: fails differently: {message}"
+        case "fixed":
+            return f"  fixed       {name}: no longer reproduces"
+        case "no_longer_applies":
+            return f"  outdated    {name}: no longer applies: {message}"
+        case _:
+            return f"  corrupt     {name}: {message}"
+
+
+def seeds_pruned(number: int) -> str:
+    """Return how many fixed seeds an exploration deleted."""
+    return f"  Pruned {number} fixed seed(s)."
+
+
+def seeds_saved(number: int, folder: str) -> str:
+    """Return how many failures of an exploration are seeds now."""
+    return f"  Seeds saved: {number} in {one_line(folder)}/ (auto-replay on next run)"

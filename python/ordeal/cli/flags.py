@@ -1,0 +1,55 @@
+"""The flags of a command, made from the table of options, and the values that they were given."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from ordeal.config.options import Option, flags_of, options_of
+
+Command = Callable[..., Any]
+
+
+def command_flags(command: str) -> Callable[[Command], Command]:
+    """Return the decorator that gives a function the flags of a command of ``ordeal``, by the names of the options.
+
+    One that was not given is ``None``. Numbers come as such where the text spells one; what does not is left to the
+    configuration to refuse, which checks the values of flags like its own.
+    """
+
+    def decorate(function: Command) -> Command:
+        for option in reversed(flags_of(command).values()):
+            function = _click_option(option)(function)
+        return function
+
+    return decorate
+
+
+def _click_option(option: Option) -> Callable[[Command], Command]:
+    flag = option.flag
+    assert flag is not None
+    names = [option.name, *filter(None, [flag.short, flag.name])]
+    text = f"{flag.help} (default: {option.default_text()})"
+    if not flag.metavar:
+        return click.option(*names, is_flag=True, flag_value=flag.sets, default=None, help=text)
+    return click.option(
+        *names, metavar=flag.metavar, help=text, callback=_as_number if option.check.of_number else None
+    )
+
+
+def _as_number(_context: click.Context, _parameter: click.Parameter, text: str | None) -> float | str | None:
+    """Return the number that an option's text spells, else the text."""
+    for kind in (int, float):
+        try:
+            return None if text is None else kind(text)
+        except ValueError:
+            continue
+    return text
+
+
+def given_to[Table](table: type[Table], given: dict[str, Any]) -> Table:
+    """Return a table filled with what was given of its options, for options that need no check."""
+    named = options_of(table)
+    return table(**{name: value for name, value in given.items() if name in named and value is not None})

@@ -1,0 +1,50 @@
+"""The options of ordeal: what there are, what each must be, and the settings file that holds them."""
+
+from __future__ import annotations
+
+from ordeal.config.arguments import override
+from ordeal.config.options import (
+    CHECKPOINTS_MAX,
+    DEFAULT_PATH,
+    DEFAULT_SWARM_POLICY,
+    MEMORY_MIB_MAX,
+    RNG_SEED_MAX,
+    STEPS_MAX,
+    WORKERS_MAX,
+    BenchmarkConfig,
+    CheckpointKind,
+    CheckpointStrategy,
+    ExplorerConfig,
+    Metric,
+    ReportConfig,
+    ReportFormat,
+    SnapshotKind,
+    SwarmPolicy,
+    TestConfig,
+    TracingOfComparisons,
+)
+from ordeal.config.settings_file import OrdealConfig, load_config
+
+__all__ = [
+    "CHECKPOINTS_MAX",
+    "DEFAULT_PATH",
+    "DEFAULT_SWARM_POLICY",
+    "MEMORY_MIB_MAX",
+    "RNG_SEED_MAX",
+    "STEPS_MAX",
+    "WORKERS_MAX",
+    "BenchmarkConfig",
+    "CheckpointKind",
+    "CheckpointStrategy",
+    "ExplorerConfig",
+    "Metric",
+    "OrdealConfig",
+    "ReportConfig",
+    "ReportFormat",
+    "SnapshotKind",
+    "SwarmPolicy",
+    "TestConfig",
+    "TracingOfComparisons",
+    "load_config",
+    "override",
+]

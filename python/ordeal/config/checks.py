@@ -1,0 +1,192 @@
+"""What the value of an option must be: the test of it, and the words that say so wherever it is refused."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ordeal._engine.formatting import one_line
+from ordeal.errors import ConfigError
+
+# Counts travel to the engine as signed 64-bit integers.
+COUNT_MAX = 2**63 - 1
+VALUE_CHARS_MAX = 60  # of one that an error quotes
+_ERROR_CHARS_MAX = 500
+_PAGE_NAMES = {2**64 - 1: "2⁶⁴ − 1"}  # noqa: RUF001 - the minus sign of the reference
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """What a value must be.
+
+    ``expected`` is the end of "is not ...", in the words of TOML, ``example`` a value that fits, and ``page`` the type
+    as the reference names it. ``accept`` returns the value in its final type, or ``None`` when it does not fit; no
+    option has ``None`` as a value. ``of_number`` says whether the text of a command line has to spell a number, and
+    ``endless`` whether Python's infinity does as well, for which a settings file has other words.
+    """
+
+    expected: str
+    example: object
+    page: str
+    accept: Callable[[object], Any]
+    of_number: bool = False
+    endless: bool = False
+
+
+def integer(lowest: int, highest: int = COUNT_MAX, *, expected: str = "", example: int) -> Check:
+    """A whole number in a range; without ``expected``, the range itself says it."""
+
+    def accept(value: object) -> int | None:
+        # bool is a subclass of int, but `workers = true` is a mistake.
+        fits = isinstance(value, int) and not isinstance(value, bool) and lowest <= value <= highest
+        return value if isinstance(value, int) and fits else None
+
+    if highest == COUNT_MAX:
+        words, page = f"a whole number, {lowest} or more", f"integer from {lowest}"
+    else:
+        words = f"a whole number from {lowest} to {highest}"
+        page = f"integer, {lowest} to {_PAGE_NAMES.get(highest, highest)}"
+    return Check(expected or words, example, page, accept, of_number=True)
+
+
+def seconds(expected: str, example: float, page: str, fits: Callable[[float], bool] = math.isfinite) -> Check:
+    """A number of seconds that ``fits``; in Python it may have no end."""
+    return dataclasses.replace(number(expected, example, page, fits), endless=True)
+
+
+def number(expected: str, example: float, page: str, fits: Callable[[float], bool]) -> Check:
+    """A finite number that ``fits``."""
+
+    def accept(value: object) -> float | None:
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            return None
+        try:
+            converted = float(value)
+        except OverflowError:
+            return None
+        return converted if math.isfinite(converted) and fits(converted) else None
+
+    return Check(expected, example, page, accept, of_number=True)
+
+
+def one_of(*choices: str, example: str, quoted: bool = True) -> Check:
+    """One of a few words; ``quoted`` when it stands in a file, and not on the command line alone."""
+    words = [f'"{choice}"' for choice in choices]
+    expected = f"one of {', '.join(words if quoted else choices)}"
+
+    def accept(value: object) -> str | None:
+        return value if isinstance(value, str) and value in choices else None
+
+    return Check(expected, example, ", ".join(f"`{word}`" for word in words), accept)
+
+
+def text(expected: str, example: str, page: str = "path", *, ending: str = "") -> Check:
+    """A text that is not empty and holds no NUL, with this ``ending``."""
+
+    def accept(value: object) -> str | None:
+        fits = isinstance(value, str) and value and "\0" not in value and value.endswith(ending)
+        return value if isinstance(value, str) and fits else None
+
+    return Check(expected, example, page, accept)
+
+
+def _boolean(value: object) -> bool | None:
+    return value if isinstance(value, bool) else None
+
+
+def _true(value: object) -> bool | None:
+    return True if value is True else None
+
+
+def _module_names(value: object) -> tuple[str, ...] | None:
+    if not isinstance(value, list | tuple):
+        return None
+    names = tuple(name for name in value if isinstance(name, str) and name.strip())
+    return names if len(names) == len(value) else None
+
+
+def _class_path(value: object) -> str | None:
+    if not isinstance(value, str):
+        return None
+    module, colon, name = value.partition(":")
+    return value if colon and _is_dotted(module) and _is_dotted(name) else None
+
+
+def _is_dotted(name: str) -> bool:
+    return all(part.isidentifier() for part in name.split("."))
+
+
+def _path(value: object) -> Path | None:
+    return Path(value) if isinstance(value, str | os.PathLike) else None
+
+
+def _nothing(value: object) -> tuple[str, ...] | None:
+    return () if isinstance(value, list | tuple) and not value else None
+
+
+SWITCH = Check("a boolean", True, "boolean", _boolean)
+# Known from other engines, where it keeps changed arguments inside their strategy. Here nothing ever leaves one.
+ALWAYS = Check("true: no argument ever leaves its strategy", True, "`true`", _true)
+PROBABILITY = number("a number from 0 to 1", 0.4, "0 to 1", lambda value: 0 <= value <= 1)
+MODULES = Check("a list of module names", ["myapp"], "list of strings", _module_names)
+CLASS_PATH = Check(
+    'a class path "module.path:ClassName"', "tests.test_chaos:MyServiceChaos", '`"module.path:ClassName"`', _class_path
+)
+PATH = Check("a path", ".ordeal/state", "path", _path)
+NO_MUTANTS = Check("empty: this version makes no mutants", [], "list of strings", _nothing)
+
+
+def accepted(check: Check, value: object, problem: str, example: str) -> Any:
+    """Return ``value`` in its final type.
+
+    Raises ``ConfigError`` saying the ``problem``, what is expected, and an ``example`` of how to write it.
+    """
+    result = check.accept(value)
+    if result is None:
+        raise refusal(f"{problem}, not {check.expected}", f"write {check.expected}, for example {example}")
+    return result
+
+
+def refusal(message: str, hint: str) -> ConfigError:
+    """Return the error of a value that cannot be used, both texts on one line each.
+
+    Keys, values and paths are quoted in them, and any of them can hold a newline or a terminal escape.
+    """
+    return ConfigError(one_line(message, limit=_ERROR_CHARS_MAX), hint=one_line(hint, limit=_ERROR_CHARS_MAX))
+
+
+def cut(line: str) -> str:
+    """Return the beginning of a text that is quoted in an error."""
+    return line[:VALUE_CHARS_MAX]
+
+
+def shown(value: object) -> str:
+    """Return a value as TOML would write it where that differs from Python, cut to a readable length."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int) and value.bit_length() > 256:
+        return f"a number of {value.bit_length()} bits"
+    written = f'"{value}"' if isinstance(value, str) else repr(value)
+    return written if len(written) <= VALUE_CHARS_MAX else cut(written[: VALUE_CHARS_MAX - 3]) + "..."
+
+
+def as_toml(value: object) -> str:
+    """Return the literal of a value in TOML."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return as_python(list(value) if isinstance(value, tuple) else value)
+
+
+def as_python(value: object) -> str:
+    """Return the literal of a value in Python, in the house's quotes."""
+    return repr(value).replace("'", '"')
+
+
+def as_word(value: object) -> str:
+    """Return a value as the command line takes it."""
+    return f"{value:g}" if isinstance(value, float) else str(value)

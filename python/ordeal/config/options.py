@@ -1,0 +1,518 @@
+"""Every option, declared once: its name, type and default are those of a field, the rest is the field's ``Option``.
+
+Whatever knows options reads them here: the settings file, the command line, the arguments of the Explorer, saved
+states, the core, the pages of the reference. A new option of the search is a field of ``ExplorerConfig``, or of
+``ExplorationOptions`` when no settings file holds it, and an argument in the signature of the Explorer.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass, field
+from enum import Enum
+from functools import cache
+from pathlib import Path
+from typing import Any, Final, Literal, get_args
+
+from ordeal.config.checks import (
+    ALWAYS,
+    CLASS_PATH,
+    MODULES,
+    NO_MUTANTS,
+    PATH,
+    PROBABILITY,
+    SWITCH,
+    Check,
+    as_word,
+    integer,
+    one_of,
+    seconds,
+    text,
+)
+
+DEFAULT_PATH = "ordeal.toml"
+
+CheckpointStrategy = Literal["energy", "uniform", "recent"]
+CheckpointKind = Literal["auto", "copy", "replay", "fork"]
+#: What ``auto`` comes to.
+SnapshotKind = Literal["copy", "replay", "fork"]
+TracingOfComparisons = Literal["auto", "off"]
+SwarmPolicy = Literal["classic", "adaptive"]
+CoverageLevel = Literal["auto", "novelty", "counts"]
+ReportFormat = Literal["text", "json", "both"]
+Metric = Literal["runs", "steps", "edges"]
+
+#: Who decides what kind of run comes next, where nobody says it.
+DEFAULT_SWARM_POLICY: Final = "adaptive"
+
+RNG_SEED_MAX = 2**64 - 1
+#: What no machine has, in MiB.
+MEMORY_MIB_MAX = 2**24
+WORKERS_MAX = 4096
+STEPS_MAX = 10_000  # a tape holds no more
+CHECKPOINTS_MAX = 65_536
+
+SEED = integer(0, RNG_SEED_MAX, expected="a whole number from 0 to 2**64 - 1", example=42)
+STEPS = integer(1, STEPS_MAX, example=50)
+RUNS = integer(1, example=1000)
+SECONDS_ABOVE_0 = seconds("a number of seconds above 0", 60, "seconds above 0", lambda value: value > 0)
+SECONDS_FROM_0 = seconds("a number of seconds, 0 or more", 30, "seconds from 0", lambda value: value >= 0)
+# A rule timeout of 0 or below switches the timer off, as on ChaosTest itself.
+RULE_TIMEOUT = seconds("a number of seconds", 30.0, "seconds")
+
+
+class Default(Enum):
+    """The default of an argument, where that is no value of its own."""
+
+    SAME = "that of the option"
+    ABSENT = "there is no such argument"
+
+
+SAME = Default.SAME
+ABSENT = Default.ABSENT
+#: Where an option can be an argument.
+Place = Literal["init", "run", "exhaustive"]
+
+_METADATA = "option"
+
+
+@dataclass(frozen=True, slots=True)
+class Flag:
+    """How an option is written on a command line: a value follows where there is a ``metavar``.
+
+    ``default`` is what the help says for it, where that is not the option's own default. ``sets`` is what a flag
+    without a value stands for.
+    """
+
+    name: str
+    metavar: str
+    help: str
+    default: str = ""
+    short: str = ""
+    sets: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """What there is to say of an option besides its name, type and default, which are filled in from the field.
+
+    - ``words``: what stands for the default in the reference and the help, where it is no value.
+    - ``key``: its name in the settings file, where no field can have that name.
+    - ``flag``: how it stands on a command line; which commands have it, the list of it says.
+    - ``init``, ``run``, ``exhaustive``: the default of the argument of ``Explorer``, ``Explorer.run`` and
+      ``Explorer.exhaustive``. A value where it is another one than the option's, ``ABSENT`` where there is none.
+    - ``saved``: for what decides the search, its place among the options that a saved state holds.
+    - ``core``: the name by which the session of the core takes it.
+    - ``replaces``: in an entry of ``[[tests]]``, the option that it takes the place of.
+    """
+
+    check: Check
+    words: str = ""
+    key: str = ""
+    flag: Flag | None = None
+    init: object = ABSENT
+    run: object = ABSENT
+    exhaustive: object = ABSENT
+    saved: int = 0
+    core: str = ""
+    replaces: str = ""
+    name: str = ""
+    default: object = ABSENT
+
+    @property
+    def metadata(self) -> dict[str, Option]:
+        """Return what makes a field of a dataclass this option."""
+        return {_METADATA: self}
+
+    def argument_default(self, place: Place) -> object:
+        """Return the default of the argument at ``place``; ``ABSENT`` when there is none."""
+        default = getattr(self, place)
+        return self.default if default is SAME else default
+
+    def default_text(self) -> str:
+        """Return what the help says for the default."""
+        if self.flag is not None and self.flag.default:
+            return self.flag.default
+        return self.words or as_word(self.default)
+
+
+# How to explore
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExplorerConfig:
+    """The section ``[explorer]``: how to search. Times are in seconds.
+
+    ``max_runs`` is ``None`` for no limit, ``workers`` 0 for all cores, and ``rule_timeout`` ``None`` for what the class
+    says. ``checkpoint_prob`` and ``rule_swarm`` are ``None`` for what ``swarm_policy`` decides.
+    """
+
+    target_modules: tuple[str, ...] = field(default=(), metadata=Option(MODULES, init=None).metadata)
+    max_time: float = field(
+        default=60.0,
+        metadata=Option(
+            SECONDS_ABOVE_0, run=SAME, flag=Flag("--max-time", "S", "Seconds to start new runs for")
+        ).metadata,
+    )
+    max_runs: int | None = field(
+        default=None,
+        metadata=Option(RUNS, "no limit", run=SAME, flag=Flag("--max-runs", "N", "Runs to stop after")).metadata,
+    )
+    patience: int = field(
+        default=0,
+        metadata=Option(
+            integer(0, example=5000),
+            run=SAME,
+            flag=Flag("--patience", "N", "Stop after N runs without news", "0, never"),
+        ).metadata,
+    )
+    seed: int = field(
+        default=42,
+        metadata=Option(
+            SEED,
+            init=SAME,
+            saved=1,
+            flag=Flag("--seed", "N", "Number that decides all chance"),
+        ).metadata,
+    )
+    max_checkpoints: int = field(
+        default=256,
+        metadata=Option(integer(0, CHECKPOINTS_MAX, example=256), init=SAME, saved=3, core="max_checkpoints").metadata,
+    )
+    checkpoint_prob: float | None = field(
+        default=None,
+        metadata=Option(PROBABILITY, "by `swarm_policy`", init=SAME, saved=4, core="checkpoint_prob").metadata,
+    )
+    checkpoint_strategy: CheckpointStrategy = field(
+        default="energy",
+        metadata=Option(
+            one_of(*get_args(CheckpointStrategy), example="energy"), init=SAME, saved=5, core="checkpoint_strategy"
+        ).metadata,
+    )
+    checkpoint_kind: CheckpointKind = field(
+        default="auto",
+        metadata=Option(one_of(*get_args(CheckpointKind), example="auto"), init=SAME, saved=6).metadata,
+    )
+    steps_per_run: int = field(default=50, metadata=Option(STEPS, run=SAME, saved=10, core="steps_per_run").metadata)
+    fault_toggle_prob: float = field(
+        default=0.3, metadata=Option(PROBABILITY, init=SAME, saved=7, core="fault_toggle_prob").metadata
+    )
+    buggify_prob: float = field(
+        default=0.1,
+        metadata=Option(
+            PROBABILITY,
+            init=SAME,
+            saved=9,
+            flag=Flag("--buggify-prob", "P", "Probability that a buggify point acts"),
+        ).metadata,
+    )
+    value_reuse_prob: float = field(
+        default=0.1, metadata=Option(PROBABILITY, init=SAME, saved=15, core="value_reuse_prob").metadata
+    )
+    comparison_tracing: TracingOfComparisons = field(
+        default="auto",
+        metadata=Option(one_of(*get_args(TracingOfComparisons), example="auto"), init=SAME, saved=16).metadata,
+    )
+    workers: int = field(
+        default=0,
+        metadata=Option(
+            integer(0, WORKERS_MAX, expected="a whole number from 0 (all cores) to 4096", example=2),
+            init=1,
+            flag=Flag("--workers", "N", "Processes, 0 for all cores", short="-w"),
+        ).metadata,
+    )
+    rule_swarm: bool | None = field(
+        default=None, metadata=Option(SWITCH, "by `swarm_policy`", init=SAME, saved=11, core="rule_swarm").metadata
+    )
+    swarm_policy: SwarmPolicy = field(
+        default=DEFAULT_SWARM_POLICY,
+        metadata=Option(
+            one_of(*get_args(SwarmPolicy), example=DEFAULT_SWARM_POLICY), init=SAME, saved=12, core="swarm_policy"
+        ).metadata,
+    )
+    max_memory: int = field(
+        default=0,
+        metadata=Option(
+            integer(0, MEMORY_MIB_MAX, expected="a whole number of MiB, 0 for no limit", example=2048), init=SAME
+        ).metadata,
+    )
+    share_edges: bool = field(default=True, metadata=Option(SWITCH, init=SAME).metadata)
+    share_checkpoints: bool = field(default=True, metadata=Option(SWITCH, init=SAME).metadata)
+    rule_timeout: float | None = field(
+        default=None, metadata=Option(RULE_TIMEOUT, "the class decides", init=SAME).metadata
+    )
+    seed_mutation_respect_strategies: bool = field(default=True, metadata=Option(ALWAYS, init=SAME).metadata)
+    verbose: bool = field(
+        default=False,
+        metadata=Option(SWITCH, flag=Flag("--verbose", "", "Show live progress", "off", short="-v")).metadata,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShrinkOptions:
+    """How far failing traces are shrunk."""
+
+    shrink: bool = field(
+        default=True,
+        metadata=Option(
+            SWITCH,
+            run=SAME,
+            exhaustive=SAME,
+            flag=Flag("--no-shrink", "", "Do not shrink failures", "shrink", sets=False),
+        ).metadata,
+    )
+    max_shrink_time: float = field(default=30.0, metadata=Option(SECONDS_FROM_0, run=SAME, exhaustive=SAME).metadata)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExplorationOptions(ExplorerConfig, ShrinkOptions):
+    """All options of an exploration: those of ``[explorer]``, and those that no settings file holds."""
+
+    seed_mutation_prob: float | None = field(
+        default=None, metadata=Option(PROBABILITY, init=SAME, saved=8, core="seed_mutation_prob").metadata
+    )
+    coverage: CoverageLevel = field(
+        default="auto",
+        metadata=Option(one_of(*get_args(CoverageLevel), example="auto"), init=SAME, saved=14).metadata,
+    )
+    record_traces: bool = field(default=False, metadata=Option(SWITCH, init=SAME, run=None).metadata)
+    isolate: bool = field(default=False, metadata=Option(SWITCH, init=SAME).metadata)
+    mutation_targets: tuple[str, ...] = field(default=(), metadata=Option(NO_MUTANTS, init=None).metadata)
+    corpus_dir: Path | None = field(default=None, metadata=Option(PATH, init=SAME).metadata)
+    confirm_fresh: bool = field(
+        default=False,
+        metadata=Option(
+            SWITCH,
+            run=SAME,
+            flag=Flag("--no-confirm-fresh", "", "Skip the replay in a fresh process", "replay", sets=False),
+        ).metadata,
+    )
+    save_state_to: Path | None = field(
+        default=None,
+        metadata=Option(
+            PATH, "none", run=SAME, flag=Flag("--save-state", "PATH", "Save what is known, to resume it")
+        ).metadata,
+    )
+    resume_from: Path | None = field(
+        default=None,
+        metadata=Option(PATH, "afresh", run=SAME, flag=Flag("--resume", "PATH", "Go on from a saved state")).metadata,
+    )
+    store: str | None = field(
+        default=None,
+        metadata=Option(
+            text("an address", "dir:///srv/ordeal", "address"),
+            "none",
+            init=SAME,
+            flag=Flag("--store", "URL", "Share with others: dir:// or redis://"),
+        ).metadata,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExhaustiveOptions(ShrinkOptions):
+    """The options of running everything: ``values`` is ``None`` for all values of each argument."""
+
+    depth: int = field(default=3, metadata=Option(STEPS, exhaustive=SAME).metadata)
+    limit: int = field(default=1_000_000, metadata=Option(RUNS, exhaustive=SAME).metadata)
+    faults: bool = field(default=False, metadata=Option(SWITCH, exhaustive=SAME).metadata)
+    values: int | None = field(default=None, metadata=Option(integer(1, example=10), exhaustive=SAME).metadata)
+
+
+# The other sections
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TestConfig:
+    """One ``[[tests]]`` entry: a class to explore. ``None`` means that the ``[explorer]`` section or the class decides.
+
+    ``class_path`` is the key ``class``, as ``module.path:ClassName``. ``swarm`` stands for ``rule_swarm`` in this
+    entry.
+    """
+
+    __test__ = False  # The name makes pytest think that this is a test.
+
+    class_path: str = field(metadata=Option(CLASS_PATH, "required", "class").metadata)
+    steps_per_run: int | None = field(
+        default=None, metadata=Option(STEPS, "from `[explorer]`", replaces="steps_per_run").metadata
+    )
+    swarm: bool | None = field(
+        default=None, metadata=Option(SWITCH, "from `[explorer]`", replaces="rule_swarm").metadata
+    )
+    rule_timeout: float | None = field(
+        default=None, metadata=Option(RULE_TIMEOUT, "from `[explorer]`", replaces="rule_timeout").metadata
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReportConfig:
+    """The section ``[report]``: what to write where. ``output`` is the JSON report, written for "json" and "both".
+
+    Traces of failures are always saved in ``traces_dir``; ``traces`` adds those of runs that reached something new.
+    """
+
+    format: ReportFormat = field(
+        default="text", metadata=Option(one_of(*get_args(ReportFormat), example="text")).metadata
+    )
+    output: str = field(
+        default="ordeal-report.json", metadata=Option(text("a file path", "ordeal-report.json")).metadata
+    )
+    traces: bool = field(default=False, metadata=Option(SWITCH).metadata)
+    traces_dir: str = field(default=".ordeal/traces", metadata=Option(text("a folder path", ".ordeal/traces")).metadata)
+    verbose: bool = field(default=False, metadata=Option(SWITCH).metadata)
+    corpus_dir: str = field(default=".ordeal/seeds", metadata=Option(text("a folder path", ".ordeal/seeds")).metadata)
+
+
+SECTIONS: dict[str, type] = {"explorer": ExplorerConfig, "tests": TestConfig, "report": ReportConfig}
+
+
+# What stands on a command line alone
+
+
+CONFIG = Option(
+    text("a file path", DEFAULT_PATH), flag=Flag("--config", "PATH", "Settings file", DEFAULT_PATH, short="-c")
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExploreFlags:
+    """The options of ``ordeal explore`` itself: which files it reads and writes, and what it prints."""
+
+    config: str = field(default=DEFAULT_PATH, metadata=CONFIG.metadata)
+    no_seeds: bool = field(
+        default=False, metadata=Option(SWITCH, "use", flag=Flag("--no-seeds", "", "Do not use saved seeds")).metadata
+    )
+    prune_fixed_seeds: bool = field(
+        default=False,
+        metadata=Option(SWITCH, "keep", flag=Flag("--prune-fixed-seeds", "", "Delete seeds that pass now")).metadata,
+    )
+    generate_tests: str | None = field(
+        default=None,
+        metadata=Option(
+            text("a file path", "test_found.py"),
+            "none",
+            flag=Flag("--generate-tests", "PATH", "Write pytest functions"),
+        ).metadata,
+    )
+    json: bool = field(
+        default=False,
+        metadata=Option(SWITCH, "as text", flag=Flag("--json", "", "Print the report as JSON")).metadata,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BenchmarkFlags:
+    """The options of ``ordeal benchmark`` itself: the file that it reads, and what it prints."""
+
+    config: str = field(default=DEFAULT_PATH, metadata=CONFIG.metadata)
+    json: bool = field(
+        default=False,
+        metadata=Option(SWITCH, "as text", flag=Flag("--json", "", "Print the result as JSON")).metadata,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BenchmarkConfig:
+    """What ``ordeal benchmark`` measures, which no section of the file holds. ``time`` is in seconds, of one trial.
+
+    ``max_workers`` is ``None`` for as many as there are CPUs; ``plot`` and ``simulate`` are ``None`` for none.
+    """
+
+    max_workers: int | None = field(
+        default=None,
+        metadata=Option(
+            integer(1, WORKERS_MAX, example=4),
+            "one for each CPU",
+            flag=Flag("--max-workers", "N", "Most workers to measure"),
+        ).metadata,
+    )
+    time: float = field(
+        default=10.0,
+        metadata=Option(
+            seconds("a number of seconds above 0", 10, "seconds above 0", lambda value: value > 0),
+            flag=Flag("--time", "S", "Seconds of each trial"),
+        ).metadata,
+    )
+    metric: Metric = field(
+        default="runs",
+        metadata=Option(
+            one_of(*get_args(Metric), example="runs", quoted=False),
+            flag=Flag("--metric", "NAME", "What to count: runs, steps, edges"),
+        ).metadata,
+    )
+    repeat: int = field(
+        default=3,
+        metadata=Option(
+            integer(1, 100, example=3), flag=Flag("--repeat", "N", "Trials of each number of workers")
+        ).metadata,
+    )
+    plot: str | None = field(
+        default=None,
+        metadata=Option(
+            text("a file path that ends in .svg", "scaling.svg", ending=".svg"),
+            "do not",
+            flag=Flag("--plot", "PATH", "Draw the result as an SVG file"),
+        ).metadata,
+    )
+    simulate: int | None = field(
+        default=None,
+        metadata=Option(
+            integer(10, 100_000, example=1000), "do not", flag=Flag("--simulate", "N", "Extrapolate to N workers")
+        ).metadata,
+    )
+
+
+#: The tables that declare the flags of a command.
+_TABLES: dict[str, tuple[type, ...]] = {
+    "explore": (ExplorationOptions, ExploreFlags),
+    "benchmark": (ExplorationOptions, BenchmarkConfig, BenchmarkFlags),
+}
+#: Which flags it has, in the order of its help.
+_FLAGS = {
+    "explore": """
+        config seed max_time max_runs patience workers buggify_prob verbose shrink confirm_fresh no_seeds
+        prune_fixed_seeds generate_tests save_state_to resume_from store json
+    """,
+    "benchmark": "config max_workers time metric repeat seed simulate plot json",
+}
+
+
+# Reading the table
+
+
+def options_of(table: type) -> dict[str, Option]:
+    """Return the options of a table by the names of their fields, in the order of declaration."""
+    return {
+        each.name: dataclasses.replace(each.metadata[_METADATA], name=each.name, default=each.default)
+        for each in dataclasses.fields(table)
+        if _METADATA in each.metadata
+    }
+
+
+def keys_of(section: type) -> dict[str, Option]:
+    """Return the options of a section by their keys in the settings file."""
+    return {option.key or name: option for name, option in options_of(section).items()}
+
+
+@cache
+def arguments_of(place: Place) -> dict[str, Option]:
+    """Return the options that are arguments at ``place``."""
+    table = ExhaustiveOptions if place == "exhaustive" else ExplorationOptions
+    return {name: each for name, each in options_of(table).items() if each.argument_default(place) is not ABSENT}
+
+
+@cache
+def flags_of(command: str) -> dict[str, Option]:
+    """Return the options that a command of ``ordeal`` has, in the order of its help."""
+    declared = {name: option for table in _TABLES[command] for name, option in options_of(table).items()}
+    return {name: declared[name] for name in _FLAGS[command].split()}
+
+
+def saved_in_states(table: type) -> tuple[str, ...]:
+    """Return the names of what decides the search, in the order in which saved states hold them."""
+    saved = [option for option in options_of(table).values() if option.saved]
+    return tuple(option.name for option in sorted(saved, key=lambda option: option.saved))
+
+
+def values_of(options: Any) -> dict[str, Any]:
+    """Return the values of a filled-in table by name."""
+    return {each.name: getattr(options, each.name) for each in dataclasses.fields(options)}

@@ -1,0 +1,144 @@
+"""Reads ``ordeal.toml`` into frozen dataclasses; every key is checked, and every error says what to write instead."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+from ordeal.config.checks import accepted, as_toml, cut, refusal, shown
+from ordeal.config.options import DEFAULT_PATH, SECTIONS, ExplorerConfig, ReportConfig, TestConfig, keys_of
+
+# Settings of other engines that people bring along, and what to tell them.
+_FOREIGN_KEYS = {
+    ("explorer", "ngram"): "remove the line: ordeal always follows single edges, there is no n-gram setting"
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OrdealConfig:
+    """A whole ``ordeal.toml``. ``tests`` has at least one entry."""
+
+    explorer: ExplorerConfig
+    tests: tuple[TestConfig, ...]
+    report: ReportConfig
+
+
+def load_config(path: str | Path = DEFAULT_PATH) -> OrdealConfig:
+    """Read and check a configuration file.
+
+    Raises ``ConfigError``, naming the file and the key, when the file cannot be read, is not TOML, or holds a value
+    that cannot be used.
+    """
+    source = str(path)
+    document = _parse(_read(Path(path)), source)
+    _refuse_unknown_sections(document, source)
+    return OrdealConfig(
+        explorer=_section(ExplorerConfig, _table(document, "explorer", source), "explorer", source),
+        tests=_tests(document, source),
+        report=_section(ReportConfig, _table(document, "report", source), "report", source),
+    )
+
+
+def _read(path: Path) -> str:
+    try:
+        # The BOM that some editors write is no part of the text.
+        return path.read_bytes().decode("utf-8-sig")
+    except FileNotFoundError:
+        hint = "create it with a `[[tests]]` entry, or name another file with `--config PATH`"
+        raise refusal(f"config file not found: {path}", hint) from None
+    except IsADirectoryError:
+        hint = f"name a file, for example `--config {path / DEFAULT_PATH}`"
+        raise refusal(f"config file is a directory: {path}", hint) from None
+    except UnicodeDecodeError as error:
+        line = error.object[: error.start].count(b"\n") + 1
+        hint = f"save the file as UTF-8; the first other byte is in line {line}"
+        raise refusal(f"config file is not valid UTF-8: {path}", hint) from None
+    except (OSError, ValueError) as error:
+        # ValueError: the path itself holds a NUL byte.
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        raise refusal(f"config file cannot be read: {path}: {reason}", "check the path and its rights") from None
+
+
+def _parse(text: str, source: str) -> dict[str, Any]:
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise refusal(f"{source} is not valid TOML: {error}", _syntax_hint(text, str(error))) from None
+    except RecursionError:
+        raise refusal(f"{source} nests brackets too deeply", "write fewer levels") from None
+    except ValueError:
+        # tomllib hands digits to int(), which refuses thousands of them.
+        raise refusal(f"{source} holds a number with too many digits", "write a shorter number") from None
+
+
+def _syntax_hint(text: str, reason: str) -> str:
+    found = re.search(r"at line (\d+)", reason)
+    if found is None:
+        return "look for a bracket or quote that is not closed, or a value that is not complete"
+    # As tomllib counts them: splitlines() would also count form feeds and other separators.
+    line = text.split("\n")[int(found[1]) - 1].strip()
+    return f"line {found[1]} is: {cut(line)}"
+
+
+def _refuse_unknown_sections(document: Mapping[str, Any], source: str) -> None:
+    for name in document:
+        if name in SECTIONS:
+            continue
+        home = next((section for section, cls in SECTIONS.items() if name in keys_of(cls)), None)
+        if home is not None and not isinstance(document[name], dict):
+            raise refusal(f"key `{name}` in {source} is outside a section", f"put it below {_header(home)}")
+        hint = _known_hint(name, [*SECTIONS], "sections")
+        raise refusal(f"unknown section [{name}] in {source}", hint)
+
+
+def _header(section: str) -> str:
+    return "`[[tests]]`" if section == "tests" else f"`[{section}]`"
+
+
+def _known_hint(name: str, known: list[str], what: str) -> str:
+    close = get_close_matches(name, known, n=1)
+    guess = f"did you mean `{close[0]}`? " if close else ""
+    return f"{guess}valid {what}: {', '.join(known)}"
+
+
+def _table(document: Mapping[str, Any], name: str, source: str) -> Mapping[str, Any]:
+    table = document.get(name, {})
+    if not isinstance(table, dict):
+        raise refusal(f"`{name}` in {source} is not a section", f"write `[{name}]` on a line of its own")
+    return table
+
+
+def _tests(document: Mapping[str, Any], source: str) -> tuple[TestConfig, ...]:
+    entries = document.get("tests", [])
+    example = '`[[tests]]` and below it `class = "tests.test_chaos:MyServiceChaos"`'
+    if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
+        raise refusal(f"`tests` in {source} is not a list of sections", f"write {example}, with double brackets")
+    if not entries:
+        raise refusal(f"no [[tests]] entries in {source}", f"add {example}")
+    return tuple(_test(entry, f"tests.{number}", source) for number, entry in enumerate(entries))
+
+
+def _test(entry: Mapping[str, Any], name: str, source: str) -> TestConfig:
+    if "class" not in entry:
+        hint = 'add a line such as `class = "tests.test_chaos:MyServiceChaos"`'
+        raise refusal(f"[{name}] in {source} has no `class` key", hint)
+    return _section(TestConfig, entry, name, source)
+
+
+def _section[Section](section: type[Section], table: Mapping[str, Any], name: str, source: str) -> Section:
+    """Check every key of one table and build its dataclass."""
+    options = keys_of(section)
+    values = {}
+    for key, value in table.items():
+        if key not in options:
+            hint = _FOREIGN_KEYS.get((name, key)) or _known_hint(key, [*options], "keys")
+            raise refusal(f"unknown key `{key}` in [{name}] of {source}", hint)
+        option = options[key]
+        problem = f"`{key}` in [{name}] of {source} is {shown(value)}"
+        values[option.name] = accepted(option.check, value, problem, f"`{key} = {as_toml(option.check.example)}`")
+    return section(**values)

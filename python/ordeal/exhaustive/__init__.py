@@ -1,0 +1,8 @@
+"""Exhaustive generation: a test runs once for every combination of its choices, instead of for random ones."""
+
+from __future__ import annotations
+
+from ordeal.errors import GenerationError, Incomplete, NonDeterministicGeneration
+from ordeal.exhaustive.generation import Estimate, Gen, test
+
+__all__ = ["Estimate", "Gen", "GenerationError", "Incomplete", "NonDeterministicGeneration", "test"]

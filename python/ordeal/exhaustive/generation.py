@@ -1,0 +1,421 @@
+"""Exhaustive generation: a test runs once for every combination of its choices, instead of for random ones.
+
+A loop over ``Gen()`` runs its body for the first combination, then for the next, in lexicographic order, until there
+is none left. Choices may depend on earlier ones. The first failure is small, because smaller ones came before it.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import math
+import re
+import statistics
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, NoReturn, cast, overload
+
+from hypothesis.errors import UnsatisfiedAssumption
+from hypothesis.strategies import SearchStrategy
+
+from ordeal import _native
+from ordeal._engine.formatting import one_line
+from ordeal._hypothesis import REJECTED, Draw, RunContext, compile_draw
+from ordeal.errors import GenerationError, Incomplete, InfiniteStrategyError, NonDeterministicGeneration
+from ordeal.exhaustive.enumerable import FiniteSource, make_finite
+from ordeal.exhaustive.progress import CaseProgress
+from ordeal.exhaustive.text import failing_case
+
+__all__ = ["Estimate", "Gen", "GenerationError", "Incomplete", "NonDeterministicGeneration", "test"]
+
+LIMIT = 1_000_000
+COUNT_MAX = 2**63 - 1
+DONE, LIMIT_REACHED, FEWER = 1, 2, 3
+
+_SHARD = re.compile(r"([0-9]{1,19})/([0-9]{1,19})")
+
+HINTS = {
+    "index": "write `g.index(n)` with a whole number n of at least 1, for a number from 0 to n - 1",
+    "range": "write `g.range(low, high)` with whole numbers, low <= high; both ends are included",
+    "pick": "write `g.pick(items)` with a list, a tuple or another sequence that is not empty",
+    "choose": "write `g.choose(items)` with what can be iterated over, is not empty and has an order: sort a set first",
+    "subset": "write `g.subset(items)` with what can be iterated over and has an order: sort a set first",
+    "shuffle": "write `g.shuffle(items)` with a list, which is put into each of its orders",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """How many cases there are, by ``probes`` random cases: ``cases``, give or take ``error``, the standard error."""
+
+    cases: float
+    error: float
+    probes: int
+
+    def __str__(self) -> str:
+        return f"about {self.cases:,.0f} cases, give or take {self.error:,.0f}"
+
+
+class Gen(_native.Choices):
+    """All combinations of the choices that the body of a loop makes: ``for g in Gen(): ...``.
+
+    Choices: ``index(n)`` is a number from 0 to n - 1, ``range(low, high)`` one from low to high, ``bool()`` False or
+    True, ``pick(sequence)`` and ``choose(iterable)`` one of the items, ``subset(iterable)`` a list of some of them,
+    ``shuffle(list)`` puts the list into one of its orders, and ``of(strategy)`` is a value of a Hypothesis strategy.
+
+    An exception that leaves the loop gets a note with the choices of its case, to be run alone by ``Gen.replay``.
+
+    Args:
+        limit: the number of cases after which it ends with ``Incomplete`` when there are more.
+        shard: ``"0/4"`` runs the first of four parts of the cases. All parts together run every case.
+
+    Raises:
+        GenerationError: an argument, or that of a choice, cannot be used.
+        Incomplete: there are more cases than the limit.
+        NonDeterministicGeneration: a case made other choices than an earlier one that began alike.
+    """
+
+    __slots__ = ("_case", "_drops", "_limit", "_odometer", "_replayed", "_run", "_shard", "_source")
+
+    def __init__(self, *, limit: int = LIMIT, shard: str | None = None) -> None:
+        self._limit = _checked_limit(limit)
+        self._shard = _parse_shard(shard)
+        self._odometer = _native.Odometer(limit=limit, shard=self._shard)
+        self._replayed: list[int] | None = None
+        self._drops = False  # a case may be dropped in its middle, as it is a function that can be left
+        self._source = FiniteSource(self.index)
+        super().__init__(self._odometer)
+
+    @classmethod
+    def replay(cls, path: Sequence[int]) -> Gen:
+        """The one case whose choices are ``path``, as a failure shows them; what follows them is the first of all.
+
+        Raises, when the case runs:
+            GenerationError: the test no longer makes these choices.
+        """
+        gen = cls()
+        gen._replayed = _checked_path(path)
+        return gen
+
+    @property
+    def path(self) -> list[int]:
+        """The choices of this case so far, each as a number from 0 on."""
+        return self._odometer.path
+
+    @property
+    def cases(self) -> int:
+        """How many cases have ended."""
+        return self._odometer.cases
+
+    @property
+    def rejected(self) -> int:
+        """How many cases of a test function ``assume`` or a filter of ``of`` has left out of account."""
+        return self._odometer.dropped
+
+    @property
+    def progress(self) -> float:
+        """The share of all combinations that lies before this case, from 0 to 1, if each choice has an equal part."""
+        return self._odometer.progress
+
+    def of[Value](self, strategy: SearchStrategy[Value]) -> Value:
+        """A value of a Hypothesis strategy that has finitely many; simpler ones come first.
+
+        Values that a filter refuses are passed over.
+
+        Raises:
+            GenerationError: it is no strategy, there is no end of its values, or none passes its filters.
+        """
+        __tracebackhide__ = True
+        if not isinstance(strategy, SearchStrategy):
+            raise GenerationError(f"of({strategy!r}) is no strategy", hint="write for example `g.of(st.booleans())`")
+        draw, filters = compile_draw(strategy)
+        self._odometer.speak_for(self._odometer.site(1))
+        try:
+            return cast(Value, self._draw_valid(strategy, draw) if filters else draw(cast(RunContext, self._plain)))
+        except InfiniteStrategyError as error:
+            shown = one_line(repr(strategy))
+            raise InfiniteStrategyError(f"{shown} is not finite: {error.message}", hint=error.hint) from None
+        finally:
+            self._odometer.speak_for(0)
+
+    def assume(self, condition: object) -> None:
+        """Leave this case out of account when ``condition`` is false: for test functions, which can be left.
+
+        Raises:
+            GenerationError: the case is the body of a loop.
+        """
+        __tracebackhide__ = True
+        if not self._drops:
+            raise GenerationError("assume() cannot leave the body of a loop", hint="write `continue` there")
+        if not condition:
+            raise UnsatisfiedAssumption
+
+    def estimate(self, case: Callable[[Gen], object], *, probes: int = 100, seed: int = 0) -> Estimate:
+        """How many cases there are, from ``probes`` random ones: ``case`` is what would be the body of the loop.
+
+        D. E. Knuth, "Estimating the Efficiency of Backtrack Programs", 1975. Shard and limit do not matter.
+
+        Raises:
+            GenerationError: ``case`` is no function, or a number is out of range.
+        """
+        if not callable(case):
+            raise GenerationError(f"estimate({case!r}) is no function", hint="write `def case(g): ...` and give it")
+        _check_whole("probes", probes, 2, COUNT_MAX)
+        _check_whole("seed", seed, 0, 2**64 - 1)
+        sizes = [self._probe(case, seed, number) for number in range(probes)]
+        error = statistics.stdev(sizes) / math.sqrt(len(sizes))
+        return Estimate(statistics.fmean(sizes), error, len(sizes))
+
+    def _probe(self, case: Callable[[Gen], object], seed: int, number: int) -> float:
+        odometer = self._odometer
+        odometer.probe(seed, number)
+        odometer.next()
+        before, self._drops = self._drops, True
+        try:
+            case(self)
+            return odometer.suggested_size
+        except UnsatisfiedAssumption:
+            return 0.0
+        finally:
+            self._drops = before
+            odometer.restart()
+
+    # -- values of strategies -----------------------------------------------------------------------------------------
+
+    def _draw_valid(self, strategy: SearchStrategy[Any], draw: Draw) -> Any:
+        """A value that no filter refuses. A loop cannot leave its body: so it looks ahead whether there is another."""
+        __tracebackhide__ = True
+        odometer = self._odometer
+        begin = odometer.position
+        found, value = self._search(draw, begin)
+        if found and (self._drops or not odometer.is_news(begin)):
+            return value
+        if found:
+            odometer.hold(begin)
+            odometer.release(odometer.retry(begin) and self._search(draw, begin)[0])
+            return value
+        if self._drops:
+            raise UnsatisfiedAssumption
+        if odometer.borrow(begin):
+            found, value = self._search(draw, begin)
+            odometer.keep(begin)
+        if not found:
+            raise GenerationError(
+                f"no value of {one_line(repr(strategy))} passes its filters",
+                hint="leave the filter out, or draw what passes it",
+            )
+        return value
+
+    def _search(self, draw: Draw, begin: int) -> tuple[bool, Any]:
+        """The first value from here on that no filter refuses, if there is one."""
+        __tracebackhide__ = True
+        while True:
+            run = RunContext(cast(_native.ChoiceSource, self._source))
+            make_finite(run, self._source)
+            try:
+                with run:
+                    return True, draw(run)
+            except REJECTED:
+                if not self._odometer.retry(begin):
+                    return False, None
+
+    @property
+    def _plain(self) -> _Plain:
+        return _Plain(self._source)
+
+    # -- what the compiled part tells ---------------------------------------------------------------------------------
+    # What is raised here is shown at the line of the test.
+
+    def _begin(self) -> None:
+        if self._replayed is None:
+            self._odometer.restart()
+        else:
+            self._odometer.replay(self._replayed)
+
+    def _ended(self, turn: int) -> None:
+        __tracebackhide__ = True
+        odometer = self._odometer
+        if turn == LIMIT_REACHED:
+            raise Incomplete(
+                f"{self._limit:,} cases ran and there are more, of which nothing is known",
+                hint=f'raise the limit (`limit={10 * self._limit}`), choose among less, or run a part: `shard="0/4"`',
+            )
+        if turn == FEWER:
+            raise _changed(
+                f"the case ended after {odometer.position} choices, where an earlier one that began alike made more",
+                odometer.missing_site,
+                None,
+            )
+        if self._replayed is not None and odometer.unused:
+            self._misfits(f"the case ended after {odometer.position} of {len(self._replayed)} choices of the path")
+
+    def _failed(self, error: BaseException) -> None:
+        error.add_note(failing_case(self._odometer.path, in_test=self._drops))
+
+    def _refuse(self, method: str, arguments: tuple[object, ...]) -> NoReturn:
+        __tracebackhide__ = True
+        given = one_line(", ".join(map(repr, arguments)))
+        raise GenerationError(f"{method}({given}) leaves nothing to choose from", hint=HINTS[method])
+
+    def _outside(self) -> NoReturn:
+        __tracebackhide__ = True
+        raise GenerationError("a choice was made outside of a case", hint="choose in the loop: `for g in Gen(): ...`")
+
+    def _changed(self, message: str, first: tuple[str, int] | None, now: tuple[str, int] | None) -> NoReturn:
+        __tracebackhide__ = True
+        raise _changed(message, first, now)
+
+    def _misfits(self, message: str) -> NoReturn:
+        __tracebackhide__ = True
+        raise GenerationError(message, hint="the test has changed since the path was recorded: run all cases again")
+
+
+@dataclass(frozen=True, slots=True)
+class _Plain:
+    """What a draw that does not go through Hypothesis wants of a run."""
+
+    source: FiniteSource
+
+
+def _changed(message: str, first: tuple[str, int] | None, now: tuple[str, int] | None) -> NonDeterministicGeneration:
+    places = [f"{when} in {place[0]}:{place[1]}" for when, place in (("first", first), ("now", now)) if place]
+    where = f" ({', '.join(places)})" if places else ""
+    return NonDeterministicGeneration(
+        f"{message}{where}",
+        hint="a case must be decided by its choices alone: not by time, chance, hash order or what earlier cases left",
+    )
+
+
+def _checked_limit(limit: object) -> int:
+    if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= COUNT_MAX:
+        raise GenerationError(f"limit is {limit!r}", hint=f"write a number of cases of at least 1, as `limit={LIMIT}`")
+    return limit
+
+
+def _check_whole(name: str, value: object, low: int, high: int) -> None:
+    if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
+        raise GenerationError(f"{name} is {value!r}", hint=f"write a whole number from {low} to {high}")
+
+
+def _checked_path(path: object) -> list[int]:
+    if not isinstance(path, Sequence) or not all(isinstance(each, int) and 0 <= each <= COUNT_MAX for each in path):
+        raise GenerationError(f"the path {path!r} is none", hint="copy it from the failure, as in [3, 1, 4]")
+    return list(path)
+
+
+def _parse_shard(shard: object) -> tuple[int, int]:
+    if shard is None:
+        return 0, 1
+    parts = _SHARD.fullmatch(shard) if isinstance(shard, str) else None
+    if parts is None or not int(parts[1]) < int(parts[2]) <= COUNT_MAX:
+        raise GenerationError(
+            f"shard is {shard!r}", hint='write `shard="0/4"` for the first of four parts, up to "3/4" for the last'
+        )
+    return int(parts[1]), int(parts[2])
+
+
+# -- test functions ---------------------------------------------------------------------------------------------------
+
+
+@overload
+def exhaustive_test(function: Callable[..., object], /) -> Callable[..., None]: ...
+
+
+@overload
+def exhaustive_test(
+    *, limit: int = LIMIT, shard: str | None = None, path: Sequence[int] | None = None
+) -> Callable[[Callable[..., object]], Callable[..., None]]: ...
+
+
+def exhaustive_test(
+    function: Callable[..., object] | None = None,
+    /,
+    *,
+    limit: int = LIMIT,
+    shard: str | None = None,
+    path: Sequence[int] | None = None,
+) -> Any:
+    """Decorate a test function to run once for every combination of the choices that it makes with its argument ``g``.
+
+    To pytest it is one test. Other arguments are fixtures, which all cases share. A case that ``g.assume`` or a
+    filter of ``g.of`` rejects does not count.
+
+    Args:
+        function: the test; it takes an argument ``g``.
+        limit: the number of cases after which the test fails with ``Incomplete`` when there are more.
+        shard: ``"0/4"`` runs the first of four parts of the cases.
+        path: the choices of a failing case, to run that case alone.
+
+    Raises:
+        GenerationError: an argument cannot be used, or the function takes no ``g``.
+    """
+
+    def decorate(function: Callable[..., object]) -> Callable[..., None]:
+        return _all_cases(function, lambda: _make_gen(limit, shard, path))
+
+    return decorate if function is None else decorate(function)
+
+
+test = exhaustive_test
+
+
+def _make_gen(limit: int, shard: str | None, path: Sequence[int] | None) -> Gen:
+    gen = Gen(limit=limit, shard=shard)
+    if path is not None:
+        gen._replayed = _checked_path(path)
+    gen._drops = True
+    return gen
+
+
+def _all_cases(function: Callable[..., object], make: Callable[[], Gen]) -> Callable[..., None]:
+    make()  # A wrong argument is told where the test is defined.
+    signature = _signature_without_g(function)
+    wants_request = "request" in signature.parameters
+
+    @functools.wraps(function)
+    def run_all_cases(*arguments: Any, **fixtures: Any) -> None:
+        __tracebackhide__ = True
+        request = fixtures.get("request") if wants_request else fixtures.pop("request", None)
+        _run_cases(make(), request, functools.partial(function, *arguments, **fixtures))
+
+    request = inspect.Parameter("request", inspect.Parameter.KEYWORD_ONLY)
+    parameters = [*signature.parameters.values(), *([] if wants_request else [request])]
+    run_all_cases.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+    return run_all_cases
+
+
+def _run_cases(gen: Gen, request: Any, case: Callable[..., object]) -> None:
+    __tracebackhide__ = True
+    progress = CaseProgress(request)
+    total = None
+    try:
+        for g in gen:
+            try:
+                case(g=g)
+            except UnsatisfiedAssumption:
+                g._odometer.drop()
+            progress.tick(gen.cases, gen.progress)
+        total = gen.cases
+    finally:
+        progress.end(gen.cases, total)
+    if not gen.cases and gen.rejected and gen._shard == (0, 1):
+        raise GenerationError(
+            f"all {gen.rejected:,} cases were rejected, so nothing was tested", hint="look at what is assumed of them"
+        )
+
+
+def _signature_without_g(function: Callable[..., object]) -> inspect.Signature:
+    name = getattr(function, "__name__", repr(function))
+    if not callable(function):
+        raise GenerationError(f"{name} is no function", hint="write `@exhaustive.test` above a test function")
+    if inspect.iscoroutinefunction(function) or inspect.isgeneratorfunction(function):
+        raise GenerationError(
+            f"{name} is a coroutine or a generator, whose body a call does not run",
+            hint="decorate a plain function, which may call asyncio.run()",
+        )
+    signature = inspect.signature(function)
+    kept = [parameter for parameter in signature.parameters.values() if parameter.name != "g"]
+    if len(kept) == len(signature.parameters):
+        raise GenerationError(f"{name} takes no argument `g`, so it has no choices", hint=f"write `def {name}(g): ...`")
+    kept = [parameter for parameter in kept if parameter.kind is not inspect.Parameter.VAR_KEYWORD]
+    return signature.replace(parameters=kept)

@@ -1,0 +1,7 @@
+"""Lines about the properties that a program tracked, for reports of one's own."""
+
+from __future__ import annotations
+
+from ordeal._engine.properties.text import property_lines, reliability_lines
+
+__all__ = ["property_lines", "reliability_lines"]

@@ -1,0 +1,25 @@
+"""The values that an exploration hands back: its figures, its failures, and the snapshot behind a progress line."""
+
+from __future__ import annotations
+
+from ordeal.config import SnapshotKind
+from ordeal.result.exploration import Discovery, ExplorationResult, StoppedReason
+from ordeal.result.failure import Failure
+from ordeal.result.notes import Note, NoteKind, Notes
+from ordeal.result.progress import ProgressSnapshot, ShrinkSnapshot
+from ordeal.result.seeds import SeedOutcome, SeedStatus
+
+__all__ = [
+    "Discovery",
+    "ExplorationResult",
+    "Failure",
+    "Note",
+    "NoteKind",
+    "Notes",
+    "ProgressSnapshot",
+    "SeedOutcome",
+    "SeedStatus",
+    "ShrinkSnapshot",
+    "SnapshotKind",
+    "StoppedReason",
+]

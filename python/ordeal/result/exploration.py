@@ -1,0 +1,265 @@
+"""What one exploration did and found, and its summary as text."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import chain
+from typing import TYPE_CHECKING, Any, Literal
+
+from ordeal._engine.formatting import MESSAGE_CHARS_MAX, counted, indented, one_line
+from ordeal._engine.properties.text import explored_properties
+from ordeal.config import SnapshotKind
+from ordeal.result.failure import Failure, failure_details
+from ordeal.result.seeds import SeedOutcome
+
+if TYPE_CHECKING:
+    from ordeal._engine.properties.tracker import PropertyResult, ReliabilityCell
+    from ordeal._engine.storage.trace_file import Trace
+
+
+StoppedReason = Literal["time", "max_runs", "patience", "stuck", "interrupted", "exhausted", "limit"]
+
+
+#: What the kinds of runs are called, by what they are told apart.
+_KIND_NAMES = {
+    "starts": {
+        "fresh": "fresh",
+        "branch": "from a checkpoint",
+        "leaning": "from a checkpoint with changed arguments",
+        "splice": "joined",
+        "repeat": "repeating",
+        "edit": "edited",
+    },
+    "swarm": {
+        "full": "all on",
+        "coins": "coins",
+        "sizes": "sizes",
+        "shared": "shared probability",
+        "directed": "coverage-directed",
+        "energy": "energy-weighted",
+    },
+    "lengths": {"any": "of any length", "short": "short", "long": "long"},
+}
+
+
+_SUMMARY_FAILURES_MAX = 5
+
+
+_GAPS_MAX = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Discovery:
+    """What an exploration has not seen yet, estimated from what single runs showed alone.
+
+    ``runs`` are those of the sample and ``seen`` the ``what`` in it. ``next_run`` is the probability that one more run
+    shows something new, ``next_run_max`` its upper bound at 95 %, and ``total`` how many there are at the least. All
+    assume that the runs to come are like those of the sample: same machine, same options, no longer than they were.
+    """
+
+    what: Literal["edges", "features"]
+    runs: int
+    seen: int
+    next_run: float
+    next_run_max: float
+    total: float
+
+    @classmethod
+    def of(cls, estimate: tuple[int, int, float, float, float] | None, edges: int) -> Discovery | None:
+        """What a session says of it; ``edges`` is how many it saw, with those outside of the sample."""
+        if estimate is None:
+            return None
+        runs, seen, next_run, next_run_max, total = estimate
+        what: Literal["edges", "features"] = "edges" if edges else "features"
+        return cls(what=what, runs=runs, seen=seen, next_run=next_run, next_run_max=next_run_max, total=total)
+
+    @property
+    def unseen(self) -> int:
+        """How many there are at the least beside those of the sample."""
+        return round(self.total) - self.seen
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ExplorationResult:
+    """What one exploration did and found.
+
+    ``checkpoints_saved`` counts every checkpoint ever saved, also those evicted since. ``rejected_runs`` ended in a
+    failed ``assume()``. ``unconfirmed`` counts failures that did not fail again from a fresh machine. ``seed_replays``
+    tells what became of the saved seeds of the class. ``properties`` and ``reliability_cells`` are what the runs saw of
+    the assertions in the program and the machine; seeds, confirmations and shrinking are not counted. ``notes`` are
+    things the user should know, one sentence each. ``coverage_gaps`` holds a dict ``file``, ``line``, ``code`` for each
+    branch statement of the target modules that no run reached; another seed or a longer exploration may still reach it.
+    ``discovery`` estimates what is left to find, or is ``None`` where too few runs say something about it.
+    ``run_kinds`` counts the runs by where they started, by how their swarm configuration was drawn, and by length.
+    """
+
+    test_class: str
+    rng_seed: int
+    total_runs: int
+    total_steps: int
+    unique_edges: int
+    checkpoints_saved: int
+    duration_seconds: float
+    failures: list[Failure] = field(default_factory=list)
+    traces: list[Trace] = field(default_factory=list)
+    seed_replays: list[SeedOutcome] = field(default_factory=list)
+    properties: list[PropertyResult] = field(default_factory=list)
+    reliability_cells: list[ReliabilityCell] = field(default_factory=list)
+    coverage_gaps: list[dict[str, Any]] = field(default_factory=list)
+    lines_covered: int = 0
+    lines_total: int = 0
+    stopped_reason: StoppedReason = "time"
+    snapshot_kind: SnapshotKind = "copy"
+    swarm_summary: str = ""
+    run_kinds: dict[str, dict[str, int]] = field(default_factory=dict)
+    discovery: Discovery | None = None
+    rejected_runs: int = 0
+    unconfirmed: int = 0
+    notes: tuple[str, ...] = ()
+
+    def summary(self) -> str:
+        """Return the result as a few lines of text, without a newline at the end."""
+        return summary_text(self)
+
+    def reachability_suggestions(self) -> list[dict[str, Any]]:
+        """Return, for each coverage gap, the ``reachable()`` call that would watch it.
+
+        Each dict has ``file``, ``line``, ``code``, ``suggestion`` (Python source), ``confidence`` and ``runs``. The
+        confidence is always ``"not_reached"``: no number of runs shows that a branch cannot be reached.
+        """
+        return [
+            {
+                "file": gap["file"],
+                "line": gap["line"],
+                "code": gap["code"],
+                "suggestion": reachable_call(gap),
+                "confidence": "not_reached",
+                "runs": self.total_runs,
+            }
+            for gap in self.coverage_gaps
+        ]
+
+
+def reachable_call(gap: Mapping[str, Any]) -> str:
+    """Return the ``reachable("file:line: code")`` call for a coverage gap, valid as Python source."""
+    # A JSON string is a Python string as well; quotes and backslashes of the code are escaped in it.
+    label = json.dumps(f"{gap['file']}:{gap['line']}: {gap['code']}", ensure_ascii=False)
+    return f"reachable({label})"
+
+
+def coverage_lines(result: ExplorationResult) -> list[str]:
+    """Return how much of the targets ran, and the first branches that no run reached."""
+    lines = []
+    if result.lines_total:
+        percent = 100 * result.lines_covered // result.lines_total
+        lines.append(f"Line coverage: {result.lines_covered}/{result.lines_total} ({percent}%)")
+    gaps = result.coverage_gaps
+    if gaps:
+        lines.append(f"Not reached in {counted(result.total_runs, 'run')}: {len(gaps)} branch(es) in target modules")
+        for gap in gaps[:_GAPS_MAX]:
+            lines.append(f"  {one_line(f'{gap["file"]}:{gap["line"]} {gap["code"]}')}")
+            lines.append(f"    add: {one_line(reachable_call(gap), limit=2 * MESSAGE_CHARS_MAX)}")
+        if len(gaps) > _GAPS_MAX:
+            lines.append(f"  ... and {len(gaps) - _GAPS_MAX} more")
+    return lines
+
+
+def discovery_lines(discovery: Discovery | None) -> list[str]:
+    """What is left to find, and under which assumption; nothing where too little is known."""
+    if discovery is None:
+        return []
+    one = discovery.what.removesuffix("s")
+    likely = f"up to {_percent(discovery.next_run_max)}"
+    if discovery.next_run:
+        likely = f"about {_percent(discovery.next_run)}, {likely}"
+    unseen = f"; at least {counted(discovery.unseen, one)} more can be found" if discovery.unseen > 0 else ""
+    sample = counted(discovery.runs, "run")
+    return [f"Undiscovered: one more run like the {sample} counted shows a new {one} by a chance of {likely}{unseen}"]
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.2g}%" if share < 0.1 else f"{100 * share:.0f}%"
+
+
+def remark_lines(result: ExplorationResult) -> list[str]:
+    """Return what else the user should know: rejected runs, unconfirmed failures, notes."""
+    lines = []
+    if result.rejected_runs:
+        lines.append(f"Rejected by assume(): {counted(result.rejected_runs, 'run')}")
+    if result.unconfirmed:
+        lines.append(f"Unconfirmed: {counted(result.unconfirmed, 'failure')} did not fail again from a fresh machine")
+    return lines + [f"Note: {one_line(note, limit=2 * MESSAGE_CHARS_MAX)}" for note in result.notes]
+
+
+def summary_text(result: ExplorationResult) -> str:
+    """Return the summary of one result, as ``ExplorationResult.summary`` shows it."""
+    lines = [
+        f"Exploration: {run_figures(result)}",
+        *(f"Coverage: {figures}" for figures in coverage_figures(result)),
+        *discovery_lines(result.discovery),
+        *([f"Swarm: {one_line(result.swarm_summary)}"] if result.swarm_summary else []),
+        *run_kind_lines(result.run_kinds),
+        *_summary_failures(result.failures),
+        *explored_properties(result.properties, result.reliability_cells),
+        *coverage_lines(result),
+        *remark_lines(result),
+        f"Stopped: {result.stopped_reason}",
+    ]
+    return "\n".join(lines)
+
+
+def run_figures(result: ExplorationResult) -> str:
+    """Return how many runs and steps there were, in which time."""
+    runs, steps = counted(result.total_runs, "run"), counted(result.total_steps, "step")
+    return f"{runs}, {steps}, {result.duration_seconds:.1f}s"
+
+
+def coverage_figures(result: ExplorationResult) -> list[str]:
+    """What steered the search; nothing where all was run."""
+    if result.stopped_reason in ("exhausted", "limit"):
+        return []
+    return [f"{counted(result.unique_edges, 'edge')}, {counted(result.checkpoints_saved, 'checkpoint')}"]
+
+
+def _summary_failures(failures: Sequence[Failure]) -> list[str]:
+    if not failures:
+        return ["No failures found."]
+    shown = chain.from_iterable(failure_details(failure) for failure in failures[:_SUMMARY_FAILURES_MAX])
+    lines = [f"Failures found: {len(failures)}", *indented(shown, 2)]
+    if len(failures) > _SUMMARY_FAILURES_MAX:
+        lines.append(f"  ... and {len(failures) - _SUMMARY_FAILURES_MAX} more")
+    return lines
+
+
+def run_kind_lines(kinds: Mapping[str, Mapping[str, int]]) -> list[str]:
+    """Return which kinds of runs there were, in percent, a line for each way to tell them apart."""
+    lines = []
+    for what, title in (("starts", "Runs"), ("swarm", "Swarm laws"), ("lengths", "Lengths")):
+        counts = kinds.get(what, {})
+        total = sum(counts.values())
+        shares = [
+            f"{100 * count / total:.0f}% {_KIND_NAMES[what].get(kind, kind)}" for kind, count in counts.items() if count
+        ]
+        if len(shares) > 1:
+            lines.append(f"{title}: {', '.join(shares)}")
+    return lines
+
+
+def swarm_text(counts: Mapping[str, int]) -> str:
+    """Return how the runs got their swarm configurations, in one line; ``counts`` is what the session gives."""
+    if not counts["runs"]:
+        return "no run drew a swarm configuration: there is nothing to choose from"
+    drawn = ", ".join(
+        f"{counts[key]} {text}"
+        for key, text in (
+            ("warm_up", "warm-up"),
+            ("full", "full"),
+            ("coin_flip", "coin-flip"),
+            ("directed", "coverage-directed"),
+            ("energy", "energy-weighted"),
+        )
+    )
+    productive = f"{counts['productive']} of {counts['configurations']} configurations productive"
+    return f"{counts['runs']} runs: {drawn}; {productive}"

@@ -1,0 +1,46 @@
+"""What an exploration has to say beside its figures: a sentence for people, and a kind for programs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from enum import Enum
+
+
+class NoteKind(Enum):
+    """What a note is about, as far as a program acts on it."""
+
+    OTHER = "other"
+    STATE_NOT_SAVED = "state_not_saved"
+    SEED_NOT_SAVED = "seed_not_saved"
+
+
+class Note(str):
+    """A sentence with its kind. Equal to the same sentence of any kind."""
+
+    __slots__ = ("kind",)
+
+    kind: NoteKind
+
+    def __new__(cls, text: str, kind: NoteKind = NoteKind.OTHER) -> Note:
+        """Make one."""
+        note = super().__new__(cls, text)
+        note.kind = kind
+        return note
+
+
+class Notes(list[str]):
+    """Notes in the order in which they came, each once."""
+
+    def add(self, text: str, kind: NoteKind = NoteKind.OTHER) -> None:
+        """Keep a sentence that is not there yet."""
+        if text not in self:
+            self.append(Note(text, kind))
+
+    def forget(self, kind: NoteKind) -> None:
+        """Forget the notes of a kind: a later success has made up for them."""
+        self[:] = [note for note in self if not (isinstance(note, Note) and note.kind is kind)]
+
+
+def has_kind(notes: Iterable[str], kind: NoteKind) -> bool:
+    """Whether a note of ``kind`` is among ``notes``."""
+    return any(isinstance(note, Note) and note.kind is kind for note in notes)

@@ -1,0 +1,94 @@
+"""The trials of a scaling benchmark: which ones there are, in which order, and what they measured."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from ordeal.config import Metric
+from ordeal.scaling.extrapolation import Extrapolation
+from ordeal.scaling.law import Analysis, Measurement
+
+_WARM_UP_S_MAX = 1.0
+
+
+def available_cpus() -> int:
+    """Return how many CPUs this process may run on; a container or ``taskset`` may leave it less than all."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrialPlan:
+    """What is measured: up to ``max_workers`` workers, ``repeat`` rounds, ``seconds`` for each trial."""
+
+    max_workers: int
+    seconds: float
+    metric: Metric
+    repeat: int
+
+    @property
+    def worker_counts(self) -> tuple[int, ...]:
+        """1, 2, 4, 8 ..., and the most."""
+        powers = [2**k for k in range(self.max_workers.bit_length()) if 2**k < self.max_workers]
+        return (*powers, self.max_workers)
+
+    @property
+    def warm_up_s(self) -> float:
+        """Seconds to explore before the first trial, which would pay alone for what is loaded and cached once."""
+        return min(_WARM_UP_S_MAX, self.seconds)
+
+    @property
+    def total_s(self) -> float:
+        """Seconds that all of it takes."""
+        return self.warm_up_s + len(self.worker_counts) * self.repeat * self.seconds
+
+    def trials(self) -> Iterator[tuple[int, int]]:
+        """Yield round and worker count of each trial.
+
+        A round has all counts, and every other round has them from the highest down: a machine that becomes slower or
+        faster meanwhile then does so for all counts alike.
+        """
+        for number in range(1, self.repeat + 1):
+            counts = self.worker_counts if number % 2 else self.worker_counts[::-1]
+            yield from ((number, workers) for workers in counts)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trial:
+    """One exploration with ``workers`` workers, in round ``round`` from 1."""
+
+    round: int
+    workers: int
+    runs: int
+    steps: int
+    edges: int
+    seconds: float
+
+    def throughput(self, metric: Metric) -> float:
+        """Return what was done in a second."""
+        done = {"runs": self.runs, "steps": self.steps, "edges": self.edges}[metric]
+        return done / self.seconds if self.seconds > 0 else 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScalingResult:
+    """What a scaling benchmark measured and what that comes to. ``extrapolation`` is ``None`` when there is none."""
+
+    test_class: str
+    rng_seed: int
+    cpus: int
+    plan: TrialPlan
+    trials: tuple[Trial, ...]
+    analysis: Analysis
+    extrapolation: Extrapolation | None
+    interrupted: bool
+
+
+def measurements_of(trials: Sequence[Trial], metric: Metric) -> list[Measurement]:
+    """Group the trials by their worker counts, fewest first."""
+    counts = sorted({trial.workers for trial in trials})
+    rates = {count: [trial.throughput(metric) for trial in trials if trial.workers == count] for count in counts}
+    return [Measurement(count, tuple(rates[count])) for count in counts]

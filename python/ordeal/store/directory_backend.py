@@ -1,0 +1,213 @@
+"""A folder that members share, on one machine or on a network file system: no locks, nothing mapped, nothing renamed.
+
+``members`` holds a file for each number that was taken, ``shards`` one for each member, which it alone writes, and
+``leases`` the leases of each failure bucket. Files may appear late and be listed in any order.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import override
+
+from ordeal.errors import StoreError
+from ordeal.store.backend import (
+    LEASE_SECONDS_MAX,
+    MEMBERS_MAX,
+    TOKEN_CHARS,
+    Medium,
+    ShardName,
+    ShardState,
+    Span,
+    UnreachableError,
+    Unreadable,
+)
+
+_SUFFIX = ".shard"
+#: What a lease says: who has it, and until when, in milliseconds.
+_LEASE_CHARS = TOKEN_CHARS + 1 + 15
+#: A lease that says nothing yet is being taken, unless it has been so for this long.
+_TAKING_SECONDS = 60.0
+#: Each time that a lease is taken over from a lost member it has a new file.
+_LEASE_FILES_MAX = 10_000
+
+
+class DirectoryMedium(Medium):
+    """The folder of one namespace. Owned by one thread."""
+
+    def __init__(self, folder: Path) -> None:
+        """Make the folder where it is not there.
+
+        Raises:
+            StoreError: it cannot be made or written.
+        """
+        self._members, self._shards, self._leases = (folder / name for name in ("members", "shards", "leases"))
+        try:
+            self._make_folders()
+            with tempfile.TemporaryFile(dir=self._shards):
+                pass
+        except OSError as error:
+            raise StoreError(
+                f"the store cannot be written: {error.filename or folder}: {error.strerror or error}",
+                hint="name a folder that this user may write, as in `--store dir://shared/ordeal`",
+            ) from error
+
+    @override
+    def claim(self, token: str, preferred: int | None) -> int:
+        with self._reached():
+            self._make_folders()
+            number = self._next_number() if preferred is None else preferred
+            while not self._claimed(number, token):
+                # A listing may be old, so the next one need not be higher.
+                number = max(number + 1, self._next_number())
+            return number
+
+    @override
+    def survey(self) -> dict[ShardName, ShardState]:
+        states: dict[ShardName, ShardState] = {}
+        with self._reached(), os.scandir(self._shards) as files:
+            now = time.time()
+            for file in files:
+                name = ShardName.parse(file.name.removesuffix(_SUFFIX))
+                if name is None or not file.name.endswith(_SUFFIX):
+                    continue
+                # It may have gone since.
+                with contextlib.suppress(FileNotFoundError):
+                    status = file.stat(follow_symlinks=False)
+                    states[name] = ShardState(status.st_size, now - status.st_mtime)
+        return states
+
+    @override
+    def read(self, spans: Sequence[Span]) -> list[bytes | Unreadable]:
+        return [self._read(span) for span in spans]
+
+    @override
+    def write(self, name: ShardName, offset: int, data: bytes) -> None:
+        path = self._path(name)
+        with self._reached():
+            if not data:
+                os.utime(path)
+                return
+            # Opened each time: a network file system shows to others what was written when the file is closed.
+            descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
+            try:
+                written = os.pwrite(descriptor, data, offset)
+                os.fsync(descriptor)
+            finally:
+                os.close(descriptor)
+            if written < len(data):
+                raise UnreachableError(f"{path} takes {written} of {len(data)} bytes: the disk may be full")
+
+    @override
+    def lease(self, key: str, token: str, seconds: float) -> bool:
+        """By the clock of each machine. A lease that is taken over has a new file, which only one member can make."""
+        folder = self._leases / key
+        now = time.time()
+        content = f"{token} {int((now + seconds) * 1000):015}".encode()
+        with self._reached():
+            folder.mkdir(exist_ok=True)
+            last = _last_lease(folder)
+            if last >= 0:
+                holder, until = _read_lease(folder / str(last))
+                if until > now and holder != token:
+                    return False
+                if until > now:
+                    _overwrite(folder / str(last), content)
+                    return True
+            if last + 1 >= _LEASE_FILES_MAX:
+                return False
+            return _made(folder / str(last + 1), content)
+
+    @override
+    def close(self) -> None:
+        """Nothing is held open."""
+
+    def _make_folders(self) -> None:
+        for folder in (self._members, self._shards, self._leases):
+            folder.mkdir(parents=True, exist_ok=True)
+
+    def _path(self, name: ShardName) -> Path:
+        return self._shards / f"{name}{_SUFFIX}"
+
+    def _next_number(self) -> int:
+        return max(_numbers(self._members, MEMBERS_MAX), default=-1) + 1
+
+    def _claimed(self, number: int, token: str) -> bool:
+        if number >= MEMBERS_MAX:
+            raise UnreachableError(f"{MEMBERS_MAX} members have joined it, which is the most; begin another one")
+        path = self._members / f"{number:06}"
+        return _made(path, token.encode()) or _read_regular(path, 0, TOKEN_CHARS + 1) == token.encode()
+
+    def _read(self, span: Span) -> bytes | Unreadable:
+        try:
+            return _read_regular(self._path(span.name), span.offset, span.size)
+        except OSError as error:
+            return Unreadable(error.strerror or str(error))
+
+    @contextlib.contextmanager
+    def _reached(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise UnreachableError(f"{error.filename or self._shards}: {error.strerror or error}") from error
+
+
+def _made(path: Path, content: bytes) -> bool:
+    """Make a file that is not there yet."""
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
+    except FileExistsError:
+        return False
+    try:
+        os.write(descriptor, content)
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+    return True
+
+
+def _overwrite(path: Path, content: bytes) -> None:
+    descriptor = os.open(path, os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    try:
+        os.pwrite(descriptor, content, 0)
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _read_regular(path: Path, offset: int, size: int) -> bytes:
+    """A part of a file. Raises OSError for what is no regular file: a pipe would have its reader wait."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise OSError(f"{path.name} is no regular file")
+        return os.pread(descriptor, size, offset)
+    finally:
+        os.close(descriptor)
+
+
+def _last_lease(folder: Path) -> int:
+    """The number of the newest file of a lease, -1 where there is none."""
+    return max(_numbers(folder, _LEASE_FILES_MAX), default=-1)
+
+
+def _read_lease(path: Path) -> tuple[str, float]:
+    """Who has a lease, and until when. One that is malformed is nobody's, and ends when it is old."""
+    token, _, until = _read_regular(path, 0, _LEASE_CHARS).decode("ascii", "replace").partition(" ")
+    written = path.lstat().st_mtime
+    if len(token) == TOKEN_CHARS and until.isdecimal():
+        return token, min(int(until) / 1000, written + LEASE_SECONDS_MAX)
+    return "", written + _TAKING_SECONDS
+
+
+def _numbers(folder: Path, below: int) -> Iterator[int]:
+    """The numbers that files of ``folder`` have for names."""
+    with os.scandir(folder) as files:
+        for file in files:
+            if file.name.isdecimal() and (number := int(file.name)) < below:
+                yield number

@@ -1,0 +1,114 @@
+"""Opens a store from its address: ``dir://PATH`` or ``redis://HOST[:PORT]/DB``."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import cast
+from urllib.parse import SplitResult, unquote, urlsplit
+
+from ordeal._engine.formatting import one_line
+from ordeal.errors import StoreError
+from ordeal.store.backend import Medium
+from ordeal.store.directory_backend import DirectoryMedium
+from ordeal.store.store import Store
+from ordeal.store.write_ahead import private_folder
+
+_ADDRESSES = "write `dir://PATH` for a folder, or `redis://HOST:PORT/DB` for a Redis server"
+_REDIS_PORT = 6379
+
+
+def open_store(url: str, namespace: str, *, folder: Path | None = None) -> Store:
+    """Open the store at ``url``, for those who share ``namespace``: any text, as ``namespace_of`` makes it.
+
+    ``folder`` keeps what could not be published when this process is killed, for the next one that joins with the same
+    folder. Without one it is a folder of this user's among the temporary files, for a Redis server; a folder needs none
+    as a rule, and has none.
+
+    Raises:
+        StoreError: the address is wrong, or there is no store that can be written.
+    """
+    digest = hashlib.blake2b(namespace.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+    scheme, separator, rest = url.partition("://")
+    if scheme == "dir" and separator:
+        shared = _folder(url, rest)
+        medium: Medium = DirectoryMedium(shared / digest)
+        place = f"{shared.resolve()} {digest}"
+    elif scheme == "redis" and separator:
+        parts = _split(url)
+        medium = _redis(url, parts, digest)
+        folder = folder or private_folder()
+        # Without the user and the password, which may change.
+        place = f"{parts.hostname} {parts.port} {parts.path} {digest}"
+    else:
+        raise StoreError(f"the store {_shown(url)} has no known address", hint=_ADDRESSES)
+    if folder is not None:
+        _make(folder)
+    return Store(medium, place=hashlib.blake2b(place.encode(), digest_size=8).hexdigest(), folder=folder)
+
+
+def _folder(url: str, path: str) -> Path:
+    if not path:
+        raise StoreError(f"the store {url} names no folder", hint="write for example `dir:///mnt/shared/ordeal`")
+    if "\0" in path:
+        raise StoreError(f"the store {_shown(url)} has a zero in its path", hint=_ADDRESSES)
+    return Path(path).expanduser()
+
+
+def _split(url: str) -> SplitResult:
+    try:
+        parts = urlsplit(url)
+        # Read here, because it is checked only when it is read.
+        port = parts.port
+    except ValueError as error:
+        raise StoreError(f"the store {_shown(url)} has no valid host and port: {error}", hint=_ADDRESSES) from error
+    if not parts.hostname or port == 0:
+        raise StoreError(
+            f"the store {_shown(url)} names no server", hint="write for example `redis://localhost:6379/0`"
+        )
+    if parts.query or parts.fragment:
+        raise StoreError(f"the store {_shown(url)} has more behind its database than is known", hint=_ADDRESSES)
+    return parts
+
+
+def _redis(url: str, parts: SplitResult, digest: str) -> Medium:
+    database = parts.path.removeprefix("/") or "0"
+    if not re.fullmatch(r"[0-9]{1,4}", database):
+        raise StoreError(
+            f"the store {_shown(url)} names the database {one_line(database, limit=40)!r}, which is no number",
+            hint="write a number from 0 on, as in `redis://localhost:6379/0`",
+        )
+    try:
+        # A library of its own, which only those need who use it.
+        connect = importlib.import_module("ordeal.store.redis_backend").RedisMedium.connect
+    except ImportError as error:
+        raise StoreError(
+            f"the store {_shown(url)} needs the Python package `redis`: {error}",
+            hint="install it with `pip install 'ordeal[redis]'`, or share a folder with `dir://PATH`",
+        ) from error
+    return cast("Callable[..., Medium]", connect)(
+        parts.hostname,
+        parts.port or _REDIS_PORT,
+        int(database),
+        username=unquote(parts.username) if parts.username else None,
+        password=unquote(parts.password) if parts.password else None,
+        prefix=f"ordeal:{digest}",
+    )
+
+
+def _shown(url: str) -> str:
+    """An address as it may be printed: without its password."""
+    return one_line(re.sub(r"//[^/@]*@", "//", url), limit=200)
+
+
+def _make(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise StoreError(
+            f"what waits for the store cannot be kept in {folder}: {error.strerror or error}",
+            hint="name a folder that this user may write",
+        ) from error

@@ -1,0 +1,195 @@
+"""A Redis server that members share: shards are strings, written and read by byte, and so never beyond a limit.
+
+``heads`` is one string of fixed slots, by number: the token, the size of the shard and when its member was there. So
+one short command tells a member all that has grown. A server of any make knows the few commands that are used here.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import struct
+import time
+from collections.abc import Iterator, Sequence
+from typing import Any, TypeVar, override
+
+import redis
+from redis.backoff import NoBackoff
+from redis.retry import Retry
+
+from ordeal._engine.formatting import one_line
+from ordeal.errors import StoreError
+from ordeal.store.backend import (
+    MEMBERS_MAX,
+    TOKEN_CHARS,
+    Medium,
+    ShardName,
+    ShardState,
+    Span,
+    UnreachableError,
+    Unreadable,
+)
+
+#: How long a command may take, and the making of a connection.
+TIMEOUT_SECONDS = 5.0
+_SLOT = struct.Struct("<8sQQ")
+_FREE = bytes(8)
+
+_T = TypeVar("_T")
+
+
+class RedisMedium(Medium):
+    """The keys of one namespace. Owned by one thread, in the process that made it."""
+
+    def __init__(self, client: redis.Redis, prefix: str, *, place: str) -> None:
+        """``place`` names the server in errors."""
+        # Its commands are typed for clients that wait and for those that do not.
+        self._client: Any = client
+        self._prefix = prefix
+        self._place = place
+
+    @classmethod
+    def connect(
+        cls, host: str, port: int, database: int, *, username: str | None, password: str | None, prefix: str
+    ) -> RedisMedium:
+        """Connect to a server.
+
+        Raises:
+            StoreError: it is not there, or does not serve this user.
+        """
+        place = f"redis://{host}:{port}/{database}"
+        client = redis.Redis(
+            host=host,
+            port=port,
+            db=database,
+            username=username,
+            password=password,
+            socket_timeout=TIMEOUT_SECONDS,
+            socket_connect_timeout=TIMEOUT_SECONDS,
+            # A connection that was idle while the server began anew is found dead by its next command. All commands but
+            # one can be said twice, and that one then leaves a number out.
+            retry=Retry(NoBackoff(), 1),
+        )
+        medium = cls(client, prefix, place=place)
+        try:
+            with medium._reached():
+                client.ping()
+        except UnreachableError as error:
+            medium.close()
+            raise StoreError(
+                f"the store cannot be used: {error}",
+                hint="start the server (`redis-server`), or name the host, port, database and password of another, as "
+                "in `--store redis://:PASSWORD@HOST:6379/0`",
+            ) from error
+        return medium
+
+    @override
+    def claim(self, token: str, preferred: int | None) -> int:
+        with self._reached():
+            number = self._next_number() if preferred is None else preferred
+            for _ in range(MEMBERS_MAX):
+                if self._claimed(number, token):
+                    return number
+                number = self._next_number()
+        raise UnreachableError(f"{self._place}: gives no free number")
+
+    @override
+    def survey(self) -> dict[ShardName, ShardState]:
+        with self._reached():
+            answer = self._client.getrange(self._key("heads"), 0, MEMBERS_MAX * _SLOT.size - 1)
+        heads = self._expected(answer, bytes)
+        whole = min(len(heads) // _SLOT.size, MEMBERS_MAX) * _SLOT.size
+        now = time.time()
+        return {
+            ShardName(number, token.hex()): ShardState(size, now - seen_ms / 1000)
+            for number, (token, size, seen_ms) in enumerate(_SLOT.iter_unpack(heads[:whole]))
+            if token != _FREE
+        }
+
+    @override
+    def read(self, spans: Sequence[Span]) -> list[bytes | Unreadable]:
+        if not spans:
+            return []
+        with self._reached():
+            pipeline = self._client.pipeline(transaction=False)
+            for span in spans:
+                pipeline.getrange(self._shard(span.name), span.offset, span.offset + span.size - 1)
+            answers = pipeline.execute(raise_on_error=False)
+        return [
+            answer[: span.size] if isinstance(answer, bytes) else Unreadable(_said(answer))
+            for span, answer in zip(spans, answers, strict=True)
+        ]
+
+    @override
+    def write(self, name: ShardName, offset: int, data: bytes) -> None:
+        with self._reached():
+            pipeline = self._client.pipeline(transaction=False)
+            # In this order: when the server ends in between, the rest is written again and nobody has read beyond it.
+            if data:
+                pipeline.setrange(self._shard(name), offset, data)
+            slot = _SLOT.pack(bytes.fromhex(name.token), offset + len(data), int(time.time() * 1000))
+            pipeline.setrange(self._key("heads"), name.number * _SLOT.size, slot)
+            *written, _ = pipeline.execute()
+        if written and self._expected(written[0], int) < offset + len(data):
+            raise UnreachableError(f"{self._place}: did not take what was written")
+
+    @override
+    def lease(self, key: str, token: str, seconds: float) -> bool:
+        """By the clock of the server."""
+        name = self._key(f"lease:{key}")
+        milliseconds = max(1, int(seconds * 1000))
+        with self._reached():
+            if self._client.set(name, token, nx=True, px=milliseconds):
+                return True
+            with self._client.pipeline() as pipeline:
+                pipeline.watch(name)
+                if pipeline.getrange(name, 0, TOKEN_CHARS) != token.encode():
+                    return False
+                pipeline.multi()
+                pipeline.set(name, token, px=milliseconds)
+                try:
+                    pipeline.execute()
+                except redis.WatchError:
+                    return False
+            return True
+
+    @override
+    def close(self) -> None:
+        with contextlib.suppress(redis.RedisError, OSError):
+            self._client.close()
+
+    def _next_number(self) -> int:
+        return self._expected(self._client.incr(self._key("members")), int) - 1
+
+    def _claimed(self, number: int, token: str) -> bool:
+        if not 0 <= number < MEMBERS_MAX:
+            raise UnreachableError(f"{MEMBERS_MAX} members have joined it, which is the most; begin another one")
+        key = self._key(f"member:{number}")
+        taken = self._client.set(key, token, nx=True)
+        return bool(taken) or self._client.getrange(key, 0, TOKEN_CHARS) == token.encode()
+
+    def _key(self, name: str) -> str:
+        return f"{self._prefix}:{name}"
+
+    def _shard(self, name: ShardName) -> str:
+        return self._key(f"shard:{name}")
+
+    def _expected(self, answer: object, kind: type[_T]) -> _T:
+        if not isinstance(answer, kind):
+            raise UnreachableError(f"{self._place}: answers {type(answer).__name__} where {kind.__name__} is due")
+        return answer
+
+    @contextlib.contextmanager
+    def _reached(self) -> Iterator[None]:
+        try:
+            yield
+        except (redis.RedisError, OSError) as error:
+            raise UnreachableError(f"{self._place}: {_said(error)}") from error
+        except (ValueError, TypeError, RecursionError) as error:
+            # So the library says that an answer is none of the protocol. Nor is what follows on that connection.
+            self._client.connection_pool.disconnect()
+            raise UnreachableError(f"{self._place}: answers as no Redis server does: {_said(error)}") from error
+
+
+def _said(answer: object) -> str:
+    """What a server or the connection to it said, safe to print."""
+    return one_line(str(answer) or type(answer).__name__, limit=200)

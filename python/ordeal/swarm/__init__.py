@@ -1,0 +1,7 @@
+"""Swarm testing: each run leaves out some operations, weighs the others (Groce et al., "Swarm Testing", ISSTA 2012)."""
+
+from __future__ import annotations
+
+from ordeal.swarm.weights import OpWeights, SwarmError, op_weights, ops_of
+
+__all__ = ["OpWeights", "SwarmError", "op_weights", "ops_of"]

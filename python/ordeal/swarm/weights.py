@@ -1,0 +1,382 @@
+"""Swarm weights: a run leaves out some of its operations and differs in how often it picks the others.
+
+Bugs that need many of one operation and none of another are out of reach when all are equally likely: a queue never
+fills while something empties it. Here k of the n operations are kept, each k from 1 to n as likely as any other, and
+each of them gets a weight of its own, from 1 to 100.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from ordeal._engine.formatting import weights_text
+from ordeal._hypothesis import RULE_MARKER
+from ordeal._native import draw_op_weights, op_picker
+from ordeal.errors import MachineError, OrdealError
+
+__all__ = ["OpWeights", "SwarmError", "op_weights", "ops_of"]
+
+#: The largest weight that is drawn, and the largest that a user may write.
+DRAWN_MAX = 100
+BASE_MAX = 1000
+#: What the core picks among at most.
+OPERATIONS_MAX = 65_536
+#: The laws by which ``ChaosTest.swarm`` draws what is on in a run; True is "coins".
+LAWS = ("coins", "sizes", "hypothesis")
+#: Where ``model.op`` writes the weight of an operation.
+WEIGHT_MARKER = "ordeal_weight"
+
+_SEED_BITS = 53
+_SHARES = 255
+
+#: Decides something with a probability. All that a configuration is drawn from under Hypothesis, which records each
+#: decision and shrinks it to False.
+Chance = Callable[[float], bool]
+
+
+class RandomLike(Protocol):
+    """A generator of random numbers, as ``random.Random`` is."""
+
+    def random(self) -> float:
+        """The next number, uniform from 0 to below 1."""
+
+
+class SwarmError(OrdealError, ValueError):
+    """Operations, weights or caps cannot be drawn from."""
+
+
+@dataclass(frozen=True)
+class OpWeights:
+    """How often each operation of a run is picked in relation to the others; one of weight 0 was left out.
+
+    ``entries`` are the names of all operations with their weights, in the order in which they were given.
+    """
+
+    entries: tuple[tuple[str, int], ...]
+    _pick: Callable[[object], str] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Raises SwarmError when there is nothing to pick, a name is there twice, or a weight is none."""
+        _check_entries(self.entries)
+        names = tuple(name for name, _ in self.entries)
+        _check_names(names)
+        weights = [weight for _, weight in self.entries]
+        if not any(weights):
+            raise SwarmError("no operation has a weight above 0", hint="give one of them a weight")
+        object.__setattr__(self, "_pick", op_picker(names, weights))
+
+    @property
+    def weights(self) -> dict[str, int]:
+        """The weights by name."""
+        return dict(self.entries)
+
+    @property
+    def kept(self) -> tuple[str, ...]:
+        """The operations that can be picked."""
+        return tuple(name for name, weight in self.entries if weight)
+
+    @property
+    def left_out(self) -> tuple[str, ...]:
+        """The operations that are never picked."""
+        return tuple(name for name, weight in self.entries if not weight)
+
+    def pick(self, rng: RandomLike) -> str:
+        """An operation, in proportion to its weight. Takes one number from ``rng``.
+
+        Raises:
+            SwarmError: ``rng`` is no generator.
+        """
+        try:
+            return self._pick(rng)
+        except (AttributeError, TypeError):
+            _check_generator(rng)
+            raise
+
+    def __repr__(self) -> str:
+        return f"OpWeights({self})"
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        """How Hypothesis prints it."""
+        del cycle
+        printer.text(repr(self))
+
+    def __str__(self) -> str:
+        return weights_text(self.weights)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return (OpWeights, (self.entries,))
+
+
+def op_weights(
+    rng: RandomLike | int,
+    ops: Sequence[str],
+    /,
+    *,
+    caps: Mapping[str, int] | None = None,
+    always_on: Iterable[str] = (),
+    weights: Mapping[str, int] | None = None,
+) -> OpWeights:
+    """Weights for the operations of one run, to be drawn once, at its start.
+
+    Of those that are not always on, k are kept: first k is drawn, uniformly from 1 to all, then which. Each that is
+    kept gets a weight, uniform from 1 to its cap.
+
+    Args:
+        rng: a generator such as ``random.Random``, from which one number is taken, or an integer as a seed.
+        ops: the names of the operations. Their order decides what is drawn.
+        caps: the largest weight of some of them; 100 for the others.
+        always_on: those that are never left out.
+        weights: what the drawn weights of some of them are multiplied by; 1 for the others.
+
+    Raises:
+        SwarmError: there is no operation, a name is there twice or is not that of an operation, or a weight, a cap or
+            the seed is out of range.
+    """
+    names = tuple([ops] if isinstance(ops, str) else ops)
+    _check_names(names)
+    plan = SwarmPlan(
+        "sizes",
+        names,
+        bases=_checked("weights", weights or {}, names, BASE_MAX),
+        caps=_checked("caps", caps or {}, names, None),
+        always_on=_checked_names("always_on", always_on, names),
+    )
+    drawn = draw_op_weights(_seed_from(rng), plan.operations(names))
+    return OpWeights(tuple(zip(names, drawn, strict=True)))
+
+
+def ops_of(cls: type, /, *, exclude: Iterable[str] = ()) -> list[str]:
+    """The names of the rules of a rule machine, in the order in which they were written, those of base classes first.
+
+    Raises:
+        SwarmError: ``cls`` is no class, or ``exclude`` names no rule of it.
+    """
+    if not inspect.isclass(cls):
+        raise SwarmError(f"{cls!r} is no class", hint="write the class of a rule machine: `ops_of(MyMachine)`")
+    names: dict[str, None] = {}
+    for base in reversed(cls.__mro__):
+        names.update(dict.fromkeys(_rules_in(base)))
+    rules = tuple(name for name in names if _is_rule(getattr(cls, name, None)))
+    excluded = _checked_names("exclude", exclude, rules)
+    return [name for name in rules if name not in excluded]
+
+
+def _rules_in(base: type) -> list[str]:
+    return [name for name, member in vars(base).items() if _is_rule(member)]
+
+
+def _is_rule(member: object) -> bool:
+    function = getattr(getattr(member, RULE_MARKER, None), "function", None)
+    return function is not None and not getattr(inspect.unwrap(function), "ordeal_automatic", False)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The configuration of a machine's runs
+
+
+@dataclass(frozen=True, slots=True)
+class SwarmPlan:
+    """What is known of the operations of a machine before a run draws its configuration.
+
+    ``law`` is one of LAWS, or "off". ``bases`` multiply what is drawn, ``caps`` bound it, each for some operations.
+    """
+
+    law: str
+    ops: tuple[str, ...]
+    bases: Mapping[str, int]
+    caps: Mapping[str, int]
+    always_on: frozenset[str]
+
+    @property
+    def chooses_rules(self) -> bool:
+        """Whether rules are picked by weight. If not, it is left to Hypothesis under pytest."""
+        return bool(self.ops) and (self.law == "sizes" or any(base != 1 for base in self.bases.values()))
+
+    def operations(self, names: Iterable[str]) -> list[tuple[int, int, bool]]:
+        """What the core is told of the operations ``names``, in their order."""
+        return [(self.bases.get(name, 1), self._cap(name), name in self.always_on) for name in names]
+
+    def draw(self, chance: Chance, always: Iterable[str] = ()) -> OpWeights:
+        """The weights of one run, with ``always`` beside the operations of the plan. All on where no chance is.
+
+        Under another law than "sizes" rules are left out as by Hypothesis itself, of which this takes the place.
+        """
+        free = [name for name in self.ops if name not in self.always_on]
+        kept = {*always, *self.always_on}
+        if self.law == "sizes":
+            kept |= {name for name, on in zip(free, draw_by_size(len(free), chance), strict=True) if on}
+        else:
+            kept |= _draw_by_share(free, chance)
+        names = (*self.ops, *always)
+        # Drawn for those that are left out too: a run without them must not be the shorter one, or it is shrunk to.
+        drawn = [(name, self._weight(name, chance)) for name in names]
+        return OpWeights(tuple((name, weight if name in kept else 0) for name, weight in drawn))
+
+    def _weight(self, name: str, chance: Chance) -> int:
+        drawn = 1 + draw_below(self._cap(name), chance) if self.law == "sizes" else 1
+        return drawn * self.bases.get(name, 1)
+
+    def _cap(self, name: str) -> int:
+        return min(self.caps.get(name, DRAWN_MAX), DRAWN_MAX)
+
+
+def pick_in_order(weights: Mapping[str, int], names: Sequence[str], chance: Chance) -> str:
+    """One of ``names``, by weight, after asking of each in turn whether to skip it.
+
+    So a pick is recorded as one of a name, not of a number whose meaning the weights decide: it stays what it is when
+    weights shrink, or when an operation that was left out is let in again. Without a weight among them, all are alike.
+    """
+    odds = [weights.get(name, 0) for name in names]
+    if not any(odds):
+        odds = [1] * len(names)
+    left = sum(odds)
+    for name, weight in zip(names, odds, strict=True):
+        if not chance(1 - weight / left):
+            return name
+        left -= weight
+        if not left:
+            break
+    raise AssertionError("the last operation that has a weight was skipped")
+
+
+def draw_by_size(count: int, chance: Chance) -> list[bool]:
+    """Which of ``count`` things are on: how many is uniform from 1 to all. All, where no chance is."""
+    left_out = draw_below(count, chance) if count else 0
+    kept = []
+    for left in range(count, 0, -1):
+        out = left_out > 0 and chance(left_out / left)
+        left_out -= out
+        kept.append(not out)
+    return kept
+
+
+def _draw_by_share(names: Sequence[str], chance: Chance) -> set[str]:
+    share = draw_below(_SHARES, chance) / _SHARES
+    kept = {name for name in names if not share or not chance(share)}
+    return kept or set(names[-1:])
+
+
+def draw_below(bound: int, chance: Chance) -> int:
+    """A whole number from 0 to below ``bound``, uniform; 0 where no chance is."""
+    low = 0
+    while bound > 1:
+        lower = (bound + 1) // 2
+        if chance((bound - lower) / bound):
+            low, bound = low + lower, bound - lower
+        else:
+            bound = lower
+    return low
+
+
+def plan_of(cls: type) -> SwarmPlan:
+    """What the class body of a machine says of its swarm. A machine that is no ChaosTest says nothing.
+
+    Raises:
+        MachineError: ``swarm``, ``weights``, ``weight_caps`` or ``always_on`` is not as it must be.
+    """
+    ops = tuple(ops_of(cls))
+    marked = {name: getattr(getattr(cls, name), WEIGHT_MARKER) for name in ops if _is_marked(cls, name)}
+    try:
+        return SwarmPlan(
+            law_of(cls),
+            ops,
+            bases={**marked, **_checked("weights", getattr(cls, "weights", {}), ops, BASE_MAX)},
+            caps=_checked("weight_caps", getattr(cls, "weight_caps", {}), ops, None),
+            always_on=_checked_names("always_on", getattr(cls, "always_on", ()), ops),
+        )
+    except SwarmError as error:
+        raise MachineError(f"{cls.__name__}: {error.message}", hint=error.hint) from None
+
+
+def _is_marked(cls: type, name: str) -> bool:
+    return hasattr(getattr(cls, name), WEIGHT_MARKER)
+
+
+def law_of(cls: type) -> str:
+    """The law that ``cls.swarm`` names, "off" when it names none. Raises MachineError when it is no law."""
+    swarm: object = getattr(cls, "swarm", False)
+    if swarm is False or swarm is True:
+        return "coins" if swarm else "off"
+    if isinstance(swarm, str) and swarm in LAWS:
+        return swarm
+    raise MachineError(
+        f"{cls.__name__}.swarm is {swarm!r}, which is no law",
+        hint='write `swarm = "sizes"`, "coins", "hypothesis", True (the same as "coins") or False',
+    )
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Checks
+
+
+def _check_entries(entries: object) -> None:
+    pairs = entries if isinstance(entries, tuple) else (entries,)
+    for pair in pairs:
+        name, weight = pair if isinstance(pair, tuple) and len(pair) == 2 else (pair, None)
+        if type(weight) is not int or not 0 <= weight <= DRAWN_MAX * BASE_MAX:
+            raise SwarmError(
+                f"{name!r} has the weight {weight!r}",
+                hint=f'write names with whole numbers from 0 to {DRAWN_MAX * BASE_MAX}: OpWeights((("put", 3),))',
+            )
+
+
+def _check_names(names: Sequence[object]) -> None:
+    if not names:
+        raise SwarmError("there is no operation to pick", hint='name at least one: op_weights(rng, ["put", "get"])')
+    for name in names:
+        if not isinstance(name, str):
+            raise SwarmError(f"an operation is named {name!r}", hint="write its name as a string")
+    if len(names) > OPERATIONS_MAX:
+        raise SwarmError(f"there are {len(names)} operations", hint=f"write {OPERATIONS_MAX} at most")
+    twice = [name for name, count in Counter(names).items() if count > 1]
+    if twice:
+        raise SwarmError(f"{_listed(twice)} is there more than once", hint="name each operation once")
+
+
+def _checked(what: str, given: object, names: tuple[str, ...], most: int | None) -> dict[str, int]:
+    if not isinstance(given, Mapping):
+        raise SwarmError(f"{what} is {given!r}, not numbers by name", hint='write for example {"restart": 5}')
+    _check_known(what, given, names)
+    for name, number in given.items():
+        if type(number) is not int or number < 1 or (most is not None and number > most):
+            upper = "" if most is None else f" to {most}"
+            raise SwarmError(f"{what} has {number!r} for {name!r}", hint=f"write a whole number from 1{upper}")
+    return dict(given)
+
+
+def _checked_names(what: str, given: object, names: tuple[str, ...]) -> frozenset[str]:
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        raise SwarmError(f"{what} is {given!r}, not a set of names", hint=f"write {what}={{{str(given)!r}}}")
+    wanted = list(given)
+    _check_known(what, wanted, names)
+    return frozenset(wanted)
+
+
+def _check_known(what: str, given: Iterable[object], names: tuple[str, ...]) -> None:
+    unknown = [name for name in given if name not in names]
+    if unknown:
+        known = ", ".join(names) or "none"
+        raise SwarmError(f"{what} names {_listed(unknown)}, which is no operation", hint=f"the operations are: {known}")
+
+
+def _listed(names: Sequence[object]) -> str:
+    return ", ".join(repr(name) for name in names)
+
+
+def _check_generator(rng: object) -> None:
+    if isinstance(rng, type) or not callable(getattr(rng, "random", None)):
+        raise SwarmError(f"{rng!r} is no generator of random numbers", hint="pass random.Random(seed), or the like")
+
+
+def _seed_from(rng: RandomLike | int) -> int:
+    if type(rng) is int:
+        if not 0 <= rng < 2**64:
+            raise SwarmError(f"the seed is {rng}", hint="write a whole number from 0 to 2**64 - 1")
+        return rng
+    _check_generator(rng)
+    assert not isinstance(rng, int)
+    return int(rng.random() * 2**_SEED_BITS)

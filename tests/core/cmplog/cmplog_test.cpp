@@ -1,0 +1,153 @@
+// When comparisons are watched, and what is made of them.
+#include "core/cmplog/cmplog.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+namespace ordeal::ORDEAL_TEST_FILE {
+namespace {
+
+Tape tape_of(std::int64_t value) {
+  Tape tape;
+  for (std::uint32_t origin = 0; origin < 3; ++origin) {
+    tape.begin_step(StepKind::kRule, 0, origin);
+    tape.begin_argument(1);
+    tape.add(Choice::integer(value + origin));
+  }
+  return tape;
+}
+
+// Barren runs until comparisons are wanted.
+std::uint64_t wait(Cmplog& search) {
+  std::uint64_t runs = 0;
+  while (!search.due()) {
+    search.end_run(0, false);
+    ++runs;
+  }
+  return runs;
+}
+
+void watch_nothing(Cmplog& search) {
+  Dictionary dictionary;
+  while (search.due()) {
+    search.learn(Tape(), 0, {}, dictionary);
+  }
+}
+
+TEST(Cmplog, WaitsLongerEachTimeThatBroughtNothing) {
+  Cmplog search;
+  for (const std::uint64_t expected : {16U, 32U, 64U}) {
+    EXPECT_EQ(wait(search), expected);
+    watch_nothing(search);
+  }
+  search.end_run(1, true);  // a turned comparison led on: what lies behind it is watched at once
+  EXPECT_EQ(wait(search), 0U);
+  watch_nothing(search);
+  EXPECT_EQ(wait(search), Cmplog::kWaitMin);
+}
+
+TEST(Cmplog, WatchesTheRunAndThenCheckpoints) {
+  Cmplog search;
+  Dictionary dictionary;
+  wait(search);
+  EXPECT_TRUE(search.watches_run());
+  search.learn(Tape(), 0, {}, dictionary);
+  for (std::uint64_t i = 0; i < Cmplog::kOthersInARow; ++i) {
+    EXPECT_TRUE(search.due());
+    EXPECT_FALSE(search.watches_run());
+    search.learn(Tape(), 50 - i, {}, dictionary);
+  }
+  EXPECT_FALSE(search.due());
+  EXPECT_EQ(search.save().watched, 50 - (Cmplog::kOthersInARow - 1));
+}
+
+TEST(Cmplog, WatchesCheckpointsOfEdgesFromTheNewestToTheOldestAndAgain) {
+  Rng rng(1);
+  Corpus corpus(10, CheckpointStrategy::kEnergy);
+  for (std::uint64_t id = 1; id <= 4; ++id) {
+    Checkpoint checkpoint{.id = id, .prefix = tape_of(0)};
+    checkpoint.shows.push_back({id == 3 ? FeatureKind::kEvent : FeatureKind::kEdge, id});
+    corpus.add(std::move(checkpoint), rng);
+  }
+  Cmplog search;
+  Dictionary dictionary;
+  wait(search);
+  EXPECT_EQ(search.checkpoint_to_watch(corpus), nullptr) << "the run comes first";
+  search.learn(Tape(), 0, {}, dictionary);
+  std::vector<std::uint64_t> watched;
+  while (search.due()) {
+    watched.push_back(search.checkpoint_to_watch(corpus)->id);
+    search.learn(Tape(), watched.back(), {}, dictionary);
+  }
+  EXPECT_EQ(watched, (std::vector<std::uint64_t>{4, 2, 1, 4, 2, 1, 4}));
+}
+
+TEST(Cmplog, NewEdgesPutItOff) {
+  Cmplog search;
+  for (int i = 0; i < 100; ++i) {
+    search.end_run(i % 10 == 0 ? 1 : 0, false);
+    EXPECT_FALSE(search.due());
+  }
+}
+
+TEST(Cmplog, MakesTapesThatTurnAComparison) {
+  Cmplog search;
+  Dictionary dictionary;
+  const std::vector<Comparison> compared{{2, Relation::kEqual, Choice::integer(70'001), Choice::integer(123'456'789)}};
+  EXPECT_EQ(search.learn(tape_of(70'000), 0, compared, dictionary), 1U);
+  EXPECT_EQ(dictionary.size(DictionarySource::kOperand, ChoiceKind::kInteger), 2U);
+  const auto tape = search.next();
+  ASSERT_TRUE(tape);
+  EXPECT_EQ(tape->size(), 2U);
+  EXPECT_EQ(tape->choices()[0], Choice::integer(70'000));
+  EXPECT_EQ(tape->choices()[1], Choice::integer(123'456'789));
+  EXPECT_FALSE(search.next());
+}
+
+TEST(Cmplog, TakesEveryOtherRunAtMost) {
+  Cmplog search;
+  Dictionary dictionary;
+  const std::vector<Comparison> compared{{3, Relation::kOrder, Choice::integer(70'001), Choice::integer(90'000)}};
+  EXPECT_EQ(search.learn(tape_of(70'000), 0, compared, dictionary), 3U);
+  int tapes = 0;
+  for (int i = 0; i < 6; ++i) {
+    tapes += search.next() ? 1 : 0;
+  }
+  EXPECT_EQ(tapes, 3);
+}
+
+TEST(Cmplog, TriesAnEditAFewTimesOnly) {
+  Cmplog search;
+  Dictionary dictionary;
+  const std::vector<Comparison> compared{{3, Relation::kEqual, Choice::integer(70'001), Choice::integer(90'000)}};
+  std::size_t queued = 0;
+  for (int i = 0; i < 10; ++i) {
+    queued += search.learn(tape_of(70'000), 0, compared, dictionary);
+  }
+  EXPECT_EQ(queued, Cmplog::kTriesMax);
+}
+
+TEST(Cmplog, GoesOnWhereItWasSaved) {
+  Cmplog search;
+  Dictionary dictionary;
+  wait(search);
+  const std::vector<Comparison> compared{{3, Relation::kOrder, Choice::integer(70'001), Choice::integer(90'000)}};
+  search.learn(tape_of(70'000), 0, compared, dictionary);
+  static_cast<void>(search.next());
+  Cmplog other;
+  other.restore(search.save());
+  for (int i = 0; i < 8; ++i) {
+    EXPECT_EQ(search.due(), other.due());
+    EXPECT_EQ(search.next(), other.next());
+    EXPECT_EQ(search.learn(tape_of(70'000), 0, compared, dictionary),
+              other.learn(tape_of(70'000), 0, compared, dictionary));
+    search.end_run(0, true);
+    other.end_run(0, true);
+  }
+}
+
+}  // namespace
+}  // namespace ordeal::ORDEAL_TEST_FILE

@@ -1,0 +1,266 @@
+// Which checkpoint a run starts from, which makes room, and what the outcome does to the next pick.
+#include "core/corpus/corpus.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "chi_squared.h"
+#include "core/base/check.h"
+#include "core/base/error.h"
+
+namespace ordeal::ORDEAL_TEST_FILE {
+namespace {
+
+constexpr int kDraws = 200'000;
+
+Checkpoint checkpoint(std::uint64_t id, double energy = kEnergyInitial) {
+  Checkpoint result;
+  result.id = id;
+  result.energy = energy;
+  return result;
+}
+
+// Ids 0..energies.size()-1 in that order.
+Corpus corpus_of(CheckpointStrategy strategy, const std::vector<double>& energies) {
+  Corpus corpus(energies.size(), strategy);
+  Rng rng(0);
+  for (std::size_t i = 0; i < energies.size(); ++i) {
+    corpus.add(checkpoint(i, energies[i]), rng);
+  }
+  return corpus;
+}
+
+std::vector<std::uint64_t> picks(Corpus& corpus) {
+  std::vector<std::uint64_t> counts(corpus.size());
+  Rng rng(7);
+  for (int i = 0; i < kDraws; ++i) {
+    ++counts[corpus.pick(rng)->id];
+  }
+  return counts;
+}
+
+std::vector<std::uint64_t> ids(const Corpus& corpus) {
+  std::vector<std::uint64_t> result;
+  for (const Checkpoint* entry : corpus.entries()) {
+    result.push_back(entry->id);
+  }
+  return result;
+}
+
+TEST(ParseStrategy, KnowsThree) {
+  EXPECT_EQ(parse_strategy("energy"), CheckpointStrategy::kEnergy);
+  EXPECT_EQ(parse_strategy("uniform"), CheckpointStrategy::kUniform);
+  EXPECT_EQ(parse_strategy("recent"), CheckpointStrategy::kRecent);
+}
+
+TEST(ParseStrategy, NamesTheValueAndTheAllowedOnes) {
+  for (const std::string_view name : {"Energy", "", "energy ", "newest"}) {
+    try {
+      parse_strategy(name);
+      FAIL() << name;
+    } catch (const ConfigError& error) {
+      EXPECT_EQ(error.what(),
+                "checkpoint_strategy is '" + std::string(name) + "'; it must be one of: energy, uniform, recent");
+    }
+  }
+}
+
+TEST(CorpusPick, EnergyIsInProportion) {
+  const std::vector<double> energies{1.0, 0.01, 3.0, 0.5, 21.0, 1.0, 2.0};
+  Corpus corpus = corpus_of(CheckpointStrategy::kEnergy, energies);
+  expect_fits(picks(corpus), energies);
+}
+
+TEST(CorpusPick, UniformIgnoresEnergy) {
+  Corpus corpus = corpus_of(CheckpointStrategy::kUniform, {1.0, 0.01, 3.0, 0.5, 21.0});
+  expect_fits(picks(corpus), std::vector<double>(5, 1.0));
+}
+
+TEST(CorpusPick, RecentIsLinearInTheOrderOfCreation) {
+  Corpus corpus = corpus_of(CheckpointStrategy::kRecent, std::vector<double>(9, 1.0));
+  expect_fits(picks(corpus), std::vector<double>{1, 2, 3, 4, 5, 6, 7, 8, 9});
+}
+
+TEST(CorpusPick, RecentRanksOnlyWhatIsLeft) {
+  Corpus corpus(8, CheckpointStrategy::kRecent);
+  Rng rng(0);
+  // The odd ids go again; 0, 2, 4, 6 are left with ranks 1 to 4.
+  for (std::uint64_t id = 0; id < 8; ++id) {
+    corpus.add(checkpoint(id), rng);
+  }
+  for (std::uint64_t id = 1; id < 8; id += 2) {
+    EXPECT_TRUE(corpus.remove(id));
+  }
+  std::vector<std::uint64_t> counts(4);
+  for (int i = 0; i < kDraws; ++i) {
+    ++counts[corpus.pick(rng)->id / 2];
+  }
+  expect_fits(counts, std::vector<double>{1, 2, 3, 4});
+}
+
+TEST(CorpusPick, RewardAndDecayMoveTheShares) {
+  Corpus corpus = corpus_of(CheckpointStrategy::kEnergy, {1.0, 1.0, 1.0});
+  corpus.reward(0, 3);
+  corpus.decay(1);
+  EXPECT_DOUBLE_EQ(corpus.find(0)->energy, 7.0);
+  EXPECT_DOUBLE_EQ(corpus.find(1)->energy, 0.95);
+  expect_fits(picks(corpus), std::vector<double>{7.0, 0.95, 1.0});
+}
+
+TEST(CorpusPick, CountsSelections) {
+  Corpus corpus = corpus_of(CheckpointStrategy::kUniform, {1.0, 1.0});
+  const auto counts = picks(corpus);
+  EXPECT_EQ(corpus.find(0)->times_selected, counts[0]);
+  EXPECT_EQ(corpus.find(1)->times_selected, counts[1]);
+}
+
+TEST(CorpusPick, AnEmptyCorpusHasNothing) {
+  Corpus corpus(4, CheckpointStrategy::kEnergy);
+  Rng rng(1);
+  EXPECT_TRUE(corpus.empty());
+  EXPECT_EQ(corpus.pick(rng), nullptr);
+}
+
+TEST(CorpusAdd, KeepsWhatItWasGiven) {
+  Corpus corpus(4, CheckpointStrategy::kEnergy);
+  Rng rng(1);
+  Tape prefix;
+  prefix.begin_step(StepKind::kRule, 2, 0);
+  corpus.add({.id = 9, .prefix = prefix, .energy = 5.0, .new_edges = 2, .step = 1, .run_id = 3}, rng);
+  const Checkpoint* found = corpus.find(9);
+  ASSERT_NE(found, nullptr);
+  EXPECT_EQ(found->prefix, prefix);
+  EXPECT_EQ(found->new_edges, 2U);
+  EXPECT_EQ(found->step, 1U);
+  EXPECT_EQ(found->run_id, 3U);
+  EXPECT_EQ(corpus.find(8), nullptr);
+}
+
+TEST(CorpusAdd, UnderEnergyTheLowestMakesRoom) {
+  Corpus corpus = corpus_of(CheckpointStrategy::kEnergy, {2.0, 0.5, 1.0, 0.5});
+  Rng rng(1);
+  EXPECT_EQ(corpus.add(checkpoint(4), rng), 1U);  // of equals the oldest
+  EXPECT_EQ(corpus.add(checkpoint(5), rng), 3U);
+  EXPECT_EQ(corpus.size(), 4U);
+  EXPECT_EQ(ids(corpus), (std::vector<std::uint64_t>{0, 2, 4, 5}));
+}
+
+TEST(CorpusAdd, TheNewestStaysEvenWithTheLowestEnergy) {
+  Corpus corpus = corpus_of(CheckpointStrategy::kEnergy, {2.0, 1.0});
+  Rng rng(1);
+  EXPECT_EQ(corpus.add(checkpoint(2, kEnergyFloor), rng), 1U);
+  EXPECT_NE(corpus.find(2), nullptr);
+}
+
+TEST(CorpusAdd, UnderOtherStrategiesAnyButTheNewestMakesRoom) {
+  for (const auto strategy : {CheckpointStrategy::kUniform, CheckpointStrategy::kRecent}) {
+    std::vector<std::uint64_t> counts(5);
+    Rng rng(3);
+    for (int i = 0; i < 20'000; ++i) {
+      Corpus corpus = corpus_of(strategy, {2.0, 0.5, 1.0, 0.5, 9.0});
+      const auto evicted = corpus.add(checkpoint(5), rng);
+      ASSERT_TRUE(evicted.has_value());
+      ASSERT_LT(*evicted, 5U);
+      ++counts[*evicted];
+    }
+    expect_fits(counts, std::vector<double>(5, 1.0));
+  }
+}
+
+TEST(CorpusAdd, ACorpusOfOneHoldsTheNewest) {
+  for (const auto strategy : {CheckpointStrategy::kEnergy, CheckpointStrategy::kUniform, CheckpointStrategy::kRecent}) {
+    Corpus corpus(1, strategy);
+    Rng rng(1);
+    EXPECT_EQ(corpus.add(checkpoint(0, 9.0), rng), std::nullopt);
+    for (std::uint64_t id = 1; id < 300; ++id) {
+      EXPECT_EQ(corpus.add(checkpoint(id), rng), id - 1);
+      EXPECT_EQ(corpus.pick(rng)->id, id);
+    }
+  }
+}
+
+TEST(CorpusAdd, ACorpusOfZeroKeepsNothing) {
+  Corpus corpus(0, CheckpointStrategy::kEnergy);
+  Rng rng(1);
+  EXPECT_EQ(corpus.add(checkpoint(0), rng), std::nullopt);
+  EXPECT_TRUE(corpus.empty());
+  EXPECT_EQ(corpus.pick(rng), nullptr);
+}
+
+TEST(CorpusAdd, RefusesASecondEntryOfAnIdAndEnergiesThatAreNone) {
+  Corpus corpus = corpus_of(CheckpointStrategy::kEnergy, {1.0, 1.0});
+  Rng rng(1);
+  EXPECT_THROW(corpus.add(checkpoint(1), rng), CheckFailure);
+  EXPECT_THROW(corpus.add(checkpoint(2, 0.0), rng), CheckFailure);
+  EXPECT_THROW(corpus.add(checkpoint(2, -1.0), rng), CheckFailure);
+  EXPECT_THROW(corpus.add(checkpoint(2, std::numeric_limits<double>::quiet_NaN()), rng), CheckFailure);
+  EXPECT_THROW(corpus.add(checkpoint(2, std::numeric_limits<double>::infinity()), rng), CheckFailure);
+  EXPECT_EQ(corpus.size(), 2U);
+}
+
+TEST(Corpus, HasALimit) {
+  EXPECT_NO_THROW(Corpus(Corpus::kCheckpointsMax, CheckpointStrategy::kEnergy));
+  try {
+    const Corpus corpus(Corpus::kCheckpointsMax + 1, CheckpointStrategy::kEnergy);
+    FAIL();
+  } catch (const ConfigError& error) {
+    EXPECT_STREQ(error.what(), "max_checkpoints is 1048577; it must be between 0 and 1048576");
+  }
+}
+
+TEST(Corpus, EnergyIsHandedOverAndNoneIsMade) {
+  Corpus corpus = corpus_of(CheckpointStrategy::kEnergy, {5.0, 3.0});
+  corpus.transfer_energy(0, 1);
+  EXPECT_DOUBLE_EQ(corpus.find(0)->energy, kEnergyFloor);
+  EXPECT_DOUBLE_EQ(corpus.find(1)->energy, 8.0 - kEnergyFloor);
+  corpus.transfer_energy(0, 1);
+  corpus.transfer_energy(1, 99);
+  corpus.transfer_energy(99, 1);
+  EXPECT_DOUBLE_EQ(corpus.find(1)->energy, 8.0 - kEnergyFloor);
+}
+
+TEST(Corpus, AnEntryThatIsGoneIsIgnored) {
+  Corpus corpus = corpus_of(CheckpointStrategy::kEnergy, {1.0});
+  corpus.reward(5, 1);
+  corpus.decay(5);
+  EXPECT_FALSE(corpus.remove(5));
+  EXPECT_TRUE(corpus.remove(0));
+  EXPECT_FALSE(corpus.remove(0));
+  EXPECT_TRUE(corpus.empty());
+}
+
+TEST(Corpus, SurvivesALongLifeOfAddsAndRemoves) {
+  Corpus corpus(100, CheckpointStrategy::kRecent);
+  std::set<std::uint64_t> model;  // ids ascend, so the set is in the order of creation
+  Rng rng(5);
+  for (std::uint64_t id = 0; id < 20'000; ++id) {
+    if (const auto evicted = corpus.add(checkpoint(id), rng)) {
+      ASSERT_EQ(model.erase(*evicted), 1U);
+    }
+    model.insert(id);
+    if (rng.chance(0.3)) {
+      const std::uint64_t gone = corpus.pick(rng)->id;
+      ASSERT_TRUE(corpus.remove(gone));
+      ASSERT_EQ(model.erase(gone), 1U);
+    }
+    ASSERT_EQ(corpus.size(), model.size());
+  }
+  EXPECT_EQ(ids(corpus), std::vector<std::uint64_t>(model.begin(), model.end()));
+}
+
+TEST(Corpus, SameSeedSamePicks) {
+  Corpus corpus = corpus_of(CheckpointStrategy::kEnergy, {1.0, 0.01, 3.0, 0.5, 21.0, 1.0, 2.0});
+  Rng rng(42);
+  std::vector<std::uint64_t> drawn(12);
+  std::ranges::generate(drawn, [&] { return corpus.pick(rng)->id; });
+  EXPECT_EQ(drawn, (std::vector<std::uint64_t>{4, 4, 4, 5, 3, 4, 4, 4, 4, 6, 4, 4}));
+}
+
+}  // namespace
+}  // namespace ordeal::ORDEAL_TEST_FILE

@@ -1,0 +1,296 @@
+// The coverage map: ids, buckets, novelty, runs and growth.
+#include "core/coverage/coverage_map.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "core/base/error.h"
+#include "core/base/rng.h"
+
+namespace ordeal::ORDEAL_TEST_FILE {
+namespace {
+
+TEST(CoverageMap, GivesOneDenseIdPerKey) {
+  CoverageMap map;
+  EXPECT_EQ(map.add_edge(77), 0U);
+  EXPECT_EQ(map.add_edge(5), 1U);
+  EXPECT_EQ(map.add_edge(77), 0U);
+  EXPECT_EQ(map.edges_seen(), 0U) << "adding an edge is not seeing it";
+}
+
+TEST(CoverageMap, MarkIsFreshOnce) {
+  CoverageMap map;
+  const std::uint32_t edge = map.add_edge(1);
+  map.mark(edge);
+  map.mark(edge);
+  const NewCoverage fresh = map.take_new_coverage();
+  EXPECT_EQ(fresh.edges, 1U);
+  EXPECT_EQ(fresh.buckets, 1U);
+  EXPECT_EQ(map.take_new_coverage().edges, 0U);
+  EXPECT_EQ(map.hits(edge), 0U) << "the novelty level does not count";
+}
+
+TEST(CoverageMap, WhatIsForgottenIsFreshAgainUnderItsOldId) {
+  CoverageMap map;
+  const std::uint32_t marked = map.add_edge(1);
+  const std::uint32_t hit = map.add_edge(2);
+  map.mark(marked);
+  map.hit(hit);
+  map.forget();
+  EXPECT_TRUE(map.keys().empty());
+  EXPECT_EQ(map.edges_seen(), 0U);
+  EXPECT_EQ(map.hits(hit), 0U);
+  EXPECT_EQ(map.take_new_coverage().edges, 0U);
+  EXPECT_EQ(map.add_edge(2), hit);
+  map.hit(hit);
+  EXPECT_EQ(map.keys(), (std::vector<std::uint64_t>{2}));
+  EXPECT_EQ(map.take_new_coverage().edges, 1U);
+}
+
+TEST(CoverageMap, EachBucketIsFreshOnce) {
+  CoverageMap map;
+  const std::uint32_t edge = map.add_edge(1);
+  std::vector<int> fresh_at;
+  for (int hit = 1; hit <= 300; ++hit) {
+    map.hit(edge);
+    if (map.take_new_coverage().buckets != 0) {
+      fresh_at.push_back(hit);
+    }
+  }
+  EXPECT_EQ(fresh_at, (std::vector<int>{1, 2, 3, 4, 8, 16, 32, 128}));
+  EXPECT_EQ(map.hits(edge), 128U) << "the counter saturates";
+}
+
+TEST(CoverageMap, CountsBeginAgainInEachRunButNoveltyDoesNot) {
+  CoverageMap map;
+  const std::uint32_t edge = map.add_edge(1);
+  const std::uint32_t other = map.add_edge(2);
+  for (int hit = 0; hit < 3; ++hit) {
+    map.hit(edge);
+  }
+  map.take_new_coverage();
+  map.begin_run();
+  EXPECT_EQ(map.hits(edge), 0U);
+  for (int hit = 0; hit < 3; ++hit) {
+    map.hit(edge);
+  }
+  EXPECT_EQ(map.take_new_coverage().buckets, 0U);
+  map.hit(edge);
+  EXPECT_EQ(map.take_new_coverage().buckets, 1U) << "four hits are a new bucket";
+  map.hit(other);
+  const NewCoverage fresh = map.take_new_coverage();
+  EXPECT_EQ(fresh.edges, 1U);
+  EXPECT_EQ(fresh.buckets, 1U);
+}
+
+TEST(CoverageMap, KeysAreSortedAndOnlyOfSeenEdges) {
+  CoverageMap map;
+  for (const std::uint64_t key : {9ULL, 3ULL, 7ULL}) {
+    map.mark(map.add_edge(key));
+  }
+  map.add_edge(1);
+  EXPECT_EQ(map.keys(), (std::vector<std::uint64_t>{3, 7, 9}));
+  EXPECT_EQ(map.edges_seen(), 3U);
+}
+
+TEST(CoverageMap, GrowsPastItsCapacityWithoutLosingEdges) {
+  CoverageMap map(4);
+  constexpr std::uint32_t kEdges = 20000;
+  for (std::uint32_t key = 0; key < kEdges; ++key) {
+    const std::uint32_t id = map.add_edge(mix64(key));
+    ASSERT_EQ(id, key);
+    map.hit(id);
+  }
+  EXPECT_EQ(map.edges_seen(), kEdges);
+  EXPECT_EQ(map.take_new_coverage().edges, kEdges);
+  map.begin_run();
+  EXPECT_EQ(map.hits(0), 0U);
+  EXPECT_EQ(map.hits(kEdges - 1), 0U);
+}
+
+TEST(CoverageMap, AnEdgeIsFreshForEachRuleThatPassesIt) {
+  CoverageMap map;
+  const std::uint32_t edge = map.add_edge(1);
+  map.enter_rule(1);
+  map.hit(edge);
+  map.hit(edge);
+  EXPECT_EQ(map.take_new_coverage().rules, 1U);
+  map.enter_rule(2);
+  map.mark(edge);
+  EXPECT_EQ(map.take_new_coverage().rules, 1U);
+  map.enter_rule(0);
+  map.hit(edge);
+  EXPECT_EQ(map.take_new_coverage().rules, 0U);
+  map.enter_rule(1);
+  for (int i = 0; i < 200; ++i) {
+    map.hit(edge);  // far above what is counted
+  }
+  map.enter_rule(4);
+  map.hit(edge);
+  EXPECT_EQ(map.take_new_coverage().rules, 1U);
+}
+
+TEST(CoverageMap, FreshEdgesAreToldByName) {
+  CoverageMap map;
+  for (std::uint64_t key = 10; key < 30; ++key) {
+    map.mark(map.add_edge(key));
+    map.mark(map.add_edge(key));
+  }
+  EXPECT_EQ(map.take_new_coverage().edges, 20U);
+  ASSERT_EQ(map.new_edge_ids().size(), CoverageMap::kNewEdgesListed);
+  EXPECT_EQ(map.key(map.new_edge_ids().front()), 10U);
+  EXPECT_EQ(map.take_new_coverage().edges, 0U);
+  EXPECT_TRUE(map.new_edge_ids().empty());
+}
+
+TEST(CoverageMap, CountsTheRunsThatAreSampled) {
+  CoverageMap map;
+  const std::uint32_t often = map.add_edge(1);
+  const std::uint32_t once = map.add_edge(2);
+  for (int run = 0; run < 10; ++run) {
+    map.begin_run();
+    map.sample({.hits = true, .marks = run % 5 == 0});
+    map.hit(often);
+    map.hit(often);
+    map.mark(run < 5 ? once : often);
+    map.end_run();
+  }
+  map.begin_run();
+  map.sample({});
+  map.hit(often);
+  map.mark(once);
+  map.end_run();
+  EXPECT_EQ(map.runs_sampled(), 10U);
+  EXPECT_EQ(map.runs_of(1), 10U);
+  EXPECT_EQ(map.runs_of(2), 1U);
+  EXPECT_EQ(map.runs_of(3), 0U);
+  EXPECT_EQ(map.sample_counts(), (SampleCounts{.runs = 10, .seen = 2, .once = 1, .twice = 0, .runs_alone = 1}));
+  map.forget_sample();
+  EXPECT_EQ(map.sample_counts(), SampleCounts{});
+  EXPECT_EQ(map.edges_seen(), 2U);
+}
+
+TEST(CoverageMap, AMarkThatDoesNotComeInEachRunIsNoSample) {
+  CoverageMap map;
+  map.mark(map.add_edge(1), false);
+  EXPECT_EQ(map.runs_of(1), 0U);
+  EXPECT_EQ(map.edges_seen(), 1U);
+}
+
+TEST(CoverageMap, GoesOnFromWhatWasSaved) {
+  CoverageMap map;
+  map.enter_rule(1);
+  map.hit(map.add_edge(1));
+  map.end_run();
+  map.begin_run();
+  map.mark(map.add_edge(2));
+  const CoverageState state = [&] {
+    map.end_run();
+    return map.save();
+  }();
+  CoverageMap other;
+  other.restore(state);
+  EXPECT_EQ(other.save(), state);
+  EXPECT_EQ(other.sample_counts(), map.sample_counts());
+  other.enter_rule(1);
+  other.hit(other.add_edge(1));
+  EXPECT_EQ(other.take_new_coverage().rules, 0U);
+}
+
+TEST(CoverageMap, ARefusedCapacityNamesTheValue) {
+  EXPECT_THROW(CoverageMap(0), ConfigError);
+  EXPECT_THROW(CoverageMap(CoverageMap::kEdgesMax + 1), ConfigError);
+}
+
+TEST(CoverageMap, AnUnknownIdIsRefused) {
+  const CoverageMap map;
+  EXPECT_THROW(static_cast<void>(map.hits(0)), CheckFailure);
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+// Shared edges
+
+class SharedCoverage : public ::testing::Test {
+ protected:
+  SharedCoverage() : memory_(SharedEdges::kDefaultBytes / sizeof(std::uint64_t)) {}
+
+  std::shared_ptr<SharedEdges> edges() {
+    return std::make_shared<SharedEdges>(std::as_writable_bytes(std::span(memory_)));
+  }
+
+  CoverageMap listener() {
+    CoverageMap map;
+    map.share(edges(), true);
+    return map;
+  }
+
+  static void see(CoverageMap& map, std::uint64_t key) { map.hit(map.add_edge(key)); }
+
+ private:
+  std::vector<std::uint64_t> memory_;
+};
+
+TEST_F(SharedCoverage, AnEdgeThatAnotherHasIsNotNew) {
+  CoverageMap first = listener();
+  CoverageMap second = listener();
+  see(first, 5);
+  EXPECT_EQ(first.take_new_coverage().edges, 1U);
+  first.end_run();
+  see(second, 5);
+  see(second, 6);
+  EXPECT_EQ(second.take_new_coverage().edges, 1U);
+  EXPECT_EQ(second.keys(), (std::vector<std::uint64_t>{5, 6})) << "it has run here all the same";
+  see(second, 5);
+  EXPECT_EQ(second.take_new_coverage().buckets, 1U) << "that it ran twice is news of this session";
+}
+
+TEST_F(SharedCoverage, OthersLearnOfAnEdgeAtTheEndOfItsRun) {
+  CoverageMap first = listener();
+  CoverageMap second = listener();
+  see(first, 5);
+  see(second, 5);
+  EXPECT_EQ(second.take_new_coverage().edges, 1U);
+  EXPECT_TRUE(edges()->keys().empty());
+  first.end_run();
+  EXPECT_EQ(edges()->keys(), (std::vector<std::uint64_t>{5}));
+}
+
+TEST_F(SharedCoverage, WhoDoesNotListenOnlyTells) {
+  EXPECT_TRUE(edges()->insert(5));
+  CoverageMap map;
+  map.share(edges(), false);
+  see(map, 5);
+  see(map, 6);
+  EXPECT_EQ(map.take_new_coverage().edges, 2U);
+  map.end_run();
+  EXPECT_EQ(edges()->keys(), (std::vector<std::uint64_t>{5, 6}));
+}
+
+TEST_F(SharedCoverage, HowOthersCameToAnEdgeIsNewOnce) {
+  EXPECT_TRUE(edges()->insert(5));
+  CoverageMap map = listener();
+  see(map, 5);
+  EXPECT_TRUE(map.import_edge(5));
+  EXPECT_FALSE(map.import_edge(5));
+}
+
+TEST_F(SharedCoverage, WhatWasSeenBeforeIsSharedAtOnce) {
+  CoverageMap map;
+  see(map, 5);
+  map.share(edges(), true);
+  EXPECT_EQ(edges()->keys(), (std::vector<std::uint64_t>{5}));
+  map.forget();
+  see(map, 5);
+  EXPECT_EQ(map.take_new_coverage().edges, 0U);
+  map.share(nullptr, false);
+  see(map, 6);
+  EXPECT_EQ(map.take_new_coverage().edges, 1U);
+  map.end_run();
+  EXPECT_EQ(edges()->keys(), (std::vector<std::uint64_t>{5}));
+}
+
+}  // namespace
+}  // namespace ordeal::ORDEAL_TEST_FILE

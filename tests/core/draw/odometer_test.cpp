@@ -1,0 +1,321 @@
+// Tests that the odometer visits each combination once, in order, in parts, and notices a test that changes its mind.
+#include "core/draw/odometer.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <functional>
+#include <set>
+#include <vector>
+
+namespace ordeal::ORDEAL_TEST_FILE {
+namespace {
+
+using Path = std::vector<std::uint64_t>;
+using Turn = Odometer::Turn;
+using Case = std::function<void(Odometer&)>;
+
+constexpr std::uint64_t kNoLimit = 1U << 30U;
+
+std::vector<Path> visited(Odometer& odometer, const Case& test) {
+  std::vector<Path> paths;
+  while (odometer.next() == Turn::kCase) {
+    test(odometer);
+    paths.push_back(odometer.path());
+  }
+  return paths;
+}
+
+std::vector<Path> all(const Case& test) {
+  Odometer odometer;
+  return visited(odometer, test);
+}
+
+Case shuffle(std::uint64_t size) {
+  return [size](Odometer& o) {
+    for (std::uint64_t left = size; left > 1; --left) {
+      o.choose(left - 1, 0);
+    }
+  };
+}
+
+// A list of up to two booleans: how many follow depends on what came before.
+void short_list(Odometer& o) {
+  for (std::uint64_t left = o.choose(2, 0); left > 0; --left) {
+    o.choose(1, 0);
+  }
+}
+
+TEST(Odometer, VisitsOneCaseWithoutChoices) {
+  EXPECT_EQ(all([](Odometer&) {}), std::vector<Path>{Path{}});
+}
+
+TEST(Odometer, CountsInLexicographicOrder) {
+  EXPECT_EQ(all(short_list), (std::vector<Path>{{0}, {1, 0}, {1, 1}, {2, 0, 0}, {2, 0, 1}, {2, 1, 0}, {2, 1, 1}}));
+}
+
+TEST(Odometer, GivesAllPermutations) {
+  std::uint64_t factorial = 1;
+  for (std::uint64_t size = 0; size <= 8; ++size) {
+    factorial *= size == 0 ? 1 : size;
+    Odometer odometer;
+    visited(odometer, shuffle(size));
+    EXPECT_EQ(odometer.cases(), factorial);
+  }
+}
+
+TEST(Odometer, GivesTheArchetypeShape) {
+  Odometer odometer;
+  visited(odometer, [](Odometer& o) {
+    o.choose(63, 0);
+    o.choose(63, 0);
+    const std::uint64_t source_size = 1 + o.choose(2, 0);
+    o.choose(2, 0);
+    o.choose(source_size - 1, 0);
+  });
+  EXPECT_EQ(odometer.cases(), 73'728);
+}
+
+TEST(Odometer, GoesAsDeepAsTheTest) {
+  Odometer odometer;
+  const std::vector<Path> paths = visited(odometer, [](Odometer& o) {
+    for (int i = 0; i < 5'000 && o.choose(1, 0) == 0; ++i) {
+    }
+  });
+  EXPECT_EQ(paths.size(), 5'001U);
+}
+
+TEST(Odometer, RefusesACaseWithoutAnEnd) {
+  Odometer odometer;
+  ASSERT_EQ(odometer.next(), Turn::kCase);
+  EXPECT_THROW(
+      {
+        for (;;) {
+          odometer.choose(1, 0);
+        }
+      },
+      Error);
+}
+
+TEST(Odometer, KeepsTheWidestBound) {
+  Odometer odometer;
+  ASSERT_EQ(odometer.next(), Turn::kCase);
+  EXPECT_EQ(odometer.choose(UINT64_MAX, 0), 0U);
+  ASSERT_EQ(odometer.next(), Turn::kCase);
+  EXPECT_EQ(odometer.choose(UINT64_MAX, 0), 1U);
+}
+
+TEST(Odometer, StopsAtTheLimitOnlyWhenThereIsMore) {
+  Odometer exact(7, {});
+  EXPECT_EQ(visited(exact, short_list).size(), 7U);
+  EXPECT_EQ(exact.next(), Turn::kDone);
+  Odometer tight(6, {});
+  while (tight.next() == Turn::kCase) {
+    short_list(tight);
+  }
+  EXPECT_EQ(tight.cases(), 6U);
+  Odometer none(0, {});
+  EXPECT_EQ(none.next(), Turn::kLimit);
+}
+
+TEST(Odometer, StaysDone) {
+  Odometer odometer;
+  EXPECT_EQ(odometer.next(), Turn::kCase);
+  EXPECT_EQ(odometer.next(), Turn::kDone);
+  EXPECT_EQ(odometer.next(), Turn::kDone);
+}
+
+TEST(Odometer, StartsAnew) {
+  Odometer odometer;
+  const std::vector<Path> first = visited(odometer, short_list);
+  odometer.restart();
+  EXPECT_EQ(visited(odometer, short_list), first);
+  EXPECT_EQ(odometer.cases(), first.size());
+}
+
+// -- Tests that change their mind -----------------------------------------------------------------------------------
+
+TEST(Odometer, NoticesAChangedBound) {
+  Odometer odometer;
+  ASSERT_EQ(odometer.next(), Turn::kCase);
+  odometer.choose(3, 11);
+  odometer.choose(1, 12);
+  ASSERT_EQ(odometer.next(), Turn::kCase);
+  EXPECT_TRUE(odometer.repeats());
+  try {
+    odometer.choose(4, 13);
+    FAIL() << "the bound was taken";
+  } catch (const ChangedBoundError& error) {
+    EXPECT_STREQ(error.what(), "choice 0 was one of 0..3 and is now one of 0..4");
+    EXPECT_EQ(odometer.digits()[odometer.position()].site, 11U);
+  }
+}
+
+TEST(Odometer, NoticesFewerChoices) {
+  Odometer odometer;
+  ASSERT_EQ(odometer.next(), Turn::kCase);
+  odometer.choose(1, 0);
+  odometer.choose(1, 0);
+  ASSERT_EQ(odometer.next(), Turn::kCase);
+  odometer.choose(1, 0);
+  EXPECT_EQ(odometer.next(), Turn::kFewer);
+  EXPECT_EQ(odometer.position(), 1U);
+  EXPECT_EQ(odometer.next(), Turn::kDone);
+}
+
+// -- Parts ----------------------------------------------------------------------------------------------------------
+
+TEST(Odometer, PartsVisitEachCaseOnce) {
+  const std::vector<Case> tests{short_list, shuffle(4), [](Odometer& o) {
+                                  o.choose(0, 0);
+                                  o.choose(4, 0);
+                                  o.choose(1, 0);
+                                }};
+  for (const Case& test : tests) {
+    const std::vector<Path> whole = all(test);
+    for (std::uint64_t count = 1; count <= 9; ++count) {
+      std::uint64_t cases = 0;
+      std::set<Path> seen;
+      for (std::uint64_t index = 0; index < count; ++index) {
+        Odometer part(kNoLimit, {index, count});
+        for (const Path& path : visited(part, test)) {
+          seen.insert(path);
+        }
+        cases += part.cases();
+      }
+      EXPECT_EQ(cases, whole.size()) << count << " parts";
+      EXPECT_EQ(seen, std::set<Path>(whole.begin(), whole.end())) << count << " parts";
+    }
+  }
+}
+
+TEST(Odometer, PartsAreOfLikeSize) {
+  for (std::uint64_t index = 0; index < 4; ++index) {
+    Odometer part(kNoLimit, {index, 4});
+    visited(part, [](Odometer& o) {
+      o.choose(1, 0);
+      o.choose(1, 0);
+      o.choose(24, 0);
+    });
+    EXPECT_EQ(part.cases(), 25U);
+  }
+}
+
+TEST(Odometer, RefusesAPartThatThereIsNot) {
+  EXPECT_THROW(Odometer(kNoLimit, {4, 4}), ConfigError);
+  EXPECT_THROW(Odometer(kNoLimit, {0, 0}), ConfigError);
+}
+
+// -- Replay ---------------------------------------------------------------------------------------------------------
+
+TEST(Odometer, ReplaysAPathAndThenZeros) {
+  Odometer odometer;
+  odometer.replay({2, 1});
+  EXPECT_EQ(visited(odometer, short_list), (std::vector<Path>{{2, 1, 0}}));
+  EXPECT_EQ(odometer.unused(), 0U);
+}
+
+TEST(Odometer, TellsOfAPathThatNoLongerFits) {
+  Odometer odometer;
+  odometer.replay({3});
+  ASSERT_EQ(odometer.next(), Turn::kCase);
+  EXPECT_THROW(short_list(odometer), PathError);
+  odometer.replay({0, 1});
+  EXPECT_EQ(visited(odometer, short_list).size(), 1U);
+  EXPECT_EQ(odometer.unused(), 1U);
+}
+
+// -- Values that are filtered -----------------------------------------------------------------------------------------
+
+// Draws an even number below `size` as a filter does: false when the choices from `begin` on hold none.
+bool draw_even(Odometer& o, std::size_t begin, std::uint64_t size) {
+  while (o.choose(size - 1, 0) % 2 != 0) {
+    if (!o.retry(begin)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+// The same in a case that cannot be dropped: so whether there is another one is found out before it ends.
+void even(Odometer& o, std::uint64_t size) {
+  const std::size_t begin = o.position();
+  if (!draw_even(o, begin, size)) {
+    ASSERT_TRUE(o.borrow(begin) && draw_even(o, begin, size));
+    o.keep(begin);
+  } else if (o.is_new(begin)) {
+    o.hold(begin);
+    o.release(o.retry(begin) && draw_even(o, begin, size));
+  }
+}
+
+TEST(Odometer, SkipsWhatIsFilteredOut) {
+  const std::vector<Path> paths = all([](Odometer& o) {
+    o.choose(1, 0);
+    even(o, 4);
+    o.choose(1, 0);
+  });
+  EXPECT_EQ(paths, (std::vector<Path>{
+                       {0, 0, 0}, {0, 0, 1}, {0, 2, 0}, {0, 2, 1}, {1, 0, 0}, {1, 0, 1}, {1, 2, 0}, {1, 2, 1}}));
+}
+
+TEST(Odometer, SkipsWhatIsFilteredOutInParts) {
+  std::uint64_t cases = 0;
+  for (std::uint64_t index = 0; index < 3; ++index) {
+    Odometer part(kNoLimit, {index, 3});
+    visited(part, [](Odometer& o) {
+      o.choose(1, 0);
+      even(o, 9);
+      o.choose(1, 0);
+    });
+    cases += part.cases();
+  }
+  EXPECT_EQ(cases, 20U);
+}
+
+TEST(Odometer, CountsDroppedCasesApart) {
+  Odometer odometer(7, {});
+  while (odometer.next() == Turn::kCase) {
+    if (odometer.choose(2, 0) == 1) {
+      odometer.drop();
+    }
+  }
+  EXPECT_EQ(odometer.cases(), 2U);
+  EXPECT_EQ(odometer.dropped(), 1U);
+}
+
+// -- How large it is --------------------------------------------------------------------------------------------------
+
+TEST(Odometer, ProbesSuggestTheSize) {
+  constexpr int kProbes = 4'000;
+  double sum = 0;
+  Odometer odometer;
+  for (int i = 0; i < kProbes; ++i) {
+    odometer.probe(Rng::stream(1, "probe", static_cast<std::uint64_t>(i)));
+    ASSERT_EQ(odometer.next(), Turn::kCase);
+    short_list(odometer);
+    sum += odometer.suggested_size();
+    ASSERT_EQ(odometer.next(), Turn::kDone);
+  }
+  EXPECT_NEAR(sum / kProbes, 7, 0.25);
+}
+
+TEST(Odometer, TellsHowFarItIs) {
+  Odometer odometer;
+  std::vector<double> shares;
+  while (odometer.next() == Turn::kCase) {
+    odometer.choose(1, 0);
+    odometer.choose(1, 0);
+    shares.push_back(odometer.progress());
+  }
+  EXPECT_EQ(shares, (std::vector<double>{0, 0.25, 0.5, 0.75}));
+  Odometer part(kNoLimit, {1, 2});
+  ASSERT_EQ(part.next(), Turn::kCase);
+  part.choose(3, 0);
+  ASSERT_EQ(part.next(), Turn::kCase);
+  EXPECT_EQ(part.choose(3, 0), 3U);
+  EXPECT_EQ(part.progress(), 0.5);
+}
+
+}  // namespace
+}  // namespace ordeal::ORDEAL_TEST_FILE

@@ -1,0 +1,158 @@
+// What is decided of a run before it begins.
+#include "core/search/run_planner.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "core/base/check.h"
+#include "search/classic.h"
+
+namespace ordeal::ORDEAL_TEST_FILE {
+namespace {
+
+constexpr MachineShape kShape{.rules = 4, .initializers = 1, .faults = 2};
+
+Tape tape_of(std::uint32_t steps) {
+  Tape tape;
+  for (std::uint32_t origin = 0; origin < steps; ++origin) {
+    tape.begin_step(StepKind::kRule, origin % kShape.rules, origin);
+  }
+  return tape;
+}
+
+struct Planning {
+  RunPlanner planner;
+  Corpus corpus{10, CheckpointStrategy::kEnergy};
+  PlannedRun run;
+
+  explicit Planning(const SessionOptions& options) : planner(kShape, checked(options, kShape)) {}
+
+  const PlannedRun& plan(std::optional<Tape> solution = std::nullopt) {
+    planner.plan(run, corpus, std::move(solution));
+    planner.report(run, 0, 1, 0);
+    return run;
+  }
+
+  void keep(std::uint32_t steps) {
+    Checkpoint checkpoint{.id = corpus.size() + 1, .prefix = tape_of(steps)};
+    corpus.add(std::move(checkpoint), planner.schedule());
+  }
+};
+
+SessionOptions adaptive() { return {.seed = 3, .steps_per_run = 20, .policy = SwarmPolicy::kAdaptive}; }
+
+TEST(RunPlanner, NumbersRunsFromOne) {
+  Planning planning(classic({.seed = 1}));
+  for (std::uint64_t id = 1; id <= 3; ++id) {
+    EXPECT_EQ(planning.plan().plan.run_id, id);
+  }
+}
+
+TEST(RunPlanner, APlanDependsOnItsNumberAndNotOnWhatRunsDrew) {
+  Planning one(adaptive());
+  Planning other(adaptive());
+  for (int i = 0; i < 50; ++i) {
+    one.plan();
+    other.plan();
+    EXPECT_EQ(one.run.plan.steps, other.run.plan.steps);
+    EXPECT_EQ(one.run.configuration, other.run.configuration);
+    EXPECT_EQ(one.run.kind, other.run.kind);
+    other.run.rng.next();  // as a longer run would
+  }
+}
+
+TEST(RunPlanner, ABranchTakesThePrefixAndCountsAsASelection) {
+  Planning planning(classic({.checkpoint_prob = 1}));
+  EXPECT_EQ(planning.plan().plan.checkpoint, 0U) << "there is none yet";
+  planning.keep(3);
+  const PlannedRun& run = planning.plan();
+  EXPECT_EQ(run.plan.checkpoint, 1U);
+  EXPECT_EQ(run.plan.prefix_steps, 3U);
+  EXPECT_EQ(run.prefix, tape_of(3));
+  EXPECT_EQ(planning.corpus.find(1)->times_selected, 1U);
+}
+
+TEST(RunPlanner, ASolutionIsFollowedFromAFreshMachineForAFewSteps) {
+  Planning planning(classic({.checkpoint_prob = 1, .steps_per_run = 1000}));
+  planning.keep(3);
+  for (int i = 0; i < 20; ++i) {
+    const PlannedRun& run = planning.plan(tape_of(5));
+    EXPECT_TRUE(run.follows_solution);
+    EXPECT_EQ(run.plan.checkpoint, 0U);
+    EXPECT_EQ(run.sequence.tape, tape_of(5));
+    EXPECT_EQ(run.sequence.changed, std::vector<bool>(5, false));
+    EXPECT_LE(run.plan.steps, 8U);
+  }
+  EXPECT_EQ(planning.planner.runs().counts().starts, RunCounts{}.starts) << "no kind of run was chosen";
+  EXPECT_FALSE(planning.plan().follows_solution);
+}
+
+TEST(RunPlanner, EverythingIsOnWithoutASwarm) {
+  Planning planning(classic({.seed = 5}));
+  for (int i = 0; i < 20; ++i) {
+    const PlannedRun& run = planning.plan();
+    EXPECT_EQ(run.configuration.rule_count(), kShape.rules);
+    EXPECT_EQ(run.configuration.fault_count(), kShape.faults);
+    EXPECT_FALSE(run.draws_rules());
+    EXPECT_TRUE(run.weights.empty());
+  }
+}
+
+TEST(RunPlanner, WhatIsAlwaysOnIsOn) {
+  SessionOptions options = classic({.swarm = SwarmDistribution::kHypothesis});
+  options.operations.resize(kShape.rules);
+  options.operations[2].always_on = true;
+  Planning planning(options);
+  std::size_t fewest = kShape.rules;
+  for (int i = 0; i < 100; ++i) {
+    const PlannedRun& run = planning.plan();
+    EXPECT_TRUE(run.configuration.rules[2]);
+    EXPECT_TRUE(run.draws_rules());
+    fewest = std::min(fewest, run.configuration.rule_count());
+  }
+  EXPECT_EQ(fewest, 1U);
+}
+
+TEST(RunPlanner, AnAdaptivePlannerBeginsWithRunsOfTheSimplestKinds) {
+  Planning planning(adaptive());
+  planning.keep(2);
+  for (int i = 0; i < 16; ++i) {
+    const RunKind& kind = planning.plan().kind;
+    EXPECT_TRUE(kind.start == RunStart::kFresh || kind.start == RunStart::kBranch);
+    EXPECT_EQ(kind.swarm, RunSwarm::kFull);
+  }
+  std::uint32_t starts = 0;
+  for (int i = 0; i < 200; ++i) {
+    starts |= bit(planning.plan().kind.start);
+  }
+  EXPECT_EQ(starts, RunKinds{}.starts);
+}
+
+TEST(RunPlanner, ARestoredPlannerPlansTheSame) {
+  Planning one(adaptive());
+  one.keep(4);
+  for (int i = 0; i < 40; ++i) {
+    one.plan();
+  }
+  Planning other(adaptive());
+  other.keep(4);
+  other.run.plan.run_id = one.run.plan.run_id;
+  other.planner.restore(one.planner.schedule().state(), one.planner.swarm().save(), one.planner.runs().save());
+  for (int i = 0; i < 40; ++i) {
+    one.plan();
+    other.plan();
+    EXPECT_EQ(one.run.kind, other.run.kind);
+    EXPECT_EQ(one.run.sequence.tape, other.run.sequence.tape);
+    EXPECT_EQ(one.run.configuration, other.run.configuration);
+  }
+}
+
+TEST(RunPlanner, NeedsCheckedOptions) { EXPECT_THROW(RunPlanner(kShape, SessionOptions{}), CheckFailure); }
+
+}  // namespace
+}  // namespace ordeal::ORDEAL_TEST_FILE

@@ -1,0 +1,159 @@
+// What a session takes for news, and how the energy of its checkpoints follows from it.
+#include <gtest/gtest.h>
+
+#include <cstdint>
+
+#include "core/base/check.h"
+#include "session_bench.h"
+
+namespace ordeal::ORDEAL_TEST_FILE {
+namespace {
+
+constexpr MachineShape kOne{.rules = 1, .initializers = 0, .faults = 0};
+
+double energy_of(const Bench& bench, std::uint64_t id) { return bench.session.corpus().find(id)->energy; }
+
+TEST(SessionLearning, FeaturesOfAStepAreItsNovelty) {
+  Bench bench(kOne, {.steps_per_run = 1'000'000});
+  bench.session.begin_run();
+  bench.session.next();
+  bench.session.feature(FeatureKind::kEvent, 1);
+  bench.session.bundle_size(0, 4);
+  EXPECT_EQ(bench.session.done().features, 2U);
+  bench.session.next();
+  bench.session.feature(FeatureKind::kEvent, 1);
+  bench.session.bundle_size(0, 5);
+  EXPECT_FALSE(bench.session.done().any());
+}
+
+TEST(SessionLearning, AStepThatWasRejectedHasNoNovelty) {
+  Bench bench(kOne, {.steps_per_run = 1'000'000});
+  bench.session.begin_run();
+  bench.session.next();
+  bench.session.feature(FeatureKind::kEvent, 1);
+  bench.session.reject();
+  bench.session.next();
+  EXPECT_EQ(bench.session.tape().size(), 0U) << "no rule is left";
+}
+
+TEST(SessionLearning, OfThePrefixNothingCounts) {
+  Bench bench(kOne, {.checkpoint_prob = 1});
+  bench.keep_one();
+  bench.session.begin_run();
+  bench.session.next();
+  ASSERT_TRUE(bench.session.replaying_prefix());
+  bench.session.feature(FeatureKind::kEvent, 1);
+  bench.session.bundle_size(0, 1);
+  EXPECT_FALSE(bench.session.done(5).any());
+  bench.session.next();
+  bench.session.feature(FeatureKind::kEvent, 1);
+  EXPECT_EQ(bench.session.done(5).features, 2U);
+}
+
+TEST(SessionLearning, WhatTheTeardownShowsIsOfTheLastState) {
+  Bench bench(kOne);
+  bench.session.begin_run();
+  while (bench.step()) {
+    if (bench.session.tape().size() == 1) {
+      break;
+    }
+  }
+  bench.session.feature(FeatureKind::kEvent, 1);
+  EXPECT_EQ(bench.session.finished(2).features, 3U);
+  const KeepResult kept = bench.session.keep();
+  EXPECT_DOUBLE_EQ(energy_of(bench, kept.id), kEnergyInitial + (2 * kEnergyReward));
+  bench.session.end_run();
+  EXPECT_THROW(bench.session.finished(), CheckFailure);
+}
+
+TEST(SessionLearning, StateHashesAloneKeepUpEnergy) {
+  Bench bench(kOne, {.checkpoint_prob = 1});
+  const std::uint64_t id = bench.keep_one();
+  for (std::uint64_t run = 1; run <= 20; ++run) {
+    bench.session.begin_run();
+    bench.step();
+    bench.session.next();
+    bench.session.done(run);
+    bench.finish();
+  }
+  EXPECT_GE(energy_of(bench, id), kEnergyInitial);
+}
+
+TEST(SessionLearning, LittleNoveltyDoesNotMakeUpForARun) {
+  Bench bench(kOne, {.checkpoint_prob = 1});
+  const std::uint64_t id = bench.keep_one();
+  bench.session.begin_run();
+  bench.step();
+  bench.session.next();
+  bench.session.bundle_size(0, 1);
+  bench.session.done();
+  bench.finish();
+  EXPECT_DOUBLE_EQ(energy_of(bench, id), (kEnergyInitial * kEnergyDecay) + (kEnergyReward / 2));
+}
+
+TEST(SessionLearning, WhatBecomesCommonLosesItsShare) {
+  Bench bench(kOne, {.checkpoint_prob = 1});
+  bench.session.begin_run();
+  bench.session.next();
+  bench.mark(1);
+  bench.session.done();
+  const std::uint64_t id = bench.session.keep().id;
+  bench.finish();
+  ASSERT_EQ(bench.session.corpus().find(id)->shows.size(), 1U);
+  EXPECT_EQ(bench.session.corpus().find(id)->frequency_class, 0U);
+  for (int run = 0; run < 40; ++run) {
+    bench.session.begin_run();
+    bench.mark(1);
+    bench.finish();
+  }
+  EXPECT_EQ(bench.session.corpus().find(id)->frequency_class, frequency_class(41));
+}
+
+TEST(SessionLearning, KindsThatAreOffAreNotNew) {
+  Bench bench(kOne, {.steps_per_run = 1'000'000, .features = mask_of(FeatureKind::kEdge)});
+  bench.session.begin_run();
+  bench.session.next();
+  bench.session.feature(FeatureKind::kEvent, 1);
+  bench.session.bundle_size(0, 4);
+  EXPECT_FALSE(bench.session.target(1, 5.0));
+  EXPECT_FALSE(bench.session.done(7, 3).any());
+  bench.session.next();
+  bench.mark(1);
+  EXPECT_TRUE(bench.session.done().any());
+}
+
+TEST(SessionLearning, AnEdgeIsNewForEachRuleThatPassesIt) {
+  constexpr MachineShape kTwo{.rules = 2, .initializers = 0, .faults = 0};
+  Bench bench(kTwo, {.steps_per_run = 1'000'000});
+  bench.session.begin_run();
+  std::uint32_t novelty = 0;
+  for (int i = 0; i < 200; ++i) {
+    bench.session.next();
+    bench.mark(1);
+    novelty += bench.session.done().features;
+  }
+  EXPECT_EQ(novelty, 1U) << "the first rule came with the edge";
+}
+
+TEST(SessionLearning, TheSpeciesEstimateIsOfEdgesWhereThereAreAny) {
+  Bench bench(kOne);
+  for (int run = 0; run < 200; ++run) {
+    bench.session.begin_run();
+    bench.session.next();
+    bench.session.feature(FeatureKind::kEvent, static_cast<std::uint64_t>(run));
+    bench.session.done();
+    bench.finish();
+  }
+  ASSERT_TRUE(bench.session.species_estimate().has_value());
+  EXPECT_DOUBLE_EQ(bench.session.species_estimate()->next_run, 1.0);
+  for (int run = 0; run < 200; ++run) {
+    bench.session.begin_run();
+    bench.mark(1);
+    bench.finish();
+  }
+  EXPECT_EQ(bench.session.species_estimate()->seen, 1U);
+  EXPECT_DOUBLE_EQ(bench.session.species_estimate()->next_run, 0.0);
+}
+
+}  // namespace
+}  // namespace ordeal::ORDEAL_TEST_FILE

@@ -1,0 +1,113 @@
+// Which tapes the pass that merges steps asks about, and what it leaves.
+#include "core/shrink/shrink_merges.h"
+
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <numeric>
+#include <utility>
+#include <vector>
+
+#include "failing_tapes.h"
+
+namespace ordeal::ORDEAL_TEST_FILE {
+namespace {
+
+using Integers = std::vector<std::int64_t>;
+
+bool never(const Tape& /*tape*/) { return false; }
+
+std::int64_t sum_of(const Tape& tape) {
+  const Integers integers = integers_of(tape);
+  return std::accumulate(integers.begin(), integers.end(), std::int64_t{0});
+}
+
+Tape numbers(const Integers& integers) {
+  std::vector<std::vector<Choice>> steps;
+  for (const std::int64_t integer : integers) {
+    steps.push_back({Choice::integer(integer)});
+  }
+  return steps_with(steps);
+}
+
+// Steps of as many rules.
+Tape of_rules(const Integers& integers) {
+  Tape tape;
+  for (const std::int64_t integer : integers) {
+    const auto number = static_cast<std::uint32_t>(tape.size());
+    tape.begin_step(StepKind::kRule, number, number);
+    tape.begin_argument(number + 1);
+    tape.add(Choice::integer(integer));
+  }
+  return tape;
+}
+
+std::vector<Integers> asked(const Tape& tape, std::vector<Constraint> constraints = {}) {
+  MergeSteps pass;
+  std::vector<Integers> all;
+  for (const Tape& candidate : candidates(pass, FailingTape(tape, std::move(constraints)), never).asked) {
+    all.push_back(integers_of(candidate));
+  }
+  return all;
+}
+
+TEST(MergeSteps, AddUpTheIntegersOfStepsOfOneRule) {
+  MergeSteps pass;
+  const Tape left = left_by(pass, numbers({3, 4, 2}), [](const Tape& tape) { return sum_of(tape) >= 9; });
+  EXPECT_EQ(integers_of(left), (Integers{9}));
+}
+
+TEST(MergeSteps, ASimplestValueAboveZeroCountsInFull) {
+  MergeSteps pass;
+  const std::vector<Constraint> constraints(4, Constraint{1, 3, 1});
+  const Swept swept = candidates(pass, FailingTape(numbers({1, 1, 1, 3}), constraints),
+                                 [](const Tape& tape) { return sum_of(tape) >= 6; });
+  EXPECT_EQ(integers_of(swept.left.tape), (Integers{3, 3}));
+}
+
+TEST(MergeSteps, WhatOneCannotTakeGoesToTheNext) {
+  const std::vector<Constraint> constraints(3, Constraint{1, 3, 1});
+  EXPECT_EQ(asked(numbers({2, 2, 2}), constraints).front(), (Integers{3, 3}));
+  EXPECT_EQ(asked(numbers({3, 4}), {{0, 5, 0}, {0, 5, 0}}).front(), (Integers{5}));
+  EXPECT_TRUE(asked(numbers({5, 5}), {{0, 5, 0}, {0, 5, 0}}).empty());
+}
+
+TEST(MergeSteps, OtherRulesTakeWhatTheirOwnCannot) {
+  EXPECT_EQ(asked(of_rules({1, 20, 300})), (std::vector<Integers>{{301, 20}, {21, 300}, {21, 300}}));
+  EXPECT_EQ(asked(of_rules({9, 4}), {{0, 10, 0}, {}}), (std::vector<Integers>{{10}, {13}}));
+}
+
+TEST(MergeSteps, NegativeIntegersGoDown) {
+  constexpr std::int64_t kLow = Constraint::kAny;
+  EXPECT_EQ(asked(numbers({-3, 4})).front(), (Integers{1}));
+  EXPECT_EQ(asked(numbers({kLow, kLow})).size(), 0U);
+  EXPECT_EQ(asked(numbers({kLow, 0})).front(), (Integers{kLow}));
+}
+
+TEST(MergeSteps, NothingToGiveIsNoCandidate) {
+  EXPECT_TRUE(asked(numbers({0, 0})).empty());
+  EXPECT_TRUE(asked(numbers({7})).empty());
+  EXPECT_TRUE(asked(steps_with({{Choice::text("a")}, {Choice::text("b")}})).empty());
+  Tape reference = numbers({5});
+  reference.set_producer(0);
+  EXPECT_TRUE(asked(reference).empty());
+}
+
+TEST(MergeSteps, ListsAreJoined) {
+  MergeSteps pass;
+  const Tape left = left_by(pass, steps_with({list_of({0, 1}), list_of({7}), list_of({2, 3})}),
+                            [](const Tape& tape) { return integers_of(tape).size() == 5; });
+  ASSERT_EQ(left.size(), 1U);
+  EXPECT_EQ(left.choices(left.arguments()[0]).size(), list_of({0, 1, 7, 2, 3}).size());
+  EXPECT_EQ(integers_of(left), (Integers{0, 1, 7, 2, 3}));
+}
+
+TEST(MergeSteps, ASearchOverTheSameStepsProposesNothing) {
+  MergeSteps pass;
+  EXPECT_FALSE(candidates(pass, FailingTape(numbers({1, 2})), never).asked.empty());
+  EXPECT_TRUE(candidates(pass, FailingTape(numbers({3, 4})), never).asked.empty());
+}
+
+}  // namespace
+}  // namespace ordeal::ORDEAL_TEST_FILE

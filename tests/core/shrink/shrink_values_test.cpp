@@ -1,0 +1,139 @@
+// The passes over values, each on what it is for: what is left, and that nothing else is asked.
+#include "core/shrink/shrink_values.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "failing_tapes.h"
+
+namespace ordeal::ORDEAL_TEST_FILE {
+namespace {
+
+using Integers = std::vector<std::int64_t>;
+
+bool never(const Tape& /*tape*/) { return false; }
+
+Tape tape_of_integers(const Integers& integers) {
+  std::vector<std::vector<Choice>> steps;
+  for (const std::int64_t integer : integers) {
+    steps.push_back({Choice::integer(integer)});
+  }
+  return steps_with(steps);
+}
+
+TEST(LowerTogether, EqualValuesInSeveralStepsGoDownAtOnce) {
+  LowerTogether pass;
+  const Tape left = left_by(pass, tape_of_integers({77, 5, 77}), [](const Tape& tape) {
+    const Integers integers = integers_of(tape);
+    return integers[0] == integers[2] && integers[0] >= 12;
+  });
+  EXPECT_EQ(integers_of(left), (Integers{12, 5, 12}));
+  EXPECT_TRUE(candidates(pass, FailingTape(tape_of_integers({1, 2, 3, 0, 0})), never).asked.empty());
+}
+
+TEST(LowerValues, EachValueGoesDownInItsConstraint) {
+  LowerValues pass;
+  const FailingTape failing(tape_of_integers({187, 9, 0}), {{100, 200, 100}, {}, {}});
+  const Swept swept = candidates(pass, failing, [](const Tape& tape) { return integers_of(tape)[0] >= 150; });
+  EXPECT_EQ(integers_of(swept.left.tape), (Integers{150, 0, 0}));
+  EXPECT_LE(swept.asked.size(), 12U);
+}
+
+TEST(LowerValues, AValueIsSearchedThoroughlyOnce) {
+  LowerValues pass;
+  const std::size_t first = candidates(pass, FailingTape(tape_of_integers({1000})), never).asked.size();
+  EXPECT_LE(candidates(pass, FailingTape(tape_of_integers({1000})), never).asked.size(), 3U);
+  EXPECT_GT(first, 8U);
+  EXPECT_LE(first, 20U);
+}
+
+TEST(LowerValues, ReferencesAreLeftAlone) {
+  Tape tape = step_with({Choice::integer(3)});
+  tape.set_producer(0);
+  LowerValues pass;
+  EXPECT_TRUE(candidates(pass, FailingTape(tape), never).asked.empty());
+}
+
+TEST(LowerFlags, ManyAreLoweredTogether) {
+  const std::vector<Choice> flags(10'000, Choice::boolean(true));
+  LowerFlags pass;
+  const Swept none = candidates(pass, FailingTape(step_with(flags)), [](const Tape& /*tape*/) { return true; });
+  EXPECT_EQ(none.asked.size(), 1U);
+  const auto fails = [](const Tape& tape) {
+    return tape.choices()[17].number != 0 && tape.choices()[9000].number != 0;
+  };
+  const Swept two = candidates(pass, FailingTape(step_with(flags)), fails);
+  EXPECT_LE(two.asked.size(), 64U);
+  for (std::size_t i = 0; i < flags.size(); ++i) {
+    EXPECT_EQ(two.left.choice(i), Choice::boolean(i == 17 || i == 9000));
+  }
+}
+
+TEST(LowerFlags, FewAreLeftToThePassOverValues) {
+  LowerFlags pass;
+  const std::vector<Choice> flags(LowerFlags::kFlagsMin - 1, Choice::boolean(true));
+  EXPECT_TRUE(candidates(pass, FailingTape(step_with(flags)), never).asked.empty());
+}
+
+TEST(LowerBranches, WhatFollowsALowerBranchBeginsAnew) {
+  LowerBranches pass;
+  const Tape left =
+      left_by(pass, step_with({Choice::integer(2), Choice::integer(5), Choice::integer(6)}),
+              [](const Tape& tape) { return integers_of(tape).front() == 1 && tape.choice_count() == 1; });
+  EXPECT_EQ(integers_of(left), (Integers{1}));
+  EXPECT_TRUE(candidates(pass, FailingTape(step_with({Choice::integer(99), Choice::integer(5)})), never).asked.empty());
+  EXPECT_TRUE(candidates(pass, FailingTape(step_with({Choice::integer(2)})), never).asked.empty());
+}
+
+TEST(LowerPairs, ASumIsMovedToTheLaterNumber) {
+  LowerPairs pass;
+  const Tape left = left_by(pass, tape_of_integers({60, 70}), [](const Tape& tape) {
+    const Integers integers = integers_of(tape);
+    return std::accumulate(integers.begin(), integers.end(), std::int64_t{0}) >= 130 && integers[1] <= 100;
+  });
+  EXPECT_EQ(integers_of(left), (Integers{30, 100}));
+}
+
+TEST(LowerPairs, ASumThatLeavesTheBoundsComesInAtTheOtherEnd) {
+  constexpr Constraint kWord{-32768, 32767, 0};
+  LowerPairs pass;
+  const FailingTape failing(step_with({Choice::integer(5), Choice::integer(32767)}), {kWord, kWord});
+  const Swept swept = candidates(pass, failing, [](const Tape& tape) {
+    return static_cast<std::int16_t>(integers_of(tape)[0] + integers_of(tape)[1]) == -32764;
+  });
+  EXPECT_EQ(integers_of(swept.left.tape), (Integers{0, -32764}));
+}
+
+TEST(LowerPairs, ABoundIsTriedBeforeTheOtherEnd) {
+  LowerPairs pass;
+  const FailingTape failing(step_with({Choice::integer(1), Choice::integer(9)}), {{0, 9, 0}, {0, 9, 0}});
+  const std::vector<Tape> asked = candidates(pass, failing, never).asked;
+  ASSERT_GE(asked.size(), 2U);
+  EXPECT_EQ(integers_of(asked[0]), (Integers{0, 9}));
+  EXPECT_EQ(integers_of(asked[1]), (Integers{0, 0}));
+}
+
+TEST(LowerPairs, ADifferenceIsKeptWhileBothGoDown) {
+  LowerPairs pass;
+  const Tape left = left_by(pass, tape_of_integers({60, 57}), [](const Tape& tape) {
+    const Integers integers = integers_of(tape);
+    return integers[0] - integers[1] == 3 && integers[1] >= 10;
+  });
+  EXPECT_EQ(integers_of(left), (Integers{13, 10}));
+}
+
+TEST(LowerPairs, APairThatIsStuckIsNotAskedAboutAgain) {
+  LowerPairs pass;
+  const FailingTape failing(tape_of_integers({60, 57}));
+  EXPECT_EQ(candidates(pass, failing, never).asked.size(), 2U);
+  EXPECT_TRUE(candidates(pass, failing, never).asked.empty());
+}
+
+}  // namespace
+}  // namespace ordeal::ORDEAL_TEST_FILE

@@ -1,0 +1,208 @@
+"""What is noted of comparisons in a replay, and that nothing is left of the watching afterwards."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from ordeal import _native
+from ordeal._engine.coverage import cmplog
+from ordeal._engine.coverage.cmplog import EQUAL, INSIDE, NOTES_PER_SITE_MAX, ORDER, PREFIX, SUFFIX, ComparisonTracing
+from ordeal._engine.coverage.real_path import real_path
+from ordeal._engine.coverage.targets import Target
+
+from ...monitored import LEVELS, MakeModule, file_of, monitor_of, tracing
+
+
+class Replaying:
+    """Stands for a replayer: a replay is a call."""
+
+    def __init__(self, call: Callable[[Any], object]) -> None:
+        self.call = call
+
+    def run(self, _tape: _native.Tape, observer: Any) -> None:
+        self.call(observer)
+
+
+def gathered(
+    module: ModuleType, call: Callable[[], object], *, before: Callable[[], object] | None = None, level: str = "counts"
+) -> list[_native.ComparisonTuple]:
+    """What ``call`` compares in one step, when ``before`` has run under the monitor (``call`` itself by default)."""
+
+    def replay(observer: Any) -> None:
+        observer.rule(None, False, {}, {})
+        call()
+
+    monitor = monitor_of(module, level=level)
+    targets = [Target(module.__name__, file_of(module), is_package=False)]
+    with tracing(monitor):
+        (before or call)()
+        monitor.set_paused(True)
+        found = ComparisonTracing(targets, monitor).gather(Replaying(replay).run, _native.Tape())
+        monitor.set_paused(False)
+    return found
+
+
+def body(text: str) -> str:
+    return f"def f(x, y=None):\n    if {text}:\n        return 1\n    return 0\n"
+
+
+@pytest.mark.parametrize(
+    ("test", "arguments", "noted"),
+    [
+        ("x == 500", (3,), [(1, EQUAL, 3, 500)]),
+        ("x != 'magic'", ("word",), [(1, EQUAL, "word", "magic")]),
+        ("x < y", (7, 9), [(1, ORDER, 7, 9)]),
+        ("x >= 2.5", (7,), [(1, ORDER, 7, 2.5)]),
+        ("x in (500, 600)", (3,), [(1, EQUAL, 3, 500), (1, EQUAL, 3, 600)]),
+        ("x in y", (3, {9, 8, 7}), [(1, EQUAL, 3, 7), (1, EQUAL, 3, 8), (1, EQUAL, 3, 9)]),
+        ("x in y", ("k", {"a": 1, "b": 2}), [(1, EQUAL, "k", "a"), (1, EQUAL, "k", "b")]),
+        ("x in y", ("needle", "hay"), [(1, INSIDE, "needle", "hay")]),
+        ("x.startswith(b'PK')", (b"data",), [(1, PREFIX, b"data", b"PK")]),
+        ("x.endswith(('.a', '.b'))", ("name",), [(1, SUFFIX, "name", ".a"), (1, SUFFIX, "name", ".b")]),
+        ("y.get(x)", ("k", {"a": 1}), [(1, EQUAL, "k", "a")]),
+        ("y[x]", ("k", {"k": 0, "a": 1}), [(1, EQUAL, "k", "a")]),
+        ("(x, y) == (1, 2)", (5, 6), [(1, EQUAL, 5, 1), (1, EQUAL, 6, 2)]),
+        ("x == y", (3, "3"), []),
+        ("x == y", (None, 3), []),
+        ("x == y", (True, 3), []),
+        ("x == y", ([1], 3), []),
+    ],
+)
+def test_what_is_noted(
+    make_module: MakeModule, test: str, arguments: tuple[Any, ...], noted: list[_native.ComparisonTuple]
+) -> None:
+    module = make_module(body(test))
+    assert gathered(module, lambda: module.f(*arguments)) == noted
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_a_branch_that_went_both_ways_is_watched_no_more(make_module: MakeModule, level: str) -> None:
+    module = make_module(body("x == 500"))
+
+    def both() -> None:
+        module.f(3)
+        module.f(500)
+
+    assert gathered(module, lambda: module.f(3), level=level) == [(1, EQUAL, 3, 500)]
+    assert gathered(module, lambda: module.f(3), before=both, level=level) == []
+
+
+def test_a_comparison_that_no_branch_waits_for_is_watched(make_module: MakeModule) -> None:
+    module = make_module("def f(x):\n    return x == 500\n")
+    assert gathered(module, lambda: module.f(3)) == [(1, EQUAL, 3, 500)]
+
+
+def test_a_path_is_looked_up_once_for_all_replays(make_module: MakeModule, monkeypatch: pytest.MonkeyPatch) -> None:
+    module = make_module(body("x == 500"))
+    looked_up: list[str] = []
+
+    def counting(path: str) -> str:
+        looked_up.append(path)
+        return real_path(path)
+
+    monkeypatch.setattr(cmplog, "real_path", counting)
+    monitor = monitor_of(module)
+    with tracing(monitor):
+        module.f(3)
+        monitor.set_paused(True)
+        watched = ComparisonTracing([Target(module.__name__, file_of(module), is_package=False)], monitor)
+        replayer = Replaying(lambda observer: module.f(3)).run
+        assert [len(watched.gather(replayer, _native.Tape())) for _ in range(3)] == [1, 1, 1]
+        monitor.set_paused(False)
+    assert looked_up == [file_of(module)]
+
+
+def test_code_that_has_not_run_is_not_watched(make_module: MakeModule) -> None:
+    module = make_module(body("x == 500"))
+    assert gathered(module, lambda: module.f(3), before=lambda: None) == []
+
+
+def test_match_is_noted_by_its_constants(make_module: MakeModule) -> None:
+    module = make_module(
+        "def f(x):\n    match x:\n        case 'go' | 'stop': return 1\n        case ['a', _]: return 2\n"
+    )
+    assert gathered(module, lambda: module.f("word")) == [(1, EQUAL, "word", "go"), (1, EQUAL, "word", "stop")]
+    assert gathered(module, lambda: module.f(["b", "c"])) == [(1, EQUAL, "b", "a")]
+
+
+def test_notes_are_few(make_module: MakeModule) -> None:
+    module = make_module(body("x == -1"))
+    assert len(gathered(module, lambda: [module.f(x) for x in range(1000)])) == NOTES_PER_SITE_MAX
+
+
+def test_large_values_and_values_of_other_types_are_not_kept(make_module: MakeModule) -> None:
+    module = make_module("class Word(str): pass\n" + body("x == y"))
+    for x, y in (("a" * 5000, "b"), (1 << 2000, 5), (module.Word("a"), "b")):
+        assert gathered(module, partial(module.f, x, y)) == []
+
+
+def test_the_code_of_functions_comes_back(make_module: MakeModule) -> None:
+    module = make_module(
+        "import functools\nclass A:\n    @property\n    def p(self): return self.x == 3\n    x = 4\n"
+        "    @staticmethod\n    def s(x): return x == 5\n    @classmethod\n    def c(cls, x): return x == 6\n"
+        "    @functools.lru_cache\n    def cached(self): return self.x == 7\n"
+    )
+    functions = [module.A.p.fget, module.A.s, module.A.c.__func__]
+    own = [function.__code__ for function in functions]
+    during: list[object] = []
+
+    def call() -> None:
+        a = module.A()
+        during.append(functions[0].__code__)
+        a.p, a.s(1), a.c(2), a.cached()
+
+    found = gathered(module, call)
+    assert found[:3] == [(1, EQUAL, 4, 3), (1, EQUAL, 1, 5), (1, EQUAL, 2, 6)]
+    assert during[0] is own[0]
+    assert during[1] is not own[0]
+    assert [function.__code__ for function in functions] == own
+
+
+def test_an_error_in_the_replay_leaves_nothing_behind(make_module: MakeModule) -> None:
+    module = make_module(body("x == 500"))
+    own = module.f.__code__
+    calls = []
+
+    def call() -> None:
+        module.f(3)
+        calls.append(1)
+        if len(calls) > 1:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        gathered(module, call)
+    assert module.f.__code__ is own
+
+
+def test_what_outlives_the_replay_shows_nothing_more(make_module: MakeModule) -> None:
+    module = make_module("def f(x):\n    while True:\n        x = yield x == 500\n")
+    left: list[Any] = []
+
+    def call() -> None:
+        left.append(module.f(1))
+        next(left[-1])
+
+    assert gathered(module, call) == [(1, EQUAL, 1, 500)]
+    assert left[-1].send(500) is True
+
+
+def test_watching_leaves_no_edges(make_module: MakeModule) -> None:
+    module = make_module(body("x == 500"))
+    coverage = _native.CoverageMap()
+    monitor = monitor_of(module, level="counts", coverage=coverage)
+    targets = [Target(module.__name__, file_of(module), is_package=False)]
+    with tracing(monitor):
+        module.f(3)
+        before = coverage.edges_seen, monitor.events, coverage.keys()
+        monitor.set_paused(True)
+        tracer = ComparisonTracing(targets, monitor)
+        tracer.gather(Replaying(lambda _: module.f(500)).run, _native.Tape())
+        monitor.set_paused(False)
+        assert (coverage.edges_seen, monitor.events, coverage.keys()) == before
+        module.f(500)
+        assert coverage.edges_seen > before[0]

@@ -1,0 +1,55 @@
+"""Which constants of a program are worth drawing."""
+
+from pathlib import Path
+
+from ordeal._engine.coverage.constants import LENGTH_MAX, find_constants
+from ordeal._engine.coverage.targets import Target
+
+
+def constants(folder: Path, source: str) -> list[object]:
+    path = folder / "program.py"
+    path.write_text(source)
+    return list(find_constants([Target("program", str(path), is_package=False)]))
+
+
+def test_each_constant_once_in_order(tmp_path: Path) -> None:
+    source = (
+        "A = 70000\nB = {'key': b'magic', 2.5: 70000}\ndef f(x, y=-12):\n    return x == 'other' and x in (1, 1.0)\n"
+    )
+    assert constants(tmp_path, source) == [70000, "key", 2.5, b"magic", -12, "other", 1, 1.0]
+
+
+def test_computed_constants_count_as_what_they_are(tmp_path: Path) -> None:
+    assert constants(tmp_path, "A = 2**32 - 1\nB = 1 << 20\nC = ~5\nD = 60 * 60\nE = -(2**63)") == [
+        2**32 - 1,
+        1 << 20,
+        ~5,
+        3600,
+        -(2**63),
+    ]
+
+
+def test_what_is_too_large_to_compute_is_not_computed(tmp_path: Path) -> None:
+    assert constants(tmp_path, "A = 10 ** 10 ** 9\nB = 1 << 10**8") == [10, 10**9, 1, 10**8]
+
+
+def test_what_no_float_can_hold_is_not_computed(tmp_path: Path) -> None:
+    assert constants(tmp_path, "A = 0.5 * (1 << 1024)") == [0.5]
+
+
+def test_texts_for_people_do_not_count(tmp_path: Path) -> None:
+    source = (
+        '"""A module."""\n__all__ = ["f"]\n'
+        'def f(x):\n    """Do it."""\n    assert x != "a", "message"\n'
+        '    if x == "b":\n        raise ValueError("c")\n    return f"d{x}"\n'
+    )
+    assert constants(tmp_path, source) == ["a", "b"]
+
+
+def test_long_and_empty_ones_and_other_types_are_left_out(tmp_path: Path) -> None:
+    source = f"A = ('', {'x' * (LENGTH_MAX + 1)!r}, True, None, ..., 1j, b'')\nB = {'y' * LENGTH_MAX!r}"
+    assert constants(tmp_path, source) == ["y" * LENGTH_MAX]
+
+
+def test_a_file_that_is_no_python_has_none(tmp_path: Path) -> None:
+    assert constants(tmp_path, "def (:") == []

@@ -1,0 +1,198 @@
+"""From names of target modules to their source."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from ordeal._engine.coverage.targets import Source, Target, resolve_targets
+from ordeal.errors import TargetError
+
+Write = Callable[..., Path]
+
+
+@pytest.fixture
+def write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Write]:
+    """Write a file below a directory that is on sys.path; modules that it brought are forgotten afterwards."""
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    known = set(sys.modules)
+
+    def write(name: str, text: str = "") -> Path:
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+        importlib.invalidate_caches()
+        return path
+
+    yield write
+    for name in set(sys.modules) - known:
+        del sys.modules[name]
+
+
+def refused(name: object) -> TargetError:
+    with pytest.raises(TargetError) as caught:
+        resolve_targets([name])  # type: ignore[list-item]
+    return caught.value
+
+
+def test_a_module(write: Write) -> None:
+    path = write("shop_a.py")
+    assert resolve_targets(["shop_a"]) == [Target("shop_a", str(path), is_package=False)]
+
+
+def test_a_package_is_its_directory(write: Write) -> None:
+    path = write("shop_b/__init__.py")
+    assert resolve_targets(["shop_b"]) == [Target("shop_b", str(path.parent), is_package=True)]
+
+
+def test_a_module_of_a_package(write: Write) -> None:
+    write("shop_c/__init__.py")
+    path = write("shop_c/cart.py")
+    assert resolve_targets(["shop_c.cart"]) == [Target("shop_c.cart", str(path), is_package=False)]
+
+
+def test_a_namespace_package_is_all_its_directories(
+    write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write("one/shop_d/cart.py")
+    write("two/shop_d/till.py")
+    monkeypatch.syspath_prepend(str(tmp_path / "two"))
+    monkeypatch.syspath_prepend(str(tmp_path / "one"))
+    targets = resolve_targets(["shop_d"])
+    assert [target.path for target in targets] == [str(tmp_path / "one/shop_d"), str(tmp_path / "two/shop_d")]
+    assert [source.module_name for target in targets for source in target.sources()] == ["shop_d.cart", "shop_d.till"]
+
+
+def test_the_order_is_kept_and_repeats_are_not(write: Write) -> None:
+    write("shop_e.py")
+    write("shop_f.py")
+    assert [target.name for target in resolve_targets(["shop_f", "shop_e", "shop_f"])] == ["shop_f", "shop_e"]
+    assert resolve_targets([]) == []
+
+
+def test_sources_of_a_package_are_what_can_be_imported(write: Write) -> None:
+    init = write("shop_g/__init__.py")
+    inner = write("shop_g/inner/deep.py")
+    cart = write("shop_g/cart.py")
+    for name in (
+        ".venv/lib/click.py",
+        "venv/lib/python3.13/click.py",
+        "my-script.py",
+        "page.html",
+        "__pycache__/x.pyc",
+    ):
+        write(f"shop_g/{name}")
+    (target,) = resolve_targets(["shop_g"])
+    assert list(target.sources()) == [
+        Source("shop_g", str(init)),
+        Source("shop_g.cart", str(cart)),
+        Source("shop_g.inner.deep", str(inner)),
+    ]
+
+
+def test_a_string_is_not_a_list_of_names() -> None:
+    with pytest.raises(TargetError, match="target_modules is the string 'shop'") as caught:
+        resolve_targets("shop")
+    assert caught.value.hint == "write a list: ['shop']"
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("shop.py", "write 'shop'"),
+        ("src/shop", "write 'src.shop'"),
+        ("shop:Cart", "write 'shop'"),
+        ("my-shop", "write a dotted name, as in an import statement"),
+        ("", "write a dotted name, as in an import statement"),
+        (".shop", "write 'shop'"),
+    ],
+)
+def test_what_is_no_name_of_a_module(name: str, hint: str) -> None:
+    error = refused(name)
+    if name == "shop.py":  # a name in form; what it means shows only when there is such a module
+        assert error.message == "no target module named 'shop.py'"
+        return
+    assert (error.message, error.hint) == (f"target module {name!r} is not the name of a module", hint)
+
+
+def test_what_is_no_string() -> None:
+    assert refused(7).message == "target module 7 is not a name"
+
+
+def test_a_misspelt_module(write: Write) -> None:
+    write("warehouse_h.py")
+    error = refused("warehose_h")
+    assert (error.message, error.hint) == ("no target module named 'warehose_h'", "did you mean 'warehouse_h'?")
+
+
+def test_a_misspelt_module_in_a_package(write: Write) -> None:
+    write("shop_i/__init__.py")
+    write("shop_i/checkout.py")
+    assert refused("shop_i.chekout").hint == "did you mean 'shop_i.checkout'?"
+    assert refused("shop_i.zzz").hint == "'shop_i' holds checkout"
+
+
+def test_a_misspelt_package(write: Write) -> None:
+    write("warehouse_j/__init__.py")
+    write("warehouse_j/shelf.py")
+    assert refused("warehose_j.shelf").hint == "did you mean 'warehouse_j.shelf'?"
+
+
+def test_a_module_that_is_not_there() -> None:
+    error = refused("qqqzzz_not_there_at_all")
+    assert error.hint == "run in the directory that holds it, or add that directory to PYTHONPATH"
+
+
+def test_a_module_is_not_a_package(write: Write) -> None:
+    write("shop_k.py")
+    error = refused("shop_k.Cart")
+    assert error.message == "no target module named 'shop_k.Cart': 'shop_k' is a module, not a package"
+    assert error.hint == "to trace the whole module write 'shop_k'"
+
+
+def test_a_file_name_as_written_on_the_command_line(write: Write) -> None:
+    write("shop_l.py")
+    assert refused("shop_l.py").hint == "to trace the whole module write 'shop_l'"
+
+
+def test_a_syntax_error_names_file_and_line(write: Write) -> None:
+    path = write("shop_m.py", "x = 1\ndef broken(:\n")
+    error = refused("shop_m")
+    assert error.message.startswith(f"target module 'shop_m' cannot be imported: {path}:2: ")
+    assert isinstance(error.__cause__, SyntaxError)
+
+
+def test_an_import_inside_that_fails(write: Write) -> None:
+    write("shop_n.py", "import not_there_at_all_n\n")
+    error = refused("shop_n")
+    assert error.message == "target module 'shop_n' cannot be imported: No module named 'not_there_at_all_n'"
+    write("shop_o.py", "from os import not_there_at_all_o\n")
+    assert "cannot import name 'not_there_at_all_o'" in refused("shop_o").message
+    assert isinstance(refused("shop_o").__cause__, ImportError)
+
+
+@pytest.mark.parametrize(
+    ("statement", "kind"), [("raise ValueError('no')", "ValueError"), ("raise SystemExit(3)", "SystemExit")]
+)
+def test_a_module_that_raises(write: Write, statement: str, kind: str) -> None:
+    write(f"shop_{kind}.py", statement)
+    assert refused(f"shop_{kind}").message.startswith(
+        f"target module 'shop_{kind}' raised {kind} while it was imported"
+    )
+
+
+@pytest.mark.parametrize("name", ["sys", "builtins", "_thread"])
+def test_a_module_without_python_source(name: str) -> None:
+    error = refused(name)
+    assert error.message == f"target module {name!r} matches no Python source"
+    assert error.hint is not None
+
+
+def test_a_namespace_without_python_source(write: Write) -> None:
+    write("shop_p/readme.txt")
+    assert refused("shop_p").message == "target module 'shop_p' matches no Python source"

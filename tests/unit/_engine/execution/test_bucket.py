@@ -1,0 +1,120 @@
+"""Which failures count as the same one."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from ordeal._engine.execution.bucket import Bucketer, is_in_bucket, traceback_text
+from ordeal._engine.isolation.rule_timeout import RuleTimeoutError
+from ordeal.model import DivergenceError
+
+SHOP = """
+    def charge(cents):
+        if cents < 0:
+            raise ValueError(f"negative: {cents}")
+        assert cents < 100, cents
+
+    def refund(cents):
+        charge(-cents)
+"""
+
+
+def module_at(path: Path, source: str) -> ModuleType:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("\n".join(line[4:] for line in source.splitlines()))
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def raised(call: object, *arguments: object) -> BaseException:
+    assert callable(call)
+    with pytest.raises(Exception) as caught:  # noqa: PT011 - any exception will do
+        call(*arguments)
+    return caught.value
+
+
+def test_the_message_and_the_line_number_do_not_matter(tmp_path: Path) -> None:
+    shop = module_at(tmp_path / "shop.py", SHOP)
+    bucketer = Bucketer([str(tmp_path / "shop.py")])
+    before = bucketer.bucket(raised(shop.charge, -1))
+    assert before == 'ValueError in charge: raise ValueError(f"negative: {cents}")'
+    assert bucketer.bucket(raised(shop.refund, 7)) == before, "the innermost place in the target counts"
+    moved = module_at(tmp_path / "moved.py", "\n\n" + SHOP)
+    assert Bucketer([str(tmp_path)]).bucket(raised(moved.charge, -2)) == before
+
+
+def test_another_place_or_type_is_another_bucket(tmp_path: Path) -> None:
+    shop = module_at(tmp_path / "shop.py", SHOP)
+    bucketer = Bucketer([str(tmp_path)])
+    assert bucketer.bucket(raised(shop.charge, -1)) != bucketer.bucket(raised(shop.charge, 100))
+
+
+def test_a_library_below_the_target_is_not_the_place(tmp_path: Path) -> None:
+    parser = module_at(
+        tmp_path / "parser.py",
+        """
+    import json
+
+    def parse(text):
+        return json.loads(text)
+    """,
+    )
+    bucket = Bucketer([str(tmp_path)]).bucket(raised(parser.parse, "{"))
+    assert bucket == "json.decoder.JSONDecodeError in parse: return json.loads(text)"
+
+
+@pytest.mark.parametrize("folder", ["ordeal", "hypothesis", "src/pluggy/x"])
+def test_a_folder_with_the_name_of_the_machinery_is_not_machinery(tmp_path: Path, folder: str) -> None:
+    shop = module_at(tmp_path / folder / "shop.py", SHOP)
+    error = raised(shop.charge, -1)
+    assert Bucketer([]).bucket(error) == 'ValueError in charge: raise ValueError(f"negative: {cents}")'
+    assert "shop.py" in traceback_text(error)
+
+
+def test_without_any_frame_the_type_alone_names_the_bucket() -> None:
+    assert Bucketer([]).bucket(ValueError("x")) == "ValueError"
+    assert Bucketer([]).bucket(json.JSONDecodeError("x", "y", 0)) == "json.decoder.JSONDecodeError"
+
+
+def test_a_bucket_is_known_again_when_the_targets_are_not(tmp_path: Path) -> None:
+    shop = module_at(tmp_path / "shop.py", SHOP)
+    bucket = Bucketer([str(tmp_path)]).bucket(raised(shop.refund, 7))
+    assert is_in_bucket(raised(shop.charge, -3), bucket)
+    assert not is_in_bucket(raised(shop.charge, 100), bucket)
+
+
+def test_code_without_a_file_has_a_bucket_where_the_working_directory_is_gone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: dict[str, object] = {}
+    exec("def fail():\n    raise LookupError('x')\n", made)  # as dataclasses make their methods
+    here = Bucketer([str(tmp_path)]).bucket(raised(made["fail"]))
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    assert Bucketer([str(tmp_path)]).bucket(raised(made["fail"])) == here
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [
+        (RuleTimeoutError, "ordeal.rule_timeout.RuleTimeoutError"),
+        (DivergenceError, "ordeal.model.DivergenceError"),
+    ],
+)
+def test_own_exceptions_keep_the_names_that_saved_seeds_know(kind: type[Exception], name: str) -> None:
+    """Seeds are found again by their bucket, so moving the file of an exception must not rename it."""
+    try:
+        raise kind("x")
+    except kind as error:
+        assert Bucketer([]).bucket(error).startswith(f"{name} in ")

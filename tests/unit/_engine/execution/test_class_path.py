@@ -1,0 +1,159 @@
+"""Class paths: the class they name, and the message for each way in which they name none."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+
+from ordeal._engine.execution.class_path import load_class, split_class_path
+from ordeal.errors import ConfigError, MachineError, OrdealError
+
+MACHINES = """
+    from hypothesis.stateful import RuleBasedStateMachine, rule
+
+    class Account(RuleBasedStateMachine):
+        @rule()
+        def go(self): ...
+
+        class Inner(RuleBasedStateMachine): ...
+
+    class Störung(Account): ...
+
+    TestAccount = Account.TestCase
+    number = 3
+    class Plain: ...
+"""
+
+
+@pytest.fixture(autouse=True)
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A folder to import from; what was imported is forgotten afterwards."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    before = set(sys.modules)
+    yield tmp_path
+    for name in set(sys.modules) - before:
+        if str(getattr(sys.modules[name], "__file__", "")).startswith(str(tmp_path)):
+            del sys.modules[name]
+
+
+def write(name: str, text: str) -> None:
+    path = Path(name)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(dedent(text), encoding="utf-8")
+
+
+def refusal(path: str, kind: type[OrdealError] = MachineError) -> tuple[str, str | None]:
+    with pytest.raises(kind) as caught:
+        load_class(path)
+    return caught.value.message, caught.value.hint
+
+
+@pytest.mark.parametrize("name", ["Account", "Account.Inner", "Störung"])
+def test_names_a_class(name: str) -> None:
+    write("pkg/machines.py", MACHINES)
+    assert load_class(f"pkg.machines:{name}").__qualname__ == name
+
+
+def test_split() -> None:
+    assert split_class_path("a.b:C.D") == ("a.b", "C.D")
+
+
+@pytest.mark.parametrize("path", ["", "a", "a:", ":A", "a:b:c", "a b:C", "a..b:C", ".a:B", "a/b.py:C", "a:B()"])
+def test_malformed(path: str) -> None:
+    assert refusal(path, ConfigError) == (
+        f"`{path}` is not a class path",
+        "write it as `module.path:ClassName`, such as `tests.test_chaos:MyServiceChaos`",
+    )
+
+
+class TestModule:
+    def test_misspelled(self) -> None:
+        write("machines.py", MACHINES)
+        assert refusal("machine:Account") == ("no module named `machine`", "did you mean `machines`?")
+
+    def test_misspelled_in_a_package(self) -> None:
+        write("pkg/__init__.py", "")
+        write("pkg/machines.py", MACHINES)
+        assert refusal("pkg.machine:Account") == ("no module named `pkg.machine`", "did you mean `pkg.machines`?")
+
+    def test_nowhere(self) -> None:
+        assert refusal("elsewhere.machines:Account") == (
+            "no module named `elsewhere`",
+            "run `ordeal` in the folder that holds the package, or install the package",
+        )
+
+    def test_missing_import_inside_is_not_blamed_on_the_path(self) -> None:
+        write("machines.py", "x = 1\nimport not_installed\n")
+        assert refusal("machines:Account") == (
+            "importing `machines` raised ModuleNotFoundError: No module named 'not_installed' (machines.py:2)",
+            "`python -c 'import machines'` shows the whole traceback",
+        )
+
+    @pytest.mark.parametrize(
+        ("text", "expected"),
+        [
+            ("x = 1\nraise RuntimeError('a\\tb\\nc')\n", r"RuntimeError: a\\tb \(machines.py:2\)"),
+            ("import sys\nsys.exit(3)\n", r"SystemExit: 3 \(machines.py:2\)"),
+            ("class A:\n  def half(:\n", r"SyntaxError: .+ \(machines.py:2\)"),
+            ("import json\njson.loads('[')\n", r"JSONDecodeError: .+ \(machines.py:2\)"),
+            ("from os import nothing\n", r"ImportError: cannot import name 'nothing' .+ \(machines.py:1\)"),
+            ("def f(): f()\nf()\n", r"RecursionError: .+ \(machines.py:1\)"),
+        ],
+    )
+    def test_raises(self, text: str, expected: str) -> None:
+        write("machines.py", text)
+        message, hint = refusal("machines:Account")
+        assert re.fullmatch(f"importing `machines` raised {expected}", message)
+        assert hint == "`python -c 'import machines'` shows the whole traceback"
+
+    def test_error_inside_a_library_points_at_the_line_that_led_there(self) -> None:
+        write(".venv/site-packages/library_of_others.py", "\nraise ValueError('deep')\n")
+        write("machines.py", "import sys\nsys.path.append('.venv/site-packages')\nimport library_of_others\n")
+        message, _ = refusal("machines:Account")
+        assert message == "importing `machines` raised ValueError: deep (machines.py:3)"
+
+    def test_ctrl_c_during_the_import_is_not_an_error_of_the_module(self) -> None:
+        write("machines.py", "raise KeyboardInterrupt\n")
+        with pytest.raises(KeyboardInterrupt):
+            load_class("machines:Account")
+
+
+class TestClass:
+    @pytest.mark.parametrize(
+        ("name", "message", "hint"),
+        [
+            ("Acount", "`machines` has no `Acount`", "did you mean `machines:Account`?"),
+            ("Zzz", "`machines` has no `Zzz`", "rule machines in `machines`: Account, Störung"),
+            (
+                "Plain",
+                "`machines:Plain` is the class Plain, not a rule machine",
+                "name a subclass of ordeal.ChaosTest or of hypothesis.stateful.RuleBasedStateMachine",
+            ),
+            (
+                "number",
+                "`machines:number` is of type int, not a rule machine",
+                "name a subclass of ordeal.ChaosTest or of hypothesis.stateful.RuleBasedStateMachine",
+            ),
+            (
+                "TestAccount",
+                "`machines:TestAccount` is a TestCase, not a rule machine",
+                "name the rule machine itself, the class whose `.TestCase` this is",
+            ),
+        ],
+    )
+    def test_not_there_or_no_machine(self, name: str, message: str, hint: str) -> None:
+        write("machines.py", MACHINES)
+        assert refusal(f"machines:{name}") == (message, hint)
+
+    def test_module_without_machines(self) -> None:
+        write("machines.py", "from hypothesis.stateful import RuleBasedStateMachine\n")
+        assert refusal("machines:Account") == (
+            "`machines` has no `Account`",
+            "`machines` defines no ChaosTest and no other RuleBasedStateMachine",
+        )

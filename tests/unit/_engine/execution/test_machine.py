@@ -1,0 +1,125 @@
+"""What can be explored, and what is said about what cannot."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
+
+from ordeal import ChaosTest
+from ordeal._engine.execution.machine import RULE_TIMEOUT_SECONDS, class_path, make_driver
+from ordeal.errors import MachineError
+from ordeal.faults import LambdaFault
+
+
+class Plain(RuleBasedStateMachine):
+    """A machine of Hypothesis' own."""
+
+    def __init__(self, size: int = 1) -> None:
+        super().__init__()
+        self.size = size
+
+    @initialize()
+    def start(self) -> None:
+        """Begin."""
+
+    @rule(n=st.integers(0, 3), flag=st.booleans())
+    def act(self, n: int, flag: bool) -> None:
+        """Act."""
+
+
+class Chaos(ChaosTest):
+    """A machine with a fault and a limit of its own."""
+
+    faults = [LambdaFault("lamp", lambda: None, lambda: None)]  # noqa: RUF012 - as users write it
+    rule_timeout = 7.0
+
+    @rule()
+    def act(self) -> None:
+        """Act."""
+
+
+def test_a_machine_is_read_with_its_rules_and_arguments() -> None:
+    driver = make_driver(Plain)
+    assert [r.name for r in driver.definition.rules] == ["act"]
+    assert [r.name for r in driver.definition.initializers] == ["start"]
+    assert [a.name for a in driver.definition.rules[0].arguments] == ["flag", "n"], "in Hypothesis' order"
+    assert driver.rule_timeout == RULE_TIMEOUT_SECONDS
+    assert driver.faults == []
+
+
+def test_what_ordeal_adds_to_a_chaos_test_is_no_rule_of_the_user() -> None:
+    driver = make_driver(Chaos)
+    assert [r.name for r in driver.definition.rules] == ["act"]
+    assert "_nemesis" in driver.definition.order
+    assert [fault.name for fault in driver.faults] == ["lamp"]
+    assert driver.rule_timeout == 7.0
+    assert make_driver(Chaos, rule_timeout=0.0).rule_timeout == 0.0
+
+
+def test_a_function_that_makes_a_machine_will_do() -> None:
+    def sized() -> Plain:
+        return Plain(3)
+
+    assert make_driver(sized).definition.cls is Plain
+    assert class_path(sized, Plain).endswith("sized")
+    assert class_path(Plain, Plain) == f"{__name__}:Plain"
+
+
+class Empty(ChaosTest):
+    """No rules at all."""
+
+
+class OnlyFaults(ChaosTest):
+    """Something to switch and nothing to do."""
+
+    faults = [LambdaFault("lamp", lambda: None, lambda: None)]  # noqa: RUF012 - as users write it
+
+
+class NoValue(RuleBasedStateMachine):
+    """An argument that can have no value."""
+
+    @rule(x=st.nothing())
+    def act(self, x: Any) -> None:
+        """Act."""
+
+
+class Backwards(RuleBasedStateMachine):
+    """An argument whose bounds are the wrong way round."""
+
+    @rule(x=st.integers(5, 1))
+    def act(self, x: int) -> None:
+        """Act."""
+
+
+class Shadow(RuleBasedStateMachine):
+    """A rule that hides what Hypothesis calls."""
+
+    @rule(x=st.integers())
+    def bundle(self, x: int) -> None:  # type: ignore[override]
+        """Act."""
+
+
+class NoMachine:
+    """Something else."""
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (Empty, "Empty has no rules"),
+        (OnlyFaults, "OnlyFaults has no rules (faults alone do nothing)"),
+        (NoValue, "argument 'x' of rule 'act' can have no value: its strategy is nothing()"),
+        (Backwards, "argument 'x' of rule 'act' has no valid strategy"),
+        (Shadow, "Shadow.bundle has the name of a method that every rule machine has"),
+        (NoMachine, "NoMachine is not a rule machine"),
+        (3, "3 is not a rule machine"),
+        (lambda: 3, "which is not a rule machine"),
+    ],
+)
+def test_what_cannot_be_explored_is_named(given: Any, said: str) -> None:
+    with pytest.raises(MachineError) as caught:
+        make_driver(given)
+    assert said in caught.value.message

@@ -1,0 +1,108 @@
+"""What a person reads of a run: steps, arguments, draws, results, and the program they make."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+from hypothesis.stateful import RuleBasedStateMachine
+
+from ordeal._engine.execution.recorder import RunRecorder, render, slug
+from ordeal._engine.replay.loading import make_bench
+from ordeal.trace import Trace, TraceStep
+
+from ...traced import Everything, Faulty
+
+
+def recorded(machine: type[RuleBasedStateMachine], *steps: TraceStep) -> RunRecorder:
+    bench = make_bench(Trace(1, 42, "x:Y", steps=list(steps)), machine)
+    recorder = RunRecorder()
+    bench.replayer.run(bench.tape, recorder)
+    return recorder
+
+
+def test_the_program_names_results_and_shows_draws() -> None:
+    recorder = recorded(
+        Everything,
+        TraceStep("initialize", "first"),
+        TraceStep("rule", "make", choices={"count": [2]}),
+        TraceStep("rule", "make", choices={"count": [0]}),
+        TraceStep("rule", "ask", choices={"words": [False], "(body)": [3, 1]}),
+        TraceStep("rule", "spend", choices={"x": [0], "y": [1]}),
+    )
+    assert recorder.finished_program() == [
+        "state = Everything()",
+        "a_0 = state.first()",
+        "a_1, a_2 = b_0, b_1 = state.make(count=2)",
+        "state.make(count=0)",
+        "state.ask(data=data(...), words=frozenset())  # draws: 3, 'y'",
+        "state.spend(x=a_2, y=b_0)",
+        "state.teardown()",
+    ]
+    assert [step.result for step in recorder.steps] == ["a_0 = 7", "a_1 = b_0 = 0, a_2 = b_1 = 1", "", "", ""]
+    assert recorder.steps[3].draws == ["3", "'y'"]
+
+
+def test_faults_are_followed() -> None:
+    toggles = [TraceStep("fault_toggle", name) for name in ("+one(a)", "+three(c)", "-one(a)")]
+    recorder = recorded(Faulty, *toggles)
+    assert [step.active_faults for step in recorder.steps] == [["one(a)"], ["one(a)", "three(c)"], ["three(c)"]]
+    assert recorder.active_faults == ["three(c)"]
+    assert recorder.program[-1] == "deactivate('one(a)')"
+
+
+def test_the_program_of_a_machine_that_cannot_be_made_ends_there() -> None:
+    recorder = RunRecorder()
+    recorder.making(RuleBasedStateMachine)
+    assert recorder.finished_program() == ["state = RuleBasedStateMachine()"]
+
+
+class Loud:
+    def __repr__(self) -> str:
+        raise RuntimeError
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        ({"b", "a"}, "{'a', 'b'}"),
+        (frozenset({2, 1}), "frozenset({1, 2})"),
+        ([{"y", "x"}, (1,), {"k": {3, 2}}], "[{'x', 'y'}, (1,), {'k': {2, 3}}]"),
+        (" at 0x7f00", "' at 0x7f00'"),
+        (Loud(), "<Loud whose repr raises RuntimeError>"),
+        ([Loud()], "<list whose repr raises RuntimeError>"),
+        (10**5000, "<int whose repr raises ValueError>"),
+        ("x" * 5_000, "'" + "x" * 1_999 + "..."),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_text_of_values(value: Any, text: str) -> None:
+    assert render(value) == text
+
+
+def test_no_address_is_in_a_text() -> None:
+    assert "0x" not in render([object(), render, {1: object()}])
+
+
+def test_text_is_the_same_in_every_process() -> None:
+    script = "from ordeal._engine.execution.recorder import render; print(render({str(i) for i in range(40)}))"
+    outputs = {
+        subprocess.run(
+            [sys.executable, "-c", script],
+            env={**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": ":".join(sys.path)},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in ("1", "2")
+    }
+    assert len(outputs) == 1
+
+
+@pytest.mark.parametrize(("name", "identifier"), [("a_0", "a_0"), ("a b-0", "a_b_0"), ("1_0", "_1_0"), ("é_0", "é_0")])
+def test_names_of_values_are_identifiers(name: str, identifier: str) -> None:
+    assert slug(name) == identifier
+    assert identifier.isidentifier()

@@ -1,0 +1,264 @@
+"""A step that takes too long is ended; everything else is left alone."""
+
+from __future__ import annotations
+
+import gc
+import math
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from types import FrameType
+
+import pytest
+
+from ordeal._engine.isolation.watchdog import OutOfTime, Watchdog
+
+
+class TooLongError(Exception):
+    """What the watchdogs of these tests raise."""
+
+
+def spin(seconds: float) -> None:
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        pass
+
+
+class Clock:
+    """Time that passes when it is told to, and the alarms that ring in it: stands for the modules of both."""
+
+    SIGALRM, ITIMER_REAL = signal.SIGALRM, signal.ITIMER_REAL
+
+    def __init__(self) -> None:
+        self.now = 1000.0
+        self._rings_at, self._every = math.inf, 0.0
+        self._handler: Callable[[int, FrameType | None], object] = lambda number, frame: None
+
+    def monotonic(self) -> float:
+        return self.now
+
+    def signal(self, number: int, handler: Callable[[int, FrameType | None], object]) -> object:
+        assert number == self.SIGALRM
+        before, self._handler = self._handler, handler
+        return before
+
+    def setitimer(self, which: int, seconds: float, interval: float = 0.0) -> tuple[float, float]:
+        assert which == self.ITIMER_REAL
+        before = (0.0 if self._rings_at == math.inf else self._rings_at - self.now, self._every)
+        self._rings_at, self._every = (self.now + seconds if seconds else math.inf), interval
+        return before
+
+    def spin(self, seconds: float) -> None:
+        """Let so much time pass, with the alarms that ring in it."""
+        end = self.now + seconds
+        while self._rings_at <= end:
+            self.now = self._rings_at
+            self._rings_at = self.now + self._every if self._every else math.inf
+            self._handler(self.SIGALRM, None)
+        self.now = end
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    """The time of watchdogs."""
+    made = Clock()
+    for name in ("time", "signal"):
+        monkeypatch.setattr(sys.modules[Watchdog.__module__], name, made)
+    return made
+
+
+def collect_and_spin() -> None:
+    gc.collect()
+    spin(10)
+
+
+@pytest.fixture(autouse=True)
+def alarm_left_as_found() -> Iterator[None]:
+    handler = signal.getsignal(signal.SIGALRM)
+    yield
+    assert signal.getsignal(signal.SIGALRM) is handler
+    assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
+
+
+def test_a_step_is_ended_after_its_limit() -> None:
+    watchdog = Watchdog(0.1, TooLongError)
+    watchdog.step += 1
+    watchdog.armed = True
+    with watchdog.watching(), pytest.raises(TooLongError):
+        spin(10)
+
+
+def test_steps_below_the_limit_go_on_however_many(clock: Clock) -> None:
+    watchdog = Watchdog(0.2, TooLongError)
+    with watchdog.watching():
+        watchdog.armed = True
+        for _ in range(200):
+            watchdog.step += 1
+            clock.spin(0.15)
+
+
+def test_what_is_done_between_the_parts_of_a_step_takes_its_time(clock: Clock) -> None:
+    watchdog = Watchdog(0.2, TooLongError)
+    with watchdog.watching():
+        watchdog.step += 1
+        watchdog.armed = True
+        clock.spin(0.15)
+        with watchdog.disarmed():
+            clock.spin(0.4)
+        clock.spin(0.15)
+        with pytest.raises(TooLongError):
+            clock.spin(10)
+
+
+def test_steps_that_are_counted_elsewhere_go_on_as_well(clock: Clock) -> None:
+    watchdog = Watchdog(0.2, TooLongError)
+    taken = [0]
+
+    def take() -> int:
+        taken[0], now = 0, taken[0]
+        return now
+
+    watchdog.taken = take
+    with watchdog.watching():
+        watchdog.armed = True
+        for _ in range(20):
+            taken[0] += 1
+            clock.spin(0.15)
+        with pytest.raises(TooLongError):
+            clock.spin(10)
+
+
+def test_nothing_is_ended_outside_of_user_code(clock: Clock) -> None:
+    watchdog = Watchdog(0.05, TooLongError)
+    with watchdog.watching():
+        watchdog.step += 1
+        watchdog.armed = False
+        clock.spin(30)
+
+
+def test_no_limit_means_no_timer() -> None:
+    with Watchdog(0.0, TooLongError).watching():
+        assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
+
+
+def test_another_thread_has_no_timer_and_no_error() -> None:
+    errors: list[BaseException] = []
+
+    def watched() -> None:
+        try:
+            with Watchdog(0.05, TooLongError).watching():
+                spin(0.2)
+        except BaseException as error:  # noqa: BLE001 - whatever it is, the test tells
+            errors.append(error)
+
+    thread = threading.Thread(target=watched)
+    thread.start()
+    thread.join()
+    assert errors == []
+
+
+def test_the_timer_of_somebody_else_comes_back() -> None:
+    rung: list[int] = []
+    before = signal.signal(signal.SIGALRM, lambda *_: rung.append(1))
+    signal.setitimer(signal.ITIMER_REAL, 30.0)
+    try:
+        with Watchdog(1.0, TooLongError).watching():
+            pass
+        assert signal.getitimer(signal.ITIMER_REAL)[0] > 0
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def test_a_step_is_ended_at_the_deadline_without_a_limit_of_its_own(clock: Clock) -> None:
+    watchdog = Watchdog(0.0, TooLongError)
+    watchdog.armed = True
+    started = clock.now
+    with pytest.raises(OutOfTime), watchdog.until(started + 0.2):
+        clock.spin(10)
+    assert clock.now - started == pytest.approx(0.2)
+
+
+def test_a_step_is_ended_at_a_deadline_before_its_limit(clock: Clock) -> None:
+    watchdog = Watchdog(30.0, TooLongError)
+    watchdog.armed = True
+    started = clock.now
+    with watchdog.watching():
+        with pytest.raises(OutOfTime), watchdog.until(started + 1.3):
+            clock.spin(10)
+        assert clock.now - started == pytest.approx(1.3)
+
+
+def test_an_alarm_of_the_system_ends_a_step_at_its_deadline() -> None:
+    watchdog = Watchdog(0.0, TooLongError)
+    watchdog.armed = True
+    with pytest.raises(OutOfTime), watchdog.until(time.monotonic() + 0.05):
+        spin(10)
+
+
+def test_a_step_is_ended_after_its_limit_before_a_deadline() -> None:
+    watchdog = Watchdog(0.1, TooLongError)
+    watchdog.armed = True
+    with watchdog.watching(), watchdog.until(time.monotonic() + 10), pytest.raises(TooLongError):
+        spin(10)
+
+
+def test_a_deadline_ends_nothing_outside_of_user_code_and_nothing_later(clock: Clock) -> None:
+    watchdog = Watchdog(5.0, TooLongError)
+    with watchdog.watching():
+        with watchdog.until(clock.now + 0.05):
+            clock.spin(0.2)
+        watchdog.armed = True
+        clock.spin(4.5)
+
+
+def test_what_a_step_catches_is_raised_again() -> None:
+    watchdog = Watchdog(0.05, TooLongError)
+    watchdog.step += 1
+    watchdog.armed = True
+    with watchdog.watching():
+        with pytest.raises(TooLongError):
+            spin(10)
+        with pytest.raises(TooLongError):
+            spin(10)
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.parametrize("limited_by", ["limit", "deadline"])
+def test_what_is_raised_inside_a_callback_of_the_collector_is_raised_again(limited_by: str) -> None:
+    lost: list[object] = []
+    during: list[str] = []
+
+    def slow(phase: str, _info: dict[str, int]) -> None:
+        # As Hypothesis' own, which measures the time that collecting takes.
+        if phase == "start" and not during:
+            during.append(phase)
+            spin(10)
+
+    watchdog = Watchdog(0.05 if limited_by == "limit" else 60, TooLongError)
+    hook, sys.unraisablehook = sys.unraisablehook, lambda told: lost.append(told.exc_type)
+    gc.callbacks.append(slow)
+    try:
+        with watchdog.watching(), watchdog.until(time.monotonic() + (60 if limited_by == "limit" else 0.05)):
+            watchdog.step += 1
+            watchdog.armed = True
+            with pytest.raises((TooLongError, OutOfTime)) as raised:
+                collect_and_spin()
+    finally:
+        gc.callbacks.remove(slow)
+        sys.unraisablehook = hook
+    assert set(lost) == {raised.type}
+
+
+def test_a_step_after_the_one_that_was_ended_has_its_own_time(clock: Clock) -> None:
+    watchdog = Watchdog(0.2, TooLongError)
+    with watchdog.watching():
+        watchdog.step += 1
+        watchdog.armed = True
+        with pytest.raises(TooLongError):
+            clock.spin(10)
+        watchdog.step += 1
+        clock.spin(0.15)
+        watchdog.armed = False

@@ -1,0 +1,119 @@
+"""Explorations that meet in a store: what one found is known to the next, and a store that is away loses nothing."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ordeal._engine.coverage.targets import resolve_targets
+from ordeal._engine.parallel.worker import Place
+from ordeal.errors import StoreError
+from ordeal.explore import Explorer
+from ordeal.result import ExplorationResult
+from ordeal.store import Entry, FailureReport, Outgoing, Store, namespace_of, open_store
+
+from .test_supervisor import Climber, Quick, tower  # noqa: F401 - a fixture
+
+pytestmark = pytest.mark.forks
+
+
+@pytest.fixture(autouse=True)
+def _state_of_the_user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+
+
+@pytest.fixture
+def url(tmp_path: Path) -> str:
+    return f"dir://{tmp_path / 'store'}"
+
+
+def explore(url: str, machine: Any = Climber, **options: Any) -> ExplorationResult:
+    targets = ["tower"] if machine is Climber else []
+    return Explorer(machine, target_modules=targets, workers=2, store=url).run(**{"max_time": 2.5, **options})
+
+
+@pytest.fixture
+def looking(url: str) -> Iterator[Store]:
+    namespace = namespace_of(Climber, resolve_targets(["tower"]), instrumentation="auto")
+    with open_store(url, namespace) as store:
+        yield store
+
+
+@pytest.mark.usefixtures("tower")
+def test_what_an_exploration_found_is_in_the_store(url: str, looking: Store) -> None:
+    result = explore(url)
+    assert len(looking.edges()) == result.unique_edges
+    assert result.notes == ()
+
+
+@pytest.mark.usefixtures("tower")
+def test_the_next_exploration_begins_where_the_first_came_to(url: str, looking: Store) -> None:
+    first = explore(url, max_time=4)
+    second = explore(url, max_runs=4_000, max_time=20)
+    assert second.unique_edges >= first.unique_edges
+    assert len(looking.edges()) == second.unique_edges
+
+
+def test_a_failure_is_one_bucket_with_the_count_of_all(url: str) -> None:
+    results = [explore(url, Quick) for _ in range(2)]
+    with open_store(url, namespace_of(Quick, [], instrumentation="auto")) as store:
+        reports = {report.bucket: report for report in store.failures()}
+    assert set(reports) == {failure.bucket for failure in results[0].failures}
+    for bucket, report in reports.items():
+        counts = [failure.count for result in results for failure in result.failures if failure.bucket == bucket]
+        assert report.count == sum(counts)
+        assert json.loads(report.trace)["failure"]["bucket"] == bucket
+
+
+def steps(result: ExplorationResult) -> dict[str, int]:
+    return {failure.bucket: len(failure.trace.taken_steps()) for failure in result.failures if failure.trace}
+
+
+def test_the_shortest_trace_that_others_have_is_taken_over(url: str) -> None:
+    apart = explore(f"{url}-of-another", Quick, shrink=False)
+    shrunk = explore(url, Quick)
+    helped = explore(url, Quick, shrink=False)
+    assert steps(helped) == steps(shrunk)
+    assert all(length < steps(apart)[bucket] for bucket, length in steps(shrunk).items())
+
+
+@pytest.mark.parametrize("trace", [b"\x80\x04", b"{}", b"of another failure"])
+def test_a_trace_of_the_store_that_shows_nothing_is_not_taken(url: str, trace: bytes) -> None:
+    first, second = explore(f"{url}-of-another", Quick).failures
+    assert first.trace is not None
+    if trace == b"of another failure":
+        trace = first.trace.to_json()
+    with open_store(url, namespace_of(Quick, [], instrumentation="auto")) as store:
+        store.join()
+        store.sync(Outgoing(failures=(FailureReport(second.bucket, trace, 1, 1),)))
+    result = explore(url, Quick)
+    assert {failure.bucket for failure in result.failures} == {first.bucket, second.bucket}
+    assert steps(result)[second.bucket] > 1
+    if trace != first.trace.to_json():
+        assert any(note.startswith("A trace of the store was refused") for note in result.notes)
+
+
+@pytest.mark.usefixtures("tower")
+def test_an_entry_that_is_no_tape_is_refused_and_said(url: str, looking: Store) -> None:
+    looking.join()
+    looking.sync(Outgoing(entries=(Entry(b"\x80\x04not a tape", (1, 2, 3)),)))
+    result = explore(url)
+    assert any(note.startswith("An entry of the store was refused: ") for note in result.notes)
+    assert result.unique_edges > 3
+
+
+def test_a_store_that_cannot_be_joined_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    for url in (f"dir://{tmp_path / 'file'}", "redis://127.0.0.1:1/0", "ftp://host/0"):
+        with pytest.raises(StoreError):
+            explore(url, Quick)
+
+
+def test_each_process_anywhere_has_a_seed_of_its_own() -> None:
+    places = [Place(member, number, again) for member in range(3) for number in range(3) for again in range(3)]
+    assert len({place.seed_of(42) for place in places}) == len(places)
+    assert Place(0, 0, 0).seed_of(42) == 42

@@ -1,0 +1,408 @@
+"""Workers under a supervisor: what they find together, how it repeats, and how it goes on after a save."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+import unittest
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from types import ModuleType
+from typing import Any, ClassVar
+
+import pytest
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+
+from ordeal._engine.parallel.worker import ByRuns, share_of_runs
+from ordeal._engine.storage.trace_file import Trace
+from ordeal.assertions import sometimes
+from ordeal.chaos import ChaosTest
+from ordeal.errors import FaultError, MachineError, StateError
+from ordeal.explore import Explorer
+from ordeal.faults import Fault, LambdaFault
+from ordeal.result import ExplorationResult, ProgressSnapshot
+
+pytestmark = pytest.mark.forks
+
+ROOT = Path(__file__).parents[4]
+STAGES = 30
+KEYS = (7 * stage % 10 for stage in range(STAGES))
+TOWER = "\n".join(
+    [
+        "def climb(stage, key):",
+        *(
+            f"    if stage == {stage}:\n        return {stage + 1} if key == {key} else {stage}"
+            for stage, key in enumerate(KEYS)
+        ),
+        '    raise ValueError("the top")',
+    ]
+)
+
+
+# Runs end what must repeat, the clock must not: a busy machine then comes to the same.
+UNLIMITED: dict[str, Any] = {"max_time": 600.0, "max_shrink_time": 600.0}
+
+
+@pytest.fixture
+def tower(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
+    (tmp_path / "tower.py").write_text(TOWER)
+    monkeypatch.syspath_prepend(tmp_path)
+    sys.modules.pop("tower", None)
+    import tower as module  # type: ignore[import-not-found]  # noqa: PLC0415 - written a moment ago
+
+    yield module
+    sys.modules.pop("tower", None)
+
+
+class Climber(ChaosTest):
+    """Climbs a tower whose stages coverage shows."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.stage = 0
+
+    @rule(key=st.integers(0, 9))
+    def climb(self, key: int) -> None:
+        self.stage = sys.modules["tower"].climb(self.stage, key)
+        sometimes(self.stage > 1, name="climbs")
+
+
+class Quick(ChaosTest):
+    """Fails in two ways."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.sum = 0
+
+    @rule(x=st.integers(0, 100))
+    def add(self, x: int) -> None:
+        self.sum += x
+
+    @rule()
+    def clear(self) -> None:
+        assert self.sum < 900, "too much"
+        self.sum = 0
+
+    @invariant()
+    def small(self) -> None:
+        if self.sum > 1000:
+            raise OverflowError("far too much")
+
+
+def explored(workers: int, runs: int = 600, **options: Any) -> ExplorationResult:
+    return Explorer(Climber, target_modules=["tower"], workers=workers, **options).run(
+        max_runs=runs, steps_per_run=5, **UNLIMITED
+    )
+
+
+def shown(result: ExplorationResult) -> tuple[Any, ...]:
+    """What must repeat."""
+    failures = [(failure.bucket, failure.count, failure.run_id, failure.program) for failure in result.failures]
+    return failures, result.unique_edges, result.total_runs, result.total_steps, result.lines_covered, result.notes
+
+
+@pytest.mark.usefixtures("tower")
+@pytest.mark.parametrize("workers", [2, 3])
+def test_the_same_seed_and_number_of_workers_give_the_same(workers: int) -> None:
+    first = explored(workers, 300)
+    assert shown(explored(workers, 300)) == shown(first)
+    assert first.total_runs == 300
+    assert shown(explored(workers, 300, seed=7)) != shown(first)
+
+
+class Razing(RuleBasedStateMachine):
+    """Deletes the folder that all is written to, and fails."""
+
+    @rule()
+    def raze(self) -> None:
+        with suppress(FileNotFoundError):
+            shutil.rmtree(Path.cwd())
+        raise ValueError("nothing is left")
+
+
+class Leaving(RuleBasedStateMachine):
+    """Goes to another folder, and fails."""
+
+    @rule()
+    def leave(self) -> None:
+        os.chdir("/")
+        raise ValueError("where am I?")
+
+
+class Dying(Climber):
+    """Ends its process now and then, at no certain time."""
+
+    @rule(key=st.integers(0, 100))
+    def fall(self, key: int) -> None:
+        time.sleep(os.urandom(1)[0] / 100_000)
+        if key == 13 and self.stage > 1:
+            os._exit(3)
+
+
+@pytest.mark.usefixtures("tower")
+@pytest.mark.parametrize(("runs", "times"), [(300, 2), pytest.param(900, 4, marks=pytest.mark.nightly)])
+def test_the_clock_decides_nothing_where_workers_crash(runs: int, times: int) -> None:
+    first, *others = (
+        shown(Explorer(Dying, target_modules=["tower"], workers=3).run(max_runs=runs, steps_per_run=8, **UNLIMITED))
+        for _ in range(times)
+    )
+    assert any("ProcessExitError" in failure[0] for failure in first[0])
+    assert others == [first] * (times - 1)
+
+
+class Brief(Climber):
+    """Ends its process with the second run that it makes."""
+
+    runs = 0
+
+    def __init__(self) -> None:
+        super().__init__()
+        Brief.runs += 1
+        if Brief.runs > 1:
+            os._exit(3)
+
+
+@pytest.mark.usefixtures("tower")
+@pytest.mark.parametrize("workers", [1, 2])
+def test_what_a_process_saw_before_it_crashed_counts(workers: int) -> None:
+    result = Explorer(Brief, target_modules=["tower"], workers=workers, isolate=True).run(max_runs=6)
+    assert result.unique_edges > 1
+
+
+@pytest.mark.usefixtures("tower")
+def test_one_worker_in_a_process_of_its_own_does_what_it_does_in_this_one() -> None:
+    inside, apart = explored(1), explored(1, isolate=True)
+    assert shown(apart) == shown(inside)
+    assert apart.discovery == inside.discovery
+    assert apart.run_kinds == inside.run_kinds
+    assert [p.name for p in apart.properties] == [p.name for p in inside.properties]
+    assert [p.hits for p in apart.properties] == [p.hits for p in inside.properties]
+
+
+@pytest.mark.usefixtures("tower")
+def test_workers_that_share_come_further_in_as_many_runs() -> None:
+    def edges(*, share: bool) -> int:
+        results = [
+            explored(4, 800, seed=seed, share_edges=share, share_checkpoints=share, swarm_policy="classic")
+            for seed in range(3)
+        ]
+        return sum(result.unique_edges for result in results)
+
+    assert edges(share=True) > edges(share=False)
+
+
+def test_failures_of_all_workers_are_one_list_with_counts() -> None:
+    result = Explorer(Quick, workers=3).run(max_runs=900)
+    assert sorted(type(failure.error).__name__ for failure in result.failures) == ["AssertionError", "OverflowError"]
+    assert all(failure.shrunk and not failure.flaky and failure.trace for failure in result.failures)
+    assert sum(failure.count for failure in result.failures) <= result.total_runs
+
+
+def test_runs_are_split_without_a_rest() -> None:
+    for runs in (0, 1, 7, 100):
+        for workers in (1, 3, 8):
+            assert sum(share_of_runs(runs, 0, workers, number) or 0 for number in range(workers)) == runs
+    assert share_of_runs(None, 0, 4, 0) is None
+
+
+def test_rounds_go_on_where_an_earlier_process_of_the_worker_was() -> None:
+    whole = ByRuns()
+    dues = [runs for runs in range(2_000) if whole.is_due(runs, lambda: True)]
+    rest = ByRuns(500)
+    assert [500 + runs for runs in range(1_500) if rest.is_due(runs, lambda: True)] == [
+        due for due in dues if due > 500
+    ]
+
+
+# -- ends --
+
+
+class Slow(ChaosTest):
+    @rule()
+    def wait(self) -> None:
+        time.sleep(0.02)
+
+
+INTERRUPTED = """
+from ordeal.explore import Explorer
+from unit._engine.parallel.test_supervisor import Quick
+
+tell = lambda now: now.failures == 2 and print("found", flush=True)
+result = Explorer(Quick, workers=2).run(max_time=60, progress=tell)
+print(result.stopped_reason, len(result.failures))
+"""
+
+
+def test_ctrl_c_ends_the_search_and_reports() -> None:
+    command = [sys.executable, "-c", INTERRUPTED]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "found\n"
+        process.send_signal(signal.SIGINT)
+        *_, last = process.stdout.read().splitlines()
+    assert last == "interrupted 2"
+    assert process.returncode == 0
+
+
+def test_time_and_patience_end_it() -> None:
+    assert Explorer(Slow, workers=2).run(max_time=0.5).stopped_reason == "time"
+    assert Explorer(Slow, workers=2).run(patience=5, max_time=20).stopped_reason == "patience"
+
+
+class Impossible(ChaosTest):
+    @rule()
+    def skip(self) -> None:
+        raise unittest.SkipTest("not here")
+
+
+def test_what_ends_an_exploration_in_one_process_does_so_in_several() -> None:
+    with pytest.raises(unittest.SkipTest, match="not here"):
+        Explorer(Impossible, workers=2).run(max_runs=10)
+
+    class Stuck(ChaosTest):
+        @rule(value=st.nothing())
+        def never(self, value: Any) -> None:
+            pass
+
+    with pytest.raises(MachineError):
+        Explorer(Stuck, workers=2).run(max_runs=10)
+
+
+def fail_to_switch() -> None:
+    raise FaultError("the fault cannot be switched")
+
+
+class Broken(ChaosTest):
+    faults: ClassVar[list[Fault]] = [LambdaFault("broken", fail_to_switch, lambda: None)]
+
+    @rule()
+    def step(self) -> None:
+        pass
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_fault_that_cannot_be_switched_is_an_error_of_the_exploration(workers: int) -> None:
+    with pytest.raises(FaultError, match="cannot be switched"):
+        Explorer(Broken, workers=workers).run(max_runs=200, max_time=20)
+
+
+def test_progress_is_told_in_the_process_that_asked() -> None:
+    told: list[int] = []
+
+    def tell(now: ProgressSnapshot) -> None:
+        told.append(now.total_runs)
+        if now.total_runs > 0:
+            raise KeyboardInterrupt
+
+    Explorer(Slow, workers=2).run(max_time=60, progress=tell)
+    assert told == sorted(told)
+    assert told[-1] > 0
+
+
+# -- states --
+
+
+@pytest.mark.usefixtures("tower")
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_resumed_exploration_goes_on_as_if_it_had_not_stopped(tmp_path: Path, workers: int) -> None:
+    def explore(runs: int, **files: Path) -> ExplorationResult:
+        explorer = Explorer(Climber, target_modules=["tower"], workers=workers, isolate=True)
+        return explorer.run(max_runs=runs, **UNLIMITED, **files)  # type: ignore[arg-type]
+
+    state = tmp_path / "state"
+    whole = explore(300, save_state_to=tmp_path / "whole")
+    explore(120, save_state_to=state)
+    rest = explore(300, resume_from=state, save_state_to=state)
+    assert rest.total_runs == whole.total_runs
+    if workers == 1:
+        assert shown(rest) == shown(whole)
+
+
+@pytest.mark.usefixtures("tower")
+@pytest.mark.parametrize(("before", "after"), [(2, 3), (3, 1), (1, 2)])
+def test_a_state_goes_on_with_another_number_of_workers(tmp_path: Path, before: int, after: int) -> None:
+    state = tmp_path / "state"
+
+    def explore(workers: int, runs: int, **files: Path) -> ExplorationResult:
+        explorer = Explorer(Climber, target_modules=["tower"], workers=workers, isolate=True)
+        return explorer.run(max_runs=runs, **UNLIMITED, **files)  # type: ignore[arg-type]
+
+    first = explore(before, 200, save_state_to=state)
+    second = explore(after, 350, resume_from=state, save_state_to=state)
+    assert second.total_runs == 350
+    assert second.unique_edges >= first.unique_edges
+    assert {failure.bucket for failure in second.failures} >= {failure.bucket for failure in first.failures}
+    assert explore(after, 900, resume_from=state, save_state_to=state).total_runs == 450
+    assert explore(before, 500, resume_from=state).total_runs == 500
+
+
+@pytest.mark.usefixtures("tower")
+@pytest.mark.parametrize("after", [2, 3])
+def test_what_crashed_workers_counted_is_in_the_state(tmp_path: Path, after: int) -> None:
+    state = tmp_path / "state"
+
+    def explore(workers: int, runs: int, **files: Path) -> ExplorationResult:
+        explorer = Explorer(Dying, target_modules=["tower"], workers=workers)
+        return explorer.run(max_runs=runs, steps_per_run=20, shrink=False, **UNLIMITED, **files)  # type: ignore[arg-type]
+
+    first = explore(2, 300, save_state_to=state)
+    (crash,) = first.failures
+    assert crash.count > 1
+    second = explore(after, 500, resume_from=state, save_state_to=state)
+    third = explore(after, 600, resume_from=state)
+    assert [result.total_runs for result in (first, second, third)] == [300, 500, 600]
+    assert crash.count < second.failures[0].count < third.failures[0].count
+    assert first.total_steps < second.total_steps < third.total_steps
+    assert first.unique_edges <= second.unique_edges <= third.unique_edges
+
+
+@pytest.mark.usefixtures("tower")
+def test_a_state_of_several_workers_is_refused_where_one_goes_on_in_this_process(tmp_path: Path) -> None:
+    explorer = Explorer(Climber, target_modules=["tower"], workers=2)
+    explorer.run(max_runs=50, save_state_to=tmp_path / "state")
+    with pytest.raises(StateError, match="is one of 2 workers"):
+        Explorer(Climber, target_modules=["tower"]).run(max_runs=60, resume_from=tmp_path / "state")
+
+
+@pytest.mark.parametrize("isolate", [False, True])
+@pytest.mark.parametrize("harm", ["raze", "leave"])
+def test_a_failure_that_deletes_or_leaves_the_working_folder_has_its_state_and_its_seed_there(
+    harm: str, isolate: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "project"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    explorer = Explorer({"raze": Razing, "leave": Leaving}[harm], isolate=isolate, corpus_dir="seeds")
+    result = explorer.run(max_runs=20, save_state_to="state", confirm_fresh=False)
+    (failure,) = result.failures
+    assert failure.seed_path is not None
+    assert Trace.load(folder / failure.seed_path).failure is not None
+    assert Path.cwd() == folder
+    assert explorer.run(max_runs=30, resume_from="state", shrink=False).total_runs == 30
+
+
+@pytest.mark.usefixtures("tower")
+def test_a_state_that_has_crashes_is_refused_where_replaying_them_would_end_this_process(tmp_path: Path) -> None:
+    isolated = Explorer(Dying, target_modules=["tower"], isolate=True)
+    first = isolated.run(max_runs=60, shrink=False, save_state_to=tmp_path / "state")
+    with pytest.raises(StateError, match="is one of several processes") as refused:
+        Explorer(Dying, target_modules=["tower"]).run(max_runs=80, resume_from=tmp_path / "state")
+    assert "isolate=True" in (refused.value.hint or "")
+    second = isolated.run(max_runs=80, shrink=False, resume_from=tmp_path / "state")
+    assert second.failures[0].count > first.failures[0].count
+
+
+def test_a_progress_that_interrupts_whenever_it_is_called_ends_the_search_alone() -> None:
+    def stop(now: ProgressSnapshot) -> None:
+        if now.failures:
+            raise KeyboardInterrupt
+
+    result = Explorer(Quick, workers=2).run(max_time=60, shrink=False, progress=stop)
+    assert result.stopped_reason == "interrupted"
+    assert result.failures

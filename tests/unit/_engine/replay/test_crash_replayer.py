@@ -1,0 +1,193 @@
+"""Runs that end their process: how they are read from what it leaves, replayed, shrunk, and kept as seeds."""
+
+from __future__ import annotations
+
+import os
+import time
+from functools import cache
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pytest
+from hypothesis import strategies as st
+from hypothesis.stateful import invariant, rule
+
+from ordeal import _native
+from ordeal._engine.execution.machine import make_driver
+from ordeal._engine.isolation.child import Child, Death, Limits
+from ordeal._engine.replay.crash_replayer import CrashReader, Stall, ends_process
+from ordeal._engine.replay.rerun import ReplayStatus
+from ordeal._engine.seed_corpus.corpus import SeedReplayer
+from ordeal.chaos import ChaosTest
+from ordeal.errors import TraceError
+from ordeal.explore import Explorer
+from ordeal.faults import Fault, LambdaFault
+from ordeal.result import Failure, SeedStatus
+from ordeal.trace import Trace, ablate_faults, generate_tests, lower, rerun, shrink
+
+pytestmark = pytest.mark.forks
+
+LIMITS = Limits()
+# Runs and candidates end these searches, the clock must not: a busy machine then comes to the same.
+UNLIMITED_S = 600.0
+
+
+class Exiting(ChaosTest):
+    """Ends its process in a draw of the rule's own, once its sum is large."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.sum = 0
+
+    @rule(x=st.integers(0, 100))
+    def add(self, x: int) -> None:
+        self.sum += x
+
+    @rule(data=st.data())
+    def check(self, data: Any) -> None:
+        if self.sum > 250 and data.draw(st.integers(0, 9)) > 5:
+            os._exit(3)
+
+
+def switch_off() -> None:
+    pass
+
+
+class Faulty(ChaosTest):
+    """Ends its process only while its fault is on."""
+
+    on: ClassVar[bool] = False
+    faults: ClassVar[list[Fault]] = [
+        LambdaFault("harmless", switch_off, switch_off),
+        LambdaFault("power", lambda: setattr(Faulty, "on", True), lambda: setattr(Faulty, "on", False)),
+    ]
+
+    @rule()
+    def step(self) -> None:
+        if Faulty.on:
+            os.abort()
+
+
+class FailingBefore(ChaosTest):
+    """Ends its process before the first step."""
+
+    @rule()
+    def step(self) -> None:
+        pass
+
+    @invariant()
+    def holds(self) -> None:
+        os._exit(4)
+
+
+def crash_of(machine: type[ChaosTest], **options: Any) -> Failure:
+    explorer = Explorer(machine, isolate=True, **options)
+    (failure,) = explorer.run(max_runs=60, max_time=UNLIMITED_S, max_shrink_time=UNLIMITED_S).failures
+    return failure
+
+
+@cache
+def exit_crash() -> Failure:
+    """What several tests look at, and none changes."""
+    return crash_of(Exiting)
+
+
+def test_a_rule_that_exits_is_a_failure_with_the_trace_that_leads_there() -> None:
+    failure = exit_crash()
+    assert type(failure.error).__name__ == "ProcessExitError"
+    assert str(failure.error) == "check ended the process with exit code 3"
+    assert failure.bucket == "ProcessExitError(3) at check"
+    assert not failure.flaky
+    assert failure.rule_log == ["add", "add", "add", "check"]
+    assert failure.trace is not None
+    assert failure.trace.steps[-1].choices["(body)"] == [6]
+    assert "state.check(data=data(...))" in failure.program
+
+
+def test_such_a_trace_replays_shrinks_and_is_never_a_test_or_a_run_of_hypothesis() -> None:
+    trace = exit_crash().trace
+    assert trace is not None
+    again = Trace.from_json(trace.to_json())
+    assert rerun(again, Exiting).status is ReplayStatus.REPRODUCED
+    assert len(shrink(again, Exiting, max_time=UNLIMITED_S).taken_steps()) == 4
+    assert generate_tests([again]) == ""
+    with pytest.raises(TraceError, match="ends its process"):
+        lower(again, Exiting)
+
+
+def test_the_faults_that_it_needs_are_found_out() -> None:
+    failure = crash_of(Faulty)
+    assert failure.bucket == "ProcessKilledError(SIGABRT) at step"
+    assert failure.necessary_faults == {"power": True}
+    assert failure.trace is not None
+    assert ablate_faults(failure.trace, Faulty) == {"power": True}
+
+
+def test_a_crash_before_the_first_step_has_a_trace_without_steps() -> None:
+    failure = crash_of(FailingBefore)
+    assert failure.bucket == "ProcessExitError(4) at what comes before the first step"
+    assert failure.rule_log == []
+    assert failure.trace is not None
+    assert rerun(failure.trace, FailingBefore).status is ReplayStatus.REPRODUCED
+
+
+def test_its_seed_is_replayed_in_a_process_of_its_own(tmp_path: Path) -> None:
+    failure = crash_of(Exiting, corpus_dir=tmp_path)
+    assert failure.seed_path is not None
+    replay = SeedReplayer().replay(Path(failure.seed_path), Exiting)
+    assert replay.status is SeedStatus.REPRODUCED
+    result = Explorer(Exiting, isolate=True, corpus_dir=tmp_path).run(max_runs=1, max_shrink_time=2)
+    assert [outcome.status for outcome in result.seed_replays] == [SeedStatus.REPRODUCED]
+    assert [failure.seed_path for failure in result.failures] == [failure.seed_path]
+
+
+def test_what_ends_a_process_is_told_by_its_type_or_its_bucket() -> None:
+    assert ends_process("ProcessExitError", "")
+    assert ends_process("RuleTimeoutError", "RuleTimeoutError at pay, not interruptible")
+    assert not ends_process("RuleTimeoutError", "RuleTimeoutError in pay: time.sleep(9)")
+
+
+# -- what a process leaves --
+
+
+def left_by(job: Any) -> Child:
+    child = Child(job, LIMITS)
+    child.wait(20)
+    return child
+
+
+def test_a_process_that_ran_nothing_tells_of_no_crash() -> None:
+    child = left_by(lambda channel, journal: os._exit(7))
+    assert child.death == Death(code=7)
+    assert CrashReader(make_driver(Exiting)).read(child.journal, child.death, hung=False) is None
+    child.close()
+
+
+def test_a_journal_that_was_written_over_tells_of_no_crash() -> None:
+    child = left_by(lambda channel, journal: None)
+    child.journal[:] = b"\xff" * len(child.journal)
+    assert CrashReader(make_driver(Exiting)).read(child.journal, Death(signal=11), hung=False) is None
+    child.close()
+
+
+def test_a_journal_that_stands_still_is_a_stall_and_one_that_moves_is_none() -> None:
+    child = left_by(lambda channel, journal: None)
+    stall = Stall(child.journal, 0.01)
+    assert not stall.hangs()
+    time.sleep(0.6)
+    assert stall.hangs()
+    assert not Stall(child.journal, 0).hangs()
+    child.close()
+
+
+def test_steps_move_the_journal_on() -> None:
+    driver = make_driver(Exiting)
+
+    def job(channel: Any, journal: _native.Journal) -> None:
+        driver.journal = journal
+        for _ in range(3):
+            driver.execute(_native.Replay(_native.Tape()))
+
+    child = left_by(job)
+    assert _native.journal_steps(child.journal) > 0
+    child.close()

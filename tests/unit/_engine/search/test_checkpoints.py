@@ -1,0 +1,414 @@
+"""Runs from checkpoints are the same whether states are copied, steps run again, or processes hold states."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import random
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pytest
+from hypothesis import strategies as st
+from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, initialize, multiple, precondition, rule
+
+from ordeal import ChaosTest, _native
+from ordeal._engine.search.checkpoints import HELD_MAX, Checkpoints
+from ordeal.assertions import always_lt, sometimes
+from ordeal.explore import ExplorationResult, Explorer
+from ordeal.faults import Fault
+
+from ...machines import switches
+
+pytestmark = pytest.mark.usefixtures("own_threads_alone")
+
+KINDS = ("copy", "replay", "fork")
+forks = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="states are held on Linux only")
+
+
+@pytest.fixture
+def depot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """A module to watch."""
+    (tmp_path / "depot.py").write_text(
+        "def sort(parcel, lamp):\n"
+        "    if parcel['weight'] > 40:\n"
+        "        parcel['shelf'] = 'low' if lamp else 'floor'\n"
+        "    elif parcel['weight'] > 12:\n"
+        "        parcel['shelf'] = 'middle'\n"
+        "    for _ in range(parcel['weight'] // 8):\n"
+        "        parcel['tries'] += 1\n"
+        "    return parcel\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    yield "depot"
+    sys.modules.pop("depot", None)
+
+
+class Depot(ChaosTest):
+    """Bundles, faults, initialize rules, shared draws, random numbers, properties, and a failure two faults deep."""
+
+    faults: ClassVar[list[Fault]] = switches("lamp", "scale")
+    parcels: Bundle[dict[str, Any]] = Bundle("parcels")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.stored: list[dict[str, Any]] = []
+        self.draws: list[int] = []
+        self.received = 0
+
+    @initialize(start=st.integers(0, 3))
+    def open(self, start: int) -> None:
+        self.draws.append(start)
+
+    @rule(target=parcels, weight=st.integers(0, 60), label=st.text(max_size=3))
+    def receive(self, weight: int, label: str) -> Any:
+        self.received += 1
+        self.stored.append({"weight": weight, "label": label, "tries": 0, "number": self.received})
+        return self.stored[-1]
+
+    @rule(target=parcels, pairs=st.lists(st.floats(0, 9), max_size=2))
+    def receive_many(self, pairs: list[float]) -> Any:
+        return multiple(*({"weight": int(each), "label": "", "tries": 0, "number": -1} for each in pairs))
+
+    @rule(parcel=parcels, share=st.shared(st.booleans(), key="share"))
+    def sort(self, parcel: dict[str, Any], share: bool) -> None:
+        lamp, scale = (fault.active for fault in self.faults)
+        sys.modules["depot"].sort(parcel, lamp)
+        sometimes(parcel.get("shelf") == "low", "something lies low")
+        always_lt(len(self.stored), 30, "the depot is not full")
+        assert not (lamp and scale and share and parcel.get("shelf") == "low")
+
+    @rule(parcel=consumes(parcels))
+    def hand_out(self, parcel: dict[str, Any]) -> None:
+        # What a bundle holds and what the machine holds are the same object, also after coming back.
+        assert all(parcel is each for each in self.stored if parcel["number"] == each["number"])
+        self.stored = [each for each in self.stored if each is not parcel]
+
+    @precondition(lambda self: self.stored)
+    @rule()
+    def shuffle(self) -> None:
+        self.draws.append(random.randrange(1000))
+        assert len(self.draws) < 12
+
+    def state_hash(self) -> int:
+        return 1 + min(len(self.stored), 6) * 1000 + sum(self.draws) % 7
+
+
+def explore(machine: type[RuleBasedStateMachine], kind: str, **options: Any) -> ExplorationResult:
+    given = {"max_runs": 150, "max_time": 3600.0, "shrink": False, "steps_per_run": 30} | options
+    modules = given.pop("target_modules", ())
+    explorer = Explorer(
+        machine,
+        target_modules=modules,
+        seed=3,
+        checkpoint_kind=kind,
+        coverage=given.pop("coverage", "auto"),
+        rule_swarm=given.pop("rule_swarm", False),
+        checkpoint_prob=0.6,
+    )
+    return explorer.run(record_traces=True, **given)
+
+
+def facts(result: ExplorationResult) -> dict[str, Any]:
+    """What must not depend on the kind."""
+    return {
+        "runs": (result.total_runs, result.total_steps, result.rejected_runs, result.unconfirmed),
+        "edges": result.unique_edges,
+        "checkpoints": result.checkpoints_saved,
+        "failures": [(each.bucket, each.count, each.run_id, each.flaky) for each in result.failures],
+        "traces": [trace.content_hash() for trace in result.traces],
+        "properties": result.properties,
+        "lines": (result.lines_covered, result.coverage_gaps),
+    }
+
+
+@forks
+@pytest.mark.parametrize("swarm", [pytest.param(False, marks=pytest.mark.nightly), True])
+def test_each_kind_explores_the_same(depot: str, swarm: bool) -> None:
+    results = {
+        kind: explore(Depot, kind, target_modules=[depot], coverage="counts", rule_swarm=swarm) for kind in KINDS
+    }
+    assert {kind: result.snapshot_kind for kind, result in results.items()} == {kind: kind for kind in KINDS}
+    assert results["copy"].checkpoints_saved > 20
+    assert results["copy"].failures
+    assert facts(results["replay"]) == facts(results["copy"])
+    assert facts(results["fork"]) == facts(results["copy"])
+    assert results["fork"].notes == results["copy"].notes
+
+
+@forks
+@pytest.mark.slow
+def test_each_kind_explores_the_same_without_targets() -> None:
+    sys.modules["depot"] = type(sys)("depot")
+    sys.modules["depot"].sort = lambda parcel, lamp: parcel | {"shelf": "low"}  # type: ignore[attr-defined]
+    try:
+        results = [facts(explore(Depot, kind)) for kind in KINDS]
+    finally:
+        del sys.modules["depot"]
+    assert results[1:] == results[:1] * 2
+
+
+def children() -> list[int]:
+    return [int(each) for each in Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()]
+
+
+@forks
+def test_no_process_stays(depot: str) -> None:
+    before = children()
+    seen: list[int] = []
+    explorer = Explorer(Depot, target_modules=[depot], seed=3, checkpoint_kind="fork", checkpoint_prob=0.6)
+    explorer.run(max_runs=100, shrink=False, progress=lambda _: seen.append(len(children())))
+    assert 2 < max(seen) <= HELD_MAX + len(before)
+    assert children() == before
+
+
+class Locked(ChaosTest):
+    """State that cannot be copied, and steps that take their time where they are told to."""
+
+    pause_s = 0.0
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.lock = threading.Lock()
+        self.count = 0
+
+    @rule(by=st.integers(0, 3))
+    def count_up(self, by: int) -> None:
+        time.sleep(self.pause_s)
+        with self.lock:
+            self.count += by
+        assert self.count < 60
+
+
+def test_what_cannot_be_copied_runs_again() -> None:
+    result = explore(Locked, "auto")
+    assert result.snapshot_kind == "replay"
+
+
+@forks
+def test_what_cannot_be_copied_and_is_expensive_to_run_again_is_held(monkeypatch: pytest.MonkeyPatch) -> None:
+    def is_expensive(self: Checkpoints) -> bool:
+        return self._learnt.tally.runs > _native.RunPolicy.WARM_UP_RUNS
+
+    monkeypatch.setattr(Checkpoints, "_returning_is_expensive", is_expensive)
+    held = explore(Locked, "auto")
+    assert held.snapshot_kind == "fork"
+    assert any("held in processes" in note for note in held.notes)
+    assert facts(held) == facts(explore(Locked, "replay"))
+
+
+def test_a_fork_is_refused_while_another_thread_runs() -> None:
+    end = threading.Event()
+    thread = threading.Thread(target=end.wait)
+    thread.start()
+    try:
+        result = explore(Locked, "fork")
+    finally:
+        end.set()
+        thread.join()
+    assert result.snapshot_kind == "replay"
+    assert any("No process can hold a state of Locked: " in note for note in result.notes)
+    assert facts(result) == facts(explore(Locked, "replay"))
+
+
+class Coroutines(ChaosTest):
+    @rule()  # type: ignore[arg-type, unused-ignore]
+    async def act(self) -> None:
+        """Act."""
+
+
+def test_a_fork_is_refused_where_there_is_an_event_loop() -> None:
+    result = explore(Coroutines, "fork", max_runs=30)
+    assert result.snapshot_kind == "replay"
+
+
+outside: list[int] = []
+
+
+class Leaking(ChaosTest):
+    """A copy of it leaves behind what is outside, and no failure tells so."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        outside.clear()
+
+    @rule()
+    def add(self) -> None:
+        outside.append(1)
+
+    @rule()
+    def look(self) -> None:
+        """Look."""
+
+    def state_hash(self) -> int:
+        return 1 + min(len(outside), 40)
+
+
+class LeakingInSteps(Leaking):
+    """The steps that can run show it."""
+
+    state_hash = ChaosTest.state_hash
+
+    @precondition(lambda _: len(outside) % 2 == 1)
+    @rule(number=st.integers())
+    def add_oddly(self, number: int) -> None:
+        outside.append(number)
+
+
+@pytest.mark.parametrize("machine", [Leaking, LeakingInSteps])
+def test_a_copy_that_goes_another_way_is_noticed_without_a_failure(machine: type[ChaosTest]) -> None:
+    result = explore(machine, "auto", max_runs=400)
+    assert result.snapshot_kind == "replay"
+    assert not result.failures
+    assert any("went another way" in note for note in result.notes)
+
+
+class Deadly(ChaosTest):
+    """Ends its process where that is not the one it was made in."""
+
+    end: Callable[[], object] = staticmethod(lambda: None)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.made_in = os.getpid()
+        self.lock = threading.Lock()
+
+    @rule(number=st.integers(0, 50))
+    def act(self, number: int) -> None:
+        if os.getpid() != self.made_in and number > 45:
+            type(self).end()
+
+
+@forks
+@pytest.mark.parametrize(
+    ("end", "said"),
+    [
+        (lambda: os._exit(3), "ended with exit code 3"),
+        (lambda: os.kill(os.getpid(), signal.SIGKILL), "was ended by signal 9"),
+        (lambda: os.kill(os.getppid(), signal.SIGKILL), "was lost"),
+    ],
+)
+def test_a_run_that_ends_its_process_is_noted_and_the_rest_goes_on(
+    end: Callable[[], object], said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Deadly, "end", staticmethod(end))
+    before = children()
+    result = explore(Deadly, "fork", max_runs=60)
+    assert result.total_runs == 60
+    assert any(said in note for note in result.notes), result.notes
+    assert children() == before
+
+
+#: Where a process that slept to its end leaves a file.
+slept_in: list[Path] = []
+
+
+@pytest.fixture
+def sleepers(tmp_path: Path) -> Iterator[Path]:
+    """A folder with a file for each process whose long sleep nobody ended."""
+    slept_in.append(tmp_path)
+    yield tmp_path
+    slept_in.clear()
+
+
+def sleep_long() -> None:
+    time.sleep(60)
+    (slept_in[0] / str(os.getpid())).touch()
+
+
+class Slow(ChaosTest):
+    """Takes too long, in a held state."""
+
+    rule_timeout = 0.2
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.made_in = os.getpid()
+        self.count = 0
+
+    @rule()
+    def act(self) -> None:
+        self.count += 1
+        if os.getpid() != self.made_in:
+            sleep_long()
+
+
+@forks
+def test_a_rule_of_a_held_state_has_its_time_limit(sleepers: Path) -> None:
+    result = explore(Slow, "fork", max_runs=12)
+    assert list(sleepers.iterdir()) == []
+    assert result.unconfirmed > 0
+
+
+class Interrupting(ChaosTest):
+    """Presses Ctrl-C while a held state runs, and goes on as if nothing was."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.made_in = os.getpid()
+
+    @rule()
+    def act(self) -> None:
+        if os.getpid() != self.made_in:
+            os.kill(self.made_in, signal.SIGINT)
+            sleep_long()
+
+
+@forks
+def test_ctrl_c_ends_a_run_of_a_held_state(sleepers: Path) -> None:
+    before = children()
+    result = explore(Interrupting, "fork")
+    assert result.stopped_reason == "interrupted"
+    assert list(sleepers.iterdir()) == []
+    assert children() == before
+
+
+class Skipping(ChaosTest):
+    """Breaks a rule of Hypothesis once it has run for a while."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.count = 0
+
+    @rule()
+    def act(self) -> Any:
+        self.count += 1
+        return 1 if self.count > 25 else None
+
+
+def test_what_ends_an_exploration_ends_it_from_a_held_state_too() -> None:
+    failures = {kind: [each.bucket for each in explore(Skipping, kind).failures] for kind in KINDS}
+    assert failures["fork"] == failures["copy"] == failures["replay"]
+
+
+@forks
+def test_what_is_printed_is_printed_once(capfd: pytest.CaptureFixture[str]) -> None:
+    made = itertools.count()
+
+    class Printing(ChaosTest):
+        def __init__(self) -> None:
+            super().__init__()
+            self.number, self.steps = next(made), 0
+
+        @rule()
+        def act(self) -> None:
+            self.steps += 1
+            sys.stdout.write(f"{os.getpid()} {self.number} {self.steps}\n")
+
+        def state_hash(self) -> int:
+            return self.steps
+
+    explore(Printing, "fork", max_runs=40)
+    lines = capfd.readouterr().out.splitlines()
+    assert len({line.split()[0] for line in lines}) > 5
+    assert sorted(set(lines)) == sorted(lines)
+
+
+def test_an_unknown_kind_is_an_error() -> None:
+    with pytest.raises(Exception, match="checkpoint_kind is 'pickle'; it must be one of auto, copy, replay, fork"):
+        Explorer(Locked, checkpoint_kind="pickle")

@@ -1,0 +1,213 @@
+"""A gate answers calls that have nothing to do, and passes all others on."""
+
+from __future__ import annotations
+
+import copy
+import gc
+import inspect
+import sys
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from ordeal import _native
+from ordeal._engine.fast_path import gated
+
+
+@pytest.fixture
+def power() -> _native.Switch:
+    return _native.Switch()
+
+
+def checked(power: _native.Switch) -> Callable[..., Any]:
+    @gated(power, "holds", working=("slow",))
+    def check(condition: object, name: str, *, slow: bool = False, **details: object) -> tuple[object, ...]:
+        """Says what it was called with."""
+        return condition, name, slow, details
+
+    return check
+
+
+@pytest.mark.parametrize(("arguments", "keywords"), [((True, "x"), {}), ((1, "x"), {"a": 1}), ((True,), {"name": "x"})])
+def test_a_call_with_nothing_to_do_ends_at_the_gate(
+    power: _native.Switch, arguments: tuple[Any, ...], keywords: dict[str, Any]
+) -> None:
+    check = checked(power)
+    assert check(*arguments, **keywords) is None
+    power.on = True
+    assert check(*arguments, **keywords) is not None
+
+
+@pytest.mark.parametrize(
+    ("arguments", "keywords", "seen"),
+    [
+        ((False, "x"), {}, (False, "x", False, {})),
+        (([], "x"), {"a": 1}, ([], "x", False, {"a": 1})),
+        ((True, "x"), {"slow": False}, (True, "x", False, {})),
+        ((True, "x"), {str(b"slow", "ascii"): True}, (True, "x", True, {})),
+        ((), {"condition": True, "name": "x"}, (True, "x", False, {})),
+    ],
+)
+def test_all_other_calls_are_passed_on(
+    power: _native.Switch, arguments: tuple[Any, ...], keywords: dict[str, Any], seen: tuple[Any, ...]
+) -> None:
+    assert checked(power)(*arguments, **keywords) == seen
+
+
+@pytest.mark.parametrize(
+    ("arguments", "keywords"), [((), {}), ((True,), {}), ((True, "x", 1), {}), ((True,), {"nam": "x"})]
+)
+def test_python_refuses_what_is_no_call(
+    power: _native.Switch, arguments: tuple[Any, ...], keywords: dict[str, Any]
+) -> None:
+    with pytest.raises(TypeError, match="check"):
+        checked(power)(*arguments, **keywords)
+
+
+def test_an_unknown_keyword_is_refused_where_none_is_taken(power: _native.Switch) -> None:
+    @gated(power, "false")
+    def maybe(probability: float | None = None) -> bool:
+        return True
+
+    assert maybe() is False
+    assert maybe(0.5) is False
+    assert maybe(probability=1) is True
+    with pytest.raises(TypeError):
+        maybe(prob=1)  # type: ignore[call-arg]
+
+
+@pytest.mark.parametrize(
+    ("idle", "below", "same", "above"),
+    [("lt", 1, 0, 0), ("le", 1, 1, 0), ("gt", 0, 0, 1), ("ge", 0, 1, 1)],
+)
+def test_a_comparison_that_holds_ends_at_the_gate(
+    power: _native.Switch, idle: Any, below: int, same: int, above: int
+) -> None:
+    @gated(power, idle)
+    def compare(left: int, right: int, name: str) -> str:
+        return name
+
+    ends = [compare(left, 2, "x") is None for left in (1, 2, 3)]
+    assert ends == [bool(below), bool(same), bool(above)]
+
+
+def test_nothing_and_first(power: _native.Switch) -> None:
+    @gated(power, "nothing")
+    def note(name: str) -> int:
+        return 1
+
+    @gated(power, "first")
+    def choose(normal: object, faulty: object) -> object:
+        return faulty
+
+    normal = object()
+    assert note("x") is None
+    assert choose(normal, 2) is normal
+    assert choose(normal, faulty=2) is normal
+    power.on = True
+    assert (note("x"), choose(normal, 2)) == (1, 2)
+
+
+def test_an_error_of_the_condition_is_raised(power: _native.Switch) -> None:
+    class Odd:
+        def __bool__(self) -> bool:
+            raise ArithmeticError("neither true nor false")
+
+    with pytest.raises(ArithmeticError, match="neither"):
+        checked(power)(Odd(), "x")
+
+
+def test_a_gate_has_the_name_the_text_and_the_signature_of_its_function(power: _native.Switch) -> None:
+    @gated(power, "nothing")
+    def note(a: int, /, name: str = "n", *, b: int, c: float = 0.5, **rest: object) -> None:
+        """Text."""
+
+    assert note.__name__ == "note"
+    assert note.__module__ == __name__
+    assert note.__doc__ == "Text."
+    assert str(inspect.signature(note)) == "(a, /, name='n', *, b, c=0.5, **rest)"
+    assert copy.deepcopy(note) is note
+
+
+def test_a_gate_is_freed_with_all_that_it_holds(power: _native.Switch) -> None:
+    switches = sys.getrefcount(power)
+    check = checked(power)
+    body = weakref.ref(check(False, "x")[3].__class__)
+    assert body() is dict
+    assert sys.getrefcount(power) > switches
+    del check
+    gc.collect()
+    assert sys.getrefcount(power) == switches
+
+
+def test_an_unknown_idle_is_refused(power: _native.Switch) -> None:
+    with pytest.raises(_native.CoreError, match="idle is 'never'; it must be nothing"):
+        gated(power, "never")(lambda: None)  # type: ignore[arg-type]
+
+
+# -- hits that are counted at the gate --------------------------------------------------------------------------------
+
+KIND = 3
+
+
+class Counted:
+    """A function with a condition whose known names are counted; ``passed_on`` are the calls that came through."""
+
+    def __init__(self, idle: Any = "nothing") -> None:
+        self.counts = _native.HitCounts()
+        self.passed_on: list[tuple[object, object]] = []
+        power = _native.Switch()
+        power.on = True
+
+        @gated(power, idle, labels=("label",), counts=self.counts, kind=KIND)
+        def note(condition: object, name: object, *, label: str = "", **details: object) -> None:
+            self.passed_on.append((condition, name))
+
+        self.note = note
+
+
+def test_plain_hits_of_known_names_are_counted() -> None:
+    one = Counted()
+    one.counts.add("x", KIND)
+    for condition in (True, True, False):
+        one.note(condition, "x")
+    one.note(True, "x", a=1)
+    assert one.counts.take() == [("x", 3, 1)]
+    assert one.counts.take() == []
+    assert one.passed_on == []
+
+
+def test_hits_that_are_not_plain_are_passed_on() -> None:
+    one = Counted()
+    one.counts.add("x", KIND)
+    one.counts.add("other kind", KIND + 1)
+    one.note(1, "x")
+    one.note(False, "x", a=1)
+    one.note(True, "x", label="l")
+    one.note(True, "unknown")
+    one.note(True, "other kind")
+    one.note(True, ["no text"])
+    one.note(True, name="x")
+    assert len(one.passed_on) == 7
+    assert one.counts.take() == []
+
+
+def test_a_condition_that_must_hold_is_passed_on_when_it_does_not() -> None:
+    one = Counted("holds")
+    one.counts.add("x", KIND)
+    one.note(True, "x")
+    one.note(False, "x")
+    assert one.counts.take() == [("x", 1, 0)]
+    assert one.passed_on == [(False, "x")]
+
+
+def test_cleared_names_are_known_no_more() -> None:
+    one = Counted()
+    one.counts.add("x", KIND)
+    one.note(True, "x")
+    one.counts.clear()
+    one.note(True, "x")
+    assert one.counts.take() == []
+    assert one.passed_on == [(True, "x")]

@@ -1,0 +1,339 @@
+"""What fresh processes show of failures, and what becomes of those processes."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+from pathlib import Path
+from typing import Protocol
+
+import pytest
+from hypothesis.stateful import RuleBasedStateMachine, rule
+
+import ordeal
+from ordeal._engine.replay.rerun import ReplayStatus
+from ordeal._engine.storage.trace_file import Trace
+from ordeal._engine.triage import fresh_interpreter, fresh_interpreter_child
+from ordeal._engine.triage.fresh_interpreter import HIDDEN, REASONS, FreshProcess, FreshReplay
+from ordeal.explore import Explorer
+from ordeal.result import ExplorationResult
+
+from ...monitored import MakeModule
+
+pytestmark = pytest.mark.slow
+
+# Fails here; does what a test says in a fresh process.
+MACHINE = """
+import os, subprocess, sys, time
+from pathlib import Path
+from hypothesis.stateful import RuleBasedStateMachine, rule
+
+SEEN = []
+
+class Machine(RuleBasedStateMachine):
+    @rule()
+    def go(self):
+        if "FRESH" in os.environ:
+            {body}
+        raise ValueError("bad")
+"""
+REPRODUCED = FreshReplay(ReplayStatus.REPRODUCED)
+SILENT = FreshReplay(None, "it ended without an answer")
+
+
+class MakeTrace(Protocol):
+    def __call__(self, body: str, name: str = ...) -> Trace: ...
+
+
+@pytest.fixture
+def failing(make_module: MakeModule, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> MakeTrace:
+    """Make a trace that fails; ``body`` is what its rule does first in a fresh process."""
+    monkeypatch.setenv("PYTHONPATH", str(Path(ordeal.__file__).absolute().parents[1]))
+    monkeypatch.setenv("NOTES", str(tmp_path / "notes"))
+
+    def make(body: str, name: str = "machines") -> Trace:
+        source = MACHINE.format(body=textwrap.indent(textwrap.dedent(body), " " * 12).strip())
+        (failure,) = Explorer(make_module(source, name).Machine).run(max_runs=1, steps_per_run=1).failures
+        assert failure.trace is not None
+        return failure.trace
+
+    return make
+
+
+def process(seconds: float = 20.0, *, rule_timeout: float = 0.0, targets: tuple[str, ...] = ()) -> FreshProcess:
+    os.environ["FRESH"] = "1"
+    try:
+        return FreshProcess(target_modules=targets, rule_timeout=rule_timeout, seconds=seconds)
+    finally:
+        del os.environ["FRESH"]
+
+
+@pytest.fixture
+def hasty(monkeypatch: pytest.MonkeyPatch) -> FreshProcess:
+    """Waits for a second, whatever the import takes."""
+    monkeypatch.setattr(fresh_interpreter, "IMPORT_SECONDS_MAX", 0.0)
+    return process(1.0)
+
+
+def is_gone(pid: int) -> bool:
+    """Whether a process ends soon, or is dead and nobody has asked for its end yet."""
+    deadline = time.monotonic() + 10
+    while time.monotonic() < deadline:
+        try:
+            os.kill(pid, 0)
+            if Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z":
+                return True
+        except (ProcessLookupError, FileNotFoundError):
+            return True
+        time.sleep(0.05)
+    return False
+
+
+def wait_for(path: Path) -> str:
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline:
+        if path.exists() and path.read_text():
+            return path.read_text()
+        time.sleep(0.02)
+    raise AssertionError(f"{path.name} is not written")
+
+
+HANG = """
+Path(os.environ["NOTES"]).write_text(str(os.getpid()))
+time.sleep(600)
+"""
+
+
+class TestReplay:
+    @pytest.mark.parametrize(
+        ("body", "status"),
+        [
+            ("pass", ReplayStatus.REPRODUCED),
+            ("return", ReplayStatus.NOT_REPRODUCED),
+            ("raise KeyError(1)", ReplayStatus.FAILS_DIFFERENTLY),
+        ],
+    )
+    def test_says_how_the_failure_compares(self, failing: MakeTrace, body: str, status: ReplayStatus) -> None:
+        assert process().replay([failing(body)]) == [FreshReplay(status)]
+
+    def test_every_trace_meets_modules_that_were_just_imported(self, failing: MakeTrace) -> None:
+        trace = failing("SEEN.append(1)\nif len(SEEN) > 1: return")
+        assert process().replay([trace] * 3) == [REPRODUCED] * 3
+
+    def test_nothing_to_replay_costs_nothing(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.delattr(subprocess, "Popen")
+        assert process().replay([]) == []
+
+    def test_what_the_code_prints_and_reads_is_kept_apart(
+        self, failing: MakeTrace, capfd: pytest.CaptureFixture[str]
+    ) -> None:
+        body = """
+            print('{"status": "not_reproduced", "number": 0}', flush=True)
+            os.write(1, b'{"number": 1}')
+            print("talk", file=sys.stderr)
+            assert sys.stdin.read() == ""
+        """
+        trace = failing(body)
+        capfd.readouterr()
+        assert process().replay([trace] * 2) == [REPRODUCED] * 2
+        assert capfd.readouterr() == ("", "")
+
+    def test_the_world_is_as_it_was_before_the_runs(
+        self, failing: MakeTrace, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    ) -> None:
+        body = f"""
+            assert "LEFT" not in os.environ
+            assert "gone" not in sys.path
+            assert sys.argv == {sys.argv!r}
+            assert os.getcwd() == {str(Path.cwd())!r}
+        """
+        trace = failing(body)
+        before = process()
+        monkeypatch.setenv("LEFT", "1")
+        monkeypatch.syspath_prepend("gone")
+        monkeypatch.setattr(sys, "argv", ["other"])
+        monkeypatch.chdir(tmp_path)
+        assert before.replay([trace]) == [REPRODUCED]
+
+    def test_the_modules_of_a_project_do_not_stand_in_for_those_of_python(
+        self, failing: MakeTrace, make_module: MakeModule, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    ) -> None:
+        trace = failing("pass")
+        make_module("raise RuntimeError", "subprocess", import_it=False)
+        monkeypatch.chdir(tmp_path)
+        assert process().replay([trace]) == [REPRODUCED]
+
+    def test_the_limit_of_rules_is_that_of_the_exploration(self, make_module: MakeModule) -> None:
+        source = MACHINE.format(body="pass").replace('raise ValueError("bad")', "time.sleep(0.3)")
+        explorer = Explorer(make_module(source, "machines").Machine, rule_timeout=0.1)
+        (failure,) = explorer.run(max_runs=1, steps_per_run=1).failures
+        assert failure.trace is not None
+        assert process(rule_timeout=0.1).replay([failure.trace]) == [REPRODUCED]
+        assert process(rule_timeout=9.0).replay([failure.trace]) == [FreshReplay(ReplayStatus.NOT_REPRODUCED)]
+
+    def test_the_target_modules_are_imported(self, failing: MakeTrace, make_module: MakeModule) -> None:
+        make_module("", "sut")
+        trace = failing("assert 'sut' in sys.modules")
+        assert process(targets=("sut",)).replay([trace]) == [REPRODUCED]
+        assert process().replay([trace]) == [FreshReplay(ReplayStatus.FAILS_DIFFERENTLY)]
+
+    def test_a_class_that_cannot_be_imported_there_gives_the_reason(self, failing: MakeTrace, tmp_path: Path) -> None:
+        trace = failing("pass")
+        (tmp_path / "machines.py").write_text("1 / 0")
+        (replay,) = process().replay([trace])
+        assert replay.status is None
+        assert replay.reason.startswith("importing `machines` raised ZeroDivisionError")
+
+    def test_a_process_that_cannot_start_gives_the_reason(
+        self, failing: MakeTrace, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        trace = failing("pass")
+        monkeypatch.setattr(sys, "executable", "no/such/python")
+        (replay,) = process().replay([trace])
+        assert replay.reason.startswith("it cannot be started (")
+
+    def test_without_fork_each_trace_has_a_process_of_its_own(
+        self, failing: MakeTrace, make_module: MakeModule, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    ) -> None:
+        trace = failing("SEEN.append(1)\nif len(SEEN) > 1: return")
+        other = failing("os._exit(0)", "leaving")
+        # Found by the interpreter itself; what it prints is no answer.
+        make_module("import os\ndel os.fork\nprint('{}\\n[')", "sitecustomize", import_it=False)
+        monkeypatch.setenv("PYTHONPATH", f"{tmp_path}{os.pathsep}{os.environ['PYTHONPATH']}")
+        monkeypatch.delattr(os, "fork")
+        assert process().replay([trace, other, trace]) == [REPRODUCED, SILENT, REPRODUCED]
+
+
+class TestEnd:
+    @pytest.mark.parametrize("end", ["os._exit(0)", "os.kill(os.getpid(), 9)"])
+    def test_a_replay_that_dies_has_no_answer_and_the_next_has(self, failing: MakeTrace, end: str) -> None:
+        traces = [failing(end, "dying"), failing("pass")]
+        assert process().replay(traces) == [SILENT, REPRODUCED]
+
+    def test_a_replay_that_takes_too_long_is_ended_and_the_next_has_its_turn(
+        self, failing: MakeTrace, hasty: FreshProcess, tmp_path: Path
+    ) -> None:
+        late = FreshReplay(None, "it took longer than 1 s")
+        assert hasty.replay([failing(HANG, "hanging"), failing("pass")]) == [late, REPRODUCED]
+        assert is_gone(int((tmp_path / "notes").read_text()))
+
+    def test_after_some_that_hang_no_more_are_tried(self, failing: MakeTrace, hasty: FreshProcess) -> None:
+        replays = hasty.replay([failing(HANG)] * (fresh_interpreter_child.HANGING_MAX + 2))
+        assert [replay.reason for replay in replays[-3:]] == [
+            "it took longer than 1 s",
+            "others before it took too long",
+            "others before it took too long",
+        ]
+
+    def test_processes_of_the_code_under_test_end_as_well(self, failing: MakeTrace, tmp_path: Path) -> None:
+        body = """
+            child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+            Path(os.environ["NOTES"]).write_text(str(child.pid))
+        """
+        assert process().replay([failing(body)]) == [REPRODUCED]
+        assert is_gone(int((tmp_path / "notes").read_text()))
+
+    def test_ctrl_c_passes_and_leaves_no_process(self, failing: MakeTrace, tmp_path: Path) -> None:
+        trace = failing(HANG)
+        started = process()
+
+        def interrupt() -> None:
+            wait_for(tmp_path / "notes")
+            os.kill(os.getpid(), signal.SIGINT)
+
+        thread = threading.Thread(target=interrupt)
+        thread.start()
+        with pytest.raises(KeyboardInterrupt):
+            started.replay([trace])
+        thread.join()
+        assert is_gone(int((tmp_path / "notes").read_text()))
+
+    def test_the_end_of_the_process_that_asks_is_the_end_of_all(self, failing: MakeTrace, tmp_path: Path) -> None:
+        failing(HANG).save(tmp_path / "trace.json")
+        script = (
+            "from ordeal._engine.triage.fresh_interpreter import FreshProcess\n"
+            "from ordeal._engine.storage.trace_file import Trace\n"
+            "process = FreshProcess(target_modules=[], rule_timeout=0, seconds=60)\n"
+            "process.replay([Trace.load('trace.json')])\n"
+        )
+        path = f"{os.environ['PYTHONPATH']}{os.pathsep}{tmp_path}"
+        environment = os.environ | {"FRESH": "1", "PYTHONPATH": path}
+        with subprocess.Popen([sys.executable, "-c", script], cwd=tmp_path, env=environment) as asking:
+            replaying = int(wait_for(tmp_path / "notes"))
+            asking.kill()
+        assert is_gone(replaying)
+
+
+class TestExplorer:
+    LEAK = """
+        from hypothesis.stateful import RuleBasedStateMachine, rule
+
+        CALLS = []
+
+        class Machine(RuleBasedStateMachine):
+            @rule()
+            def go(self):
+                CALLS.append(1)
+                if {condition}:
+                    raise ValueError("bad")
+    """
+
+    @staticmethod
+    def explore(machine: type[RuleBasedStateMachine], *, shrink: bool = True) -> ExplorationResult:
+        return Explorer(machine).run(max_runs=20, steps_per_run=5, shrink=shrink, confirm_fresh=True)
+
+    @pytest.mark.parametrize("shrink", [True, False])
+    def test_what_is_left_over_from_runs_is_flaky(self, make_module: MakeModule, shrink: bool) -> None:
+        machine = make_module(self.LEAK.format(condition="len(CALLS) > 9"), "machines").Machine
+        (failure,) = self.explore(machine, shrink=shrink).failures
+        assert failure.flaky
+        assert failure.flaky_reason == REASONS[ReplayStatus.NOT_REPRODUCED]
+
+    def test_what_fails_there_too_is_not(self, make_module: MakeModule) -> None:
+        result = self.explore(make_module(self.LEAK.format(condition="True"), "machines").Machine)
+        (failure,) = result.failures
+        assert (failure.flaky, failure.flaky_reason, result.notes) == (False, "", ())
+
+    def test_what_only_a_fresh_process_shows_is_told_of(self, make_module: MakeModule) -> None:
+        machine = make_module(self.LEAK.format(condition="len(CALLS) == 1"), "machines").Machine
+        (failure,) = self.explore(machine).failures
+        assert (failure.flaky, failure.flaky_reason) == (True, HIDDEN)
+
+    def test_it_is_off_unless_asked_for(self, make_module: MakeModule, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.delattr(subprocess, "Popen")
+        machine = make_module(self.LEAK.format(condition="len(CALLS) > 9"), "machines").Machine
+        (failure,) = Explorer(machine).run(max_runs=20, steps_per_run=5).failures
+        assert not failure.flaky
+
+    def test_a_class_that_nothing_else_can_import_is_left_alone(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        class Local(RuleBasedStateMachine):
+            @rule()
+            def go(self) -> None:
+                raise ValueError
+
+        monkeypatch.delattr(subprocess, "Popen")
+        result = self.explore(Local)
+        assert ([failure.flaky for failure in result.failures], result.notes) == ([False], ())
+
+    def test_a_failure_without_an_answer_stays_as_it_was(self, make_module: MakeModule, tmp_path: Path) -> None:
+        machine = make_module(self.LEAK.format(condition="True"), "machines").Machine
+        (tmp_path / "machines.py").unlink()
+        result = self.explore(machine)
+        assert [failure.flaky for failure in result.failures] == [False]
+        assert result.notes == ("Not confirmed in a fresh process: 1 failure (no module named `machines`).",)
+
+    def test_ctrl_c_leaves_the_failures_as_they_were(
+        self, make_module: MakeModule, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def interrupt(*_: object) -> None:
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr(FreshProcess, "replay", interrupt)
+        result = self.explore(make_module(self.LEAK.format(condition="True"), "machines").Machine)
+        assert (len(result.failures), result.stopped_reason) == (1, "interrupted")
+        assert result.notes == ("No failure was confirmed in a fresh process: that was interrupted.",)

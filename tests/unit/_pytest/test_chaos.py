@@ -1,0 +1,341 @@
+"""What --chaos and its companions change in a pytest run: which tests run, buggify, seeds, properties, time limits."""
+
+from __future__ import annotations
+
+import pytest
+
+from ordeal._engine.properties.history import PROPERTIES_PATH, load_reached
+
+from .conftest import Project, section
+
+pytest_plugins = ["pytester"]
+
+RESULTS = "Ordeal Property Results"
+
+MARKED = """
+    import pytest
+    from ordeal.assertions import reachable, sometimes, tracker
+    from ordeal.buggify import buggify, is_active
+
+    @pytest.mark.chaos
+    def test_chaos():
+        assert is_active() and tracker.active
+        sometimes(True, "seen")
+
+    def test_plain():
+        pass
+"""
+
+PROPERTIES = """
+    from ordeal.assertions import always, declare, reachable, sometimes
+
+    declare("far away", "reachable")
+
+    def test_one():
+        always(True, "holds")
+        sometimes(True, "happens")
+
+    def test_two():
+        always(True, "holds")
+        sometimes(False, "never happens", reason="tried once")
+"""
+
+
+def test_marked_tests_are_skipped_and_counted(project: Project) -> None:
+    project.write({"tests/test_marked.py": MARKED})
+    result = project.run("-q", "-rs", "--strict-markers")
+    assert result.ret == pytest.ExitCode.OK
+    result.assert_outcomes(passed=2, skipped=1)
+    assert section(result, "Ordeal Warning") == ["WARNING: 1 chaos test(s) SKIPPED — run with --chaos to include them"]
+    assert any(line.endswith(": chaos tests require --chaos flag") for line in result.outlines)
+
+
+def test_marked_tests_run_with_chaos(project: Project) -> None:
+    project.write({"tests/test_marked.py": MARKED})
+    result = project.run("-q", "--chaos")
+    assert result.ret == pytest.ExitCode.OK
+    result.assert_outcomes(passed=3)
+    assert section(result, "Ordeal Warning") == []
+    assert section(result, RESULTS) == [
+        "  PASS  seen (sometimes: true in 1 of 1 hit)",
+        "  1/1 properties passed",
+        "  Config: assertion types used: sometimes",
+    ]
+
+
+def test_marked_tests_with_workers(project: Project) -> None:
+    project.write({"tests/test_marked.py": MARKED})
+    result = project.run_workers("-q")
+    assert section(result, "Ordeal Warning") == ["WARNING: 1 chaos test(s) SKIPPED — run with --chaos to include them"]
+
+
+def test_failed_properties_fail_the_run(project: Project) -> None:
+    project.write({"tests/test_properties.py": PROPERTIES})
+    result = project.run("-q", "--chaos", "--chaos-seed=3")
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result.assert_outcomes(passed=3)
+    assert section(result, RESULTS) == [
+        "  PASS  happens (sometimes: true in 1 of 1 hit)",
+        "  PASS  holds (always: 2 hits)",
+        "  FAIL  far away (reachable: never reached)",
+        "  FAIL  never happens (sometimes: never true in 1 hit)  {'reason': 'tried once'}",
+        "  2/4 properties FAILED",
+        "  The tests pass, but not all properties do: the run fails.",
+        "  Config: seed=3, assertion types used: always, reachable, sometimes",
+    ]
+
+
+def test_properties_of_all_workers_together(project: Project) -> None:
+    project.write({"tests/test_properties.py": PROPERTIES})
+    result = project.run_workers("-q", "--chaos")
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    lines = section(result, RESULTS)
+    assert "  PASS  holds (always: 2 hits)" in lines
+    assert "  FAIL  far away (reachable: never reached)" in lines
+    assert "  2/4 properties FAILED" in lines
+
+
+def test_property_of_two_types_in_two_workers(project: Project) -> None:
+    project.write(
+        {
+            "tests/test_one.py": "from ordeal.assertions import sometimes\n\ndef test(): sometimes(True, 'x')\n",
+            "tests/test_two.py": "from ordeal.assertions import reachable\n\ndef test(): reachable('x')\n",
+        }
+    )
+    result = project.run_workers("-q", "--chaos", "--dist=loadfile")
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    assert any("of a worker: 'x' is used as" in line for line in section(result, RESULTS))
+
+
+def test_properties_without_chaos(project: Project) -> None:
+    project.write({"tests/test_properties.py": PROPERTIES})
+    result = project.run("-q")
+    assert result.ret == pytest.ExitCode.OK
+    assert section(result, RESULTS) == []
+
+
+def test_properties_of_a_program_that_tracks_on_its_own(project: Project) -> None:
+    project.write({"tests/test_properties.py": PROPERTIES, "conftest.py": "import ordeal\nordeal.auto_configure()\n"})
+    result = project.run_apart("-q")
+    assert result.ret == pytest.ExitCode.OK
+    lines = section(result, RESULTS)
+    assert lines[lines.index("  2/4 properties FAILED") + 1] == "  Without --chaos this does not fail the run."
+
+
+def test_collected_only(project: Project) -> None:
+    project.write({"tests/test_properties.py": PROPERTIES})
+    result = project.run("-q", "--chaos", "--collect-only")
+    assert result.ret == pytest.ExitCode.OK
+    assert section(result, RESULTS) == []
+
+
+def test_run_that_selects_nothing(project: Project) -> None:
+    project.write({"tests/test_properties.py": PROPERTIES})
+    assert project.run("-q", "--chaos", "-k", "nothing").ret == pytest.ExitCode.NO_TESTS_COLLECTED
+
+
+def test_fixture_is_for_one_test(project: Project) -> None:
+    project.write(
+        {
+            "tests/test_fixture.py": """
+                from ordeal import buggify
+                from ordeal.assertions import report, sometimes, tracker
+
+                def test_before():
+                    assert not buggify.is_active() and not tracker.active
+
+                def test_inside(chaos_enabled):
+                    assert buggify.is_active() and tracker.active
+                    assert buggify()
+                    sometimes(False, "never")
+                    assert report()["failed"]
+
+                def test_after():
+                    assert not buggify.is_active() and not tracker.active
+                    assert not report()["failed"]
+            """
+        }
+    )
+    result = project.run("-q", "--buggify-prob=1", "tests/test_fixture.py")
+    result.assert_outcomes(passed=3)
+    assert result.ret == pytest.ExitCode.OK
+    # With --chaos all of it is on anyway, and what the test tracks counts for the run.
+    result = project.run("-q", "--chaos", "--buggify-prob=1", "-k", "test_inside")
+    assert "  FAIL  never (sometimes: never true in 1 hit)" in section(result, RESULTS)
+
+
+DRAWS = """
+    import random
+    from hypothesis import given, settings, strategies as st
+    from ordeal.buggify import buggify
+
+    drawn = []
+
+    @settings(database=None, max_examples=5)
+    @given(st.integers(0, 10**9))
+    def test_hypothesis(number):
+        drawn.append(number)
+
+    def test_others():
+        decisions = "".join("10"[buggify(0.5)] for _ in range(40))
+        print(f"DREW {drawn} {decisions} {random.random()}")
+"""
+
+
+def test_same_seed_same_draws(project: Project) -> None:
+    project.write({"tests/test_draws.py": DRAWS})
+
+    def drawn(*options: str) -> str:
+        result = project.run_apart("-q", "-s", "--chaos", "tests/test_draws.py", *options)
+        result.assert_outcomes(passed=2)
+        (line,) = [line for line in result.outlines if "DREW" in line]
+        return line
+
+    assert drawn("--chaos-seed=5") == drawn("--chaos-seed=5")
+    parts = zip(drawn("--chaos-seed=5").rsplit(maxsplit=2), drawn("--chaos-seed=6").rsplit(maxsplit=2), strict=True)
+    assert all(one != other for one, other in parts)
+
+
+def test_machines_run_under_chaos(project: Project) -> None:
+    project.edit("tests/test_bank.py", "def test_opens", "TestBank = BankChaos.TestCase\n\ndef test_opens")
+    result = project.run_apart("-q", "--chaos", "--chaos-seed=1")
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    assert any("state.close()" in line for line in result.outlines)
+    project.fix_close()
+    project.fix_withdraw()
+    assert project.run_apart("-q", "--chaos", "--chaos-seed=1").ret == pytest.ExitCode.OK
+
+
+SLOW = """
+    import time
+    from hypothesis import settings
+    from ordeal import ChaosTest, rule
+
+    class Slow(ChaosTest):
+        @rule()
+        def wait(self):
+            time.sleep(0.3)
+
+    class OwnLimit(Slow):
+        rule_timeout = 20.0
+
+    for machine in (Slow, OwnLimit):
+        machine.TestCase.settings = settings(max_examples=1, stateful_step_count=1, database=None, deadline=None)
+
+    TestSlow = Slow.TestCase
+    TestOwnLimit = OwnLimit.TestCase
+"""
+
+
+@pytest.mark.parametrize(
+    ("options", "config", "failed"),
+    [
+        ([], "", 0),
+        (["--rule-timeout=0.05"], "", 2),
+        ([], "rule_timeout = 0.05", 2),
+        (["--no-ordeal-seeds"], "rule_timeout = 0.05", 2),
+        (["--rule-timeout=0"], "rule_timeout = 0.05", 0),
+        (["--rule-timeout=9"], "rule_timeout = 0.05", 0),
+    ],
+)
+def test_rule_timeout(project: Project, options: list[str], config: str, failed: int) -> None:
+    project.write({"tests/test_slow.py": SLOW, "ordeal.toml": f"[explorer]\n{config}\n"})
+    result = project.run("-q", "tests/test_slow.py", *options)
+    result.assert_outcomes(passed=2 - failed, failed=failed)
+
+
+def test_rule_timeout_of_seeds(project: Project) -> None:
+    project.write({"tests/test_slow.py": SLOW.replace("TestCase\n", "TestCase  # imported by the replay only\n")})
+    (project.root / "tests/test_slow.py").rename(project.root / "tests/slow.py")
+    for name in ("Slow", "OwnLimit"):
+        project.save_seed(("wait", {}), error="RuleTimeoutError", message="", test_class=f"tests.slow:{name}")
+    project.run_apart("-q", "-k", "ordeal-seed").assert_outcomes(passed=2, deselected=1)
+    project.run_apart("-q", "-k", "ordeal-seed", "--rule-timeout=0.05").assert_outcomes(failed=2, deselected=1)
+
+
+def test_seeds_do_not_count_as_properties_of_the_run(project: Project) -> None:
+    project.overdrawn()
+    project.edit("bank.py", "    def close", "    def unused(self): ...\n\n    def close")
+    project.edit("bank.py", "class Account", "from ordeal.assertions import sometimes\n\nclass Account")
+    project.edit("bank.py", "        if self.balance", '        sometimes(True, "asked")\n        if self.balance')
+    result = project.run_apart("-q", "--chaos")
+    result.assert_outcomes(passed=1, failed=1)
+    assert section(result, RESULTS) == []
+
+
+# Wrong use
+
+
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        ("--chaos-seed=x", "`x` is not a whole number from 0 to 2**64 - 1; write for example `--chaos-seed 42`"),
+        ("--chaos-seed=-1", "`-1` is not a whole number from 0 to 2**64 - 1; write for example `--chaos-seed 42`"),
+        ("--buggify-prob=2", "`2` is not a number from 0 to 1; write for example `--buggify-prob 0.1`"),
+        ("--buggify-prob=nan", "`nan` is not a number from 0 to 1; write for example `--buggify-prob 0.1`"),
+        ("--rule-timeout=-1", "`-1` is not a number of seconds, 0 or more; write for example `--rule-timeout 5`"),
+        ("--rule-timeout=soon", "`soon` is not a number of seconds, 0 or more; write for example `--rule-timeout 5`"),
+        ("--rule-timeout=inf", "`inf` is not a number of seconds, 0 or more; write for example `--rule-timeout 5`"),
+    ],
+)
+def test_value_that_cannot_be_used(project: Project, option: str, message: str) -> None:
+    result = project.run(option)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    assert any(line.endswith(f"argument {option.partition('=')[0]}: {message}") for line in result.errlines)
+
+
+@pytest.mark.parametrize(
+    ("text", "message", "hint"),
+    [
+        (
+            "[report\n",
+            "ordeal.toml cannot be read: Expected ']' at the end of a table declaration (at line 1, column 8)",
+            "correct the file",
+        ),
+        (
+            "[report]\ncorpus_dir = 7\n",
+            "ordeal.toml has 7 as `corpus_dir` in [report]",
+            'write a folder path, for example `corpus_dir = ".ordeal/seeds"`, or remove the line',
+        ),
+        (
+            '[explorer]\nrule_timeout = "x"\n',
+            "ordeal.toml has 'x' as `rule_timeout` in [explorer]",
+            "write a number of seconds, for example `rule_timeout = 30.0`, or remove the line",
+        ),
+        (
+            "[explorer]\nrule_timeout = nan\n",
+            "ordeal.toml has nan as `rule_timeout` in [explorer]",
+            "write a number of seconds, for example `rule_timeout = 30.0`, or remove the line",
+        ),
+    ],
+)
+def test_configuration_that_cannot_be_used(project: Project, text: str, message: str, hint: str) -> None:
+    project.write({"ordeal.toml": text})
+    unused = project.run()
+    assert unused.ret == pytest.ExitCode.OK
+    assert f"ordeal: {message}; nothing in it is used" in unused.outlines
+    assert project.run("--help").ret == pytest.ExitCode.OK
+    (project.root / ".ordeal/seeds").mkdir(parents=True)
+    assert project.run("--help").ret == pytest.ExitCode.OK
+    result = project.run("-q")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    assert result.errlines[:2] == [
+        f"ERROR: {message}",
+        f"hint: {hint}; `--no-ordeal-seeds` runs the tests without it",
+    ]
+    assert project.run("-q", "--no-ordeal-seeds").ret == pytest.ExitCode.OK
+    assert project.run("-q", "--chaos", "--no-ordeal-seeds").errlines[:2] == [f"ERROR: {message}", f"hint: {hint}"]
+
+
+def test_what_was_reached_is_kept_for_the_catalog(project: Project) -> None:
+    project.write({"tests/test_properties.py": PROPERTIES})
+    for _ in range(2):
+        project.run("-q", "--chaos")
+    reached = load_reached(project.root / PROPERTIES_PATH)
+    assert {name: each.hits for name, each in reached.items()} == {"happens": 2, "holds": 4, "never happens": 2}
+
+
+def test_without_chaos_nothing_is_kept(project: Project) -> None:
+    project.write({"tests/test_properties.py": PROPERTIES})
+    project.run("-q")
+    assert not (project.root / PROPERTIES_PATH).exists()

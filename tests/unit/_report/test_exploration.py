@@ -1,0 +1,387 @@
+"""The texts: the final report, the progress line, the JSON, and how errors are shown."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from typing import Any, ClassVar
+
+import pytest
+
+from ordeal._engine.formatting import describe_error, error_text, one_line
+from ordeal._engine.storage.trace_file import Trace, TraceStep
+from ordeal._report.exploration import exploration_report, json_report, progress_line, replay_hint, session_header
+from ordeal.result import Discovery, ExplorationResult, Failure, ProgressSnapshot, SeedOutcome, SeedStatus
+from ordeal.result.exploration import summary_text, swarm_text
+
+
+def make_trace(*names: str) -> Trace:
+    return Trace(1, 42, "tests.test_chaos:MyServiceChaos", steps=[TraceStep("rule", name) for name in names])
+
+
+def make_failure(error: BaseException, *steps: str, **changes: Any) -> Failure:
+    values: dict[str, Any] = {
+        "step": len(steps),
+        "run_id": 42,
+        "active_faults": [],
+        "rule_log": list(steps),
+        "trace": make_trace(*steps),
+        "shrunk": True,
+    }
+    return Failure(error=error, **{**values, **changes})
+
+
+def make_result(*failures: Failure, **changes: Any) -> ExplorationResult:
+    values: dict[str, Any] = {
+        "test_class": "tests.test_chaos:MyServiceChaos",
+        "rng_seed": 42,
+        "total_runs": 58320,
+        "total_steps": 1482010,
+        "unique_edges": 47,
+        "checkpoints_saved": 31,
+        "duration_seconds": 300.0,
+        "failures": list(failures),
+    }
+    return ExplorationResult(**{**values, **changes})
+
+
+def report_lines(*results: ExplorationResult) -> list[str]:
+    return exploration_report(results).split("\n")
+
+
+class TestReport:
+    def test_without_failures(self) -> None:
+        assert exploration_report([make_result()]) == (
+            "\n"
+            "--- Ordeal Exploration Report ---\n"
+            "\n"
+            "  tests.test_chaos:MyServiceChaos\n"
+            "    58320 runs, 1482010 steps, 300.0s\n"
+            "    47 edges, 31 checkpoints\n"
+            "    No failures.\n"
+        )
+
+    @pytest.mark.parametrize("reason", ["exhausted", "limit"])
+    def test_nothing_steers_an_exhaustive_exploration(self, reason: str) -> None:
+        result = make_result(stopped_reason=reason, unique_edges=0, checkpoints_saved=0)
+        for text in (summary_text(result), exploration_report([result])):
+            assert "edge" not in text
+            assert "checkpoint" not in text
+
+    def test_with_failures(self) -> None:
+        negative = make_failure(
+            ValueError("balance cannot be negative"),
+            *("deposit", "withdraw", "withdraw"),
+            necessary_faults={},
+            count=14,
+            trace_path=".ordeal/traces/fail-run-42.json",
+            program="machine = MyServiceChaos()\nmachine.deposit(amount=1)\n",
+        )
+        timed_out = make_failure(TimeoutError("connection timed out during write"), *["write"] * 7, run_id=51)
+        assert exploration_report([make_result(negative, timed_out)]) == (
+            "\n"
+            "--- Ordeal Exploration Report ---\n"
+            "\n"
+            "  tests.test_chaos:MyServiceChaos\n"
+            "    58320 runs, 1482010 steps, 300.0s\n"
+            "    47 edges, 31 checkpoints\n"
+            "    2 FAILURES:\n"
+            "      ValueError: balance cannot be negative (3 steps)\n"
+            "      TimeoutError: connection timed out during write (7 steps)\n"
+            "\n"
+            "    Run 42, step 3: ValueError: balance cannot be negative\n"
+            "      Active faults: none\n"
+            "      Necessary faults: none (fails without any faults)\n"
+            "      Sequence: deposit -> withdraw -> withdraw\n"
+            "      Seen: in 14 runs\n"
+            "      Program:\n"
+            "        machine = MyServiceChaos()\n"
+            "        machine.deposit(amount=1)\n"
+            "      Trace: .ordeal/traces/fail-run-42.json\n"
+            "\n"
+            "    Run 51, step 7: TimeoutError: connection timed out during write\n"
+            "      Active faults: none\n"
+            "      Sequence: write -> write -> write -> write -> write -> write -> write\n"
+        )
+
+    def test_coverage_and_notes_follow_the_failures(self) -> None:
+        gaps = [{"file": "myapp/api.py", "line": line, "code": "if late:"} for line in range(1, 7)]
+        result = make_result(
+            coverage_gaps=gaps, lines_covered=45, lines_total=60, notes=("First.", "Second."), rejected_runs=3
+        )
+        assert report_lines(result)[7:] == [
+            "",
+            "    Line coverage: 45/60 (75%)",
+            "    Not reached in 58320 runs: 6 branch(es) in target modules",
+            *[
+                line
+                for number in range(1, 6)
+                for line in (
+                    f"      myapp/api.py:{number} if late:",
+                    f'        add: reachable("myapp/api.py:{number}: if late:")',
+                )
+            ],
+            "      ... and 1 more",
+            "",
+            "    Rejected by assume(): 3 runs",
+            "    Note: First.",
+            "    Note: Second.",
+            "",
+        ]
+
+    def test_what_is_left_to_find_follows_the_coverage(self) -> None:
+        discovery = Discovery(what="edges", runs=2000, seen=47, next_run=0.0035, next_run_max=0.0064, total=51.6)
+        lines = report_lines(make_result(lines_covered=45, lines_total=60, discovery=discovery))
+        assert lines[8:10] == [
+            "    Line coverage: 45/60 (75%)",
+            (
+                "    Undiscovered: one more run like the 2000 runs counted shows a new edge "
+                "by a chance of about 0.35%, up to 0.64%; at least 5 edges more can be found"
+            ),
+        ]
+
+    def test_where_nothing_seems_left_a_bound_is_said(self) -> None:
+        discovery = Discovery(what="features", runs=100, seen=9, next_run=0.0, next_run_max=0.263, total=9.0)
+        assert report_lines(make_result(discovery=discovery))[8] == (
+            "    Undiscovered: one more run like the 100 runs counted shows a new feature by a chance of up to 26%"
+        )
+
+    def test_each_class_has_a_section(self) -> None:
+        lines = report_lines(make_result(), make_result(test_class="b:C", stopped_reason="interrupted"))
+        assert lines[7:] == [
+            "",
+            "  b:C",
+            "    58320 runs, 1482010 steps, 300.0s",
+            "    47 edges, 31 checkpoints",
+            "    No failures.",
+            "    Stopped: interrupted",
+            "",
+        ]
+
+    def test_one_failure_is_not_plural(self) -> None:
+        lines = report_lines(make_result(make_failure(KeyError("a"), "get")))
+        assert lines[6:8] == ["    1 FAILURE:", "      KeyError: 'a' (1 step)"]
+
+    def test_flood_of_failures_is_capped(self) -> None:
+        flood = [make_failure(ValueError(str(number)), "go", run_id=number) for number in range(1109)]
+        lines = report_lines(make_result(*flood))
+        assert lines[6] == "    1109 FAILURES:"
+        assert lines[16:18] == ["      ValueError: 9 (1 step)", "      ... and 1099 more"]
+        assert len([line for line in lines if line.startswith("    Run ")]) == 10
+
+    def test_failure_that_was_not_shrunk_does_not_claim_to_be_minimal(self) -> None:
+        lines = report_lines(make_result(make_failure(ValueError("x"), "a", "b", shrunk=False, flaky=True)))
+        assert lines[7] == "      ValueError: x (2 steps, not shrunk, flaky)"
+
+    def test_failure_says_why_it_is_flaky_where_that_is_known(self) -> None:
+        lines = report_lines(make_result(make_failure(ValueError("x"), "a", flaky=True, flaky_reason="not\nthere")))
+        assert lines[7] == "      ValueError: x (1 step, flaky)"
+        assert "      Flaky: not\\nthere" in lines
+
+    def test_failure_without_trace_has_no_step_count(self) -> None:
+        assert report_lines(make_result(make_failure(ValueError("x"), "a", trace=None)))[7] == "      ValueError: x"
+
+    def test_swarm_configuration_is_not_counted_as_a_step(self) -> None:
+        failure = make_failure(ValueError("x"), "a", "b")
+        assert failure.trace is not None
+        failure.trace.steps.insert(0, TraceStep("rule_swarm", "[swarm rules=2 faults=1]"))
+        assert report_lines(make_result(failure))[7] == "      ValueError: x (2 steps)"
+
+    def test_message_cannot_break_or_rewrite_the_report(self) -> None:
+        hostile = "first\x1b[2J\r\u202eback\ud800\nsecond"
+        lines = report_lines(make_result(make_failure(ValueError(hostile), "a")))
+        assert lines[7] == r"      ValueError: first\x1b[2J\r\u202eback\ud800 (1 step)"
+
+    def test_message_in_another_script_is_kept(self) -> None:
+        assert (
+            report_lines(make_result(make_failure(ValueError("Zoë 日本"), "a")))[7]
+            == "      ValueError: Zoë 日本 (1 step)"
+        )
+
+    def test_long_message_is_cut(self) -> None:
+        line = report_lines(make_result(make_failure(ValueError("x" * 10_000_000), "a")))[7]
+        assert line.endswith("xxx... (1 step)")
+        assert len(line) < 250
+
+    def test_long_program_is_cut(self) -> None:
+        program = "\n".join(f"machine.go(n={number})" for number in range(100))
+        lines = report_lines(make_result(make_failure(ValueError("x"), "a", program=program)))
+        assert lines[-3:] == ["        machine.go(n=59)", "        ... and 40 more lines", ""]
+
+    def test_exception_whose_text_raises_is_still_reported(self) -> None:
+        class Mute(Exception):
+            def __str__(self) -> str:
+                raise RuntimeError
+
+        assert describe_error(Mute()) == "Mute: <Mute whose text raises>"
+
+    @pytest.mark.parametrize("message", ["4 seats, not 3\nassert 4 == 3", "\n 4 seats, not 3 \r\n"])
+    def test_message_of_several_lines_is_cut_at_the_first(self, message: str) -> None:
+        assert describe_error(AssertionError(message)) == "AssertionError: 4 seats, not 3"
+
+    def test_exception_without_message_is_named_alone(self) -> None:
+        assert describe_error(AssertionError()) == "AssertionError"
+
+
+class TestProgressLine:
+    def test_format(self) -> None:
+        snapshot = ProgressSnapshot(12.4, 5832, 148201, 47, 31, 0, 486.2)
+        expected = "  [12s] runs=5832 steps=148201 edges=47 cps=31 fails=0 (486 runs/s)    "
+        assert progress_line(snapshot) == expected
+
+
+class TestRunKinds:
+    def test_shares_are_told_where_there_is_a_choice(self) -> None:
+        kinds = {
+            "starts": {"fresh": 30, "branch": 60, "splice": 10, "edit": 0},
+            "swarm": {"full": 100},
+            "lengths": {"any": 25, "short": 75, "long": 0},
+        }
+        text = make_result(run_kinds=kinds).summary()
+        assert "\nRuns: 30% fresh, 60% from a checkpoint, 10% joined\n" in text
+        assert "\nLengths: 25% of any length, 75% short\n" in text
+        assert "Swarm laws" not in text
+
+    def test_nothing_is_told_of_no_runs(self) -> None:
+        assert "Runs:" not in make_result().summary()
+
+
+class TestJson:
+    def make(self, **changes: Any) -> ExplorationResult:
+        failure = make_failure(
+            ValueError("é\x1b"), "go", trace_path=".ordeal/traces/fail-run-42.json", program="go()", bucket="b", count=2
+        )
+        gaps = [{"file": "b.py", "line": 1, "code": "if x:"}, {"file": "a.py", "line": 9, "code": "raise y"}]
+        seeds = [SeedOutcome("seed-0a", "s/C/seed-0a.json", SeedStatus.REPRODUCED, "E: x")]
+        return make_result(failure, coverage_gaps=gaps, seed_replays=seeds, notes=("n",), **changes)
+
+    def test_content(self) -> None:
+        assert json.loads(json_report([self.make()])) == {
+            "schema_version": 1,
+            "results": [
+                {
+                    "test_class": "tests.test_chaos:MyServiceChaos",
+                    "rng_seed": 42,
+                    "total_runs": 58320,
+                    "total_steps": 1482010,
+                    "unique_edges": 47,
+                    "checkpoints_saved": 31,
+                    "rejected_runs": 0,
+                    "unconfirmed": 0,
+                    "stopped_reason": "time",
+                    "snapshot_kind": "copy",
+                    "discovery": None,
+                    "telemetry": {
+                        "swarm": {"summary": ""},
+                        "runs": {},
+                        "behavior": {
+                            "lines_covered": 0,
+                            "lines_total": 0,
+                            "coverage_gaps": [
+                                {"file": "a.py", "line": 9, "code": "raise y"},
+                                {"file": "b.py", "line": 1, "code": "if x:"},
+                            ],
+                        },
+                    },
+                    "seed_replays": [
+                        {"name": "seed-0a", "path": "s/C/seed-0a.json", "status": "reproduced", "message": "E: x"}
+                    ],
+                    "properties": [],
+                    "reliability_cells": [],
+                    "notes": ["n"],
+                    "failures": [
+                        {
+                            "error_type": "ValueError",
+                            "error_message": "é\x1b",
+                            "step": 1,
+                            "run_id": 42,
+                            "bucket": "b",
+                            "count": 2,
+                            "flaky": False,
+                            "flaky_reason": "",
+                            "shrunk": True,
+                            "active_faults": [],
+                            "necessary_faults": None,
+                            "rule_log": ["go"],
+                            "trace_steps": 1,
+                            "trace_path": ".ordeal/traces/fail-run-42.json",
+                            "seed_path": None,
+                            "program": "go()",
+                        }
+                    ],
+                    "timing": {"duration_seconds": 300.0, "runs_per_second": 194.4},
+                }
+            ],
+        }
+
+    def test_time_appears_in_timing_alone(self) -> None:
+        def without_timing(duration: float) -> str:
+            document = json.loads(json_report([self.make(duration_seconds=duration)]))
+            for result in document["results"]:
+                del result["timing"]
+            return json.dumps(document)
+
+        assert without_timing(1.0) == without_timing(123.456)
+
+    def test_bytes_are_ascii_indented_and_end_in_a_newline(self) -> None:
+        text = json_report([self.make()])
+        assert text.isascii()
+        assert text.startswith('{\n  "schema_version": 1,\n')
+        assert text.endswith("}\n")
+
+    def test_message_is_cut_at_500_characters(self) -> None:
+        text = json_report([make_result(make_failure(ValueError("x" * 2000), "go"))])
+        assert len(json.loads(text)["results"][0]["failures"][0]["error_message"]) == 500
+
+    def test_instant_exploration_has_a_rate(self) -> None:
+        timing = json.loads(json_report([make_result(duration_seconds=0.0)]))["results"][0]["timing"]
+        assert timing == {"duration_seconds": 0.0, "runs_per_second": 0.0}
+
+    def test_no_results(self) -> None:
+        assert json.loads(json_report([])) == {"schema_version": 1, "results": []}
+
+
+class TestErrorText:
+    def test_hint_is_a_paragraph_of_its_own(self) -> None:
+        assert error_text("no", "yes") == "error: no\n\nhint: yes"
+
+    def test_without_hint(self) -> None:
+        assert error_text("no") == "error: no"
+
+    def test_newline_and_escape_are_shown(self) -> None:
+        assert error_text("a\nb", "c\x07") == "error: a\\nb\n\nhint: c\\x07"
+
+
+class TestOneLine:
+    @pytest.mark.parametrize("limit", [10, 11, 40])
+    def test_never_longer_than_its_limit(self, limit: int) -> None:
+        for text in ("x" * 100, "\x1b" * 100, "\n", ""):
+            assert len(one_line(text, limit=limit)) <= limit
+
+    def test_text_that_fits_is_whole(self) -> None:
+        assert one_line("x" * 10, limit=10) == "x" * 10
+
+
+class TestSessionTexts:
+    def test_header_shows_every_option(self) -> None:
+        header = session_header("1.2", 7, {"a": (), "b": ("x", "y"), "c": None, "d": True, "e": 0.5})
+        assert header == "ordeal 1.2\nrng seed: 7\noptions: a=none b=x,y c=none d=true e=0.5"
+
+    @pytest.mark.parametrize("path", ["a.json", "it's a.json", "-v.json"])
+    def test_replay_hint_is_one_shell_command(self, path: str) -> None:
+        words = shlex.split(replay_hint(path).partition(": ")[2])
+        assert words == ["ordeal", "replay", f"./{path}" if path.startswith("-") else path]
+
+
+class TestSwarmText:
+    COUNTS: ClassVar = {"warm_up": 20, "full": 8, "coin_flip": 12, "directed": 9, "energy": 51}
+
+    def test_says_where_the_configurations_came_from(self) -> None:
+        assert swarm_text({**self.COUNTS, "runs": 100, "productive": 7, "configurations": 31}) == (
+            "100 runs: 20 warm-up, 8 full, 12 coin-flip, 9 coverage-directed, 51 energy-weighted;"
+            " 7 of 31 configurations productive"
+        )
+
+    def test_without_a_choice(self) -> None:
+        counts = dict.fromkeys([*self.COUNTS, "runs", "productive", "configurations"], 0)
+        assert swarm_text(counts) == "no run drew a swarm configuration: there is nothing to choose from"

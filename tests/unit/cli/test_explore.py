@@ -1,0 +1,549 @@
+"""``ordeal explore``: exit code, stdout and stderr for good and wrong input, with a scripted engine behind it."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from textwrap import dedent
+from typing import Any
+
+import pytest
+
+from ordeal import __version__
+from ordeal._engine.storage.trace_file import Trace, TraceFailure, TraceStep
+from ordeal.errors import MachineError, TargetError
+from ordeal.result import ExplorationResult, Failure, ProgressSnapshot, ShrinkSnapshot
+
+from .conftest import ScriptedExplorer
+
+Run = Callable[..., tuple[int, str, str]]
+
+MACHINES = """
+    from hypothesis.stateful import RuleBasedStateMachine, rule
+
+    class Account(RuleBasedStateMachine):
+        @rule()
+        def go(self): ...
+
+    class Ledger(RuleBasedStateMachine):
+        @rule()
+        def go(self): ...
+"""
+ACCOUNT = '[[tests]]\nclass = "machines:Account"\n'
+LEDGER = '[[tests]]\nclass = "machines:Ledger"\n'
+OPTIONS = (
+    "options: config=ordeal.toml target_modules=none max_time=60.0 max_runs=none patience=0 max_checkpoints=256"
+    " checkpoint_prob=none checkpoint_strategy=energy checkpoint_kind=auto steps_per_run=50 fault_toggle_prob=0.3"
+    " buggify_prob=0.1 value_reuse_prob=0.1 comparison_tracing=auto workers=0 rule_swarm=none swarm_policy=adaptive"
+    " max_memory=0 share_edges=true share_checkpoints=true rule_timeout=none seed_mutation_respect_strategies=true"
+    " verbose=false shrink=true confirm_fresh=true"
+)
+HEADER = f"ordeal {__version__}\nrng seed: 42\n{OPTIONS}\nExploring machines:Account...\n"
+CLEAN_REPORT = """
+--- Ordeal Exploration Report ---
+
+  machines:Account
+    40 runs, 961 steps, 1.9s
+    58 edges, 24 checkpoints
+    No failures.
+"""
+
+
+@pytest.fixture(autouse=True)
+def _project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("machines.py").write_text(dedent(MACHINES))
+    settings(ACCOUNT)
+
+
+def settings(text: str) -> None:
+    Path("ordeal.toml").write_text(text)
+
+
+def make_trace(run_id: int, test_class: str = "machines:Account", *, failed: bool = True) -> Trace:
+    trace = Trace(run_id, 42, test_class, steps=[TraceStep("rule", "go")])
+    trace.failure = TraceFailure("ValueError", "bad", 1, "b") if failed else None
+    return trace
+
+
+def make_result(*run_ids: int, test_class: str = "machines:Account", **changes: Any) -> ExplorationResult:
+    failures = [
+        Failure(
+            error=ValueError("bad"),
+            step=1,
+            run_id=run_id,
+            active_faults=[],
+            rule_log=["go"],
+            trace=make_trace(run_id, test_class),
+            shrunk=True,
+        )
+        for run_id in run_ids
+    ]
+    values: dict[str, Any] = {
+        "test_class": test_class,
+        "rng_seed": 42,
+        "total_runs": 40,
+        "total_steps": 961,
+        "unique_edges": 58,
+        "checkpoints_saved": 24,
+        "duration_seconds": 1.9,
+        "failures": failures,
+        "stopped_reason": "max_runs",
+    }
+    return ExplorationResult(**{**values, **changes})
+
+
+class TestFindings:
+    def test_none(self, run: Run, explorer: ScriptedExplorer) -> None:
+        explorer.outcomes = [make_result()]
+        assert run("explore") == (0, CLEAN_REPORT, HEADER)
+        assert not Path(".ordeal").exists()
+
+    def test_one(self, run: Run, explorer: ScriptedExplorer) -> None:
+        explorer.outcomes = [make_result(7)]
+        code, out, err = run("explore")
+        assert code == 1
+        assert out == CLEAN_REPORT.replace(
+            "    No failures.\n",
+            "    1 FAILURE:\n"
+            "      ValueError: bad (1 step)\n"
+            "\n"
+            "    Run 7, step 1: ValueError: bad\n"
+            "      Active faults: none\n"
+            "      Sequence: go\n"
+            "      Trace: .ordeal/traces/fail-run-7.json\n",
+        )
+        assert err == HEADER + ("replay the first failure: ordeal replay .ordeal/traces/fail-run-7.json\n")
+        assert Trace.load(".ordeal/traces/fail-run-7.json").run_id == 7
+
+    def test_classes_do_not_overwrite_each_other(self, run: Run, explorer: ScriptedExplorer) -> None:
+        settings(ACCOUNT + LEDGER + ACCOUNT)
+        explorer.outcomes = [make_result(1), make_result(1, test_class="machines:Ledger"), make_result(1, 2)]
+        code, out, _ = run("explore")
+        assert code == 1
+        traces = {str(path.relative_to(".ordeal/traces")) for path in Path(".ordeal/traces").rglob("*.json")}
+        assert traces == {
+            "machines.Account/fail-run-1.json",
+            "machines.Account/fail-run-1-2.json",
+            "machines.Account/fail-run-2.json",
+            "machines.Ledger/fail-run-1.json",
+        }
+        assert all(f"Trace: .ordeal/traces/{name}\n" in out for name in traces)
+
+    def test_traces_of_new_paths_are_saved_on_request(self, run: Run, explorer: ScriptedExplorer) -> None:
+        settings(ACCOUNT + '[report]\ntraces = true\ntraces_dir = "t"\n')
+        explorer.outcomes = [make_result(3, traces=[make_trace(2, failed=False), make_trace(3)])]
+        assert run("explore")[0] == 1
+        assert explorer.constructed[0][1]["record_traces"] is True
+        assert sorted(path.name for path in Path("t").iterdir()) == ["fail-run-3.json", "path-run-2.json"]
+
+    def test_text_of_the_program_under_test_stays_out_of_the_report(self, run: Run, explorer: ScriptedExplorer) -> None:
+        def talk(_: object) -> ExplorationResult:
+            sys.stdout.write("noise\n")
+            return make_result()
+
+        explorer.outcomes = [talk]
+        assert run("explore") == (0, CLEAN_REPORT, f"{HEADER}noise\n")
+
+
+class TestOptions:
+    def test_defaults_reach_the_engine(self, run: Run, explorer: ScriptedExplorer) -> None:
+        explorer.outcomes = [make_result()]
+        run("explore")
+        test_class, options = explorer.constructed[0]
+        assert test_class.__name__ == "Account"
+        assert options == {
+            "target_modules": (),
+            "seed": 42,
+            "max_checkpoints": 256,
+            "checkpoint_prob": None,
+            "checkpoint_strategy": "energy",
+            "checkpoint_kind": "auto",
+            "fault_toggle_prob": 0.3,
+            "buggify_prob": 0.1,
+            "value_reuse_prob": 0.1,
+            "comparison_tracing": "auto",
+            "record_traces": False,
+            "workers": 0,
+            "store": None,
+            "isolate": True,
+            "max_memory": 0,
+            "share_edges": True,
+            "share_checkpoints": True,
+            "corpus_dir": Path(".ordeal/seeds"),
+            "coverage": "auto",
+            "mutation_targets": (),
+            "seed_mutation_prob": None,
+            "seed_mutation_respect_strategies": True,
+            "rule_swarm": None,
+            "swarm_policy": "adaptive",
+            "rule_timeout": None,
+        }
+        assert explorer.ran[0] == {
+            "max_time": 60.0,
+            "max_runs": None,
+            "patience": 0,
+            "steps_per_run": 50,
+            "shrink": True,
+            "confirm_fresh": True,
+            "max_shrink_time": 30.0,
+            "record_traces": False,
+            "progress": None,
+            "shrink_progress": None,
+            "save_state_to": None,
+            "resume_from": None,
+        }
+
+    def test_entry_outweighs_section(self, run: Run, explorer: ScriptedExplorer) -> None:
+        own = "steps_per_run = 7\nswarm = false\nrule_timeout = 0\n"
+        settings(f"[explorer]\nsteps_per_run = 9\nrule_swarm = true\nrule_timeout = 5\n{ACCOUNT}{own}{LEDGER}")
+        explorer.outcomes = [make_result(), make_result()]
+        run("explore")
+        assert [options["steps_per_run"] for options in explorer.ran] == [7, 9]
+        assert [options["rule_swarm"] for _, options in explorer.constructed] == [False, True]
+        assert [options["rule_timeout"] for _, options in explorer.constructed] == [0.0, 5.0]
+
+    def test_command_line_outweighs_file(self, run: Run, explorer: ScriptedExplorer) -> None:
+        Path("other.toml").write_text(f"[explorer]\nseed = 1\nmax_time = 1\nmax_runs = 1\nworkers = 1\n{ACCOUNT}")
+        explorer.outcomes = [make_result()]
+        numbers = f"--seed {2**64 - 1} --max-time 2.5 --max-runs 9 --patience 4 -w 3".split()
+        _, _, err = run("explore", *numbers, "-c", "other.toml", "--no-shrink", "--no-confirm-fresh", "--no-seeds")
+        assert err.startswith(f"ordeal {__version__}\nrng seed: 18446744073709551615\noptions: config=other.toml ")
+        assert " max_time=2.5 max_runs=9 patience=4 " in err
+        assert " workers=3 " in err
+        assert "shrink=false confirm_fresh=false\n" in err
+        options = explorer.constructed[0][1]
+        assert (options["seed"], options["workers"], options["corpus_dir"]) == (2**64 - 1, 3, None)
+        assert explorer.ran[0] == {
+            "max_time": 2.5,
+            "max_runs": 9,
+            "patience": 4,
+            "steps_per_run": 50,
+            "shrink": False,
+            "confirm_fresh": False,
+            "max_shrink_time": 30.0,
+            "record_traces": False,
+            "progress": None,
+            "shrink_progress": None,
+            "save_state_to": None,
+            "resume_from": None,
+        }
+
+    @pytest.mark.parametrize(
+        ("arguments", "message", "hint"),
+        [
+            (
+                ["--seed", "-1"],
+                "`--seed` is -1, not a whole number from 0 to 2**64 - 1",
+                "write a whole number from 0 to 2**64 - 1, for example `--seed 42`",
+            ),
+            (
+                ["--max-time", "abc"],
+                '`--max-time` is "abc", not a number of seconds above 0',
+                "write a number of seconds above 0, for example `--max-time 60`",
+            ),
+            (
+                ["--max-time", "nan"],
+                "`--max-time` is nan, not a number of seconds above 0",
+                "write a number of seconds above 0, for example `--max-time 60`",
+            ),
+            (
+                ["--max-runs", "0"],
+                "`--max-runs` is 0, not a whole number, 1 or more",
+                "write a whole number, 1 or more, for example `--max-runs 1000`",
+            ),
+            (
+                ["-w", "1.5"],
+                "`--workers` is 1.5, not a whole number from 0 (all cores) to 4096",
+                "write a whole number from 0 (all cores) to 4096, for example `--workers 2`",
+            ),
+            (
+                ["-c", "missing.toml"],
+                "config file not found: missing.toml",
+                "create it with a `[[tests]]` entry, or name another file with `--config PATH`",
+            ),
+            (
+                ["-c", "."],
+                "config file is a directory: .",
+                "name a file, for example `--config ordeal.toml`",
+            ),
+            (
+                ["--no-seeds", "--prune-fixed-seeds"],
+                "`--no-seeds` and `--prune-fixed-seeds` contradict each other",
+                "drop one of them: seeds that are not replayed cannot be pruned",
+            ),
+        ],
+    )
+    def test_wrong_value(
+        self, run: Run, explorer: ScriptedExplorer, arguments: list[str], message: str, hint: str
+    ) -> None:
+        assert run("explore", *arguments) == (2, "", f"error: {message}\n\nhint: {hint}\n")
+        assert not explorer.constructed
+
+    def test_wrong_value_in_the_file(self, run: Run) -> None:
+        settings(f'[explorer]\nmax_time = "abc"\n{ACCOUNT}')
+        assert run("explore") == (
+            2,
+            "",
+            (
+                'error: `max_time` in [explorer] of ordeal.toml is "abc", not a number of seconds above 0\n\n'
+                "hint: write a number of seconds above 0, for example `max_time = 60`\n"
+            ),
+        )
+
+    @pytest.mark.parametrize("option", ["--save-state", "--resume"])
+    def test_one_state_for_several_classes_is_refused(self, run: Run, explorer: ScriptedExplorer, option: str) -> None:
+        settings(ACCOUNT + ACCOUNT)
+        assert run("explore", option, "state") == (
+            2,
+            "",
+            (
+                f"error: `{option}` names one file, and ordeal.toml has 2 [[tests]]\n\n"
+                "hint: keep each class that is resumed in a settings file of its own, see `-c`\n"
+            ),
+        )
+        assert not explorer.constructed
+
+    def test_the_state_is_handed_on(self, run: Run, explorer: ScriptedExplorer) -> None:
+        explorer.outcomes = [make_result()]
+        _, _, err = run("explore", "--save-state", "to", "--resume", "from")
+        assert "State saved: to\n" in err
+        assert (explorer.ran[0]["save_state_to"], explorer.ran[0]["resume_from"]) == (Path("to"), Path("from"))
+
+    def test_a_state_that_could_not_be_written_shows_in_the_exit_code(
+        self, run: Run, explorer: ScriptedExplorer
+    ) -> None:
+        explorer.outcomes = [make_result(notes=("The state was not saved: no space left.",))]
+        code, _, err = run("explore", "--save-state", "to")
+        assert (code, "State saved" in err) == (2, False)
+
+
+class TestProgress:
+    @staticmethod
+    def tick(options: dict[str, Any]) -> ExplorationResult:
+        for number, elapsed in enumerate([0.01, 0.5, 1.99, 2.02, 3.0, 12.4], start=1):
+            options["progress"](ProgressSnapshot(elapsed, number, 10 * number, 4, 3, 0, 486.0))
+        return make_result()
+
+    @pytest.mark.parametrize(
+        ("text", "arguments"),
+        [(ACCOUNT, ["-v"]), (f"[explorer]\nverbose = true\n{ACCOUNT}", []), (f"{ACCOUNT}[report]\nverbose = true", [])],
+    )
+    def test_at_most_every_two_seconds(
+        self, run: Run, explorer: ScriptedExplorer, text: str, arguments: list[str]
+    ) -> None:
+        settings(text)
+        explorer.outcomes = [self.tick]
+        code, out, err = run("explore", *arguments)
+        assert (code, out) == (0, CLEAN_REPORT)
+        assert err == HEADER.replace("verbose=false", "verbose=true") + (
+            "  [0s] runs=1 steps=10 edges=4 cps=3 fails=0 (486 runs/s)\n"
+            "  [2s] runs=4 steps=40 edges=4 cps=3 fails=0 (486 runs/s)\n"
+            "  [12s] runs=6 steps=60 edges=4 cps=3 fails=0 (486 runs/s)\n"
+        )
+
+    def test_line_is_overwritten_on_a_terminal(
+        self, run: Run, explorer: ScriptedExplorer, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("ordeal.cli.terminal.is_terminal", lambda: True)
+        explorer.outcomes = [self.tick]
+        _, _, err = run("explore", "-v")
+        assert err.endswith(
+            "Account...\n"
+            "\r  [0s] runs=1 steps=10 edges=4 cps=3 fails=0 (486 runs/s)    "
+            "\r  [2s] runs=4 steps=40 edges=4 cps=3 fails=0 (486 runs/s)    "
+            "\r  [12s] runs=6 steps=60 edges=4 cps=3 fails=0 (486 runs/s)    \n"
+        )
+
+    @pytest.mark.parametrize(("is_terminal", "between"), [(True, f"    \r{{}}{' ' * 9}\n"), (False, "\n{}\n")])
+    def test_shrinking_is_told_of_in_the_same_place(
+        self,
+        run: Run,
+        explorer: ScriptedExplorer,
+        monkeypatch: pytest.MonkeyPatch,
+        is_terminal: bool,
+        between: str,
+    ) -> None:
+        def shrink(options: dict[str, Any]) -> ExplorationResult:
+            snapshot = ProgressSnapshot(0.1, 600000, 60, 4, 3, 2, 486.0)
+            options["progress"](snapshot)
+            for elapsed, steps in [(0.2, 20), (2.5, 9), (3.0, 8)]:
+                options["shrink_progress"](ShrinkSnapshot(elapsed, 1, 2, steps_before=31, steps=steps, candidates=13))
+            return make_result()
+
+        monkeypatch.setattr("ordeal.cli.terminal.is_terminal", lambda: is_terminal)
+        explorer.outcomes = [shrink]
+        exploring = "  [0s] runs=600000 steps=60 edges=4 cps=3 fails=2 (486 runs/s)"
+        shrinking = "  [2s] shrinking failure 1 of 2: 31 -> 9 steps (13 tried)"
+        assert run("explore", "-v")[2].endswith(f"{exploring}{between.format(shrinking)}")
+
+
+class TestJson:
+    def test_on_stdout(self, run: Run, explorer: ScriptedExplorer) -> None:
+        explorer.outcomes = [make_result(7)]
+        code, out, _ = run("explore", "--json")
+        assert code == 1
+        (result,) = json.loads(out)["results"]
+        assert result["failures"][0]["trace_path"] == ".ordeal/traces/fail-run-7.json"
+
+    @pytest.mark.parametrize(("kind", "shown"), [("json", ""), ("both", CLEAN_REPORT)])
+    def test_in_a_file(self, run: Run, explorer: ScriptedExplorer, kind: str, shown: str) -> None:
+        settings(f'{ACCOUNT}[report]\nformat = "{kind}"\noutput = "out/report.json"\n')
+        explorer.outcomes = [make_result()]
+        assert run("explore") == (0, shown, f"{HEADER}Report saved: out/report.json\n")
+        assert json.loads(Path("out/report.json").read_text())["results"][0]["total_runs"] == 40
+        assert [path.name for path in Path("out").iterdir()] == ["report.json"]
+
+    def test_is_json_also_when_nothing_could_be_explored(self, run: Run, explorer: ScriptedExplorer) -> None:
+        explorer.outcomes = [TargetError("no", hint="yes")]
+        code, out, _ = run("explore", "--json")
+        assert (code, json.loads(out)["results"]) == (2, [])
+
+
+class TestGeneratedTests:
+    def test_are_written(self, run: Run, explorer: ScriptedExplorer, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("ordeal.cli.explore.generate_tests", lambda traces: f"# {len(traces)} traces é\n")
+        settings(ACCOUNT + LEDGER)
+        first, second = make_result(traces=[make_trace(1)]), make_result(traces=[make_trace(1), make_trace(2)])
+        explorer.outcomes = [first, second]
+        code, _, err = run("explore", "--generate-tests", "tests/test_generated.py")
+        assert code == 0
+        assert err.endswith("Generated tests: tests/test_generated.py\n")
+        assert explorer.constructed[0][1]["record_traces"] is True
+        assert Path("tests/test_generated.py").read_text("utf-8") == "# 3 traces é\n"
+
+    def test_none_without_traces(self, run: Run, explorer: ScriptedExplorer, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("ordeal.cli.explore.generate_tests", lambda traces: "")
+        explorer.outcomes = [make_result()]
+        code, _, err = run("explore", "--generate-tests", "test_generated.py")
+        assert (code, err) == (0, f"{HEADER}No tests generated: no trace was recorded\n")
+        assert not Path("test_generated.py").exists()
+
+
+class TestUnexplored:
+    def test_module_that_is_not_there(self, run: Run, explorer: ScriptedExplorer) -> None:
+        settings('[[tests]]\nclass = "machine:Account"\n')
+        assert run("explore") == (
+            2,
+            "",
+            HEADER.replace("machines:", "machine:")
+            + "error: no module named `machine`\n\nhint: did you mean `machines`?\n",
+        )
+        assert not explorer.constructed
+
+    def test_others_still_run_and_wrong_use_outweighs_a_finding(self, run: Run, explorer: ScriptedExplorer) -> None:
+        settings('[[tests]]\nclass = "machines:Acount"\n' + ACCOUNT)
+        explorer.outcomes = [make_result(1)]
+        code, out, err = run("explore")
+        assert code == 2
+        assert "1 FAILURE:" in out
+        assert "error: `machines` has no `Acount`\n\nhint: did you mean `machines:Account`?\n" in err
+
+    @pytest.mark.parametrize("error", [TargetError("t", hint="h"), MachineError("t", hint="h")])
+    def test_error_of_the_engine(self, run: Run, explorer: ScriptedExplorer, error: Exception) -> None:
+        explorer.outcomes = [error]
+        assert run("explore") == (2, "", f"{HEADER}error: t\n\nhint: h\n")
+
+
+class TestUnwritable:
+    """A file stands where a folder is needed: this also stops root, whom rights do not stop."""
+
+    def test_traces(self, run: Run, explorer: ScriptedExplorer) -> None:
+        Path(".ordeal").write_text("")
+        explorer.outcomes = [make_result(7)]
+        code, out, err = run("explore")
+        assert code == 1
+        assert "ValueError: bad (1 step)" in out
+        assert "Trace:" not in out
+        assert err == HEADER + (
+            "error: cannot write trace .ordeal/traces/fail-run-7.json: Not a directory\n\n"
+            "hint: give a folder that can be written to, as `traces_dir` in [report]\n"
+        )
+
+    @pytest.mark.parametrize(("run_ids", "code"), [([], 2), ([7], 1)])
+    def test_report(self, run: Run, explorer: ScriptedExplorer, run_ids: list[int], code: int) -> None:
+        Path("file").write_text("")
+        settings(f'{ACCOUNT}[report]\nformat = "json"\noutput = "file/report.json"\n')
+        explorer.outcomes = [make_result(*run_ids)]
+        actual, out, err = run("explore")
+        assert actual == code
+        assert out.startswith("\n--- Ordeal Exploration Report ---\n")
+        assert (
+            "error: cannot write the report to `file/report.json`: File exists\n\n"
+            "hint: name another path, or change the rights of this one\n"
+        ) in err
+
+    def test_report_onto_a_folder_leaves_nothing_behind(self, run: Run, explorer: ScriptedExplorer) -> None:
+        Path("out/report.json").mkdir(parents=True)
+        settings(f'{ACCOUNT}[report]\nformat = "both"\noutput = "out/report.json"\n')
+        explorer.outcomes = [make_result()]
+        code, out, err = run("explore")
+        assert (code, out) == (2, CLEAN_REPORT)
+        assert "error: cannot write the report to `out/report.json`: Is a directory\n" in err
+        assert [path.name for path in Path("out").iterdir()] == ["report.json"]
+
+
+class TestInterrupt:
+    def test_first_ctrl_c_reports_what_there_is_and_skips_the_rest(self, run: Run, explorer: ScriptedExplorer) -> None:
+        settings(ACCOUNT + LEDGER)
+        explorer.outcomes = [make_result(7, stopped_reason="interrupted")]
+        code, out, err = run("explore")
+        assert code == 1
+        assert "1 FAILURE:" in out
+        assert "    Stopped: interrupted\n" in out
+        assert "interrupted: the report tells what was found until then\n" in err
+        assert "Ledger" not in err
+
+    def test_second_ctrl_c_keeps_the_results_of_earlier_classes(self, run: Run, explorer: ScriptedExplorer) -> None:
+        settings(ACCOUNT + LEDGER)
+        explorer.outcomes = [make_result(), KeyboardInterrupt()]
+        code, out, err = run("explore")
+        assert (code, out) == (130, CLEAN_REPORT)
+        assert err.endswith("interrupted: the report tells what was found until then\n")
+
+    def test_termination_is_an_interrupt_and_only_while_exploring(self, run: Run, explorer: ScriptedExplorer) -> None:
+        settings(ACCOUNT + LEDGER)
+        before = signal.getsignal(signal.SIGTERM)
+        explorer.outcomes = [make_result(), lambda options: os.kill(os.getpid(), signal.SIGTERM)]
+        code, out, _ = run("explore")
+        assert (code, out) == (130, CLEAN_REPORT)
+        assert signal.getsignal(signal.SIGTERM) is before
+
+
+def explore_in_process(*arguments: str, **environment: str) -> subprocess.CompletedProcess[bytes]:
+    command = [sys.executable, "-m", "ordeal", "explore", *arguments]
+    return subprocess.run(command, capture_output=True, check=False, timeout=60, env={**os.environ, **environment})
+
+
+class TestStreams:
+    def test_ascii_terminal_gets_escapes_and_no_traceback(self) -> None:
+        settings('[[tests]]\nclass = "prüfung:A"\n')
+        done = explore_in_process(PYTHONIOENCODING="ascii", PYTHONUTF8="0")
+        assert done.returncode == 2
+        assert b"error: no module named `pr\\xfcfung`\n" in done.stderr
+
+    def test_output_into_a_file_has_no_colours(self) -> None:
+        assert b"\x1b" not in explore_in_process("-c", "missing.toml").stderr
+
+    def test_reader_that_went_away_is_no_traceback(self) -> None:
+        command = f"{sys.executable} -m ordeal explore --help | true"
+        done = subprocess.run(command, shell=True, capture_output=True, check=False, timeout=60)
+        assert b"Traceback" not in done.stderr
+
+    @pytest.mark.parametrize(("no_color", "coloured"), [("", True), ("1", False)])
+    def test_terminal_has_colours_unless_no_color_is_set(self, no_color: str, coloured: bool) -> None:
+        own, theirs = pty.openpty()
+        command = [sys.executable, "-m", "ordeal", "explore", "-c", "missing.toml"]
+        with os.fdopen(own, "rb", buffering=0) as screen:
+            process = subprocess.Popen(command, stderr=theirs, env={**os.environ, "NO_COLOR": no_color})
+            os.close(theirs)
+            shown = screen.read(4096)
+            assert process.wait(timeout=60) == 2
+        assert (b"\x1b[31m\x1b[1merror\x1b[0m: " in shown) is coloured
+        assert (b"error: config file not found" in shown) is not coloured

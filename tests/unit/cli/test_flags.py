@@ -1,0 +1,56 @@
+"""Flags made from the table of options."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from ordeal.cli.flags import command_flags, given_to
+from ordeal.config.options import BenchmarkFlags, ExploreFlags, flags_of
+
+
+def parsed(command: str, *arguments: str) -> dict[str, Any]:
+    @click.command()
+    @command_flags(command)
+    @click.pass_context
+    def call(context: click.Context, /, **given: Any) -> None:
+        context.obj.update(given)
+
+    seen: dict[str, Any] = {}
+    result = CliRunner().invoke(call, arguments, obj=seen)
+    assert result.exit_code == 0, result.output
+    return seen
+
+
+@pytest.mark.parametrize("command", ["explore", "benchmark"])
+def test_what_is_not_given_is_none(command: str) -> None:
+    assert parsed(command) == dict.fromkeys(flags_of(command))
+
+
+def test_flags_fill_the_option_that_they_name() -> None:
+    given = parsed("explore", "--no-shrink", "-v", "--save-state", "s", "-w", "2")
+    assert {name: value for name, value in given.items() if value is not None} == {
+        "shrink": False,
+        "verbose": True,
+        "save_state_to": "s",
+        "workers": 2,
+    }
+
+
+@pytest.mark.parametrize(("text", "value"), [("3", 3), ("2.5", 2.5), ("nan", float), ("abc", "abc"), ("", "")])
+def test_numbers_come_as_such_where_the_text_spells_one(text: str, value: object) -> None:
+    given = parsed("explore", "--max-time", text)["max_time"]
+    assert isinstance(given, float) if value is float else given == value
+
+
+def test_words_stay_words() -> None:
+    assert parsed("benchmark", "--metric", "3")["metric"] == "3"
+
+
+def test_a_table_is_filled_with_what_it_declares() -> None:
+    given = parsed("explore", "--no-seeds", "-c", "other.toml", "--seed", "3")
+    assert given_to(ExploreFlags, given) == ExploreFlags(no_seeds=True, config="other.toml")
+    assert given_to(BenchmarkFlags, {"json": None, "config": None}) == BenchmarkFlags()

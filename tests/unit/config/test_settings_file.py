@@ -1,0 +1,349 @@
+"""The settings file: what every key accepts, and the message for everything else."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import pytest
+
+from ordeal.config import (
+    DEFAULT_SWARM_POLICY,
+    RNG_SEED_MAX,
+    ExplorerConfig,
+    OrdealConfig,
+    ReportConfig,
+    TestConfig,
+    load_config,
+)
+from ordeal.errors import ConfigError
+
+TESTS = '[[tests]]\nclass = "tests.test_chaos:MyServiceChaos"\n'
+EXAMPLE = 'class = "tests.test_chaos:MyServiceChaos"'
+EXPLORER_KEYS = ", ".join(field.name for field in dataclasses.fields(ExplorerConfig))
+
+
+@pytest.fixture(autouse=True)
+def _in_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def load(text: str) -> OrdealConfig:
+    Path("ordeal.toml").write_text(text, encoding="utf-8")
+    return load_config()
+
+
+def refusal(text: str) -> tuple[str, str]:
+    with pytest.raises(ConfigError) as caught:
+        load(text)
+    assert caught.value.hint is not None
+    assert "\n" not in caught.value.message + caught.value.hint
+    return caught.value.message, caught.value.hint
+
+
+EVERY_KEY = """
+[explorer]
+target_modules = ["myapp", "mylib"]
+max_time = 300
+max_runs = 10
+patience = 7
+seed = 0
+max_checkpoints = 0
+checkpoint_prob = 1
+checkpoint_strategy = "recent"
+checkpoint_kind = "fork"
+steps_per_run = 1
+fault_toggle_prob = 0.0
+buggify_prob = 0.5
+workers = 8
+rule_swarm = true
+swarm_policy = "adaptive"
+share_edges = false
+share_checkpoints = false
+rule_timeout = 0
+seed_mutation_respect_strategies = true
+verbose = true
+[[tests]]
+class = "a.b:C"
+steps_per_run = 100
+swarm = true
+rule_timeout = 2.5
+[[tests]]
+class = "d:Outer.Inner"
+[report]
+format = "both"
+output = "out.json"
+traces = true
+traces_dir = "t"
+verbose = true
+corpus_dir = "s"
+"""
+
+
+class TestValues:
+    def test_defaults(self) -> None:
+        assert load(TESTS) == OrdealConfig(
+            explorer=ExplorerConfig(
+                target_modules=(),
+                max_time=60.0,
+                max_runs=None,
+                patience=0,
+                seed=42,
+                max_checkpoints=256,
+                checkpoint_prob=None,
+                checkpoint_strategy="energy",
+                checkpoint_kind="auto",
+                steps_per_run=50,
+                fault_toggle_prob=0.3,
+                buggify_prob=0.1,
+                workers=0,
+                rule_swarm=None,
+                swarm_policy=DEFAULT_SWARM_POLICY,
+                share_edges=True,
+                share_checkpoints=True,
+                rule_timeout=None,
+                seed_mutation_respect_strategies=True,
+                verbose=False,
+            ),
+            tests=(TestConfig(class_path="tests.test_chaos:MyServiceChaos"),),
+            report=ReportConfig(
+                format="text",
+                output="ordeal-report.json",
+                traces=False,
+                traces_dir=".ordeal/traces",
+                verbose=False,
+                corpus_dir=".ordeal/seeds",
+            ),
+        )
+
+    def test_every_key(self) -> None:
+        config = load(EVERY_KEY)
+        assert config == OrdealConfig(
+            explorer=ExplorerConfig(
+                target_modules=("myapp", "mylib"),
+                max_time=300.0,
+                max_runs=10,
+                patience=7,
+                seed=0,
+                max_checkpoints=0,
+                checkpoint_prob=1.0,
+                checkpoint_strategy="recent",
+                checkpoint_kind="fork",
+                steps_per_run=1,
+                fault_toggle_prob=0.0,
+                buggify_prob=0.5,
+                workers=8,
+                rule_swarm=True,
+                swarm_policy="adaptive",
+                share_edges=False,
+                share_checkpoints=False,
+                rule_timeout=0.0,
+                seed_mutation_respect_strategies=True,
+                verbose=True,
+            ),
+            tests=(
+                TestConfig(class_path="a.b:C", steps_per_run=100, swarm=True, rule_timeout=2.5),
+                TestConfig(class_path="d:Outer.Inner"),
+            ),
+            report=ReportConfig(
+                format="both", output="out.json", traces=True, traces_dir="t", verbose=True, corpus_dir="s"
+            ),
+        )
+        assert type(config.explorer.max_time) is float
+
+    def test_largest_seed(self) -> None:
+        assert load(f"[explorer]\nseed = {RNG_SEED_MAX}\n{TESTS}").explorer.seed == RNG_SEED_MAX
+
+    def test_byte_order_mark_and_windows_newlines(self) -> None:
+        Path("ordeal.toml").write_bytes(b"\xef\xbb\xbf" + TESTS.replace("\n", "\r\n").encode())
+        assert len(load_config().tests) == 1
+
+    def test_non_ascii_names(self) -> None:
+        assert load('[[tests]]\nclass = "prüfung:Störung"\n').tests[0].class_path == "prüfung:Störung"
+
+
+@pytest.mark.parametrize(
+    ("line", "shown", "expected", "example"),
+    [
+        ('target_modules = "myapp"', '"myapp"', "a list of module names", '["myapp"]'),
+        ("target_modules = [1]", "[1]", "a list of module names", '["myapp"]'),
+        ('target_modules = [""]', "['']", "a list of module names", '["myapp"]'),
+        ('max_time = "abc"', '"abc"', "a number of seconds above 0", "60"),
+        ("max_time = 0", "0", "a number of seconds above 0", "60"),
+        ("max_time = -1.5", "-1.5", "a number of seconds above 0", "60"),
+        ("max_time = nan", "nan", "a number of seconds above 0", "60"),
+        ("max_time = inf", "inf", "a number of seconds above 0", "60"),
+        ("max_time = true", "true", "a number of seconds above 0", "60"),
+        (f"max_time = 1{'0' * 400}", "a number of 1329 bits", "a number of seconds above 0", "60"),
+        ("patience = -1", "-1", "a whole number, 0 or more", "5000"),
+        ("max_runs = 0", "0", "a whole number, 1 or more", "1000"),
+        ("max_runs = 2.0", "2.0", "a whole number, 1 or more", "1000"),
+        ("seed = -1", "-1", "a whole number from 0 to 2**64 - 1", "42"),
+        ("seed = 18446744073709551616", "18446744073709551616", "a whole number from 0 to 2**64 - 1", "42"),
+        ("max_checkpoints = -1", "-1", "a whole number from 0 to 65536", "256"),
+        ("max_checkpoints = 65537", "65537", "a whole number from 0 to 65536", "256"),
+        ("checkpoint_prob = 7.0", "7.0", "a number from 0 to 1", "0.4"),
+        ("checkpoint_prob = nan", "nan", "a number from 0 to 1", "0.4"),
+        ("checkpoint_prob = true", "true", "a number from 0 to 1", "0.4"),
+        ('checkpoint_strategy = "foo"', '"foo"', 'one of "energy", "uniform", "recent"', '"energy"'),
+        ('checkpoint_kind = "pickle"', '"pickle"', 'one of "auto", "copy", "replay", "fork"', '"auto"'),
+        ("checkpoint_strategy = 1", "1", 'one of "energy", "uniform", "recent"', '"energy"'),
+        ("max_runs = 9223372036854775808", "9223372036854775808", "a whole number, 1 or more", "1000"),
+        ("steps_per_run = 0", "0", "a whole number from 1 to 10000", "50"),
+        ("fault_toggle_prob = -0.1", "-0.1", "a number from 0 to 1", "0.4"),
+        ("buggify_prob = 1.5", "1.5", "a number from 0 to 1", "0.4"),
+        ("workers = -1", "-1", "a whole number from 0 (all cores) to 4096", "2"),
+        ("workers = true", "true", "a whole number from 0 (all cores) to 4096", "2"),
+        ("workers = 1000000", "1000000", "a whole number from 0 (all cores) to 4096", "2"),
+        ("rule_swarm = 1", "1", "a boolean", "true"),
+        ('swarm_policy = "greedy"', '"greedy"', 'one of "classic", "adaptive"', '"adaptive"'),
+        ('share_edges = "yes"', '"yes"', "a boolean", "true"),
+        ("seed_mutation_respect_strategies = false", "false", "true: no argument ever leaves its strategy", "true"),
+        ("rule_timeout = inf", "inf", "a number of seconds", "30.0"),
+        ("verbose = 2026-01-01", "datetime.date(2026, 1, 1)", "a boolean", "true"),
+    ],
+)
+def test_value_of_explorer_that_cannot_be_used(line: str, shown: str, expected: str, example: str) -> None:
+    key = line.split(" ")[0]
+    assert refusal(f"[explorer]\n{line}\n{TESTS}") == (
+        f"`{key}` in [explorer] of ordeal.toml is {shown}, not {expected}",
+        f"write {expected}, for example `{key} = {example}`",
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "message", "hint"),
+    [
+        (
+            '[[tests]]\nclass = "t1defs"\n',
+            '`class` in [tests.0] of ordeal.toml is "t1defs", not a class path "module.path:ClassName"',
+            f'write a class path "module.path:ClassName", for example `{EXAMPLE}`',
+        ),
+        (
+            f'{TESTS}[[tests]]\nclass = "a/b.py:C"\n',
+            '`class` in [tests.1] of ordeal.toml is "a/b.py:C", not a class path "module.path:ClassName"',
+            f'write a class path "module.path:ClassName", for example `{EXAMPLE}`',
+        ),
+        (
+            "[[tests]]\nsteps_per_run = 3\n",
+            "[tests.0] in ordeal.toml has no `class` key",
+            f"add a line such as `{EXAMPLE}`",
+        ),
+        ("", "no [[tests]] entries in ordeal.toml", f"add `[[tests]]` and below it `{EXAMPLE}`"),
+        ("tests = []", "no [[tests]] entries in ordeal.toml", f"add `[[tests]]` and below it `{EXAMPLE}`"),
+        (
+            '[tests]\nclass = "a:B"\n',
+            "`tests` in ordeal.toml is not a list of sections",
+            f"write `[[tests]]` and below it `{EXAMPLE}`, with double brackets",
+        ),
+        ("explorer = 3\n", "`explorer` in ordeal.toml is not a section", "write `[explorer]` on a line of its own"),
+        (
+            f"[explorer]\nmaxtime = 3\n{TESTS}",
+            "unknown key `maxtime` in [explorer] of ordeal.toml",
+            f"did you mean `max_time`? valid keys: {EXPLORER_KEYS}",
+        ),
+        (
+            f"{TESTS}zzz = 3\n",
+            "unknown key `zzz` in [tests.0] of ordeal.toml",
+            "valid keys: class, steps_per_run, swarm, rule_timeout",
+        ),
+        (
+            f"{TESTS}clas = 3\n",
+            "unknown key `clas` in [tests.0] of ordeal.toml",
+            "did you mean `class`? valid keys: class, steps_per_run, swarm, rule_timeout",
+        ),
+        (
+            f"[explorer]\nngram = 2\n{TESTS}",
+            "unknown key `ngram` in [explorer] of ordeal.toml",
+            "remove the line: ordeal always follows single edges, there is no n-gram setting",
+        ),
+        (
+            f'[report]\nformat = "xml"\n{TESTS}',
+            '`format` in [report] of ordeal.toml is "xml", not one of "text", "json", "both"',
+            'write one of "text", "json", "both", for example `format = "text"`',
+        ),
+        (
+            f'[report]\noutput = ""\n{TESTS}',
+            '`output` in [report] of ordeal.toml is "", not a file path',
+            'write a file path, for example `output = "ordeal-report.json"`',
+        ),
+        (
+            f'[report]\ntraces_dir = "a\\u0000b"\n{TESTS}',
+            '`traces_dir` in [report] of ordeal.toml is "a\\x00b", not a folder path',
+            'write a folder path, for example `traces_dir = ".ordeal/traces"`',
+        ),
+        (
+            f"[explorers]\n{TESTS}",
+            "unknown section [explorers] in ordeal.toml",
+            "did you mean `explorer`? valid sections: explorer, tests, report",
+        ),
+        (f"[scan]\n{TESTS}", "unknown section [scan] in ordeal.toml", "valid sections: explorer, tests, report"),
+        (
+            f"max_time = 3\n{TESTS}",
+            "key `max_time` in ordeal.toml is outside a section",
+            "put it below `[explorer]`",
+        ),
+        ("class = 'a:B'\n", "key `class` in ordeal.toml is outside a section", "put it below `[[tests]]`"),
+        (
+            "[explorer]\nmax_time = abc\n",
+            "ordeal.toml is not valid TOML: Invalid value (at line 2, column 12)",
+            "line 2 is: max_time = abc",
+        ),
+        (
+            "a = 1\na = 2\n",
+            "ordeal.toml is not valid TOML: Cannot overwrite a value (at line 2, column 6)",
+            "line 2 is: a = 2",
+        ),
+        (
+            "a = [1,",
+            "ordeal.toml is not valid TOML: Invalid value (at end of document)",
+            "look for a bracket or quote that is not closed, or a value that is not complete",
+        ),
+        (f"a = {'[' * 100_000}", "ordeal.toml nests brackets too deeply", "write fewer levels"),
+        (f"a = {'9' * 5000}", "ordeal.toml holds a number with too many digits", "write a shorter number"),
+    ],
+)
+def test_file_that_cannot_be_used(text: str, message: str, hint: str) -> None:
+    assert refusal(text) == (message, hint)
+
+
+def test_key_with_a_newline_stays_on_one_line() -> None:
+    message, _ = refusal(f'[explorer]\n"a\\nb\\u001b" = 1\n{TESTS}')
+    assert message == r"unknown key `a\nb\x1b` in [explorer] of ordeal.toml"
+
+
+class TestFile:
+    def test_missing(self) -> None:
+        with pytest.raises(ConfigError) as caught:
+            load_config("other.toml")
+        assert caught.value.message == "config file not found: other.toml"
+        assert caught.value.hint == "create it with a `[[tests]]` entry, or name another file with `--config PATH`"
+
+    def test_directory(self) -> None:
+        Path("folder").mkdir()
+        with pytest.raises(ConfigError) as caught:
+            load_config("folder")
+        assert caught.value.message == "config file is a directory: folder"
+        assert caught.value.hint == "name a file, for example `--config folder/ordeal.toml`"
+
+    def test_not_utf8(self) -> None:
+        Path("ordeal.toml").write_bytes(b"# one\n# caf\xe9\n")
+        with pytest.raises(ConfigError) as caught:
+            load_config()
+        assert caught.value.message == "config file is not valid UTF-8: ordeal.toml"
+        assert caught.value.hint == "save the file as UTF-8; the first other byte is in line 2"
+
+    @pytest.mark.parametrize(
+        ("path", "message"),
+        [
+            ("file/ordeal.toml", "config file cannot be read: file/ordeal.toml: Not a directory"),
+            ("x" * 300, f"config file cannot be read: {'x' * 300}: File name too long"),
+            ("a\0b", r"config file cannot be read: a\x00b: embedded null byte"),
+        ],
+    )
+    def test_unreadable(self, path: str, message: str) -> None:
+        Path("file").write_text("")
+        with pytest.raises(ConfigError) as caught:
+            load_config(path)
+        assert caught.value.message == message
+        assert caught.value.hint == "check the path and its rights"

@@ -1,0 +1,308 @@
+"""Faults are switched, counted, reset and released."""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+import pickle
+import threading
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from ordeal.errors import FaultError
+from ordeal.faults import (
+    CallFault,
+    Fault,
+    LambdaFault,
+    MultiPatchFault,
+    PatchFault,
+    bound_elsewhere,
+    catalog,
+    concurrency,
+    io,
+    network,
+    numerical,
+    release,
+    timing,
+)
+
+from ..shop import shop_app
+
+
+@pytest.fixture
+def shop() -> Iterator[Any]:
+    with shop_app() as modules:
+        yield modules
+
+
+class Recording(Fault):
+    """Writes down how it is switched."""
+
+    def __init__(self, name: str | None = None) -> None:
+        super().__init__(name)
+        self.log: list[str] = []
+
+    def _do_activate(self) -> None:
+        self.log.append("on")
+
+    def _do_deactivate(self) -> None:
+        self.log.append("off")
+
+
+def test_switching_is_idempotent() -> None:
+    fault = Recording("power")
+    assert (fault.active, repr(fault)) == (False, "power(OFF)")
+    fault.deactivate()
+    fault.activate()
+    fault.activate()
+    assert (fault.active, repr(fault)) == (True, "power(ON)")
+    fault.deactivate()
+    fault.deactivate()
+    assert fault.log == ["on", "off"]
+
+
+def test_the_default_name_is_that_of_the_class() -> None:
+    assert Recording().name == "Recording"
+
+
+def test_a_context_switches_off_after_an_error() -> None:
+    fault = Recording()
+    with pytest.raises(KeyError), fault:
+        raise KeyError
+    assert fault.log == ["on", "off"]
+
+
+def test_reset_switches_off_and_forgets_the_calls() -> None:
+    fault = Recording()
+    fault.activate()
+    assert [fault.observe(), fault.observe(), fault.observation_hits] == [1, 2, 2]
+    fault.reset()
+    assert (fault.active, fault.observation_hits) == (False, 0)
+
+
+def test_a_count_can_be_taken_up_again(shop: Any) -> None:
+    fault = timing.intermittent_crash("shop_app.api.charge", 3)
+    fault.resume(2)
+    with fault, pytest.raises(RuntimeError, match="call #3"):
+        shop.api.charge()
+    assert fault.observation_hits == 3
+
+
+def test_a_copied_fault_is_the_same_fault() -> None:
+    fault = Recording()
+    assert copy.copy(fault) is fault
+    assert copy.deepcopy({"faults": [fault]})["faults"][0] is fault
+
+
+def test_many_threads_switch_on_once() -> None:
+    fault = Recording()
+    threads = [threading.Thread(target=fault.activate) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert fault.log == ["on"]
+
+
+# PatchFault
+
+
+def test_a_patch_counts_calls_and_has_a_default_name(shop: Any) -> None:
+    fault = PatchFault("shop_app.api.charge", lambda original: lambda: original(2))
+    assert fault.name == "patch(shop_app.api.charge)"
+    shop.api.charge()
+    with fault:
+        assert [shop.api.charge(), shop.api.charge()] == [2, 2]
+    assert fault.observation_hits == 2
+    assert PatchFault("shop_app.api.charge", lambda f: f, name="mine").name == "mine"
+
+
+def test_a_target_without_a_dot_is_a_value_error() -> None:
+    with pytest.raises(ValueError, match=r"must be a dotted path, got 'charge'\nhint: write the module"):
+        PatchFault("charge", lambda f: f)
+
+
+def test_a_target_is_looked_up_when_the_fault_is_first_switched_on() -> None:
+    fault = timing.timeout("shop_app.api.charge")
+    with shop_app() as shop, fault, pytest.raises(TimeoutError):
+        shop.api.charge()
+    with shop_app() as shop, fault, pytest.raises(TimeoutError):
+        shop.api.charge()
+
+
+def test_a_target_that_names_nothing_warns_once_and_stays_off() -> None:
+    fault = timing.timeout("no_such_shop.charge")
+    text = (
+        r"Skipping fault 'timeout\(no_such_shop.charge, 30.0s\)': cannot resolve target 'no_such_shop.charge' \(there"
+    )
+    with pytest.warns(UserWarning, match=text) as caught:
+        fault.activate()
+    assert caught[0].filename == __file__
+    assert not fault.active
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        fault.activate()
+    assert not fault.active
+
+
+def test_several_targets_are_patched_all_or_none(shop: Any) -> None:
+    original = shop.api.charge
+    fault = MultiPatchFault("both", [("shop_app.api.charge", lambda f: lambda: 0), ("shop_app.api.none", lambda f: f)])
+    with pytest.warns(UserWarning, match="Skipping fault 'both': cannot resolve target 'shop_app.api.none'"):
+        fault.activate()
+    assert not fault.active
+    assert shop.api.charge is original
+
+
+# CallFault
+
+
+def test_the_steps_of_a_call_come_in_order(shop: Any) -> None:
+    log: list[object] = []
+
+    def log_and_replace(result: object) -> int:
+        log.append(result)
+        return -1
+
+    fault = CallFault("shop_app.api.charge", "logged", before=log.append, after=log_and_replace)
+    with fault:
+        assert [shop.api.charge(5), shop.api.charge(6)] == [-1, -1]
+    assert log == [1, 5, 2, 6]
+
+
+def test_an_answer_takes_the_place_of_the_call(shop: Any) -> None:
+    with CallFault("shop_app.api.charge", "answered", answer=lambda: 7, after=lambda result: result + 1):
+        assert shop.api.charge(100) == 8
+    with CallFault("shop_app.api.charge_later", "answered", answer=lambda: 7):
+        assert asyncio.run(shop.api.charge_later(100)) == 7
+
+
+@pytest.mark.parametrize(("target", "kind"), [("Client", "a class\nhint: aim at .*Client.__init__"), ("LIMIT", "5")])
+def test_calls_are_of_functions(shop: Any, target: str, kind: str) -> None:
+    fault = timing.timeout(f"shop_app.api.{target}")
+    with pytest.raises(FaultError, match=f"acts on functions, and `shop_app.api.{target}` is {kind}"):
+        fault.activate()
+    assert not fault.active
+    assert fault.is_unwound
+
+
+def test_the_making_of_objects_can_fail(shop: Any) -> None:
+    with timing.timeout("shop_app.api.Client.__init__"), pytest.raises(TimeoutError):
+        shop.api.Client()
+    assert "__init__" not in vars(shop.api.Client)
+    assert shop.api.Client().size == 10
+
+
+# LambdaFault
+
+
+def test_a_lambda_fault_calls_its_functions() -> None:
+    log: list[str] = []
+    with LambdaFault("log", lambda: log.append("on"), lambda: log.append("off")):
+        assert log == ["on"]
+    assert log == ["on", "off"]
+
+
+def test_an_error_while_switching_on_leaves_it_off() -> None:
+    fault = LambdaFault("weak", lambda: 1 / 0, int)
+    with pytest.raises(FaultError, match="fault 'weak' could not be switched on: ZeroDivisionError: division by zero"):
+        fault.activate()
+    assert not fault.active
+
+
+def test_an_error_while_switching_off_leaves_it_off() -> None:
+    fault = LambdaFault("stuck", int, lambda: 1 / 0)
+    fault.activate()
+    with pytest.raises(FaultError, match="fault 'stuck' could not be switched off: ZeroDivisionError") as caught:
+        fault.deactivate()
+    assert isinstance(caught.value.__cause__, ZeroDivisionError)
+    assert not fault.active
+    fault.activate()
+    assert fault.active
+
+
+# release
+
+
+def test_release_resets_all_even_if_one_fails() -> None:
+    first, stuck, last = Recording(), LambdaFault("stuck", int, lambda: 1 / 0), Recording()
+    for fault in (first, stuck, last):
+        fault.activate()
+    with pytest.raises(FaultError, match="'stuck'"):
+        release([first, stuck, last])
+    assert not any(fault.active for fault in (first, stuck, last))
+
+
+def test_release_names_a_fault_that_leaks(shop: Any) -> None:
+    class Leaky(PatchFault):
+        def _do_deactivate(self) -> None:
+            """Forgets to take the patch off."""
+
+    fault = Leaky("shop_app.api.charge", lambda f: lambda: f(2), name="leaky")
+    fault.activate()
+    with pytest.raises(FaultError, match=r"fault 'leaky' is still in effect after reset\(\)\nhint: .* of Leaky must"):
+        release([fault])
+    PatchFault._do_deactivate(fault)
+    assert bound_elsewhere("shop_app.api.charge")
+
+
+# catalog
+
+
+def test_the_catalog_lists_every_fault_of_the_families() -> None:
+    entries = {entry["name"]: entry for entry in catalog()}
+    types = {"FaultHeaders", "FaultResponse", "HTTPFaultError"}
+    families = (timing, io, numerical, network, concurrency)
+    assert set(entries) == {name for family in families for name in family.__all__} - types
+    assert entries["timeout"]["qualname"] == "ordeal.faults.timing.timeout"
+    assert entries["timeout"]["module"] == "ordeal.faults.timing"
+    assert "delay: 'float' = 30.0" in entries["timeout"]["signature"]
+    assert "fill: 'Any' = <drop>" in entries["missing_feature"]["signature"]
+    assert all(entry["doc"].endswith((".", ":")) for entry in entries.values())
+
+
+class Blackout(Fault):
+    def __init__(self, place: str) -> None:
+        super().__init__(f"blackout({place})")
+        self.place = place
+
+    def _do_activate(self) -> None: ...
+
+    def _do_deactivate(self) -> None: ...
+
+
+def no_change(original: Any) -> Any:
+    return lambda: original()  # noqa: PLW0108 - limits are of functions in Python
+
+
+@pytest.mark.parametrize(
+    "fault", [Blackout("north"), LambdaFault("off", int, int), PatchFault("os.getpid", no_change).limited(calls=(1, 2))]
+)
+def test_own_faults_can_be_sent_to_another_process(fault: Fault) -> None:
+    with fault:
+        fault.observe()
+        there = pickle.loads(pickle.dumps(fault))
+    assert (type(there), there.name, there.active, there.observation_hits) == (type(fault), fault.name, False, 0)
+    with there:
+        assert there.active
+    assert there.is_unwound
+    assert fault.observation_hits == 1
+
+
+@pytest.mark.parametrize(
+    ("make", "text"),
+    [
+        (lambda: LambdaFault("", int, int), "a fault got the name ''\nhint: write a text that is not empty"),
+        (lambda: LambdaFault(5, int, int), "a fault got the name 5\nhint: write a text that is not empty"),  # type: ignore[arg-type]
+        (lambda: LambdaFault("off", None, int), "fault 'off' got the on_activate None\nhint: write a function"),  # type: ignore[arg-type]
+        (lambda: LambdaFault("off", int, None), "fault 'off' got the on_deactivate None\nhint: write a function"),  # type: ignore[arg-type]
+        (lambda: PatchFault("a.b", 5), "fault 'patch(a.b)' got the wrapper_fn 5\nhint: write a function"),  # type: ignore[arg-type]
+    ],
+)
+def test_arguments_that_are_refused(make: Callable[[], object], text: str) -> None:
+    with pytest.raises(FaultError) as refused:
+        make()
+    assert str(refused.value) == text

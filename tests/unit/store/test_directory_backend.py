@@ -1,0 +1,272 @@
+"""A folder that members share: what is in it, who may do what at the same time, and hostile files in it."""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import time
+from pathlib import Path
+
+import pytest
+
+from ordeal.errors import StoreError
+from ordeal.store import Entry, FailureReport, Outgoing, Store, open_store
+from ordeal.store.backend import ShardName
+from ordeal.store.records import encode
+from ordeal.store.shard import HEADER, framed
+
+from ..mutations import mutated
+from ..stores import NAMESPACE, folder_of, python_process, write_shard
+
+NOTHING = Outgoing()
+
+RACE = """
+import sys
+from ordeal.store import Entry, FailureReport, Outgoing, open_store
+
+store = open_store(sys.argv[1], "race")
+sys.stdin.readline()
+number = store.join()
+leases = [bucket for bucket in range(40) if store.lease(f"bucket {bucket}", 1000)]
+for step in range(20):
+    store.sync(Outgoing((Entry(f"{number} {step}".encode(), (number * 1000 + step,)),)))
+print(number, *leases)
+"""
+
+
+@pytest.fixture
+def url(tmp_path: Path) -> str:
+    return f"dir://{tmp_path / 'shared'}"
+
+
+def member(url: str) -> Store:
+    store = open_store(url, NAMESPACE)
+    store.join()
+    return store
+
+
+def entry(name: str) -> Outgoing:
+    return Outgoing((Entry(name.encode()),))
+
+
+def test_processes_that_start_at_once_share_nothing_but_what_they_find(url: str) -> None:
+    members = [python_process(RACE, url) for _ in range(4)]
+    for each in members:
+        assert each.stdin is not None
+        each.stdin.write("go\n")
+        each.stdin.flush()
+    told = [[int(word) for word in each.communicate()[0].split()] for each in members]
+    assert sorted(number for number, *_ in told) == [0, 1, 2, 3]
+    # Each bucket has one member that shrinks it.
+    assert sorted(lease for _, *leases in told for lease in leases) == list(range(40))
+    assert open_store(url, "race").edges() == {number * 1000 + step for number in range(4) for step in range(20)}
+
+
+def test_each_member_writes_a_file_of_its_own(url: str) -> None:
+    a, b = member(url), member(url)
+    a.sync(entry("x"))
+    b.sync(entry("y"))
+    names = sorted(path.name[:7] for path in (folder_of(a) / "shards").iterdir())
+    assert names == ["000000-", "000001-"]
+    before = {path: path.read_bytes() for path in (folder_of(a) / "shards").iterdir()}
+    a.sync(entry("z"))
+    # Shards only grow.
+    assert all(path.read_bytes().startswith(data) for path, data in before.items())
+
+
+def test_the_path_may_be_relative_or_of_the_user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    member("dir://below/shared").sync(entry("x"))
+    member("dir://~/shared").sync(entry("x"))
+    assert (tmp_path / "below/shared").is_dir()
+    assert (tmp_path / "home/shared").is_dir()
+
+
+def test_a_file_in_the_way_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(StoreError, match="cannot be written") as caught:
+        open_store(f"dir://{tmp_path / 'file'}", NAMESPACE)
+    assert caught.value.hint is not None
+
+
+def test_a_folder_that_cannot_be_written_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def denied(*_: object, **__: object) -> None:
+        raise PermissionError(13, "Permission denied", str(tmp_path))
+
+    # The superuser may write anywhere.
+    monkeypatch.setattr("ordeal.store.directory_backend.tempfile.TemporaryFile", denied)
+    with pytest.raises(StoreError, match="Permission denied"):
+        open_store(f"dir://{tmp_path}", NAMESPACE)
+
+
+def test_a_folder_that_was_moved_away_pauses_and_what_waits_is_published_when_it_is_back(
+    url: str, tmp_path: Path
+) -> None:
+    a = member(url)
+    a._clock = lambda: 0.0
+    a.sync(entry("x"))
+    shared = folder_of(a)
+    shared.rename(tmp_path / "away")
+    got = [a.sync(entry(f"y{number}")) for number in range(2)]
+    assert all("No such file" in each.paused for each in got)
+    (tmp_path / "away").rename(shared)
+    assert a.sync(NOTHING).paused == ""
+    assert {each.tape for each in member(url).sync(NOTHING).entries} == {b"x", b"y0", b"y1"}
+
+
+def test_a_member_whose_shard_was_deleted_publishes_all_of_it_again(url: str) -> None:
+    a = member(url)
+    a.sync(entry("x"))
+    for path in (folder_of(a) / "shards").iterdir():
+        path.unlink()
+    for path in (folder_of(a) / "members").iterdir():
+        path.unlink()
+    # It takes the number that is free again.
+    b = member(url)
+    assert b.join() == 0
+    a.sync(entry("y"))
+    assert {each.tape for each in b.sync(NOTHING).entries} == {b"x", b"y"}
+    assert a.join() == 0
+    assert len(list((folder_of(a) / "members").iterdir())) == 2
+
+
+def test_stores_are_merged_by_copying_one_over_the_other(tmp_path: Path) -> None:
+    for name in ("here", "there"):
+        store = member(f"dir://{tmp_path / name}")
+        store.sync(Outgoing((Entry(name.encode()),), frozenset({len(name)}), (FailureReport("K", b"{}", 3, 2),)))
+    shutil.copytree(tmp_path / "there", tmp_path / "here", dirs_exist_ok=True)
+    merged = member(f"dir://{tmp_path / 'here'}")
+    assert merged.join() == 1
+    assert {each.tape for each in merged.sync(NOTHING).entries} == {b"here", b"there"}
+    assert merged.edges() == {4, 5}
+    assert merged.failures() == [FailureReport("K", b"{}", 3, 4)]
+
+
+def test_a_write_that_was_cut_off_is_completed(url: str) -> None:
+    a, b = member(url), member(url)
+    a.sync(entry("x" * 1000))
+    (path,) = [path for path in (folder_of(a) / "shards").iterdir() if path.stat().st_size > 1000]
+    os.truncate(path, 500)
+    assert b.sync(NOTHING).entries == ()
+    a.sync(NOTHING)
+    assert len(b.sync(NOTHING).entries) == 1
+
+
+def test_a_full_disk_pauses(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    a, b = member(url), member(url)
+    a._clock = lambda: 0.0
+    write = os.pwrite
+    monkeypatch.setattr("os.pwrite", lambda descriptor, data, offset: write(descriptor, data[:20], offset))
+    assert "the disk may be full" in a.sync(entry("x" * 1000)).paused
+    monkeypatch.undo()
+    a.sync(NOTHING)
+    got = b.sync(NOTHING)
+    assert (len(got.entries), got.refused) == (1, 0)
+
+
+# -- leases --
+
+
+def lease_file(store: Store) -> Path:
+    (found,) = (folder_of(store) / "leases").glob("*/*")
+    return found
+
+
+def test_a_lease_that_is_being_taken_is_taken(url: str) -> None:
+    a, b = member(url), member(url)
+    a.lease("KeyError in f", 100)
+    lease_file(a).write_bytes(b"")
+    assert not b.lease("KeyError in f", 100)
+
+
+@pytest.mark.parametrize("content", [b"", b"x" * 1000, b"0123456789abcdef 9e99", b"0123456789abcdef 000000000001000"])
+def test_an_old_lease_that_nobody_wrote_is_taken_over(url: str, content: bytes) -> None:
+    a, b = member(url), member(url)
+    a.lease("KeyError in f", 100)
+    lease_file(a).write_bytes(content)
+    os.utime(lease_file(a), (0, 0))
+    assert b.lease("KeyError in f", 100)
+    assert not a.lease("KeyError in f", 100)
+
+
+def test_no_lease_is_for_ever(url: str) -> None:
+    a, b = member(url), member(url)
+    a.lease("KeyError in f", 100)
+    lease_file(a).write_bytes(b"0123456789abcdef 999999999999999")
+    assert not b.lease("KeyError in f", 100)
+    day_ago = time.time() - 24 * 3600 - 60
+    os.utime(lease_file(a), (day_ago, day_ago))
+    assert b.lease("KeyError in f", 100)
+
+
+# -- hostile files --
+
+
+def test_hundreds_of_mutated_shards_give_refusals_and_nothing_else(url: str) -> None:
+    rng = random.Random(2)
+    contents = [Entry(f"tape {number}".encode() * 20, (number,)) for number in range(5)]
+    shard = HEADER + b"".join(framed(encode(content)) for content in contents)
+    a, b = member(url), member(url)
+    b.sync(entry("x"))
+    for number in range(10, 400):
+        write_shard(a, mutated(rng, shard, shard) or b"x", number=number)
+    got = a.sync(NOTHING)
+    assert {each.tape for each in got.entries} <= {b"x", *(content.tape for content in contents)}
+    assert b"x" in {each.tape for each in got.entries}
+    assert got.refused > 100
+    assert got.paused == ""
+
+
+def test_files_of_other_kinds_are_not_waited_for(url: str) -> None:
+    a, b = member(url), member(url)
+    shards = folder_of(a) / "shards"
+    os.mkfifo(shards / "000050-0123456789abcdef.shard")
+    (shards / "000051-0123456789abcdef.shard").symlink_to("/dev/zero")
+    (shards / "000052-0123456789abcdef.shard").mkdir()
+    (shards / "000053-0123456789abcdef.shard").symlink_to("000053-0123456789abcdef.shard")
+    (shards / "999999999999999999999-0123456789abcdef.shard").touch()
+    (shards / "notes.txt").write_text("of somebody")
+    with (shards / "000054-0123456789abcdef.shard").open("wb") as file:
+        file.truncate(2**40)
+    b.sync(entry("x"))
+    got = a.sync(NOTHING)
+    assert len(got.entries) == 1
+    assert got.paused == ""
+    assert got.refused >= 3
+
+
+def test_numbers_that_nobody_took_do_not_end_joining(url: str) -> None:
+    a = member(url)
+    (folder_of(a) / "members" / ("9" * 40)).touch()
+    (folder_of(a) / "members" / "x").touch()
+    os.mkfifo(folder_of(a) / "members" / "000001")
+    assert member(url).join() == 2
+
+
+def test_a_namespace_that_is_full_says_so(url: str) -> None:
+    a = member(url)
+    (folder_of(a) / "members" / "099999").touch()
+    with pytest.raises(StoreError, match="100000 members have joined"):
+        member(url)
+
+
+def test_a_shard_that_is_a_link_is_not_written_through(url: str, tmp_path: Path) -> None:
+    a = member(url)
+    a._clock = lambda: 0.0
+    a.sync(entry("x"))
+    (path,) = (folder_of(a) / "shards").iterdir()
+    precious = tmp_path / "precious"
+    precious.write_bytes(path.read_bytes()[:3])
+    path.unlink()
+    path.symlink_to(precious)
+    assert a.sync(entry("y")).paused
+    assert precious.stat().st_size == 3
+
+
+def test_a_name_is_read_as_it_was_written() -> None:
+    name = ShardName(7, "0123456789abcdef")
+    assert ShardName.parse(str(name)) == name
+    others = ["", "7-0123456789abcdef", "000007-0123456789ABCDEF", "000007-0123456789abcdef\n", "٠٠٠٠٠٧-" + "0" * 16]
+    assert [ShardName.parse(text) for text in others] == [None] * 5

@@ -1,0 +1,462 @@
+"""A Redis server that members share, a real one: what is killed loses nothing, and what is hostile is refused."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+import redis
+from redis.backoff import NoBackoff
+from redis.retry import Retry
+
+from ordeal.errors import StoreError
+from ordeal.store import Entry, FailureReport, Outgoing, Store, open_store
+from ordeal.store.backend import ShardName, Span, UnreachableError
+from ordeal.store.redis_backend import RedisMedium
+
+from ..stores import (
+    NAMESPACE,
+    PATIENCE_SECONDS,
+    RedisServer,
+    free_port,
+    medium_of,
+    prefix_of,
+    python_process,
+    running_server,
+    write_shard,
+)
+
+NOTHING = Outgoing()
+
+LEASE_SECONDS = 0.4
+# Each step has an edge of its own, one that all share, and a failure that all meet. A line is logged when `sync`
+# has returned, and one for each lease: when it was asked for, and when it was there.
+MEMBER = """
+import sys, time
+from pathlib import Path
+from ordeal.store import Entry, FailureReport, Outgoing, open_store
+
+url, folder, log, steps = sys.argv[1], Path(sys.argv[2]), open(sys.argv[3], "a", buffering=1), int(sys.argv[4])
+store = open_store(url, "kill", folder=folder)
+number = store.join()
+for step in range(steps):
+    edges = (number * 1_000_000 + step, 900_000_000 + step)
+    entry = Entry(f"{number} {step}".encode(), edges)
+    failure = FailureReport("KeyError in f", b"%d" % number, 100 - number, step + 1)
+    incoming = store.sync(Outgoing((entry,), frozenset(edges), (failure,)))
+    assert not incoming.refused, incoming.refusal
+    log.write(f"acked {number} {step}\\n")
+    asked = time.monotonic()
+    if store.lease("KeyError in f", LEASE):
+        log.write(f"lease {number} {asked} {time.monotonic()}\\n")
+    time.sleep(0.005)
+while incoming.paused:
+    time.sleep(0.01)
+    incoming = store.sync(Outgoing())
+store.close()
+""".replace("LEASE", str(LEASE_SECONDS))
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[RedisServer]:
+    """A server of this test's own, which it may end."""
+    folder = tmp_path / "redis"
+    folder.mkdir()
+    with running_server(folder) as running:
+        yield running
+
+
+@pytest.fixture
+def shared(redis_server: RedisServer) -> RedisServer:
+    """An empty server, which goes on."""
+    redis_server.client().flushall()
+    return redis_server
+
+
+def member(server: RedisServer, folder: Path, namespace: str = NAMESPACE) -> Store:
+    store = open_store(server.url, namespace, folder=folder)
+    store.join()
+    # No attempt takes any time, so that none is waited for.
+    store._clock = lambda: 0.0
+    return store
+
+
+def entry(name: str, *edges: int) -> Outgoing:
+    return Outgoing((Entry(name.encode(), edges),))
+
+
+def tapes(store: Store) -> list[bytes]:
+    return sorted(each.tape for each in store.sync(NOTHING).entries)
+
+
+def wait_for_lines(log: Path, count: int) -> None:
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while not log.exists() or log.read_text().count("acked") < count:
+        assert time.monotonic() < deadline, f"{log.name} does not get {count} lines"
+        time.sleep(0.01)
+
+
+def logged(logs: list[Path], what: str) -> list[tuple[int, list[float]]]:
+    lines = [line.split() for log in logs for line in log.read_text().splitlines()]
+    return [(int(number), list(map(float, values))) for kind, number, *values in lines if kind == what]
+
+
+# -- what is killed --
+
+
+def test_nothing_acknowledged_is_lost_when_a_member_and_the_server_are_killed(
+    server: RedisServer, tmp_path: Path
+) -> None:
+    steps = 100
+    folder = tmp_path / "waiting"
+    logs = [tmp_path / f"log{number}" for number in range(4)]
+    members = [python_process(MEMBER, server.url, folder, log, steps) for log in logs]
+    for log in logs:
+        wait_for_lines(log, 20)
+    server.kill()
+    # What these are acknowledged while the server is away is in a file alone, and its member does not come back.
+    wait_for_lines(logs[0], logs[0].read_text().count("acked") + 5)
+    members[0].kill()
+    server.start()
+    for process in members[1:]:
+        process.communicate()
+        assert process.returncode == 0
+    members[0].communicate()
+
+    # The next that joins with the same folder finds what the killed member had to say.
+    store = open_store(server.url, "kill", folder=folder)
+    assert store.join() == 4
+    acknowledged = [(number, int(step)) for number, (step,) in logged(logs, "acked")]
+    assert len(acknowledged) > 3 * steps
+    got = {each.tape for each in store.sync(NOTHING).entries}
+    assert {f"{number} {step}".encode() for number, step in acknowledged} <= got
+    # A single process that merges what all have found knows the same edges, but for a step that was not acknowledged.
+    merged = {edge for number, step in acknowledged for edge in (number * 1_000_000 + step, 900_000_000 + step)}
+    killed = logged([logs[0]], "acked")[0][0]
+    after = 1 + max(step for number, step in acknowledged if number == killed)
+    assert merged <= store.edges() <= merged | {killed * 1_000_000 + after, 900_000_000 + after}
+    # One planted bug is one bucket. It has the shortest trace, and the counts of all.
+    (report,) = store.failures()
+    shortest = 100 - max(number for number, _ in acknowledged)
+    assert (report.bucket, report.steps, report.trace) == ("KeyError in f", shortest, b"%d" % (100 - shortest))
+    assert report.count - 3 * steps in (after, after + 1)
+
+    leases = sorted(logged(logs, "lease"), key=lambda lease: lease[1][1])
+    assert leases
+    for (holder, (asked, _)), (other, (_, there)) in itertools.pairwise(leases):
+        assert holder == other or there - asked > LEASE_SECONDS - 0.001
+
+
+def test_a_server_that_forgot_everything_is_told_again(server: RedisServer, tmp_path: Path) -> None:
+    a, b = member(server, tmp_path), member(server, tmp_path)
+    failure = FailureReport("KeyError in f", b"{}", 3, 5)
+    a.sync(Outgoing((Entry(b"x", (1,)),), frozenset({1, 2}), (failure,)))
+    b.sync(entry("y", 3))
+    server.client().flushall()
+    # A member that joins now gets a number that an older one has, and disturbs nobody.
+    c = member(server, tmp_path)
+    c.sync(entry("z", 4))
+    assert c.join() == a.join() == 0
+    for store in (a, b, a, b):
+        assert store.sync(NOTHING).refused == 0
+    late = member(server, tmp_path)
+    assert tapes(late) == [b"x", b"y", b"z"]
+    assert [store.edges() for store in (a, b, c, late)] == [{1, 2, 3, 4}] * 4
+    assert [store.failures() for store in (a, b, c, late)] == [[failure]] * 4
+
+
+def test_a_server_that_forgot_the_last_minutes_is_told_them_again(server: RedisServer, tmp_path: Path) -> None:
+    a, b = member(server, tmp_path), member(server, tmp_path)
+    a.sync(entry("x", 1))
+    kept = {key: server.client().dump(key) for key in server.client().scan_iter()}
+    a.sync(entry("y", 2))
+    b.sync(NOTHING)
+    server.client().flushall()
+    for key, value in kept.items():
+        server.client().restore(key, 0, value)  # type: ignore[arg-type]
+    a.sync(entry("z", 3))
+    assert tapes(b) == [b"z"]
+    assert tapes(member(server, tmp_path)) == [b"x", b"y", b"z"]
+
+
+def test_a_search_goes_on_while_the_server_is_away(server: RedisServer, tmp_path: Path) -> None:
+    a, b = member(server, tmp_path), member(server, tmp_path)
+    a.sync(entry("x", 1))
+    b.sync(NOTHING)
+    server.kill()
+    paused = a.sync(entry("y", 2))
+    assert "Connection refused" in paused.paused
+    assert "bytes wait for it" in paused.paused
+    assert paused.members == 0
+    assert not a.lease("KeyError in f", 10)
+    assert a.edges() == {1, 2}
+    server.start()
+    assert a.sync(NOTHING).paused == ""
+    assert tapes(b) == [b"y"]
+
+
+def test_a_server_that_began_anew_unnoticed_is_not_missed(server: RedisServer, tmp_path: Path) -> None:
+    a = member(server, tmp_path)
+    a.sync(NOTHING)
+    server.kill()
+    server.start()
+    # Its connection is dead, which it does not know yet.
+    assert a.sync(entry("x", 1)).paused == ""
+
+
+def test_a_server_that_takes_no_writes_pauses(shared: RedisServer, tmp_path: Path) -> None:
+    a = member(shared, tmp_path)
+    shared.client().config_set("maxmemory", 1)
+    try:
+        assert "maxmemory" in a.sync(entry("x", 1)).paused
+    finally:
+        shared.client().config_set("maxmemory", 0)
+    assert a.sync(NOTHING).paused == ""
+    assert member(shared, tmp_path).edges() == {1}
+
+
+def test_a_full_disk_of_a_member_is_told_while_the_server_is_away(
+    server: RedisServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    a = member(server, tmp_path)
+    server.kill()
+
+    def full(*_: object) -> int:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.pwrite", full)
+    assert "No space left on device" in a.sync(entry("x", 1)).paused
+    monkeypatch.undo()
+    assert "No space left" not in a.sync(NOTHING).paused
+    server.start()
+    a.close()
+    assert tapes(member(server, tmp_path)) == [b"x"]
+
+
+def test_what_waits_is_kept_for_this_user_where_no_folder_is_named(
+    server: RedisServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    a = open_store(server.url, NAMESPACE)
+    a.join()
+    (folder,) = [path for path in tmp_path.iterdir() if path.name.startswith("ordeal-")]
+    assert folder.stat().st_mode & 0o777 == 0o700
+    assert len(list(folder.iterdir())) == 1
+    a.close()
+    assert list(folder.iterdir()) == []
+    # Where somebody else could write, nothing is kept and nothing is taken over.
+    folder.chmod(0o777)
+    b = open_store(server.url, NAMESPACE)
+    b.join()
+    assert list(folder.iterdir()) == []
+    b.close()
+
+
+# -- what cannot be opened --
+
+
+def test_a_server_that_is_not_there_is_an_error() -> None:
+    port = free_port()
+    with pytest.raises(StoreError, match=f"redis://127.0.0.1:{port}/0: .*refused") as caught:
+        open_store(f"redis://127.0.0.1:{port}/0", NAMESPACE)
+    assert "redis-server" in str(caught.value.hint)
+
+
+def test_a_database_that_is_not_there_is_an_error(shared: RedisServer) -> None:
+    with pytest.raises(StoreError, match="DB index is out of range"):
+        open_store(f"redis://127.0.0.1:{shared.port}/99", NAMESPACE)
+
+
+def test_a_password_is_asked_for_and_not_printed(shared: RedisServer, tmp_path: Path) -> None:
+    client = shared.client()
+    client.config_set("requirepass", "p@ss")
+    try:
+        for secret in ("", ":wrong@"):
+            with pytest.raises(StoreError) as caught:
+                open_store(f"redis://{secret}127.0.0.1:{shared.port}/0", NAMESPACE)
+            assert "wrong" not in str(caught.value).replace("wrong number", "").replace("WRONGPASS", "")
+        with open_store(f"redis://:p%40ss@127.0.0.1:{shared.port}/0", NAMESPACE, folder=tmp_path) as store:
+            assert store.join() == 0
+    finally:
+        client.config_set("requirepass", "")
+
+
+ANSWERS = [
+    *(
+        b"$-1",
+        b"$-7",
+        b"$abc",
+        b"$5\r\nhello",
+        b"$9999999999\r\nx",
+        b":5",
+        b":abc",
+        b":-9",
+        b"+OK",
+        b"+\xff",
+        b"-ERR no",
+    ),
+    *(b"*-1", b"*abc", b"*2\r\n+a\r\n:1", b"*999999999", b"*1\r\n" * 20_000, b"%2", b"_", b",x", b"(99", b"#x"),
+    *(b"", b"\0\xff", b"HTTP/1.1 400 Bad Request"),
+]
+
+
+@contextlib.contextmanager
+def answering(answer: bytes) -> Iterator[int]:
+    """The port of a server that greets politely, and then has one answer to everything."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def serve() -> None:
+            with contextlib.suppress(OSError):
+                while True:
+                    connection, _ = listener.accept()
+                    with connection, contextlib.suppress(OSError):
+                        while b"CLIENT" in (asked := connection.recv(10_000)):
+                            connection.sendall(b"+OK\r\n" * asked.count(b"CLIENT"))
+                        connection.sendall(answer + b"\r\n")
+
+        threading.Thread(target=serve, daemon=True).start()
+        yield listener.getsockname()[1]
+        listener.shutdown(socket.SHUT_RDWR)
+
+
+def test_a_server_of_another_kind_is_an_error() -> None:
+    with answering(b"HTTP/1.1 400 Bad Request") as port, pytest.raises(StoreError, match="cannot be used"):
+        open_store(f"redis://127.0.0.1:{port}/0", NAMESPACE)
+
+
+@pytest.mark.parametrize("answer", ANSWERS, ids=lambda answer: repr(answer[:20]))
+def test_a_server_that_answers_anything_is_away_at_worst(answer: bytes) -> None:
+    name, token = ShardName(1, "0123456789abcdef"), "0123456789abcdef"
+    with answering(answer) as port:
+        client = redis.Redis(port=port, protocol=2, socket_timeout=PATIENCE_SECONDS, retry=Retry(NoBackoff(), 0))
+        medium = RedisMedium(client, "prefix", place="here")
+        asked: list[Callable[[], object]] = [
+            medium.survey,
+            lambda: medium.read([Span(name, 0, 3)]),
+            lambda: medium.write(name, 0, b"x"),
+            lambda: medium.claim(token, None),
+            lambda: medium.lease("key", token, 5),
+        ]
+        for ask in asked:
+            with contextlib.suppress(UnreachableError):
+                ask()
+        medium.close()
+
+
+def test_the_package_that_is_missing_is_named() -> None:
+    script = """
+import sys
+sys.modules["redis"] = None
+from ordeal.errors import StoreError
+from ordeal.store import open_store
+try:
+    open_store("redis://user:secret@localhost/0", "x")
+except StoreError as error:
+    print(error)
+"""
+    said = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout
+    assert "needs the Python package `redis`" in said
+    assert "pip install 'ordeal[redis]'" in said
+    assert "secret" not in said
+
+
+# -- hostile keys --
+
+
+def test_a_shard_of_another_type_is_refused_and_the_others_are_read(shared: RedisServer, tmp_path: Path) -> None:
+    a, b = member(shared, tmp_path), member(shared, tmp_path)
+    write_shard(a, b"x" * 100)
+    name = f"{prefix_of(a)}:shard:{ShardName(77, '0123456789abcdef')}"
+    shared.client().delete(name)
+    shared.client().rpush(name, "x")
+    b.sync(entry("y", 1))
+    got = a.sync(NOTHING)
+    assert (got.refused, got.paused, len(got.entries)) == (1, "", 1)
+    assert "WRONGTYPE" in got.refusal
+    assert a.sync(NOTHING).refused == 0
+
+
+@pytest.mark.parametrize("key", ["heads", "members"])
+def test_a_key_of_another_type_pauses_and_does_not_crash(shared: RedisServer, tmp_path: Path, key: str) -> None:
+    a = member(shared, tmp_path)
+    shared.client().delete(f"{prefix_of(a)}:{key}")
+    shared.client().sadd(f"{prefix_of(a)}:{key}", "x")
+    assert ("WRONGTYPE" in a.sync(entry("x", 1)).paused) == (key == "heads")
+    b = open_store(shared.url, NAMESPACE, folder=tmp_path)
+    if key == "heads":
+        b.join()
+        assert "WRONGTYPE" in b.sync(NOTHING).paused
+    else:
+        with pytest.raises(StoreError, match="WRONGTYPE"):
+            b.join()
+
+
+@pytest.mark.parametrize("value", ["not a number", str(2**62), "-5"])
+def test_a_counter_that_is_no_number_of_members_is_an_error(shared: RedisServer, tmp_path: Path, value: str) -> None:
+    prefix = prefix_of(member(shared, tmp_path))
+    shared.client().set(f"{prefix}:members", value)
+    with pytest.raises(StoreError, match="cannot be joined"):
+        member(shared, tmp_path)
+
+
+def test_sizes_that_are_not_there_are_not_waited_for(shared: RedisServer, tmp_path: Path) -> None:
+    a, b = member(shared, tmp_path), member(shared, tmp_path)
+    slot = bytes(range(1, 9)) + (2**63).to_bytes(8, "little") + bytes(8)
+    shared.client().setrange(f"{prefix_of(a)}:heads", 24 * 10, slot * 2_000 + b"rest")
+    b.sync(entry("x", 1))
+    assert tapes(a) == [b"x"]
+    assert a.edges() == {1}
+
+
+def test_a_string_far_beyond_all_limits_is_not_fetched(shared: RedisServer, tmp_path: Path) -> None:
+    a, b = member(shared, tmp_path), member(shared, tmp_path)
+    client = shared.client()
+    # Zeros that the server makes up: 200 MB of members, and as much in a shard.
+    client.setrange(f"{prefix_of(a)}:heads", 200_000_000, b"x")
+    write_shard(a, b"ordeal-shard\n\x01\x00")
+    client.setrange(f"{prefix_of(a)}:shard:{ShardName(77, '0123456789abcdef')}", 200_000_000, b"x")
+    slot = bytes.fromhex("0123456789abcdef") + (200_000_001).to_bytes(8, "little") + bytes(8)
+    client.setrange(f"{prefix_of(a)}:heads", 24 * 77, slot)
+    b.sync(entry("x", 1))
+    before = int(client.info("stats")["total_net_output_bytes"])
+    got = a.sync(NOTHING)
+    assert [each.tape for each in got.entries] == [b"x"]
+    assert got.refused == 1
+    assert int(client.info("stats")["total_net_output_bytes"]) - before < 10_000_000
+    client.flushall()
+
+
+def test_who_writes_over_the_own_shard_harms_only_who_reads_it_later(shared: RedisServer, tmp_path: Path) -> None:
+    a, b = member(shared, tmp_path), member(shared, tmp_path)
+    a.sync(entry("x", 1))
+    (name,) = medium_of(a).survey()
+    shared.client().set(f"{prefix_of(a)}:shard:{name}", b"garbage")
+    assert b.sync(NOTHING).refused == 1
+    assert a.sync(entry("y", 2)).paused == ""
+
+
+def test_a_lease_of_another_type_is_not_given(shared: RedisServer, tmp_path: Path) -> None:
+    a = member(shared, tmp_path)
+    assert a.lease("KeyError in f", 100)
+    (key,) = shared.client().keys(f"{prefix_of(a)}:lease:*")
+    shared.client().delete(key)
+    shared.client().rpush(key, "x")
+    assert not a.lease("KeyError in f", 100)
+
+
+def test_the_keys_of_others_are_left_alone(shared: RedisServer, tmp_path: Path) -> None:
+    shared.client().set("precious", "x")
+    a = member(shared, tmp_path)
+    a.sync(entry("x", 1))
+    a.lease("KeyError in f", 100)
+    names = {key.decode() for key in shared.client().scan_iter()}
+    assert all(name.startswith(f"{prefix_of(a)}:") for name in names - {"precious"})
+    assert shared.client().get("precious") == b"x"

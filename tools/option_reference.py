@@ -1,0 +1,145 @@
+"""The tables of options in the reference, written from the table of options.
+
+usage: python tools/option_reference.py writes them anew; with --check it says which are stale, and changes nothing
+
+What an option means stays as the page says it. A row for a new option begins with what the Explorer's docstring says,
+or the help of its flag.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+import sys
+from collections.abc import Iterator
+from dataclasses import MISSING, dataclass
+from pathlib import Path
+from typing import Any
+
+from ordeal.config.checks import as_python, as_toml, as_word
+from ordeal.config.options import SECTIONS, Option, flags_of, keys_of
+from ordeal.explore import Explorer
+
+REFERENCE = Path(__file__).parent.parent / "docs/reference"
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row but for its last cell: the ``name`` by which it is found, its cells, and what to say where it is new."""
+
+    name: str
+    cells: tuple[str, ...]
+    meaning: str
+
+
+@dataclass(frozen=True)
+class Table:
+    """Where a table stands, its columns, and the rows that it has to have."""
+
+    page: str
+    heading: str
+    columns: tuple[str, ...]
+    rows: tuple[Row, ...]
+
+
+def tables() -> Iterator[Table]:
+    """All tables that are written from the table of options."""
+    for section, declared in SECTIONS.items():
+        heading = "## `[[tests]]`" if section == "tests" else f"## `[{section}]`"
+        rows = tuple(_key_row(key, option) for key, option in keys_of(declared).items())
+        yield Table("configuration.md", heading, ("key", "type", "default", "meaning"), rows)
+    for command in ("explore", "benchmark"):
+        shown = [_flag_row(option) for option in flags_of(command).values()]
+        rows = (*shown, Row("--help", ("`-h`, `--help`", ""), "The list of options."))
+        yield Table("cli.md", f"## `ordeal {command}`", ("option", "default", "meaning"), rows)
+    for function, heading in (
+        (Explorer, "### `Explorer(test_class, *, ...)`"),
+        (Explorer.run, "### `Explorer.run(*, ...)`"),
+    ):
+        rows = tuple(_argument_rows(function))
+        yield Table("python.md", heading, ("argument", "default", "meaning"), rows)
+
+
+def _key_row(key: str, option: Option) -> Row:
+    if option.default is None or option.default is MISSING:
+        default = option.words
+    else:
+        value = option.default
+        default = f"`{as_toml(int(value) if isinstance(value, float) and value.is_integer() else value)}`"
+    return Row(key, (f"`{key}`", option.check.page, default), _told_of(option))
+
+
+def _flag_row(option: Option) -> Row:
+    flag = option.flag
+    assert flag is not None
+    name = f"`{flag.name} {flag.metavar}`" if flag.metavar else f"`{flag.name}`"
+    is_value = not isinstance(option.default, bool | None)
+    default = f"`{as_word(option.default)}`" if is_value else option.default_text()
+    return Row(flag.name, (f"`{flag.short}`, {name}" if flag.short else name, default), f"{flag.help}.")
+
+
+def _argument_rows(function: Any) -> Iterator[Row]:
+    told = _arguments_of_docstring(function)
+    for name, argument in inspect.signature(function).parameters.items():
+        if name != "self":
+            default = "required" if argument.default is argument.empty else f"`{as_python(argument.default)}`"
+            yield Row(name, (f"`{name}`", default), told.get(name, ""))
+
+
+def _told_of(option: Option) -> str:
+    told = _arguments_of_docstring(Explorer) | _arguments_of_docstring(Explorer.run)
+    return told.get(option.name, f"{option.flag.help}." if option.flag else "")
+
+
+def _arguments_of_docstring(function: Any) -> dict[str, str]:
+    arguments = (inspect.getdoc(function) or "").partition("Args:\n")[2].partition("\n\n")[0]
+    found = re.findall(r"^    (\w+): (.*(?:\n {8}.*)*)", arguments, re.MULTILINE)
+    return {name: re.sub(r"\s+", " ", text[:1].upper() + text[1:]) for name, text in found}
+
+
+def written(page: str, table: Table) -> str:
+    """Return the text of a page with this table as it has to be."""
+    before, _, rest = page.partition(f"{table.heading}\n")
+    body, following = re.split(r"(?=^\| )", rest, maxsplit=1, flags=re.MULTILINE)
+    old, _, after = following.partition("\n\n")
+    meanings = {}
+    for line in old.splitlines()[2:]:
+        cells = line.strip("| ").split("|")
+        meanings[_name_of(cells[0].strip())] = cells[-1].strip()
+    lines = [f"| {' | '.join(table.columns)} |", "|---" * len(table.columns) + "|"]
+    for row in table.rows:
+        meaning = meanings.get(row.name, row.meaning)
+        if not meaning:
+            raise SystemExit(f"{table.page}: say in {table.heading} what `{row.name}` means")
+        lines.append(f"| {' | '.join((*row.cells, meaning))} |".replace("|  |", "| |"))
+    return f"{before}{table.heading}\n{body}" + "\n".join(lines) + f"\n\n{after}"
+
+
+def _name_of(cell: str) -> str:
+    """Return what a first cell is about: of a flag its long name, without what follows it."""
+    return cell.rpartition("`, `")[2].strip("`").split(" ")[0]
+
+
+def pages() -> dict[Path, str]:
+    """Return the pages as they have to be."""
+    texts: dict[Path, str] = {}
+    for table in tables():
+        path = REFERENCE / table.page
+        texts[path] = written(texts.get(path) or path.read_text("utf-8"), table)
+    return texts
+
+
+def main(arguments: list[str]) -> int:
+    """Write the tables, or say which page is stale and end with 1 where one is."""
+    stale = [path for path, text in pages().items() if path.read_text("utf-8") != text]
+    if arguments == ["--check"]:
+        for path in stale:
+            print(f"{path.relative_to(REFERENCE.parent.parent)} is stale: run python tools/option_reference.py")
+        return 1 if stale else 0
+    for path, text in pages().items():
+        path.write_text(text, "utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
