@@ -13,7 +13,7 @@ from ordeal._engine.export.lowering import LoweringDriver
 from ordeal._engine.replay.crash_replayer import ends_process
 from ordeal._engine.replay.loading import make_bench
 from ordeal._engine.replay.rerun import ReplayStatus, Rerun, ablate_faults, rerun, shrink
-from ordeal._engine.storage.trace_file import Trace, TraceFailure, TraceStep
+from ordeal._engine.storage.trace_file import Trace, TraceFailure, TraceStep, decode_choice, encode_choice
 from ordeal.errors import TraceError
 
 __all__ = [
@@ -24,6 +24,8 @@ __all__ = [
     "TraceStep",
     "ablate_faults",
     "check_invariants",
+    "decode_choice",
+    "encode_choice",
     "generate_tests",
     "lower",
     "replay",

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import strategies as st
 from hypothesis.control import BuildContext
-from hypothesis.errors import Frozen, StopTest
+from hypothesis.errors import StopTest
 from hypothesis.internal.conjecture.data import ConjectureData, Status
 
 from ordeal._hypothesis.provider import TapeProvider
@@ -64,30 +64,3 @@ def test_strategies_without_end_are_given_up_at_the_same_depth() -> None:
     )
     assert drawn(ours, endless) == drawn(theirs, endless)
     assert ours.status is Status.INVALID
-
-
-def test_a_run_that_takes_too_much_ends() -> None:
-    live = Rehearsal(1)
-    data = TapeData(TapeProvider(live.source))
-    data.length = data.max_length - 1
-    with pytest.raises(StopTest):
-        data.draw(st.integers(1000, 2000))
-    assert data.status is Status.OVERRUN
-    with pytest.raises(Frozen):
-        data.start_span(1)
-
-
-def test_an_error_says_what_was_drawn() -> None:
-    live = Rehearsal(1)
-    data = TapeData(TapeProvider(live.source))
-    with pytest.raises(ZeroDivisionError) as caught:
-        data.draw(st.integers(0, 0).map(lambda number: 1 // number), observe_as="generate:number")
-    assert caught.value.__notes__[0].startswith("while generating 'number' from integers(")
-
-
-def test_no_nan_is_another() -> None:
-    live = Rehearsal(1)
-    data = TapeData(TapeProvider(live.source))
-    first, second = (data.draw_float(forced=float("nan")) for _ in range(2))
-    assert first is not second
-    assert not [first].count(second)

@@ -13,8 +13,8 @@ import pytest
 
 from ordeal._engine.execution import fork_server
 
-from .monitored import MakeModule
-from .stores import Place, RedisServer, running_server
+from .samples.monitored import MakeModule
+from .samples.stores import Place, RedisServer, running_server
 
 
 @pytest.fixture

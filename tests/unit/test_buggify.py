@@ -21,7 +21,7 @@ from ordeal.explore import Explorer
 from ordeal.result import ExplorationResult
 from ordeal.trace import Trace, replay
 
-from .machines import run
+from .samples.machines import run
 
 
 @pytest.fixture(autouse=True)

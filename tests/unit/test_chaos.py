@@ -15,8 +15,8 @@ from ordeal.chaos import ChaosTest, overrides
 from ordeal.errors import FaultError, MachineError
 from ordeal.faults import Fault, LambdaFault, PatchFault, timing
 
-from .machines import Forgetful, automatic_rules, run, switch, switches
-from .shop import shop_app
+from .samples.machines import Forgetful, automatic_rules, run, switch, switches
+from .samples.shop import shop_app
 
 CHARGE = "shop_app.api.charge"
 

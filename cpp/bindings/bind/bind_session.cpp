@@ -13,6 +13,7 @@
 #include "bindings/casts/operation_cast.h"
 #include "bindings/casts/species_estimate_cast.h"
 #include "core/base/error.h"
+#include "core/coverage/features.h"
 #include "core/draw/replay.h"
 #include "core/search/session.h"
 
@@ -200,6 +201,8 @@ void bind_session(py::module_& m) {
             return self.unused(in_body, finished);
           },
           py::arg("in_body"), py::arg("finished"));
+
+  m.def("rung_of", &rung_of, py::arg("value"));
 }
 
 }  // namespace ordeal::bindings

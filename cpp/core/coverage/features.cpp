@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <limits>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -49,10 +50,12 @@ std::uint64_t hash_of(FeatureKind kind, std::uint64_t key) noexcept {
   return combine_keys(key, static_cast<std::uint64_t>(kind));
 }
 
-// Grows with the value, as finely as the distances of properties are told apart.
+}  // namespace
+
 std::int64_t rung_of(double value) noexcept {
   int exponent = 0;
-  const double part = std::frexp(std::abs(value), &exponent);  // in [0.5, 1), or 0
+  const double size = std::min(std::numeric_limits<double>::max(), std::abs(value));  // NaN: the most
+  const double part = std::frexp(size, &exponent);  // in [0.5, 1), or 0
   if (part == 0) {
     return 0;
   }
@@ -62,8 +65,6 @@ std::int64_t rung_of(double value) noexcept {
       (static_cast<std::int64_t>(exponent + kLowest) * kRungs) + static_cast<std::int64_t>((part - 0.5) * (2 * kRungs));
   return value < 0 ? -rung : rung;
 }
-
-}  // namespace
 
 // The names are part of the options, so that they stay as they are.
 FeatureKind feature_named(std::string_view name) {

@@ -66,6 +66,11 @@ struct FeaturesState {
   friend bool operator==(const FeaturesState&, const FeaturesState&) = default;
 };
 
+// The rung of a ladder that a number stands on, which tells numbers apart as finely as the search needs: it grows with
+// the number, with 1,024 rungs for each doubling. Small whole numbers have rungs of their own, and large ones share
+// them, so that there is an end of coming nearer. What is infinite, or NaN, stands where the largest number does.
+std::int64_t rung_of(double value) noexcept;
+
 // What is new in a step. Worth is in sixteenths of a new edge.
 struct NewFeatures {
   std::uint32_t count = 0;

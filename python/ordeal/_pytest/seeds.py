@@ -20,8 +20,7 @@ import pytest
 from ordeal._engine.formatting import counted, describe_error, one_line
 from ordeal._engine.seed_corpus.paths import SeedError, seed_paths
 from ordeal._pytest.projects import ROOT, Project, class_name, own_package, relative_path, test_name
-from ordeal._report.pytest_seeds import SeedRecord, seed_failure_sections, seed_section
-from ordeal._report.replay import recorded_failure
+from ordeal._report.pytest_seeds import SeedRecord, recorded_failure, seed_failure_sections, seed_section
 from ordeal.errors import TraceError
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
-from ordeal._engine.formatting import MESSAGE_CHARS_MAX, capped, counted, indented, one_line, program_lines
+from ordeal._engine.formatting import MESSAGE_CHARS_MAX, capped, counted, error_line, indented, one_line, program_lines
 
 if TYPE_CHECKING:
     from ordeal._engine.storage.trace_file import Trace
@@ -124,3 +124,9 @@ def replay_command(record: SeedRecord) -> str:
 
 def _from(start: str) -> str:
     return f"cd {shlex.quote(start)} && " if start else ""
+
+
+def recorded_failure(trace: Trace) -> str:
+    """Return what a seed failed with when it was saved."""
+    failure = trace.failure
+    return "" if failure is None else error_line(failure.error_type, failure.error_message)

@@ -151,9 +151,3 @@ def _about(trace: Trace, trace_path: str, status: str) -> dict[str, object]:
         "trace_steps": len(trace.taken_steps()),
         "recorded_error": None if trace.failure is None else recorded_error(trace.failure),
     }
-
-
-def recorded_failure(trace: Trace) -> str:
-    """Return what a seed failed with when it was saved."""
-    failure = trace.failure
-    return "" if failure is None else error_line(failure.error_type, failure.error_message)

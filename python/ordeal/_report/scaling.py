@@ -1,7 +1,9 @@
-"""What a scaling benchmark measured: its talk, the analysis as text for people, and both as JSON for programs."""
+"""What a scaling benchmark measured: its talk, the analysis as text for people, and both for programs."""
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import math
 from collections.abc import Iterator
@@ -299,7 +301,24 @@ def _store_lines(assumed: Assumptions) -> list[str]:
     ]
 
 
-# JSON
+# CSV and JSON
+
+
+def scaling_csv(result: ScalingResult) -> str:
+    """Return a row for each number of workers, for a program that draws them.
+
+    Beside the throughputs that were measured stand those of the fitted law, empty when it is inconclusive, and of the
+    ideal: as many times that of one worker.
+    """
+    law, fit, measurements = result.analysis.law, result.analysis.fit, result.analysis.measurements
+    of_one = measurements[0].mean if law is None or fit is None else fit.single
+    text = io.StringIO()
+    rows = csv.writer(text, lineterminator="\n")
+    rows.writerow(("workers", "throughput", "throughput_min", "throughput_max", "law", "ideal"))
+    for each in measurements:
+        fitted = None if law is None else of_one * law.capacity(each.workers)
+        rows.writerow((each.workers, each.mean, each.spread.low, each.spread.high, fitted, of_one * each.workers))
+    return text.getvalue()
 
 
 def scaling_json(result: ScalingResult) -> str:

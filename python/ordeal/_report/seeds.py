@@ -19,7 +19,8 @@ from ordeal._engine.formatting import (
     program_lines,
     safe_lines,
 )
-from ordeal._report.replay import recorded_error, recorded_failure
+from ordeal._report.pytest_seeds import recorded_failure
+from ordeal._report.replay import recorded_error
 
 if TYPE_CHECKING:
     from ordeal._engine.seed_corpus.corpus import SeedReplay

@@ -16,8 +16,7 @@ import click
 from ordeal._engine.formatting import one_line
 from ordeal._engine.version import version
 from ordeal._report.exploration import session_header
-from ordeal._report.scaling import benchmark_header, scaling_json, scaling_report, trial_line
-from ordeal._report.scaling_plot import scaling_svg
+from ordeal._report.scaling import benchmark_header, scaling_csv, scaling_json, scaling_report, trial_line
 from ordeal.cli import INTERRUPTED, terminal
 from ordeal.cli.explore import exploration_options, make_explorer, termination_interrupts
 from ordeal.cli.flags import command_flags, given_to
@@ -80,8 +79,8 @@ def _benchmark(flags: BenchmarkFlags, given: Mapping[str, object]) -> int:
         interrupted=trials.interrupted,
     )
     terminal.write(scaling_json(result) if flags.json else scaling_report(result))
-    plotted = options.plot is None or _plot(result, Path(options.plot))
-    return INTERRUPTED if trials.interrupted else 0 if plotted else WRONG_USE
+    written = options.csv is None or _write_csv(result, Path(options.csv))
+    return INTERRUPTED if trials.interrupted else 0 if written else WRONG_USE
 
 
 def _options(flags: BenchmarkFlags, given: Mapping[str, object], config: OrdealConfig) -> BenchmarkConfig:
@@ -92,19 +91,19 @@ def _options(flags: BenchmarkFlags, given: Mapping[str, object], config: OrdealC
             f"`--metric edges` counts edges of the target modules, and {flags.config} names none",
             hint="name them in `target_modules` of [explorer], or write `--metric runs`",
         )
-    if options.plot is not None:
-        _check_place(Path(options.plot))
+    if options.csv is not None:
+        _check_place(Path(options.csv))
     return options
 
 
 def _check_place(path: Path) -> None:
     folder = path.parent
     if path.is_dir():
-        raise ConfigError(f"`--plot` is a folder: {path}", hint="name a file, for example `--plot scaling.svg`")
+        raise ConfigError(f"`--csv` is a folder: {path}", hint="name a file, for example `--csv scaling.csv`")
     if not folder.is_dir():
-        raise ConfigError(f"`--plot` is in no folder that exists: {path}", hint=f"make {folder} first, or name another")
+        raise ConfigError(f"`--csv` is in no folder that exists: {path}", hint=f"make {folder} first, or name another")
     if not os.access(folder, os.W_OK):
-        raise ConfigError(f"`--plot` is in a folder that cannot be written to: {path}", hint="name another folder")
+        raise ConfigError(f"`--csv` is in a folder that cannot be written to: {path}", hint="name another folder")
 
 
 def _shown(flags: BenchmarkFlags, options: BenchmarkConfig, plan: TrialPlan, config: OrdealConfig) -> dict[str, object]:
@@ -194,13 +193,13 @@ def _extrapolation(analysis: Analysis, options: BenchmarkConfig) -> Extrapolatio
     return extrapolate(analysis.fit, analysis.measurements[-1].workers, options.simulate)
 
 
-def _plot(result: ScalingResult, path: Path) -> bool:
-    """Write the plot; return whether that could be done. The report has been printed by then."""
+def _write_csv(result: ScalingResult, path: Path) -> bool:
+    """Write the measurements; return whether that could be done. The report has been printed by then."""
     try:
-        path.write_text(scaling_svg(result), encoding="utf-8")
+        path.write_text(scaling_csv(result), encoding="utf-8")
     except OSError as error:
-        message = f"cannot write the plot to `{path}`: {error.strerror or error}"
+        message = f"cannot write the measurements to `{path}`: {error.strerror or error}"
         terminal.say_error(message, "name another path, or change the rights of this one")
         return False
-    terminal.say(f"Plot saved: {path}")
+    terminal.say(f"Measurements saved: {path}")
     return True

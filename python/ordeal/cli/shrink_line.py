@@ -30,3 +30,4 @@ class ShrinkLine:
         """End the line."""
         if self._line_open:
             terminal.say("")
+            self._line_open = False

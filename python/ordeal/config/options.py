@@ -414,7 +414,7 @@ class BenchmarkFlags:
 class BenchmarkConfig:
     """What ``ordeal benchmark`` measures, which no section of the file holds. ``time`` is in seconds, of one trial.
 
-    ``max_workers`` is ``None`` for as many as there are CPUs; ``plot`` and ``simulate`` are ``None`` for none.
+    ``max_workers`` is ``None`` for as many as there are CPUs; ``csv`` and ``simulate`` are ``None`` for none.
     """
 
     max_workers: int | None = field(
@@ -445,12 +445,12 @@ class BenchmarkConfig:
             integer(1, 100, example=3), flag=Flag("--repeat", "N", "Trials of each number of workers")
         ).metadata,
     )
-    plot: str | None = field(
+    csv: str | None = field(
         default=None,
         metadata=Option(
-            text("a file path that ends in .svg", "scaling.svg", ending=".svg"),
+            text("a file path that ends in .csv", "scaling.csv", ending=".csv"),
             "do not",
-            flag=Flag("--plot", "PATH", "Draw the result as an SVG file"),
+            flag=Flag("--csv", "PATH", "Write the measurements as a CSV file"),
         ).metadata,
     )
     simulate: int | None = field(
@@ -472,7 +472,7 @@ _FLAGS = {
         config seed max_time max_runs patience workers buggify_prob verbose shrink confirm_fresh no_seeds
         prune_fixed_seeds generate_tests save_state_to resume_from store json
     """,
-    "benchmark": "config max_workers time metric repeat seed simulate plot json",
+    "benchmark": "config max_workers time metric repeat seed simulate csv json",
 }
 
 

@@ -143,7 +143,8 @@ class FiniteProvider(TapeProvider):
         """A float of the few that are simplest."""
         source = self._finite
         limit = source.cut_infinite("floats")
-        inside = [x for x in (*FLOATS, min_value, max_value) if min_value <= x <= max_value or (x != x and allow_nan)]
+        known = dict.fromkeys((*FLOATS, min_value, max_value))
+        inside = [x for x in known if min_value <= x <= max_value or (x != x and allow_nan)]
         values = [x for x in inside if x == 0 or not abs(x) < smallest_nonzero_magnitude]
         value = values[source.choose(min(limit, len(values)))]
         source.put(value)
@@ -167,7 +168,10 @@ class FiniteProvider(TapeProvider):
         """Which characters a text is made of, where one is chosen among ``alphabet``."""
         source = self._finite
         if source.values is not None:
-            return [0] * (low + source.choose(min(source.cut_infinite(what), high - low + 1)))
+            taken = min(source.values, high - low + 1)
+            if taken <= high - low or (alphabet > 1 and high > 0):
+                source.restrict()
+            return [0] * (low + source.choose(taken))
         if high >= SIZE_MAX:
             raise_infinite(what)
         size = low + source.choose(high - low + 1)

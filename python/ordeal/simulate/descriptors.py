@@ -171,8 +171,8 @@ def write(files: Files, descriptor: Descriptor, content: bytes) -> int:
 
 def seek(descriptor: Descriptor, offset: int, whence: int) -> int:
     """Move the descriptor; returns where it stands. Raises OSError."""
-    start = {os.SEEK_SET: 0, os.SEEK_CUR: descriptor.offset}.get(whence, len(descriptor.file().content))
-    if start + offset < 0:
+    start = {os.SEEK_SET: 0, os.SEEK_CUR: descriptor.offset, os.SEEK_END: len(descriptor.file().content)}.get(whence)
+    if start is None or start + offset < 0:
         raise OSError(errno.EINVAL, os.strerror(errno.EINVAL))
     descriptor.offset = start + offset
     return descriptor.offset

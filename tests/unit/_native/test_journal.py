@@ -28,7 +28,7 @@ from ordeal._hypothesis import GlobalRandoms, RunContext
 from ordeal.explore import ExplorationResult, Explorer
 from ordeal.faults import Fault, LambdaFault
 
-from ..machines import switches
+from ..samples.machines import switches
 
 pytestmark = pytest.mark.usefixtures("own_threads_alone")
 

@@ -17,7 +17,7 @@ import pytest
 
 from ordeal import _native
 
-from ..monitored import BRANCHY, LEVELS, MakeModule, file_of, lines_of, monitor_of, tracing
+from ..samples.monitored import BRANCHY, LEVELS, MakeModule, file_of, lines_of, monitor_of, tracing
 
 # -- what is seen -----------------------------------------------------------------------------------------------------
 

@@ -11,7 +11,7 @@ import pytest
 
 from ordeal import _native
 
-from ..monitored import BRANCHY, IDS, LEVELS, MakeModule, file_of, lines_of, monitor_of, tool_names, tracing
+from ..samples.monitored import BRANCHY, IDS, LEVELS, MakeModule, file_of, lines_of, monitor_of, tool_names, tracing
 
 # -- starting and stopping --------------------------------------------------------------------------------------------
 

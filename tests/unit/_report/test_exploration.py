@@ -8,7 +8,6 @@ from typing import Any, ClassVar
 
 import pytest
 
-from ordeal._engine.formatting import describe_error, error_text, one_line
 from ordeal._engine.storage.trace_file import Trace, TraceStep
 from ordeal._report.exploration import exploration_report, json_report, progress_line, replay_hint, session_header
 from ordeal.result import Discovery, ExplorationResult, Failure, ProgressSnapshot, SeedOutcome, SeedStatus
@@ -208,20 +207,6 @@ class TestReport:
         lines = report_lines(make_result(make_failure(ValueError("x"), "a", program=program)))
         assert lines[-3:] == ["        machine.go(n=59)", "        ... and 40 more lines", ""]
 
-    def test_exception_whose_text_raises_is_still_reported(self) -> None:
-        class Mute(Exception):
-            def __str__(self) -> str:
-                raise RuntimeError
-
-        assert describe_error(Mute()) == "Mute: <Mute whose text raises>"
-
-    @pytest.mark.parametrize("message", ["4 seats, not 3\nassert 4 == 3", "\n 4 seats, not 3 \r\n"])
-    def test_message_of_several_lines_is_cut_at_the_first(self, message: str) -> None:
-        assert describe_error(AssertionError(message)) == "AssertionError: 4 seats, not 3"
-
-    def test_exception_without_message_is_named_alone(self) -> None:
-        assert describe_error(AssertionError()) == "AssertionError"
-
 
 class TestProgressLine:
     def test_format(self) -> None:
@@ -339,27 +324,6 @@ class TestJson:
 
     def test_no_results(self) -> None:
         assert json.loads(json_report([])) == {"schema_version": 1, "results": []}
-
-
-class TestErrorText:
-    def test_hint_is_a_paragraph_of_its_own(self) -> None:
-        assert error_text("no", "yes") == "error: no\n\nhint: yes"
-
-    def test_without_hint(self) -> None:
-        assert error_text("no") == "error: no"
-
-    def test_newline_and_escape_are_shown(self) -> None:
-        assert error_text("a\nb", "c\x07") == "error: a\\nb\n\nhint: c\\x07"
-
-
-class TestOneLine:
-    @pytest.mark.parametrize("limit", [10, 11, 40])
-    def test_never_longer_than_its_limit(self, limit: int) -> None:
-        for text in ("x" * 100, "\x1b" * 100, "\n", ""):
-            assert len(one_line(text, limit=limit)) <= limit
-
-    def test_text_that_fits_is_whole(self) -> None:
-        assert one_line("x" * 10, limit=10) == "x" * 10
 
 
 class TestSessionTexts:

@@ -1,11 +1,11 @@
-"""``ordeal benchmark``: what it measures and says, as text, JSON and plot, for good and wrong input."""
+"""``ordeal benchmark``: what it measures and says, as text, JSON and CSV, for good and wrong input."""
 
 from __future__ import annotations
 
+import csv
 import json
 import math
 import random
-import xml.etree.ElementTree as ElementTree
 from collections.abc import Callable
 from pathlib import Path
 from textwrap import dedent
@@ -29,7 +29,6 @@ MACHINES = """
 ACCOUNT = '[[tests]]\nclass = "machines:Account"\n'
 TARGETS = '[explorer]\ntarget_modules = ["machines"]\n'
 LAW = Law(0.080755, 0.005578)
-SVG = "{http://www.w3.org/2000/svg}"
 
 Outcome = Callable[[dict[str, Any]], ExplorationResult]
 
@@ -368,51 +367,42 @@ class TestJson:
         assert (law["optimal_workers"], law["peak_capacity"]) == (None, None)
 
 
-class TestPlot:
-    def test_shows_measurements_law_and_ideal(self, run: Run, explorer: ScalingExplorer) -> None:
-        explorer.speed = noise
-        code, out, err = run("benchmark", "--plot", "scaling.svg")
+class TestCsv:
+    def test_has_a_row_for_each_number_of_workers(self, run: Run, explorer: ScalingExplorer) -> None:
+        explorer.speed = lambda workers, trial: 400 * LAW.capacity(workers) + trial % 3
+        code, out, err = run("benchmark", "--csv", "scaling.csv")
         assert code == 0
         assert out.startswith("Scaling Analysis")
-        assert err.endswith("Plot saved: scaling.svg\n")
-        root = ElementTree.fromstring(Path("scaling.svg").read_text("utf-8"))
-        assert root.findtext(f"{SVG}title") == "machines:Account: runs per second by workers"
-        points = [circle for circle in root.iter(f"{SVG}circle") if circle.get("class") == "point"]
-        assert len(points) == 4 + 1  # and one in the legend
-        assert len([line for line in root.iter(f"{SVG}line") if line.get("class") == "ideal"]) == 2
-        assert [path.get("class") for path in root.iter(f"{SVG}path")] == ["law"]
-        words = {text.text for text in root.iter(f"{SVG}text")}
-        assert {"workers", "runs/s", "measured, lowest to highest", "ideal: N times one worker"} <= words
-        assert "prefers-color-scheme: dark" in Path("scaling.svg").read_text("utf-8")
+        assert err.endswith("Measurements saved: scaling.csv\n")
+        document = json.loads(run("benchmark", "--json")[1])
+        with Path("scaling.csv").open(encoding="utf-8") as file:
+            rows = list(csv.DictReader(file))
+        assert [int(row["workers"]) for row in rows] == [1, 2, 4, 8]
+        for row, measured in zip(rows, document["measurements"], strict=True):
+            low, mean, high = (float(row[key]) for key in ("throughput_min", "throughput", "throughput_max"))
+            assert 0 < low <= mean <= high
+            assert set(measured) > {"workers", "throughput", "throughput_min", "throughput_max"}
+            assert float(row["law"]) == pytest.approx(mean, rel=0.05)
+            assert float(row["ideal"]) == pytest.approx(measured["workers"] * float(rows[0]["ideal"]))
 
-    def test_everything_lies_on_the_page(self, run: Run, explorer: ScalingExplorer) -> None:
-        explorer.speed = lambda workers, trial: 3.7 * Law(0.3, 0.4).capacity(workers)
-        run("benchmark", "--plot", "scaling.svg", "--max-workers", "64")
-        root = ElementTree.fromstring(Path("scaling.svg").read_text("utf-8"))
-        for element in root.iter():
-            for name in ("x", "x1", "x2", "cx"):
-                assert 0 <= float(element.get(name, 0)) <= float(root.get("width", 0))
-            for name in ("y", "y1", "y2", "cy"):
-                assert 0 <= float(element.get(name, 0)) <= float(root.get("height", 0))
-
-    def test_inconclusive_has_no_curve(self, run: Run, explorer: ScalingExplorer) -> None:
-        run("benchmark", "--plot", "scaling.svg", "--max-workers", "2", "--repeat", "1")
-        root = ElementTree.fromstring(Path("scaling.svg").read_text("utf-8"))
-        assert not list(root.iter(f"{SVG}path"))
-        assert "inconclusive: no law is drawn" in {text.text for text in root.iter(f"{SVG}text")}
+    def test_inconclusive_has_no_law(self, run: Run, explorer: ScalingExplorer) -> None:
+        run("benchmark", "--csv", "scaling.csv", "--max-workers", "2", "--repeat", "1")
+        header, *rows = Path("scaling.csv").read_text("utf-8").splitlines()
+        assert header == "workers,throughput,throughput_min,throughput_max,law,ideal"
+        assert [row.split(",")[4] for row in rows] == ["", ""]
 
     def test_one_that_cannot_be_written_still_leaves_the_report(
         self, run: Run, explorer: ScalingExplorer, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         def speed(workers: int, trial: int) -> float:
-            Path("scaling.svg").mkdir(exist_ok=True)
+            Path("scaling.csv").mkdir(exist_ok=True)
             return 400 * LAW.capacity(workers)
 
         explorer.speed = speed
-        code, out, err = run("benchmark", "--plot", "scaling.svg")
+        code, out, err = run("benchmark", "--csv", "scaling.csv")
         assert code == 2
         assert out.startswith("Scaling Analysis")
-        assert "error: cannot write the plot to `scaling.svg`: Is a directory\n" in err
+        assert "error: cannot write the measurements to `scaling.csv`: Is a directory\n" in err
 
 
 class TestWrongUse:
@@ -460,19 +450,19 @@ class TestWrongUse:
                 "write a whole number from 10 to 100000, for example `--simulate 1000`",
             ),
             (
-                ["--plot", "scaling.png"],
-                '`--plot` is "scaling.png", not a file path that ends in .svg',
-                "write a file path that ends in .svg, for example `--plot scaling.svg`",
+                ["--csv", "scaling.png"],
+                '`--csv` is "scaling.png", not a file path that ends in .csv',
+                "write a file path that ends in .csv, for example `--csv scaling.csv`",
             ),
             (
-                ["--plot", "no/such/scaling.svg"],
-                "`--plot` is in no folder that exists: no/such/scaling.svg",
+                ["--csv", "no/such/scaling.csv"],
+                "`--csv` is in no folder that exists: no/such/scaling.csv",
                 "make no/such first, or name another",
             ),
             (
-                ["--plot", "folder.svg"],
-                "`--plot` is a folder: folder.svg",
-                "name a file, for example `--plot scaling.svg`",
+                ["--csv", "folder.csv"],
+                "`--csv` is a folder: folder.csv",
+                "name a file, for example `--csv scaling.csv`",
             ),
             (
                 ["-c", "missing.toml"],
@@ -485,7 +475,7 @@ class TestWrongUse:
     def test_is_said_before_anything_is_measured(
         self, run: Run, explorer: ScalingExplorer, arguments: list[str], message: str, hint: str
     ) -> None:
-        Path("folder.svg").mkdir()
+        Path("folder.csv").mkdir()
         assert run("benchmark", *arguments) == (2, "", f"error: {message}\n\nhint: {hint}\n")
         assert not explorer.constructed
 

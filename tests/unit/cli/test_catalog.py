@@ -198,7 +198,7 @@ def test_a_damaged_file_of_hits_is_refused(run: Run) -> None:
     code, out, err = run("catalog")
     assert (code, out) == (2, "")
     assert err == (
-        "error: .ordeal/properties.json has no field 'schema_version'\n"
+        "error: .ordeal/properties.json: Object missing required field `schema_version`\n"
         "\n"
         "hint: delete it; the next `ordeal explore` or `pytest --chaos` writes a new one\n"
     )

@@ -18,7 +18,7 @@ import pytest
 from ordeal import __version__
 from ordeal._engine.storage.trace_file import Trace, TraceFailure, TraceStep
 from ordeal.errors import MachineError, TargetError
-from ordeal.result import ExplorationResult, Failure, ProgressSnapshot, ShrinkSnapshot
+from ordeal.result import ExplorationResult, Failure, Note, NoteKind, ProgressSnapshot, ShrinkSnapshot
 
 from .conftest import ScriptedExplorer
 
@@ -319,7 +319,9 @@ class TestOptions:
     def test_a_state_that_could_not_be_written_shows_in_the_exit_code(
         self, run: Run, explorer: ScriptedExplorer
     ) -> None:
-        explorer.outcomes = [make_result(notes=("The state was not saved: no space left.",))]
+        explorer.outcomes = [
+            make_result(notes=(Note("The state was not saved: no space left.", NoteKind.STATE_NOT_SAVED),))
+        ]
         code, _, err = run("explore", "--save-state", "to")
         assert (code, "State saved" in err) == (2, False)
 

@@ -283,18 +283,18 @@ def test_a_changed_bound_is_told_with_both_places() -> None:
         values(lambda g: g.index(next(sizes)))
     message = str(caught.value)
     assert message.startswith("choice 0 was one of 0..1 and is now one of 0..2 (first in ")
-    assert message.count("test_exhaustive.py:") == 2
+    assert message.count("test_generation.py:") == 2
 
 
 def test_a_changed_strategy_is_told_with_the_place_in_the_test() -> None:
     sizes = iter([1, 2])
-    with pytest.raises(NonDeterministicGeneration, match=r"now in .*test_exhaustive\.py:"):
+    with pytest.raises(NonDeterministicGeneration, match=r"now in .*test_generation\.py:"):
         values(lambda g: g.of(st.tuples(st.integers(0, next(sizes)))))
 
 
 def test_fewer_choices_are_told() -> None:
     counts = iter([2, 2, 0])
-    with pytest.raises(NonDeterministicGeneration, match=r"the case ended after 0 choices.*first in .*test_exhaustive"):
+    with pytest.raises(NonDeterministicGeneration, match=r"the case ended after 0 choices.*first in .*test_generation"):
         values(lambda g: [g.index(2) for _ in range(next(counts))])
 
 

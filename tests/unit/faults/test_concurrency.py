@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from ordeal.errors import FaultError
 from ordeal.faults import concurrency, release
 
-from ..shop import add_module, shop_app
+from ..samples.shop import add_module, shop_app
 
 DESK = """
 import asyncio

@@ -29,7 +29,7 @@ from ordeal.faults import (
     timing,
 )
 
-from ..shop import shop_app
+from ..samples.shop import shop_app
 
 
 @pytest.fixture

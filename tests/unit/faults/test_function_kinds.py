@@ -12,7 +12,7 @@ import pytest
 
 from ordeal.faults import MultiPatchFault, PatchFault, concurrency, io, network, numerical, timing
 
-from ..shop import add_module, shop_app
+from ..samples.shop import add_module, shop_app
 
 SOURCE = """
 log = []

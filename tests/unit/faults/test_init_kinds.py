@@ -16,7 +16,7 @@ import pytest
 from ordeal.errors import FaultError
 from ordeal.faults import MultiPatchFault, PatchFault, concurrency, io, network, numerical, timing
 
-from ..shop import add_module, shop_app
+from ..samples.shop import add_module, shop_app
 
 SOURCE = """
 import functools

@@ -18,7 +18,7 @@ import pytest
 from ordeal.errors import FaultError
 from ordeal.faults import Fault, io, randomness
 
-from ..shop import add_module, shop_app
+from ..samples.shop import add_module, shop_app
 
 CHARGE = "shop_app.api.charge"
 GREET = [sys.executable, "-c", "import sys; print('greeting'); print('warning!', file=sys.stderr)"]

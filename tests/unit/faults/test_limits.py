@@ -11,7 +11,7 @@ import pytest
 from ordeal.errors import FaultError
 from ordeal.faults import MultiPatchFault, PatchFault, io, randomness, timing
 
-from ..shop import shop_app
+from ..samples.shop import shop_app
 
 CHARGE = "shop_app.api.charge"
 

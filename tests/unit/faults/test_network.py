@@ -17,7 +17,7 @@ from ordeal.errors import FaultError
 from ordeal.faults import network
 from ordeal.faults.network import HTTPFaultError
 
-from ..shop import shop_app
+from ..samples.shop import shop_app
 
 CHARGE, LATER = "shop_app.api.charge", "shop_app.api.charge_later"
 

@@ -17,7 +17,7 @@ import pytest
 from ordeal.errors import FaultError
 from ordeal.faults import CallFault, numerical
 
-from ..shop import shop_app
+from ..samples.shop import shop_app
 
 CHARGE = "shop_app.api.charge"
 

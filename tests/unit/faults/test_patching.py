@@ -21,7 +21,7 @@ from ordeal.errors import FaultError
 from ordeal.faults import PatchFault, bound_elsewhere, io, timing
 from ordeal.faults.patching import TargetPath, UnresolvedTargetError
 
-from ..shop import add_module, shop_app
+from ..samples.shop import add_module, shop_app
 
 
 @pytest.fixture

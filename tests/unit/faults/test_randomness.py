@@ -19,7 +19,7 @@ from ordeal import ChaosTest, Explorer
 from ordeal.faults import Fault, LambdaFault, io, randomness, timing
 from ordeal.trace import Trace, replay
 
-from ..shop import shop_app
+from ..samples.shop import shop_app
 
 CHARGE = "shop_app.api.charge"
 

@@ -53,7 +53,7 @@ from ordeal.faults.numerical import (
 )
 from ordeal.faults.timing import intermittent_crash, jitter, slow, timeout
 
-from ..shop import shop_app
+from ..samples.shop import shop_app
 
 T = "shop_app.api.charge"
 GREET = [sys.executable, "-c", "import sys; print('greeting', end=''); print('warning', end='', file=sys.stderr)"]

@@ -13,7 +13,7 @@ import pytest
 from ordeal.errors import FaultError
 from ordeal.faults import timing
 
-from ..shop import shop_app
+from ..samples.shop import shop_app
 
 CHARGE, LATER = "shop_app.api.charge", "shop_app.api.charge_later"
 

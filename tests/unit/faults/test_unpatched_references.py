@@ -12,7 +12,7 @@ import pytest
 from ordeal.errors import FaultError
 from ordeal.faults import PatchFault, io, kept_elsewhere, timing
 
-from ..shop import add_module, shop_app
+from ..samples.shop import add_module, shop_app
 
 CHARGE = "shop_app.api.charge"
 KEPT = """

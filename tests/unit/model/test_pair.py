@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import warnings
-from collections import OrderedDict, deque, namedtuple
+from collections import OrderedDict, deque
 from io import BytesIO
 from typing import Any
 
@@ -15,12 +15,12 @@ from hypothesis.stateful import Bundle
 
 from ordeal.errors import MachineError
 from ordeal.explore import Explorer
-from ordeal.model import DivergenceError, Pair, VacuousOpWarning, op, same
+from ordeal.model import DivergenceError, Pair, VacuousOpWarning, op
 from ordeal.model.call_result import ITEMS_MAX
 from ordeal.model.pair import VACUOUS_CALLS, VACUOUS_RUNS
 from ordeal.trace import replay
 
-from ..machines import run
+from ..samples.machines import run
 
 keys = st.integers(0, 5)
 no_strategy: Any = 1
@@ -325,67 +325,6 @@ def test_match_compares_by_its_own_rule() -> None:
     assert machine.match(lambda: 1.0, lambda: 1.01, equal=lambda a, b: abs(a - b) < 0.1) == 1.0
     with pytest.raises(DivergenceError, match=r"operation: the system .* returned 1, but the model .* returned 2"):
         machine.match(lambda: 1, lambda: 2)
-
-
-Point = namedtuple("Point", "x y")
-nan = float("nan")
-
-
-class Folded(list[str]):
-    """A list with an equality of its own."""
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, list) and [s.lower() for s in self] == [s.lower() for s in other]
-
-    __hash__ = None
-
-
-@pytest.mark.parametrize(
-    ("ours", "theirs"),
-    [
-        (nan, float("nan")),
-        ([nan], [float("nan")]),
-        (1, 1.0),
-        ({1: (nan,)}, {1: (float("nan"),)}),
-        (Point(nan, 1), Point(float("nan"), 1)),
-        (deque([nan]), deque([float("nan")])),
-        (Store(a=nan), {"a": float("nan")}),
-        (Folded(["A"]), ["a"]),
-        (np.array([nan, 1]), np.array([float("nan"), 1])),
-        (np.array([]), np.array([])),
-        (np.int64(1), 1),
-        (np.float64("nan"), nan),
-        (np.True_, True),
-        (np.array([None, "a"]), np.array([None, "a"])),
-    ],
-    ids=repr,
-)
-def test_these_are_the_same(ours: Any, theirs: Any) -> None:
-    assert same(ours, theirs)
-    assert same(theirs, ours) or isinstance(ours, Folded)
-
-
-@pytest.mark.parametrize(
-    ("ours", "theirs"),
-    [
-        (1, True),
-        ([1], (1,)),
-        ({1: 0}, {1: False}),
-        ([1], [1, 2]),
-        (nan, 1),
-        (deque([1]), [1]),
-        (np.array([1, 2]), np.array([1, 3])),
-        (np.array([1, 2]), np.array([1, 2, 3])),
-        (np.array([1, 2]), [1, 2]),
-        (np.True_, 1),
-        (np.array([1]), None),
-        ({1: np.array([1])}, {1: np.array([2])}),
-    ],
-    ids=repr,
-)
-def test_these_are_not_the_same(ours: Any, theirs: Any) -> None:
-    assert not same(ours, theirs)
-    assert not same(theirs, ours)
 
 
 def test_a_broken_repr_hides_no_difference() -> None:

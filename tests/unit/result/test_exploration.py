@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import FrozenInstanceError
 from typing import Any
 
 import pytest
 
-from ordeal.result import ExplorationResult, Failure, ProgressSnapshot
+from ordeal.result import ExplorationResult, Failure
 
 
 def make_failure(**changes: Any) -> Failure:
@@ -38,49 +37,6 @@ def make_result(**changes: Any) -> ExplorationResult:
 
 def gap(line: int = 42, code: str = "if response.status >= 500:") -> dict[str, Any]:
     return {"file": "myapp/api.py", "line": line, "code": code}
-
-
-class TestFailure:
-    def test_text_names_place_faults_and_sequence(self) -> None:
-        needed = {"timeout(api.call, 30.0s)": True, "disk_full": True, "rate_limit": False}
-        assert str(make_failure(necessary_faults=needed)) == (
-            "Run 3, step 5: ValueError: balance negative\n"
-            "  Active faults: timeout, disk_full, rate_limit\n"
-            "  Necessary faults: timeout, disk_full\n"
-            "  Sequence: call_api -> write_data -> call_api"
-        )
-
-    def test_necessary_faults_are_left_out_when_they_were_not_tried(self) -> None:
-        assert str(make_failure(active_faults=[])) == (
-            "Run 3, step 5: ValueError: balance negative\n"
-            "  Active faults: none\n"
-            "  Sequence: call_api -> write_data -> call_api"
-        )
-
-    @pytest.mark.parametrize("needed", [{}, {"disk_full": False}])
-    def test_failure_that_needs_no_fault_says_so(self, needed: dict[str, bool]) -> None:
-        assert "  Necessary faults: none (fails without any faults)" in str(make_failure(necessary_faults=needed))
-
-    def test_faults_of_one_kind_keep_their_targets_apart(self) -> None:
-        faults = ["timeout(a.get, 1.0s)", "timeout(a.put, 1.0s)", "disk_full"]
-        text = str(make_failure(active_faults=faults, necessary_faults=dict.fromkeys(faults, True)))
-        assert text.count("timeout(a.get, 1.0s), timeout(a.put, 1.0s), disk_full") == 2
-
-    def test_long_sequence_shows_its_end(self) -> None:
-        steps = [f"rule_{number}" for number in range(12)]
-        sequence = str(make_failure(rule_log=steps)).splitlines()[-1]
-        assert sequence.startswith("  Sequence: ... -> rule_2 -> ")
-        assert sequence.endswith(" -> rule_11")
-
-    def test_swarm_configuration_is_no_step_of_the_sequence(self) -> None:
-        assert str(make_failure(rule_log=["[swarm rules=2 faults=1]", "go"])).endswith("Sequence: go")
-
-    def test_failure_before_the_first_step_has_an_empty_sequence(self) -> None:
-        assert str(make_failure(rule_log=[], step=0)).endswith("Sequence: none")
-
-    def test_is_frozen(self) -> None:
-        with pytest.raises(FrozenInstanceError):
-            make_failure().count = 2  # type: ignore[misc]
 
 
 class TestSummary:
@@ -173,9 +129,3 @@ class TestSuggestions:
 
     def test_none_without_gaps(self) -> None:
         assert make_result().reachability_suggestions() == []
-
-
-def test_progress_snapshot_is_a_value() -> None:
-    assert ProgressSnapshot(12.0, 5832, 148201, 47, 31, 0, 486.0) == ProgressSnapshot(
-        12.0, 5832, 148201, 47, 31, 0, 486.0
-    )

@@ -17,7 +17,7 @@ from ordeal.result import ExplorationResult
 from ordeal.simulate import Clock, FileSystem
 from ordeal.trace import replay
 
-from ..machines import run
+from ..samples.machines import run
 
 
 class Lease(ChaosTest):

@@ -2,128 +2,32 @@
 
 from __future__ import annotations
 
-import enum
 import functools
 import re
 import unittest
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import hypothesis.stateful
 import pytest
-from hypothesis import HealthCheck, Phase, reproduce_failure, seed, settings
+from hypothesis import Phase, reproduce_failure, seed, settings
 from hypothesis import strategies as st
 from hypothesis.database import InMemoryExampleDatabase
-from hypothesis.errors import InvalidArgument
 
 from ordeal import stateful
 from ordeal._engine.execution.class_path import load_class
 from ordeal._engine.execution.machine import make_driver
 from ordeal.errors import MachineError
-from ordeal.explore import ExplorationResult, Explorer
-from ordeal.stateful import (
-    Bundle,
-    GenericStateMachine,
-    RuleBasedStateMachine,
-    initialize,
-    rule,
-    run_state_machine_as_test,
-    strategy,
-)
+from ordeal.stateful import GenericStateMachine, RuleBasedStateMachine, run_state_machine_as_test
 from ordeal.trace import Trace, generate_tests, replay
 
-TIME_LIMIT_S = 60.0
-QUIET = settings(
-    max_examples=30,
-    derandomize=True,
-    database=None,
-    deadline=None,
-    suppress_health_check=list(HealthCheck),
-    phases=[Phase.generate, Phase.shrink],
-)
-
-type Run = Callable[[Any], None]
-
-
-def explored(machine: Any, *, runs: int = 30, **options: Any) -> ExplorationResult:
-    result = Explorer(machine, **options).run(max_runs=runs, max_time=TIME_LIMIT_S)
-    assert result.unconfirmed == 0, result.notes
-    return result
-
-
-def under_hypothesis(machine: Any) -> None:
-    run_state_machine_as_test(machine, QUIET)
-
-
-def under_the_explorer(machine: Any) -> None:
-    for failure in explored(machine).failures:
-        raise failure.error
-
-
-both_engines = pytest.mark.parametrize("run", [under_hypothesis, under_the_explorer])
+from .engines import QUIET, Run, both_engines, explored, under_hypothesis
 
 
 def test_what_hypothesis_still_has_is_its_own() -> None:
     for name in ("Bundle", "consumes", "invariant", "multiple", "precondition"):
         assert getattr(stateful, name) is getattr(hypothesis.stateful, name)
     assert issubclass(RuleBasedStateMachine, hypothesis.stateful.RuleBasedStateMachine)
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Types as strategies
-
-
-class Colour(enum.Enum):
-    """A type of the user's."""
-
-    RED = 1
-
-
-class Typed(RuleBasedStateMachine):
-    """Takes an argument of each kind."""
-
-    kept = Bundle("kept")
-
-    @initialize(target=kept, start=bool)
-    def begin(self, start: bool) -> bool:
-        assert type(start) is bool
-        return start
-
-    @rule(targets=(kept,), number=int, names=list[str], colour=Colour, place=st.integers(0, 3))
-    def act(self, number: int, names: list[str], colour: Colour, place: int) -> int:
-        assert type(number) is int
-        assert all(type(name) is str for name in names)
-        assert colour is Colour.RED
-        assert 0 <= place <= 3
-        return number
-
-    @rule(value=kept)
-    def look(self, value: int) -> None:
-        assert isinstance(value, int)
-
-
-@both_engines
-def test_an_argument_may_be_given_by_its_type(run: Run) -> None:
-    run(Typed)
-
-
-def test_what_is_no_strategy_is_refused_as_hypothesis_does() -> None:
-    with pytest.raises(InvalidArgument, match="x=3"):
-        rule(x=3)
-    with pytest.raises(InvalidArgument, match="redundant"):
-        rule(target=Typed.kept, targets=(Typed.kept,))
-
-
-def test_strategy_takes_types_and_strategies() -> None:
-    numbers = st.integers()
-    assert strategy(numbers) is numbers
-    assert repr(strategy(int)) == repr(st.from_type(int))
-    assert repr(strategy(list[int])) == repr(st.from_type(list[int]))
-    with pytest.raises(MachineError) as caught:
-        strategy(3)
-    assert caught.value.message == "3 is neither a strategy nor a type"
-    assert caught.value.hint == "write a strategy such as `st.integers()`, or a type: `int`"
 
 
 # ---------------------------------------------------------------------------------------------------------------------

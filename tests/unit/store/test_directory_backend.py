@@ -12,12 +12,11 @@ import pytest
 
 from ordeal.errors import StoreError
 from ordeal.store import Entry, FailureReport, Outgoing, Store, open_store
-from ordeal.store.backend import ShardName
 from ordeal.store.records import encode
 from ordeal.store.shard import HEADER, framed
 
-from ..mutations import mutated
-from ..stores import NAMESPACE, folder_of, python_process, write_shard
+from ..samples.mutations import mutated
+from ..samples.stores import NAMESPACE, folder_of, python_process, write_shard
 
 NOTHING = Outgoing()
 
@@ -263,10 +262,3 @@ def test_a_shard_that_is_a_link_is_not_written_through(url: str, tmp_path: Path)
     path.symlink_to(precious)
     assert a.sync(entry("y")).paused
     assert precious.stat().st_size == 3
-
-
-def test_a_name_is_read_as_it_was_written() -> None:
-    name = ShardName(7, "0123456789abcdef")
-    assert ShardName.parse(str(name)) == name
-    others = ["", "7-0123456789abcdef", "000007-0123456789ABCDEF", "000007-0123456789abcdef\n", "٠٠٠٠٠٧-" + "0" * 16]
-    assert [ShardName.parse(text) for text in others] == [None] * 5

@@ -21,7 +21,7 @@ from ordeal._engine.storage.state_file import read_state
 from ordeal.store import Store, namespace_of, open_store
 
 from .._engine.parallel.test_supervisor import TOWER
-from ..stores import PACKAGE_FOLDER, PATIENCE_SECONDS, RedisServer, running_server
+from ..samples.stores import PACKAGE_FOLDER, PATIENCE_SECONDS, RedisServer, running_server
 
 PROCESSES = 4
 SECONDS = 12.0

@@ -10,7 +10,7 @@ from hypothesis.stateful import RuleBasedStateMachine, rule
 from ordeal._engine.coverage.targets import Target
 from ordeal.store import namespace_of
 
-from ..monitored import MakeModule
+from ..samples.monitored import MakeModule
 
 TEST = """
 from hypothesis.stateful import RuleBasedStateMachine, rule

@@ -22,7 +22,7 @@ from ordeal.store import Entry, FailureReport, Outgoing, Store, open_store
 from ordeal.store.backend import ShardName, Span, UnreachableError
 from ordeal.store.redis_backend import RedisMedium
 
-from ..stores import (
+from ..samples.stores import (
     NAMESPACE,
     PATIENCE_SECONDS,
     RedisServer,

@@ -16,7 +16,7 @@ from ordeal.store.backend import Medium, ShardName, ShardState, Span, Unreachabl
 from ordeal.store.records import encode
 from ordeal.store.shard import HEADER, framed
 
-from ..stores import PATIENCE_SECONDS, Place, medium_of, write_shard
+from ..samples.stores import PATIENCE_SECONDS, Place, medium_of, write_shard
 
 NOTHING = Outgoing()
 

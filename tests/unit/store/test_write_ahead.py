@@ -11,7 +11,7 @@ from ordeal.store.backend import ShardName
 from ordeal.store.shard import HEADER, SHARD_SIZE_MAX, framed
 from ordeal.store.write_ahead import LeftBehind, WriteAhead, file_of, left_behind, private_folder
 
-from ..stores import python_process
+from ..samples.stores import python_process
 
 PLACE = "0123abcd"
 NAME = ShardName(3, "0123456789abcdef")

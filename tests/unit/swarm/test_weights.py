@@ -7,41 +7,38 @@ import hashlib
 import pickle
 import random
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, ClassVar, cast
 
 import pytest
-from hypothesis import HealthCheck, Phase, __version__, reproduce_failure, settings
+from hypothesis import __version__, reproduce_failure, settings
 from hypothesis.core import encode_failure
-from hypothesis.stateful import initialize, precondition, rule, run_state_machine_as_test
+from hypothesis.stateful import initialize, rule, run_state_machine_as_test
 
 from ordeal import _native
 from ordeal.chaos import ChaosTest
 from ordeal.errors import MachineError, OrdealError
 from ordeal.explore import Explorer
-from ordeal.faults import Fault, LambdaFault
+from ordeal.faults import Fault
 from ordeal.model import Pair, op
 from ordeal.swarm import OpWeights, SwarmError, op_weights, ops_of
 from ordeal.swarm.weights import SwarmPlan, draw_below, draw_by_size, pick_in_order, plan_of
 from ordeal.trace import lower, replay
+
+from .machines import Filling, Seen, fault
 
 OPS = ("put", "get", "drop", "list", "sweep")
 #: The SHA-256 of a million operations, of seed 1, on every Python and platform.
 PICKS_OF_SEED_1 = "0363f4f0cb54ac3bc76fa440059cdc46939098143146f5a9b65fa991a28c1f3e"
 #: What chi-squared with so many degrees of freedom exceeds once in a thousand.
 CHI_SQUARED = {4: 18.467, 9: 27.877}
-QUICK = settings(max_examples=60, stateful_step_count=30, database=None, deadline=None, derandomize=True)
 
 
 def chi_squared(counts: list[int], weights: list[int]) -> float:
     total, drawn = sum(weights), sum(counts)
     means = [drawn * weight / total for weight in weights]
     return sum((count - mean) ** 2 / mean for count, mean in zip(counts, means, strict=True))
-
-
-def fault(name: str) -> LambdaFault:
-    return LambdaFault(name, lambda: None, lambda: None)
 
 
 class TestDraw:
@@ -316,88 +313,6 @@ class TestDecisions:
 
     def test_where_no_weight_is_left_all_are_alike(self) -> None:
         assert pick_in_order({"a": 0, "b": 0}, ["a", "b"], lambda p: p == 0.5) == "b"
-
-
-class Filling(ChaosTest):
-    """Fails when one of its rules runs often while the others do not."""
-
-    swarm: ClassVar[bool | str] = "sizes"
-    weight_caps: ClassVar[Mapping[str, int]] = {"drain": 5}
-    faults: ClassVar[list[Fault]] = [fault("one"), fault("two"), fault("three")]
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.held = 0
-
-    @rule()
-    def put(self) -> None:
-        self.held += 1
-        assert self.held < 13, "full"
-
-    @rule()
-    def drain(self) -> None:
-        self.held = 0
-
-    @precondition(lambda self: self.held > 0)
-    @rule()
-    def sell(self) -> None:
-        self.held = 0
-
-
-class Seen(ChaosTest):
-    """Writes down what its runs do, and never fails."""
-
-    runs: ClassVar[list[Counter[str]]] = []
-    swarm: ClassVar[bool | str] = "sizes"
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.runs.append(Counter())
-
-    @rule()
-    def a(self) -> None:
-        self.runs[-1]["a"] += 1
-
-    @rule()
-    def b(self) -> None:
-        self.runs[-1]["b"] += 1
-
-    @rule()
-    def c(self) -> None:
-        self.runs[-1]["c"] += 1
-
-
-class TestPytest:
-    def test_it_finds_what_needs_weights_and_opens_the_swarm(self) -> None:
-        with pytest.raises(AssertionError, match="full") as raised:
-            run_state_machine_as_test(Filling, settings=settings(QUICK, max_examples=500))
-        said = "\n".join(raised.value.__notes__)
-        assert "(weights of this run): OpWeights(put 1, drain 1, sell 1, _nemesis 1)" in said
-        assert all(name in said for name in ("(faults of this run): ['one',", "'two'", "'three'"))
-        assert said.count("state.put()") == 13
-        assert "state.drain()" not in said
-
-    @pytest.mark.parametrize("swarm", [False, True, "hypothesis"])
-    def test_rules_come_by_their_weights(self, swarm: Any) -> None:
-        class Weighed(Seen):
-            runs: ClassVar[list[Counter[str]]] = []
-            weights: ClassVar[Mapping[str, int]] = {"b": 8}
-            always_on: ClassVar[Collection[str]] = {"a", "b", "c"}
-
-        Weighed.swarm = swarm
-        run_state_machine_as_test(Weighed, settings=settings(QUICK, phases=[Phase.generate]))
-        counts = sum(Weighed.runs, Counter[str]())
-        # Near to 8 of 10: Hypothesis repeats parts of earlier runs too, and tries simple ones.
-        assert counts["b"] > 0.5 * counts.total()
-        assert min(counts.values()) > 0.04 * counts.total()
-
-    def test_subsets_of_all_sizes_come(self) -> None:
-        Seen.runs.clear()
-        many = settings(QUICK, max_examples=300, suppress_health_check=list(HealthCheck), phases=[Phase.generate])
-        run_state_machine_as_test(Seen, settings=many)
-        alone = sum(len(run) == 1 for run in Seen.runs if run)
-        assert 0.1 * len(Seen.runs) < alone < 0.55 * len(Seen.runs)
-        assert sum(len(run) == 3 for run in Seen.runs) > 0.1 * len(Seen.runs)
 
 
 class TestExplorer:

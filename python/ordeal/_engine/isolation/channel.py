@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import select
 import socket
-import struct
+
+import msgspec
+from msgspec.msgpack import Ext
 
 #: What can be sent.
 Value = bool | int | float | str | bytes | None
@@ -13,8 +15,9 @@ Value = bool | int | float | str | bytes | None
 MESSAGE_BYTES_MAX = 1 << 28
 _PART_BYTES = 1 << 15
 _MORE, _LAST, _ALONE = b"\x00", b"\x01", b"\x02"
-_SIZE = struct.Struct("<I")
-_REAL = struct.Struct("<d")
+#: What MessagePack has no form for: integers that are wider, and texts with halves of surrogate pairs.
+_WIDE, _TEXT = 1, 2
+_NATIVE_BITS = 64
 
 
 class ChannelError(Exception):
@@ -107,64 +110,49 @@ class Channel:
 
 def encode(values: tuple[Value, ...]) -> bytes:
     """``values`` as bytes. Raises TypeError for one that is none of the plain ones."""
-    parts: list[bytes] = []
-    for value in values:
-        if value is None:
-            parts.append(b"n")
-        elif value is True or value is False:
-            parts.append(b"t" if value else b"f")
-        elif isinstance(value, int):
-            _add(parts, b"i", value.to_bytes(value.bit_length() // 8 + 1, "little", signed=True))
-        elif isinstance(value, float):
-            parts += (b"d", _REAL.pack(value))
-        elif isinstance(value, str):
-            _add(parts, b"s", value.encode("utf-8", "surrogatepass"))
-        elif isinstance(value, bytes):
-            _add(parts, b"b", value)
-        else:
-            raise TypeError(f"a {type(value).__name__} cannot be sent to another process")
-    return b"".join(parts)
+    if _PLAIN.issuperset(map(type, values)):
+        try:
+            return msgspec.msgpack.encode(values)
+        except (OverflowError, UnicodeEncodeError):
+            pass  # a value that MessagePack has no form for
+    return msgspec.msgpack.encode(list(map(_packable, values)))
 
 
 def decode(message: bytes) -> list[Value]:
     """What ``encode`` made ``message`` of. Raises ChannelError when it made no such bytes."""
-    values: list[Value] = []
-    at = 0
-    while at < len(message):
-        kind, at = message[at : at + 1], at + 1
-        if kind in _CONSTANTS:
-            values.append(_CONSTANTS[kind])
-            continue
-        if kind == b"d":
-            size = _REAL.size
-        elif kind in b"isb" and at + _SIZE.size <= len(message):
-            (size,) = _SIZE.unpack_from(message, at)
-            at += _SIZE.size
-        else:
-            raise ChannelError(f"{kind!r} at byte {at - 1} begins no value")
-        end = at + size
-        if end > len(message):
-            raise ChannelError(f"a value of {size} bytes begins {len(message) - at} bytes before the end")
-        values.append(_value(kind, message[at:end]))
-        at = end
-    return values
-
-
-_CONSTANTS: dict[bytes, Value] = {b"n": None, b"t": True, b"f": False}
-
-
-def _add(parts: list[bytes], kind: bytes, content: bytes) -> None:
-    parts += (kind, _SIZE.pack(len(content)), content)
-
-
-def _value(kind: bytes, content: bytes) -> Value:
-    if kind == b"d":
-        return float(_REAL.unpack(content)[0])
-    if kind == b"i":
-        return int.from_bytes(content, "little", signed=True)
-    if kind == b"b":
-        return content
     try:
-        return content.decode("utf-8", "surrogatepass")
-    except UnicodeDecodeError as error:
-        raise ChannelError(f"a text is damaged: {error}") from error
+        values = _ROW.decode(message)
+        return values if _PLAIN.issuperset(map(type, values)) else list(map(_unpacked, values))
+    except (ValueError, TypeError, RecursionError) as error:
+        raise ChannelError(f"a message is damaged: {error}") from error
+
+
+_ROW = msgspec.msgpack.Decoder(list)
+_PLAIN = frozenset({bool, int, float, str, bytes, type(None)})
+
+
+def _packable(value: Value) -> Value | Ext:
+    match value:
+        case None | bool():
+            return value
+        case int() if value.bit_length() >= _NATIVE_BITS:
+            return Ext(_WIDE, value.to_bytes(value.bit_length() // 8 + 1, signed=True))
+        case int():
+            return int(value)
+        case float():
+            return float(value)
+        case bytes():
+            return bytes(value)
+        case str():
+            return Ext(_TEXT, value.encode("utf-8", "surrogatepass"))
+    raise TypeError(f"a {type(value).__name__} cannot be sent to another process")
+
+
+def _unpacked(value: object) -> Value:
+    if type(value) in _PLAIN:
+        return value  # type: ignore[return-value]
+    if isinstance(value, Ext) and value.code == _WIDE:
+        return int.from_bytes(value.data, signed=True)
+    if isinstance(value, Ext) and value.code == _TEXT:
+        return bytes(value.data).decode("utf-8", "surrogatepass")
+    raise ValueError(f"a {type(value).__name__} is none of the values that are sent")

@@ -8,12 +8,13 @@ import stat
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from ordeal._engine.properties.tracker import PROPERTIES_MAX, PROPERTY_TYPES, PropertyResult
-from ordeal._engine.storage.json_fields import FieldReader, read_json
+import msgspec
+
+from ordeal._engine.properties.tracker import PROPERTIES_MAX, PropertyResult, PropertyType
+from ordeal._engine.storage.json_fields import Record, checked, read_json
 from ordeal._engine.storage.trace_file import write_atomically
 from ordeal.errors import PropertyError, TraceError
 
@@ -25,15 +26,20 @@ HITS_MAX = 2**63 - 1
 _AFRESH = "delete it; the next `ordeal explore` or `pytest --chaos` writes a new one"
 
 
-@dataclass(frozen=True, slots=True)
-class Reached:
+class Reached(Record, forbid_unknown_fields=True):
     """How often all runs together have reached one property; ``passes`` and ``failures`` add up to ``hits``."""
 
     name: str
-    type: str
+    type: PropertyType
     hits: int
     passes: int
     failures: int
+
+    def __post_init__(self) -> None:
+        """Refuse counts that no run can have."""
+        super().__post_init__()
+        if min(self.passes, self.failures) < 0 or self.hits != self.passes + self.failures:
+            raise ValueError(f"{self.hits} hits are not {self.passes} passes and {self.failures} failures")
 
 
 def load_reached(path: Path) -> dict[str, Reached]:
@@ -107,37 +113,20 @@ def _sum(known: Mapping[str, Reached], seen: Sequence[PropertyResult]) -> list[R
 
 
 def _encode(reached: Sequence[Reached]) -> bytes:
-    document = {"schema_version": SCHEMA_VERSION, "properties": [asdict(each) for each in reached]}
+    document = {"schema_version": SCHEMA_VERSION, "properties": [msgspec.structs.asdict(each) for each in reached]}
     return (json.dumps(document, indent=1) + "\n").encode()
 
 
+class _Document(Record, forbid_unknown_fields=True):
+    schema_version: int
+    properties: Annotated[list[Reached], msgspec.Meta(max_length=PROPERTIES_MAX)]
+
+
 def _parse(document: Any, where: str) -> dict[str, Reached]:
-    reader = FieldReader(document, where)
-    reader.refuse_others({"schema_version", "properties"})
-    version = reader.integer("schema_version")
-    if version != SCHEMA_VERSION:
+    if isinstance(document, dict) and document.get("schema_version", SCHEMA_VERSION) != SCHEMA_VERSION:
+        version = f"{document['schema_version']!r:.100}"
         raise TraceError(f"{where} has version {version}; this ordeal reads version {SCHEMA_VERSION}")
-    rows = reader.items("properties", count_max=PROPERTIES_MAX)
-    reached = [_row(FieldReader(row, f"{where}, property {number}"), where) for number, row in enumerate(rows, 1)]
-    return {each.name: each for each in reached}
-
-
-def _row(reader: FieldReader, where: str) -> Reached:
-    reader.refuse_others({"name", "type", "hits", "passes", "failures"})
-    reached = Reached(
-        reader.text("name"),
-        reader.text("type"),
-        reader.integer("hits"),
-        reader.integer("passes"),
-        reader.integer("failures"),
-    )
-    if reached.type not in PROPERTY_TYPES:
-        raise TraceError(f"{where}: {reached.type!r:.100} is no type of property")
-    if min(reached.passes, reached.failures) < 0 or reached.hits != reached.passes + reached.failures:
-        raise TraceError(
-            f"{where}: {reached.hits} hits are not {reached.passes} passes and {reached.failures} failures"
-        )
-    return reached
+    return {each.name: each for each in checked(document, _Document, where).properties}
 
 
 if sys.platform == "win32":

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import math
 import os
-import sys
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -22,9 +20,6 @@ PROPERTY_TYPES: tuple[PropertyType, ...] = get_args(PropertyType)
 
 #: Names are constants of the source. More than this many can only be made at run time, without end.
 PROPERTIES_MAX = 10_000
-
-#: How finely distances are told apart: halving one comes nearer so many times.
-RUNGS_PER_HALVING = 1024
 
 
 @dataclass(slots=True)
@@ -93,7 +88,7 @@ class Tally:
         if before is not None and distance >= before:
             return False
         self.distance = distance
-        return before is None or rung_of(distance) < rung_of(before)
+        return before is None or _native.rung_of(distance) < _native.rung_of(before)
 
     def add(self, other: Tally) -> None:
         """Add what another worker saw."""
@@ -102,20 +97,6 @@ class Tally:
         self.details = self.details or other.details
         if other.distance is not None:
             self.come_near(other.distance)
-
-
-def rung_of(distance: float) -> int:
-    """The rung that a distance stands on: a ladder toward 0, with ``RUNGS_PER_HALVING`` rungs for each halving.
-
-    Small whole numbers have rungs of their own, and large ones share them, so that there is an end of coming nearer.
-    """
-    if distance == 0:
-        return _LAST_RUNG
-    fraction, exponent = math.frexp(min(distance, sys.float_info.max))
-    return exponent * RUNGS_PER_HALVING + int((2 * fraction - 1) * RUNGS_PER_HALVING)
-
-
-_LAST_RUNG = math.frexp(math.ulp(0.0))[1] * RUNGS_PER_HALVING - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -483,7 +464,7 @@ def tallies_of(snapshot: Snapshot) -> Tallies:
     try:
         properties = [_tally_of(row) for row in snapshot["properties"]]
         cells = [_tally_of(row) for row in snapshot["cells"]]
-    except (KeyError, TypeError, AttributeError) as error:
+    except (KeyError, TypeError, AttributeError, OverflowError) as error:
         raise PropertyError(f"this is no snapshot of a tracker: {type(error).__name__}: {error}") from error
     return Tallies(
         {tally.name: tally for tally in properties},
@@ -499,6 +480,8 @@ def _tally_of(row: Mapping[str, Any]) -> Tally:
             raise TypeError(f"{name} is {value!r}")
     if tally.type not in PROPERTY_TYPES:
         raise TypeError(f"type is {tally.type!r}")
+    if tally.distance is not None and not float(tally.distance) >= 0:
+        raise TypeError(f"distance is {tally.distance!r}")
     if min(tally.passes, tally.failures) < 0 or tally.hits != tally.passes + tally.failures:
         raise TypeError(f"{tally.hits} hits are not {tally.passes} passes and {tally.failures} failures")
     return tally

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from enum import Enum
@@ -11,15 +10,13 @@ from ordeal import _native
 from ordeal._engine.execution.bucket import is_in_bucket
 from ordeal._engine.execution.driver import Status
 from ordeal._engine.execution.machine import MachineFactory
-from ordeal._engine.execution.recorder import RunRecorder
+from ordeal._engine.execution.recorder import ADDRESS, RunRecorder
 from ordeal._engine.formatting import error_message
 from ordeal._engine.replay.loading import Bench, make_bench
 from ordeal._engine.replay.replayer import Replayed, ShrinkProgress
 from ordeal._engine.storage.trace_file import Trace, TraceFailure, TraceStep, step_text, versions_now
 from ordeal._hypothesis import skip_types
 from ordeal.errors import OutdatedTraceError, TraceError
-
-_ADDRESS = re.compile(r"0x[0-9a-fA-F]+")
 
 
 class ReplayStatus(Enum):
@@ -163,7 +160,7 @@ def _changed(trace: Trace, ran: list[TraceStep]) -> str:
 def _values(step: TraceStep) -> dict[str, str]:
     """The arguments as text, without what differs between two objects that are alike."""
     text = step.text or {name: repr(value) for name, value in step.params.items()}
-    return {name: _ADDRESS.sub("", value) for name, value in text.items()}
+    return {name: ADDRESS.sub("", value) for name, value in text.items()}
 
 
 def _kept_bucket(trace: Trace, error: BaseException, bucket: str) -> str:

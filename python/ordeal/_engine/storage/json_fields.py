@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection
 from typing import Any
 
+import msgspec
+
+from ordeal._engine.formatting import one_line
 from ordeal.errors import TraceError
 
 SIZE_MAX = 256 * 2**20
@@ -14,6 +16,8 @@ SIZE_MAX = 256 * 2**20
 VALUES_MAX = 4_000_000
 #: All that is counted, numbered or seeded fits into 64 bits; a longer number is damage or malice.
 INTEGER_BITS_MAX = 64
+#: What is wrong, and where: a name in it may be as long as the file.
+ERROR_CHARS_MAX = 500
 
 # It matches wherever a quote is, also when the text ends inside a string, so that it looks at each byte once.
 _STRING = re.compile(rb'"(?:[^"\\]++|\\.)*+\\?(?:"|\Z)', re.DOTALL)
@@ -64,83 +68,24 @@ def nesting(value: Any) -> int:
     return depth
 
 
-class FieldReader:
-    """Reads typed fields of a JSON object and names what is wrong with them: ``where`` is its source and place."""
+class Record(msgspec.Struct):
+    """A JSON object with fields of known types."""
 
-    def __init__(self, record: Any, where: str) -> None:
-        if not isinstance(record, dict):
-            raise TraceError(f"{where} is not a JSON object but {type(record).__name__}")
-        self._record = record
-        self._where = where
+    def __post_init__(self) -> None:
+        """Refuse integers of more than 64 bits, for which msgspec has no bound."""
+        for name in self.__struct_fields__:
+            value = getattr(self, name)
+            if isinstance(value, int) and value.bit_length() > INTEGER_BITS_MAX:
+                raise ValueError(f"field `{name}` is an integer of more than {INTEGER_BITS_MAX} bits")
 
-    def refuse_others(self, known: Collection[str]) -> None:
-        """Raise ``TraceError`` for the first field that is not ``known``."""
-        for name in self._record:
-            if name not in known:
-                raise TraceError(f"{self._where} has the unknown field {name!r:.100}")
 
-    def holds(self, name: str) -> bool:
-        """Whether the field is there and not null."""
-        return self._record.get(name) is not None
+def checked[Kind: Record](record: Any, kind: type[Kind], where: str) -> Kind:
+    """``record``, a parsed JSON value, as ``kind``, whose fields say what may stand there.
 
-    def _get(self, name: str, kind: type, expected: str) -> Any:
-        if name not in self._record:
-            raise TraceError(f"{self._where} has no field {name!r}")
-        value = self._record[name]
-        if not isinstance(value, kind) or (isinstance(value, bool) and kind is int):
-            raise TraceError(f"{self._where}: field {name!r} is not {expected} but {type(value).__name__}")
-        return value
-
-    def text(self, name: str) -> str:
-        """A field that is a text."""
-        return str(self._get(name, str, "a text"))
-
-    def integer(self, name: str) -> int:
-        """A field that is an integer of at most 64 bits."""
-        value = int(self._get(name, int, "an integer"))
-        if value.bit_length() > INTEGER_BITS_MAX:
-            raise TraceError(f"{self._where}: field {name!r} is an integer of more than {INTEGER_BITS_MAX} bits")
-        return value
-
-    def number(self, name: str, *, magnitude_max: float) -> float:
-        """A field that is a number, with or without a fraction, from -``magnitude_max`` to ``magnitude_max``."""
-        is_whole = isinstance(self._record.get(name), int)
-        value = self.integer(name) if is_whole else self._get(name, float, "a number")
-        # NaN compares false with everything.
-        if not -magnitude_max <= value <= magnitude_max:
-            raise TraceError(f"{self._where}: field {name!r} is {value}, beyond {magnitude_max:g}")
-        return float(value)
-
-    def items(self, name: str, *, count_max: int | None = None) -> list[Any]:
-        """A field that is a list, of at most ``count_max`` items."""
-        items = list(self._get(name, list, "a list"))
-        if count_max is not None and len(items) > count_max:
-            raise TraceError(f"{self._where}: field {name!r} has {len(items)} items; at most {count_max} are read")
-        return items
-
-    def texts(self, name: str) -> list[str]:
-        """A field that is a list of texts."""
-        items = self.items(name)
-        if not all(isinstance(item, str) for item in items):
-            raise TraceError(f"{self._where}: field {name!r} is not a list of texts")
-        return items
-
-    def mapping(self, name: str) -> dict[str, Any]:
-        """A field that is an object."""
-        return dict(self._get(name, dict, "an object"))
-
-    def values_by_name(self, name: str, *, nesting_max: int) -> dict[str, Any]:
-        """A field that is an object of any values that nest at most ``nesting_max`` deep."""
-        mapping = self.mapping(name)
-        for key, value in mapping.items():
-            if nesting(value) > nesting_max:
-                raise TraceError(f"{self._where}: {key!r:.100} of {name!r} nests deeper than {nesting_max} levels")
-        return mapping
-
-    def texts_by_name(self, name: str) -> dict[str, str]:
-        """A field that is an object of texts."""
-        mapping = self.mapping(name)
-        for key, value in mapping.items():
-            if not isinstance(value, str):
-                raise TraceError(f"{self._where}: {key!r:.100} of {name!r} is not a text but {type(value).__name__}")
-        return mapping
+    Raises:
+        TraceError: something else stands there; the message names ``where`` and the field.
+    """
+    try:
+        return msgspec.convert(record, kind)
+    except ValueError as error:
+        raise TraceError(f"{where}: {one_line(str(error), limit=ERROR_CHARS_MAX)}") from error

@@ -13,15 +13,17 @@ import stat
 import struct
 import tempfile
 import zlib
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import hypothesis
+import msgspec
+from msgspec import Meta
 
 from ordeal import _native
 from ordeal._engine.formatting import error_message, one_line
-from ordeal._engine.storage.json_fields import SIZE_MAX, FieldReader, read_json
+from ordeal._engine.storage.json_fields import SIZE_MAX, Record, checked, nesting, read_json
 from ordeal.errors import TraceError
 
 FORMAT = "ordeal-trace"
@@ -37,7 +39,6 @@ SECONDS_MAX = 1e9
 DECIMAL_BITS_MAX = 1_024
 #: Added to zlib's window size it means a gzip file with its header and checksum.
 _GZIP_FRAME = 16
-KINDS = ("rule", "initialize", "fault_toggle", "rule_swarm")
 WRITERS = ("ordeal", "hypothesis", "python")
 
 ChoiceValue = bool | int | float | str | bytes
@@ -159,25 +160,22 @@ class Trace:
         Raises:
             TraceError: a field is missing, unknown, or has the wrong type, or the checksum does not fit.
         """
-        reader = FieldReader(record, where)
-        if "steps" in record and not record.keys() & _OWN_FIELDS:
-            return _public_trace(reader, record, where)
-        _check_frame(reader, record, where)
+        if isinstance(record, dict) and "steps" in record and not record.keys() & _OWN_FIELDS:
+            return _public_trace(checked(record, _PublicTrace, where))
+        _check_frame(record, where)
+        content = checked(record, _OwnTrace, where)
         return cls(
-            run_id=reader.integer("run_id"),
-            seed=reader.integer("seed"),
-            test_class=reader.text("test_class"),
-            from_checkpoint=reader.integer("from_checkpoint") if reader.holds("from_checkpoint") else None,
-            steps=[
-                _step_from_record(step, f"{where}: steps[{i}]")
-                for i, step in enumerate(reader.items("steps", count_max=STEPS_MAX))
-            ],
-            failure=_failure(record["failure"], f"{where}: failure") if reader.holds("failure") else None,
-            edges_discovered=reader.integer("edges_discovered"),
-            targets=reader.texts_by_name("targets"),
-            program=reader.texts("program"),
-            versions={name: reader.text(name) for name in WRITERS},
-            rule_timeout=_seconds(reader, "rule_timeout"),
+            run_id=content.run_id,
+            seed=content.seed,
+            test_class=content.test_class,
+            from_checkpoint=content.from_checkpoint,
+            steps=[_step(step, f"{where}: steps[{i}]") for i, step in enumerate(content.steps)],
+            failure=_failure(content.failure),
+            edges_discovered=content.edges_discovered,
+            targets=content.targets,
+            program=content.program,
+            versions={name: getattr(content, name) for name in WRITERS},
+            rule_timeout=content.rule_timeout,
         )
 
     def to_json(self) -> bytes:
@@ -264,19 +262,18 @@ def _gunzip(packed: bytes) -> bytes:
     return data
 
 
-def _check_frame(reader: FieldReader, record: dict[str, Any], where: str) -> None:
+def _check_frame(record: Any, where: str) -> None:
     """Check that this is a trace of ordeal, of a known version, and undamaged."""
-    if reader.text("format") != FORMAT:
-        raise TraceError(f"{where} is not a trace of ordeal: its format is {record['format']!r:.100}")
-    version = reader.integer("version")
-    if version != VERSION:
+    head = checked(record, _Head, where)
+    if head.format != FORMAT:
+        raise TraceError(f"{where} is not a trace of ordeal: its format is {head.format!r:.100}")
+    if head.version != VERSION:
         raise TraceError(
-            f"{where} has version {version}; this ordeal reads version {VERSION}",
+            f"{where} has version {head.version}; this ordeal reads version {VERSION}",
             hint="read it with the ordeal that wrote it: the file names its version",
         )
-    if reader.text("checksum") != _checksum(record):
+    if head.checksum != _checksum(record):
         raise TraceError(f"{where} is damaged: its checksum does not fit its content")
-    reader.refuse_others(_FIELDS)
 
 
 def write_atomically(target: Path, data: bytes) -> None:
@@ -317,45 +314,75 @@ def _step_record(step: TraceStep) -> dict[str, Any]:
     }
 
 
-def _step_from_record(record: Any, where: str) -> TraceStep:
-    reader = FieldReader(record, where)
-    reader.refuse_others(_STEP_FIELDS)
-    kind, name = reader.text("kind"), reader.text("name")
-    if kind not in KINDS:
-        raise TraceError(f"{where}: field 'kind' is {kind!r:.100}, not one of {', '.join(KINDS)}")
-    choices: dict[str, list[ChoiceValue]] = {}
-    for argument, encoded in reader.mapping("choices").items():
-        place = f"{where}: choices of {argument!r:.100}"
-        if not isinstance(encoded, list):
-            raise TraceError(f"{place} are not a list but {type(encoded).__name__}")
-        choices[argument] = [decode_choice(item, place) for item in encoded]
-    params = reader.texts_by_name("params")
+class _Failure(Record):
+    error_type: str
+    error_message: str
+    step: int
+
+
+class _AnyTrace(Record, kw_only=True):
+    run_id: int
+    seed: int
+    test_class: str
+    from_checkpoint: int | None = None
+
+
+class _Head(Record, kw_only=True):
+    """What says how to read the rest, and whether it is as it was written."""
+
+    format: str
+    version: int | None = None
+    checksum: str = ""
+
+
+class _OwnStep(Record, forbid_unknown_fields=True):
+    kind: Literal["rule", "initialize", "fault_toggle", "rule_swarm"]
+    name: str
+    choices: dict[str, list[Any]]
+    params: dict[str, str]
+    active_faults: list[str]
+    draws: list[str]
+
+
+class _OwnFailure(_Failure, forbid_unknown_fields=True):
+    bucket: str
+
+
+class _OwnTrace(_AnyTrace, kw_only=True, forbid_unknown_fields=True):
+    format: str
+    version: int
+    checksum: str
+    ordeal: str
+    hypothesis: str
+    python: str
+    steps: Annotated[list[_OwnStep], Meta(max_length=STEPS_MAX)]
+    edges_discovered: int
+    targets: dict[str, str]
+    program: list[str]
+    failure: _OwnFailure | None = None
+    rule_timeout: Annotated[float, Meta(ge=-SECONDS_MAX, le=SECONDS_MAX)] | None = None
+
+
+def _failure(record: _Failure | None) -> TraceFailure | None:
+    return None if record is None else TraceFailure(**msgspec.structs.asdict(record))
+
+
+def _step(record: _OwnStep, where: str) -> TraceStep:
+    choices = {
+        name: [decode_choice(each, f"{where}: choices of {name!r:.100}") for each in encoded]
+        for name, encoded in record.choices.items()
+    }
     return TraceStep(
-        kind=kind,
-        name=name,
-        params=dict(params),
-        active_faults=reader.texts("active_faults"),
+        kind=record.kind,
+        name=record.name,
+        params=dict(record.params),
+        active_faults=record.active_faults,
         choices=choices,
-        text=params,
-        draws=reader.texts("draws"),
+        text=record.params,
+        draws=record.draws,
     )
 
 
-def _seconds(reader: FieldReader, name: str) -> float | None:
-    return reader.number(name, magnitude_max=SECONDS_MAX) if reader.holds(name) else None
-
-
-def _failure(record: Any, where: str) -> TraceFailure:
-    reader = FieldReader(record, where)
-    reader.refuse_others(_FAILURE_FIELDS)
-    return TraceFailure(
-        reader.text("error_type"), reader.text("error_message"), reader.integer("step"), reader.text("bucket")
-    )
-
-
-_FAILURE_FIELDS = frozenset(each.name for each in fields(TraceFailure))
-_STEP_FIELDS = frozenset(_step_record(TraceStep("", "")))
-_FIELDS = frozenset(Trace(0, 0, "").to_dict())
 # A file with any of these is no trace of the public project, however damaged it is.
 _OWN_FIELDS = frozenset({"format", "version", "targets", "program", "checksum"})
 
@@ -363,35 +390,46 @@ _OWN_FIELDS = frozenset({"format", "version", "targets", "program", "checksum"})
 # Traces of the public project. Newer versions of it write more fields, of which a replay needs none.
 
 
-def _public_trace(reader: FieldReader, record: dict[str, Any], where: str) -> Trace:
-    steps = enumerate(reader.items("steps", count_max=STEPS_MAX))
+class _PublicStep(Record):
+    kind: str
+    name: str
+    params: dict[str, Any] | None = None
+    active_faults: list[str] | None = None
+
+    def __post_init__(self) -> None:
+        for name, value in (self.params or {}).items():
+            if nesting(value) > NESTING_MAX:
+                raise ValueError(f"{name!r:.100} of `params` nests deeper than {NESTING_MAX} levels")
+
+
+class _PublicTrace(_AnyTrace, kw_only=True):
+    steps: Annotated[list[_PublicStep], Meta(max_length=STEPS_MAX)]
+    failure: _Failure | None = None
+    edges_discovered: int | None = None
+
+
+def _public_trace(record: _PublicTrace) -> Trace:
     return Trace(
-        run_id=reader.integer("run_id"),
-        seed=reader.integer("seed"),
-        test_class=reader.text("test_class"),
-        from_checkpoint=reader.integer("from_checkpoint") if reader.holds("from_checkpoint") else None,
-        steps=[_public_step(step, f"{where}: steps[{i}]") for i, step in steps],
-        failure=_public_failure(record["failure"], f"{where}: failure") if reader.holds("failure") else None,
-        edges_discovered=reader.integer("edges_discovered") if reader.holds("edges_discovered") else 0,
+        run_id=record.run_id,
+        seed=record.seed,
+        test_class=record.test_class,
+        from_checkpoint=record.from_checkpoint,
+        steps=[_public_step(step) for step in record.steps],
+        failure=_failure(record.failure),
+        edges_discovered=record.edges_discovered or 0,
         has_choices=False,
     )
 
 
-def _public_step(record: Any, where: str) -> TraceStep:
-    reader = FieldReader(record, where)
-    params = reader.values_by_name("params", nesting_max=NESTING_MAX) if reader.holds("params") else {}
+def _public_step(record: _PublicStep) -> TraceStep:
+    params = record.params or {}
     return TraceStep(
-        kind=reader.text("kind"),
-        name=reader.text("name"),
+        kind=record.kind,
+        name=record.name,
         params=params,
-        active_faults=reader.texts("active_faults") if reader.holds("active_faults") else [],
+        active_faults=record.active_faults or [],
         text={name: json.dumps(value) for name, value in params.items()},
     )
-
-
-def _public_failure(record: Any, where: str) -> TraceFailure:
-    reader = FieldReader(record, where)
-    return TraceFailure(reader.text("error_type"), reader.text("error_message"), reader.integer("step"))
 
 
 def _public_record(trace: Trace) -> dict[str, Any]:

@@ -15,15 +15,15 @@ from dataclasses import dataclass
 from itertools import batched
 from pathlib import Path
 
+import msgspec
+
 from ordeal._engine.coverage.targets import Target
 from ordeal._engine.execution.driver import Driver
 from ordeal._engine.execution.machine import is_importable
 from ordeal._engine.formatting import counted, one_line
 from ordeal._engine.replay.rerun import ReplayStatus
-from ordeal._engine.storage.json_fields import FieldReader, read_json
 from ordeal._engine.storage.trace_file import Trace
 from ordeal._engine.triage.findings import Finding
-from ordeal.errors import TraceError
 from ordeal.result import Failure
 
 #: What importing the class may take, added to the time of each replay.
@@ -63,6 +63,18 @@ class FreshReplay:
 
     status: ReplayStatus | None
     reason: str = ""
+
+
+class _Answer(msgspec.Struct):
+    """What the process says of the trace of a number, counted from 0."""
+
+    number: int
+    status: ReplayStatus | None = None
+    reason: str = ""
+
+    def __post_init__(self) -> None:
+        if self.status is None and not self.reason:
+            raise ValueError("it says nothing")
 
 
 class FreshProcess:
@@ -180,11 +192,10 @@ def _answers(output: bytes) -> Iterator[tuple[int, FreshReplay]]:
     """The answers in ``output``, by the number of the trace; what else was written to the same stream is left out."""
     for line in output.splitlines():
         try:
-            reader = FieldReader(read_json(line, "the answer"), "the answer")
-            status = ReplayStatus(reader.text("status")) if reader.holds("status") else None
-            yield reader.integer("number"), FreshReplay(status, "" if status else one_line(reader.text("reason")))
-        except (TraceError, ValueError, RecursionError):
+            answer = msgspec.json.decode(line, type=_Answer)
+        except (ValueError, RecursionError):
             continue
+        yield answer.number, FreshReplay(answer.status, "" if answer.status else one_line(answer.reason))
 
 
 def _interpreter_options() -> list[str]:

@@ -86,7 +86,7 @@ class _SentFailure(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
 
     error_type: str
     error_message: str
-    trace: dict[str, Any] | None
+    trace: bytes | None
     swarm: dict[str, Any]
     fields: _PlainFields  # type: ignore[valid-type]
 
@@ -96,7 +96,7 @@ def pack_failure(failure: Failure) -> bytes:
     sent = _SentFailure(
         error_type=type(failure.error).__name__,
         error_message=error_message(failure.error),
-        trace=None if failure.trace is None else failure.trace.to_dict(),
+        trace=None if failure.trace is None else failure.trace.to_json(),
         swarm=next((step.params for step in _swarm_steps(failure.trace)), {}),
         fields=_PlainFields(**{name: getattr(failure, name) for name in _PLAIN_FIELDS}),
     )
@@ -106,7 +106,7 @@ def pack_failure(failure: Failure) -> bytes:
 def unpack_failure(data: Value) -> Failure:
     """What ``pack_failure`` wrote. Raises ChannelError when it wrote no such thing."""
     sent = unpack(data, _SentFailure)
-    trace = None if sent.trace is None else Trace.from_dict(sent.trace)
+    trace = None if sent.trace is None else Trace.from_json(sent.trace)
     for step in _swarm_steps(trace):
         step.params = sent.swarm  # what is read from a record is text
     error = error_of_elsewhere(sent.error_type, sent.error_message)

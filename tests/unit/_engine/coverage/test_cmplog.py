@@ -15,7 +15,7 @@ from ordeal._engine.coverage.cmplog import EQUAL, INSIDE, NOTES_PER_SITE_MAX, OR
 from ordeal._engine.coverage.real_path import real_path
 from ordeal._engine.coverage.targets import Target
 
-from ...monitored import LEVELS, MakeModule, file_of, monitor_of, tracing
+from ...samples.monitored import LEVELS, MakeModule, file_of, monitor_of, tracing
 
 
 class Replaying:

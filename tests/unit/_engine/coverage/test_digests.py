@@ -11,7 +11,7 @@ import pytest
 from ordeal._engine.coverage.digests import changed_modules, digest_targets
 from ordeal._engine.coverage.targets import Target, resolve_targets
 
-from ...monitored import MakeModule
+from ...samples.monitored import MakeModule
 
 
 def test_every_module_of_a_target_has_a_digest(make_module: MakeModule) -> None:

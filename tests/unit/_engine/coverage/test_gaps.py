@@ -14,7 +14,7 @@ from ordeal import _native
 from ordeal._engine.coverage.gaps import CODE_CHARS_MAX, Gaps, files_with_gaps, find_gaps
 from ordeal._engine.coverage.targets import Target, resolve_targets
 
-from ...monitored import MakeModule
+from ...samples.monitored import MakeModule
 
 
 @pytest.fixture(autouse=True)

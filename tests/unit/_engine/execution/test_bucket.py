@@ -114,7 +114,6 @@ def test_code_without_a_file_has_a_bucket_where_the_working_directory_is_gone(
 )
 def test_own_exceptions_keep_the_names_that_saved_seeds_know(kind: type[Exception], name: str) -> None:
     """Seeds are found again by their bucket, so moving the file of an exception must not rename it."""
-    try:
+    with pytest.raises(kind) as caught:
         raise kind("x")
-    except kind as error:
-        assert Bucketer([]).bucket(error).startswith(f"{name} in ")
+    assert Bucketer([]).bucket(caught.value).startswith(f"{name} in ")

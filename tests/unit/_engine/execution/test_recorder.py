@@ -14,7 +14,7 @@ from ordeal._engine.execution.recorder import RunRecorder, render, slug
 from ordeal._engine.replay.loading import make_bench
 from ordeal.trace import Trace, TraceStep
 
-from ...traced import Everything, Faulty
+from ...samples.traced import Everything, Faulty
 
 
 def recorded(machine: type[RuleBasedStateMachine], *steps: TraceStep) -> RunRecorder:

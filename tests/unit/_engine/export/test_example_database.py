@@ -34,7 +34,7 @@ from ordeal.explore import Explorer
 from ordeal.faults import Fault
 from ordeal.trace import Trace, TraceStep
 
-from ...machines import switches
+from ...samples.machines import switches
 
 type Machine = type[RuleBasedStateMachine]
 

@@ -18,7 +18,7 @@ from ordeal.chaos import ChaosTest
 from ordeal.explore import Explorer
 from ordeal.faults import Fault
 
-from ...shop import shop_app
+from ...samples.shop import shop_app
 from .test_example_database import Machine, configure, reason, run_plainly, tape
 
 

@@ -17,7 +17,7 @@ from ordeal._engine.storage.trace_file import Trace, TraceStep
 from ordeal._hypothesis import define_machine
 from ordeal.errors import OutdatedTraceError, TraceError
 
-from ...traced import Counter, Everything
+from ...samples.traced import Counter, Everything
 
 
 class Colour(enum.Enum):

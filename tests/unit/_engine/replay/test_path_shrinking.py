@@ -19,7 +19,7 @@ from ordeal._engine.replay.path_shrinking import ShrunkPath, shrink_paths
 from ordeal.chaos import ChaosTest
 from ordeal.trace import Trace, TraceStep
 
-from ...monitored import MakeModule, tool_names
+from ...samples.monitored import MakeModule, tool_names
 
 SOURCE = """
 seen = []

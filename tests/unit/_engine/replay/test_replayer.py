@@ -23,7 +23,7 @@ from ordeal._engine.replay.loading import make_bench
 from ordeal._engine.replay.replayer import ShrinkProgress
 from ordeal.trace import Trace, TraceStep
 
-from ...traced import Counter, Everything, Faulty, failing, toggled
+from ...samples.traced import Counter, Everything, Faulty, failing, toggled
 
 
 def test_a_replay_tells_status_bucket_and_the_steps_that_ran() -> None:

@@ -10,7 +10,7 @@ from ordeal._engine.replay.loading import make_bench
 from ordeal._engine.replay.trace_builder import Origin, TraceMaker
 from ordeal.trace import Trace, TraceStep, replay
 
-from ...traced import Faulty
+from ...samples.traced import Faulty
 
 STEPS = [TraceStep("fault_toggle", "+three(c)"), TraceStep("rule", "go")]
 

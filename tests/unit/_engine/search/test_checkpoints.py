@@ -23,7 +23,7 @@ from ordeal.assertions import always_lt, sometimes
 from ordeal.explore import ExplorationResult, Explorer
 from ordeal.faults import Fault
 
-from ...machines import switches
+from ...samples.machines import switches
 
 pytestmark = pytest.mark.usefixtures("own_threads_alone")
 

@@ -19,8 +19,8 @@ from ordeal._engine.seed_corpus.paths import SeedError
 from ordeal.explore import Explorer
 from ordeal.trace import Trace
 
-from ...monitored import MakeModule
-from ...traced import Counter, failing
+from ...samples.monitored import MakeModule
+from ...samples.traced import Counter, failing
 
 MACHINE = """
     import os, sys, time

@@ -8,15 +8,8 @@ from typing import Any
 import pytest
 
 from ordeal._engine.storage import json_fields
-from ordeal._engine.storage.json_fields import FieldReader, nesting, read_json
+from ordeal._engine.storage.json_fields import Record, checked, nesting, read_json
 from ordeal.errors import TraceError
-
-RECORD = {"text": "a", "number": -5, "list": ["b"], "mixed": [1], "texts": {"x": "y"}, "deep": {"z": [[1]]}, "no": None}
-
-
-@pytest.fixture
-def reader() -> FieldReader:
-    return FieldReader(RECORD, "here")
 
 
 @pytest.mark.parametrize("value", [None, True, 12, 1.5, "é\ud800", [], [[], {}], {"a": {"b": [1]}}])
@@ -76,36 +69,29 @@ def test_nesting_is_measured_however_deep() -> None:
     assert list(map(nesting, values)) == [0, 0, 1, 1, 2]
 
 
-def test_fields_are_given_with_their_types(reader: FieldReader) -> None:
-    assert (reader.text("text"), reader.integer("number"), reader.items("mixed"), reader.texts("list")) == (
-        "a",
-        -5,
-        [1],
-        ["b"],
-    )
-    assert reader.texts_by_name("texts") == {"x": "y"}
-    assert reader.values_by_name("deep", nesting_max=2) == {"z": [[1]]}
-    assert [reader.holds(name) for name in ("text", "no", "gone")] == [True, False, False]
+class Note(Record, forbid_unknown_fields=True):
+    text: str
+    number: int = 0
+
+
+def test_a_record_has_the_types_of_its_fields() -> None:
+    assert checked({"text": "\ud800", "number": -(2**64) + 1}, Note, "here") == Note("\ud800", -(2**64) + 1)
 
 
 @pytest.mark.parametrize(
-    ("read", "message"),
+    ("record", "message"),
     [
-        (lambda reader: reader.text("gone"), "here has no field 'gone'"),
-        (lambda reader: reader.text("number"), "here: field 'number' is not a text but int"),
-        (lambda reader: reader.integer("no"), "here: field 'no' is not an integer but NoneType"),
-        (lambda reader: reader.items("texts"), "here: field 'texts' is not a list but dict"),
-        (lambda reader: reader.items("mixed", count_max=0), "here: field 'mixed' has 1 items; at most 0 are read"),
-        (lambda reader: reader.texts("mixed"), "here: field 'mixed' is not a list of texts"),
-        (lambda reader: reader.mapping("list"), "here: field 'list' is not an object but list"),
-        (lambda reader: reader.texts_by_name("deep"), "here: 'z' of 'deep' is not a text but list"),
-        (lambda reader: reader.values_by_name("deep", nesting_max=1), "here: 'z' of 'deep' nests deeper than 1 level"),
-        (lambda reader: reader.refuse_others({"text"}), "here has the unknown field 'number'"),
-        (lambda reader: FieldReader({"n": True}, "there").integer("n"), "there: field 'n' is not an integer but bool"),
-        (lambda reader: FieldReader({"n": 2**64}, "there").integer("n"), "'n' is an integer of more than 64 bits"),
-        (lambda reader: FieldReader([], "there"), "there is not a JSON object but list"),
+        ([], "here: Expected `object`, got `array`"),
+        ({}, "here: Object missing required field `text`"),
+        ({"text": 1}, r"here: Expected `str`, got `int` - at `\$.text`"),
+        ({"text": "", "number": True}, r"here: Expected `int`, got `bool` - at `\$.number`"),
+        ({"text": "", "number": 2**64}, "here: field `number` is an integer of more than 64 bits"),
+        ({"text": "", "more": 1}, "here: Object contains unknown field `more`"),
+        ({"text": "", "\ud800": 1}, "here: .*surrogates"),
+        ({"text": "", "\x1b[2J" * 1_000: 1}, r"here: Object contains unknown field `\\x1b"),
     ],
 )
-def test_what_is_wrong_with_a_field_is_said(read: Any, message: str, reader: FieldReader) -> None:
-    with pytest.raises(TraceError, match=message):
-        read(reader)
+def test_what_is_wrong_with_a_record_is_said(record: Any, message: str) -> None:
+    with pytest.raises(TraceError, match=message) as caught:
+        checked(record, Note, "here")
+    assert len(caught.value.message) < 1_000

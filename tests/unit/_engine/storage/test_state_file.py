@@ -26,7 +26,7 @@ from ordeal.errors import StateError
 from ordeal.explore import Explorer
 from ordeal.result import ExplorationResult
 
-from ...machines import switches
+from ...samples.machines import switches
 
 PACKAGE_FOLDER = Path(ordeal.__file__).absolute().parents[1]
 SHOP = Path(__file__).parents[4] / "examples" / "shop"

@@ -25,8 +25,8 @@ from ordeal.explore import Explorer
 from ordeal.faults import Fault
 from ordeal.trace import Trace, TraceFailure, rerun
 
-from ...machines import switches
-from ...mutations import mutated, mutated_record, packed, resealed, sealed
+from ...samples.machines import switches
+from ...samples.mutations import mutated, mutated_record, packed, resealed, sealed
 
 FILES = int(os.environ.get("ORDEAL_MUTATED_FILES", "1500"))
 SUFFIXES = [".json", ".json.gz", ".json.zst"]

@@ -12,8 +12,8 @@ from ordeal.faults import Fault
 from ordeal.result import Failure
 from ordeal.trace import rerun
 
-from ...machines import switches
-from ...traced import AnyOfThree, Counter, Faulty, Independent
+from ...samples.machines import switches
+from ...samples.traced import AnyOfThree, Counter, Faulty, Independent
 
 
 def only_failure(machine: type[RuleBasedStateMachine], *, shrink: bool = True, max_runs: int = 300) -> Failure:

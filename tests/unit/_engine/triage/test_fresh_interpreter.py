@@ -23,7 +23,7 @@ from ordeal._engine.triage.fresh_interpreter import HIDDEN, REASONS, FreshProces
 from ordeal.explore import Explorer
 from ordeal.result import ExplorationResult
 
-from ...monitored import MakeModule
+from ...samples.monitored import MakeModule
 
 pytestmark = pytest.mark.slow
 

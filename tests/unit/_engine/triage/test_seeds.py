@@ -16,8 +16,8 @@ from ordeal.explore import Explorer
 from ordeal.result import ExplorationResult, SeedStatus, ShrinkSnapshot
 from ordeal.trace import Trace
 
-from ...monitored import MakeModule
-from ...traced import Counter, Faulty, failing
+from ...samples.monitored import MakeModule
+from ...samples.traced import Counter, Faulty, failing
 
 SUT = """
     def check(total, twice):

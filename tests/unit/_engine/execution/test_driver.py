@@ -1,0 +1,492 @@
+"""The reference driver of one run: what runs in which order, what is rejected, and how a run ends."""
+
+from __future__ import annotations
+
+import time
+import unittest
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+import pytest
+from hypothesis import assume
+from hypothesis import strategies as st
+from hypothesis.errors import FailedHealthCheck
+from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, invariant, precondition, rule
+
+from ordeal import _native
+from ordeal._engine.execution.driver import (
+    END,
+    FAULT_OFF,
+    FAULT_ON,
+    INITIALIZE,
+    RULE,
+    STUCK,
+    Driver,
+    Outcome,
+    Status,
+    TimedReplay,
+)
+from ordeal._engine.execution.machine import make_driver
+from ordeal._engine.isolation.watchdog import OutOfTime
+from ordeal._hypothesis import RunContext
+from ordeal.chaos import ChaosTest
+from ordeal.errors import MachineError
+from ordeal.faults import Fault, LambdaFault
+
+
+class Steps:
+    """A script of steps, each a kind and the name of a rule or fault, that notes which are rejected."""
+
+    def __init__(self, driver: Driver, *steps: tuple[int, str], seed: int = 1, then: int = END) -> None:
+        self._live = _native.Rehearsal(seed)
+        self.source = self._live.source
+        tables: dict[int, list[str]] = {
+            RULE: [each.name for each in driver.definition.rules],
+            INITIALIZE: [each.name for each in driver.definition.initializers],
+            FAULT_ON: [each.name for each in driver.faults],
+            FAULT_OFF: [each.name for each in driver.faults],
+        }
+        self._left = [kind | tables[kind].index(name) << 3 for kind, name in steps]
+        self._then = then
+        self.given: list[int] = []
+        self.rejected: list[int] = []
+
+    def next(self) -> int:
+        self.given.append(self._left.pop(0) if self._left else self._then)
+        return self.given[-1]
+
+    def reject(self) -> None:
+        self.rejected.append(len(self.given) - 1)
+
+
+class Shop(ChaosTest):
+    """Writes down what happens to it."""
+
+    log: ClassVar[list[str]] = []
+    faults: ClassVar[list[Fault]] = [
+        LambdaFault("power", lambda: Shop.log.append("power on"), lambda: Shop.log.append("power off"))
+    ]
+    jars: Bundle[int] = Bundle("jars")
+    fails: ClassVar[dict[str, BaseException]] = {}
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.note("made")
+
+    def note(self, what: str) -> None:
+        self.log.append(what)
+        if what in self.fails:
+            raise self.fails[what]
+
+    @initialize(target=jars)
+    def first(self) -> int:
+        self.note("first")
+        return 7
+
+    @initialize()
+    def second(self) -> None:
+        self.note("second")
+
+    @rule(jar=jars, size=st.integers(3, 3))
+    def use(self, jar: int, size: int) -> None:
+        self.note(f"use {jar} {size}")
+
+    @precondition(lambda self: False)
+    @rule()
+    def never(self) -> None:
+        self.note("never")
+
+    @rule()  # type: ignore[arg-type]
+    async def wait(self) -> None:
+        self.note("wait")
+
+    @invariant()
+    def holds(self) -> None:
+        self.note("holds")
+
+    @invariant(check_during_init=True)
+    def always_holds(self) -> None:
+        self.note("always holds")
+
+    def teardown(self) -> None:
+        self.note("teardown")
+        super().teardown()
+
+
+BEGIN = ((INITIALIZE, "first"), (INITIALIZE, "second"))
+
+
+@pytest.fixture(autouse=True)
+def fresh() -> None:
+    Shop.log.clear()
+    Shop.fails = {}
+
+
+def run(*steps: tuple[int, str], **options: Any) -> tuple[Outcome, Steps]:
+    """What comes of a run of ``Shop`` in plain Python."""
+    driver = make_driver(Shop)
+    driver.in_cpp = False
+    script = Steps(driver, *steps)
+    return driver.execute(script, **options), script
+
+
+def test_a_run_begins_with_a_machine_and_ends_with_its_teardown() -> None:
+    outcome, _ = run()
+    assert (outcome.status, outcome.steps, outcome.error, outcome.stuck) == (Status.DONE, 0, None, "")
+    assert Shop.log == ["made", "always holds", "teardown"]
+
+
+def test_invariants_that_wait_for_the_initialize_rules_do() -> None:
+    outcome, _ = run(*BEGIN, (RULE, "use"))
+    assert outcome.steps == 3
+    assert Shop.log == [
+        "made",
+        "always holds",
+        "first",
+        "always holds",
+        "second",
+        "always holds",
+        "holds",
+        "use 7 3",
+        "always holds",
+        "holds",
+        "teardown",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("steps", "rejected"),
+    [
+        ([(RULE, "use")], [0]),
+        ([(INITIALIZE, "first"), (RULE, "use")], [1]),
+        ([(INITIALIZE, "first"), (INITIALIZE, "first")], [1]),
+        ([*BEGIN, (RULE, "never")], [2]),
+    ],
+)
+def test_what_cannot_run_now_is_rejected_and_does_not_count(steps: list[tuple[int, str]], rejected: list[int]) -> None:
+    outcome, script = run(*steps)
+    assert script.rejected == rejected
+    assert outcome.steps == len(steps) - len(rejected)
+    assert outcome.status is Status.DONE
+
+
+def test_a_rule_waits_for_a_value_in_its_bundle() -> None:
+    class Unfilled(RuleBasedStateMachine):
+        jars: Bundle[int] = Bundle("jars")
+
+        @rule(jar=jars)
+        def use(self, jar: int) -> None: ...
+
+    driver = make_driver(Unfilled)
+    script = Steps(driver, (RULE, "use"))
+    assert driver.execute(script).steps == 0
+    assert script.rejected == [0]
+
+
+def test_faults_are_switched_as_the_script_says_and_off_at_the_end() -> None:
+    outcome, _ = run((FAULT_ON, "power"), (FAULT_OFF, "power"), (FAULT_ON, "power"))
+    assert outcome.steps == 3
+    assert [entry for entry in Shop.log if entry.startswith("power")] == ["power on", "power off"] * 2
+    assert not any(fault.active for fault in make_driver(Shop).faults)
+
+
+def test_a_coroutine_rule_is_awaited() -> None:
+    run(*BEGIN, (RULE, "wait"))
+    assert "wait" in Shop.log
+
+
+@pytest.mark.parametrize("where", ["first", "use 7 3", "wait", "holds", "teardown"])
+def test_what_is_raised_anywhere_is_a_failure_after_teardown(where: str) -> None:
+    error = LookupError("planted")
+    Shop.fails = {where: error}
+    outcome, _ = run(*BEGIN, (FAULT_ON, "power"), (RULE, "use"), (RULE, "wait"))
+    assert (outcome.status, outcome.error) == (Status.FAILED, error)
+    assert Shop.log.count("teardown") == 1
+    assert Shop.log[-2:] == ["teardown", "power off"] if "power on" in Shop.log else Shop.log[-1] == "teardown"
+
+
+def test_a_machine_that_cannot_be_made_is_not_torn_down() -> None:
+    Shop.fails = {"made": LookupError()}
+    outcome, _ = run(*BEGIN)
+    assert (outcome.status, outcome.steps) == (Status.FAILED, 0)
+    assert Shop.log == ["made"]
+
+
+def test_a_fault_is_off_again_also_where_there_is_no_machine_to_tear_down() -> None:
+    switched: list[str] = []
+
+    class Hasty(ChaosTest):
+        faults: ClassVar[list[Fault]] = [
+            LambdaFault("power", lambda: switched.append("on"), lambda: switched.append("off"))
+        ]
+
+        def __init__(self) -> None:
+            super().__init__()
+            self.faults[0].activate()
+            raise LookupError
+
+        @rule()
+        def act(self) -> None: ...
+
+    driver = make_driver(Hasty)
+    assert driver.execute(Steps(driver, (RULE, "act"))).status is Status.FAILED
+    assert switched == ["on", "off"]
+
+
+def test_the_failing_step_counts_and_what_follows_does_not() -> None:
+    Shop.fails = {"second": LookupError()}
+    outcome, script = run(*BEGIN, (RULE, "use"))
+    assert outcome.steps == 2
+    assert len(script.given) == 2
+
+
+class Assuming(RuleBasedStateMachine):
+    """Rejects its runs."""
+
+    torn_down = 0
+
+    @rule()
+    def act(self) -> None:
+        assume(False)
+
+    def teardown(self) -> None:
+        type(self).torn_down += 1
+
+
+def test_a_failed_assumption_rejects_the_run() -> None:
+    Assuming.torn_down = 0
+    driver = make_driver(Assuming)
+    outcome = driver.execute(Steps(driver, (RULE, "act")))
+    assert (outcome.status, outcome.error, Assuming.torn_down) == (Status.REJECTED, None, 1)
+
+
+@pytest.mark.parametrize("error", [unittest.SkipTest("no network"), KeyboardInterrupt()])
+def test_skips_and_interruptions_go_through_to_the_caller_after_teardown(error: BaseException) -> None:
+    Shop.fails = {"second": error}
+    with pytest.raises(type(error)):
+        run((FAULT_ON, "power"), *BEGIN)
+    assert Shop.log[-2:] == ["teardown", "power off"]
+
+
+def test_in_a_process_of_its_own_an_interruption_is_a_failure() -> None:
+    Shop.fails = {"second": KeyboardInterrupt()}
+    driver = make_driver(Shop)
+    driver.in_cpp, driver.isolated = False, True
+    outcome = driver.execute(Steps(driver, *BEGIN))
+    assert outcome.status is Status.FAILED
+    assert isinstance(outcome.error, KeyboardInterrupt)
+
+
+def returning(decorate: Callable[[Any], Any], value: object) -> Driver:
+    class Returning(RuleBasedStateMachine):
+        @rule()
+        def plain(self) -> None: ...
+
+        @decorate
+        def answer(self) -> Any:
+            return value
+
+    return make_driver(Returning)
+
+
+@pytest.mark.parametrize("value", [0, False, ""])
+def test_what_a_rule_without_a_target_returns_is_refused(value: object) -> None:
+    driver = returning(rule(), value)
+    outcome = driver.execute(Steps(driver, (RULE, "answer")))
+    assert isinstance(outcome.error, FailedHealthCheck)
+    assert str(outcome.error) == (
+        f"rule answer has no target bundle but returned {value!r}; return None or give it a target"
+    )
+
+
+def test_what_an_invariant_returns_is_refused() -> None:
+    driver = returning(invariant(), False)
+    outcome = driver.execute(Steps(driver, (RULE, "plain")))
+    assert str(outcome.error) == "invariant answer returned False; an invariant returns None"
+    assert outcome.steps == 0, "it is asked before the first step"
+
+
+def test_a_state_without_any_rule_that_can_run_is_named() -> None:
+    driver = make_driver(Shop)
+    outcome = driver.execute(Steps(driver, *BEGIN, then=STUCK))
+    assert outcome.status is Status.DONE
+    assert outcome.stuck.startswith("no rule of Shop can run in state Shop(")
+    assert outcome.stuck.endswith("every precondition is false or a bundle is empty (rules: never, wait, use)")
+
+
+def test_a_run_ends_before_it_takes_more_than_hypothesis_would(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Texts(RuleBasedStateMachine):
+        @rule(text=st.text(min_size=50))
+        def write(self, text: str) -> None: ...
+
+    monkeypatch.setattr("ordeal._engine.execution.driver.LENGTH_MAX", 500)
+    driver = make_driver(Texts)
+    outcome = driver.execute(Steps(driver, then=RULE))
+    assert outcome.status is Status.DONE
+    assert 2 < outcome.steps < 15
+
+
+class Recorder:
+    """An observer and a learner, told of everything in order."""
+
+    learns_each_step = True
+
+    def __init__(self) -> None:
+        self.told: list[str] = []
+        self.nearer: dict[str, None] = {}
+
+    def making(self, cls: type[RuleBasedStateMachine]) -> None:
+        self.told.append(f"making {cls.__name__}")
+
+    def started(self, machine: RuleBasedStateMachine) -> None:
+        self.told.append(f"started {type(machine).__name__}")
+
+    def rule(self, rule: Any, initialize: bool, values: dict[str, Any], resolved: dict[str, Any]) -> None:
+        references = {name: getattr(value, "name", value) for name, value in values.items()}
+        self.told.append(f"{'initialize' if initialize else 'rule'} {rule.name} {references} {resolved}")
+
+    def rule_done(self, rule: Any, result: Any, names: list[list[str]]) -> None:
+        self.told.append(f"done {rule.name} {result} {names}")
+
+    def fault(self, fault: Fault, on: bool) -> None:
+        self.told.append(f"fault {fault.name} {on}")
+
+    def step_done(self, run: RunContext, code: int, state_hash: int) -> None:
+        self.told.append(f"step {code & 7} {state_hash}")
+
+    def news(self, run: RunContext) -> None:
+        self.told.append("news")
+
+    def run_done(self, run: RunContext) -> None:
+        self.told.append("run done")
+
+
+def test_observer_and_learner_hear_of_each_step_in_order() -> None:
+    recorder = Recorder()
+    run(*BEGIN, (FAULT_ON, "power"), (RULE, "use"), learner=recorder, observer=recorder)
+    assert recorder.told == [
+        "making Shop",
+        "started Shop",
+        "initialize first {} {}",
+        "done first 7 [['jars_0']]",
+        f"step {INITIALIZE} 0",
+        "initialize second {} {}",
+        "done second None []",
+        f"step {INITIALIZE} 0",
+        "fault power True",
+        f"step {FAULT_ON} 0",
+        "rule use {'jar': 'jars_0', 'size': 3} {'jar': 7, 'size': 3}",
+        "done use None []",
+        f"step {RULE} 0",
+        "run done",
+    ]
+
+
+@pytest.mark.parametrize("where", ["use 7 3", "teardown"])
+def test_a_learner_hears_nothing_of_what_did_not_end_well(where: str) -> None:
+    Shop.fails = {where: LookupError()}
+    recorder = Recorder()
+    run(*BEGIN, (RULE, "use"), learner=recorder)
+    assert "run done" not in recorder.told
+    assert recorder.told.count(f"step {RULE} 0") == (where == "teardown")
+
+
+class Hashed(ChaosTest):
+    """Says what state it is in."""
+
+    value: ClassVar[Any] = 0
+
+    @rule()
+    def act(self) -> None: ...
+
+    def state_hash(self) -> Any:
+        return self.value
+
+
+@pytest.mark.parametrize(("value", "told"), [(5, 5), (-1, 2**64 - 1), (2**64 + 3, 3)])
+def test_the_hash_of_a_state_has_64_bits(value: int, told: int) -> None:
+    Hashed.value = value
+    driver, recorder = make_driver(Hashed), Recorder()
+    driver.execute(Steps(driver, (RULE, "act")), learner=recorder)
+    assert recorder.told == [f"step {RULE} {told}", "run done"]
+
+
+def test_a_hash_that_is_no_number_is_no_failure_of_the_program_but_an_error() -> None:
+    Hashed.value = "open"
+    driver = make_driver(Hashed)
+    with pytest.raises(MachineError) as caught:
+        driver.execute(Steps(driver, (RULE, "act")), learner=Recorder())
+    assert caught.value.message == "Hashed.state_hash() returned 'open', which is not an int"
+    assert caught.value.hint == "return an int computed from the state, or 0 for none"
+
+
+def test_a_checkpoint_takes_the_place_of_a_fresh_machine() -> None:
+    made: list[Shop] = []
+
+    def restore(context: RunContext) -> Shop:
+        machine = Shop()
+        context.begin(machine, driver.definition)
+        made.append(machine)
+        Shop.log.clear()
+        return machine
+
+    driver = make_driver(Shop)
+    driver.in_cpp = False
+    outcome = driver.execute(Steps(driver, (INITIALIZE, "first")), restore=restore)
+    assert outcome.steps == 1
+    assert len(made) == 1
+    assert Shop.log == ["first", "always holds", "teardown"], "its invariants were checked before it was kept"
+
+
+def test_a_rule_that_takes_too_long_is_named() -> None:
+    class Slow(RuleBasedStateMachine):
+        @rule()
+        def crawl(self) -> None:
+            time.sleep(60)
+
+    driver = make_driver(Slow, 0.05)
+    with driver.watchdog.watching():
+        outcome = driver.execute(Steps(driver, (RULE, "crawl")))
+    assert outcome.status is Status.FAILED
+    assert type(outcome.error).__name__ == "RuleTimeoutError"
+    assert "crawl" in str(outcome.error)
+
+
+def test_a_replay_ends_between_steps_when_its_time_is_up() -> None:
+    tape = _native.Tape.from_steps([(RULE, 0, 0, [])])
+    now = time.monotonic()
+    late = TimedReplay(_native.Replay(tape), now)
+    with pytest.raises(OutOfTime):
+        late.next()
+    early = TimedReplay(_native.Replay(tape), now + 600)
+    assert [early.next() & 7, early.next() & 7] == [RULE, END]
+
+
+@pytest.mark.parametrize("in_cpp", [True, False])
+def test_time_that_is_up_is_neither_failure_nor_rejection(in_cpp: bool) -> None:
+    driver = make_driver(Shop)
+    driver.in_cpp = in_cpp
+    script = TimedReplay(_native.Replay(_native.Tape.from_steps([(INITIALIZE, 0, 0, [])])), time.monotonic())
+    with pytest.raises(OutOfTime):
+        driver.execute(script)
+    assert Shop.log[-1] == "teardown"
+
+
+def test_the_loop_in_cpp_does_the_same() -> None:
+    steps: list[Any] = [
+        (INITIALIZE, 0, 0, []),
+        (FAULT_ON, 0, 1, []),
+        (INITIALIZE, 1, 2, []),
+        (RULE, 1, 3, []),
+        (RULE, 0, 4, []),
+    ]
+    logs = []
+    for in_cpp in (False, True):
+        Shop.log.clear()
+        driver = make_driver(Shop)
+        driver.in_cpp = in_cpp
+        replay = _native.Replay(_native.Tape.from_steps(steps))
+        outcome = driver.execute(replay)
+        logs.append((list(Shop.log), outcome.status, outcome.steps, replay.rejected, replay.tape.hash()))
+    assert logs[0] == logs[1]
+    assert logs[0][3] == 1, "a rule whose precondition is false"

@@ -1,0 +1,85 @@
+"""What a thread knows of buggify: points cost nothing while nobody is active, and runs leave things as they were."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+from ordeal._engine import buggify_state
+from ordeal._engine.buggify_state import enter_run, leave_run, many_runs, set_probability, state, switch
+
+
+class Always:
+    """Decides that everything acts."""
+
+    def decide(self, probability: float, *, is_point: bool = True) -> bool:
+        return True
+
+
+def known() -> tuple[object, object, bool]:
+    """What this thread knows, and whether any is active."""
+    return state.probability, state.decisions, switch.on
+
+
+@pytest.fixture(autouse=True)
+def inactive() -> None:
+    """No thread is active before the test."""
+    assert state.probability is None
+    assert not switch.on
+
+
+def test_a_run_turns_points_on_and_leaves_what_it_found() -> None:
+    decisions = Always()
+    before = enter_run(decisions, 0.25)
+    assert known() == (0.25, decisions, True)
+    other = Always()
+    inner = enter_run(other, None)
+    assert known() == (None, other, False)
+    leave_run(inner)
+    assert known() == (0.25, decisions, True)
+    leave_run(before)
+    assert known() == (None, None, False)
+
+
+def test_a_probability_of_zero_is_active_all_the_same() -> None:
+    set_probability(0.0)
+    assert switch.on, "the points of a replay act as they are recorded"
+    set_probability(None)
+    assert not switch.on
+
+
+def test_many_runs_stay_counted_between_them() -> None:
+    with many_runs():
+        assert switch.on
+        leave_run(enter_run(Always(), 0.5))
+        assert switch.on
+        with many_runs():
+            assert state.is_counted
+        assert state.is_counted, "the outer block is not over"
+    assert not switch.on
+
+
+def test_what_becomes_active_within_many_runs_stays_so() -> None:
+    with many_runs():
+        set_probability(0.5)
+    assert switch.on
+    set_probability(None)
+    assert not switch.on
+
+
+def test_an_error_within_many_runs_leaves_no_thread_counted() -> None:
+    with pytest.raises(LookupError), many_runs():
+        raise LookupError
+    assert not switch.on
+    assert buggify_state._active_threads == 0
+
+
+def test_threads_are_active_each_for_itself() -> None:
+    seen: list[float | None] = []
+    set_probability(0.5)
+    thread = threading.Thread(target=lambda: seen.append(state.probability))
+    thread.start()
+    thread.join()
+    set_probability(None)
+    assert seen == [None]

@@ -1,0 +1,110 @@
+"""The decisions of buggify: on the tape within steps, as recorded in a replay, and choices of a Hypothesis test."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import find, given, settings
+from hypothesis import strategies as st
+
+from ordeal import _native
+from ordeal._hypothesis import buggify_choices
+from ordeal._hypothesis.buggify_choices import BuggifyDraws, decide_in_test
+
+ARGUMENT = 3
+RULE = 0
+
+
+class Live:
+    """A live run."""
+
+    def __init__(self, *, points_act: bool = True) -> None:
+        self.live = _native.Rehearsal(5)
+        self.draws = BuggifyDraws(self.live.source, ARGUMENT, points_act=points_act)
+
+
+def replayed(*decisions: bool, points_act: bool = False) -> tuple[_native.Replay, BuggifyDraws]:
+    """A replay of a step that recorded these."""
+    replay = _native.Replay(_native.Tape.from_steps([(RULE, 0, 0, [(ARGUMENT, list(decisions))])]))
+    assert replay.next() == RULE
+    draws = BuggifyDraws(replay.source, ARGUMENT, points_act=points_act)
+    draws.in_step = True
+    return replay, draws
+
+
+def test_nothing_acts_outside_of_a_step() -> None:
+    draws = Live().draws
+    assert not draws.decide(1.0)
+    assert draws.drawn == []
+    draws.in_step = True
+    assert draws.decide(1.0)
+    draws.end_step()
+    assert not draws.decide(1.0)
+
+
+def test_points_act_by_their_probability() -> None:
+    draws = Live().draws
+    draws.in_step = True
+    assert not any(draws.decide(0.0) for _ in range(100))
+    assert all(draws.decide(1.0) for _ in range(100))
+    assert 10 < sum(draws.decide(0.2) for _ in range(100)) < 35
+
+
+def test_without_points_the_effects_of_faults_act_alone() -> None:
+    draws = Live(points_act=False).draws
+    draws.in_step = True
+    assert not draws.decide(1.0)
+    assert draws.decide(1.0, is_point=False)
+    assert draws.drawn == [True], "what was not decided is not recorded"
+
+
+def test_a_step_holds_so_many_and_a_loop_does_not_fill_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(buggify_choices, "DECISIONS_PER_STEP_MAX", 3)
+    draws = Live().draws
+    draws.in_step = True
+    assert [draws.decide(1.0) for _ in range(5)] == [True, True, True, False, False]
+
+
+def test_a_replay_decides_as_recorded_whatever_the_probability_and_no_point_beyond_acts() -> None:
+    replay, draws = replayed(True, False, True)
+    assert [draws.decide(0.0), draws.decide(1.0), draws.decide(0.0), draws.decide(1.0)] == [True, False, True, False]
+    draws.end_step()
+    ((_, _, _, arguments),) = replay.tape.steps()
+    assert arguments == [(ARGUMENT, [True, False, True, False])]
+
+
+def test_a_step_without_a_decision_has_a_tape_as_without_buggify() -> None:
+    replay, draws = replayed(True)
+    draws.end_step()
+    ((_, _, _, arguments),) = replay.tape.steps()
+    assert arguments == []
+
+
+def test_it_can_serve_another_run() -> None:
+    live = Live()
+    live.draws.in_step = True
+    live.draws.decide(1.0)
+    live.draws.renew(live.live.source, points_act=False)
+    assert (live.draws.in_step, live.draws.drawn, live.draws.journal) == (False, [], None)
+    live.draws.in_step = True
+    assert not live.draws.decide(1.0)
+
+
+def test_outside_of_a_test_of_hypothesis_nobody_decides() -> None:
+    assert decide_in_test(0.5) is None
+
+
+def test_in_a_test_of_hypothesis_it_is_a_choice_that_shrinks() -> None:
+    seen: list[bool] = []
+
+    @settings(max_examples=50, database=None)
+    @given(st.none())
+    def test(_: None) -> None:
+        seen.append(bool(decide_in_test(0.5)))
+        assert decide_in_test(0.0) is False
+        assert decide_in_test(1.0) is True
+
+    test()
+    assert set(seen) == {False, True}
+    decisions = st.builds(lambda: [decide_in_test(0.5) for _ in range(5)])
+    quiet = settings(database=None, max_examples=500)
+    assert sum(map(bool, find(decisions, lambda acts: sum(map(bool, acts)) >= 2, settings=quiet))) == 2

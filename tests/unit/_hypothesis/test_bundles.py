@@ -1,0 +1,88 @@
+"""The values that rules hand to one another: named as Hypothesis names them, resolved, and kept in a copy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis.stateful import Bundle, RuleBasedStateMachine, VarReference, initialize, multiple, rule
+
+from ordeal._hypothesis.bundles import BundleState, add_to_bundles, resolve
+from ordeal._hypothesis.machines import define_machine, initialized, is_initializing
+
+
+class Boxes(RuleBasedStateMachine):
+    """Fills two bundles at once."""
+
+    a: Bundle[Any] = Bundle("a")
+    b: Bundle[Any] = Bundle("b")
+
+    @initialize()
+    def begin(self) -> None: ...
+
+    @rule(targets=(a, b))
+    def make(self) -> Any: ...
+
+
+(MAKE,) = define_machine(Boxes).rules
+
+
+def contents(machine: Any) -> dict[str, list[Any]]:
+    return {name: [machine.names_to_values[each.name] for each in found] for name, found in machine.bundles.items()}
+
+
+def test_a_value_has_a_name_of_its_own_in_each_bundle() -> None:
+    machine, value = Boxes(), object()
+    assert add_to_bundles(machine, MAKE, value) == [["a_0"], ["b_0"]]
+    assert contents(machine) == {"a": [value], "b": [value]}
+    assert machine.names_list == ["a_0", "b_0"]
+
+
+def test_several_values_come_one_after_the_other_and_none_adds_none() -> None:
+    machine = Boxes()
+    assert add_to_bundles(machine, MAKE, multiple(1, 2)) == [["a_0", "a_1"], ["b_0", "b_1"]]
+    assert add_to_bundles(machine, MAKE, multiple()) == [[], []]
+    assert add_to_bundles(machine, MAKE, None) == [["a_2"], ["b_2"]]
+    assert contents(machine) == {"a": [1, 2, None], "b": [1, 2, None]}
+
+
+def test_names_are_those_that_hypothesis_gives() -> None:
+    ours, theirs = Boxes(), Boxes()
+    for value in (multiple(1, 2), 3):
+        names = [name for added in add_to_bundles(ours, MAKE, value) for name in added]
+        for target, values in (("a", value), ("b", value)):
+            for each in getattr(values, "values", (values,)):
+                name = theirs._new_name(target)  # type: ignore[no-untyped-call]
+                theirs.names_to_values[name] = each
+                theirs.bundle(target).append(VarReference(name))
+        assert set(names) <= set(theirs.names_to_values)
+    assert contents(ours) == contents(theirs)
+    assert ours.names_counters == theirs.names_counters
+
+
+def test_references_become_values_also_in_a_list() -> None:
+    machine = Boxes()
+    add_to_bundles(machine, MAKE, "value")
+    reference, mixed = VarReference("a_0"), [VarReference("a_0"), 1]
+    empty: list[Any] = []
+    values: dict[str, Any] = {"one": reference, "many": [reference] * 2, "mixed": mixed, "empty": empty, "plain": (1,)}
+    resolve(values, machine)
+    assert values == {"one": "value", "many": ["value"] * 2, "mixed": mixed, "empty": [], "plain": (1,)}
+    assert values["mixed"] is mixed
+    assert values["empty"] is not empty, "the rule may fill it"
+
+
+def test_a_state_is_kept_apart_from_the_machine_and_may_be_given_again() -> None:
+    machine = Boxes()
+    add_to_bundles(machine, MAKE, 1)
+    state = BundleState.of(machine)
+    add_to_bundles(machine, MAKE, 2)
+    machine.bundles["a"].pop(0)
+    for each in define_machine(Boxes).initializers:
+        initialized(machine, each)
+    for _ in range(2):
+        state.give(machine)
+        assert contents(machine) == {"a": [1], "b": [1]}
+        assert (machine.names_list, machine.names_counters["a"]) == (["a_0", "b_0"], 1)
+        assert is_initializing(machine)
+        add_to_bundles(machine, MAKE, 3)
+    assert machine.names_counters["never seen"] == 0, "it is a Counter"

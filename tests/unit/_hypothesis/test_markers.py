@@ -1,0 +1,96 @@
+"""What decorators leave on functions: rules are wrapped where they were defined, and tests are known as such."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from hypothesis import reproduce_failure, seed
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+
+from ordeal._hypothesis.markers import DECORATOR_MARKS, mark_as_machine_test, rewrap_rules
+
+
+def make_machine() -> Any:
+    class Machine(RuleBasedStateMachine):
+        calls: list[str] = []  # noqa: RUF012 - all of the test share it
+
+        @initialize()
+        def begin(self) -> None:
+            self.calls.append("begin")
+
+        @precondition(lambda self: True)
+        @rule()
+        def act(self) -> None:
+            self.calls.append("act")
+
+        @invariant()
+        def holds(self) -> None:
+            self.calls.append("holds")
+
+        def plain(self) -> None: ...
+
+    return Machine
+
+
+def told(function: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(function)
+    def wrapper(self: Any) -> Any:
+        self.calls.append(f"before {function.__name__}")
+        return function(self)
+
+    return wrapper
+
+
+def run_all(machine: Any) -> list[str]:
+    state = machine.setup_state()
+    made = machine()
+    made.calls.clear()
+    for found in (*state.initializers, *state.rules, *state.invariants):
+        found.function(made)
+    return list(made.calls)
+
+
+def test_rules_and_initialize_rules_are_wrapped_and_nothing_else() -> None:
+    machine = make_machine()
+    rewrap_rules(machine, told)
+    assert run_all(machine) == ["before begin", "begin", "before act", "act", "holds"]
+
+
+def test_what_hypothesis_knows_of_a_rule_stays() -> None:
+    machine = make_machine()
+    rewrap_rules(machine, told)
+    (found,) = machine.setup_state().rules
+    assert found.function.__name__ == "act"
+    assert len(found.preconditions) == 1
+
+
+def test_rules_of_a_base_are_not_wrapped_again() -> None:
+    machine = make_machine()
+    rewrap_rules(machine, told)
+    derived = type("Derived", (machine,), {})
+    rewrap_rules(derived, told)
+    assert run_all(derived).count("before act") == 1
+
+
+def test_a_function_becomes_a_test_of_machines() -> None:
+    def run() -> None: ...
+
+    machine = make_machine()
+    mark_as_machine_test(run, machine)
+    theirs = machine.TestCase.runTest
+    for name in ("is_hypothesis_test", "_hypothesis_state_machine_class"):
+        assert getattr(run, name) == getattr(theirs, name)
+
+
+def test_the_marks_are_where_the_decorators_leave_them() -> None:
+    @seed(3)
+    class Seeded(RuleBasedStateMachine): ...
+
+    @reproduce_failure("6", b"x")
+    class Reproduced(RuleBasedStateMachine): ...
+
+    found = [{mark for mark in DECORATOR_MARKS if mark in vars(cls)} for cls in (Seeded, Reproduced)]
+    assert all(len(marks) == 1 for marks in found)
+    assert set.union(*found) == set(DECORATOR_MARKS)

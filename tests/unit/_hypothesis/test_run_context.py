@@ -1,0 +1,175 @@
+"""What Hypothesis wants to be there during a run: entered, left and used again, with a record made on demand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import currently_in_test_context, event, note, target
+from hypothesis import strategies as st
+from hypothesis.control import cleanup, current_build_context
+from hypothesis.stateful import Bundle, RuleBasedStateMachine, VarReference, initialize, rule
+
+from ordeal import _native
+from ordeal._engine.buggify_state import state
+from ordeal._hypothesis.machines import define_machine, is_initializing
+from ordeal._hypothesis.run_context import RunContext
+
+
+class Shop(RuleBasedStateMachine):
+    """Fills a bundle."""
+
+    jars: Bundle[int] = Bundle("jars")
+
+    @initialize()
+    def begin(self) -> None: ...
+
+    @rule(target=jars, size=st.integers(0, 9), name=st.text())
+    def fill(self, size: int, name: str) -> int:
+        return size
+
+
+DEFINITION = define_machine(Shop)
+(FILL,) = DEFINITION.rules
+
+
+class Live:
+    """A run whose choices are invented."""
+
+    def __init__(self, buggify_prob: float | None = None) -> None:
+        self.live = _native.Rehearsal(1)
+        self.run = RunContext(self.live.source, len(DEFINITION.argument_names) - 1, buggify_prob)
+
+
+def test_inside_of_a_run_it_is_as_in_a_test_and_outside_it_is_not() -> None:
+    run = Live(0.5).run
+    assert not currently_in_test_context()
+    with run:
+        assert currently_in_test_context()
+        assert (state.probability, state.decisions) == (0.5, run.buggify)
+        note("heard by nobody")
+    assert not currently_in_test_context()
+    assert (state.probability, state.decisions) == (None, None)
+
+
+def test_runs_nest() -> None:
+    outer, inner = Live(0.5), Live()
+    with outer.run:
+        context = current_build_context()
+        with inner.run:
+            assert current_build_context() is not context
+            assert state.probability is None
+        assert current_build_context() is context
+        assert state.probability == 0.5
+
+
+def test_an_error_leaves_nothing_behind() -> None:
+    with pytest.raises(LookupError), Live(0.5).run:
+        raise LookupError
+    assert not currently_in_test_context()
+    assert state.probability is None
+
+
+def test_a_record_is_made_once_and_knows_the_machine() -> None:
+    run, machine = Live().run, Shop()
+    with run:
+        run.begin(machine, DEFINITION)
+        assert is_initializing(machine)
+        data = run.data
+        assert run.data is data
+        assert current_build_context().data is data
+        assert data.hypothesis_runner is machine
+        assert data.draw(st.runner()) is machine
+
+
+def test_what_the_program_tells_is_kept_in_order_until_the_next_run() -> None:
+    live = Live()
+    run = live.run
+    assert (dict(run.events), dict(run.targets)) == ({}, {})
+    with run:
+        event("b", payload=2)
+        event("a")
+        target(3.0, label="height")
+    assert list(run.events.items()) == [("b", 2), ("a", "")]
+    assert dict(run.targets) == {"height": 3.0}
+    run.renew(live.live.source, None)
+    assert (dict(run.events), dict(run.targets), run.length, run.machine) == ({}, {}, 0, None)
+
+
+def test_what_was_to_be_cleaned_up_is_at_the_end_of_its_run_and_not_of_the_next() -> None:
+    done: list[str] = []
+    live = Live()
+    with live.run:
+        cleanup(lambda: done.append("cleaned"))
+        assert done == []
+    assert done == ["cleaned"]
+    live.run.renew(live.live.source, None)
+    with live.run:
+        pass
+    assert done == ["cleaned"]
+
+
+def test_the_length_goes_on_from_what_a_copy_had_used() -> None:
+    run = Live().run
+    with run:
+        run.length = 100
+        assert run.length == 100
+        run.data.draw(st.text(min_size=20))
+        assert run.length > 120
+        assert run.choices != ()
+
+
+def test_shared_values_are_handed_on() -> None:
+    tenant = st.shared(st.integers(0, 10**9), key="tenant")
+    first, second = Live(), Live()
+    assert first.run.shared == {}
+    with first.run as run:
+        drawn = run.data.draw(tenant)
+    with second.run as run:
+        run.share(first.run.shared)
+        assert run.data.draw(tenant) == drawn
+
+
+def test_arguments_are_drawn_as_hypothesis_does_with_their_numbers_told() -> None:
+    for initialize_rule in (False, True):
+        live = Live()
+        with live.run as run:
+            run.begin(Shop(), DEFINITION)
+            drawn = run.draw_as_hypothesis(FILL, initialize=initialize_rule)
+            assert set(drawn) == {"size", "name"}
+            assert list(run.choices)[: len(run.choices)] != []
+            assert drawn["size"] in run.choices
+
+
+def test_choices_of_hypothesis_loop_are_written() -> None:
+    run = Live().run
+    with run:
+        run.write_boolean(True)
+        run.write_integer(3, 0, 9)
+        assert run.choices == (True, 3)
+
+
+def replayed(*choices: Any, producer: int = -1) -> RunContext:
+    replay = _native.Replay(_native.Tape.from_steps([(0, 0, 0, [(1, list(choices))])]))
+    replay.next()
+    run = RunContext(replay.source)
+    run.source.begin_argument(1)
+    if producer >= 0:
+        run.source.set_producer(producer)
+    return run
+
+
+def test_a_replay_takes_positions_where_no_maker_is_known() -> None:
+    references = [VarReference(f"jars_{number}") for number in range(3)]
+    assert replayed(2).follow(references) == 2
+    assert replayed(9).follow(references) == 2, "the oldest that there is"
+
+
+def test_names_are_remembered_with_the_step_that_made_them_in_a_replay_only() -> None:
+    run = replayed(0)
+    run.made([["a_0", "a_1"], ["b_0"]])
+    assert len(set(run.producers.values())) == 3
+    run.follows = False
+    run.producers.clear()
+    run.made([["a_0"]])
+    assert run.producers == {}

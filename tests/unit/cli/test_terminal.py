@@ -1,0 +1,83 @@
+"""Data goes to stdout as it is, talk to stderr, coloured only where somebody sees colours."""
+
+from __future__ import annotations
+
+import io
+import sys
+
+import pytest
+
+from ordeal.cli import terminal
+from ordeal.errors import ConfigError
+
+BOLD_RED = "\x1b[31m\x1b[1merror\x1b[0m"
+
+
+class Screen(io.StringIO):
+    """A terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def in_front_of_a_screen(monkeypatch: pytest.MonkeyPatch) -> Screen:
+    """To be called in the test: pytest has put its own stream in place by then."""
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    found = Screen()
+    monkeypatch.setattr(sys, "stderr", found)
+    return found
+
+
+def test_data_is_not_changed_and_talk_is_apart(capsys: pytest.CaptureFixture[str]) -> None:
+    terminal.write("a\x1b[1mb")
+    terminal.say("talk")
+    terminal.say("more", newline=False)
+    assert capsys.readouterr() == ("a\x1b[1mb", "talk\nmore")
+
+
+def test_an_error_has_its_hint_as_a_paragraph(capsys: pytest.CaptureFixture[str]) -> None:
+    terminal.show_error(ConfigError("seed is 'x': no number", hint="write `seed=1`"))
+    assert capsys.readouterr().err == "error: seed is 'x': no number\n\nhint: write `seed=1`\n"
+    terminal.show_error(ConfigError("no"))
+    assert capsys.readouterr().err == "error: no\n"
+
+
+def test_a_terminal_has_colours_of_the_words_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    screen = in_front_of_a_screen(monkeypatch)
+    terminal.say_error("hint: is no hint here", "yes")
+    shown = screen.getvalue()
+    assert shown.startswith(f"{BOLD_RED}: hint: is no hint here\n\n")
+    assert shown.count("\x1b[0m") == 2
+
+
+def test_no_color_takes_them_away(monkeypatch: pytest.MonkeyPatch) -> None:
+    screen = in_front_of_a_screen(monkeypatch)
+    monkeypatch.setenv("NO_COLOR", "1")
+    terminal.say_error("no", "yes")
+    assert screen.getvalue() == "error: no\n\nhint: yes\n"
+    monkeypatch.setenv("NO_COLOR", "")
+    terminal.say_error("no")
+    assert BOLD_RED in screen.getvalue(), "an empty value counts as none"
+
+
+def test_a_message_of_the_program_cannot_rewrite_the_screen(capsys: pytest.CaptureFixture[str]) -> None:
+    terminal.say_error("a\x1b[2J\nerror: b")
+    assert capsys.readouterr().err == "error: a\\x1b[2J\\nerror: b\n"
+
+
+def test_an_ascii_stream_escapes_what_it_lacks(monkeypatch: pytest.MonkeyPatch) -> None:
+    raw = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(raw, "ascii"))
+    monkeypatch.setattr(sys, "stderr", io.StringIO())
+    with pytest.raises(UnicodeEncodeError):
+        terminal.write("日")
+    terminal.accept_any_text()
+    terminal.write("日\ud800")
+    assert raw.getvalue() == b"\\u65e5\\ud800"
+
+
+def test_a_pipe_is_no_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    in_front_of_a_screen(monkeypatch)
+    assert terminal.is_terminal()
+    monkeypatch.setattr(sys, "stderr", io.StringIO())
+    assert not terminal.is_terminal()

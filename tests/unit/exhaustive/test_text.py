@@ -1,0 +1,47 @@
+"""What an exhaustive test says: counts that can be read, and notes that can be pasted back."""
+
+from __future__ import annotations
+
+import pytest
+
+from ordeal.exhaustive.text import (
+    case_count,
+    case_progress,
+    failing_case,
+    scope_incomplete,
+    scope_statement,
+    show_in_place,
+)
+
+
+def test_counts_are_of_how_many_where_that_is_known() -> None:
+    assert case_count(1234, 1234) == "1,234/1,234 cases"
+    assert case_count(1234, None) == "1,234 cases"
+    assert case_progress(4096, 0.126) == "4,096 cases, about 13%"
+
+
+@pytest.mark.parametrize(("text", "before"), [("ab", "longer"), ("longer", "ab"), ("", "gone"), ("", "")])
+def test_a_line_covers_the_one_before_and_leaves_the_cursor_where_it_was(
+    text: str, before: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    show_in_place(text, instead_of=before)
+    shown = capsys.readouterr().out
+    width = max(len(text), len(before))
+    assert shown == text + " " * (width - len(text)) + "\b" * width
+
+
+def test_a_case_is_replayed_by_what_ran_it() -> None:
+    assert failing_case((0, 2), in_test=True) == "choices [0, 2]; replay with @ordeal.exhaustive.test(path=[0, 2])"
+    assert failing_case([], in_test=False) == "choices []; replay with Gen.replay([])"
+
+
+def test_a_scope_says_what_it_left_out() -> None:
+    assert scope_statement(1500, 1, faults=False, cut=[]) == "All 1,500 rule sequences of up to 1 step were run."
+    assert scope_statement(2, 3, faults=True, cut=["add.x"]) == (
+        "All 2 rule sequences of up to 3 steps, faults switched among them, were run, "
+        "with only the simplest values of add.x."
+    )
+
+
+def test_a_scope_that_ended_early_claims_nothing() -> None:
+    assert scope_incomplete(1000, 2).startswith("INCOMPLETE: 1,000 rule sequences of up to 2 steps were run")

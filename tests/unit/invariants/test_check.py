@@ -1,0 +1,71 @@
+"""Invariants of one's own: what counts as violated, what the message says, and how they are joined."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ordeal.errors import ConfigError
+from ordeal.invariants import Invariant, bounded, finite, monotonic
+
+from .violations import violation
+
+NAN = math.nan
+
+
+WRONG: list[tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any], str, str]] = [
+    (Invariant, ("", len), {}, "the name of an invariant is ''", 'write a text, as in Invariant("even", is_even)'),
+    (
+        Invariant,
+        ("even", 2),
+        {},
+        "the check of the invariant 'even' is 2, which cannot be called",
+        "give a function of one value that returns whether the invariant holds",
+    ),
+]
+
+
+@pytest.mark.parametrize(("make", "args", "kwargs", "message", "hint"), WRONG)
+def test_wrong_use(make: Callable[..., Any], args: tuple[Any, ...], kwargs: Any, message: str, hint: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        make(*args, **kwargs)
+    assert (caught.value.message, caught.value.hint) == (message, hint)
+
+
+def test_own_checks_say_it_in_any_of_three_ways() -> None:
+    def asserts(value: int) -> None:
+        assert value > 0, "not positive"
+
+    assert violation(Invariant("p", lambda v: v > 0), -1) == "Invariant 'p' violated: -1"
+    assert violation(Invariant("p", lambda v: np.False_), -1) == "Invariant 'p' violated: -1"
+    assert violation(Invariant("p", lambda v: "too low"), -1) == "Invariant 'p' violated: too low"
+    assert violation(Invariant("p", asserts), -1).startswith("Invariant 'p' violated: not positive")
+    for check in (asserts, lambda v: True, lambda v: None, lambda v: 1):
+        Invariant("p", check)(1)
+
+
+def test_other_errors_of_a_check_are_passed_on() -> None:
+    with pytest.raises(ZeroDivisionError):
+        Invariant("p", lambda v: 1 / v)(0)
+
+
+def test_long_values_are_cut() -> None:
+    assert len(violation(Invariant("p", lambda v: False), "a" * 10_000)) < 250
+
+
+def test_both_are_checked_in_order_and_the_message_names_the_one_that_fails() -> None:
+    both = finite & bounded(0, 1) & monotonic()
+    assert both.name == "finite & bounded(0, 1) & monotonic()"
+    both([0, 1])
+    assert violation(both, [NAN, 5]) == "Invariant 'finite' violated: value[0] is nan"
+    assert violation(both, [0, 5]) == "Invariant 'bounded(0, 1)' violated: value[1] is 5, above 1"
+    assert violation(both, [1, 0]).startswith("Invariant 'monotonic()' violated")
+
+
+def test_only_invariants_can_be_joined() -> None:
+    with pytest.raises(TypeError, match="unsupported operand"):
+        finite & len  # type: ignore[operator]

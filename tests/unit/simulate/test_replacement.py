@@ -1,0 +1,145 @@
+"""Functions are replaced where the program has bound them, for the length of a block, and put back whatever happens."""
+
+from __future__ import annotations
+
+import colorsys
+import copy
+import sys
+from collections.abc import Iterator
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from ordeal.simulate.errors import SimulationError
+from ordeal.simulate.replacement import Places, Replacement, modules_mark, package_of, program_modules
+
+from ..samples.monitored import MakeModule
+
+
+class Simulation:
+    """Has what stands in: no module may bind it itself, or it is taken for one that came to it inside of a block."""
+
+    @staticmethod
+    def answer(red: float, green: float, blue: float) -> str:
+        return "simulated"
+
+
+class Holder:
+    """Captured the function when it was defined."""
+
+    bound = staticmethod(colorsys.rgb_to_hsv)
+
+
+@pytest.fixture
+def user(make_module: MakeModule) -> ModuleType:
+    """A module that imported it under another name."""
+    return make_module("from colorsys import rgb_to_hsv as mine\nother = len", "user_of_colours")
+
+
+@pytest.fixture
+def changes() -> list[int]:
+    """What the simulation is told of blocks."""
+    return []
+
+
+@pytest.fixture
+def patch(user: ModuleType, changes: list[int]) -> Iterator[Replacement[str]]:
+    places = Places({(colorsys, "rgb_to_hsv"): Simulation.answer}, captured={(Holder, "bound"): Simulation.answer})
+    yield Replacement("the simulation", places, on_change=changes.append)
+    assert is_simulated(colorsys.rgb_to_hsv, Holder.bound) == [False, False]
+
+
+def is_simulated(*functions: Any) -> list[bool]:
+    return [function is Simulation.answer for function in functions]
+
+
+def test_it_is_replaced_wherever_it_is_bound_and_put_back(
+    patch: Replacement[str], user: ModuleType, changes: list[int]
+) -> None:
+    with patch as simulation:
+        assert simulation == "the simulation"
+        assert is_simulated(colorsys.rgb_to_hsv, user.mine, Holder.bound) == [True, True, True]
+        assert user.other is len
+        assert changes == [1]
+    assert is_simulated(colorsys.rgb_to_hsv, user.mine, Holder.bound) == [False, False, False]
+    assert isinstance(vars(Holder)["bound"], staticmethod)
+    assert changes == [1, -1]
+
+
+def test_an_error_of_the_block_comes_out_with_everything_put_back(
+    patch: Replacement[str], user: ModuleType, changes: list[int]
+) -> None:
+    with pytest.raises(LookupError), patch:
+        raise LookupError
+    assert is_simulated(colorsys.rgb_to_hsv, user.mine, Holder.bound) == [False, False, False]
+    assert changes == [1, -1]
+
+
+def test_it_may_be_entered_again_and_not_twice_at_once(patch: Replacement[str], user: ModuleType) -> None:
+    for _ in range(2):
+        with patch:
+            assert is_simulated(user.mine) == [True]
+            with pytest.raises(SimulationError, match="in place already") as caught:
+                patch.__enter__()
+            assert caught.value.hint == "call patch() again for a second block"
+            assert is_simulated(user.mine) == [True]
+
+
+def test_a_module_that_was_imported_inside_keeps_nothing(patch: Replacement[str], make_module: MakeModule) -> None:
+    with patch:
+        late = make_module("from colorsys import rgb_to_hsv", "late_user_of_colours")
+        assert is_simulated(late.rgb_to_hsv) == [True]
+    assert is_simulated(late.rgb_to_hsv) == [False]
+
+
+def test_a_module_that_came_between_two_blocks_is_found(patch: Replacement[str], make_module: MakeModule) -> None:
+    with patch:
+        pass
+    late = make_module("from colorsys import rgb_to_hsv", "late_user_of_colours")
+    with patch:
+        assert is_simulated(late.rgb_to_hsv) == [True]
+    assert is_simulated(late.rgb_to_hsv) == [False]
+
+
+def test_what_somebody_else_put_there_is_left_and_told_of(patch: Replacement[str], user: ModuleType) -> None:
+    with pytest.raises(SimulationError, match=r"replaced user_of_colours\.mine inside") as caught, patch:
+        user.mine = len  # type: ignore[attr-defined]
+    assert user.mine is len
+    assert "undo the other replacement" in str(caught.value.hint)
+
+
+def test_an_error_of_the_block_is_not_hidden_by_that(patch: Replacement[str], user: ModuleType) -> None:
+    def act() -> None:
+        user.mine = len  # type: ignore[attr-defined]
+        raise LookupError
+
+    with pytest.raises(LookupError), patch:
+        act()
+
+
+def test_what_runs_the_test_and_the_standard_library_are_left_alone(
+    patch: Replacement[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    late: list[Any] = [ModuleType("hypothesis.late"), ModuleType("json.late")]
+    for module in late:
+        module.mine = colorsys.rgb_to_hsv
+        monkeypatch.setitem(sys.modules, module.__name__, module)
+    with patch:
+        assert is_simulated(*(module.mine for module in late)) == [False, False]
+
+
+def test_a_patch_is_not_copied_with_its_machine(patch: Replacement[str]) -> None:
+    with pytest.raises(SimulationError, match="cannot be copied") as caught:
+        copy.deepcopy(patch)
+    assert "enter its patch() in each rule" in str(caught.value.hint)
+
+
+def test_what_is_no_module_in_the_table_of_modules_is_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    odd: Any = object()
+    before = modules_mark()
+    monkeypatch.setitem(sys.modules, "odd_entry", odd)
+    assert modules_mark() != before
+    assert "odd_entry" not in dict(program_modules())
+    assert "__main__" in dict(program_modules())
+    assert package_of("a.b.c") == package_of("a") == "a"

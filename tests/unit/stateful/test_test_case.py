@@ -1,0 +1,125 @@
+"""The TestCase of a rule machine: one for each class, known to Hypothesis, with settings and a time limit."""
+
+from __future__ import annotations
+
+import functools
+import unittest
+from typing import Any
+
+import hypothesis.stateful
+import pytest
+from hypothesis import HealthCheck, settings
+from hypothesis.stateful import rule
+
+from ordeal.stateful import RuleBasedStateMachine
+from ordeal.stateful.mutable_settings import MutableSettings
+from ordeal.stateful.test_case import run_rule_machines
+
+QUICK = settings(
+    max_examples=20, derandomize=True, database=None, deadline=None, suppress_health_check=list(HealthCheck)
+)
+
+
+def make_counted(fails_after: int = 10**6) -> Any:
+    class Counted(RuleBasedStateMachine):
+        made = 0
+
+        def __init__(self) -> None:
+            super().__init__()
+            type(self).made += 1
+
+        @rule()
+        def act(self) -> None:
+            assert type(self).made < fails_after, "too many"
+
+    return Counted
+
+
+def test_each_class_has_its_own_and_always_the_same() -> None:
+    base = make_counted()
+    derived: Any = type("Derived", (base,), {})
+    assert base.TestCase is base.TestCase
+    assert derived.TestCase is not base.TestCase
+    derived.TestCase.settings.max_examples = 3
+    assert base.TestCase.settings.max_examples != 3
+
+
+def test_it_bears_the_name_that_hypothesis_gives_and_is_known_as_its_test() -> None:
+    machine = make_counted()
+    case, theirs = machine.TestCase, super(RuleBasedStateMachine, machine).TestCase
+    assert issubclass(case, unittest.TestCase)
+    assert (case.__name__, case.__qualname__) == (theirs.__name__, theirs.__qualname__)
+    assert case.__module__ == __name__
+    assert case.runTest.is_hypothesis_test
+    assert case.runTest._hypothesis_state_machine_class is machine
+
+
+def test_settings_of_the_case_decide() -> None:
+    machine = make_counted()
+    machine.TestCase.settings = settings(QUICK, max_examples=7)
+    machine.TestCase("runTest").debug()
+    assert machine.made == 7
+
+
+def test_chosen_settings_outweigh_those_of_the_class_and_a_function_has_none() -> None:
+    machine = make_counted()
+    machine.TestCase.settings = settings(QUICK, max_examples=7)
+    run_rule_machines(machine, settings(QUICK, max_examples=3))
+    assert machine.made == 3
+    run_rule_machines(functools.partial(machine), settings(QUICK, max_examples=2))
+    assert machine.made == 5
+
+
+def test_machines_of_hypothesis_run_too() -> None:
+    class Theirs(hypothesis.stateful.RuleBasedStateMachine):
+        @rule()
+        def act(self) -> None:
+            raise LookupError("found")
+
+    with pytest.raises(LookupError, match="found"):
+        run_rule_machines(Theirs, QUICK)
+
+
+class Clock:
+    """Each look at it takes a second."""
+
+    now_s = 0.0
+
+    def __call__(self) -> float:
+        self.now_s += 1
+        return self.now_s
+
+
+def limited(seconds: float) -> MutableSettings:
+    chosen = MutableSettings(QUICK)
+    with pytest.warns(DeprecationWarning, match="no setting of Hypothesis any more"):
+        chosen.timeout = seconds
+    return chosen
+
+
+def test_no_example_begins_after_the_time_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    machine = make_counted()
+    monkeypatch.setattr("ordeal.stateful.test_case.time", type("Module", (), {"monotonic": Clock()}))
+    run_rule_machines(machine, limited(5))
+    assert machine.made == 4
+
+
+def test_without_a_limit_all_examples_run() -> None:
+    machine = make_counted()
+    run_rule_machines(machine, limited(-1))
+    assert machine.made == 20
+
+
+def test_what_has_failed_is_shrunk_and_raised_after_the_limit_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    machine = make_counted(fails_after=3)
+    monkeypatch.setattr("ordeal.stateful.test_case.time", type("Module", (), {"monotonic": Clock()}))
+    with pytest.raises(AssertionError, match="too many"):
+        run_rule_machines(machine, limited(4))
+    assert machine.made > 4
+
+
+def test_the_end_of_the_time_says_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    machine = make_counted()
+    run_rule_machines(machine, limited(1e-9))
+    assert capsys.readouterr().out == ""
+    assert machine.made == 0

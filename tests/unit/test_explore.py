@@ -1,0 +1,168 @@
+"""The Explorer refuses what it cannot use where it is written, and hands everything else to the engine."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import strategies as st
+from hypothesis.stateful import Bundle, RuleBasedStateMachine, rule
+
+from ordeal.errors import ConfigError, InfiniteStrategyError, MachineError, OrdealError, StateError, TargetError
+from ordeal.explore import Explorer
+from ordeal.result import ProgressSnapshot
+
+from .samples.traced import Counter
+
+
+class Quiet(RuleBasedStateMachine):
+    """Never fails."""
+
+    @rule(flag=st.booleans())
+    def act(self, flag: bool) -> None: ...
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"seed": "1"}, "seed is '1', which is not an integer"),
+        ({"seed": True}, "seed is True, which is not an integer"),
+        ({"seed": -1}, "seed is -1; it must be between 0 and 18446744073709551615"),
+        ({"workers": 1.0}, "workers is 1.0, which is not an integer"),
+        ({"workers": -1}, "workers is -1; it must be between 0 and "),
+        ({"max_checkpoints": -1}, "max_checkpoints is -1; it must be between 0 and "),
+        ({"max_memory": -1}, "max_memory is -1; it must be between 0 and "),
+        ({"checkpoint_prob": 1.5}, "checkpoint_prob is 1.5; it must be between 0 and 1"),
+        ({"fault_toggle_prob": "often"}, "fault_toggle_prob is 'often', which is not a number"),
+        ({"fault_toggle_prob": math.nan}, "fault_toggle_prob is nan, which is not a number"),
+        ({"value_reuse_prob": -0.1}, "value_reuse_prob is -0.1; it must be between 0 and 1"),
+        ({"seed_mutation_prob": 2}, "seed_mutation_prob is 2; it must be between 0 and 1"),
+        ({"buggify_prob": None}, "buggify_prob is None, which is not a number"),
+        ({"rule_timeout": "long"}, "rule_timeout is 'long', which is not a number"),
+        ({"checkpoint_strategy": "best"}, "checkpoint_strategy is 'best'; it must be one of energy, uniform, recent"),
+        ({"checkpoint_kind": None}, "checkpoint_kind is None; it must be one of "),
+        ({"swarm_policy": "bold"}, "swarm_policy is 'bold'; it must be one of "),
+        ({"coverage": "all"}, "coverage is 'all'; it must be one of "),
+        ({"comparison_tracing": "on"}, "comparison_tracing is 'on'; it must be one of auto, off"),
+        ({"mutation_targets": ["shop.pay"]}, "mutation_targets is ['shop.pay']; this version makes no mutants"),
+        ({"seed_mutation_respect_strategies": False}, "seed_mutation_respect_strategies is False; no argument ever"),
+    ],
+)
+def test_wrong_options_are_named_with_what_they_may_be(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        Explorer(Quiet, **options)
+    assert caught.value.message.startswith(message)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"max_runs": 0}, "max_runs is 0; it must be at least 1"),
+        ({"max_runs": 2.5}, "max_runs is 2.5, which is not an integer"),
+        ({"max_time": 0}, "max_time is 0; it must be above 0"),
+        ({"max_time": math.nan}, "max_time is nan, which is not a number"),
+        ({"steps_per_run": 0}, "steps_per_run is 0; it must be between 1 and "),
+        ({"patience": -1}, "patience is -1; it must be at least 0"),
+        ({"max_shrink_time": -1}, "max_shrink_time is -1; it must be at least 0"),
+    ],
+)
+def test_wrong_limits_of_a_run_are_named(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        Explorer(Quiet).run(**options)
+    assert caught.value.message.startswith(message)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"depth": 0}, "depth is 0; it must be between 1 and "),
+        ({"limit": 0}, "limit is 0; it must be between 1 and "),
+        ({"values": 0}, "values is 0; it must be at least 1"),
+        ({"depth": "3"}, "depth is '3', which is not an integer"),
+    ],
+)
+def test_wrong_scopes_are_named(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        Explorer(Quiet).exhaustive(**options)
+    assert caught.value.message.startswith(message)
+
+
+def test_the_hint_is_a_value_that_is_taken() -> None:
+    with pytest.raises(ConfigError) as caught:
+        Explorer(Quiet).run(steps_per_run="many")  # type: ignore[arg-type]
+    assert caught.value.hint == "write `steps_per_run=1`"
+
+
+@pytest.mark.parametrize("given", [int, 3, "machines:Till"])
+def test_what_is_no_machine_is_refused(given: Any) -> None:
+    with pytest.raises(MachineError, match="is not a rule machine"):
+        Explorer(given)
+
+
+def test_targets_that_cannot_be_watched_are_refused() -> None:
+    with pytest.raises(TargetError, match="no_such_module"):
+        Explorer(Quiet, target_modules=["no_such_module"])
+
+
+def test_a_machine_that_breaks_a_rule_of_hypothesis_is_told_of_as_such() -> None:
+    class Stuck(RuleBasedStateMachine):
+        jars: Bundle[int] = Bundle("jars")
+
+        @rule(jar=jars)
+        def use(self, jar: int) -> None: ...
+
+    with pytest.raises(MachineError, match="no rule of Stuck can run in state"):
+        Explorer(Stuck).run(max_runs=3)
+
+
+def test_a_run_ends_after_its_runs_and_its_steps() -> None:
+    told: list[ProgressSnapshot] = []
+    result = Explorer(Quiet, seed=7).run(max_runs=30, steps_per_run=4, progress=told.append)
+    assert (result.total_runs, result.stopped_reason, result.rng_seed) == (30, "max_runs", 7)
+    assert 30 <= result.total_steps <= 120
+    assert len(told) == 30
+    assert result.test_class == f"{__name__}:Quiet"
+
+
+def test_a_seed_decides_what_is_found() -> None:
+    results = [Explorer(Counter, seed=seed).run(max_runs=40, shrink=False) for seed in (1, 1, 2)]
+    logs = [[failure.rule_log for failure in result.failures] for result in results]
+    assert logs[0] == logs[1]
+    assert logs[0]
+    assert results[0].total_steps != results[2].total_steps
+
+
+def test_patience_ends_what_brings_nothing_new() -> None:
+    result = Explorer(Quiet).run(max_runs=500, patience=20)
+    assert result.stopped_reason == "patience"
+    assert result.total_runs < 500
+
+
+def test_an_option_of_a_run_outweighs_that_of_the_explorer() -> None:
+    explorer = Explorer(Counter, record_traces=True)
+    assert explorer.run(max_runs=5, record_traces=False).traces == []
+
+
+def test_a_state_that_is_not_there_cannot_be_resumed(tmp_path: Path) -> None:
+    with pytest.raises(StateError):
+        Explorer(Quiet).run(max_runs=1, resume_from=tmp_path / "none")
+
+
+def test_all_sequences_of_a_small_scope_are_run() -> None:
+    result = Explorer(Quiet).exhaustive(depth=2)
+    assert result.stopped_reason == "exhausted"
+    assert result.total_runs == 1 + 2 + 4, "the shorter ones too"
+    assert any(note.startswith("All 7 rule sequences of up to 2 steps were run") for note in result.notes)
+
+
+def test_a_scope_without_an_end_names_the_argument() -> None:
+    class Endless(RuleBasedStateMachine):
+        @rule(number=st.integers())
+        def act(self, number: int) -> None: ...
+
+    with pytest.raises(OrdealError, match="number") as caught:
+        Explorer(Endless).exhaustive(depth=1)
+    assert isinstance(caught.value, InfiniteStrategyError)
+    assert Explorer(Endless).exhaustive(depth=1, values=3).total_runs == 1 + 3
