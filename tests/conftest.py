@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import json
 import os
 import signal
@@ -54,11 +53,5 @@ def group_of(item: pytest.Item) -> str:
 
 
 def short_name(item: pytest.Item) -> str:
-    """What a test is called wherever its file lies: the names of file and function."""
-    return f"{item.path.stem}::{getattr(item, 'originalname', item.name)}"
-
-
-def pytest_collection_finish() -> None:
-    """Leave what is there by now to no collection of garbage: it stays, and there are many, in many forks as well."""
-    gc.collect()
-    gc.freeze()
+    """What a test is called wherever it lies."""
+    return str(getattr(item, "originalname", None) or item.name)

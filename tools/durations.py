@@ -8,7 +8,7 @@ from pathlib import Path
 
 #: A test that takes less may come whenever it does.
 SECONDS_MIN = 1.0
-LINE = re.compile(r"^([\d.]+)s (?:call|setup|teardown) +\S*?([\w-]+)\.py::(?:\w+::)?(\w+)(\[.*)?$")
+LINE = re.compile(r"^([\d.]+)s (?:call|setup|teardown) +\S*?\.py::(?:\w+::)?(\w+)(\[.*)?$")
 
 
 def longest(lines: list[str]) -> dict[str, float]:
@@ -16,8 +16,8 @@ def longest(lines: list[str]) -> dict[str, float]:
     variants: Counter[tuple[str, str]] = Counter()
     for line in lines:
         if match := LINE.match(line.rstrip()):
-            seconds, module, function, variant = match.groups()
-            variants[f"{module}::{function}", variant or ""] += float(seconds)  # type: ignore[assignment]
+            seconds, function, variant = match.groups()
+            variants[function, variant or ""] += float(seconds)  # type: ignore[assignment]
     found: dict[str, float] = {}
     for (name, _), seconds in variants.items():
         if seconds >= SECONDS_MIN:

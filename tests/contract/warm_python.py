@@ -96,7 +96,6 @@ def _become(request: dict[str, Any]) -> None:
         descriptor = os.open(path, os.O_RDONLY if number == 0 else os.O_RDWR | os.O_APPEND)
         os.dup2(descriptor, number)
         os.close(descriptor)
-    sys.stdin = open(0)  # noqa: SIM115 - it is for as long as the process lives
     os.chdir(request["folder"])
     os.environ.clear()
     os.environ.update(request["environment"])

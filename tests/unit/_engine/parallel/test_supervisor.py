@@ -338,7 +338,7 @@ def test_a_state_goes_on_with_another_number_of_workers(tmp_path: Path, before: 
     assert second.total_runs == 350
     assert second.unique_edges >= first.unique_edges
     assert {failure.bucket for failure in second.failures} >= {failure.bucket for failure in first.failures}
-    assert explore(after, 900, resume_from=state, save_state_to=state).total_runs == 450
+    assert explore(after, 450, resume_from=state, save_state_to=state).total_runs == 450
     assert explore(before, 500, resume_from=state).total_runs == 500
 
 
