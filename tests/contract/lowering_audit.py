@@ -19,8 +19,8 @@ from ordeal.explore import Explorer
 from ordeal.trace import Trace, lower, replay
 
 from . import landmarks
+from .drawn.machines import AUDIT_ERRORS, random_machine
 from .machines import LoggedMachine
-from .random_machines import AUDIT_ERRORS, random_machine
 
 # Above what any run has, so that the stop at the end of a run is a choice of its own and not forced by the limit.
 STEP_LIMIT = 10_000

@@ -29,9 +29,9 @@ from ordeal.faults import Fault, LambdaFault
 from ordeal.trace import Trace, lower, replay, shrink
 
 from . import landmarks, lowering_audit
+from .drawn.machines import AUDIT_ERRORS, fail_by_lot, random_machine
 from .lowering_audit import STEP_LIMIT, Audit, Replayed, replay_in_hypothesis
 from .machines import LoggedMachine
-from .random_machines import AUDIT_ERRORS, fail_by_lot, random_machine
 from .runners import RNG_SEED, TIME_LIMIT_S
 
 RUNS = 60

@@ -16,7 +16,7 @@ from ordeal._hypothesis.plans import Compiler
 from ordeal._hypothesis.provider import TapeProvider
 from ordeal._hypothesis.tape_data import TapeData
 
-from .planned_strategies import PLANNED, THROUGH_HYPOTHESIS
+from .drawn.compiled_strategies import PLANNED, THROUGH_HYPOTHESIS
 
 DRAWS = 300
 

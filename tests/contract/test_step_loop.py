@@ -30,7 +30,7 @@ from ordeal.explore import Explorer
 from ordeal.faults import Fault, LambdaFault
 from ordeal.result import ExplorationResult
 
-from .random_machines import random_machine
+from .drawn.machines import random_machine
 
 PUZZLES = (
     *("busy_desk.BusyDesk", "dead_ends.DeadEnds", "deep_chain.DeepChain", "far_limit.FarLimit", "full_shelf.FullShelf"),

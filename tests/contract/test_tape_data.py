@@ -15,7 +15,7 @@ from ordeal._hypothesis.provider import TapeProvider
 from ordeal._hypothesis.tape_data import TapeData
 from ordeal._native import Rehearsal
 
-from .random_strategies import Table
+from .drawn.strategies import Table
 
 STRATEGIES = 400
 

@@ -27,27 +27,27 @@ class Quiet(RuleBasedStateMachine):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"seed": "1"}, "seed is '1', which is not an integer"),
-        ({"seed": True}, "seed is True, which is not an integer"),
-        ({"seed": -1}, "seed is -1; it must be between 0 and 18446744073709551615"),
-        ({"workers": 1.0}, "workers is 1.0, which is not an integer"),
-        ({"workers": -1}, "workers is -1; it must be between 0 and "),
-        ({"max_checkpoints": -1}, "max_checkpoints is -1; it must be between 0 and "),
-        ({"max_memory": -1}, "max_memory is -1; it must be between 0 and "),
-        ({"checkpoint_prob": 1.5}, "checkpoint_prob is 1.5; it must be between 0 and 1"),
-        ({"fault_toggle_prob": "often"}, "fault_toggle_prob is 'often', which is not a number"),
-        ({"fault_toggle_prob": math.nan}, "fault_toggle_prob is nan, which is not a number"),
-        ({"value_reuse_prob": -0.1}, "value_reuse_prob is -0.1; it must be between 0 and 1"),
-        ({"seed_mutation_prob": 2}, "seed_mutation_prob is 2; it must be between 0 and 1"),
-        ({"buggify_prob": None}, "buggify_prob is None, which is not a number"),
-        ({"rule_timeout": "long"}, "rule_timeout is 'long', which is not a number"),
+        ({"seed": "1"}, "seed is '1'; it must be a whole number"),
+        ({"seed": True}, "seed is True; it must be a whole number"),
+        ({"seed": -1}, "seed is -1; it must be a "),
+        ({"workers": 1.0}, "workers is 1.0; it must be a whole number"),
+        ({"workers": -1}, "workers is -1; it must be a "),
+        ({"max_checkpoints": -1}, "max_checkpoints is -1; it must be a "),
+        ({"max_memory": -1}, "max_memory is -1; it must be a "),
+        ({"checkpoint_prob": 1.5}, "checkpoint_prob is 1.5; it must be a "),
+        ({"fault_toggle_prob": "often"}, "fault_toggle_prob is 'often'; it must be a number"),
+        ({"fault_toggle_prob": math.nan}, "fault_toggle_prob is nan; it must be a number"),
+        ({"value_reuse_prob": -0.1}, "value_reuse_prob is -0.1; it must be a "),
+        ({"seed_mutation_prob": 2}, "seed_mutation_prob is 2; it must be a "),
+        ({"buggify_prob": None}, "buggify_prob is None; it must be a number"),
+        ({"rule_timeout": "long"}, "rule_timeout is 'long'; it must be a number"),
         ({"checkpoint_strategy": "best"}, "checkpoint_strategy is 'best'; it must be one of energy, uniform, recent"),
         ({"checkpoint_kind": None}, "checkpoint_kind is None; it must be one of "),
         ({"swarm_policy": "bold"}, "swarm_policy is 'bold'; it must be one of "),
         ({"coverage": "all"}, "coverage is 'all'; it must be one of "),
         ({"comparison_tracing": "on"}, "comparison_tracing is 'on'; it must be one of auto, off"),
-        ({"mutation_targets": ["shop.pay"]}, "mutation_targets is ['shop.pay']; this version makes no mutants"),
-        ({"seed_mutation_respect_strategies": False}, "seed_mutation_respect_strategies is False; no argument ever"),
+        ({"mutation_targets": ["shop.pay"]}, "mutation_targets is ['shop.pay']; it must be empty"),
+        ({"seed_mutation_respect_strategies": False}, "seed_mutation_respect_strategies is False; it must be true"),
     ],
 )
 def test_wrong_options_are_named_with_what_they_may_be(options: dict[str, Any], message: str) -> None:
@@ -59,13 +59,13 @@ def test_wrong_options_are_named_with_what_they_may_be(options: dict[str, Any], 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"max_runs": 0}, "max_runs is 0; it must be at least 1"),
-        ({"max_runs": 2.5}, "max_runs is 2.5, which is not an integer"),
-        ({"max_time": 0}, "max_time is 0; it must be above 0"),
-        ({"max_time": math.nan}, "max_time is nan, which is not a number"),
-        ({"steps_per_run": 0}, "steps_per_run is 0; it must be between 1 and "),
-        ({"patience": -1}, "patience is -1; it must be at least 0"),
-        ({"max_shrink_time": -1}, "max_shrink_time is -1; it must be at least 0"),
+        ({"max_runs": 0}, "max_runs is 0; it must be a "),
+        ({"max_runs": 2.5}, "max_runs is 2.5; it must be a whole number"),
+        ({"max_time": 0}, "max_time is 0; it must be a "),
+        ({"max_time": math.nan}, "max_time is nan; it must be a number"),
+        ({"steps_per_run": 0}, "steps_per_run is 0; it must be a "),
+        ({"patience": -1}, "patience is -1; it must be a "),
+        ({"max_shrink_time": -1}, "max_shrink_time is -1; it must be a "),
     ],
 )
 def test_wrong_limits_of_a_run_are_named(options: dict[str, Any], message: str) -> None:
@@ -77,10 +77,10 @@ def test_wrong_limits_of_a_run_are_named(options: dict[str, Any], message: str) 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"depth": 0}, "depth is 0; it must be between 1 and "),
-        ({"limit": 0}, "limit is 0; it must be between 1 and "),
-        ({"values": 0}, "values is 0; it must be at least 1"),
-        ({"depth": "3"}, "depth is '3', which is not an integer"),
+        ({"depth": 0}, "depth is 0; it must be a "),
+        ({"limit": 0}, "limit is 0; it must be a "),
+        ({"values": 0}, "values is 0; it must be a "),
+        ({"depth": "3"}, "depth is '3'; it must be a whole number"),
     ],
 )
 def test_wrong_scopes_are_named(options: dict[str, Any], message: str) -> None:
@@ -92,7 +92,7 @@ def test_wrong_scopes_are_named(options: dict[str, Any], message: str) -> None:
 def test_the_hint_is_a_value_that_is_taken() -> None:
     with pytest.raises(ConfigError) as caught:
         Explorer(Quiet).run(steps_per_run="many")  # type: ignore[arg-type]
-    assert caught.value.hint == "write `steps_per_run=1`"
+    assert caught.value.hint == "write a whole number from 1 to 10000, for example `steps_per_run=50`"
 
 
 @pytest.mark.parametrize("given", [int, 3, "machines:Till"])

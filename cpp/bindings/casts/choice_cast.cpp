@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <utility>
 
 namespace ordeal::bindings {
 namespace {
@@ -59,7 +60,13 @@ py::object choice_to_python(const Choice& choice) {
 Choice big_integer_from_python(py::handle value) {
   const auto bits = value.attr("bit_length")().cast<std::size_t>();
   const std::size_t size = std::max<std::size_t>(9, bits / 8 + 1);
-  return Choice::big_integer(value.attr("to_bytes")(size, "little", py::arg("signed") = true).cast<std::string>());
+  auto bytes = value.attr("to_bytes")(size, "little", py::arg("signed") = true).cast<std::string>();
+  // A negative power of two has room in one byte less. The core writes each integer in the shortest way, and two ways
+  // of writing one would be two choices.
+  if (bytes.size() > 9 && bytes.back() == '\xff' && (bytes[bytes.size() - 2] & 0x80) != 0) {
+    bytes.pop_back();
+  }
+  return Choice::big_integer(std::move(bytes));
 }
 
 Choice choice_from_python(py::handle value) {

@@ -43,6 +43,13 @@ BOUNDS = [
 ]
 
 
+@pytest.mark.parametrize("value", [-(2**length) for length in range(63, 200)])
+def test_a_negative_power_of_two_has_one_form(value: int) -> None:
+    again, draws = replaying(value)
+    assert draws.draw_integer(-HUGE, HUGE) == value
+    assert again.is_faithful
+
+
 @pytest.mark.parametrize(("low", "high"), BOUNDS)
 def test_integers_keep_their_bounds_and_come_again(low: int | None, high: int | None) -> None:
     kept, draws = live()

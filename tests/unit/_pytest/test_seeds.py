@@ -46,7 +46,7 @@ def test_failure_shows_where_it_happens_with_steps_output_and_command(project: P
         "withdrawing 7",
     ):
         assert expected in lines
-    assert "ordeal/driver.py" not in lines
+    assert "ordeal/_engine/execution/driver.py" not in lines
 
 
 @pytest.mark.parametrize("style", ["long", "short", "line", "native", "no"])
@@ -58,7 +58,7 @@ def test_traceback_styles(project: Project, style: str) -> None:
     assert any("ValueError: balance negative" in line for line in shown) == (style != "no")
     assert any(line.startswith("state.withdraw") for line in shown) == (style not in ("line", "no"))
     assert any(line.split() == ["amount", "=", "1"] for line in result.outlines) == (style in ("long", "short"))
-    assert any("ordeal/driver.py" in line for line in result.outlines) == (style == "native")
+    assert any("ordeal/_engine/execution/driver.py" in line for line in result.outlines) == (style == "native")
 
 
 def test_all_fixed(project: Project) -> None:

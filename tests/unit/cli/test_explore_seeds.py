@@ -9,7 +9,7 @@ from typing import ClassVar
 
 import pytest
 
-from ordeal.result import SeedOutcome, SeedStatus
+from ordeal.result import Note, NoteKind, SeedOutcome, SeedStatus
 
 from .conftest import Run, ScriptedExplorer
 from .test_explore import ACCOUNT, HEADER, MACHINES, make_result
@@ -86,7 +86,7 @@ class TestSeeds:
         Path(self.OUTCOMES[1].path).mkdir(parents=True)
         explorer.outcomes = [
             make_result(seed_replays=self.OUTCOMES),
-            make_result(notes=("A seed was not saved: cannot write trace s: No space left on device.",)),
+            make_result(notes=(Note("A seed was not saved: cannot write trace s.", NoteKind.SEED_NOT_SAVED),)),
         ]
         code, _, err = run("explore", "--prune-fixed-seeds")
         assert (code, "error: cannot delete the seed " in err) == (2, True)
@@ -98,4 +98,4 @@ class TestSeeds:
     ) -> None:
         explorer.outcomes = [make_result()]
         run("explore", *options)
-        assert explorer.constructed[0][1]["corpus_dir"] == folder
+        assert explorer.constructed[0][1]["corpus_dir"] == (folder and Path(folder))

@@ -160,7 +160,7 @@ class TestGeneric:
         trace = Trace.load(tmp_path / "trace.json")
         assert trace.test_class == f"{__name__}:Counter"
         source = generate_tests([trace])
-        assert source.count('machine.execute_step(step="up")') == 5
+        assert source.count("machine.execute_step(step='up')") == 5
         space: dict[str, Any] = {}
         exec(source, space)
         (name,) = [name for name in space if name.startswith("test_fail_assertion_error")]

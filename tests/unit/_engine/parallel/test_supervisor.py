@@ -231,7 +231,7 @@ class Slow(ChaosTest):
 
 INTERRUPTED = """
 from ordeal.explore import Explorer
-from unit._engine.parallel.test_supervisor import Quick
+from tests.unit._engine.parallel.test_supervisor import Quick
 
 tell = lambda now: now.failures == 2 and print("found", flush=True)
 result = Explorer(Quick, workers=2).run(max_time=60, progress=tell)

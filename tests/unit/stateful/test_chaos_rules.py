@@ -22,7 +22,7 @@ from hypothesis.stateful import (
 from ordeal.chaos import ChaosTest, RuleTimeoutError, chaos_test
 from ordeal.errors import MachineError
 
-from .samples.machines import Forgetful, automatic_rules, run, switch, switches
+from ..samples.machines import Forgetful, automatic_rules, run, switch, switches
 
 # Rules
 

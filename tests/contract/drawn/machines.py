@@ -14,9 +14,9 @@ from hypothesis.stateful import Bundle, consumes, initialize, invariant, multipl
 from ordeal.chaos import ChaosTest
 from ordeal.faults import Fault, LambdaFault
 
-from . import landmarks
-from .machines import LoggedMachine
-from .random_strategies import Table
+from .. import landmarks
+from ..machines import LoggedMachine
+from .strategies import Table
 
 BUNDLES = ("jars", "keys", "lids")
 LETTERS = "abcdefgh"
