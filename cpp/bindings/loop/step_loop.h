@@ -1,6 +1,7 @@
 // The step loop: runs a machine step by step as a step source says. Python runs only the user's code.
 //
-// It does what `ordeal._engine.execution.driver.Driver` does in Python, call for call and in the same order; that one is the reference.
+// It does what `ordeal._engine.execution.driver.Driver` does in Python, call for call and in the same order; that one
+// is the reference.
 #pragma once
 
 #include <cstdint>

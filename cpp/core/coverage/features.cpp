@@ -55,7 +55,7 @@ std::uint64_t hash_of(FeatureKind kind, std::uint64_t key) noexcept {
 std::int64_t rung_of(double value) noexcept {
   int exponent = 0;
   const double size = std::min(std::numeric_limits<double>::max(), std::abs(value));  // NaN: the most
-  const double part = std::frexp(size, &exponent);  // in [0.5, 1), or 0
+  const double part = std::frexp(size, &exponent);                                    // in [0.5, 1), or 0
   if (part == 0) {
     return 0;
   }
