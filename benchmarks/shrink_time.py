@@ -15,14 +15,14 @@ from shrinking import run_hypothesis, run_ordeal
 from shrinking.lru import STEPS, Lru
 
 from ordeal import trace
-from ordeal._engine.replay.loading import make_bench
+from ordeal._engine.replay.loading import load_for_replay
 
 SECONDS_MAX = 60.0
 
 
 def shrink(failing: trace.Trace) -> tuple[int, int, float]:
     """The steps that are left, the replays, and the milliseconds of processor time."""
-    bench = make_bench(failing, Lru)
+    bench = load_for_replay(failing, Lru)
     with bench.running():
         (first, _) = bench.replayer.confirm(bench.tape)
         began = time.process_time()

@@ -14,7 +14,7 @@ class Target:
 
     Attributes:
         name: the module in ``bugs.targets``.
-        tier: easy when Hypothesis finds it in about a second, medium in seconds or not with every seed, hard rarely or
+        tier: easy when Hypothesis finds it in about a second, backend in seconds or not with every seed, hard rarely or
             never in ten seconds.
         modules: what the engines may trace.
         summary: what goes wrong.

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from typing import Any
 
-from ordeal._engine.fast_path import gated
+from ordeal._engine.fast_path import fast_path
 from ordeal._engine.properties.text import say_observed
 from ordeal._engine.properties.tracker import (
     PROPERTY_TYPES,
@@ -58,7 +58,7 @@ LABELS = ("operation", "fault")
 # What holds whenever it is checked
 
 
-@gated(assertions_switch, "holds", labels=LABELS, counts=hit_counts, kind=PROPERTY_TYPES.index("always"))
+@fast_path(assertions_switch, "holds", labels=LABELS, counts=hit_counts, kind=PROPERTY_TYPES.index("always"))
 def always(
     condition: object,
     name: str,
@@ -81,7 +81,9 @@ def always(
     _check("always", bool(condition), name, mute, operation, fault, details)
 
 
-@gated(assertions_switch, "holds", labels=LABELS, counts=hit_counts, kind=PROPERTY_TYPES.index("always_or_unreachable"))
+@fast_path(
+    assertions_switch, "holds", labels=LABELS, counts=hit_counts, kind=PROPERTY_TYPES.index("always_or_unreachable")
+)
 def always_or_unreachable(
     condition: object,
     name: str,
@@ -96,7 +98,7 @@ def always_or_unreachable(
     _check("always_or_unreachable", bool(condition), name, mute, operation, fault, details)
 
 
-@gated(assertions_switch, "gt")
+@fast_path(assertions_switch, "gt")
 def always_gt(
     left: Any,
     right: Any,
@@ -112,7 +114,7 @@ def always_gt(
     _check_order(bool(left > right), left, right, name, mute, operation, fault, details)
 
 
-@gated(assertions_switch, "ge")
+@fast_path(assertions_switch, "ge")
 def always_ge(
     left: Any,
     right: Any,
@@ -128,7 +130,7 @@ def always_ge(
     _check_order(bool(left >= right), left, right, name, mute, operation, fault, details)
 
 
-@gated(assertions_switch, "lt")
+@fast_path(assertions_switch, "lt")
 def always_lt(
     left: Any,
     right: Any,
@@ -144,7 +146,7 @@ def always_lt(
     _check_order(bool(left < right), left, right, name, mute, operation, fault, details)
 
 
-@gated(assertions_switch, "le")
+@fast_path(assertions_switch, "le")
 def always_le(
     left: Any,
     right: Any,
@@ -180,7 +182,7 @@ def unreachable(
 # What must happen in some run
 
 
-@gated(
+@fast_path(
     assertions_switch,
     "nothing",
     working=("attempts", "warn"),
@@ -217,7 +219,7 @@ def sometimes(
         say_observed(name, passed)
 
 
-@gated(assertions_switch, "nothing")
+@fast_path(assertions_switch, "nothing")
 def sometimes_all(
     conditions: Mapping[str, object],
     name: str,
@@ -235,7 +237,7 @@ def sometimes_all(
     _record("sometimes", name, not false, operation, fault, float(len(false)), text)
 
 
-@gated(assertions_switch, "nothing")
+@fast_path(assertions_switch, "nothing")
 def sometimes_gt(
     left: Any, right: Any, name: str, *, operation: str | None = None, fault: str | None = None, **details: object
 ) -> None:
@@ -243,7 +245,7 @@ def sometimes_gt(
     _note_order(bool(left > right), left, right, name, operation, fault, details)
 
 
-@gated(assertions_switch, "nothing")
+@fast_path(assertions_switch, "nothing")
 def sometimes_ge(
     left: Any, right: Any, name: str, *, operation: str | None = None, fault: str | None = None, **details: object
 ) -> None:
@@ -251,7 +253,7 @@ def sometimes_ge(
     _note_order(bool(left >= right), left, right, name, operation, fault, details)
 
 
-@gated(assertions_switch, "nothing")
+@fast_path(assertions_switch, "nothing")
 def sometimes_lt(
     left: Any, right: Any, name: str, *, operation: str | None = None, fault: str | None = None, **details: object
 ) -> None:
@@ -259,7 +261,7 @@ def sometimes_lt(
     _note_order(bool(left < right), left, right, name, operation, fault, details)
 
 
-@gated(assertions_switch, "nothing")
+@fast_path(assertions_switch, "nothing")
 def sometimes_le(
     left: Any, right: Any, name: str, *, operation: str | None = None, fault: str | None = None, **details: object
 ) -> None:
@@ -267,7 +269,7 @@ def sometimes_le(
     _note_order(bool(left <= right), left, right, name, operation, fault, details)
 
 
-@gated(assertions_switch, "nothing", labels=LABELS, counts=hit_counts, kind=PROPERTY_TYPES.index("reachable"))
+@fast_path(assertions_switch, "nothing", labels=LABELS, counts=hit_counts, kind=PROPERTY_TYPES.index("reachable"))
 def reachable(name: str, *, operation: str | None = None, fault: str | None = None, **details: object) -> None:
     """Note that this place was reached: once in all runs it must be. Raises PropertyError as ``always``."""
     del details

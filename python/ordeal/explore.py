@@ -10,11 +10,11 @@ from hypothesis.errors import InvalidDefinition
 from ordeal._engine.coverage.targets import resolve_targets
 from ordeal._engine.execution.machine import MachineFactory, class_path, make_driver
 from ordeal._engine.execution.settings import Progress, Settings, ShrinkTold
-from ordeal._engine.parallel.store_client import Meeting, folder_of_waiting
+from ordeal._engine.parallel.store_client import StoreOptions, spool_folder
 from ordeal._engine.parallel.supervisor import Supervisor, can_supervise, usable_cores
 from ordeal._engine.parallel.sync import Sharing
 from ordeal._engine.parallel.worker_pool import Plan
-from ordeal._engine.search.bounded import Scope, SmallScope
+from ordeal._engine.search.bounded import BoundedSearch, Scope
 from ordeal._engine.search.exploration import Exploration
 from ordeal.buggify import DEFAULT_PROBABILITY
 from ordeal.config.arguments import checked_arguments
@@ -22,7 +22,7 @@ from ordeal.config.options import DEFAULT_SWARM_POLICY, ExplorationOptions, valu
 from ordeal.errors import ConfigError, MachineError
 from ordeal.result import ExplorationResult, Failure, ProgressSnapshot
 from ordeal.store import namespace_of
-from ordeal.swarm.weights import law_of
+from ordeal.swarm.weights import distribution_of
 
 __all__ = ["ExplorationResult", "Explorer", "Failure", "ProgressSnapshot"]
 
@@ -175,7 +175,7 @@ class Explorer:
             **values_of(self.options) | given,
             test_class=class_path(self.test_class, cls),
             session_seed=self.options.seed,
-            swarm=law_of(cls),
+            swarm=distribution_of(cls),
             progress=progress,
             shrink_progress=shrink_progress,
         )
@@ -199,13 +199,13 @@ class Explorer:
         )
         return Supervisor(settings, self._driver, self.targets, plan).run()
 
-    def _meeting(self) -> Meeting | None:
+    def _meeting(self) -> StoreOptions | None:
         options = self.options
         if options.store is None:
             return None
         cls = self._driver.definition.cls
         namespace = namespace_of(cls, self.targets, instrumentation=options.coverage)
-        return Meeting(options.store, namespace, folder_of_waiting())
+        return StoreOptions(options.store, namespace, spool_folder())
 
     def exhaustive(
         self,
@@ -250,6 +250,6 @@ class Explorer:
             rule_timeout=self.options.rule_timeout,
         )
         try:
-            return SmallScope(scope, self._driver, self.targets).run()
+            return BoundedSearch(scope, self._driver, self.targets).run()
         except InvalidDefinition as error:
             raise MachineError(str(error)) from error

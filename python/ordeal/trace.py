@@ -11,7 +11,7 @@ from ordeal._engine.execution.machine import MachineFactory
 from ordeal._engine.export.generated_tests import check_invariants, generate_tests, replay_packed
 from ordeal._engine.export.lowering import LoweringDriver
 from ordeal._engine.replay.crash_replayer import ends_process
-from ordeal._engine.replay.loading import make_bench
+from ordeal._engine.replay.loading import load_for_replay
 from ordeal._engine.replay.rerun import ReplayStatus, Rerun, ablate_faults, rerun, shrink
 from ordeal._engine.storage.trace_file import Trace, TraceFailure, TraceStep, decode_choice, encode_choice
 from ordeal.errors import TraceError
@@ -58,9 +58,9 @@ def lower(trace: Trace, test_class: type[RuleBasedStateMachine] | None = None) -
     """
     if trace.failure is not None and ends_process(trace.failure.error_type, trace.failure.bucket):
         raise TraceError(f"the trace of run {trace.run_id} ends its process, and that of Hypothesis with it")
-    bench = make_bench(trace, test_class)
+    loaded = load_for_replay(trace, test_class)
     try:
-        with bench.running():
-            return LoweringDriver(bench.driver).lower(bench.tape)
+        with loaded.running():
+            return LoweringDriver(loaded.driver).lower(loaded.tape)
     except InvalidDefinition as error:
         raise TraceError(str(error)) from error

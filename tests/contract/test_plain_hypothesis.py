@@ -56,7 +56,7 @@ VAULT = {
         TestVault = VaultChaos.TestCase
     """,
     "search.py": """
-        from ordeal._engine.replay.loading import make_bench
+        from ordeal._engine.replay.loading import load_for_replay
         from ordeal._engine.export.example_database import save_to_database
         from ordeal.explore import Explorer
 
@@ -64,7 +64,7 @@ VAULT = {
 
         result = Explorer(VaultChaos, target_modules=["vault"]).run(max_runs=8_000, steps_per_run=20)
         (failure,) = result.failures
-        bench = make_bench(failure.trace, VaultChaos)
+        bench = load_for_replay(failure.trace, VaultChaos)
         print(save_to_database(bench.driver, [bench.tape]))
     """,
 }

@@ -13,7 +13,7 @@ Idle = Literal["nothing", "false", "first", "holds", "lt", "le", "gt", "ge"]
 _TAKES_ANY_KEYWORD = 0x08  # of a code object's flags
 
 
-def gated[Function: Callable[..., Any]](
+def fast_path[Function: Callable[..., Any]](
     power: _native.Switch,
     idle: Idle,
     *,

@@ -277,7 +277,7 @@ class SeedReplays:
             return "" if alone else str(self._corpus.load_seed(path).test_class)
         return ""
 
-    # Telling
+    # ObservedRun
 
     def pytest_report_header(self) -> str | None:
         """Say how many seeds come along."""

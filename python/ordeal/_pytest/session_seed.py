@@ -160,7 +160,7 @@ class SessionSeed:
         if cache is not None and self._worker_input is None:
             cache.set(_LAST, f"{self._chosen.seed:#x}")
 
-    # Telling
+    # ObservedRun
 
     @cached_property
     def _words(self) -> ModuleType:

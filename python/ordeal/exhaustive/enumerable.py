@@ -21,7 +21,7 @@ SIZE_MAX = 10**10
 FLOATS = (0.0, 1.0, -1.0, 0.5, -0.5, 2.0, -2.0, math.inf, -math.inf, math.nan)
 
 
-class FiniteSource:
+class EnumerableSource:
     """Stands in for a ``ChoiceSource``: a draw is the answer of ``choose``, which takes a number of options.
 
     With ``values`` no number, text or bytes takes more than so many values, the simplest ones, and ``restrict`` is
@@ -105,7 +105,7 @@ def nearest_integer(number: int, low: int, high: int, toward: int) -> int:
 class FiniteProvider(TapeProvider):
     """Gives Hypothesis' strategies each of their choices in turn."""
 
-    def __init__(self, source: FiniteSource) -> None:
+    def __init__(self, source: EnumerableSource) -> None:
         super().__init__(cast("ChoiceSource", source))
         self._finite = source
 
@@ -183,7 +183,7 @@ class FiniteProvider(TapeProvider):
             raise UnsatisfiedAssumption
 
 
-def make_finite(run: RunContext, source: FiniteSource) -> None:
+def make_enumerable(run: RunContext, source: EnumerableSource) -> None:
     """Have everything that ``run`` draws through Hypothesis be a choice of ``source``.
 
     Raises, when it draws:

@@ -22,7 +22,7 @@ from ordeal import _native
 from ordeal._engine.formatting import one_line
 from ordeal._hypothesis import REJECTED, Draw, RunContext, compile_draw
 from ordeal.errors import GenerationError, Incomplete, InfiniteStrategyError, NonDeterministicGeneration
-from ordeal.exhaustive.enumerable import FiniteSource, make_finite
+from ordeal.exhaustive.enumerable import EnumerableSource, make_enumerable
 from ordeal.exhaustive.progress import CaseProgress
 from ordeal.exhaustive.text import failing_case
 
@@ -83,7 +83,7 @@ class Gen(_native.Choices):
         self._odometer = _native.Odometer(limit=limit, shard=self._shard)
         self._replayed: list[int] | None = None
         self._drops = False  # a case may be dropped in its middle, as it is a function that can be left
-        self._source = FiniteSource(self.index)
+        self._source = EnumerableSource(self.index)
         super().__init__(self._odometer)
 
     @classmethod
@@ -211,7 +211,7 @@ class Gen(_native.Choices):
         __tracebackhide__ = True
         while True:
             run = RunContext(cast(_native.ChoiceSource, self._source))
-            make_finite(run, self._source)
+            make_enumerable(run, self._source)
             try:
                 with run:
                     return True, draw(run)
@@ -274,7 +274,7 @@ class Gen(_native.Choices):
 class _Plain:
     """What a draw that does not go through Hypothesis wants of a run."""
 
-    source: FiniteSource
+    source: EnumerableSource
 
 
 def _changed(message: str, first: tuple[str, int] | None, now: tuple[str, int] | None) -> NonDeterministicGeneration:

@@ -6,7 +6,18 @@ import dataclasses
 import types
 from collections.abc import Callable, Iterator
 from itertools import chain
-from typing import Any, Literal, NewType, TypeAliasType, TypeVar, Union, Unpack, get_args, get_origin, get_type_hints
+from typing import (
+    Any,
+    Literal,
+    NewType,
+    TypeAliasType,
+    TypeVar,
+    Union,
+    Unpack,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 from hypothesis import strategies as st
 from hypothesis.errors import HypothesisException

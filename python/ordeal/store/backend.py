@@ -17,7 +17,7 @@ _NAME = re.compile(rf"(\d{{6}})-([0-9a-f]{{{TOKEN_CHARS}}})", re.ASCII)
 
 
 class UnreachableError(Exception):
-    """The medium cannot be used now; the message says what happened."""
+    """The backend cannot be used now; the message says what happened."""
 
 
 class ShardName(NamedTuple):
@@ -58,12 +58,12 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Unreadable:
-    """Stands for bytes that could not be read, though the medium is there."""
+    """Stands for bytes that could not be read, though the backend is there."""
 
     why: str
 
 
-class Medium(Protocol):
+class Backend(Protocol):
     """Holds shards. Every method may raise ``UnreachableError``. Owned by one thread."""
 
     def claim(self, token: str, preferred: int | None) -> int:

@@ -20,7 +20,7 @@ from ordeal.store.backend import (
     LEASE_SECONDS_MAX,
     MEMBERS_MAX,
     TOKEN_CHARS,
-    Medium,
+    Backend,
     ShardName,
     ShardState,
     Span,
@@ -37,7 +37,7 @@ _TAKING_SECONDS = 60.0
 _LEASE_FILES_MAX = 10_000
 
 
-class DirectoryMedium(Medium):
+class DirectoryBackend(Backend):
     """The folder of one namespace. Owned by one thread."""
 
     def __init__(self, folder: Path) -> None:

@@ -12,8 +12,8 @@ from urllib.parse import SplitResult, unquote, urlsplit
 
 from ordeal._engine.formatting import one_line
 from ordeal.errors import StoreError
-from ordeal.store.backend import Medium
-from ordeal.store.directory_backend import DirectoryMedium
+from ordeal.store.backend import Backend
+from ordeal.store.directory_backend import DirectoryBackend
 from ordeal.store.store import Store
 from ordeal.store.write_ahead import private_folder
 
@@ -35,11 +35,11 @@ def open_store(url: str, namespace: str, *, folder: Path | None = None) -> Store
     scheme, separator, rest = url.partition("://")
     if scheme == "dir" and separator:
         shared = _folder(url, rest)
-        medium: Medium = DirectoryMedium(shared / digest)
+        backend: Backend = DirectoryBackend(shared / digest)
         place = f"{shared.resolve()} {digest}"
     elif scheme == "redis" and separator:
         parts = _split(url)
-        medium = _redis(url, parts, digest)
+        backend = _redis(url, parts, digest)
         folder = folder or private_folder()
         # Without the user and the password, which may change.
         place = f"{parts.hostname} {parts.port} {parts.path} {digest}"
@@ -47,7 +47,7 @@ def open_store(url: str, namespace: str, *, folder: Path | None = None) -> Store
         raise StoreError(f"the store {_shown(url)} has no known address", hint=_ADDRESSES)
     if folder is not None:
         _make(folder)
-    return Store(medium, place=hashlib.blake2b(place.encode(), digest_size=8).hexdigest(), folder=folder)
+    return Store(backend, place=hashlib.blake2b(place.encode(), digest_size=8).hexdigest(), folder=folder)
 
 
 def _folder(url: str, path: str) -> Path:
@@ -74,7 +74,7 @@ def _split(url: str) -> SplitResult:
     return parts
 
 
-def _redis(url: str, parts: SplitResult, digest: str) -> Medium:
+def _redis(url: str, parts: SplitResult, digest: str) -> Backend:
     database = parts.path.removeprefix("/") or "0"
     if not re.fullmatch(r"[0-9]{1,4}", database):
         raise StoreError(
@@ -83,13 +83,13 @@ def _redis(url: str, parts: SplitResult, digest: str) -> Medium:
         )
     try:
         # A library of its own, which only those need who use it.
-        connect = importlib.import_module("ordeal.store.redis_backend").RedisMedium.connect
+        connect = importlib.import_module("ordeal.store.redis_backend").RedisBackend.connect
     except ImportError as error:
         raise StoreError(
             f"the store {_shown(url)} needs the Python package `redis`: {error}",
             hint="install it with `pip install 'ordeal[redis]'`, or share a folder with `dir://PATH`",
         ) from error
-    return cast("Callable[..., Medium]", connect)(
+    return cast("Callable[..., Backend]", connect)(
         parts.hostname,
         parts.port or _REDIS_PORT,
         int(database),

@@ -21,7 +21,7 @@ from ordeal.errors import StoreError
 from ordeal.store.backend import (
     MEMBERS_MAX,
     TOKEN_CHARS,
-    Medium,
+    Backend,
     ShardName,
     ShardState,
     Span,
@@ -37,7 +37,7 @@ _FREE = bytes(8)
 _T = TypeVar("_T")
 
 
-class RedisMedium(Medium):
+class RedisBackend(Backend):
     """The keys of one namespace. Owned by one thread, in the process that made it."""
 
     def __init__(self, client: redis.Redis, prefix: str, *, place: str) -> None:
@@ -50,7 +50,7 @@ class RedisMedium(Medium):
     @classmethod
     def connect(
         cls, host: str, port: int, database: int, *, username: str | None, password: str | None, prefix: str
-    ) -> RedisMedium:
+    ) -> RedisBackend:
         """Connect to a server.
 
         Raises:
@@ -69,18 +69,18 @@ class RedisMedium(Medium):
             # one can be said twice, and that one then leaves a number out.
             retry=Retry(NoBackoff(), 1),
         )
-        medium = cls(client, prefix, place=place)
+        backend = cls(client, prefix, place=place)
         try:
-            with medium._reached():
+            with backend._reached():
                 client.ping()
         except UnreachableError as error:
-            medium.close()
+            backend.close()
             raise StoreError(
                 f"the store cannot be used: {error}",
                 hint="start the server (`redis-server`), or name the host, port, database and password of another, as "
                 "in `--store redis://:PASSWORD@HOST:6379/0`",
             ) from error
-        return medium
+        return backend
 
     @override
     def claim(self, token: str, preferred: int | None) -> int:

@@ -1,4 +1,4 @@
-"""A store: what members of one namespace found, shared through a medium that only holds bytes.
+"""A store: what members of one namespace found, shared through a backend that only holds bytes.
 
 Each member writes a shard of its own and reads those of all others. What they hold is merged by unions and maxima, so
 it may come late, twice and in any order; a member that is lost leaves what it wrote, and nobody waits for it.
@@ -19,7 +19,7 @@ from typing import TypeVar
 
 from ordeal._engine.formatting import counted, one_line
 from ordeal.errors import StoreError
-from ordeal.store.backend import LEASE_SECONDS_MAX, Medium, ShardName, ShardState, Span, UnreachableError, Unreadable
+from ordeal.store.backend import LEASE_SECONDS_MAX, Backend, ShardName, ShardState, Span, UnreachableError, Unreadable
 from ordeal.store.failure_buckets import FailureBuckets
 from ordeal.store.import_queue import ImportQueue
 from ordeal.store.messages import Entry, FailureReport, Incoming, Outgoing
@@ -63,10 +63,10 @@ class _News:
 
 @dataclass(slots=True)
 class _Member:
-    """This member: its shard, and how much of it the medium has confirmed.
+    """This member: its shard, and how much of it the backend has confirmed.
 
-    The medium may seem to have more, after a write that failed. ``number`` is the one that it joined with, which stays,
-    while ``name`` changes when the medium has lost its memory and given the number to another one.
+    The backend may seem to have more, after a write that failed. ``number`` is the one that it joined with, which
+    stays, while ``name`` changes when the backend has lost its memory and given the number to another one.
     """
 
     name: ShardName
@@ -85,13 +85,13 @@ class Store:
     """
 
     def __init__(
-        self, medium: Medium, *, place: str, folder: Path | None = None, clock: Callable[[], float] = time.monotonic
+        self, backend: Backend, *, place: str, folder: Path | None = None, clock: Callable[[], float] = time.monotonic
     ) -> None:
         """``place`` is a text of hex digits that no other store and namespace has.
 
         ``folder`` is where what could not be published survives its member; without one it does not.
         """
-        self._medium = medium
+        self._medium = backend
         self._place = place
         self._folder = folder
         self._clock = clock
@@ -329,7 +329,7 @@ class Store:
         return False
 
     def _compare(self, member: _Member, state: ShardState | None) -> None:
-        """See what the medium has of this member's own shard: nothing at first, and after it lost its memory."""
+        """See what the backend has of this member's own shard: nothing at first, and after it lost its memory."""
         if state is None:
             member.name = ShardName(self._medium.claim(member.name.token, member.name.number), member.name.token)
             member.kept = 0
@@ -360,7 +360,7 @@ class Store:
             paused=paused,
         )
 
-    # -- the medium ---------------------------------------------------------------------------------------------------
+    # -- the backend ---------------------------------------------------------------------------------------------------
 
     def _joined(self) -> _Member:
         if self._member is None:
@@ -368,7 +368,7 @@ class Store:
         return self._member
 
     def _attempted(self, action: Callable[[], _T], *, otherwise: _T) -> _T:
-        """Do what needs the medium, unless it was found away just now."""
+        """Do what needs the backend, unless it was found away just now."""
         started = self._clock()
         if started < self._resume_at:
             return otherwise

@@ -26,7 +26,7 @@ BASE_MAX = 1000
 #: What the core picks among at most.
 OPERATIONS_MAX = 65_536
 #: The laws by which ``ChaosTest.swarm`` draws what is on in a run; True is "coins".
-LAWS = ("coins", "sizes", "hypothesis")
+DISTRIBUTIONS = ("coins", "sizes", "hypothesis")
 #: Where ``model.op`` writes the weight of an operation.
 WEIGHT_MARKER = "ordeal_weight"
 
@@ -182,7 +182,8 @@ def _is_rule(member: object) -> bool:
 class SwarmPlan:
     """What is known of the operations of a machine before a run draws its configuration.
 
-    ``law`` is one of LAWS, or "off". ``bases`` multiply what is drawn, ``caps`` bound it, each for some operations.
+    ``law`` is one of DISTRIBUTIONS, or "off". ``bases`` multiply what is drawn, ``caps`` bound it, each
+    for some operations.
     """
 
     law: str
@@ -282,7 +283,7 @@ def plan_of(cls: type) -> SwarmPlan:
     marked = {name: getattr(getattr(cls, name), WEIGHT_MARKER) for name in ops if _is_marked(cls, name)}
     try:
         return SwarmPlan(
-            law_of(cls),
+            distribution_of(cls),
             ops,
             bases={**marked, **_checked("weights", getattr(cls, "weights", {}), ops, BASE_MAX)},
             caps=_checked("weight_caps", getattr(cls, "weight_caps", {}), ops, None),
@@ -296,12 +297,12 @@ def _is_marked(cls: type, name: str) -> bool:
     return hasattr(getattr(cls, name), WEIGHT_MARKER)
 
 
-def law_of(cls: type) -> str:
+def distribution_of(cls: type) -> str:
     """The law that ``cls.swarm`` names, "off" when it names none. Raises MachineError when it is no law."""
     swarm: object = getattr(cls, "swarm", False)
     if swarm is False or swarm is True:
         return "coins" if swarm else "off"
-    if isinstance(swarm, str) and swarm in LAWS:
+    if isinstance(swarm, str) and swarm in DISTRIBUTIONS:
         return swarm
     raise MachineError(
         f"{cls.__name__}.swarm is {swarm!r}, which is no law",

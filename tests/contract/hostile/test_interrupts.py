@@ -216,7 +216,7 @@ def test_no_process_outlives_an_exploration_that_is_killed(project: Project, nam
     with exploring(project, name, 60.0) as started:
         started.until_reached()
         time.sleep(0.3)
-        assert len(processes_left(started.mark, seconds=0)) >= 3  # itself, and a worker with its warden
+        assert len(processes_left(started.mark, seconds=0)) >= 3  # itself, and a worker with its reaper
         os.kill(started.process.pid, signal.SIGKILL)
         started.process.wait()
         assert processes_left(started.mark) == []

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from ordeal import _native
-from ordeal._engine.fast_path import gated
+from ordeal._engine.fast_path import fast_path
 
 
 @pytest.fixture
@@ -22,7 +22,7 @@ def power() -> _native.Switch:
 
 
 def checked(power: _native.Switch) -> Callable[..., Any]:
-    @gated(power, "holds", working=("slow",))
+    @fast_path(power, "holds", working=("slow",))
     def check(condition: object, name: str, *, slow: bool = False, **details: object) -> tuple[object, ...]:
         """Says what it was called with."""
         return condition, name, slow, details
@@ -67,7 +67,7 @@ def test_python_refuses_what_is_no_call(
 
 
 def test_an_unknown_keyword_is_refused_where_none_is_taken(power: _native.Switch) -> None:
-    @gated(power, "false")
+    @fast_path(power, "false")
     def maybe(probability: float | None = None) -> bool:
         return True
 
@@ -85,7 +85,7 @@ def test_an_unknown_keyword_is_refused_where_none_is_taken(power: _native.Switch
 def test_a_comparison_that_holds_ends_at_the_gate(
     power: _native.Switch, idle: Any, below: int, same: int, above: int
 ) -> None:
-    @gated(power, idle)
+    @fast_path(power, idle)
     def compare(left: int, right: int, name: str) -> str:
         return name
 
@@ -94,11 +94,11 @@ def test_a_comparison_that_holds_ends_at_the_gate(
 
 
 def test_nothing_and_first(power: _native.Switch) -> None:
-    @gated(power, "nothing")
+    @fast_path(power, "nothing")
     def note(name: str) -> int:
         return 1
 
-    @gated(power, "first")
+    @fast_path(power, "first")
     def choose(normal: object, faulty: object) -> object:
         return faulty
 
@@ -120,7 +120,7 @@ def test_an_error_of_the_condition_is_raised(power: _native.Switch) -> None:
 
 
 def test_a_gate_has_the_name_the_text_and_the_signature_of_its_function(power: _native.Switch) -> None:
-    @gated(power, "nothing")
+    @fast_path(power, "nothing")
     def note(a: int, /, name: str = "n", *, b: int, c: float = 0.5, **rest: object) -> None:
         """Text."""
 
@@ -144,7 +144,7 @@ def test_a_gate_is_freed_with_all_that_it_holds(power: _native.Switch) -> None:
 
 def test_an_unknown_idle_is_refused(power: _native.Switch) -> None:
     with pytest.raises(_native.CoreError, match="idle is 'never'; it must be nothing"):
-        gated(power, "never")(lambda: None)  # type: ignore[arg-type]
+        fast_path(power, "never")(lambda: None)  # type: ignore[arg-type]
 
 
 # -- hits that are counted at the gate --------------------------------------------------------------------------------
@@ -161,7 +161,7 @@ class Counted:
         power = _native.Switch()
         power.on = True
 
-        @gated(power, idle, labels=("label",), counts=self.counts, kind=KIND)
+        @fast_path(power, idle, labels=("label",), counts=self.counts, kind=KIND)
         def note(condition: object, name: object, *, label: str = "", **details: object) -> None:
             self.passed_on.append((condition, name))
 

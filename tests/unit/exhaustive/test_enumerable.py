@@ -12,10 +12,10 @@ from hypothesis.errors import UnsatisfiedAssumption
 
 from ordeal._hypothesis import RunContext
 from ordeal.errors import InfiniteStrategyError
-from ordeal.exhaustive.enumerable import FiniteSource, make_finite, nearest_integer
+from ordeal.exhaustive.enumerable import EnumerableSource, make_enumerable, nearest_integer
 
 
-class Source(FiniteSource):
+class Source(EnumerableSource):
     """Counts how often values were left out."""
 
     restricted = 0
@@ -41,7 +41,7 @@ def every_case(strategy: st.SearchStrategy[Any], values: int | None = None) -> t
 
         source: Any = Source(choose, values)
         with RunContext(source) as run:
-            make_finite(run, source)
+            make_enumerable(run, source)
             try:
                 found.append(run.data.draw(strategy))
             except UnsatisfiedAssumption:
@@ -178,5 +178,5 @@ def test_a_boolean_that_is_certain_is_no_choice(p: float, cases: list[bool]) -> 
 
         return choose
 
-    assert sorted({FiniteSource(chosen(answer)).boolean(p) for answer in (0, 1)}) == cases
+    assert sorted({EnumerableSource(chosen(answer)).boolean(p) for answer in (0, 1)}) == cases
     assert len(asked) == (2 if len(cases) == 2 else 0)

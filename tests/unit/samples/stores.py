@@ -16,9 +16,9 @@ import redis
 
 import ordeal
 from ordeal.store import Store, open_store
-from ordeal.store.backend import Medium, ShardName
-from ordeal.store.directory_backend import DirectoryMedium
-from ordeal.store.redis_backend import RedisMedium
+from ordeal.store.backend import Backend, ShardName
+from ordeal.store.directory_backend import DirectoryBackend
+from ordeal.store.redis_backend import RedisBackend
 
 PACKAGE_FOLDER = Path(ordeal.__file__).absolute().parents[1]
 #: Far more than anything here takes, on a machine that does much else.
@@ -121,7 +121,7 @@ class Place:
             store.close()
 
 
-def medium_of(store: Store) -> Medium:
+def medium_of(store: Store) -> Backend:
     return store._medium
 
 
@@ -132,16 +132,16 @@ def write_shard(store: Store, data: bytes, *, number: int = 77, token: str = "01
 
 def folder_of(store: Store) -> Path:
     """The folder of the namespace, where the store is a folder."""
-    medium = medium_of(store)
-    assert isinstance(medium, DirectoryMedium)
-    return medium._shards.parent
+    backend = medium_of(store)
+    assert isinstance(backend, DirectoryBackend)
+    return backend._shards.parent
 
 
 def prefix_of(store: Store) -> str:
     """How the keys of the namespace begin, where the store is a server."""
-    medium = medium_of(store)
-    assert isinstance(medium, RedisMedium)
-    return medium._prefix
+    backend = medium_of(store)
+    assert isinstance(backend, RedisBackend)
+    return backend._prefix
 
 
 def python_process(script: str, *arguments: object) -> subprocess.Popen[str]:

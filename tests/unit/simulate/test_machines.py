@@ -107,7 +107,7 @@ class PatchedThroughout(ChaosTest):
         assert time.time() == self.now_s
 
 
-class Saver(ChaosTest):
+class SessionState(ChaosTest):
     """Saves without syncing, and loses it in a crash whose outcome nobody draws by hand."""
 
     def __init__(self) -> None:
@@ -156,12 +156,12 @@ def test_failure_is_found_across_checkpoints_and_replays_the_same() -> None:
 
 
 def test_outcome_of_a_crash_is_part_of_the_run() -> None:
-    (failure,) = explored(Saver).failures
+    (failure,) = explored(SessionState).failures
     assert failure.trace is not None
     assert [step.name for step in failure.trace.steps] == ["save", "crash"]
-    assert "an old version came back" in str(replay(failure.trace, Saver))
+    assert "an old version came back" in str(replay(failure.trace, SessionState))
     with pytest.raises(AssertionError, match="an old version came back"):
-        run(Saver)
+        run(SessionState)
 
 
 @pytest.mark.parametrize("machine", [Lease, PatchedThroughout])

@@ -20,7 +20,7 @@ from redis.retry import Retry
 from ordeal.errors import StoreError
 from ordeal.store import Entry, FailureReport, Outgoing, Store, open_store
 from ordeal.store.backend import ShardName, Span, UnreachableError
-from ordeal.store.redis_backend import RedisMedium
+from ordeal.store.redis_backend import RedisBackend
 
 from ..samples.stores import (
     NAMESPACE,
@@ -337,18 +337,18 @@ def test_a_server_that_answers_anything_is_away_at_worst(answer: bytes) -> None:
     name, token = ShardName(1, "0123456789abcdef"), "0123456789abcdef"
     with answering(answer) as port:
         client = redis.Redis(port=port, protocol=2, socket_timeout=PATIENCE_SECONDS, retry=Retry(NoBackoff(), 0))
-        medium = RedisMedium(client, "prefix", place="here")
+        backend = RedisBackend(client, "prefix", place="here")
         asked: list[Callable[[], object]] = [
-            medium.survey,
-            lambda: medium.read([Span(name, 0, 3)]),
-            lambda: medium.write(name, 0, b"x"),
-            lambda: medium.claim(token, None),
-            lambda: medium.lease("key", token, 5),
+            backend.survey,
+            lambda: backend.read([Span(name, 0, 3)]),
+            lambda: backend.write(name, 0, b"x"),
+            lambda: backend.claim(token, None),
+            lambda: backend.lease("key", token, 5),
         ]
         for ask in asked:
             with contextlib.suppress(UnreachableError):
                 ask()
-        medium.close()
+        backend.close()
 
 
 def test_the_package_that_is_missing_is_named() -> None:

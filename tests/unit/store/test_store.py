@@ -12,7 +12,7 @@ import pytest
 from ordeal.errors import StoreError
 from ordeal.store import Entry, FailureReport, Incoming, Outgoing, Store
 from ordeal.store import store as store_module
-from ordeal.store.backend import Medium, ShardName, ShardState, Span, UnreachableError, Unreadable
+from ordeal.store.backend import Backend, ShardName, ShardState, Span, UnreachableError, Unreadable
 from ordeal.store.records import encode
 from ordeal.store.shard import HEADER, framed
 
@@ -349,11 +349,11 @@ def test_an_endless_shard_does_not_keep_the_others_waiting(place: Place, monkeyp
 # -- a store that is away --
 
 
-class Flaky(Medium):
-    """A medium that can be away, that fails after its work is done, and that counts what is asked of it."""
+class Flaky(Backend):
+    """A backend that can be away, that fails after its work is done, and that counts what is asked of it."""
 
-    def __init__(self, medium: Medium) -> None:
-        self.medium = medium
+    def __init__(self, backend: Backend) -> None:
+        self.backend = backend
         self.away = ""
         self.forgets_to_answer = False
         self.calls = 0
@@ -365,58 +365,58 @@ class Flaky(Medium):
 
     def claim(self, token: str, preferred: int | None) -> int:
         self._ask()
-        return self.medium.claim(token, preferred)
+        return self.backend.claim(token, preferred)
 
     def survey(self) -> dict[ShardName, ShardState]:
         self._ask()
-        return self.medium.survey()
+        return self.backend.survey()
 
     def read(self, spans: Sequence[Span]) -> list[bytes | Unreadable]:
         self._ask()
-        return self.medium.read(spans)
+        return self.backend.read(spans)
 
     def write(self, name: ShardName, offset: int, data: bytes) -> None:
         self._ask()
-        self.medium.write(name, offset, data)
+        self.backend.write(name, offset, data)
         if self.forgets_to_answer:
             raise UnreachableError("no answer")
 
     def lease(self, key: str, token: str, seconds: float) -> bool:
         self._ask()
-        return self.medium.lease(key, token, seconds)
+        return self.backend.lease(key, token, seconds)
 
     def close(self) -> None:
-        self.medium.close()
+        self.backend.close()
 
 
 def flaky(store: Store) -> Flaky:
-    store._medium = medium = Flaky(store._medium)
+    store._medium = backend = Flaky(store._medium)
     # No attempt takes any time, so that none is waited for.
     store._clock = lambda: 0.0
-    return medium
+    return backend
 
 
 def test_what_was_found_while_the_store_was_away_is_published_later(place: Place) -> None:
     a, b = place.member(), place.member()
-    medium = flaky(a)
-    medium.away = "the cable is out"
+    backend = flaky(a)
+    backend.away = "the cable is out"
     got = [a.sync(found(f"x{n}", edges=[n])) for n in range(3)]
     assert all(each.paused.startswith("the cable is out; ") for each in got)
     assert [each.members for each in got] == [0, 0, 0]
     assert not a.lease("KeyError in f", 10)
     assert b.sync(NOTHING).entries == ()
-    medium.away = ""
+    backend.away = ""
     assert a.sync(NOTHING).paused == ""
     assert sorted(tapes(b.sync(NOTHING))) == [b"x0", b"x1", b"x2"]
 
 
 def test_a_store_that_takes_but_does_not_answer_has_everything_once(place: Place) -> None:
     a, b = place.member(), place.member()
-    medium = flaky(a)
-    medium.forgets_to_answer = True
+    backend = flaky(a)
+    backend.forgets_to_answer = True
     for number in range(3):
         assert a.sync(found(f"x{number}", edges=[number])).paused
-    medium.forgets_to_answer = False
+    backend.forgets_to_answer = False
     a.sync(found("x3", edges=[3]))
     got = b.sync(NOTHING)
     assert sorted(tapes(got)) == [b"x0", b"x1", b"x2", b"x3"]
@@ -426,23 +426,23 @@ def test_a_store_that_takes_but_does_not_answer_has_everything_once(place: Place
 @pytest.mark.parametrize(("hangs", "waits"), [(0.0, 0.0), (1.0, 9.0), (5.0, 30.0)])
 def test_a_store_that_hangs_is_not_asked_again_at_once(place: Place, hangs: float, waits: float) -> None:
     a = place.member()
-    medium = flaky(a)
+    backend = flaky(a)
     now = 0.0
 
     def clock() -> float:
         nonlocal now
         # As if each look at the clock came so long after the last one, in an attempt that hangs.
-        now += hangs if medium.away else 0.0
+        now += hangs if backend.away else 0.0
         return now
 
     a._clock = clock
-    medium.away = "hangs"
+    backend.away = "hangs"
     assert a.sync(NOTHING).paused
-    calls = medium.calls
-    medium.away = ""
+    calls = backend.calls
+    backend.away = ""
     now += waits / 2
     assert bool(a.sync(NOTHING).paused) == (waits > 0)
-    assert (medium.calls == calls) == (waits > 0)
+    assert (backend.calls == calls) == (waits > 0)
     now += waits / 2 + 0.1
     assert not a.sync(NOTHING).paused
 

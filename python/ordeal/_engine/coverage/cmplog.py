@@ -54,7 +54,7 @@ _NOTHING = object()
 Scalar = int | float | str | bytes
 
 
-class ComparisonTracing:
+class Cmplog:
     """Watches the comparisons of ``targets`` in replays. ``monitor`` knows which branches have run, and is paused."""
 
     def __init__(self, targets: Sequence[Target], monitor: _native.Monitor) -> None:

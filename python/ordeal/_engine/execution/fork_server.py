@@ -89,7 +89,7 @@ class Listener(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
+class RunEnvironment:
     """What a run needs beside its machine, and what watches it."""
 
     driver: Driver
@@ -100,7 +100,7 @@ class Surroundings:
     watch: PropertyWatch
 
 
-class HeldState:
+class ForkServer:
     """A process that holds the state of a machine. Owned by the thread that made it, which must close it."""
 
     def __init__(self, process: int, channel: Channel) -> None:
@@ -183,13 +183,13 @@ def refusal() -> str:
     return ""
 
 
-def hold(run: RunContext, around: Surroundings, others: Iterable[HeldState]) -> HeldState:
+def hold(run: RunContext, environment: RunEnvironment, others: Iterable[ForkServer]) -> ForkServer:
     """Hold the state of ``run`` as it is now, between two steps; ``others`` are held already.
 
     Raises:
         OSError: the system has no room for another process.
     """
-    randoms = around.randoms.changed()
+    randoms = environment.randoms.changed()
     here, there = Channel.pair()
     _flush()
     parent = os.getpid()
@@ -200,20 +200,22 @@ def hold(run: RunContext, around: Surroundings, others: Iterable[HeldState]) -> 
             for other in others:
                 other.leave()
             # What is decided about its runs, the other process writes down.
-            around.driver.journal = None
+            environment.driver.journal = None
             if _native.die_with(parent):
-                _wait_for_runs(there, run, randoms, around)
+                _wait_for_runs(there, run, randoms, environment)
         finally:
             os._exit(1)
     there.close()
-    return HeldState(process, here)
+    return ForkServer(process, here)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
 # In the other processes
 
 
-def _wait_for_runs(channel: Channel, run: RunContext, randoms: list[tuple[Any, Any]], around: Surroundings) -> NoReturn:
+def _wait_for_runs(
+    channel: Channel, run: RunContext, randoms: list[tuple[Any, Any]], environment: RunEnvironment
+) -> NoReturn:
     """Fork for each run that is asked for. Ends with the process that asks."""
     # Ctrl-C reaches all processes of a terminal; the one that asks decides what it means.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -230,10 +232,10 @@ def _wait_for_runs(channel: Channel, run: RunContext, randoms: list[tuple[Any, A
             try:
                 if _native.die_with(holder):
                     # Python starts its own generator anew in a fork.
-                    around.randoms.reseed()
+                    environment.randoms.reseed()
                     for generator, state in randoms:
                         generator.setstate(state)
-                    _Branch(channel, run, around).execute()
+                    _Branch(channel, run, environment).execute()
             finally:
                 _flush()
                 os._exit(0)
@@ -249,10 +251,10 @@ class _Branch:
 
     learns_each_step = True
 
-    def __init__(self, channel: Channel, held: RunContext, around: Surroundings) -> None:
+    def __init__(self, channel: Channel, held: RunContext, environment: RunEnvironment) -> None:
         self._channel = channel
         self._held = held
-        self._around = around
+        self._environment = environment
         self._lines: dict[str, list[int]] = {}
         self._ticks = 0
         self._run = held
@@ -265,10 +267,10 @@ class _Branch:
         raised = False
         try:
             # The state is where it has always been, and a run that ends here ends for good.
-            outcome = self._around.driver.execute(script, restore=self._adopt, learner=self)
+            outcome = self._environment.driver.execute(script, restore=self._adopt, learner=self)
         except BaseException as error:  # noqa: BLE001 - what it is, the process that asks finds out by a replay
             outcome, raised = Outcome(Status.FAILED, 0, error), True
-        self._tell(_ENDED, *_values_of_ending(outcome, raised, self._around.bucketer), *self._seen(last=True))
+        self._tell(_ENDED, *_values_of_ending(outcome, raised, self._environment.bucketer), *self._seen(last=True))
 
     def step_done(self, run: RunContext, code: int, state_hash: int) -> None:
         """Tell of a step that ended well."""
@@ -290,24 +292,24 @@ class _Branch:
         return machine
 
     def _watch_from_here(self) -> None:
-        around = self._around
-        around.driver.watchdog.restart()
-        around.coverage.begin_run()
-        around.watch.start_over()
-        if around.monitor is not None:
+        environment = self._environment
+        environment.driver.watchdog.restart()
+        environment.coverage.begin_run()
+        environment.watch.start_over()
+        if environment.monitor is not None:
             # Where the other process only looks whether code runs, it takes from the hits that it did.
-            around.monitor.set_level("counts")
-            around.monitor.set_paused(False)
-            around.monitor.take_files()
-            self._lines = around.monitor.lines()
-            self._ticks = around.monitor.events
+            environment.monitor.set_level("counts")
+            environment.monitor.set_paused(False)
+            environment.monitor.take_files()
+            self._lines = environment.monitor.lines()
+            self._ticks = environment.monitor.events
 
     def _seen(self, *, last: bool) -> tuple[Value, ...]:
-        around, run = self._around, self._run
-        properties = around.watch.take_snapshot()
+        environment, run = self._environment, self._run
+        properties = environment.watch.take_snapshot()
         lines: list[tuple[str, list[int]]] = []
         ticks = 0
-        monitor = around.monitor
+        monitor = environment.monitor
         if monitor is not None:
             paths = monitor.files()
             now = monitor.lines() if last else {}
@@ -317,7 +319,11 @@ class _Branch:
             ticks, self._ticks = monitor.events - self._ticks, monitor.events
         sizes = {name: len(references) for name, references in run.machine.bundles.items()}
         events = {label: payload if isinstance(payload, str) else "" for label, payload in run.events.items()}
-        return around.coverage.take_hits(), ticks, json.dumps([properties, lines, sizes, events, dict(run.targets)])
+        return (
+            environment.coverage.take_hits(),
+            ticks,
+            json.dumps([properties, lines, sizes, events, dict(run.targets)]),
+        )
 
     def _tell(self, *values: Value) -> None:
         try:

@@ -27,7 +27,7 @@ from ordeal._engine.execution.recorder import slug
 from ordeal._engine.export.literals import LiteralWriter, UnwritableError
 from ordeal._engine.formatting import counted, one_line
 from ordeal._engine.replay.crash_replayer import ends_process
-from ordeal._engine.replay.loading import make_bench
+from ordeal._engine.replay.loading import load_for_replay
 from ordeal._engine.storage.json_fields import SIZE_MAX
 from ordeal._engine.storage.trace_file import Trace, TraceFailure
 from ordeal._hypothesis import REJECTED, MachineDefinition, Rule, define_machine, failure_types, skip_types
@@ -115,9 +115,9 @@ def replay_packed(packed: str, test_class: MachineFactory) -> None:
     Raises:
         TraceError: the text is damaged, or the trace does not fit the class any more.
     """
-    bench = make_bench(unpack(packed), test_class)
-    with bench.running():
-        replayed = bench.replayer.run(bench.tape)
+    loaded = load_for_replay(unpack(packed), test_class)
+    with loaded.running():
+        replayed = loaded.replayer.run(loaded.tape)
     if replayed.bucket and replayed.outcome.error is not None:
         raise replayed.outcome.error
 
@@ -207,11 +207,11 @@ def _file(functions: list[_Function]) -> str:
 
 def _function(trace: Trace, name: str, machine: _ClassName) -> _Function:
     test_class = load_class(trace.test_class)
-    bench = make_bench(trace, test_class)
-    writer = _CallWriter(bench.driver.definition)
-    with bench.running():
-        bench.replayer.run(bench.tape, writer)
-        by_chance = bool(bench.randoms.changed())
+    loaded = load_for_replay(trace, test_class)
+    writer = _CallWriter(loaded.driver.definition)
+    with loaded.running():
+        loaded.replayer.run(loaded.tape, writer)
+        by_chance = bool(loaded.randoms.changed())
     head = (f"def {name}():", f'    """{_docstring(trace)}"""')
     timed = trace.failure is not None and trace.failure.error_type == TIMED
     if writer.writable and not by_chance and not timed:

@@ -26,7 +26,7 @@ from ordeal._engine.isolation.reaper import NOTE_BYTES, end_of, fork_of, guard
 MESSAGE_SECONDS_MAX = 5.0
 #: What a process that has closed its channel may take to end.
 END_SECONDS_MAX = 0.5
-#: What a warden may take to end all that it guards.
+#: What a reaper may take to end all that it guards.
 GUARDED_SECONDS_MAX = 3.0
 #: Where the choices of the run under way lie; a run whose tape is longer is cut there.
 JOURNAL_BYTES = 1 << 20
@@ -40,7 +40,7 @@ Job = Callable[[Channel, _native.Journal], None]
 
 @dataclass(frozen=True, slots=True)
 class Death:
-    """How a process ended: with an exit code, or by a signal. With its warden, where ``is_unknown``."""
+    """How a process ended: with an exit code, or by a signal. With its reaper, where ``is_unknown``."""
 
     code: int = 0
     signal: int = 0
@@ -63,13 +63,13 @@ class Limits:
 class Child:
     """Runs ``job`` in a fork of this process, with a channel to this one. Owned by one thread, which must reap it.
 
-    A warden stands between the two: all processes that come of the job end with it, and with this process. What the
+    A reaper stands between the two: all processes that come of the job end with it, and with this process. What the
     job prints is dropped.
 
     Attributes:
         channel: what the job says comes out here.
         journal: memory in which the process keeps the choices of its run, if it runs something.
-        warden: the child of this process that is the parent of the one that runs the job.
+        reaper: the child of this process that is the parent of the one that runs the job.
     """
 
     def __init__(self, job: Job, limits: Limits) -> None:
@@ -84,12 +84,12 @@ class Child:
         # No signal is to reach a fork before it has said what it makes of it.
         blocked = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
         try:
-            self.warden = self._fork(job, there, journal, blocked, limits)
+            self.reaper = self._fork(job, there, journal, blocked, limits)
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
         there.close()
         self.channel.set_timeout(MESSAGE_SECONDS_MAX)
-        self._handle = os.pidfd_open(self.warden)
+        self._handle = os.pidfd_open(self.reaper)
 
     def _fork(
         self, job: Job, there: Channel, journal: _native.Journal, blocked: set[int | signal.Signals], limits: Limits
@@ -98,12 +98,12 @@ class Child:
         with warnings.catch_warnings():
             # Threads of the program that explores do not live on in the fork, which does not miss them.
             warnings.simplefilter("ignore", DeprecationWarning)
-            warden = os.fork()
-            if warden == 0:
+            reaper = os.fork()
+            if reaper == 0:
                 self.channel.close()
-                warden = guard(parent, self._note)
-                _be_child(job, there, journal, self._stacks, warden, blocked, limits)
-        return warden
+                reaper = guard(parent, self._note)
+                _be_child(job, there, journal, self._stacks, reaper, blocked, limits)
+        return reaper
 
     def fileno(self) -> int:
         """What is readable once the process has ended."""
@@ -129,7 +129,7 @@ class Child:
     def kill(self) -> None:
         """End the process, and all that came of it."""
         if self.death is None:
-            # The code under test may have stopped the warden.
+            # The code under test may have stopped the reaper.
             self._signal(signal.SIGTERM)
             self._signal(signal.SIGCONT)
             if not self._is_over(GUARDED_SECONDS_MAX):
@@ -149,11 +149,11 @@ class Child:
     def _reap(self) -> None:
         status = 0
         with suppress(ChildProcessError):  # where the program ignores SIGCHLD, nobody waits
-            _, status = os.waitpid(self.warden, 0)
+            _, status = os.waitpid(self.reaper, 0)
         code = end_of(self._note)
         is_unknown = code is None
         if code is None:
-            # The warden itself was killed, and has left behind what it guarded.
+            # The reaper itself was killed, and has left behind what it guarded.
             code = os.waitstatus_to_exitcode(status)
             if fork := fork_of(self._note):
                 with suppress(ProcessLookupError, PermissionError):

@@ -1,6 +1,6 @@
 """Stands between a process and the fork in which code under test runs: what that leaves behind ends with it.
 
-A process that loses its parent gets another one: the nearest ancestor that has asked for such. A warden has, so all
+A process that loses its parent gets another one: the nearest ancestor that has asked for such. A reaper has, so all
 that comes of the fork stays below it, also what has left its process group and its session, as daemons do. It runs no
 code of the user's and has no other children, so it can end all that it has.
 """
@@ -19,17 +19,17 @@ from typing import NoReturn
 
 from ordeal import _native
 
-#: So large is what a warden and its parent share.
+#: So large is what a reaper and its parent share.
 NOTE_BYTES = 16
 #: Ending all processes may take so long, where one forks others faster than they are ended, or must not be ended.
 END_SECONDS_MAX = 2.0
 _NOTE = struct.Struct("<iii")  # the fork, whether it has ended, how
-#: What a warden ends by: that it is to, and that its parent has ended.
+#: What a reaper ends by: that it is to, and that its parent has ended.
 _CALLS = (signal.SIGTERM, _native.ORPHANED_SIGNAL)
 
 
 def fork_of(note: mmap) -> int:
-    """The process that the warden guards, 0 while there is none."""
+    """The process that the reaper guards, 0 while there is none."""
     process, _, _ = _NOTE.unpack_from(note)
     return int(process)
 
@@ -43,20 +43,20 @@ def end_of(note: mmap) -> int | None:
 def guard(parent: int, note: mmap) -> int:
     """Fork, and guard the fork until it ends, ``parent`` does, or SIGTERM comes; only in the fork this returns.
 
-    All signals must be blocked. The number that comes back is that of the warden, the parent of the fork.
+    All signals must be blocked. The number that comes back is that of the reaper, the parent of the fork.
     """
     process = -1
     try:
-        os.setpgid(0, 0)  # what the fork sends to its group is not for the warden
+        os.setpgid(0, 0)  # what the fork sends to its group is not for the reaper
         if not _native.die_with(parent, group=True) or not _native.keep_orphans():
             os._exit(1)
-        warden = os.getpid()
+        reaper = os.getpid()
         # Where a program ignores it, nobody would hear of the end of a child.
         before = signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         process = os.fork()
         if process == 0:
             signal.signal(signal.SIGCHLD, before)
-            return warden
+            return reaper
         _guard(process, note)
     finally:
         if process:

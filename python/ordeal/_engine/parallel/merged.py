@@ -12,7 +12,7 @@ from ordeal._engine.isolation.channel import ChannelError
 from ordeal._engine.parallel.messages import Past, Report, nothing_told
 from ordeal._engine.properties.tracker import Tallies, tallies_of
 from ordeal._engine.properties.watch import PropertyWatch
-from ordeal._engine.replay.trace_builder import Origin
+from ordeal._engine.replay.trace_builder import Provenance
 from ordeal._engine.search.result_builder import Totals
 from ordeal._engine.storage.state_file import Header
 from ordeal._engine.triage.findings import Finding
@@ -24,7 +24,7 @@ from ordeal.result import Discovery, Note, NoteKind, Notes, SnapshotKind
 NOTES_MAX = 100
 
 
-class Union:
+class MergedProgress:
     """Grows with what workers tell. ``reports`` are those of processes that have ended, and of the ones that go on."""
 
     def __init__(self, names: _native.MachineNames) -> None:
@@ -37,7 +37,7 @@ class Union:
         self._past: dict[int, Past] = {}  # by worker: the processes that have ended may be very many
         self._given = nothing_told()  # by workers of another number, in what was resumed
         self._running: dict[int, Report] = {}
-        self._productive: list[tuple[Origin, _native.Tape]] = []
+        self._productive: list[tuple[Provenance, _native.Tape]] = []
         self._coverage = _native.CoverageMap()
 
     # -- what workers tell --------------------------------------------------------------------------------------------
@@ -161,7 +161,7 @@ class Union:
     # -- what is known ------------------------------------------------------------------------------------------------
 
     @property
-    def productive(self) -> Sequence[tuple[Origin, _native.Tape]]:
+    def productive(self) -> Sequence[tuple[Provenance, _native.Tape]]:
         """The runs that reached new code, by worker."""
         return self._productive
 

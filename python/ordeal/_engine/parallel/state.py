@@ -12,7 +12,7 @@ from ordeal._engine.execution.settings import Settings
 from ordeal._engine.formatting import counted
 from ordeal._engine.isolation.channel import ChannelError
 from ordeal._engine.isolation.working_folder import WorkingFolder
-from ordeal._engine.parallel.merged import Union
+from ordeal._engine.parallel.merged import MergedProgress
 from ordeal._engine.parallel.messages import Past
 from ordeal._engine.search.state import (
     check_same_exploration,
@@ -35,7 +35,7 @@ from ordeal.errors import StateError
 from ordeal.result import NoteKind
 
 
-class StateParts:
+class ParallelState:
     """Reads the parts that an exploration goes on with, keeps the newest of each worker, and writes them.
 
     Attributes:
@@ -45,13 +45,13 @@ class StateParts:
         seconds: how long exploring took before.
     """
 
-    def __init__(self, settings: Settings, union: Union, folder: WorkingFolder, workers: int) -> None:
+    def __init__(self, settings: Settings, merged: MergedProgress, folder: WorkingFolder, workers: int) -> None:
         self.parts = [b""] * workers
         self.seeds: list[int | None] = [None] * workers
         self.finds: list[_native.Find] = []
         self.seconds = 0.0
         self._settings = settings
-        self._union = union
+        self._merged = merged
         self._folder = folder
 
     @property
@@ -75,24 +75,24 @@ class StateParts:
         for number, (header, engine) in enumerate(parts):
             check_same_exploration(path, header, self._settings)
             try:
-                loaded = _native.decode_state(engine, self._union.names)
+                loaded = _native.decode_state(engine, self._merged.names)
                 if not same:
                     check_what_applies(path, loaded)
                     if loaded.tapes_dropped:
-                        self._union.note(dropped_text(loaded))
-                    self._union.add_part(header, loaded)
-                    self._union.add_given(_past_of(header))
+                        self._merged.note(dropped_text(loaded))
+                    self._merged.add_part(header, loaded)
+                    self._merged.add_given(_past_of(header))
                     self.finds += loaded.finds()
                 else:
-                    self._union.add_findings(header, loaded)
-                    self._union.add_past(number, _past_of(header))
+                    self._merged.add_findings(header, loaded)
+                    self._merged.add_past(number, _past_of(header))
                     self.parts[number] = join_part(header, engine)
                     self.seeds[number] = session_seed(header)
             except (ValueError, TypeError, OverflowError, ChannelError) as error:
                 raise damaged(path, error) from error
             self.seconds = max(self.seconds, header.seconds)
         if not same:
-            self._union.note(
+            self._merged.note(
                 f"The resumed state is one of {counted(len(parts), 'worker')}: its {len(self.parts)} now share it."
             )
 
@@ -107,16 +107,16 @@ class StateParts:
         path = self._settings.save_state_to
         if path is None:
             return
-        self._union.notes.forget(NoteKind.STATE_NOT_SAVED)
+        self._merged.notes.forget(NoteKind.STATE_NOT_SAVED)
         parts = [self._with_past(worker, part) for worker, part in enumerate(self.parts) if part]
         if not parts:
-            self._union.note(not_saved("no worker could say what it knew"), NoteKind.STATE_NOT_SAVED)
+            self._merged.note(not_saved("no worker could say what it knew"), NoteKind.STATE_NOT_SAVED)
             return
         self._folder.restore()
         try:
             write_state(path, parts)
         except StateError as error:
-            self._union.note(not_saved(error.message), NoteKind.STATE_NOT_SAVED)
+            self._merged.note(not_saved(error.message), NoteKind.STATE_NOT_SAVED)
 
     def save_again(self) -> None:
         """Write what is known if it was written, and is gone."""
@@ -125,23 +125,23 @@ class StateParts:
             self.save()
 
     def _with_past(self, worker: int, part: bytes) -> bytes:
-        past = self._union.past_to_save(worker)
+        past = self._merged.past_to_save(worker)
         if past == Past():
             return part
         header, engine = split_part(part)
         return join_part(msgspec.structs.replace(header, past=msgspec.Raw(pack(past))), engine)
 
     def take_in(self, number_of: Callable[[int, int], int]) -> None:
-        """Add to the union what the parts say. ``number_of`` a worker and a run of it is the number among all runs."""
+        """Add what the parts say. ``number_of`` a worker and a run of it is the number among all runs."""
         for worker, part in enumerate(self.parts):
             if not part:
                 continue
             try:
                 header, engine = split_part(part)
-                loaded = _native.decode_state(engine, self._union.names)
-                self._union.add_part(header, loaded, number_of=functools.partial(number_of, worker))
+                loaded = _native.decode_state(engine, self._merged.names)
+                self._merged.add_part(header, loaded, number_of=functools.partial(number_of, worker))
             except (ValueError, TypeError, OverflowError, ChannelError) as error:
-                self._union.note(f"What a worker knew in the end was not read: {error}.")
+                self._merged.note(f"What a worker knew in the end was not read: {error}.")
 
 
 def _past_of(header: Header) -> Past:

@@ -11,7 +11,7 @@ from pathlib import Path
 from ordeal import _native
 from ordeal._engine.isolation.channel import Channel, ChannelError, Value
 from ordeal._engine.isolation.child import Child, Job, Limits
-from ordeal._engine.parallel.merged import Union
+from ordeal._engine.parallel.merged import MergedProgress
 from ordeal._engine.parallel.messages import ERROR, Broken, pack_keys, unpack_keys
 from ordeal._engine.triage.messages import pack, unpack
 from ordeal.errors import OrdealError, StoreError
@@ -34,7 +34,7 @@ _JOINED, _SYNC, _NEWS, _LEASE, _ANSWER = "joined", "sync", "news", "lease", "ans
 
 
 @dataclass(frozen=True, slots=True)
-class Meeting:
+class StoreOptions:
     """Where an exploration meets others. ``folder`` keeps what could not be said while the store was away."""
 
     url: str
@@ -42,15 +42,15 @@ class Meeting:
     folder: Path
 
 
-class Relay:
+class StoreClient:
     """One member of a store. Owned by the supervisor, which it never keeps waiting but to join and to leave.
 
     Attributes:
         member: its number in the store.
     """
 
-    def __init__(self, meeting: Meeting, union: Union) -> None:
-        self._union = union
+    def __init__(self, meeting: StoreOptions, merged: MergedProgress) -> None:
+        self._merged = merged
         self._child = Child(_relay(meeting), Limits())
         self._due = 0.0
         self._waits = False
@@ -91,8 +91,8 @@ class Relay:
         if self._child.has_ended():
             return  # nobody will ever ask for them
         self._edges.update(edges)
-        for find in _native.decode_finds(finds, self._union.names)[0]:
-            self._entries.append((_native.encode_finds(self._union.names, [find]), find.edges))
+        for find in _native.decode_finds(finds, self._merged.names)[0]:
+            self._entries.append((_native.encode_finds(self._merged.names, [find]), find.edges))
 
     def add_failure(self, report: FailureReport) -> None:
         """A failure, to be told; again when more is known of it."""
@@ -167,7 +167,7 @@ class Relay:
         try:
             self._child.channel.send(*values)
         except ChannelError:
-            self._union.note("The process that shares with the store was lost: nothing more was shared.")
+            self._merged.note("The process that shares with the store was lost: nothing more was shared.")
             return False
         return True
 
@@ -187,23 +187,23 @@ class Relay:
             if isinstance(trace, bytes):
                 self._traces[str(bucket)] = trace
         if refused:
-            self._union.note(f"{refused!r} records of the store were refused: {refusal!r}.")
+            self._merged.note(f"{refused!r} records of the store were refused: {refusal!r}.")
         self._tell_of_pause(str(paused))
         loaded: list[_native.Find] = []
         for tape in tapes:
             try:
-                loaded += _native.decode_finds(tape if isinstance(tape, bytes) else b"", self._union.names)[0]
+                loaded += _native.decode_finds(tape if isinstance(tape, bytes) else b"", self._merged.names)[0]
             except _native.CoreError as error:
-                self._union.note(f"An entry of the store was refused: {error}.")
-        return unpack_keys(edges), _native.encode_finds(self._union.names, loaded) if loaded else b""
+                self._merged.note(f"An entry of the store was refused: {error}.")
+        return unpack_keys(edges), _native.encode_finds(self._merged.names, loaded) if loaded else b""
 
     def _tell_of_pause(self, paused: str) -> None:
         if paused and not self._paused:
-            self._union.note(f"The store was away for a while: {paused}.")
+            self._merged.note(f"The store was away for a while: {paused}.")
         self._paused = paused
 
 
-def _relay(meeting: Meeting) -> Job:
+def _relay(meeting: StoreOptions) -> Job:
     """What talks to the store, in a process of its own."""
 
     def job(channel: Channel, journal: _native.Journal) -> None:
@@ -247,6 +247,6 @@ def _answer(channel: Channel, incoming: Incoming) -> None:
     channel.send(_NEWS, pack_keys(incoming.edges), *facts, len(told), *traces, *tapes)
 
 
-def folder_of_waiting() -> Path:
+def spool_folder() -> Path:
     """Where what could not be said waits for the next exploration of this user."""
     return Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local/state") / "ordeal" / "store"

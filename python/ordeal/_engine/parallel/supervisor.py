@@ -14,9 +14,9 @@ from ordeal._engine.execution.driver import Driver
 from ordeal._engine.execution.settings import Settings
 from ordeal._engine.isolation.child import Limits
 from ordeal._engine.isolation.working_folder import WorkingFolder
-from ordeal._engine.parallel.merged import Union
-from ordeal._engine.parallel.state import StateParts
-from ordeal._engine.parallel.store_client import Relay
+from ordeal._engine.parallel.merged import MergedProgress
+from ordeal._engine.parallel.state import ParallelState
+from ordeal._engine.parallel.store_client import StoreClient
 from ordeal._engine.parallel.sync import News
 from ordeal._engine.parallel.worker_pool import Plan, WorkerPool
 from ordeal._engine.properties.watch import PropertyWatch
@@ -49,15 +49,15 @@ class Supervisor:
         self._settings = settings
         self._targets = targets
         self._meeting = plan.meeting
-        self._relay: Relay | None = None
+        self._relay: StoreClient | None = None
         self._started = 0.0
         self._was_interrupted = False
         setup = ReplaySetup(settings, driver, targets, Limits(plan.memory))
         self._names = setup.names
-        self._union = Union(self._names)
-        self._folder = WorkingFolder(self._union.note)
-        self._state = StateParts(settings, self._union, self._folder, plan.workers)
-        self._pool = WorkerPool(settings, setup, plan, self._union, self._state, self._folder)
+        self._merged = MergedProgress(self._names)
+        self._folder = WorkingFolder(self._merged.note)
+        self._state = ParallelState(settings, self._merged, self._folder, plan.workers)
+        self._pool = WorkerPool(settings, setup, plan, self._merged, self._state, self._folder)
         self._triage = Triage(setup, OwnProcesses(setup, self._folder, plan.workers), self, self._folder)
 
     def run(self) -> ExplorationResult:
@@ -72,17 +72,17 @@ class Supervisor:
         try:
             self._join()
             with self._interruptible("Not all seeds were replayed: that was interrupted."):
-                self._triage.replay_seeds(self._union.add_replayed_seed)
+                self._triage.replay_seeds(self._merged.add_replayed_seed)
             if not self._was_interrupted:
                 self._search()
             self._write_down()
             self._state.save()
             self._state.take_in(self._pool.number_of)
             self._meet()
-            findings = list(self._union.findings.values())
+            findings = list(self._merged.findings.values())
             failures = self._triage.judge(findings, shrink=not self._was_interrupted, others=self._relay)
             self._leave(failures)
-            traces = self._triage.traces(failures, self._union.productive)
+            traces = self._triage.traces(failures, self._merged.productive)
             self._triage.fill_database(findings)
             # No code of the user's runs from here on, and what ran may have deleted the folder of all that was written.
             self._folder.restore()
@@ -92,11 +92,11 @@ class Supervisor:
             self._close()
             self._folder.restore()
         with watch.recording():
-            self._union.absorb_properties(watch)
+            self._merged.absorb_properties(watch)
         return make_result(
             self._settings,
             self._targets,
-            self._union.totals(),
+            self._merged.totals(),
             failures=failures,
             traces=traces,
             seeds=self._triage.seed_outcomes,
@@ -109,9 +109,9 @@ class Supervisor:
 
     def _search(self) -> None:
         pool, deadline = self._pool, time.monotonic() + self._settings.max_time
-        pool.given.edges |= self._union.edges - self._union.untold
+        pool.given.edges |= self._merged.edges - self._merged.untold
         pool.given.finds += self._state.finds
-        pool.given.findings |= self._union.findings
+        pool.given.findings |= self._merged.findings
         try:
             pool.start(deadline)
             self._attend_until(deadline + GRACE_SECONDS, deadline)
@@ -153,10 +153,10 @@ class Supervisor:
     def _join(self) -> None:
         if self._meeting is None:
             return
-        self._relay = self._pool.relay = Relay(self._meeting, self._union)
+        self._relay = self._pool.relay = StoreClient(self._meeting, self._merged)
         # What others have found already is known from the first run on.
         for edges, finds in self._relay.listen():
-            self._union.add_edges(edges)
+            self._merged.add_edges(edges)
             self._pool.given.finds += _native.decode_finds(finds, self._names)[0] if finds else []
 
     def _meet(self) -> None:
@@ -164,7 +164,7 @@ class Supervisor:
         if self._relay is None:
             return
         for edges, finds in self._relay.exchange():
-            self._union.add_edges(edges)
+            self._merged.add_edges(edges)
             self._pool.hear(News(edges, finds))
 
     def _leave(self, failures: Sequence[Failure]) -> None:
@@ -190,7 +190,7 @@ class Supervisor:
             yield
         except KeyboardInterrupt:
             self.interrupted()
-            self._union.note(note)
+            self._merged.note(note)
 
     def _stopped(self) -> StoppedReason:
         reasons = self._pool.reasons()
@@ -207,27 +207,27 @@ class Supervisor:
     def _tell_of_progress(self) -> None:
         if self._settings.progress is None or self._was_interrupted:
             return
-        tally = self._union.tally()
+        tally = self._merged.tally()
         elapsed = self._elapsed()
         self._settings.progress(
             ProgressSnapshot(
                 elapsed=elapsed,
                 total_runs=tally.runs,
                 total_steps=tally.steps,
-                unique_edges=len(self._union.edges),
-                checkpoints=self._union.checkpoints,
-                failures=len(self._union.findings),
+                unique_edges=len(self._merged.edges),
+                checkpoints=self._merged.checkpoints,
+                failures=len(self._merged.findings),
                 runs_per_second=tally.runs / elapsed if elapsed > 0 else 0.0,
             )
         )
 
     def note(self, text: str, kind: NoteKind = NoteKind.OTHER) -> None:
         """Triage has something to say to the user."""
-        self._union.note(text, kind)
+        self._merged.note(text, kind)
 
     def count_of(self, finding: Finding) -> int:
         """How many runs met ``finding``: at least one where no seed shows it, whatever its worker could still tell."""
-        return max(self._union.counts()[finding.bucket], 1 if finding.seed is None else 0)
+        return max(self._merged.counts()[finding.bucket], 1 if finding.seed is None else 0)
 
     def shrinking(self, number: int, total: int, steps_before: int, steps: int, candidates: int) -> None:
         """Triage has tried one more candidate."""

@@ -117,7 +117,7 @@ class ByClock:
         self._look = now + min(max(SOON_SECONDS, SOON_SHARE * seconds), EXCHANGE_SECONDS)
 
 
-class Board:
+class SharedCounters:
     """Memory that the supervisor and its ``workers`` see.
 
     It says whether all are to end, and of the process of each worker how many runs it has begun, the steps of those
@@ -154,7 +154,7 @@ class Part:
     driver: Driver
     targets: list[Target]
     schedule: Schedule
-    board: Board
+    board: SharedCounters
     number: int
     shared: _native.SharedEdges
     listens: bool = False
@@ -208,7 +208,7 @@ class _Worker:
 
     def _state(self) -> bytes:
         """What it knows, as a part of a state."""
-        return self._search.saver.part(self._search.learnt, self._search.monitoring.monitor)
+        return self._search.saver.part(self._search.progress, self._search.monitoring.monitor)
 
     # -- the search ---------------------------------------------------------------------------------------------------
 
@@ -218,7 +218,7 @@ class _Worker:
         search.findings.restore(part.known, {})
         if part.state:
             # After what is known of others: of its own it knows how many runs met it.
-            search.saver.give(RESUMED, split_part(part.state), search.learnt, search.monitoring.monitor)
+            search.saver.give(RESUMED, split_part(part.state), search.progress, search.monitoring.monitor)
         self._take(part.edges, part.finds)
         search.coverage.share(part.shared, listens=part.listens)
 
@@ -339,13 +339,13 @@ class Place:
 
     member: int
     number: int
-    incarnation: int
+    restart_count: int
 
     def seed_of(self, seed: int) -> int:
         """That of the exploration for the first of all, and for each other one derived from it."""
-        if not (self.member or self.number or self.incarnation):
+        if not (self.member or self.number or self.restart_count):
             return seed
-        return _native.derived_seed(seed, f"worker {self.member} {self.number} {self.incarnation}")
+        return _native.derived_seed(seed, f"worker {self.member} {self.number} {self.restart_count}")
 
 
 def settings_of(settings: Settings, place: Place, seed: int | None, runs: int | None, seconds: float) -> Settings:

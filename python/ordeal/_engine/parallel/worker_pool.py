@@ -18,7 +18,7 @@ from ordeal._engine.isolation.channel import ChannelError, Value
 from ordeal._engine.isolation.child import Child, wait_for
 from ordeal._engine.isolation.working_folder import WorkingFolder
 from ordeal._engine.parallel.known import Known
-from ordeal._engine.parallel.merged import Union
+from ordeal._engine.parallel.merged import MergedProgress
 from ordeal._engine.parallel.messages import (
     DONE,
     ERROR,
@@ -32,22 +32,22 @@ from ordeal._engine.parallel.messages import (
     pack_keys,
     unpack_keys,
 )
-from ordeal._engine.parallel.state import StateParts
-from ordeal._engine.parallel.store_client import Meeting, Relay
+from ordeal._engine.parallel.state import ParallelState
+from ordeal._engine.parallel.store_client import StoreClient, StoreOptions
 from ordeal._engine.parallel.sync import AsItComes, Exchange, InRounds, News, Sharing
 from ordeal._engine.parallel.worker import (
-    Board,
     ByClock,
     ByRuns,
     Part,
     Place,
     Schedule,
+    SharedCounters,
     settings_of,
     share_of_runs,
     work,
 )
 from ordeal._engine.replay.crash_replayer import CrashReader, Stall
-from ordeal._engine.replay.trace_builder import Origin
+from ordeal._engine.replay.trace_builder import Provenance
 from ordeal._engine.triage.findings import Finding
 from ordeal._engine.triage.messages import unpack, unpack_finding
 from ordeal._engine.triage.setup import ReplaySetup
@@ -80,7 +80,7 @@ class Plan:
     workers: int
     sharing: Sharing
     memory: int = 0
-    meeting: Meeting | None = None
+    meeting: StoreOptions | None = None
 
 
 @dataclass(slots=True)
@@ -118,14 +118,20 @@ class WorkerPool:
     """
 
     def __init__(
-        self, settings: Settings, setup: ReplaySetup, plan: Plan, union: Union, state: StateParts, folder: WorkingFolder
+        self,
+        settings: Settings,
+        setup: ReplaySetup,
+        plan: Plan,
+        merged: MergedProgress,
+        state: ParallelState,
+        folder: WorkingFolder,
     ) -> None:
         self.given = Given()
-        self.relay: Relay | None = None
+        self.relay: StoreClient | None = None
         self._settings = settings
         self._setup = setup
         self._plan = plan
-        self._union = union
+        self._merged = merged
         self._state = state
         self._folder = folder
         self._crashes = CrashReader(setup.driver)
@@ -133,7 +139,7 @@ class WorkerPool:
         # Where the number of runs decides when it ends, what is found must not hang on a clock; others have theirs.
         self._in_rounds = settings.max_runs is not None and plan.meeting is None
         self._exchange: Exchange = InRounds(plan.workers) if self._in_rounds else AsItComes(plan.workers)
-        self._board = Board(plan.workers)
+        self._board = SharedCounters(plan.workers)
         self._edges = _native.SharedEdges(mmap(-1, edge_bytes(setup.targets)))
 
     # -- all of them --------------------------------------------------------------------------------------------------
@@ -142,8 +148,8 @@ class WorkerPool:
         """Say how many runs each worker is to make. Those count that were made before, whoever made them."""
         runs = self._settings.max_runs
         for slot in self._slots:
-            slot.runs = share_of_runs(runs, self._union.given_runs, len(self._slots), slot.number)
-            slot.runs_before = self._union.past(slot.number).runs
+            slot.runs = share_of_runs(runs, self._merged.given_runs, len(self._slots), slot.number)
+            slot.runs_before = self._merged.past(slot.number).runs
 
     def start(self, deadline: float) -> None:
         """Have all of them begin. They come to their end at ``deadline``, by time.monotonic(), if not before."""
@@ -256,7 +262,7 @@ class WorkerPool:
             listens=self._plan.sharing.edges and len(self._slots) > 1 and not self._in_rounds,
             hurries=self._plan.sharing.checkpoints and (len(self._slots) > 1 or self.relay is not None),
             edges=sorted(given.edges | known.edges),
-            finds=given.finds + known.finds(self._union.names),
+            finds=given.finds + known.finds(self._merged.names),
             known=[dataclasses.replace(each, count=0) for each in (given.findings | slot.findings).values()],
             state=state.parts[number],
             saves=state.is_wanted,
@@ -270,7 +276,7 @@ class WorkerPool:
 
     def _place_of(self, slot: _Slot) -> Place:
         member = 0 if self.relay is None else self.relay.member
-        return Place(member, slot.number, self._union.past(slot.number).processes)
+        return Place(member, slot.number, self._merged.past(slot.number).processes)
 
     def _schedule(self, slot: _Slot) -> Schedule:
         # One that is alone hears nothing: when it tells how far it is changes no run.
@@ -300,7 +306,7 @@ class WorkerPool:
         except OrdealError:
             raise  # the worker met it: some of them are ValueErrors as well
         except (ChannelError, ValueError, TypeError, OverflowError) as error:
-            self._union.note(f"A worker was given up, which told what no worker tells: {error}.")
+            self._merged.note(f"A worker was given up, which told what no worker tells: {error}.")
             slot.child.kill()
 
     def _take(self, slot: _Slot, message: list[Value]) -> None:
@@ -325,11 +331,11 @@ class WorkerPool:
     def _take_news(self, slot: _Slot, values: Sequence[Value], *, last: bool) -> None:
         report, keys, finds = values
         edges, (encoded,) = unpack_keys(keys), _bytes([finds])
-        loaded, _ = _native.decode_finds(encoded, self._union.names)  # refuses what the others should not get
+        loaded, _ = _native.decode_finds(encoded, self._merged.names)  # refuses what the others should not get
         found = encoded if loaded else b""
         if report:
-            self._union.report(slot.number, unpack(report, Report))
-        self._union.add_edges(edges)
+            self._merged.report(slot.number, unpack(report, Report))
+        self._merged.add_edges(edges)
         slot.known.add(edges, found)
         shared = News(
             edges if self._plan.sharing.edges else (),
@@ -341,14 +347,14 @@ class WorkerPool:
             self.relay.add(edges, encoded)
 
     def _take_finding(self, slot: _Slot, record: Value, tape: Value) -> None:
-        finding = unpack_finding(record, tape, self._union.names)
+        finding = unpack_finding(record, tape, self._merged.names)
         finding.origin = dataclasses.replace(finding.origin, run_id=self.number_of(slot.number, finding.origin.run_id))
         finding.count = 0  # what the worker counts it tells in its reports
         self._found(slot, finding)
 
     def _found(self, slot: _Slot, finding: Finding) -> None:
         slot.findings.setdefault(finding.bucket, finding)
-        self._union.add_finding(finding)
+        self._merged.add_finding(finding)
 
     def _lost(self, slot: _Slot, deadline: float, *, hung: bool) -> None:
         """A process has ended in the middle of its work. What it did last is known, and another takes its place."""
@@ -358,14 +364,14 @@ class WorkerPool:
         crash = self._crashes.read(child.journal, child.death, hung=hung)
         runs = self._board.runs[slot.number]
         if crash is not None:
-            origin = Origin(run_id=self.number_of(slot.number, runs), checkpoint=0, swarm=None, edges=0)
+            origin = Provenance(run_id=self.number_of(slot.number, runs), checkpoint=0, swarm=None, edges=0)
             finding = Finding(crash.bucket, crash.tape, origin, crash.error, count=0)
             finding.error_traceback = traceback_text(crash.error)
             self._found(slot, finding)
         elif child.death.is_unknown:
-            self._union.note("A worker was replaced: the process that guards it was killed.")
+            self._merged.note("A worker was replaced: the process that guards it was killed.")
         else:
-            self._union.note(f"A worker ended ({_how(child)}) while it ran no code of yours, and was replaced.")
+            self._merged.note(f"A worker ended ({_how(child)}) while it ran no code of yours, and was replaced.")
         self._end_report(slot, crash.bucket if crash is not None else "")
         self._release_edges()
         slot.false_starts = 0 if runs else slot.false_starts + 1
@@ -380,17 +386,17 @@ class WorkerPool:
 
     def _end_report(self, slot: _Slot, bucket: str) -> None:
         board = self._board
-        self._union.end_report(slot.number, board.runs[slot.number], board.steps[slot.number], bucket)
+        self._merged.end_report(slot.number, board.runs[slot.number], board.steps[slot.number], bucket)
 
     def _release_edges(self) -> None:
         """What a process saw and did not tell is news again, as nobody knows how it came there.
 
         It was seen all the same. The others can tell once more what they were about to.
         """
-        untold = set(self._edges.keys()) - self._union.edges
+        untold = set(self._edges.keys()) - self._merged.edges
         for key in untold:
             self._edges.erase(key)
-        self._union.add_untold(untold)
+        self._merged.add_untold(untold)
 
     def _cut_off(self, slot: _Slot, reason: StoppedReason) -> None:
         assert slot.child is not None
@@ -400,7 +406,7 @@ class WorkerPool:
         if slot.over is None:
             place = self._crashes.place(slot.child.journal)
             where = f" in the middle of {place}" if place else ""
-            self._union.note(f"A worker was ended{where}: the time was over.")
+            self._merged.note(f"A worker was ended{where}: the time was over.")
             self._end_report(slot, "")
             slot.over = reason
         slot.child.close()

@@ -13,7 +13,7 @@ from ordeal._native import Session
 OWN_EVENTS = ("Retried draw from ", "Aborted test because ", "invalid because")
 
 
-class Telling(Protocol):
+class ObservedRun(Protocol):
     """A run, here or in another process."""
 
     @property
@@ -42,7 +42,7 @@ class Observations:
         """Nothing was told of the run yet."""
         self._events = self._targets = 0
 
-    def look(self, run: Telling) -> None:
+    def look(self, run: ObservedRun) -> None:
         """Tell on what is new since the last look."""
         events, targets = run.events, run.targets
         if len(events) > self._events:

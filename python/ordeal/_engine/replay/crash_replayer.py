@@ -163,14 +163,14 @@ class CrashReplayer(Replayer):
 
     def __init__(self, driver: Driver, bucketer: Bucketer, randoms: GlobalRandoms, limits: Limits) -> None:
         super().__init__(driver, bucketer, randoms)
-        self._around = (driver, bucketer, randoms, limits)
+        self._environment = (driver, bucketer, randoms, limits)
         self._limits = limits
         self._reader = CrashReader(driver)
         self._trusted: tuple[BaseException, str] | None = None
 
     def trusting(self, error: BaseException, bucket: str) -> CrashReplayer:
         """One that takes for granted that a run fails with ``error`` in ``bucket``, with its last step."""
-        replayer = CrashReplayer(*self._around)
+        replayer = CrashReplayer(*self._environment)
         replayer._trusted = (error, bucket)
         return replayer
 

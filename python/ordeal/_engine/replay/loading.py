@@ -21,7 +21,7 @@ from ordeal.errors import OutdatedTraceError, TraceError
 
 
 @dataclass(frozen=True, slots=True)
-class Bench:
+class LoadedTrace:
     """A tape with what runs it. Not thread-safe, as its driver is not."""
 
     tape: _native.Tape
@@ -36,8 +36,10 @@ class Bench:
             yield
 
 
-def make_bench(trace: Trace, test_class: MachineFactory | None = None, *, rule_timeout: float | None = None) -> Bench:
-    """A bench for ``trace``. ``test_class`` defaults to the class that the trace names.
+def load_for_replay(
+    trace: Trace, test_class: MachineFactory | None = None, *, rule_timeout: float | None = None
+) -> LoadedTrace:
+    """What replays ``trace``. ``test_class`` defaults to the class that the trace names.
 
     ``rule_timeout``, in seconds, defaults to the limit that the trace was recorded with, else to that of the class.
 
@@ -53,7 +55,7 @@ def make_bench(trace: Trace, test_class: MachineFactory | None = None, *, rule_t
     failure = trace.failure
     if failure is not None and ends_process(failure.error_type, failure.bucket):
         replayer = CrashReplayer(driver, Bucketer([]), randoms, Limits())
-    return Bench(tape_of(trace, driver), driver, replayer, randoms)
+    return LoadedTrace(tape_of(trace, driver), driver, replayer, randoms)
 
 
 def tape_of(trace: Trace, driver: Driver) -> _native.Tape:

@@ -12,7 +12,7 @@ from ordeal._engine.coverage.targets import Target
 from ordeal._engine.execution.driver import Status
 from ordeal._engine.execution.recorder import RunRecorder
 from ordeal._engine.replay.replayer import Replayed, Replayer
-from ordeal._engine.replay.trace_builder import Origin, TraceMaker
+from ordeal._engine.replay.trace_builder import Provenance, TraceBuilder
 from ordeal._engine.storage.trace_file import Trace
 from ordeal._hypothesis import skip_types
 from ordeal.errors import OrdealError
@@ -60,9 +60,9 @@ def shrink_paths(
 
 def path_traces(
     replayer: Replayer,
-    maker: TraceMaker,
+    maker: TraceBuilder,
     targets: Sequence[Target],
-    productive: Sequence[tuple[Origin, _native.Tape]],
+    productive: Sequence[tuple[Provenance, _native.Tape]],
     *,
     shrink: bool,
 ) -> Iterator[Trace]:

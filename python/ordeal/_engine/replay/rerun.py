@@ -12,7 +12,7 @@ from ordeal._engine.execution.driver import Status
 from ordeal._engine.execution.machine import MachineFactory
 from ordeal._engine.execution.recorder import ADDRESS, RunRecorder
 from ordeal._engine.formatting import error_message
-from ordeal._engine.replay.loading import Bench, make_bench
+from ordeal._engine.replay.loading import LoadedTrace, load_for_replay
 from ordeal._engine.replay.replayer import Replayed, ShrinkProgress
 from ordeal._engine.storage.trace_file import Trace, TraceFailure, TraceStep, step_text, versions_now
 from ordeal._hypothesis import skip_types
@@ -58,11 +58,11 @@ def rerun(trace: Trace, test_class: MachineFactory | None = None, *, rule_timeou
         TraceError: the run asks to be skipped, or the trace holds values alone, and one of them cannot be rebuilt.
         OrdealError: the class cannot be imported.
     """
-    bench = make_bench(trace, test_class, rule_timeout=rule_timeout)
+    loaded = load_for_replay(trace, test_class, rule_timeout=rule_timeout)
     recorder = RunRecorder()
     try:
-        with bench.running():
-            replayed = bench.replayer.run(bench.tape, recorder)
+        with loaded.running():
+            replayed = loaded.replayer.run(loaded.tape, recorder)
     except skip_types() as skip:
         raise TraceError(f"the run asks to be skipped: {error_message(skip)}") from None
     error = replayed.outcome.error if replayed.outcome.status is Status.FAILED else None
@@ -93,18 +93,18 @@ def shrink(
     Raises:
         TraceError: the trace does not fail, or does not fit the class.
     """
-    bench = make_bench(trace, test_class)
-    with bench.running():
-        first = _failing(bench, trace, "there is nothing to shrink")
-        small = bench.replayer.shrink(first.tape, first.bucket, max_time, tick)
+    loaded = load_for_replay(trace, test_class)
+    with loaded.running():
+        first = _failing(loaded, trace, "there is nothing to shrink")
+        small = loaded.replayer.shrink(first.tape, first.bucket, max_time, tick)
         recorder = RunRecorder()
-        last = bench.replayer.run(small.tape, recorder)
+        last = loaded.replayer.run(small.tape, recorder)
     error = last.outcome.error
     if error is None or last.bucket != first.bucket:
         raise TraceError(f"the trace of run {trace.run_id} does not fail each time, so it cannot be shrunk")
     return replace(
         trace,
-        steps=recorder.finished_steps(last.tape, bench.driver.definition),
+        steps=recorder.finished_steps(last.tape, loaded.driver.definition),
         failure=TraceFailure.of(error, len(recorder.steps), _kept_bucket(trace, error, last.bucket)),
         program=recorder.finished_program(),
         versions=versions_now(),
@@ -121,14 +121,14 @@ def ablate_faults(trace: Trace, test_class: MachineFactory | None = None) -> dic
     Raises:
         TraceError: the trace does not fail, or does not fit the class.
     """
-    bench = make_bench(trace, test_class)
-    with bench.running():
-        first = _failing(bench, trace, "no fault is to blame")
-        return bench.replayer.ablate(first.tape, first.bucket) or {}
+    loaded = load_for_replay(trace, test_class)
+    with loaded.running():
+        first = _failing(loaded, trace, "no fault is to blame")
+        return loaded.replayer.ablate(first.tape, first.bucket) or {}
 
 
-def _failing(bench: Bench, trace: Trace, so: str) -> Replayed:
-    replayed = bench.replayer.run(bench.tape)
+def _failing(loaded: LoadedTrace, trace: Trace, so: str) -> Replayed:
+    replayed = loaded.replayer.run(loaded.tape)
     if not replayed.bucket:
         raise TraceError(f"the trace of run {trace.run_id} does not fail, so {so}")
     return replayed

@@ -15,7 +15,7 @@ from ordeal.faults import Fault
 
 
 @dataclass(frozen=True, slots=True)
-class Origin:
+class Provenance:
     """Where a tape comes from: its run, the checkpoint that it branched from (0: none), its swarm configuration.
 
     ``weights`` are those of the rules, 0 for one that was left out, and empty where all rules were alike.
@@ -28,7 +28,7 @@ class Origin:
     weights: Sequence[int] = ()
 
 
-class TraceMaker:
+class TraceBuilder:
     """Knows what all traces of an exploration have in common: among it the source of ``targets``, as it is now."""
 
     def __init__(
@@ -48,7 +48,7 @@ class TraceMaker:
         self._digests = digest_targets(targets)
         self._rule_timeout = rule_timeout
 
-    def make(self, origin: Origin, tape: _native.Tape, recorder: RunRecorder) -> Trace:
+    def make(self, origin: Provenance, tape: _native.Tape, recorder: RunRecorder) -> Trace:
         """The trace of ``tape``, which ran while ``recorder`` watched."""
         steps = recorder.finished_steps(tape, self._definition)
         if origin.swarm is not None:

@@ -18,7 +18,7 @@ from ordeal._engine.execution.driver import END, FAULT_OFF, FAULT_ON, INITIALIZE
 from ordeal._engine.isolation.child import Limits
 from ordeal._engine.isolation.working_folder import WorkingFolder
 from ordeal._engine.replay.replayer import Replayer
-from ordeal._engine.replay.trace_builder import Origin
+from ordeal._engine.replay.trace_builder import Provenance
 from ordeal._engine.triage.executors import Here
 from ordeal._engine.triage.findings import Finding
 from ordeal._engine.triage.setup import JobContext, ReplaySetup
@@ -26,7 +26,7 @@ from ordeal._engine.triage.triage import Triage
 from ordeal._hypothesis import GlobalRandoms, RunContext
 from ordeal.config.options import ExhaustiveOptions
 from ordeal.errors import Incomplete, InfiniteStrategyError, MachineError, NonDeterministicGeneration
-from ordeal.exhaustive.enumerable import FiniteSource, make_finite
+from ordeal.exhaustive.enumerable import EnumerableSource, make_enumerable
 from ordeal.exhaustive.text import scope_incomplete, scope_statement
 from ordeal.result import ExplorationResult, Failure, NoteKind, Notes, ProgressSnapshot, StoppedReason
 
@@ -52,7 +52,7 @@ class Scope(ExhaustiveOptions):
     record_traces: bool = False
 
 
-class ScopeScript:
+class ScopeStepSource:
     """Says what a run does next, by the odometer's choices, and writes the run down. Also the source of its arguments.
 
     Every step of a run is one choice: to end here, or a rule or fault toggle to go on with. Initialize rules come
@@ -183,10 +183,10 @@ class ScopeScript:
         return code
 
 
-class _RecordingSource(FiniteSource):
+class _RecordingSource(EnumerableSource):
     """Draws by the choices of a script, and has it write them down."""
 
-    def __init__(self, script: ScopeScript) -> None:
+    def __init__(self, script: ScopeStepSource) -> None:
         super().__init__(script.choose)
         self._script = script
         self.restricted: dict[str, None] = {}  # arguments that have more values than were taken
@@ -213,13 +213,13 @@ class _ScopeDriver(Driver):
 
     def next_step(self, script: Script, run: RunContext) -> int:
         """What the script wants next, or the end where the machine has no step left."""
-        if isinstance(script, ScopeScript) and not script.is_bound:
-            make_finite(run, script.finite)
+        if isinstance(script, ScopeStepSource) and not script.is_bound:
+            make_enumerable(run, script.finite)
             script.is_bound = True
         return self._ordinary.next_step(script, run)
 
 
-class SmallScope:
+class BoundedSearch:
     """Runs all sequences of one machine. Used once; not thread-safe."""
 
     def __init__(self, scope: Scope, driver: Driver, targets: list[Target]) -> None:
@@ -231,7 +231,7 @@ class SmallScope:
         setup = ReplaySetup(scope, self._driver, targets, Limits(0))
         self._bucketer = setup.bucketer()
         self._odometer = _native.Odometer(limit=scope.limit, shard=(0, 1))
-        self._script = ScopeScript(self._driver, self._odometer, scope)
+        self._script = ScopeStepSource(self._driver, self._odometer, scope)
         self._notes = Notes()
         replayer = Replayer(self._driver, self._bucketer, self._randoms)
         self._findings = setup.findings(replayer)
@@ -334,7 +334,7 @@ class SmallScope:
         assert outcome.error is not None
         bucket = self._bucketer.bucket(outcome.error)
         if not self._findings.count(bucket):
-            origin = Origin(run_id=self._runs, checkpoint=0, swarm=None, edges=0)
+            origin = Provenance(run_id=self._runs, checkpoint=0, swarm=None, edges=0)
             self._findings.add(Finding(bucket, self._script.tape, origin, outcome.error), from_copy=False)
 
     def _snapshot(self) -> ProgressSnapshot:

@@ -12,10 +12,10 @@ from hypothesis.stateful import RuleBasedStateMachine
 
 from ordeal import _native
 from ordeal._engine.execution.driver import BODY, FAULT_OFF, FAULT_ON, Outcome, Status
-from ordeal._engine.execution.fork_server import Ending, HeldState, Listener, Surroundings, hold, refusal
+from ordeal._engine.execution.fork_server import Ending, ForkServer, Listener, RunEnvironment, hold, refusal
 from ordeal._engine.execution.snapshot import Snapshot, SnapshotError, Snapshots
 from ordeal._engine.isolation.channel import ChannelError
-from ordeal._engine.search.state import Learnt
+from ordeal._engine.search.state import SearchProgress
 from ordeal._hypothesis import RunContext
 from ordeal.chaos import ChaosTest, overrides
 from ordeal.config import CheckpointKind
@@ -33,14 +33,16 @@ class Checkpoints:
     depend on.
     """
 
-    def __init__(self, wanted: CheckpointKind, around: Surroundings, snapshots: Snapshots, learnt: Learnt) -> None:
+    def __init__(
+        self, wanted: CheckpointKind, environment: RunEnvironment, snapshots: Snapshots, progress: SearchProgress
+    ) -> None:
         self._wanted = wanted
-        self._around = around
+        self._environment = environment
         self._snapshots = snapshots
-        self._learnt = learnt
+        self._progress = progress
         self._copies: dict[int, Snapshot] = {}
-        self._held: OrderedDict[int, HeldState] = OrderedDict()
-        self._name = around.driver.definition.cls.__name__
+        self._held: OrderedDict[int, ForkServer] = OrderedDict()
+        self._name = environment.driver.definition.cls.__name__
         self._returns = self._steps_returned = 0
         self._seconds_returned = 0.0
         self._policy = _native.RunPolicy()
@@ -50,8 +52,8 @@ class Checkpoints:
     def open(self) -> Iterator[None]:
         """Begin with the kind that is wanted, or that an earlier process found out; end all processes afterwards."""
         if self._wanted != "auto":
-            self._learnt.kind = self._wanted
-        if self._learnt.kind == "fork" and self._definition_refuses():
+            self._progress.kind = self._wanted
+        if self._progress.kind == "fork" and self._definition_refuses():
             self._refuse_fork(self._definition_refuses())
         try:
             yield
@@ -69,7 +71,7 @@ class Checkpoints:
     def restore(self, snapshot: Snapshot, run: RunContext, faults_on: list[bool]) -> RuleBasedStateMachine:
         """A machine in the state of ``snapshot``, with these faults on."""
         machine = self._snapshots.restore(snapshot, run)
-        for fault, on in zip(self._around.driver.faults, faults_on, strict=True):
+        for fault, on in zip(self._environment.driver.faults, faults_on, strict=True):
             if on:
                 fault.activate()
         return machine
@@ -90,7 +92,7 @@ class Checkpoints:
             ending = held.run(session, listener)
             is_whole = True
         except ChannelError as error:
-            self._learnt.tally.note(f"A process that held a state of {self._name} was lost: {error}.")
+            self._progress.tally.note(f"A process that held a state of {self._name} was lost: {error}.")
             return None
         finally:
             # After Ctrl-C too: the run must not go on behind our back.
@@ -101,14 +103,14 @@ class Checkpoints:
         if isinstance(ending, Ending):
             return ending
         how = f"ended with exit code {ending}" if ending >= 0 else f"was ended by signal {-ending}"
-        self._learnt.tally.note(f"A run of {self._name} from a held state {how}: what it did is not known.")
+        self._progress.tally.note(f"A run of {self._name} from a held state {how}: what it did is not known.")
         return None
 
     # -- keeping ------------------------------------------------------------------------------------------------------
 
     def take(self, checkpoint: int, run: RunContext) -> None:
         """Copy the state of ``run`` for a new checkpoint, where states are copied."""
-        if self._learnt.kind != "copy":
+        if self._progress.kind != "copy":
             return
         try:
             self._copies[checkpoint] = self._snapshots.take(run)
@@ -122,20 +124,20 @@ class Checkpoints:
         self._steps_returned += steps
         self._seconds_returned += seconds
         if (
-            self._learnt.kind == "replay"
+            self._progress.kind == "replay"
             and self._wanted == "auto"
             and self._may_fork
             and self._returning_is_expensive()
         ):
             if why := self._definition_refuses():
                 self._may_fork = False
-                self._learnt.tally.note(f"No process can hold a state of {self._name}: {why}.")
+                self._progress.tally.note(f"No process can hold a state of {self._name}: {why}.")
             else:
-                self._learnt.kind = "fork"
-                self._learnt.tally.note(
+                self._progress.kind = "fork"
+                self._progress.tally.note(
                     f"States of {self._name} are held in processes of their own: running their steps again takes long."
                 )
-        if self._learnt.kind == "fork":
+        if self._progress.kind == "fork":
             self._hold(checkpoint, run)
 
     def forget(self, checkpoint: int) -> None:
@@ -147,16 +149,16 @@ class Checkpoints:
 
     def stop_copying(self, why: str) -> None:
         """Run steps again from here on: copies are not possible, or not what they should be."""
-        self._learnt.kind = "replay"
+        self._progress.kind = "replay"
         self._copies.clear()
-        self._learnt.tally.note(f"Checkpoints of {self._name} are reached by running their steps again: {why}.")
+        self._progress.tally.note(f"Checkpoints of {self._name} are reached by running their steps again: {why}.")
 
     def _hold(self, checkpoint: int, run: RunContext) -> None:
         why = self._definition_refuses()
         if not why:
             try:
-                with self._around.driver.watchdog.disarmed():
-                    self._held[checkpoint] = hold(run, self._around, self._held.values())
+                with self._environment.driver.watchdog.disarmed():
+                    self._held[checkpoint] = hold(run, self._environment, self._held.values())
             except OSError as error:
                 why = str(error)
         if why:
@@ -166,25 +168,25 @@ class Checkpoints:
             oldest.close()
 
     def _definition_refuses(self) -> str:
-        definition = self._around.driver.definition
+        definition = self._environment.driver.definition
         if any(rule.is_coroutine for rule in (*definition.rules, *definition.initializers)):
             return "an event loop does not live on in a fork"
         return refusal()
 
     def _refuse_fork(self, why: str) -> None:
         self._may_fork = False
-        self._learnt.kind = "replay"
-        self._learnt.tally.note(
+        self._progress.kind = "replay"
+        self._progress.tally.note(
             f"No process can hold a state of {self._name}: {why}. Its checkpoints are reached by running steps again."
         )
 
     def _returning_is_expensive(self) -> bool:
-        monitor = self._around.monitor
+        monitor = self._environment.monitor
         return self._policy.returning_is_expensive(
             returns=self._returns,
             steps=self._steps_returned,
             seconds=self._seconds_returned,
-            runs=self._learnt.tally.runs,
+            runs=self._progress.tally.runs,
             by_steps=monitor is not None and monitor.level == "novelty",
         )
 
@@ -201,44 +203,44 @@ class Checkpoints:
         """
         if outcome.status is Status.REJECTED:
             return
-        lived = _Relived(outcome.status, self._bucket(outcome), prefix_steps + outcome.steps, True, [])
+        lived = _RunFacts(outcome.status, self._bucket(outcome), prefix_steps + outcome.steps, True, [])
         if self._hashes_state():
             keep = [at >= prefix_steps for at in range(len(tape))]
-            on = _faults_on(tape, prefix_steps, len(self._around.driver.faults))
-            again = self._relive(tape.subset(keep), lambda run: self.restore(snapshot, run, on))
+            on = _faults_on(tape, prefix_steps, len(self._environment.driver.faults))
+            again = self._replay(tape.subset(keep), lambda run: self.restore(snapshot, run, on))
             lived.hashes.extend(again.hashes)
-        relived = self._relive(tape)
-        if relived.is_like(lived):
+        replayed_facts = self._replay(tape)
+        if replayed_facts.is_like(lived):
             return
-        if self._relive(tape) == relived:
+        if self._replay(tape) == replayed_facts:
             self.stop_copying("a run from a copy went another way than the same steps from a fresh machine")
 
-    def _relive(
+    def _replay(
         self, tape: _native.Tape, restore: Callable[[RunContext], RuleBasedStateMachine] | None = None
-    ) -> _Relived:
-        around = self._around
+    ) -> _RunFacts:
+        environment = self._environment
         script = _native.Replay(tape)
         hashes = _Hashes()
-        around.randoms.reseed()
+        environment.randoms.reseed()
         try:
-            outcome = around.driver.execute(script, restore=restore, learner=hashes)
+            outcome = environment.driver.execute(script, restore=restore, learner=hashes)
         except InvalidDefinition as error:
             outcome = Outcome(Status.REJECTED, 0, error)
-        in_body = (BODY, len(around.driver.definition.argument_names) - 1)
+        in_body = (BODY, len(environment.driver.definition.argument_names) - 1)
         unused = script.unused(in_body, outcome.status is Status.DONE)
         fits = not (script.rejected or script.source.misaligned or unused)
-        return _Relived(outcome.status, self._bucket(outcome), outcome.steps, fits, hashes.seen)
+        return _RunFacts(outcome.status, self._bucket(outcome), outcome.steps, fits, hashes.seen)
 
     def _hashes_state(self) -> bool:
-        cls = self._around.driver.definition.cls
+        cls = self._environment.driver.definition.cls
         return issubclass(cls, ChaosTest) and overrides(cls, "state_hash")
 
     def _bucket(self, outcome: Outcome) -> str:
-        return "" if outcome.error is None else self._around.bucketer.bucket(outcome.error)
+        return "" if outcome.error is None else self._environment.bucketer.bucket(outcome.error)
 
 
 @dataclass(frozen=True, slots=True)
-class _Relived:
+class _RunFacts:
     """How a run went. ``fits`` says that it drew what the tape holds, ``hashes`` are those of its states, by step."""
 
     status: Status
@@ -247,7 +249,7 @@ class _Relived:
     fits: bool
     hashes: list[int]
 
-    def is_like(self, branch: _Relived) -> bool:
+    def is_like(self, branch: _RunFacts) -> bool:
         """Whether a branch, of which only the last hashes are known, went in the same way."""
         ending = self.hashes[len(self.hashes) - len(branch.hashes) :] if branch.hashes else []
         return (self.status, self.bucket, self.steps, self.fits, ending) == (

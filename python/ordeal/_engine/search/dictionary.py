@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ordeal._engine.coverage.cmplog import ComparisonTracing
+from ordeal._engine.coverage.cmplog import Cmplog
 from ordeal._engine.coverage.constants import find_constants
 from ordeal._engine.coverage.targets import Target
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from ordeal._engine.replay.replayer import Replayer
 
 
-class ValueSources:
+class Dictionary:
     """Of one exploration. ``traces_comparisons`` switches the watching of comparisons off.
 
     Attributes:
@@ -28,7 +28,7 @@ class ValueSources:
         self._targets = targets
         self._replayer = replayer
         self._traces_comparisons = traces_comparisons
-        self._tracing: ComparisonTracing | None = None
+        self._tracing: Cmplog | None = None
         self.has_constants = False
 
     def add_constants(self) -> None:
@@ -45,7 +45,7 @@ class ValueSources:
     def gather(self, monitor: _native.Monitor) -> None:
         """Replay what the session names, hidden from the monitor, and tell the session what was compared."""
         if self._tracing is None:
-            self._tracing = ComparisonTracing(self._targets, monitor)
+            self._tracing = Cmplog(self._targets, monitor)
         while self.are_due:
             compared = self._tracing.gather(self._replayer.run, self._session.tape_to_watch)
             self._session.learn_comparisons(compared)

@@ -48,7 +48,7 @@ class Exploration:
             self._stopped = search.run(self)
             findings = search.findings.all()
             failures = triage.judge(findings, shrink=True)
-            traces = triage.traces(failures, search.learnt.productive)
+            traces = triage.traces(failures, search.progress.productive)
         triage.fill_database(findings)
         # What the user's code has done to the folder of all that was written, while it ran after that.
         search.folder.restore()
@@ -105,7 +105,7 @@ class Exploration:
 
     def _elapsed(self) -> float:
         """Seconds, those of the processes before a resume included."""
-        return self._search.learnt.seconds_before + time.perf_counter() - self._started
+        return self._search.progress.seconds_before + time.perf_counter() - self._started
 
     def _progress(self) -> ProgressSnapshot:
         search, elapsed = self._search, self._elapsed()

@@ -12,7 +12,7 @@ from ordeal._engine.properties.observations import Observations
 from ordeal._engine.properties.watch import PropertyWatch
 from ordeal._engine.search.checkpoints import Checkpoints
 from ordeal._engine.search.monitoring import Monitoring
-from ordeal._engine.search.state import Learnt
+from ordeal._engine.search.state import SearchProgress
 from ordeal._hypothesis import RunContext
 
 
@@ -31,7 +31,7 @@ class Learning:
         monitoring: Monitoring,
         watch: PropertyWatch,
         checkpoints: Checkpoints,
-        learnt: Learnt,
+        progress: SearchProgress,
     ) -> None:
         self._driver = driver
         self._session = session
@@ -40,13 +40,13 @@ class Learning:
         self._watch = watch
         self._observations = Observations(session, watch)
         self._checkpoints = checkpoints
-        self._learnt = learnt
+        self._progress = progress
         self._returning = False  # to a checkpoint of an earlier process, which has no snapshot in this one
         self._return_began = 0.0  # by time.perf_counter()
         self.has_news = False
 
     def begin_run(self) -> None:
-        """Nothing was learnt from the run yet."""
+        """Nothing was progress from the run yet."""
         self.has_news = False
         self._watch.begin_run()
         self._observations.begin_run()
@@ -133,7 +133,7 @@ class Learning:
     def _learn(self, run: RunContext | Seen, code: int, state_hash: int) -> None:
         """What a step of ``run`` brought, or of a run in another process."""
         if self._monitoring.learns_files and code & 7 == RULE:
-            self._monitoring.learn_files(code >> 3, self._learnt)
+            self._monitoring.learn_files(code >> 3, self._progress)
         self._observations.look(run)
         self._tell_sizes(run, code)
         nearer = self._watch.take_nearer() if self._watch.nearer else ()

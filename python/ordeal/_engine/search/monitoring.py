@@ -11,7 +11,7 @@ from ordeal._engine.coverage.gaps import files_with_gaps
 from ordeal._engine.coverage.targets import Source, Target
 from ordeal._engine.execution.settings import Settings
 from ordeal._engine.properties.watch import PropertyWatch
-from ordeal._engine.search.state import Learnt
+from ordeal._engine.search.state import SearchProgress
 from ordeal.errors import TargetError
 
 
@@ -77,7 +77,7 @@ class Monitoring:
         if self.monitor is not None:
             self.monitor.set_paused(paused)
 
-    def begin_run(self, run_id: int, learnt: Learnt) -> None:
+    def begin_run(self, run_id: int, progress: SearchProgress) -> None:
         """Watch run ``run_id`` as the core decides. By counts, never by time: the same seed must choose alike."""
         monitor, session = self.monitor, self._session
         if monitor is None:
@@ -85,32 +85,32 @@ class Monitoring:
         by_bandit = self._settings.rule_swarm is None and session.learns_swarm
         plan = _native.RunPolicy.watch(run_id, learns_swarm=session.learns_swarm, by_bandit=by_bandit)
         if plan.choose_level and self._settings.coverage == "auto":
-            self._choose_level(monitor, learnt)
+            self._choose_level(monitor, progress)
         monitor.begin_run(full=plan.full)
         self.learns_files = plan.learn_files
         if plan.drop_files:
             monitor.take_files()
         if plan.direct_swarm:
-            self._direct_swarm(monitor, learnt)
+            self._direct_swarm(monitor, progress)
 
-    def _choose_level(self, monitor: _native.Monitor, learnt: Learnt) -> None:
-        if _native.RunPolicy.counting_is_expensive(monitor.events, learnt.tally.steps):
+    def _choose_level(self, monitor: _native.Monitor, progress: SearchProgress) -> None:
+        if _native.RunPolicy.counting_is_expensive(monitor.events, progress.tally.steps):
             monitor.set_level("novelty")
             self._coverage.forget_sample()  # from here on other events count, in fewer runs
 
-    def learn_files(self, rule: int, learnt: Learnt) -> None:
+    def learn_files(self, rule: int, progress: SearchProgress) -> None:
         """Note which files ``rule`` has just touched."""
         if self.monitor is not None:
             touched = self.monitor.take_files()
             if touched:
-                learnt.rule_files.setdefault(rule, set()).update(touched)
+                progress.rule_files.setdefault(rule, set()).update(touched)
 
-    def _direct_swarm(self, monitor: _native.Monitor, learnt: Learnt) -> None:
+    def _direct_swarm(self, monitor: _native.Monitor, progress: SearchProgress) -> None:
         """Tell the swarm which rules touch files with code that no run has reached."""
         files = monitor.files()
         with_gaps = files_with_gaps(self._sources, monitor.lines())
         near = [False] * self._rules
-        for rule, touched in learnt.rule_files.items():
+        for rule, touched in progress.rule_files.items():
             near[rule] = any(files[file] in with_gaps for file in touched)
         if any(near):
             self._session.direct_swarm(near)

@@ -14,7 +14,7 @@ from ordeal._engine.buggify_state import many_runs
 from ordeal._engine.coverage.targets import Target
 from ordeal._engine.execution.bucket import Bucketer
 from ordeal._engine.execution.driver import Driver, Outcome, Status
-from ordeal._engine.execution.fork_server import Ending, Surroundings
+from ordeal._engine.execution.fork_server import Ending, RunEnvironment
 from ordeal._engine.execution.machine import machine_names
 from ordeal._engine.execution.settings import Settings, Tally
 from ordeal._engine.execution.snapshot import Snapshot, Snapshots
@@ -22,13 +22,13 @@ from ordeal._engine.isolation.watchdog import OutOfTime
 from ordeal._engine.isolation.working_folder import WorkingFolder
 from ordeal._engine.properties.watch import PropertyWatch
 from ordeal._engine.replay.replayer import Replayer
-from ordeal._engine.replay.trace_builder import Origin, TraceMaker
+from ordeal._engine.replay.trace_builder import Provenance, TraceBuilder
 from ordeal._engine.search.checkpoints import Checkpoints
-from ordeal._engine.search.dictionary import ValueSources
+from ordeal._engine.search.dictionary import Dictionary
 from ordeal._engine.search.learning import Learning
 from ordeal._engine.search.monitoring import Monitoring
 from ordeal._engine.search.result_builder import WARM_UP_RUNS, Totals
-from ordeal._engine.search.state import Learnt, Saver
+from ordeal._engine.search.state import SearchProgress, SessionState
 from ordeal._engine.triage.findings import Finding, Findings, Verdict
 from ordeal._engine.triage.records import error_of_elsewhere
 from ordeal._hypothesis import GlobalRandoms, RunContext, given_up
@@ -79,7 +79,7 @@ class Search:
         self._cuts_off = cuts_off
         self._bucketer = Bucketer([target.path for target in targets])
         self.replayer = Replayer(driver, self._bucketer, self.randoms)
-        maker = TraceMaker(
+        maker = TraceBuilder(
             settings.test_class,
             settings.seed,
             driver.definition,
@@ -88,26 +88,28 @@ class Search:
             rule_timeout=settings.rule_timeout,
         )
         self.findings = Findings(self.replayer, maker)
-        self.learnt = Learnt(self.tally, self.findings, self.watch)
+        self.progress = SearchProgress(self.tally, self.findings, self.watch)
         self.session = make_session(settings, driver, self.coverage, has_targets=bool(targets))
         rules = len(driver.definition.rules)
         self.monitoring = Monitoring(settings, targets, self.session, self.coverage, self.watch, rules)
         self.checkpoints = self._make_checkpoints()
         self._learning = Learning(
-            driver, self.session, self.coverage, self.monitoring, self.watch, self.checkpoints, self.learnt
+            driver, self.session, self.coverage, self.monitoring, self.watch, self.checkpoints, self.progress
         )
         traces_comparisons = settings.comparison_tracing == "auto"
-        self._values = ValueSources(self.session, targets, self.replayer, traces_comparisons)
-        self.saver = Saver(settings, machine_names(driver), targets, self.session, self.folder)
+        self._values = Dictionary(self.session, targets, self.replayer, traces_comparisons)
+        self.saver = SessionState(settings, machine_names(driver), targets, self.session, self.folder)
         self._plans_given_up = len(given_up)
         self._ending: Ending | None = None  # of the latest run, where that was in another process
         self._listener: SearchListener | None = None
 
     def _make_checkpoints(self) -> Checkpoints:
         driver = self.driver
-        around = Surroundings(driver, self.randoms, self._bucketer, self.coverage, self.monitoring.monitor, self.watch)
+        environment = RunEnvironment(
+            driver, self.randoms, self._bucketer, self.coverage, self.monitoring.monitor, self.watch
+        )
         snapshots = Snapshots(driver.definition.cls, driver.factory, driver.faults, self.randoms)
-        return Checkpoints(self.settings.checkpoint_kind, around, snapshots, self.learnt)
+        return Checkpoints(self.settings.checkpoint_kind, environment, snapshots, self.progress)
 
     @contextmanager
     def prepared(self) -> Iterator[None]:
@@ -120,12 +122,12 @@ class Search:
         self._listener = listener
         monitor = self.monitoring.monitor
         with self.monitoring.started():
-            self.saver.resume(self.learnt, monitor)
+            self.saver.resume(self.progress, monitor)
             with self.watch.counting(), self.checkpoints.open():
                 stopped = self._explore(listener)
             self.folder.restore()
             # Before shrinking: a resumed exploration shrinks what it finds in the end, as one without a break does.
-            self.saver.save(self.learnt, monitor)
+            self.saver.save(self.progress, monitor)
         return stopped
 
     # -- runs ---------------------------------------------------------------------------------------------------------
@@ -140,7 +142,7 @@ class Search:
                     if stopped is not None:
                         return stopped
                     self._one_run()
-                    self.saver.save_when_due(self.learnt, self.monitoring.monitor)
+                    self.saver.save_when_due(self.progress, self.monitoring.monitor)
                     listener.run_made()
         except KeyboardInterrupt:
             self.end_broken_run()
@@ -192,7 +194,7 @@ class Search:
         if tally.runs >= WARM_UP_RUNS and not self._values.has_constants:
             self._values.add_constants()
         plan = session.begin_run()
-        self.monitoring.begin_run(plan.run_id, self.learnt)
+        self.monitoring.begin_run(plan.run_id, self.progress)
         self._learning.begin_run()
         self.randoms.reseed()
         snapshot = self.checkpoints.copy_of(plan.checkpoint)
@@ -225,15 +227,15 @@ class Search:
         if outcome.status is Status.REJECTED:
             self.tally.rejected += 1
             return
-        is_productive = edges and self.settings.record_traces and len(self.learnt.productive) < TRACES_MAX
+        is_productive = edges and self.settings.record_traces and len(self.progress.productive) < TRACES_MAX
         if outcome.status is not Status.FAILED and not is_productive:
             return
         session = self.session
-        origin = Origin(plan.run_id, plan.checkpoint, session.configuration(), edges, session.weights)
+        origin = Provenance(plan.run_id, plan.checkpoint, session.configuration(), edges, session.weights)
         if outcome.status is Status.FAILED:
             self._failed(outcome, origin, from_copy=from_copy)
         else:
-            self.learnt.productive.append((origin, session.tape))
+            self.progress.productive.append((origin, session.tape))
 
     # -- from where a run starts --------------------------------------------------------------------------------------
 
@@ -280,7 +282,7 @@ class Search:
 
     # -- failures -----------------------------------------------------------------------------------------------------
 
-    def _failed(self, outcome: Outcome, origin: Origin, *, from_copy: bool) -> None:
+    def _failed(self, outcome: Outcome, origin: Provenance, *, from_copy: bool) -> None:
         finding = self._finding(outcome, origin)
         if self.findings.count(finding.bucket):
             return
@@ -292,10 +294,10 @@ class Search:
         if verdict in (Verdict.UNFAITHFUL, Verdict.DROPPED):
             self.tally.unconfirmed += 1
         self._listener.judged(finding, verdict)
-        if verdict is Verdict.UNFAITHFUL and self.learnt.kind == "copy":
+        if verdict is Verdict.UNFAITHFUL and self.progress.kind == "copy":
             self.checkpoints.stop_copying(f"a failure from a copy ({seen_in}) did not happen from a fresh machine")
 
-    def _finding(self, outcome: Outcome, origin: Origin) -> Finding:
+    def _finding(self, outcome: Outcome, origin: Provenance) -> Finding:
         ending = self._ending
         if ending is not None:
             error = error_of_elsewhere(ending.error_type, ending.error_text)
@@ -313,7 +315,7 @@ class Search:
             edges=self.coverage.edges_seen,
             checkpoints=self.session.checkpoints,
             checkpoints_saved=self.session.checkpoints_saved,
-            snapshot_kind=self.learnt.kind,
+            snapshot_kind=self.progress.kind,
             swarm=self.session.swarm_counts(),
             run_kinds=self.session.run_counts(),
             discovery=Discovery.of(self.session.discovery(), self.coverage.edges_seen),

@@ -13,7 +13,7 @@ from ordeal._engine.formatting import counted
 from ordeal._engine.isolation.working_folder import WorkingFolder
 from ordeal._engine.properties.tracker import Snapshot as PropertySnapshot
 from ordeal._engine.properties.watch import PropertyWatch
-from ordeal._engine.replay.trace_builder import Origin
+from ordeal._engine.replay.trace_builder import Provenance
 from ordeal._engine.storage.state_file import (
     NO_PAST,
     Header,
@@ -40,7 +40,7 @@ PERIOD_SECONDS = 30.0
 
 
 @dataclass(slots=True)
-class Learnt:
+class SearchProgress:
     """What an exploration learns outside of its session.
 
     ``seconds_before`` is how long earlier processes explored. ``rule_files`` holds the monitor's file ids, by rule.
@@ -51,11 +51,11 @@ class Learnt:
     watch: PropertyWatch
     kind: SnapshotKind = "copy"
     seconds_before: float = 0.0
-    productive: list[tuple[Origin, _native.Tape]] = field(default_factory=list)
+    productive: list[tuple[Provenance, _native.Tape]] = field(default_factory=list)
     rule_files: dict[int, set[int]] = field(default_factory=dict)
 
 
-class Saver:
+class SessionState:
     """Writes the state of one exploration and reads an earlier one, where ``settings`` names a file for it."""
 
     def __init__(
@@ -89,18 +89,18 @@ class Saver:
         if self._save_to is not None:
             check_writable(self._save_to)
 
-    def save_when_due(self, learnt: Learnt, monitor: _native.Monitor | None) -> None:
+    def save_when_due(self, progress: SearchProgress, monitor: _native.Monitor | None) -> None:
         """Save when the last time is long ago. Between two runs; it changes nothing in what follows."""
         if self._save_to is not None and time.monotonic() >= self._due:
-            self.save(learnt, monitor)
+            self.save(progress, monitor)
             self._due = time.monotonic() + PERIOD_SECONDS
 
-    def save(self, learnt: Learnt, monitor: _native.Monitor | None) -> None:
+    def save(self, progress: SearchProgress, monitor: _native.Monitor | None) -> None:
         """Save, if that was asked for. What cannot be written is noted: the exploration itself is worth more."""
         if self._save_to is None:
             return
-        self._parts = [self.part(learnt, monitor)]
-        self._write(learnt.tally)
+        self._parts = [self.part(progress, monitor)]
+        self._write(progress.tally)
 
     def save_again(self, tally: Tally) -> None:
         """Write once more what was saved last, if it is gone."""
@@ -116,28 +116,28 @@ class Saver:
         except StateError as error:
             tally.note(not_saved(error.message), NoteKind.STATE_NOT_SAVED)
 
-    def part(self, learnt: Learnt, monitor: _native.Monitor | None) -> bytes:
+    def part(self, progress: SearchProgress, monitor: _native.Monitor | None) -> bytes:
         """What is saved, as the part of a state."""
-        tapes = [finding.tape for finding in learnt.findings.all()] + [tape for _, tape in learnt.productive]
+        tapes = [finding.tape for finding in progress.findings.all()] + [tape for _, tape in progress.productive]
         engine = _native.encode_state(self._names, self._session, tapes)
-        return join_part(self._header(learnt, monitor), engine)
+        return join_part(self._header(progress, monitor), engine)
 
-    def _header(self, learnt: Learnt, monitor: _native.Monitor | None) -> Header:
+    def _header(self, progress: SearchProgress, monitor: _native.Monitor | None) -> Header:
         return Header(
             versions=versions(),
             test_class=self._settings.test_class,
             options=self._options(),
-            tally=learnt.tally.counts(),
-            notes=[str(note) for note in learnt.tally.notes],
-            seconds=learnt.seconds_before + time.monotonic() - self._started,
-            snapshot_kind=learnt.kind,
-            findings=[self._records.saved_finding(finding) for finding in learnt.findings.all()],
-            unfaithful=learnt.findings.unfaithful(),
-            productive=[self._records.saved_origin(origin) for origin, _ in learnt.productive],
-            properties=writable_snapshot(learnt.watch.snapshot()),
-            nearest={writable_text(name): checkpoint for name, checkpoint in learnt.watch.nearest.items()},
+            tally=progress.tally.counts(),
+            notes=[str(note) for note in progress.tally.notes],
+            seconds=progress.seconds_before + time.monotonic() - self._started,
+            snapshot_kind=progress.kind,
+            findings=[self._records.saved_finding(finding) for finding in progress.findings.all()],
+            unfaithful=progress.findings.unfaithful(),
+            productive=[self._records.saved_provenance(origin) for origin, _ in progress.productive],
+            properties=writable_snapshot(progress.watch.snapshot()),
+            nearest={writable_text(name): checkpoint for name, checkpoint in progress.watch.nearest.items()},
             monitor=None if monitor is None else self._saved_monitor(monitor),
-            rule_files={self._rules[rule]: sorted(files) for rule, files in sorted(learnt.rule_files.items())},
+            rule_files={self._rules[rule]: sorted(files) for rule, files in sorted(progress.rule_files.items())},
         )
 
     def _options(self) -> dict[str, Option]:
@@ -164,8 +164,8 @@ class Saver:
 
     # -- resuming -----------------------------------------------------------------------------------------------------
 
-    def resume(self, learnt: Learnt, monitor: _native.Monitor | None) -> None:
-        """Put what was saved into the session, the monitor (which has started) and ``learnt``.
+    def resume(self, progress: SearchProgress, monitor: _native.Monitor | None) -> None:
+        """Put what was saved into the session, the monitor (which has started) and ``progress``.
 
         Raises:
             StateError: the file cannot be read, belongs to another exploration, or nothing in it applies any more.
@@ -183,52 +183,54 @@ class Saver:
                     f"the state {self._resume_from} is one of several processes, one after the other",
                     hint="resume it with `isolate=True`, as `ordeal explore` does",
                 )
-            self.give(self._resume_from, part, learnt, monitor)
+            self.give(self._resume_from, part, progress, monitor)
 
-    def give(self, path: Path, part: tuple[Header, bytes], learnt: Learnt, monitor: _native.Monitor | None) -> None:
+    def give(
+        self, path: Path, part: tuple[Header, bytes], progress: SearchProgress, monitor: _native.Monitor | None
+    ) -> None:
         """As ``resume``, from a part of the state that was read from ``path``."""
         header, engine = part
         check_same_exploration(path, header, self._settings)
         try:
             loaded = _native.decode_state(engine, self._names)
             loaded.give(self._session)
-            self._put_back(header, loaded.tapes, learnt)
+            self._put_back(header, loaded.tapes, progress)
             if monitor is not None and header.monitor is not None:
-                self._put_back_monitor(header.monitor, header.rule_files, learnt, monitor)
+                self._put_back_monitor(header.monitor, header.rule_files, progress, monitor)
         except (ValueError, TypeError, OverflowError) as error:
             raise damaged(path, error) from error
         check_what_applies(path, loaded)
-        self._note_changes(header, loaded, learnt.tally)
+        self._note_changes(header, loaded, progress.tally)
 
-    def _put_back(self, header: Header, tapes: list[_native.Tape | None], learnt: Learnt) -> None:
+    def _put_back(self, header: Header, tapes: list[_native.Tape | None], progress: SearchProgress) -> None:
         if len(tapes) != len(header.findings) + len(header.productive):
             raise ValueError(
                 f"{len(tapes)} tapes for {len(header.findings)} findings and {len(header.productive)} runs"
             )
         for name, value in header.tally.items():
-            if name not in learnt.tally.counts():
+            if name not in progress.tally.counts():
                 raise ValueError(f"unknown count {name!r}")
-            setattr(learnt.tally, name, value)
+            setattr(progress.tally, name, value)
         # First what the earlier process noted, in its order, as if this one had noted it.
-        fresh, learnt.tally.notes = learnt.tally.notes, Notes(header.notes)
+        fresh, progress.tally.notes = progress.tally.notes, Notes(header.notes)
         for text in fresh:
-            learnt.tally.note(text)
+            progress.tally.note(text)
         if header.properties:
-            learnt.watch.restore(header.properties, header.nearest)
-        learnt.kind = header.snapshot_kind
-        learnt.seconds_before = max(0.0, header.seconds)
+            progress.watch.restore(header.properties, header.nearest)
+        progress.kind = header.snapshot_kind
+        progress.seconds_before = max(0.0, header.seconds)
         records = self._records
         of_findings, of_runs = tapes[: len(header.findings)], tapes[len(header.findings) :]
-        learnt.findings.restore(
+        progress.findings.restore(
             [records.finding(saved, tape) for saved, tape in zip(header.findings, of_findings, strict=True) if tape],
             header.unfaithful,
         )
-        learnt.productive.extend(
+        progress.productive.extend(
             (records.origin(saved), tape) for saved, tape in zip(header.productive, of_runs, strict=True) if tape
         )
 
     def _put_back_monitor(
-        self, saved: SavedMonitor, rule_files: dict[str, list[int]], learnt: Learnt, monitor: _native.Monitor
+        self, saved: SavedMonitor, rule_files: dict[str, list[int]], progress: SearchProgress, monitor: _native.Monitor
     ) -> None:
         if saved.level != monitor.level:
             monitor.set_level(saved.level)
@@ -239,7 +241,7 @@ class Saver:
         for rule, numbers in rule_files.items():
             if rule in self._rules:
                 known = {ids[paths[number]] for number in numbers if 0 <= number < len(paths) and paths[number] in ids}
-                learnt.rule_files[self._rules.index(rule)] = known
+                progress.rule_files[self._rules.index(rule)] = known
 
     def _path(self, file: SavedFile) -> str:
         for target in self._targets:

@@ -14,7 +14,7 @@ from ordeal._engine.execution.recorder import RunRecorder
 from ordeal._engine.isolation.rule_timeout import RuleTimeoutError
 from ordeal._engine.replay.crash_replayer import ends_process, is_killed
 from ordeal._engine.replay.replayer import Replayer, ShrinkProgress
-from ordeal._engine.replay.trace_builder import Origin, TraceMaker
+from ordeal._engine.replay.trace_builder import Provenance, TraceBuilder
 from ordeal._engine.storage.trace_file import TraceFailure
 from ordeal.result import Failure
 
@@ -25,7 +25,7 @@ UNFAITHFUL_MAX = 3
 #: How many candidates tell whether a seed was shrunk before.
 PROBES = 64
 #: Run 0 of an exploration is no run of its own but the replay of a seed.
-OF_SEED = Origin(run_id=0, checkpoint=0, swarm=None, edges=0)
+OF_SEED = Provenance(run_id=0, checkpoint=0, swarm=None, edges=0)
 
 
 class Verdict(Enum):
@@ -44,7 +44,7 @@ class Finding:
 
     bucket: str
     tape: _native.Tape
-    origin: Origin
+    origin: Provenance
     error: BaseException
     count: int = 1
     flaky: bool = False
@@ -73,7 +73,7 @@ class Finding:
 class Findings:
     """The findings of one exploration, in the order of their discovery."""
 
-    def __init__(self, replayer: Replayer, maker: TraceMaker) -> None:
+    def __init__(self, replayer: Replayer, maker: TraceBuilder) -> None:
         self._replayer = replayer
         self.maker = maker
         self._by_bucket: dict[str, Finding] = {}

@@ -77,7 +77,7 @@ class _Answer(msgspec.Struct):
             raise ValueError("it says nothing")
 
 
-class FreshProcess:
+class FreshInterpreter:
     """Starts processes like this one as it was when the object was made: runs may change folder and environment.
 
     ``seconds`` is what a replay may take, apart from the limits of its rules.
@@ -145,13 +145,13 @@ class FreshProcess:
                 _kill(process)
 
 
-def fresh_process_of(
+def fresh_interpreter_of(
     test_class: str, driver: Driver, targets: Sequence[Target], *, seconds: float
-) -> FreshProcess | None:
+) -> FreshInterpreter | None:
     """What replays failures of ``test_class``, for ``seconds`` each, where another process can import it."""
     if not is_importable(driver.factory, test_class):
         return None
-    return FreshProcess(
+    return FreshInterpreter(
         target_modules=[target.name for target in targets],
         rule_timeout=driver.rule_timeout,
         seconds=seconds,
@@ -159,7 +159,7 @@ def fresh_process_of(
 
 
 def confirm_fresh(
-    process: FreshProcess, findings: Sequence[Finding], failures: Sequence[Failure]
+    process: FreshInterpreter, findings: Sequence[Finding], failures: Sequence[Failure]
 ) -> tuple[list[Failure], list[str]]:
     """Replay the failures in fresh processes, and mark as flaky those that do not fail there.
 

@@ -39,7 +39,7 @@ GIVEN_UP: Answer = {"reason": "others before it took too long"}
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What all replays have in common: see ``FreshProcess``. ``parent`` is the id of the process that asks."""
+    """What all replays have in common: see ``FreshInterpreter``. ``parent`` is the id of the process that asks."""
 
     arguments: list[str]
     target_modules: list[str]

@@ -13,7 +13,7 @@ from ordeal import _native
 from ordeal._engine.export.example_database import save_to_database
 from ordeal._engine.replay.path_shrinking import path_traces
 from ordeal._engine.replay.replayer import Replayer, ShrinkProgress
-from ordeal._engine.replay.trace_builder import Origin
+from ordeal._engine.replay.trace_builder import Provenance
 from ordeal._engine.triage.findings import Finding
 from ordeal._engine.triage.messages import (
     FailureWritten,
@@ -113,7 +113,7 @@ def _write(context: JobContext, writer: Replayer, finding: Finding, tell: Tell, 
     tell(FailureWritten(failure, finding.tape, improved=finding.improved, finished=finished))
 
 
-def write_traces(productive: Sequence[tuple[Origin, _native.Tape]]) -> Job:
+def write_traces(productive: Sequence[tuple[Provenance, _native.Tape]]) -> Job:
     """Write down the runs that reached new code, each shrunk to the steps that reach it."""
 
     def job(context: JobContext, tell: Tell) -> None:

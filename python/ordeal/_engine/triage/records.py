@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from ordeal import _native
 from ordeal._engine.execution.bucket import traceback_text
 from ordeal._engine.formatting import error_message
-from ordeal._engine.replay.trace_builder import Origin
+from ordeal._engine.replay.trace_builder import Provenance
 from ordeal._engine.storage.state_file import SavedFinding, SavedOrigin
 from ordeal._engine.triage.findings import Finding
 
@@ -18,7 +18,7 @@ class FindingRecords:
     def __init__(self, names: _native.MachineNames) -> None:
         self._rules, _, self._faults, _ = names
 
-    def saved_origin(self, origin: Origin) -> SavedOrigin:
+    def saved_provenance(self, origin: Provenance) -> SavedOrigin:
         """``origin`` by names."""
         swarm = None
         if origin.swarm is not None:
@@ -33,7 +33,7 @@ class FindingRecords:
         """``finding`` without its tape; of its error, the names."""
         return SavedFinding(
             bucket=writable_text(finding.bucket),
-            origin=self.saved_origin(finding.origin),
+            origin=self.saved_provenance(finding.origin),
             error_type=type(finding.error).__name__,
             error_message=writable_text(error_message(finding.error)),
             traceback=writable_text(finding.error_traceback or traceback_text(finding.error)),
@@ -48,14 +48,14 @@ class FindingRecords:
         finding.error_traceback = saved.traceback
         return finding
 
-    def origin(self, saved: SavedOrigin) -> Origin:
-        """What ``saved_origin`` wrote, for the machine as it is now."""
+    def origin(self, saved: SavedOrigin) -> Provenance:
+        """What ``saved_provenance`` wrote, for the machine as it is now."""
         swarm = None
         if saved.swarm is not None:
             rules, faults = saved.swarm
             swarm = ([name in rules for name in self._rules], [name in faults for name in self._faults])
         weights = [saved.weights.get(name, 0) for name in self._rules] if saved.weights else []
-        return Origin(saved.run_id, saved.checkpoint, swarm, saved.edges, weights)
+        return Provenance(saved.run_id, saved.checkpoint, swarm, saved.edges, weights)
 
 
 def _chosen(names: Sequence[str], flags: Sequence[bool]) -> list[str]:

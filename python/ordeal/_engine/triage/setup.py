@@ -18,7 +18,7 @@ from ordeal._engine.isolation.child import Limits
 from ordeal._engine.properties.watch import PropertyWatch
 from ordeal._engine.replay.crash_replayer import CrashReplayer
 from ordeal._engine.replay.replayer import Replayer
-from ordeal._engine.replay.trace_builder import TraceMaker
+from ordeal._engine.replay.trace_builder import TraceBuilder
 from ordeal._engine.triage.findings import Finding, Findings
 from ordeal._hypothesis import GlobalRandoms
 
@@ -80,9 +80,9 @@ class ReplaySetup:
         """Names the buckets as the search does."""
         return Bucketer([target.path for target in self.targets])
 
-    def trace_maker(self) -> TraceMaker:
+    def trace_maker(self) -> TraceBuilder:
         """Writes traces down as those of this exploration."""
-        return TraceMaker(
+        return TraceBuilder(
             self.settings.test_class,
             self.settings.seed,
             self.driver.definition,

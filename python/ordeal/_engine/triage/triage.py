@@ -15,11 +15,11 @@ from ordeal._engine.isolation.working_folder import WorkingFolder
 from ordeal._engine.replay.crash_replayer import Crash, bare_steps
 from ordeal._engine.replay.loading import tape_of
 from ordeal._engine.replay.path_shrinking import SECONDS as PATH_SECONDS
-from ordeal._engine.replay.trace_builder import Origin
+from ordeal._engine.replay.trace_builder import Provenance
 from ordeal._engine.storage.trace_file import Trace, TraceFailure
 from ordeal._engine.triage.executors import Ending, Executor, Task
 from ordeal._engine.triage.findings import OF_SEED, Finding
-from ordeal._engine.triage.fresh_interpreter import confirm_fresh, fresh_process_of
+from ordeal._engine.triage.fresh_interpreter import confirm_fresh, fresh_interpreter_of
 from ordeal._engine.triage.jobs import Job, fill_database, judge, replay_seeds, write_traces
 from ordeal._engine.triage.messages import (
     FailureWritten,
@@ -94,7 +94,7 @@ class Triage:
         settings = setup.settings
         self._fresh = None
         if settings.confirm_fresh:
-            self._fresh = fresh_process_of(
+            self._fresh = fresh_interpreter_of(
                 settings.test_class, setup.driver, setup.targets, seconds=settings.max_shrink_time
             )
         self.seed_outcomes: list[SeedOutcome] = []
@@ -223,7 +223,7 @@ class Triage:
 
     # -- traces and the database --------------------------------------------------------------------------------------
 
-    def traces(self, failures: Sequence[Failure], productive: Sequence[tuple[Origin, _native.Tape]]) -> list[Trace]:
+    def traces(self, failures: Sequence[Failure], productive: Sequence[tuple[Provenance, _native.Tape]]) -> list[Trace]:
         """Traces of the failures and of all runs that reached new code, where they are wanted."""
         if not self._setup.settings.record_traces:
             return []

@@ -11,7 +11,7 @@ import pytest
 
 from ordeal import _native
 from ordeal._engine.coverage import cmplog
-from ordeal._engine.coverage.cmplog import EQUAL, INSIDE, NOTES_PER_SITE_MAX, ORDER, PREFIX, SUFFIX, ComparisonTracing
+from ordeal._engine.coverage.cmplog import EQUAL, INSIDE, NOTES_PER_SITE_MAX, ORDER, PREFIX, SUFFIX, Cmplog
 from ordeal._engine.coverage.real_path import real_path
 from ordeal._engine.coverage.targets import Target
 
@@ -42,7 +42,7 @@ def gathered(
     with tracing(monitor):
         (before or call)()
         monitor.set_paused(True)
-        found = ComparisonTracing(targets, monitor).gather(Replaying(replay).run, _native.Tape())
+        found = Cmplog(targets, monitor).gather(Replaying(replay).run, _native.Tape())
         monitor.set_paused(False)
     return found
 
@@ -110,7 +110,7 @@ def test_a_path_is_looked_up_once_for_all_replays(make_module: MakeModule, monke
     with tracing(monitor):
         module.f(3)
         monitor.set_paused(True)
-        watched = ComparisonTracing([Target(module.__name__, file_of(module), is_package=False)], monitor)
+        watched = Cmplog([Target(module.__name__, file_of(module), is_package=False)], monitor)
         replayer = Replaying(lambda observer: module.f(3)).run
         assert [len(watched.gather(replayer, _native.Tape())) for _ in range(3)] == [1, 1, 1]
         monitor.set_paused(False)
@@ -200,7 +200,7 @@ def test_watching_leaves_no_edges(make_module: MakeModule) -> None:
         module.f(3)
         before = coverage.edges_seen, monitor.events, coverage.keys()
         monitor.set_paused(True)
-        tracer = ComparisonTracing(targets, monitor)
+        tracer = Cmplog(targets, monitor)
         tracer.gather(Replaying(lambda _: module.f(500)).run, _native.Tape())
         monitor.set_paused(False)
         assert (coverage.edges_seen, monitor.events, coverage.keys()) == before

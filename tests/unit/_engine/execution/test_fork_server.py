@@ -10,7 +10,7 @@ import pytest
 
 from ordeal import _native
 from ordeal._engine.execution import fork_server
-from ordeal._engine.execution.fork_server import Ending, HeldState, Seen, refusal
+from ordeal._engine.execution.fork_server import Ending, ForkServer, Seen, refusal
 from ordeal._engine.isolation.channel import Channel, ChannelError
 
 pytestmark = [
@@ -59,7 +59,7 @@ def told(*messages: tuple[Any, ...]) -> Ending | int:
         there.receive()  # until it is closed
         os._exit(0)
     there.close()
-    held = HeldState(child, here)
+    held = ForkServer(child, here)
     try:
         return held.run(SessionDouble(), Listening())  # type: ignore[arg-type]
     finally:

@@ -11,16 +11,16 @@ import pytest
 from hypothesis.stateful import RuleBasedStateMachine
 
 from ordeal._engine.execution.recorder import RunRecorder, render, slug
-from ordeal._engine.replay.loading import make_bench
+from ordeal._engine.replay.loading import load_for_replay
 from ordeal.trace import Trace, TraceStep
 
 from ...samples.traced import Everything, Faulty
 
 
 def recorded(machine: type[RuleBasedStateMachine], *steps: TraceStep) -> RunRecorder:
-    bench = make_bench(Trace(1, 42, "x:Y", steps=list(steps)), machine)
+    loaded = load_for_replay(Trace(1, 42, "x:Y", steps=list(steps)), machine)
     recorder = RunRecorder()
-    bench.replayer.run(bench.tape, recorder)
+    loaded.replayer.run(loaded.tape, recorder)
     return recorder
 
 

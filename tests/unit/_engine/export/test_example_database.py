@@ -26,7 +26,7 @@ from ordeal import _native
 from ordeal._engine.execution.driver import Driver
 from ordeal._engine.execution.machine import make_driver
 from ordeal._engine.export.example_database import DatabaseOutcome, save_to_database
-from ordeal._engine.replay.loading import make_bench, tape_of
+from ordeal._engine.replay.loading import load_for_replay, tape_of
 from ordeal._hypothesis.buggify_choices import BUGGIFY_ARGUMENT
 from ordeal.buggify import buggify
 from ordeal.chaos import ChaosTest, RuleTimeoutError
@@ -303,8 +303,8 @@ def test_what_was_found_with_bundles_arguments_and_draws_is_said_too(tmp_path: P
     configure(Books, tmp_path)
     (failure,) = Explorer(Books).run(max_runs=200).failures
     assert failure.trace is not None
-    bench = make_bench(failure.trace, Books)
-    assert save_to_database(bench.driver, [bench.tape]) == DatabaseOutcome(1, ())
+    loaded = load_for_replay(failure.trace, Books)
+    assert save_to_database(loaded.driver, [loaded.tape]) == DatabaseOutcome(1, ())
     with pytest.raises(IndexError):
         run_plainly(Books)
 
@@ -336,13 +336,13 @@ def test_it_works_while_an_exploration_watches_its_rules(tmp_path: Path) -> None
     configure(Saved, tmp_path)
     configure(Other, tmp_path)
     trace = Trace(1, 42, "tests:Saved", steps=[TraceStep("rule", "wait")])
-    bench = make_bench(trace, Saved)
-    with bench.running():
+    loaded = load_for_replay(trace, Saved)
+    with loaded.running():
         watched = signal.getsignal(signal.SIGALRM)
-        assert save_to_database(bench.driver, [bench.tape]).saved == 1
+        assert save_to_database(loaded.driver, [loaded.tape]).saved == 1
         assert save(Other, OPENING).saved == 1
         assert signal.getsignal(signal.SIGALRM) == watched
-        assert isinstance(bench.replayer.run(bench.tape).outcome.error, RuleTimeoutError)
+        assert isinstance(loaded.replayer.run(loaded.tape).outcome.error, RuleTimeoutError)
 
 
 # What cannot

@@ -146,7 +146,7 @@ def test_closing_ends_it_and_may_be_repeated() -> None:
     assert child.messages() == []
     assert is_gone(int(str(process)))
     with pytest.raises(ChildProcessError):
-        os.waitpid(child.warden, os.WNOHANG)
+        os.waitpid(child.reaper, os.WNOHANG)
 
 
 def leave_orphans(channel: Channel) -> None:

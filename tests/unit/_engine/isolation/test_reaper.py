@@ -72,10 +72,10 @@ def test_it_is_the_parent_of_the_process_and_in_another_group() -> None:
         time.sleep(600)
 
     child = Child(tell, Limits())
-    warden, group, group_of_warden = said_by(child, 3)
+    reaper, group, group_of_warden = said_by(child, 3)
     child.close()
-    assert warden == child.warden == group_of_warden
-    assert group not in (warden, os.getpgrp())
+    assert reaper == child.reaper == group_of_warden
+    assert group not in (reaper, os.getpgrp())
 
 
 @pytest.mark.parametrize("ends", [True, False], ids=["by-itself", "killed"])
@@ -102,7 +102,7 @@ def test_a_daemon_ends_with_the_process(ends: bool) -> None:
 def test_one_that_is_stopped_ends_all_the_same() -> None:
     child = Child(lambda channel, journal: sleeper(channel), Limits())
     (process,) = said_by(child)
-    os.kill(child.warden, signal.SIGSTOP)
+    os.kill(child.reaper, signal.SIGSTOP)
     child.close()
     assert is_gone(process)
 
@@ -110,7 +110,7 @@ def test_one_that_is_stopped_ends_all_the_same() -> None:
 def test_one_that_is_killed_takes_the_process_along_and_nobody_knows_how_that_ended() -> None:
     child = Child(lambda channel, journal: sleeper(channel), Limits())
     (process,) = said_by(child)
-    os.kill(child.warden, signal.SIGKILL)
+    os.kill(child.reaper, signal.SIGKILL)
     child.wait(SECONDS)
     child.close()
     assert is_gone(process)
@@ -120,7 +120,7 @@ def test_one_that_is_killed_takes_the_process_along_and_nobody_knows_how_that_en
 def test_it_hears_of_the_end_in_a_program_that_ignores_that_of_its_children() -> None:
     before = signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     try:
-        # The job finds it as it was, and nobody can wait for the warden: the system has done so already.
+        # The job finds it as it was, and nobody can wait for the reaper: the system has done so already.
         death = ended(lambda: os._exit(7 if signal.getsignal(signal.SIGCHLD) == signal.SIG_IGN else 0))
         killed = Child(lambda channel, journal: sleeper(channel), Limits())
         killed.close()

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from ordeal._engine.parallel import worker as worker_module
-from ordeal._engine.parallel.merged import Union
+from ordeal._engine.parallel.merged import MergedProgress
 from ordeal._engine.parallel.messages import Report
 from ordeal._engine.parallel.sync import NOTHING, AsItComes, InRounds, News
 from ordeal._engine.parallel.worker import ByClock
@@ -99,7 +99,7 @@ class TestInRounds:
 
 class TestUnion:
     def test_processes_that_ended_are_counted_together(self) -> None:
-        known = Union(NAMES)
+        known = MergedProgress(NAMES)
         for number in range(1, 101):
             known.report(0, report(number, line=number % 3, bucket="AB"[number % 2], note=f"note {number % 2}"))
             known.end_report(0, number, 10 * number, "")
@@ -116,14 +116,14 @@ class TestUnion:
         assert len(known._reports()) == 2
 
     def test_properties_of_processes_that_ended_are_summed(self) -> None:
-        known = Union(NAMES)
+        known = MergedProgress(NAMES)
         for number in range(1, 11):
             known.report(0, report(number, line=1, passes=number % 2))
             known.end_report(0, number, 0, "")
         assert [(each.hits, each.passes) for each in properties_of(known)] == [(55, 5)]
 
 
-def properties_of(known: Union) -> list[PropertyResult]:
+def properties_of(known: MergedProgress) -> list[PropertyResult]:
     watch = PropertyWatch()
     with watch.recording():
         known.absorb_properties(watch)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import itertools
 
 from ordeal import _native
-from ordeal._engine.parallel.merged import Union
-from ordeal._engine.replay.trace_builder import Origin
+from ordeal._engine.parallel.merged import MergedProgress
+from ordeal._engine.replay.trace_builder import Provenance
 from ordeal._engine.triage.findings import Finding
 
 NAMES: _native.MachineNames = (["put"], [], [], [])
@@ -14,12 +14,12 @@ NAMES: _native.MachineNames = (["put"], [], [], [])
 
 def finding(run: int, steps: int) -> Finding:
     tape = _native.Tape.from_steps((0, 0, number, []) for number in range(steps))
-    return Finding("the bucket", tape, Origin(run, 0, None, 0), ValueError(f"of run {run}"))
+    return Finding("the bucket", tape, Provenance(run, 0, None, 0), ValueError(f"of run {run}"))
 
 
 def test_of_one_bucket_the_earliest_run_is_reported() -> None:
     for order in itertools.permutations([(7, 2), (3, 9), (5, 1)]):
-        union = Union(NAMES)
+        union = MergedProgress(NAMES)
         assert [union.add_finding(finding(*each)) for each in order] == [True, False, False]
         (kept,) = union.findings.values()
         assert (kept.origin.run_id, len(kept.tape), str(kept.error)) == (3, 9, "of run 3")

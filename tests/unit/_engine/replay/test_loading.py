@@ -10,7 +10,7 @@ import pytest
 from ordeal._engine.execution.driver import FAULT_OFF, FAULT_ON, INITIALIZE, RULE
 from ordeal._engine.execution.machine import make_driver
 from ordeal._engine.replay.crash_replayer import CrashReplayer
-from ordeal._engine.replay.loading import make_bench, tape_of
+from ordeal._engine.replay.loading import load_for_replay, tape_of
 from ordeal._engine.replay.replayer import Replayer
 from ordeal.errors import OrdealError, OutdatedTraceError, TraceError
 from ordeal.trace import Trace, TraceFailure, TraceStep
@@ -58,7 +58,7 @@ def test_toggles_are_of_the_faults_of_the_class() -> None:
 )
 def test_what_is_gone_is_named_with_what_there_is(machine: Any, step: TraceStep, gone: str, hint: str) -> None:
     with pytest.raises(OutdatedTraceError) as caught:
-        make_bench(trace_of(step), machine)
+        load_for_replay(trace_of(step), machine)
     assert caught.value.message == f"the trace no longer applies to {COUNTER}: it has no {gone}"
     assert caught.value.hint is not None
     assert sorted(caught.value.hint.removeprefix("it has: ").split(", ")) == sorted(
@@ -68,10 +68,10 @@ def test_what_is_gone_is_named_with_what_there_is(machine: Any, step: TraceStep,
 
 def test_a_step_that_nobody_wrote_is_refused() -> None:
     with pytest.raises(TraceError, match="step 2 of the trace has the unknown kind 'jump'"):
-        make_bench(trace_of(TraceStep("rule", "rest"), TraceStep("jump", "up")))
+        load_for_replay(trace_of(TraceStep("rule", "rest"), TraceStep("jump", "up")))
     for name in ("power", "", "*power"):
         with pytest.raises(TraceError, match=r"begins with neither \+ nor -"):
-            make_bench(trace_of(TraceStep("fault_toggle", name)))
+            load_for_replay(trace_of(TraceStep("fault_toggle", name)))
 
 
 MODULE = "unit.samples.traced"
@@ -80,19 +80,19 @@ MODULE = "unit.samples.traced"
 @pytest.mark.parametrize("path", ["no_such_module:Counter", f"{MODULE}:NoSuchClass", MODULE, ""])
 def test_a_class_that_cannot_be_imported_is_an_error(path: str) -> None:
     with pytest.raises(OrdealError) as caught:
-        make_bench(trace_of(machine=path))
+        load_for_replay(trace_of(machine=path))
     assert path.partition(":")[0] in caught.value.message
 
 
 def test_the_limit_is_that_of_the_caller_then_of_the_trace_then_of_the_class() -> None:
     trace = trace_of(rule_timeout=3.0)
-    assert make_bench(trace, rule_timeout=0.0).driver.rule_timeout == 0.0
-    assert make_bench(trace).driver.rule_timeout == 3.0
-    assert make_bench(replace(trace, rule_timeout=None)).driver.rule_timeout == 30.0
+    assert load_for_replay(trace, rule_timeout=0.0).driver.rule_timeout == 0.0
+    assert load_for_replay(trace).driver.rule_timeout == 3.0
+    assert load_for_replay(replace(trace, rule_timeout=None)).driver.rule_timeout == 30.0
 
 
 def test_a_failure_that_ends_its_process_is_run_in_another_one() -> None:
     ended = TraceFailure("ProcessExitError", "add ended the process", 1, "ProcessExitError(3) at add")
-    assert type(make_bench(trace_of(failure=ended)).replayer) is CrashReplayer
-    assert type(make_bench(trace_of(failure=TraceFailure("ValueError", "x", 1))).replayer) is Replayer
-    assert type(make_bench(trace_of()).replayer) is Replayer
+    assert type(load_for_replay(trace_of(failure=ended)).replayer) is CrashReplayer
+    assert type(load_for_replay(trace_of(failure=TraceFailure("ValueError", "x", 1))).replayer) is Replayer
+    assert type(load_for_replay(trace_of()).replayer) is Replayer

@@ -14,7 +14,7 @@ from hypothesis.stateful import rule
 from ordeal import _native
 from ordeal._engine.coverage.targets import resolve_targets
 from ordeal._engine.replay import path_shrinking
-from ordeal._engine.replay.loading import Bench, make_bench
+from ordeal._engine.replay.loading import LoadedTrace, load_for_replay
 from ordeal._engine.replay.path_shrinking import ShrunkPath, shrink_paths
 from ordeal.chaos import ChaosTest
 from ordeal.trace import Trace, TraceStep
@@ -101,22 +101,24 @@ def module(make_module: MakeModule) -> ModuleType:
 Step = str | tuple[str, dict[str, list[Any]]]
 
 
-def bench_of(*steps: Step) -> Bench:
-    """A bench for steps named by their rule, with the choices of the arguments beside the name where there are any."""
+def bench_of(*steps: Step) -> LoadedTrace:
+    """A loaded for steps named by their rule, with the choices of the arguments beside the name where there are any."""
     named = [(step, {}) if isinstance(step, str) else step for step in steps]
-    return make_bench(Trace(1, 42, "x:Y", steps=[TraceStep("rule", name, choices=c) for name, c in named]), Looking)
+    return load_for_replay(
+        Trace(1, 42, "x:Y", steps=[TraceStep("rule", name, choices=c) for name, c in named]), Looking
+    )
 
 
 def look(number: int) -> Step:
     return "look", {"number": [number]}
 
 
-def shrunk(*benches: Bench, seconds: float = 60.0) -> list[ShrunkPath]:
+def shrunk(*benches: LoadedTrace, seconds: float = 60.0) -> list[ShrunkPath]:
     return shrink_paths(benches[0].replayer, resolve_targets(["sut"]), [b.tape for b in benches], seconds=seconds)
 
 
 def names(path: ShrunkPath) -> list[str]:
-    rules = [r.name for r in make_bench(Trace(1, 42, "x:Y"), Looking).driver.definition.rules]
+    rules = [r.name for r in load_for_replay(Trace(1, 42, "x:Y"), Looking).driver.definition.rules]
     return [rules[target] for _, target, _, _ in path.tape.steps()]
 
 
@@ -170,7 +172,7 @@ def test_without_time_the_tapes_come_back_as_they_are() -> None:
     benches = bench_of("idle", look(5)), bench_of(look(5))
     paths = shrunk(*benches, seconds=0.0)
     assert [(path.number, path.finished) for path in paths] == [(0, False), (1, False)]
-    assert [path.tape.hash() for path in paths] == [bench.tape.hash() for bench in benches]
+    assert [path.tape.hash() for path in paths] == [loaded.tape.hash() for loaded in benches]
 
 
 def test_one_path_does_not_eat_the_time_of_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -219,5 +221,5 @@ def test_the_monitor_is_gone_afterwards_and_without_one_the_tapes_come_back_as_t
 
 
 def test_no_tapes() -> None:
-    bench = bench_of()
-    assert shrink_paths(bench.replayer, resolve_targets(["sut"]), []) == []
+    loaded = bench_of()
+    assert shrink_paths(loaded.replayer, resolve_targets(["sut"]), []) == []

@@ -19,7 +19,7 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, precondition, rul
 
 from ordeal import trace
 from ordeal._engine.execution.driver import Status
-from ordeal._engine.replay.loading import make_bench
+from ordeal._engine.replay.loading import load_for_replay
 from ordeal._engine.replay.replayer import ShrinkProgress
 from ordeal.trace import Trace, TraceStep
 
@@ -28,38 +28,40 @@ from ...samples.traced import Counter, Everything, Faulty, failing, toggled
 
 def test_a_replay_tells_status_bucket_and_the_steps_that_ran() -> None:
     trace = failing(Counter)
-    bench = make_bench(trace)
-    replayed = bench.replayer.run(bench.tape)
+    loaded = load_for_replay(trace)
+    replayed = loaded.replayer.run(loaded.tape)
     assert replayed.outcome.status is Status.FAILED
     assert replayed.bucket.startswith("ValueError in Counter.add: raise ValueError(")
-    assert len(replayed.tape) == len(bench.tape) == len(trace.steps)
+    assert len(replayed.tape) == len(loaded.tape) == len(trace.steps)
     assert (replayed.misaligned, replayed.rejected) == (0, 0)
 
 
 def test_steps_that_cannot_run_are_left_out_and_counted() -> None:
-    bench = make_bench(Trace(1, 42, "x:Y", steps=[TraceStep("rule", "make"), TraceStep("rule", "spend")]), Everything)
-    replayed = bench.replayer.run(bench.tape)
+    loaded = load_for_replay(
+        Trace(1, 42, "x:Y", steps=[TraceStep("rule", "make"), TraceStep("rule", "spend")]), Everything
+    )
+    replayed = loaded.replayer.run(loaded.tape)
     assert (replayed.outcome.status, replayed.rejected, len(replayed.tape)) == (Status.DONE, 2, 0)
 
 
 def test_a_confirmation_is_two_replays() -> None:
-    bench = make_bench(failing(Counter))
-    first, second = bench.replayer.confirm(bench.tape)
+    loaded = load_for_replay(failing(Counter))
+    first, second = loaded.replayer.confirm(loaded.tape)
     assert first.bucket == second.bucket
 
 
 def test_shrinking_without_time_gives_the_tape_back_unfinished() -> None:
-    bench = make_bench(failing(Counter, shrink=False))
-    bucket = bench.replayer.run(bench.tape).bucket
-    shrunk = bench.replayer.shrink(bench.tape, bucket, 0.0)
+    loaded = load_for_replay(failing(Counter, shrink=False))
+    bucket = loaded.replayer.run(loaded.tape).bucket
+    shrunk = loaded.replayer.shrink(loaded.tape, bucket, 0.0)
     assert not shrunk.finished
-    assert shrunk.tape.hash() == bench.tape.hash()
+    assert shrunk.tape.hash() == loaded.tape.hash()
 
 
 def test_shrinking_tells_its_progress_after_every_replay() -> None:
-    bench = make_bench(failing(Counter, shrink=False))
+    loaded = load_for_replay(failing(Counter, shrink=False))
     told: list[ShrinkProgress] = []
-    shrunk = bench.replayer.shrink(bench.tape, bench.replayer.run(bench.tape).bucket, 60.0, told.append)
+    shrunk = loaded.replayer.shrink(loaded.tape, loaded.replayer.run(loaded.tape).bucket, 60.0, told.append)
     assert shrunk.finished
     assert not shrunk.interrupted
     assert [progress.candidates for progress in told] == list(range(1, shrunk.candidates + 1))
@@ -95,16 +97,16 @@ def test_recorded_choices_that_nothing_draws_any_more_are_counted(
     monkeypatch: pytest.MonkeyPatch, steps: list[TraceStep], fails: bool, unused: int
 ) -> None:
     monkeypatch.setattr(Tagged, "fails", fails)
-    bench = make_bench(Trace(1, 42, f"{__name__}:Tagged", steps=steps), Tagged)
-    replayed = bench.replayer.run(bench.tape)
+    loaded = load_for_replay(Trace(1, 42, f"{__name__}:Tagged", steps=steps), Tagged)
+    replayed = loaded.replayer.run(loaded.tape)
     assert (replayed.misaligned, replayed.unused) == (0, unused)
 
 
 def test_a_tape_shrinks_while_something_else_than_a_failure_holds() -> None:
-    bench = make_bench(failing(Counter, shrink=False))
+    loaded = load_for_replay(failing(Counter, shrink=False))
     prepared: list[int] = []
-    shrunk = bench.replayer.shrink_while(
-        bench.tape, lambda replayed: replayed.tape.choice_count >= 1, 60.0, prepare=lambda: prepared.append(1)
+    shrunk = loaded.replayer.shrink_while(
+        loaded.tape, lambda replayed: replayed.tape.choice_count >= 1, 60.0, prepare=lambda: prepared.append(1)
     )
     assert shrunk.finished
     assert (len(shrunk.tape), shrunk.tape.choice_count) == (1, 1)
@@ -112,8 +114,8 @@ def test_a_tape_shrinks_while_something_else_than_a_failure_holds() -> None:
 
 
 def test_the_replays_of_a_shrinking_can_be_limited() -> None:
-    bench = make_bench(failing(Counter, shrink=False))
-    shrunk = bench.replayer.shrink_while(bench.tape, lambda _: False, 60.0, candidates_max=2)
+    loaded = load_for_replay(failing(Counter, shrink=False))
+    shrunk = loaded.replayer.shrink_while(loaded.tape, lambda _: False, 60.0, candidates_max=2)
     assert (shrunk.candidates, shrunk.finished) == (2, False)
 
 
@@ -142,18 +144,18 @@ def test_a_candidate_that_asks_to_be_skipped_is_refused() -> None:
 
 
 def test_shrinking_is_the_same_each_time() -> None:
-    bench = make_bench(failing(Counter, shrink=False))
-    bucket = bench.replayer.run(bench.tape).bucket
-    first, second = (bench.replayer.shrink(bench.tape, bucket, 60.0) for _ in range(2))
+    loaded = load_for_replay(failing(Counter, shrink=False))
+    bucket = loaded.replayer.run(loaded.tape).bucket
+    first, second = (loaded.replayer.shrink(loaded.tape, bucket, 60.0) for _ in range(2))
     assert first.tape == second.tape
     assert first.candidates == second.candidates
 
 
 def test_ablation_without_time_says_nothing_of_any_fault() -> None:
-    bench = make_bench(toggled(Faulty, "one(a)", "two(b)", "three(c)"))
-    bucket = bench.replayer.run(bench.tape).bucket
-    assert bench.replayer.ablate(bench.tape, bucket, 0.0) is None
-    assert bench.replayer.ablate(bench.tape, bucket) == {"one(a)": True, "two(b)": True, "three(c)": False}
+    loaded = load_for_replay(toggled(Faulty, "one(a)", "two(b)", "three(c)"))
+    bucket = loaded.replayer.run(loaded.tape).bucket
+    assert loaded.replayer.ablate(loaded.tape, bucket, 0.0) is None
+    assert loaded.replayer.ablate(loaded.tape, bucket) == {"one(a)": True, "two(b)": True, "three(c)": False}
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -194,11 +196,11 @@ def sleepy(*names: str) -> Trace:
 @pytest.mark.parametrize("seconds", [0.3, 1.3])
 def test_a_candidate_that_hangs_is_ended_when_time_is_up(seconds: float) -> None:
     handler = signal.getsignal(signal.SIGALRM)
-    bench = make_bench(sleepy("wake", "work", "end"), Sleepy)
+    loaded = load_for_replay(sleepy("wake", "work", "end"), Sleepy)
     woken.clear()
-    shrunk = bench.replayer.shrink(bench.tape, "another bucket", seconds)
+    shrunk = loaded.replayer.shrink(loaded.tape, "another bucket", seconds)
     assert not shrunk.finished
-    assert shrunk.tape.hash() == bench.tape.hash()
+    assert shrunk.tape.hash() == loaded.tape.hash()
     assert False not in woken, "the step that hung was not ended"
     assert signal.getsignal(signal.SIGALRM) is handler
     assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
@@ -214,12 +216,12 @@ class Slow(Sleepy):
 
 
 def test_where_no_alarm_works_time_is_looked_at_between_steps() -> None:
-    bench = make_bench(sleepy(*["work"] * 50, "end"), Slow)
+    loaded = load_for_replay(sleepy(*["work"] * 50, "end"), Slow)
     finished: list[bool] = []
     woken.clear()
 
     def shrink() -> None:
-        finished.append(bench.replayer.shrink(bench.tape, "another bucket", 0.2).finished)
+        finished.append(loaded.replayer.shrink(loaded.tape, "another bucket", 0.2).finished)
 
     thread = threading.Thread(target=shrink)
     thread.start()
@@ -239,26 +241,26 @@ class SleepyFault(Faulty):
 
 
 def test_an_ablation_that_hangs_is_ended_when_time_is_up() -> None:
-    bench = make_bench(toggled(SleepyFault, "one(a)"), SleepyFault)
-    bucket = bench.replayer.run(bench.tape).bucket
+    loaded = load_for_replay(toggled(SleepyFault, "one(a)"), SleepyFault)
+    bucket = loaded.replayer.run(loaded.tape).bucket
     woken.clear()
-    assert bench.replayer.ablate(bench.tape, bucket, 0.3) is None
+    assert loaded.replayer.ablate(loaded.tape, bucket, 0.3) is None
     assert woken == []
 
 
 def test_ctrl_c_keeps_what_was_reached() -> None:
-    bench = make_bench(failing(Counter, shrink=False))
-    bucket = bench.replayer.run(bench.tape).bucket
+    loaded = load_for_replay(failing(Counter, shrink=False))
+    bucket = loaded.replayer.run(loaded.tape).bucket
 
     def press(progress: ShrinkProgress) -> None:
-        if progress.steps < len(bench.tape):
+        if progress.steps < len(loaded.tape):
             os.kill(os.getpid(), signal.SIGINT)
 
-    shrunk = bench.replayer.shrink(bench.tape, bucket, 60.0, press)
+    shrunk = loaded.replayer.shrink(loaded.tape, bucket, 60.0, press)
     assert shrunk.interrupted
     assert not shrunk.finished
-    assert len(shrunk.tape) < len(bench.tape)
-    assert bench.replayer.run(shrunk.tape).bucket == bucket
+    assert len(shrunk.tape) < len(loaded.tape)
+    assert loaded.replayer.run(shrunk.tape).bucket == bucket
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -321,9 +323,9 @@ def shrunk_argument(strategy: st.SearchStrategy[Any], fails: Callable[[Any], boo
 
     small = trace.shrink(failing(Machine, shrink=False), Machine)
     assert len(small.steps) == 1
-    bench = make_bench(small, Machine)
+    loaded = load_for_replay(small, Machine)
     seen.clear()
-    assert bench.replayer.run(bench.tape).bucket
+    assert loaded.replayer.run(loaded.tape).bucket
     return seen[0]
 
 
@@ -358,8 +360,8 @@ class Drawing(RuleBasedStateMachine):
 
 
 def test_draws_in_a_body_become_minimal() -> None:
-    bench = make_bench(trace.shrink(failing(Drawing, shrink=False), Drawing), Drawing)
-    ((_, _, _, arguments),) = bench.replayer.run(bench.tape).tape.steps()
+    loaded = load_for_replay(trace.shrink(failing(Drawing, shrink=False), Drawing), Drawing)
+    ((_, _, _, arguments),) = loaded.replayer.run(loaded.tape).tape.steps()
     assert [choices for _, choices in arguments if choices] == [[2, 500, 1000]]
 
 
@@ -387,11 +389,11 @@ def test_the_bucket_is_kept(name: str) -> None:
         del steps[4:10]
         steps[3] = TraceStep("rule", "add", choices={"value": [65]})
     found = Trace(1, 42, f"{__name__}:TwoBugs", steps=steps)
-    bench = make_bench(found, TwoBugs)
-    first = bench.replayer.run(bench.tape)
+    loaded = load_for_replay(found, TwoBugs)
+    first = loaded.replayer.run(loaded.tape)
     assert first.bucket.startswith(name)
-    shrunk = bench.replayer.shrink(first.tape, first.bucket, 60.0)
-    last = bench.replayer.run(shrunk.tape)
+    shrunk = loaded.replayer.shrink(first.tape, first.bucket, 60.0)
+    last = loaded.replayer.run(shrunk.tape)
     assert last.bucket == first.bucket
     assert [choices for _, _, _, [(_, choices)] in last.tape.steps()] == (
         [[1], [100], [100], [100], [0]] if name == "ValueError" else [[1], [100], [100], [100], [100], [100]]

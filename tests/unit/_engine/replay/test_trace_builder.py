@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from ordeal._engine.coverage.targets import Target, resolve_targets
 from ordeal._engine.execution.recorder import RunRecorder
-from ordeal._engine.replay.loading import make_bench
-from ordeal._engine.replay.trace_builder import Origin, TraceMaker
+from ordeal._engine.replay.loading import load_for_replay
+from ordeal._engine.replay.trace_builder import Provenance, TraceBuilder
 from ordeal.trace import Trace, TraceStep, replay
 
 from ...samples.traced import Faulty
@@ -15,23 +15,23 @@ from ...samples.traced import Faulty
 STEPS = [TraceStep("fault_toggle", "+three(c)"), TraceStep("rule", "go")]
 
 
-def made(origin: Origin, targets: Sequence[Target] = ()) -> Trace:
-    bench = make_bench(Trace(1, 42, "x:Y", steps=STEPS), Faulty)
+def made(origin: Provenance, targets: Sequence[Target] = ()) -> Trace:
+    loaded = load_for_replay(Trace(1, 42, "x:Y", steps=STEPS), Faulty)
     recorder = RunRecorder()
-    replayed = bench.replayer.run(bench.tape, recorder)
-    maker = TraceMaker("x:Y", 42, bench.driver.definition, bench.driver.faults, targets=targets)
+    replayed = loaded.replayer.run(loaded.tape, recorder)
+    maker = TraceBuilder("x:Y", 42, loaded.driver.definition, loaded.driver.faults, targets=targets)
     return maker.make(origin, replayed.tape, recorder)
 
 
 def test_a_trace_says_where_its_run_comes_from() -> None:
-    trace = made(Origin(run_id=7, checkpoint=3, swarm=None, edges=2))
+    trace = made(Provenance(run_id=7, checkpoint=3, swarm=None, edges=2))
     assert (trace.run_id, trace.seed, trace.from_checkpoint, trace.edges_discovered) == (7, 42, 3, 2)
     assert [step.name for step in trace.steps] == ["+three(c)", "go"]
-    assert made(Origin(run_id=7, checkpoint=0, swarm=None, edges=2)).from_checkpoint is None
+    assert made(Provenance(run_id=7, checkpoint=0, swarm=None, edges=2)).from_checkpoint is None
 
 
 def test_the_configuration_of_the_swarm_is_its_first_line_and_no_step() -> None:
-    trace = made(Origin(run_id=1, checkpoint=0, swarm=([True], [False, False, True]), edges=0))
+    trace = made(Provenance(run_id=1, checkpoint=0, swarm=([True], [False, False, True]), edges=0))
     assert trace.steps[0].name == "[swarm rules=1 faults=1]"
     assert trace.steps[0].params == {"active_rules": ["go"], "active_faults": ["three(c)"]}
     assert [step.name for step in trace.taken_steps()] == ["+three(c)", "go"]
@@ -40,7 +40,7 @@ def test_the_configuration_of_the_swarm_is_its_first_line_and_no_step() -> None:
 
 
 def test_a_trace_holds_digests_of_the_source_of_its_targets() -> None:
-    origin = Origin(run_id=1, checkpoint=0, swarm=None, edges=0)
+    origin = Provenance(run_id=1, checkpoint=0, swarm=None, edges=0)
     trace = made(origin, resolve_targets([__name__]))
     assert list(trace.targets) == [__name__]
     assert len(trace.targets[__name__]) == 64

@@ -193,7 +193,7 @@ def test_what_cannot_be_copied_runs_again() -> None:
 @forks
 def test_what_cannot_be_copied_and_is_expensive_to_run_again_is_held(monkeypatch: pytest.MonkeyPatch) -> None:
     def is_expensive(self: Checkpoints) -> bool:
-        return self._learnt.tally.runs > _native.RunPolicy.WARM_UP_RUNS
+        return self._progress.tally.runs > _native.RunPolicy.WARM_UP_RUNS
 
     monkeypatch.setattr(Checkpoints, "_returning_is_expensive", is_expensive)
     held = explore(Locked, "auto")

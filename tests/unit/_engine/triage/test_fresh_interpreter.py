@@ -19,7 +19,7 @@ import ordeal
 from ordeal._engine.replay.rerun import ReplayStatus
 from ordeal._engine.storage.trace_file import Trace
 from ordeal._engine.triage import fresh_interpreter, fresh_interpreter_child
-from ordeal._engine.triage.fresh_interpreter import HIDDEN, REASONS, FreshProcess, FreshReplay
+from ordeal._engine.triage.fresh_interpreter import HIDDEN, REASONS, FreshInterpreter, FreshReplay
 from ordeal.explore import Explorer
 from ordeal.result import ExplorationResult
 
@@ -65,16 +65,16 @@ def failing(make_module: MakeModule, monkeypatch: pytest.MonkeyPatch, tmp_path: 
     return make
 
 
-def process(seconds: float = 20.0, *, rule_timeout: float = 0.0, targets: tuple[str, ...] = ()) -> FreshProcess:
+def process(seconds: float = 20.0, *, rule_timeout: float = 0.0, targets: tuple[str, ...] = ()) -> FreshInterpreter:
     os.environ["FRESH"] = "1"
     try:
-        return FreshProcess(target_modules=targets, rule_timeout=rule_timeout, seconds=seconds)
+        return FreshInterpreter(target_modules=targets, rule_timeout=rule_timeout, seconds=seconds)
     finally:
         del os.environ["FRESH"]
 
 
 @pytest.fixture
-def hasty(monkeypatch: pytest.MonkeyPatch) -> FreshProcess:
+def hasty(monkeypatch: pytest.MonkeyPatch) -> FreshInterpreter:
     """Waits for a second, whatever the import takes."""
     monkeypatch.setattr(fresh_interpreter, "IMPORT_SECONDS_MAX", 0.0)
     return process(1.0)
@@ -216,13 +216,13 @@ class TestEnd:
         assert process().replay(traces) == [SILENT, REPRODUCED]
 
     def test_a_replay_that_takes_too_long_is_ended_and_the_next_has_its_turn(
-        self, failing: MakeTrace, hasty: FreshProcess, tmp_path: Path
+        self, failing: MakeTrace, hasty: FreshInterpreter, tmp_path: Path
     ) -> None:
         late = FreshReplay(None, "it took longer than 1 s")
         assert hasty.replay([failing(HANG, "hanging"), failing("pass")]) == [late, REPRODUCED]
         assert is_gone(int((tmp_path / "notes").read_text()))
 
-    def test_after_some_that_hang_no_more_are_tried(self, failing: MakeTrace, hasty: FreshProcess) -> None:
+    def test_after_some_that_hang_no_more_are_tried(self, failing: MakeTrace, hasty: FreshInterpreter) -> None:
         replays = hasty.replay([failing(HANG)] * (fresh_interpreter_child.HANGING_MAX + 2))
         assert [replay.reason for replay in replays[-3:]] == [
             "it took longer than 1 s",
@@ -256,9 +256,9 @@ class TestEnd:
     def test_the_end_of_the_process_that_asks_is_the_end_of_all(self, failing: MakeTrace, tmp_path: Path) -> None:
         failing(HANG).save(tmp_path / "trace.json")
         script = (
-            "from ordeal._engine.triage.fresh_interpreter import FreshProcess\n"
+            "from ordeal._engine.triage.fresh_interpreter import FreshInterpreter\n"
             "from ordeal._engine.storage.trace_file import Trace\n"
-            "process = FreshProcess(target_modules=[], rule_timeout=0, seconds=60)\n"
+            "process = FreshInterpreter(target_modules=[], rule_timeout=0, seconds=60)\n"
             "process.replay([Trace.load('trace.json')])\n"
         )
         path = f"{os.environ['PYTHONPATH']}{os.pathsep}{tmp_path}"
@@ -333,7 +333,7 @@ class TestExplorer:
         def interrupt(*_: object) -> None:
             raise KeyboardInterrupt
 
-        monkeypatch.setattr(FreshProcess, "replay", interrupt)
+        monkeypatch.setattr(FreshInterpreter, "replay", interrupt)
         result = self.explore(make_module(self.LEAK.format(condition="True"), "machines").Machine)
         assert (len(result.failures), result.stopped_reason) == (1, "interrupted")
         assert result.notes == ("No failure was confirmed in a fresh process: that was interrupted.",)
