@@ -19,7 +19,7 @@ from ordeal._engine.replay.replayer import Replayer
 from ordeal._engine.triage import executors
 from ordeal._engine.triage.executors import Ending, Executor, Here, OwnProcesses, Task
 from ordeal._engine.triage.jobs import Job, Tell
-from ordeal._engine.triage.messages import Message, NotInDatabase, SeedBegun, Shrinking
+from ordeal._engine.triage.messages import Message, NotInDatabase, SeedBegun, Shrinking, pack_message
 from ordeal._engine.triage.setup import JobContext, ReplaySetup
 from ordeal._hypothesis import GlobalRandoms
 
@@ -93,7 +93,11 @@ def running(setup: ReplaySetup, *steps: str) -> Job:
 
 
 def saying(*texts: str) -> Job:
-    return lambda _context, tell: [tell(NotInDatabase(text)) for text in texts] and None
+    def job(_context: JobContext, tell: Tell) -> None:
+        for text in texts:
+            tell(NotInDatabase(text))
+
+    return job
 
 
 def sleeping(_context: JobContext, tell: Tell) -> None:
@@ -271,10 +275,8 @@ class TestOwnProcesses:
     def test_what_no_job_tells_loses_the_job_alone(
         self, setup: ReplaySetup, log: Log, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        pack = executors.pack_message
-
         def damaging(message: Message, names: object) -> tuple[object, ...]:
-            return ("seed begun", 1) if isinstance(message, SeedBegun) else pack(message, setup.names)
+            return ("seed begun", 1) if isinstance(message, SeedBegun) else pack_message(message, setup.names)
 
         monkeypatch.setattr(executors, "pack_message", damaging)
         with quickly():

@@ -60,9 +60,9 @@ def test_a_process_of_its_own_is_isolated_only_when_it_is_asked_to(setup: Replay
     kept = journal()
     context = JobContext(setup, journal=kept)
     assert context.own_process
-    assert not setup.driver.isolated
+    before = setup.driver.isolated
     context.isolate()
-    assert setup.driver.isolated
+    assert (before, setup.driver.isolated) == (False, True)
     assert setup.driver.journal is kept
 
 
