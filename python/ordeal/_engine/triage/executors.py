@@ -9,13 +9,14 @@ from enum import Enum
 from typing import Protocol
 
 from ordeal import _native
-from ordeal._engine.isolation.channel import Channel
+from ordeal._engine.isolation.channel import Channel, ChannelError
 from ordeal._engine.isolation.child import Child, wait_for
 from ordeal._engine.isolation.working_folder import WorkingFolder
 from ordeal._engine.replay.crash_replayer import Crash, CrashReader, Stall
 from ordeal._engine.triage.jobs import Job
 from ordeal._engine.triage.messages import Message, pack_message, unpack_message
 from ordeal._engine.triage.setup import JobContext, ReplaySetup
+from ordeal.errors import OrdealError
 
 TICK_SECONDS = 0.05
 
@@ -25,7 +26,7 @@ class Ending(Enum):
 
     DONE = "done"
     LATE = "late"  # it took longer than it may, and was ended
-    LOST = "lost"  # its process ended before it did
+    LOST = "lost"  # its process ended before it did, or told what no job tells
 
 
 @dataclass(slots=True)
@@ -117,9 +118,13 @@ class OwnProcesses:
         """See ``Executor``. What a process had told is heard."""
         for running in self._running:
             running.child.kill()
-            self._hear(running)
-            running.child.close()
-        self._running.clear()
+        try:
+            for running in self._running:
+                self._hear(running)
+        finally:
+            for running in self._running:
+                running.child.close()
+            self._running.clear()
 
     def _begin(self, task: Task) -> None:
         self._folder.restore()
@@ -138,7 +143,11 @@ class OwnProcesses:
         """Hear what a job has to tell, and end it where it takes too long."""
         child = running.child
         has_ended = child.has_ended()
-        self._hear(running)
+        if not self._hear(running):
+            child.close()
+            self._running.remove(running)
+            running.task.ended(Ending.LOST, None)
+            return
         hangs = not has_ended and running.stall is not None and running.stall.hangs()
         is_late = not has_ended and not hangs and time.monotonic() >= running.deadline
         if not (has_ended or hangs or is_late):
@@ -157,6 +166,12 @@ class OwnProcesses:
         self._running.remove(running)
         running.task.ended(ending, crash)
 
-    def _hear(self, running: _Running) -> None:
+    def _hear(self, running: _Running) -> bool:
+        """Hear what a job has told by now; False when that is what no job tells, where nothing more of it counts."""
         for values in running.child.messages():
-            running.task.hear(unpack_message(values, self._names))
+            try:
+                message = unpack_message(values, self._names)
+            except (ChannelError, ValueError, TypeError, OverflowError, OrdealError):
+                return False
+            running.task.hear(message)
+        return True

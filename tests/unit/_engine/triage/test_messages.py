@@ -2,8 +2,31 @@
 
 from __future__ import annotations
 
-from ordeal._engine.triage.messages import pack_failure, unpack_failure
-from ordeal.result import Failure
+import dataclasses
+
+import pytest
+
+from ordeal import _native
+from ordeal._engine.isolation.channel import ChannelError, Value, decode, encode
+from ordeal._engine.replay.trace_builder import Origin
+from ordeal._engine.triage.findings import Finding
+from ordeal._engine.triage.messages import (
+    FailureWritten,
+    Message,
+    NotInDatabase,
+    SeedBegun,
+    SeedReplayed,
+    Shrinking,
+    TraceWritten,
+    pack_failure,
+    pack_finding,
+    pack_message,
+    unpack_failure,
+    unpack_finding,
+    unpack_message,
+)
+from ordeal.errors import OrdealError
+from ordeal.result import Failure, SeedOutcome, SeedStatus
 from ordeal.trace import Trace, TraceFailure, TraceStep
 
 
@@ -22,3 +45,121 @@ def test_a_failure_keeps_its_trace_whatever_it_holds() -> None:
     assert told.trace is not None
     assert told.trace.to_json() == trace.to_json()
     assert str(told.error) == "half a pair: \\ud800"
+
+
+NAMES: _native.MachineNames = (["put", "take"], [], ["power"], ["by"])
+
+
+def tape(*numbers: int) -> _native.Tape:
+    return _native.Tape.from_steps((0, 0, at, [(0, [number])]) for at, number in enumerate(numbers))
+
+
+def sent(message: Message) -> Message:
+    """``message`` as another process hears it: what a channel carries of it included."""
+    return unpack_message(decode(encode(pack_message(message, NAMES))), NAMES)
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        SeedBegun("/a/seed-1.json"),
+        SeedBegun("/a/\udcff"),  # a file name that is no UTF-8
+        Shrinking(9, 3, 2**40),
+        NotInDatabase("half a pair: \ud800"),
+        SeedReplayed("/a/seed", SeedOutcome("seed", "/a/seed", SeedStatus.UNREADABLE, "it is empty"), ()),
+    ],
+    ids=repr,
+)
+def test_a_plain_message_arrives_as_it_was(message: Message) -> None:
+    assert sent(message) == message
+
+
+def test_a_trace_arrives_as_it_was() -> None:
+    trace = Trace(3, 42, "a:B", steps=[TraceStep("rule", "put", choices={"by": [1, "\ud800"]})])
+    told = sent(TraceWritten(trace))
+    assert isinstance(told, TraceWritten)
+    assert told.trace.to_json() == trace.to_json()
+
+
+def test_the_findings_of_a_seed_arrive_with_their_tapes_in_their_order() -> None:
+    one = Finding("one", tape(5), Origin(0, 0, None, 0, []), ValueError("\ud800"), count=0, flaky=True)
+    two = Finding("two", tape(6, 7), Origin(4, 2, ([True, False], [True]), 9, [3, 0]), KeyError("k"), count=8)
+    outcome = SeedOutcome("seed", "/a/seed", SeedStatus.REPRODUCED, "ValueError")
+    told = sent(SeedReplayed("/a/seed", outcome, (one, two)))
+    assert isinstance(told, SeedReplayed)
+    assert told.outcome == outcome
+    first, second = told.findings
+    assert (first.bucket, first.count, first.flaky, first.origin) == ("one", 0, True, one.origin)
+    assert (type(first.error).__name__, str(first.error)) == ("ValueError", "\\ud800")
+    assert (second.bucket, second.count, second.flaky, second.origin) == ("two", 8, False, two.origin)
+    assert [first.tape.hash(), second.tape.hash()] == [one.tape.hash(), two.tape.hash()]
+
+
+@pytest.mark.parametrize(("improved", "finished"), [(True, False), (False, True)])
+def test_a_failure_arrives_with_its_tape_and_all_that_is_known_of_it(improved: bool, finished: bool) -> None:
+    failure = Failure(
+        error=OSError("out"), step=2, run_id=3, active_faults=["power"], rule_log=["put", "take"],
+        necessary_faults={"power": True}, error_traceback="\udcff", bucket="b", count=4, flaky=True,
+        flaky_reason="moody", shrunk=True, trace_path="t", seed_path="s", program="p",
+    )  # fmt: skip
+    told = sent(FailureWritten(failure, tape(1, 2), improved, finished))
+    assert isinstance(told, FailureWritten)
+    assert (told.improved, told.finished, told.tape.hash()) == (improved, finished, tape(1, 2).hash())
+    for name in {each.name for each in dataclasses.fields(Failure)} - {"error", "error_traceback"}:
+        assert getattr(told.failure, name) == getattr(failure, name), name
+    assert told.failure.error_traceback == "\\udcff"
+    assert (type(told.failure.error).__name__, str(told.failure.error)) == ("OSError", "out")
+
+
+def test_the_swarm_of_a_trace_keeps_the_types_of_its_values() -> None:
+    params = {"rules": ["put"], "weights": {"put": 3, "take": 1}}
+    trace = Trace(1, 42, "a:B", steps=[TraceStep("rule_swarm", "[swarm put]", params=params), TraceStep("rule", "put")])
+    failure = Failure(error=ValueError(), step=1, run_id=1, active_faults=[], rule_log=[], trace=trace)
+    told = unpack_failure(pack_failure(failure))
+    assert told.trace is not None
+    assert told.trace.steps[0].params == params
+
+
+def damaged() -> list[list[Value]]:
+    record, packed = pack_finding(Finding("b", tape(1), Origin(0, 0, None, 0), ValueError()), NAMES)
+    outcome = b'{"name":"s","path":"p","status":"reproduced","message":""}'
+    failure = pack_failure(Failure(error=ValueError(), step=1, run_id=1, active_faults=[], rule_log=[]))
+    return [
+        [],
+        [None],
+        ["no such kind"],
+        ["seed begun"],
+        ["seed begun", 1],
+        ["seed begun", "a", "b"],
+        ["shrinking", 1, 2],
+        ["shrinking", 1, 2, "3"],
+        ["not in database", b"why"],
+        ["trace", "text"],
+        ["seed replayed", "p", outcome, record],  # its tape is gone
+        ["seed replayed", "p", "outcome"],
+        ["seed replayed", "p", b"{}"],
+        ["seed replayed", "p", outcome, record[:-1], packed],
+        ["seed replayed", "p", outcome, record, None],
+        ["failure", failure, None, True, True],
+        ["failure", failure, packed, 1, True],
+        ["failure", failure.replace(b'"step":1', b'"step":"1"'), packed, True, True],
+        ["failure", failure.replace(b'"step":1', b'"step":1,"more":1'), packed, True, True],
+        ["failure", b"[" * 100_000, packed, True, True],
+        ["failure", None, packed, True, True],
+    ]
+
+
+@pytest.mark.parametrize("values", damaged(), ids=lambda values: str(values)[:60])
+def test_what_is_no_message_is_refused(values: list[Value]) -> None:
+    with pytest.raises(ChannelError):
+        unpack_message(values, NAMES)
+
+
+def test_a_damaged_tape_or_trace_is_refused() -> None:
+    record, packed = pack_finding(Finding("b", tape(1), Origin(0, 0, None, 0), ValueError()), NAMES)
+    unpack_finding(record, packed, NAMES)
+    for cut in (packed[:-1], b"", packed + b"x"):
+        with pytest.raises((ValueError, ChannelError)):
+            unpack_finding(record, cut, NAMES)
+    with pytest.raises(OrdealError):
+        unpack_message(["trace", b"{"], NAMES)

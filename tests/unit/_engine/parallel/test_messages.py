@@ -1,0 +1,93 @@
+"""What workers tell arrives as it was, and nothing else is taken for it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from ordeal._engine.isolation.channel import ChannelError, Value
+from ordeal._engine.parallel.messages import Broken, Ended, Past, Report, nothing_told, pack_keys, unpack_keys
+from ordeal._engine.triage.messages import pack, unpack
+
+
+@pytest.mark.parametrize("keys", [[], [0], [1, 2**64 - 1, 5]])
+def test_keys_arrive_as_they_were_in_their_order(keys: list[int]) -> None:
+    assert unpack_keys(pack_keys(keys)) == keys
+
+
+@pytest.mark.parametrize("key", [-1, 2**64])
+def test_what_is_no_key_is_not_sent(key: int) -> None:
+    with pytest.raises(OverflowError):
+        pack_keys([key])
+
+
+@pytest.mark.parametrize("data", [b"1234567", b"123456789", "12345678", 8, None, True])
+def test_damaged_keys_are_refused(data: Value) -> None:
+    with pytest.raises(ChannelError, match="damaged"):
+        unpack_keys(data)
+
+
+def full_report() -> Report:
+    return Report(
+        tally={"runs": 3},
+        notes=["one", "two"],
+        snapshot_kind="fork",
+        checkpoints=4,
+        checkpoints_saved=5,
+        swarm={"runs": 6},
+        run_kinds={"fresh": {"runs": 7}},
+        counts={"a bucket": 8},
+        properties={"always": [{"name": "p", "hits": 9, "share": 0.5, "first": None, "holds": True}]},
+        lines={"/a.py": [1, 2]},
+        discovery=(1, 2, 3.5, 4.5, 5),
+    )
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        nothing_told(),
+        full_report(),
+        Past(),
+        Past(processes=2, report=full_report(), given=nothing_told(), untold=[2**64 - 1]),
+        Ended(reason="patience"),
+        Broken(kind="MachineError", message="m", hint="h"),
+    ],
+    ids=lambda record: type(record).__name__,
+)
+def test_records_arrive_as_they_were(record: msgspec.Struct) -> None:
+    assert unpack(pack(record), type(record)) == record
+
+
+@pytest.mark.parametrize(
+    ("kind", "change"),
+    [
+        (Report, {"tally": {"runs": "3"}}),
+        (Report, {"snapshot_kind": "by magic"}),
+        (Report, {"discovery": [1, 2]}),
+        (Report, {"more": 1}),
+        (Past, {"processes": -1}),
+        (Ended, {"reason": "because"}),
+    ],
+)
+def test_a_record_with_a_wrong_field_is_refused(kind: type[msgspec.Struct], change: dict[str, Any]) -> None:
+    good: dict[type, msgspec.Struct] = {Report: full_report(), Past: Past(), Ended: Ended(reason="time")}
+    fields = msgspec.to_builtins(good[kind]) | change
+    with pytest.raises(ChannelError, match="damaged"):
+        unpack(msgspec.json.encode(fields), kind)
+
+
+@pytest.mark.parametrize(("tally", "runs"), [({}, 0), ({"runs": 5}, 5), ({"runs": -5}, 0)])
+def test_the_runs_of_the_past_are_never_fewer_than_none(tally: dict[str, int], runs: int) -> None:
+    report = nothing_told()
+    report.tally = tally
+    assert Past(report=report).runs == runs
+
+
+def test_nothing_told_is_made_anew_each_time() -> None:
+    nothing_told().tally["runs"] = 1
+    nothing_told().notes.append("x")
+    assert nothing_told() == Past().report
+    assert Past().runs == 0

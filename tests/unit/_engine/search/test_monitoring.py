@@ -1,0 +1,121 @@
+"""Watching the targets of a search: at which level, with what hidden, and which files the rules touch."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import pytest
+from hypothesis.stateful import RuleBasedStateMachine, rule
+
+from ordeal import _native
+from ordeal._engine.coverage.targets import resolve_targets
+from ordeal._engine.execution.machine import make_driver
+from ordeal._engine.search.monitoring import Monitoring
+from ordeal._engine.search.search import Search
+from ordeal.errors import TargetError
+
+from ...samples.monitored import MakeModule
+from ...samples.triaged import settings_for
+
+CODE = """
+    def touched(by):
+        if by:
+            return 1
+        return 2
+"""
+
+
+class Plain(RuleBasedStateMachine):
+    @rule()
+    def go(self) -> None: ...
+
+
+def search_of(targets: list[str], **options: Any) -> Search:
+    return Search(settings_for(Plain, **options), make_driver(Plain), resolve_targets(targets))
+
+
+def test_without_targets_nothing_is_watched() -> None:
+    search = search_of([])
+    monitoring = search.monitoring
+    assert monitoring.monitor is None
+    with monitoring.started(), monitoring.hidden():
+        monitoring.begin_run(1, search.learnt)
+        monitoring.learn_files(0, search.learnt)
+    assert search.learnt.rule_files == {}
+    assert not monitoring.learns_files
+
+
+@pytest.mark.parametrize(("coverage", "level"), [("auto", "counts"), ("counts", "counts"), ("novelty", "novelty")])
+def test_the_level_is_the_one_that_was_asked_for(make_module: MakeModule, coverage: str, level: str) -> None:
+    make_module(CODE, "sut")
+    monitor = search_of(["sut"], coverage=coverage).monitoring.monitor
+    assert monitor is not None
+    assert monitor.level == level
+
+
+def watched(make_module: MakeModule) -> tuple[Any, Search, Monitoring, _native.Monitor]:
+    module = make_module(CODE, "sut")
+    search = search_of(["sut"])
+    monitor = search.monitoring.monitor
+    assert monitor is not None
+    return module, search, search.monitoring, monitor
+
+
+def test_code_counts_while_it_is_started_and_not_hidden(make_module: MakeModule) -> None:
+    module, search, monitoring, monitor = watched(make_module)
+    module.touched(0)
+    assert search.coverage.edges_seen == 0
+    with monitoring.started():
+        monitor.begin_run(full=True)
+        with monitoring.hidden():
+            module.touched(0)
+        assert search.coverage.edges_seen == 0
+        module.touched(0)
+        seen = search.coverage.edges_seen
+        assert seen > 0
+    module.touched(1)
+    assert search.coverage.edges_seen == seen
+
+
+def test_what_is_hidden_is_seen_again_after_an_error(make_module: MakeModule) -> None:
+    module, search, monitoring, monitor = watched(make_module)
+    with monitoring.started():
+        monitor.begin_run(full=True)
+        with pytest.raises(KeyError), monitoring.hidden():
+            raise KeyError
+        module.touched(0)
+        assert search.coverage.edges_seen > 0
+
+
+def test_it_is_stopped_after_an_error_and_can_start_again(make_module: MakeModule) -> None:
+    _, _, monitoring, _ = watched(make_module)
+    for _ in range(2):
+        with pytest.raises(KeyError), monitoring.started():
+            raise KeyError
+
+
+def test_where_other_tools_leave_no_way_to_watch_that_is_the_error(make_module: MakeModule) -> None:
+    _, _, monitoring, _ = watched(make_module)
+    taken = [number for number in range(6) if sys.monitoring.get_tool(number) is None]
+    for number in taken:
+        sys.monitoring.use_tool_id(number, "another tool")
+    try:
+        with pytest.raises(TargetError, match="the target modules cannot be watched: "), monitoring.started():
+            pytest.fail("nothing is watched")
+    finally:
+        for number in taken:
+            sys.monitoring.free_tool_id(number)
+
+
+def test_the_files_that_a_rule_touches_are_those_of_that_rule(make_module: MakeModule) -> None:
+    module, search, monitoring, monitor = watched(make_module)
+    with monitoring.started():
+        monitor.begin_run(full=True)
+        monitor.take_files()
+        module.touched(0)
+        monitoring.learn_files(3, search.learnt)
+        monitoring.learn_files(4, search.learnt)
+    (files,) = search.learnt.rule_files.values()
+    assert list(search.learnt.rule_files) == [3]
+    assert [monitor.files()[file] for file in files] == [module.__file__]

@@ -1,0 +1,84 @@
+"""The result of an exploration: its figures, and a note of all that was odd."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ordeal._engine.coverage.targets import Target, resolve_targets
+from ordeal._engine.execution.settings import Tally
+from ordeal._engine.properties.watch import PropertyWatch
+from ordeal._engine.search.result_builder import WARM_UP_RUNS, Totals, make_result
+from ordeal.result import ExplorationResult
+
+from ...samples.monitored import MakeModule
+from ...samples.traced import Counter
+from ...samples.triaged import settings_for
+
+
+def result_of(totals: Totals, targets: list[Target] | None = None, **options: Any) -> ExplorationResult:
+    return make_result(
+        settings_for(Counter, **options),
+        targets or [],
+        totals,
+        failures=[],
+        traces=[],
+        seeds=[],
+        watch=PropertyWatch(),
+        seconds=1.5,
+        stopped="patience",
+    )
+
+
+def test_the_figures_are_those_that_were_counted() -> None:
+    tally = Tally(runs=9, steps=80, rejected=2, unconfirmed=1)
+    tally.note("said before")
+    result = result_of(
+        Totals(tally=tally, edges=4, checkpoints=3, checkpoints_saved=7, snapshot_kind="replay"), seed=11
+    )
+    assert (result.total_runs, result.total_steps, result.rejected_runs, result.unconfirmed) == (9, 80, 2, 1)
+    assert (result.unique_edges, result.checkpoints_saved, result.snapshot_kind) == (4, 7, "replay")
+    assert (result.rng_seed, result.duration_seconds, result.stopped_reason) == (11, 1.5, "patience")
+    assert result.test_class.endswith(":Counter")
+    assert result.notes == ("said before",)
+
+
+@pytest.mark.parametrize(("runs", "rejected", "noted"), [
+    (WARM_UP_RUNS, WARM_UP_RUNS // 2 + 1, True),
+    (WARM_UP_RUNS, WARM_UP_RUNS // 2, False),
+    (WARM_UP_RUNS - 1, WARM_UP_RUNS - 1, False),  # too few to tell
+])  # fmt: skip
+def test_too_many_rejected_runs_are_noted(runs: int, rejected: int, noted: bool) -> None:
+    notes = result_of(Totals(tally=Tally(runs=runs, rejected=rejected))).notes
+    assert [note.startswith(f"{rejected} of {runs} runs were rejected") for note in notes] == [True] * noted
+
+
+def test_runs_that_ended_early_are_noted() -> None:
+    (note,) = result_of(Totals(tally=Tally(runs=5, stuck=1))).notes
+    assert note.startswith("1 of 5 runs ended early, in a state where no rule could run")
+
+
+def test_targets_of_which_nothing_ran_are_noted_by_name(make_module: MakeModule) -> None:
+    make_module("x = 1\n", "one")
+    make_module("x = 1\n", "two")
+    targets = resolve_targets(["one", "two"])
+    (note,) = result_of(Totals(tally=Tally(runs=5)), targets).notes
+    assert note == "No code of the target modules (one, two) ran: check that the rules call them."
+    assert result_of(Totals(tally=Tally(runs=5), edges=1), targets).notes == ()
+
+
+def test_a_target_that_cannot_be_read_any_more_is_noted_with_its_path(make_module: MakeModule) -> None:
+    module = make_module("x = 1\n", "one")
+    targets = resolve_targets(["one"])
+    Path(str(module.__file__)).write_text("def broken(:\n")
+    (note,) = result_of(Totals(tally=Tally(runs=5), edges=1), targets).notes
+    assert note == f"{module.__file__} is no valid Python, or gone, so its coverage is not known."
+
+
+@pytest.mark.parametrize(("swarm", "told"), [(True, True), (False, False), (None, False)])
+def test_the_swarm_is_told_of_where_the_user_asked_for_one(swarm: bool | None, told: bool) -> None:
+    counts = {"runs": 0}
+    text = result_of(Totals(tally=Tally(), swarm=counts), rule_swarm=swarm).swarm_summary
+    assert bool(text) is told

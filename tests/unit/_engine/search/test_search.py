@@ -1,0 +1,239 @@
+"""A search: in which order its listener hears of what happens, and why it ends."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+import pytest
+from hypothesis import reject
+from hypothesis.stateful import RuleBasedStateMachine, precondition, rule
+
+from ordeal._engine.execution.machine import make_driver
+from ordeal._engine.search.result_builder import WARM_UP_RUNS
+from ordeal._engine.search.search import Search
+from ordeal._engine.triage.findings import Finding, Verdict
+from ordeal.errors import MachineError, OrdealError
+from ordeal.result import StoppedReason
+
+from ...samples.traced import Counter
+from ...samples.triaged import settings_for
+
+
+class Log:
+    """A listener that writes down what it hears; ``between`` may end the search after so many runs."""
+
+    def __init__(self, between: Callable[[int], StoppedReason | None] = lambda _runs: None) -> None:
+        self.heard: list[str] = []
+        self.verdicts: list[tuple[str, Verdict]] = []
+        self.asked = 0
+        self._between = between
+
+    def begin(self) -> None:
+        self.heard.append("begin")
+
+    def between_runs(self) -> StoppedReason | None:
+        self.heard.append("between")
+        self.asked += 1
+        return self._between(self.asked - 1)
+
+    def run_made(self) -> None:
+        self.heard.append("made")
+
+    def failing(self, finding: Finding) -> None:
+        self.heard.append("failing")
+
+    def judged(self, finding: Finding, verdict: Verdict) -> None:
+        self.heard.append("judged")
+        self.verdicts.append((finding.bucket, verdict))
+
+    def cut_off(self) -> None:
+        self.heard.append("cut off")
+
+
+class Quiet(RuleBasedStateMachine):
+    """Never fails, and shows nothing new after its first runs."""
+
+    @rule()
+    def rest(self) -> None: ...
+
+
+class Failing(RuleBasedStateMachine):
+    """Fails at once."""
+
+    @rule()
+    def fail(self) -> None:
+        raise ValueError
+
+
+class Slow(RuleBasedStateMachine):
+    """Takes much longer than a search may."""
+
+    @rule()
+    def wait(self) -> None:
+        time.sleep(20)
+
+
+def search_of(machine: type[RuleBasedStateMachine], *, cuts_off: bool = False, **options: Any) -> Search:
+    return Search(settings_for(machine, **options), make_driver(machine), [], cuts_off=cuts_off)
+
+
+def run(search: Search, log: Log) -> StoppedReason:
+    with search.prepared():
+        return search.run(log)
+
+
+def test_the_listener_hears_of_each_run_before_and_after_it() -> None:
+    log = Log()
+    search = search_of(Quiet, max_runs=2)
+    assert run(search, log) == "max_runs"
+    assert log.heard == ["begin", "between", "made", "between", "made", "between"]
+    assert search.tally.runs == 2
+
+
+def test_a_failure_is_told_before_it_is_confirmed_and_then_only_counted() -> None:
+    log = Log()
+    search = search_of(Failing, max_runs=3)
+    run(search, log)
+    assert log.heard == [
+        "begin", "between", "failing", "judged", "made", "between", "made", "between", "made", "between",
+    ]  # fmt: skip
+    (finding,) = search.findings.all()
+    assert (finding.count, finding.origin.run_id) == (3, 1)
+    assert log.verdicts == [(finding.bucket, Verdict.CONFIRMED)]
+
+
+def test_no_runs_are_no_runs() -> None:
+    log = Log()
+    search = search_of(Quiet, max_runs=0)
+    assert run(search, log) == "max_runs"
+    assert log.heard == ["begin", "between"]
+    assert search.tally.runs == 0
+
+
+def test_the_listener_can_end_it_between_two_runs() -> None:
+    search = search_of(Quiet, max_runs=100)
+    assert run(search, Log(lambda runs: "interrupted" if runs == 3 else None)) == "interrupted"
+    assert search.tally.runs == 3
+
+
+def test_time_ends_it_after_the_run_that_is_under_way() -> None:
+    class Late(Quiet):
+        @rule()
+        def wait(self) -> None:
+            time.sleep(0.03)
+
+    log = Log()
+    search = search_of(Late, max_time=0.05, steps_per_run=5)
+    assert run(search, log) == "time"
+    assert log.heard[-2:] == ["made", "between"]
+    assert "cut off" not in log.heard
+
+
+def test_no_time_is_no_run_and_the_number_of_runs_comes_before_the_time() -> None:
+    assert run(search := search_of(Quiet, max_time=0.0), Log()) == "time"
+    assert search.tally.runs == 0
+    assert run(search_of(Quiet, max_time=0.0, max_runs=0), Log()) == "max_runs"
+
+
+def test_one_that_cuts_off_ends_in_the_middle_of_a_run_which_is_forgotten() -> None:
+    log = Log()
+    search = search_of(Slow, cuts_off=True, max_time=0.1)
+    began = time.monotonic()
+    assert run(search, log) == "time"
+    assert time.monotonic() - began < 10
+    assert log.heard == ["begin", "between", "cut off"]
+    assert (search.tally.runs, search.session.running) == (0, False)
+    assert not search.findings
+
+
+def test_ctrl_c_in_a_run_ends_it_with_what_was_found() -> None:
+    class Interrupting(Failing):
+        calls: ClassVar[int] = 0
+
+        @rule()
+        def fail(self) -> None:
+            Interrupting.calls += 1
+            if Interrupting.calls > 6:
+                raise KeyboardInterrupt
+            raise ValueError
+
+    log = Log()
+    search = search_of(Interrupting)
+    assert run(search, log) == "interrupted"
+    assert not search.session.running
+    assert len(search.findings) == 1
+    assert log.heard[-1] == "between"
+
+
+def test_ctrl_c_before_the_first_run_ends_it_too() -> None:
+    log = Log()
+
+    def interrupt() -> None:
+        raise KeyboardInterrupt
+
+    log.begin = interrupt  # type: ignore[method-assign]
+    search = search_of(Quiet)
+    assert run(search, log) == "interrupted"
+    assert search.tally.runs == 0
+    assert log.heard == []
+
+
+def test_runs_without_news_end_it_where_that_is_asked_for() -> None:
+    search = search_of(Quiet, patience=5, max_runs=10_000)
+    assert run(search, Log()) == "patience"
+    assert search.tally.barren_runs == 5
+    assert search.tally.runs < 1_000
+
+
+def test_runs_that_all_end_before_their_first_step_are_stuck() -> None:
+    class Rejecting(Quiet):
+        def __init__(self) -> None:
+            super().__init__()
+            reject()
+
+    search = search_of(Rejecting, max_runs=10_000)
+    assert run(search, Log()) == "stuck"
+    assert search.tally.runs == WARM_UP_RUNS
+    assert list(search.tally.notes) == [f"Each of the first {WARM_UP_RUNS} runs ended before its first step."]
+
+
+def test_a_machine_without_a_rule_that_can_run_is_an_error() -> None:
+    class Locked(RuleBasedStateMachine):
+        @precondition(lambda self: False)
+        @rule()
+        def never(self) -> None: ...
+
+    with pytest.raises(MachineError) as caught:
+        run(search_of(Locked, max_runs=10), Log())
+    assert caught.value.hint == "a rule must be able to run from a fresh machine"
+
+
+def breaking(runs: int) -> StoppedReason | None:
+    if runs == 2:
+        raise OrdealError("the store is gone")
+    return None
+
+
+def test_an_error_of_the_engine_ends_it_with_a_note_where_something_was_found() -> None:
+    search = search_of(Failing)
+    assert run(search, Log(breaking)) == "stuck"
+    assert list(search.tally.notes) == ["Exploring stopped in run 3: the store is gone."]
+    assert len(search.findings) == 1
+
+
+def test_an_error_of_the_engine_gets_out_where_nothing_was_found() -> None:
+    with pytest.raises(OrdealError, match="the store is gone"):
+        run(search_of(Quiet), Log(breaking))
+
+
+def test_the_same_seed_makes_the_same_runs_and_another_one_others() -> None:
+    def traced(seed: int) -> tuple[object, ...]:
+        search = search_of(Counter, max_runs=60, session_seed=seed)
+        run(search, Log())
+        (finding,) = search.findings.all()
+        return search.tally.counts(), finding.tape.hash(), finding.count, search.totals().swarm
+
+    assert traced(1) == traced(1)
+    assert traced(1) != traced(2)

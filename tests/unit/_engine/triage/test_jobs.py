@@ -1,0 +1,255 @@
+"""The jobs of triage: what each tells, and in which order."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pytest
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, rule
+
+from ordeal._engine.isolation.working_folder import WorkingFolder
+from ordeal._engine.replay.crash_replayer import ProcessExitError
+from ordeal._engine.replay.replayer import Replayer
+from ordeal._engine.seed_corpus.corpus import SeedCorpus
+from ordeal._engine.triage.executors import Here, OwnProcesses, Task
+from ordeal._engine.triage.findings import Finding
+from ordeal._engine.triage.jobs import Job, fill_database, judge, replay_seeds, write_traces
+from ordeal._engine.triage.messages import FailureWritten, Message, SeedBegun, SeedReplayed, Shrinking, TraceWritten
+from ordeal._engine.triage.setup import JobContext, ReplaySetup
+from ordeal._hypothesis import GlobalRandoms
+from ordeal.result import SeedStatus
+from ordeal.trace import Trace
+
+from ...samples.triaged import finding_for, origin, setup_for, tape_for
+
+Run = Callable[[ReplaySetup, Job], list[Message]]
+
+LONG: list[str | tuple[str, dict[str, list[Any]]]] = ["rest", ("add", {"by": [6]}), "rest", ("add", {"by": [5]})]
+SHORT: list[str | tuple[str, dict[str, list[Any]]]] = [("add", {"by": [6]}), ("add", {"by": [5]})]
+
+
+class Counter(RuleBasedStateMachine):
+    """Fails once the sum is above 9."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.total = 0
+
+    @rule(by=st.integers(0, 6))
+    def add(self, by: int) -> None:
+        self.total += by
+        if self.total > 9:
+            raise ValueError("too much")
+
+    @rule()
+    def rest(self) -> None: ...
+
+    @rule()
+    def other(self) -> None:
+        raise KeyError("other")
+
+
+class Leaving(RuleBasedStateMachine):
+    """Ends its process."""
+
+    @rule()
+    def rest(self) -> None: ...
+
+    @rule()
+    def leave(self) -> None:
+        os._exit(3)
+
+
+class Moody(RuleBasedStateMachine):
+    """Fails only the first time."""
+
+    calls: ClassVar[int] = 0
+
+    @rule()
+    def go(self) -> None:
+        Moody.calls += 1
+        if Moody.calls == 1:
+            raise ValueError("first")
+
+
+def here(setup: ReplaySetup, job: Job) -> list[Message]:
+    told: list[Message] = []
+    randoms = GlobalRandoms()
+    context = JobContext(setup, replayer=Replayer(setup.driver, setup.bucketer(), randoms), randoms=randoms)
+    Here(context).run([Task(job, told.append)])
+    return told
+
+
+def apart(setup: ReplaySetup, job: Job) -> list[Message]:
+    told: list[Message] = []
+    OwnProcesses(setup, WorkingFolder(lambda _text: None), 1).run([Task(job, told.append)])
+    return told
+
+
+@pytest.fixture(params=[here, pytest.param(apart, marks=pytest.mark.forks)])
+def run(request: pytest.FixtureRequest) -> Run:
+    found: Run = request.param
+    return found
+
+
+@pytest.fixture
+def setup() -> ReplaySetup:
+    return setup_for(Counter)
+
+
+def failures_of(messages: list[Message]) -> list[FailureWritten]:
+    return [message for message in messages if isinstance(message, FailureWritten)]
+
+
+class TestJudging:
+    def test_a_failure_is_shrunk_and_written_down_last(self, setup: ReplaySetup, run: Run) -> None:
+        finding = finding_for(setup, tape_for(setup.driver, *LONG))
+        told = run(setup, judge(finding, shrink=True))
+        last = told[-1]
+        assert isinstance(last, FailureWritten)
+        assert (last.finished, last.improved, last.failure.shrunk, last.failure.flaky) == (True, True, True, False)
+        assert (last.failure.rule_log, len(last.tape), last.failure.step) == (["add", "add"], 2, 2)
+        assert (last.failure.bucket, last.failure.run_id) == (finding.bucket, 7)
+        ticks = [message for message in told if isinstance(message, Shrinking)]
+        assert [tick.candidates for tick in ticks] == list(range(1, len(ticks) + 1))
+        assert {tick.steps_before for tick in ticks} == {4}
+        assert ticks[-1].steps == 2
+
+    def test_own_processes_write_it_down_before_they_shrink_it(self, setup: ReplaySetup) -> None:
+        told = apart(setup, judge(finding_for(setup, tape_for(setup.driver, *LONG)), shrink=True))
+        first, last = failures_of(told)
+        assert told[0] is first
+        assert (len(first.tape), first.failure.shrunk, len(last.tape)) == (4, False, 2)
+        assert len(failures_of(here(setup, judge(finding_for(setup, first.tape), shrink=True)))) == 1
+
+    def test_without_shrinking_it_is_written_down_once_as_it_is(self, setup: ReplaySetup, run: Run) -> None:
+        finding = finding_for(setup, tape_for(setup.driver, *LONG))
+        (told,) = run(setup, judge(finding, shrink=False))
+        assert isinstance(told, FailureWritten)
+        assert (len(told.tape), told.improved, told.failure.shrunk, told.finished) == (4, False, False, True)
+
+    def test_without_time_it_is_written_down_as_it_is(self, run: Run) -> None:
+        setup = setup_for(Counter, max_shrink_time=0.0)
+        (told,) = run(setup, judge(finding_for(setup, tape_for(setup.driver, *LONG)), shrink=True))
+        assert isinstance(told, FailureWritten)
+        assert (len(told.tape), told.failure.shrunk) == (4, False)
+
+    def test_a_flaky_one_is_not_shrunk(self, setup: ReplaySetup, run: Run) -> None:
+        finding = finding_for(setup, tape_for(setup.driver, *LONG))
+        finding.flaky = True
+        (told,) = run(setup, judge(finding, shrink=True))
+        assert isinstance(told, FailureWritten)
+        assert told.failure.flaky
+        assert len(told.tape) == 4
+
+    def test_the_shorter_tape_of_others_is_taken(self, setup: ReplaySetup, run: Run) -> None:
+        finding = finding_for(setup, tape_for(setup.driver, *LONG))
+        told = failures_of(run(setup, judge(finding, shrink=False, shorter=tape_for(setup.driver, *SHORT))))[-1]
+        assert (len(told.tape), told.improved, told.failure.rule_log) == (2, True, ["add", "add"])
+
+    @pytest.mark.parametrize(
+        "others", [["rest"], ["other"], [*LONG]], ids=["it does not fail", "it fails otherwise", "it is no shorter"]
+    )
+    def test_a_tape_of_others_that_is_no_better_is_refused(
+        self, setup: ReplaySetup, run: Run, others: list[str]
+    ) -> None:
+        finding = finding_for(setup, tape_for(setup.driver, *LONG))
+        told = failures_of(run(setup, judge(finding, shrink=False, shorter=tape_for(setup.driver, *others))))[-1]
+        assert (told.tape.hash(), told.improved) == (finding.tape.hash(), False)
+
+    def test_a_flaky_one_does_not_go_on_with_a_tape_of_others(self, setup: ReplaySetup, run: Run) -> None:
+        finding = finding_for(setup, tape_for(setup.driver, *LONG))
+        finding.flaky = True
+        told = failures_of(run(setup, judge(finding, shrink=True, shorter=tape_for(setup.driver, *SHORT))))[-1]
+        assert len(told.tape) == 4
+
+    def test_one_that_does_not_fail_again_is_written_down_as_flaky(self) -> None:
+        Moody.calls = 0
+        setup = setup_for(Moody)
+        finding = finding_for(setup, tape_for(setup.driver, "go"))
+        (told,) = here(setup, judge(finding, shrink=False))
+        assert isinstance(told, FailureWritten)
+        assert told.failure.flaky
+        assert "ValueError: first" in told.failure.error_traceback
+
+
+@pytest.mark.forks
+class TestWhatEndsItsProcess:
+    def finding(self, setup: ReplaySetup, *steps: str, code: int = 3) -> Finding:
+        error = ProcessExitError(f"leave ended the process with exit code {code}")
+        bucket = f"ProcessExitError({code}) at leave"
+        return Finding(bucket, tape_for(setup.driver, *steps), origin(2), error)
+
+    def test_it_is_confirmed_shrunk_and_written_down_all_the_same(self, run: Run) -> None:
+        setup = setup_for(Leaving)
+        told = failures_of(run(setup, judge(self.finding(setup, "rest", "leave"), shrink=True)))[-1]
+        assert (told.failure.rule_log, told.failure.flaky, len(told.tape)) == (["leave"], False, 1)
+
+    def test_one_that_ends_otherwise_now_is_flaky_and_not_shrunk(self, run: Run) -> None:
+        setup = setup_for(Leaving)
+        told = run(setup, judge(self.finding(setup, "rest", "leave", code=4), shrink=True))
+        assert not [message for message in told if isinstance(message, Shrinking)]
+        last = failures_of(told)[-1]
+        assert (last.failure.flaky, len(last.tape)) == (True, 2)
+
+
+class TestSeeds:
+    @pytest.fixture
+    def seeds(self, setup: ReplaySetup, tmp_path: Path) -> list[Path]:
+        """Of two failures, the shorter one first."""
+        folder = tmp_path / "seeds"
+        paths = []
+        for steps in (["other"], SHORT):
+            (told,) = here(setup, judge(finding_for(setup, tape_for(setup.driver, *steps)), shrink=False))
+            assert isinstance(told, FailureWritten)
+            assert isinstance(told.failure.trace, Trace)
+            paths.append(SeedCorpus(folder).save(told.failure.trace))
+        return paths
+
+    def test_each_is_begun_then_told_with_its_finding(self, setup: ReplaySetup, run: Run, seeds: list[Path]) -> None:
+        folder = seeds[0].parents[1]
+        one, first, two, second = run(setup, replay_seeds(folder, []))
+        assert [one, two] == [SeedBegun(str(path)) for path in seeds]
+        for told, path, kind in ((first, seeds[0], "KeyError"), (second, seeds[1], "ValueError")):
+            assert isinstance(told, SeedReplayed)
+            assert (told.path, told.outcome.status) == (str(path), SeedStatus.REPRODUCED)
+            (finding,) = told.findings
+            assert (type(finding.error).__name__, finding.count, finding.origin.run_id) == (kind, 0, 0)
+
+    def test_what_is_done_is_not_replayed_again(self, setup: ReplaySetup, run: Run, seeds: list[Path]) -> None:
+        told = run(setup, replay_seeds(seeds[0].parents[1], [str(seeds[0])]))
+        assert [message.path for message in told if isinstance(message, SeedReplayed)] == [str(seeds[1])]
+
+    def test_a_seed_of_a_known_bucket_is_no_second_finding(
+        self, setup: ReplaySetup, run: Run, seeds: list[Path]
+    ) -> None:
+        (long,) = failures_of(here(setup, judge(finding_for(setup, tape_for(setup.driver, *LONG)), shrink=False)))
+        assert isinstance(long.failure.trace, Trace)
+        folder = seeds[0].parents[1]
+        again = SeedCorpus(folder).save(long.failure.trace)
+        told = [message for message in run(setup, replay_seeds(folder, [])) if isinstance(message, SeedReplayed)]
+        assert [(message.path, len(message.findings)) for message in told] == [
+            (str(seeds[0]), 1),
+            (str(seeds[1]), 1),
+            (str(again), 0),
+        ]
+
+    def test_no_folder_is_no_seeds(self, setup: ReplaySetup, run: Run, tmp_path: Path) -> None:
+        assert run(setup, replay_seeds(tmp_path / "none", [])) == []
+
+
+def test_runs_that_reached_new_code_are_written_down_one_after_the_other(run: Run) -> None:
+    setup = setup_for(Counter, shrink=False)
+    tapes = [tape_for(setup.driver, "rest"), tape_for(setup.driver, "rest", ("add", {"by": [1]}))]
+    told = run(setup, write_traces([(origin(3), tapes[0]), (origin(5), tapes[1])]))
+    traces = [message.trace for message in told if isinstance(message, TraceWritten)]
+    assert len(traces) == len(told)
+    assert [trace.run_id for trace in traces] == [3, 5]
+
+
+def test_nothing_for_plain_pytest_is_nothing_to_tell(setup: ReplaySetup, run: Run) -> None:
+    assert run(setup, fill_database([])) == []
