@@ -1,6 +1,7 @@
 #include "core/search/run_policy.h"
 
 #include <algorithm>
+#include <array>
 
 #include "core/base/check.h"
 
@@ -17,7 +18,7 @@ constexpr std::uint64_t kBanditDirectPeriod = 500;
 // Up to this many events a step, counting them all costs less than a tenth of a step.
 constexpr std::uint64_t kCountedEventsPerStepMax = 50;
 // Runs from copies are checked when so many were made, and each time so many more were.
-constexpr std::uint64_t kFirstChecks[] = {1, 4, 16};
+constexpr std::array<std::uint64_t, 3> kFirstChecks{1, 4, 16};
 constexpr std::uint64_t kCheckPeriod = 64;
 // After so many returns their cost is known; and after so many runs the level of coverage is chosen, which a count of
 // events decides that forks would add to.
@@ -46,7 +47,7 @@ bool RunPolicy::counting_is_expensive(std::uint64_t events, std::uint64_t steps)
 
 bool RunPolicy::check_copy() noexcept {
   ++runs_from_copies_;
-  return std::ranges::find(kFirstChecks, runs_from_copies_) != std::end(kFirstChecks) ||
+  return std::ranges::find(kFirstChecks, runs_from_copies_) != kFirstChecks.end() ||
          runs_from_copies_ % kCheckPeriod == 0;
 }
 

@@ -13,7 +13,7 @@ from ordeal._engine.execution.settings import Settings
 from ordeal._engine.isolation.child import Limits
 from ordeal._engine.replay.loading import tape_of
 from ordeal._engine.replay.replayer import Replayer
-from ordeal._engine.replay.trace_builder import Origin
+from ordeal._engine.replay.trace_builder import Provenance
 from ordeal._engine.triage.findings import Finding
 from ordeal._engine.triage.setup import ReplaySetup
 from ordeal._hypothesis import GlobalRandoms
@@ -60,9 +60,9 @@ def finding_for(setup: ReplaySetup, tape: Tape, run_id: int = 7) -> Finding:
     return Finding(replayed.bucket, replayed.tape, origin(run_id), replayed.outcome.error)
 
 
-def origin(run_id: int) -> Origin:
+def origin(run_id: int) -> Provenance:
     """Of a run from a fresh machine."""
-    return Origin(run_id, 0, None, 0)
+    return Provenance(run_id, 0, None, 0)
 
 
 class Told:

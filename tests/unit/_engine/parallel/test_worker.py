@@ -17,15 +17,16 @@ from ordeal._engine.parallel.worker import (
     EXCHANGE_SHARE,
     SOON_SECONDS,
     SOON_SHARE,
-    Board,
     ByClock,
     ByRuns,
     Place,
+    SharedCounters,
     settings_of,
     share_of_runs,
 )
 
 from ...samples.triaged import settings_for
+import itertools
 
 
 class Clock:
@@ -104,7 +105,7 @@ class TestByRuns:
 
     def test_very_many_runs_have_longer_rounds(self) -> None:
         due = rounds(ByRuns(), 100_000)
-        lengths = [after - before for before, after in zip(due, due[1:], strict=False)]
+        lengths = [after - before for before, after in itertools.pairwise(due)]
         assert lengths == sorted(lengths)
         assert lengths[-1] == pytest.approx(100_000 / EXCHANGE_SHARE, rel=0.05)
 
@@ -196,7 +197,7 @@ class TestSettings:
 
 class TestBoards:
     def test_the_cells_of_each_worker_are_its_own(self) -> None:
-        board = Board(3)
+        board = SharedCounters(3)
         for column, cells in enumerate((board.runs, board.steps, board.finds)):
             assert list(cells) == [0, 0, 0]
             for number in range(3):
@@ -209,7 +210,7 @@ class TestBoards:
         assert not board.stop
 
     def test_to_stop_is_seen_and_touches_nothing_else(self) -> None:
-        board = Board(1)
+        board = SharedCounters(1)
         board.stop = True
         assert board.stop
         assert (board.runs[0], board.steps[0], board.finds[0]) == (0, 0, 0)
@@ -218,7 +219,7 @@ class TestBoards:
 
     @pytest.mark.forks
     def test_another_process_sees_and_writes_the_same(self) -> None:
-        board = Board(2)
+        board = SharedCounters(2)
         board.stop = True
         pid = os.fork()
         if pid == 0:

@@ -40,9 +40,9 @@ def test_without_targets_nothing_is_watched() -> None:
     monitoring = search.monitoring
     assert monitoring.monitor is None
     with monitoring.started(), monitoring.hidden():
-        monitoring.begin_run(1, search.learnt)
-        monitoring.learn_files(0, search.learnt)
-    assert search.learnt.rule_files == {}
+        monitoring.begin_run(1, search.progress)
+        monitoring.learn_files(0, search.progress)
+    assert search.progress.rule_files == {}
     assert not monitoring.learns_files
 
 
@@ -114,8 +114,8 @@ def test_the_files_that_a_rule_touches_are_those_of_that_rule(make_module: MakeM
         monitor.begin_run(full=True)
         monitor.take_files()
         module.touched(0)
-        monitoring.learn_files(3, search.learnt)
-        monitoring.learn_files(4, search.learnt)
-    (files,) = search.learnt.rule_files.values()
-    assert list(search.learnt.rule_files) == [3]
+        monitoring.learn_files(3, search.progress)
+        monitoring.learn_files(4, search.progress)
+    (files,) = search.progress.rule_files.values()
+    assert list(search.progress.rule_files) == [3]
     assert [monitor.files()[file] for file in files] == [module.__file__]

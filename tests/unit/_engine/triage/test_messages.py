@@ -8,7 +8,7 @@ import pytest
 
 from ordeal import _native
 from ordeal._engine.isolation.channel import ChannelError, Value, decode, encode
-from ordeal._engine.replay.trace_builder import Origin
+from ordeal._engine.replay.trace_builder import Provenance
 from ordeal._engine.triage.findings import Finding
 from ordeal._engine.triage.messages import (
     FailureWritten,
@@ -82,8 +82,8 @@ def test_a_trace_arrives_as_it_was() -> None:
 
 
 def test_the_findings_of_a_seed_arrive_with_their_tapes_in_their_order() -> None:
-    one = Finding("one", tape(5), Origin(0, 0, None, 0, []), ValueError("\ud800"), count=0, flaky=True)
-    two = Finding("two", tape(6, 7), Origin(4, 2, ([True, False], [True]), 9, [3, 0]), KeyError("k"), count=8)
+    one = Finding("one", tape(5), Provenance(0, 0, None, 0, []), ValueError("\ud800"), count=0, flaky=True)
+    two = Finding("two", tape(6, 7), Provenance(4, 2, ([True, False], [True]), 9, [3, 0]), KeyError("k"), count=8)
     outcome = SeedOutcome("seed", "/a/seed", SeedStatus.REPRODUCED, "ValueError")
     told = sent(SeedReplayed("/a/seed", outcome, (one, two)))
     assert isinstance(told, SeedReplayed)
@@ -121,7 +121,7 @@ def test_the_swarm_of_a_trace_keeps_the_types_of_its_values() -> None:
 
 
 def damaged() -> list[list[Value]]:
-    record, packed = pack_finding(Finding("b", tape(1), Origin(0, 0, None, 0), ValueError()), NAMES)
+    record, packed = pack_finding(Finding("b", tape(1), Provenance(0, 0, None, 0), ValueError()), NAMES)
     outcome = b'{"name":"s","path":"p","status":"reproduced","message":""}'
     failure = pack_failure(Failure(error=ValueError(), step=1, run_id=1, active_faults=[], rule_log=[]))
     return [
@@ -156,7 +156,7 @@ def test_what_is_no_message_is_refused(values: list[Value]) -> None:
 
 
 def test_a_damaged_tape_or_trace_is_refused() -> None:
-    record, packed = pack_finding(Finding("b", tape(1), Origin(0, 0, None, 0), ValueError()), NAMES)
+    record, packed = pack_finding(Finding("b", tape(1), Provenance(0, 0, None, 0), ValueError()), NAMES)
     unpack_finding(record, packed, NAMES)
     for cut in (packed[:-1], b"", packed + b"x"):
         with pytest.raises((ValueError, ChannelError)):

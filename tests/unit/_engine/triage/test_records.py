@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ordeal import _native
-from ordeal._engine.replay.trace_builder import Origin
+from ordeal._engine.replay.trace_builder import Provenance
 from ordeal._engine.triage.findings import Finding
 from ordeal._engine.triage.records import FindingRecords, error_of_elsewhere, writable_text
 
@@ -15,20 +15,20 @@ NOW = FindingRecords((["look", "take", "put"], [], ["net"], []))
 
 
 def test_an_origin_is_kept_by_names() -> None:
-    origin = Origin(8, 3, ([True, False], [False, True]), 5, [0, 4])
-    assert THEN.origin(THEN.saved_origin(origin)) == origin
-    moved = NOW.origin(THEN.saved_origin(origin))
-    assert moved == Origin(8, 3, ([False, False, True], [True]), 5, [0, 4, 0])
+    origin = Provenance(8, 3, ([True, False], [False, True]), 5, [0, 4])
+    assert THEN.origin(THEN.saved_provenance(origin)) == origin
+    moved = NOW.origin(THEN.saved_provenance(origin))
+    assert moved == Provenance(8, 3, ([False, False, True], [True]), 5, [0, 4, 0])
 
 
 def test_an_origin_without_a_swarm_stays_without() -> None:
-    saved = THEN.saved_origin(Origin(1, 0, None, 0))
+    saved = THEN.saved_provenance(Provenance(1, 0, None, 0))
     assert (saved.swarm, saved.weights) == (None, {})
-    assert THEN.origin(saved) == Origin(1, 0, None, 0, [])
+    assert THEN.origin(saved) == Provenance(1, 0, None, 0, [])
 
 
 def test_a_finding_keeps_what_was_known_of_it_and_the_traceback_it_had() -> None:
-    finding = Finding("\ud800 b", TAPE, Origin(1, 0, None, 0, []), ValueError("\ud800"), count=3, flaky=True)
+    finding = Finding("\ud800 b", TAPE, Provenance(1, 0, None, 0, []), ValueError("\ud800"), count=3, flaky=True)
     finding.error_traceback = "\ud800 tb"
     read = THEN.finding(THEN.saved_finding(finding), TAPE)
     assert (read.bucket, read.count, read.flaky, read.origin) == ("\\ud800 b", 3, True, finding.origin)
@@ -38,7 +38,7 @@ def test_a_finding_keeps_what_was_known_of_it_and_the_traceback_it_had() -> None
 
 
 def test_a_finding_without_a_traceback_gets_that_of_its_error() -> None:
-    finding = Finding("b", TAPE, Origin(1, 0, None, 0), ValueError("of here"))
+    finding = Finding("b", TAPE, Provenance(1, 0, None, 0), ValueError("of here"))
     assert "ValueError: of here" in THEN.saved_finding(finding).traceback
 
 
@@ -47,7 +47,7 @@ def test_a_text_that_raises_is_no_obstacle() -> None:
         def __str__(self) -> str:
             raise RuntimeError
 
-    saved = THEN.saved_finding(Finding("b", TAPE, Origin(1, 0, None, 0), MuteError()))
+    saved = THEN.saved_finding(Finding("b", TAPE, Provenance(1, 0, None, 0), MuteError()))
     assert (saved.error_type, saved.error_message) == ("MuteError", "<MuteError whose text raises>")
 
 

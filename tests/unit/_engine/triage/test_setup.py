@@ -14,7 +14,7 @@ from ordeal._engine.execution.recorder import RunRecorder
 from ordeal._engine.isolation.child import JOURNAL_BYTES
 from ordeal._engine.replay.crash_replayer import CrashReplayer, ProcessExitError
 from ordeal._engine.replay.replayer import Replayer
-from ordeal._engine.replay.trace_builder import Origin
+from ordeal._engine.replay.trace_builder import Provenance
 from ordeal._engine.triage.findings import Finding
 from ordeal._engine.triage.setup import JobContext, ReplaySetup
 from ordeal._hypothesis import GlobalRandoms
@@ -88,8 +88,8 @@ def test_randoms_are_put_back_where_the_process_is_its_own(setup: ReplaySetup) -
 def test_what_ends_its_process_is_replayed_in_others_and_nothing_else_is(setup: ReplaySetup) -> None:
     tape = tape_for(setup.driver, "leave")
     context = of_the_search(setup)
-    ends = Finding("ProcessExitError(3) at leave", tape, Origin(1, 0, None, 0), ProcessExitError("left"))
-    raises = Finding("ValueError in leave", tape, Origin(1, 0, None, 0), ValueError())
+    ends = Finding("ProcessExitError(3) at leave", tape, Provenance(1, 0, None, 0), ProcessExitError("left"))
+    raises = Finding("ValueError in leave", tape, Provenance(1, 0, None, 0), ValueError())
     assert isinstance(context.replayer_of(ends), CrashReplayer)
     assert context.replayer_of(raises) is context.replayer
 
@@ -108,7 +108,7 @@ def test_names_are_those_of_the_machine() -> None:
 
 def test_traces_name_the_class_the_seed_and_the_limit_of_the_exploration() -> None:
     setup = setup_for(Exits, rule_timeout=7.5, seed=11)
-    trace = setup.trace_maker().make(Origin(9, 0, None, 0), tape_for(setup.driver), RunRecorder())
+    trace = setup.trace_maker().make(Provenance(9, 0, None, 0), tape_for(setup.driver), RunRecorder())
     assert (trace.test_class, trace.seed, trace.run_id, trace.rule_timeout) == (
         f"{__name__}:Exits",
         11,
@@ -120,6 +120,6 @@ def test_traces_name_the_class_the_seed_and_the_limit_of_the_exploration() -> No
 def test_findings_begin_empty_each_time(setup: ReplaySetup) -> None:
     replayer = of_the_search(setup).replayer
     findings = setup.findings(replayer)
-    findings.add_replayed_seed(Finding("b", tape_for(setup.driver), Origin(0, 0, None, 0), ValueError()))
+    findings.add_replayed_seed(Finding("b", tape_for(setup.driver), Provenance(0, 0, None, 0), ValueError()))
     assert len(findings) == 1
     assert len(setup.findings(replayer)) == 0
