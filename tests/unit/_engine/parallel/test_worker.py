@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import os
 from pathlib import Path
 from typing import Any
@@ -104,7 +105,7 @@ class TestByRuns:
 
     def test_very_many_runs_have_longer_rounds(self) -> None:
         due = rounds(ByRuns(), 100_000)
-        lengths = [after - before for before, after in zip(due, due[1:], strict=False)]
+        lengths = [after - before for before, after in itertools.pairwise(due)]
         assert lengths == sorted(lengths)
         assert lengths[-1] == pytest.approx(100_000 / EXCHANGE_SHARE, rel=0.05)
 
