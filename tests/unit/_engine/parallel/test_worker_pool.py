@@ -1,0 +1,193 @@
+"""The pool replaces processes that end too soon, gives up on those that always do, and believes no rubbish."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from hypothesis.stateful import RuleBasedStateMachine, rule
+
+from ordeal import _native
+from ordeal._engine.isolation.channel import Channel
+from ordeal._engine.isolation.working_folder import WorkingFolder
+from ordeal._engine.parallel import worker_pool
+from ordeal._engine.parallel.merged import Union
+from ordeal._engine.parallel.messages import DONE, ERROR, Broken, Ended, pack_keys
+from ordeal._engine.parallel.state import StateParts
+from ordeal._engine.parallel.sync import Sharing
+from ordeal._engine.parallel.worker import Part
+from ordeal._engine.parallel.worker_pool import FALSE_STARTS_MAX, Plan, WorkerPool, edge_bytes
+from ordeal._engine.triage.messages import pack
+from ordeal.errors import MachineError, OrdealError
+
+from ...samples.triaged import setup_for
+
+Work = Callable[[Part, Channel, _native.Journal], None]
+
+
+class Plain(RuleBasedStateMachine):
+    @rule()
+    def go(self) -> None: ...
+
+
+class Pool:
+    """A pool whose workers do ``work`` in place of exploring."""
+
+    def __init__(self, work: Work, monkeypatch: pytest.MonkeyPatch, *, workers: int = 1, **options: Any) -> None:
+        monkeypatch.setattr(worker_pool, "work", work)
+        setup = setup_for(Plain)
+        settings: Any = setup.settings
+        if options:
+            setup = setup_for(Plain, **options)
+            settings = setup.settings
+        self.union = Union(setup.names)
+        folder = WorkingFolder(self.union.note)
+        self.state = StateParts(settings, self.union, folder, workers)
+        plan = Plan(workers, Sharing(True, True))
+        self.pool = WorkerPool(settings, setup, plan, self.union, self.state, folder)
+
+    def search(self, *, seconds: float = 20.0) -> None:
+        """Have all of them come to their end."""
+        pool, deadline = self.pool, time.monotonic() + seconds
+        pool.share_runs()
+        pool.start(deadline)
+        while pool.goes_on:
+            assert time.monotonic() < deadline + 20, "the workers do not come to their end"
+            pool.attend(0.05, deadline)
+            pool.answer()
+
+
+@pytest.fixture
+def make(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Pool]]:
+    pools: list[Pool] = []
+
+    def made(work: Work, **options: Any) -> Pool:
+        pools.append(Pool(work, monkeypatch, **options))
+        return pools[-1]
+
+    yield made
+    for each in pools:
+        each.pool.close()
+
+
+def ends(part: Part, channel: Channel, journal: _native.Journal) -> None:
+    """It has no more runs to make, and knows nothing."""
+    finds = _native.encode_finds(([], [], [], []), [])
+    channel.send(DONE, pack(Ended(reason="patience")), b"", pack_keys([]), finds, b"")
+
+
+def dies(part: Part, channel: Channel, journal: _native.Journal) -> None:
+    os._exit(9)
+
+
+def dies_in_its_second_run(part: Part, channel: Channel, journal: _native.Journal) -> None:
+    part.board.runs[part.number] = 2
+    os._exit(9)
+
+
+@pytest.mark.forks
+class TestEndings:
+    def test_those_that_come_to_their_end_say_why(self, make: Callable[..., Pool]) -> None:
+        pool = make(ends, workers=2)
+        pool.search()
+        assert pool.pool.reasons() == ["patience", "patience"]
+        assert list(pool.union.notes) == []
+
+    def test_one_that_always_ends_before_its_first_run_is_given_up(self, make: Callable[..., Pool]) -> None:
+        pool = make(dies)
+        pool.search()
+        assert pool.pool.reasons() == ["stuck"]
+        assert list(pool.union.notes) == [
+            "A worker ended (exit code 9) while it ran no code of yours, and was replaced."
+        ]
+        assert pool.union.past(0).processes == FALSE_STARTS_MAX
+
+    def test_one_that_makes_runs_is_replaced_until_they_are_made(self, make: Callable[..., Pool]) -> None:
+        pool = make(dies_in_its_second_run, max_runs=11)
+        pool.search()
+        assert pool.pool.reasons() == ["max_runs"]
+        assert pool.union.past(0).processes == 6  # more than may start in vain
+
+    def test_none_begins_anew_when_the_time_is_up(self, make: Callable[..., Pool]) -> None:
+        pool = make(dies_in_its_second_run)
+        pool.search(seconds=0.0)
+        assert pool.pool.reasons() == ["time"]
+        assert pool.union.past(0).processes == 1
+
+    def test_one_that_goes_on_is_cut_off_with_a_note(self, make: Callable[..., Pool]) -> None:
+        pool = make(lambda part, channel, journal: time.sleep(60))
+        began = time.monotonic()
+        pool.pool.start(began)
+        pool.pool.cut_off("time")
+        assert time.monotonic() - began < 20
+        assert pool.pool.reasons() == ["time"]
+        assert list(pool.union.notes) == ["A worker was ended: the time was over."]
+
+    def test_those_that_have_not_begun_do_not_after_a_stop(self, make: Callable[..., Pool]) -> None:
+        pool = make(ends, workers=3)
+        pool.pool.stop()
+        assert pool.pool.reasons() == ["interrupted"] * 3
+        assert not pool.pool.goes_on
+
+
+@pytest.mark.forks
+class TestWhatTheyTell:
+    @pytest.mark.parametrize(
+        "message",
+        [("no such kind",), (DONE,), (DONE, b"{}", b"", b"", b"", b""), ("news", b"", b"123", b""), ("part", 1)],
+        ids=repr,
+    )
+    def test_who_tells_rubbish_is_given_up_and_nothing_is_taken_from_it(
+        self, make: Callable[..., Pool], message: tuple[Any, ...]
+    ) -> None:
+        def babbles(part: Part, channel: Channel, journal: _native.Journal) -> None:
+            channel.send(*message)
+            time.sleep(60)
+
+        pool = make(babbles)
+        began = time.monotonic()
+        pool.search()
+        assert time.monotonic() - began < 20
+        assert pool.pool.reasons() == ["stuck"]
+        assert str(pool.union.notes[0]).startswith("A worker was given up, which told what no worker tells: ")
+        assert (pool.union.edges, dict(pool.union.findings), pool.state.parts) == (set(), {}, [b""])
+
+    @pytest.mark.parametrize(
+        ("kind", "raised"), [("MachineError", MachineError), ("Path", OrdealError), ("no such error", OrdealError)]
+    )
+    def test_an_error_of_a_worker_is_raised_here(
+        self, make: Callable[..., Pool], kind: str, raised: type[OrdealError]
+    ) -> None:
+        def breaks(part: Part, channel: Channel, journal: _native.Journal) -> None:
+            channel.send(ERROR, pack(Broken(kind=kind, message="no rule", hint="add one")))
+
+        with pytest.raises(OrdealError, match="no rule") as caught:
+            make(breaks).search()
+        assert type(caught.value) is raised
+        assert caught.value.hint == "add one"
+
+
+def test_the_runs_of_all_workers_have_numbers_of_their_own(make: Callable[..., Pool]) -> None:
+    pool = make(ends, workers=3).pool
+    numbers = [pool.number_of(worker, run) for run in range(1, 5) for worker in range(3)]
+    assert numbers == list(range(1, 13))
+
+
+@pytest.mark.parametrize(
+    ("source", "memory"),
+    [
+        (0, _native.SharedEdges.DEFAULT_BYTES),
+        (_native.SharedEdges.DEFAULT_BYTES, _native.SharedEdges.DEFAULT_BYTES),
+        (_native.SharedEdges.DEFAULT_BYTES + 1, 2 * _native.SharedEdges.DEFAULT_BYTES),
+        (10**15, _native.SharedEdges.BYTES_MAX),
+    ],
+)
+def test_memory_for_edges_is_a_power_of_two_that_holds_the_source(
+    source: int, memory: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(worker_pool, "source_bytes", lambda targets: source)
+    assert edge_bytes([]) == memory
+    assert memory & (memory - 1) == 0
