@@ -27,7 +27,6 @@ from ordeal._engine.parallel.worker import (
 )
 
 from ...samples.triaged import settings_for
-import itertools
 
 
 class Clock:

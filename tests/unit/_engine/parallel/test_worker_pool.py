@@ -14,9 +14,9 @@ from ordeal import _native
 from ordeal._engine.isolation.channel import Channel
 from ordeal._engine.isolation.working_folder import WorkingFolder
 from ordeal._engine.parallel import worker_pool
-from ordeal._engine.parallel.merged import Union
+from ordeal._engine.parallel.merged import MergedProgress
 from ordeal._engine.parallel.messages import DONE, ERROR, Broken, Ended, pack_keys
-from ordeal._engine.parallel.state import StateParts
+from ordeal._engine.parallel.state import ParallelState
 from ordeal._engine.parallel.sync import Sharing
 from ordeal._engine.parallel.worker import Part
 from ordeal._engine.parallel.worker_pool import FALSE_STARTS_MAX, Plan, WorkerPool, edge_bytes
@@ -43,9 +43,9 @@ class Pool:
         if options:
             setup = setup_for(Plain, **options)
             settings = setup.settings
-        self.union = Union(setup.names)
+        self.union = MergedProgress(setup.names)
         folder = WorkingFolder(self.union.note)
-        self.state = StateParts(settings, self.union, folder, workers)
+        self.state = ParallelState(settings, self.union, folder, workers)
         plan = Plan(workers, Sharing(True, True))
         self.pool = WorkerPool(settings, setup, plan, self.union, self.state, folder)
 

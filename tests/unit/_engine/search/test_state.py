@@ -34,7 +34,7 @@ def searched(path: Path | None, machine: Any = Counter, **options: Any) -> Searc
 
 def summary(search: Search) -> tuple[object, ...]:
     findings = [(each.bucket, each.count, each.tape.hash(), each.origin) for each in search.findings.all()]
-    return search.tally.counts(), list(search.tally.notes), findings, search.learnt.kind, search.totals().swarm
+    return search.tally.counts(), list(search.tally.notes), findings, search.progress.kind, search.totals().swarm
 
 
 def test_one_that_was_interrupted_comes_to_the_same_as_one_without_a_break(tmp_path: Path) -> None:
@@ -43,7 +43,7 @@ def test_one_that_was_interrupted_comes_to_the_same_as_one_without_a_break(tmp_p
     resumed = searched(None, resume_from=path, max_runs=60)
     assert summary(resumed) == summary(searched(None, max_runs=60))
     assert len(resumed.findings) == 1
-    assert resumed.learnt.seconds_before > 0
+    assert resumed.progress.seconds_before > 0
 
 
 @pytest.mark.parametrize(
@@ -65,7 +65,7 @@ def test_the_state_of_another_exploration_is_refused(
 def test_a_state_of_several_workers_is_refused_with_what_to_do(tmp_path: Path) -> None:
     path = tmp_path / "state"
     saved = searched(path, max_runs=5)
-    write_state(path, [saved.saver.part(saved.learnt, None)] * 3)
+    write_state(path, [saved.saver.part(saved.progress, None)] * 3)
     with pytest.raises(StateError, match="is one of 3 workers") as caught:
         searched(None, resume_from=path)
     assert "workers=3" in str(caught.value.hint)
@@ -95,13 +95,13 @@ def test_a_state_that_cannot_be_saved_is_noted_once_and_forgotten_when_it_can(tm
     with pytest.raises(StateError):
         search.saver.check()
     for _ in range(2):
-        search.saver.save(search.learnt, None)
+        search.saver.save(search.progress, None)
     (note,) = search.tally.notes
     assert note.startswith("The state was not saved: ")
     assert getattr(note, "kind", None) is NoteKind.STATE_NOT_SAVED
     folder.unlink()
     folder.mkdir()
-    search.saver.save(search.learnt, None)
+    search.saver.save(search.progress, None)
     assert list(search.tally.notes) == []
     assert len(read_state(folder / "state")) == 1
 
@@ -131,7 +131,7 @@ def test_it_is_saved_when_it_is_due_and_not_between(tmp_path: Path, monkeypatch:
     search = Search(settings_for(Plain, save_state_to=path), make_driver(Plain), [])
     saved = []
     for _ in range(10):
-        search.saver.save_when_due(search.learnt, None)
+        search.saver.save_when_due(search.progress, None)
         saved.append(path.exists())
         path.unlink(missing_ok=True)
         now[0] += state.PERIOD_SECONDS / 2
