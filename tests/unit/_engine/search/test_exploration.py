@@ -1,0 +1,92 @@
+"""An exploration alone in its process: what its parts come to together, and what is told of it on the way."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from hypothesis.stateful import RuleBasedStateMachine, rule
+
+from ordeal._engine.execution.machine import make_driver
+from ordeal._engine.search.exploration import Exploration
+from ordeal.result import ExplorationResult, ProgressSnapshot, ShrinkSnapshot
+
+from ...samples.traced import Counter
+from ...samples.triaged import seed_files, settings_for
+
+
+class Interrupting(RuleBasedStateMachine):
+    """Has Ctrl-C pressed in its tenth run."""
+
+    runs = 0
+
+    def __init__(self) -> None:
+        super().__init__()
+        Interrupting.runs += 1
+
+    @rule()
+    def go(self) -> None:
+        if Interrupting.runs == 10:
+            raise KeyboardInterrupt
+
+
+def explored(machine: type[RuleBasedStateMachine] = Counter, **options: Any) -> ExplorationResult:
+    return Exploration(settings_for(machine, **options), make_driver(machine), []).run()
+
+
+def test_a_failure_is_shrunk_saved_and_counted(tmp_path: Path) -> None:
+    result = explored(max_runs=100, corpus_dir=tmp_path)
+    (failure,) = result.failures
+    assert (failure.shrunk, failure.step, failure.rule_log) == (True, 2, ["add", "add"])
+    assert failure.count > 1
+    assert seed_files(tmp_path) == [Path(str(failure.seed_path)).name]
+    assert (result.total_runs, result.stopped_reason, result.seed_replays) == (100, "max_runs", [])
+
+
+def test_the_seed_of_one_is_replayed_by_the_next_before_its_first_run(tmp_path: Path) -> None:
+    explored(max_runs=100, corpus_dir=tmp_path)
+    result = explored(max_runs=0, corpus_dir=tmp_path)
+    (failure,), (seed,) = result.failures, result.seed_replays
+    assert (failure.run_id, failure.count, failure.seed_path) == (0, 0, seed.path)
+    assert result.total_runs == 0
+
+
+def test_how_far_shrinking_is_is_told() -> None:
+    told: list[ShrinkSnapshot] = []
+    explored(max_runs=100, shrink_progress=told.append)
+    assert {(each.number, each.total) for each in told} == {(1, 1)}
+    assert [each.candidates for each in told] == list(range(1, len(told) + 1))
+    assert told[-1].steps == 2 <= told[-1].steps_before
+    assert [each.elapsed for each in told] == sorted(each.elapsed for each in told)
+
+
+def test_how_far_it_is_is_told_after_runs() -> None:
+    told: list[ProgressSnapshot] = []
+    explored(max_runs=30, progress=told.append)
+    assert [each.total_runs for each in told] == list(range(1, 31))
+    assert told[-1].failures == 1
+    assert all(each.runs_per_second > 0 for each in told)
+
+
+def test_ctrl_c_ends_it_with_what_was_counted() -> None:
+    Interrupting.runs = 0
+    told: list[ProgressSnapshot] = []
+    result = explored(Interrupting, progress=told.append)
+    assert (result.stopped_reason, result.failures) == ("interrupted", [])
+    assert result.total_runs == len(told) >= 9
+
+
+def test_ctrl_c_while_shrinking_leaves_the_failure_and_says_so() -> None:
+    def interrupt(_snapshot: ShrinkSnapshot) -> None:
+        raise KeyboardInterrupt
+
+    result = explored(max_runs=100, shrink_progress=interrupt)
+    assert result.stopped_reason == "interrupted"
+    assert len(result.failures) == 1
+    assert "Shrinking was interrupted: some traces are longer than need be." in result.notes
+
+
+def test_traces_are_recorded_where_they_are_wanted_those_of_failures_first() -> None:
+    result = explored(max_runs=100, record_traces=True)
+    assert result.traces[0] is result.failures[0].trace
+    assert explored(max_runs=100).traces == []
