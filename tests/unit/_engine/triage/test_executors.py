@@ -253,6 +253,7 @@ class TestOwnProcesses:
 
     def test_ctrl_c_while_processes_are_ended_leaves_none_either(self, setup: ReplaySetup, log: Log) -> None:
         def chatting(_context: JobContext, tell: Tell) -> None:
+            time.sleep(0.3)  # until the other one is heard
             while True:
                 tell(SeedBegun(str(os.getpid())))
                 time.sleep(0.001)
@@ -262,9 +263,9 @@ class TestOwnProcesses:
             raise KeyboardInterrupt
 
         with quickly(), pytest.raises(KeyboardInterrupt):
-            own_processes(setup, workers=2).run([Task(chatting, always_interrupt), log.task("b", chatting)])
+            own_processes(setup, workers=2).run([Task(chatting, always_interrupt), log.task("b", sleeping)])
         processes = {message.path for _, message in log.heard if isinstance(message, SeedBegun)}
-        assert processes
+        assert len(processes) == 2
         assert not any(map(exists, processes))
 
     def test_what_a_job_changes_in_its_process_stays_there(self, setup: ReplaySetup, log: Log) -> None:
