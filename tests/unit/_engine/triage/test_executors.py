@@ -260,6 +260,7 @@ class TestOwnProcesses:
 
         def always_interrupt(message: Message) -> None:
             log.heard.append(("a", message))
+            time.sleep(0.05)  # so that there is more to hear
             raise KeyboardInterrupt
 
         with quickly(), pytest.raises(KeyboardInterrupt):
