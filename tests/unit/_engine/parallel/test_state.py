@@ -9,8 +9,8 @@ import pytest
 
 from ordeal._engine.execution.machine import make_driver
 from ordeal._engine.isolation.working_folder import WorkingFolder
-from ordeal._engine.parallel.merged import Union
-from ordeal._engine.parallel.state import StateParts
+from ordeal._engine.parallel.merged import MergedProgress
+from ordeal._engine.parallel.state import ParallelState
 from ordeal._engine.search.search import Search
 from ordeal._engine.storage.state_file import read_state, write_state
 from ordeal.errors import StateError
@@ -25,12 +25,12 @@ def part_of(seed: int) -> bytes:
     """What a worker with a session of this seed knows after some runs."""
     search = Search(settings_for(Counter, session_seed=seed, max_runs=40), make_driver(Counter), [])
     run(search, Log())
-    return search.saver.part(search.learnt, None)
+    return search.saver.part(search.progress, None)
 
 
-def parts_of(workers: int, **options: Any) -> tuple[StateParts, Union]:
-    union = Union(setup_for(Counter).names)
-    return StateParts(settings_for(Counter, **options), union, WorkingFolder(union.note), workers), union
+def parts_of(workers: int, **options: Any) -> tuple[ParallelState, MergedProgress]:
+    union = MergedProgress(setup_for(Counter).names)
+    return ParallelState(settings_for(Counter, **options), union, WorkingFolder(union.note), workers), union
 
 
 def test_it_is_written_once_all_have_said_what_they_know(tmp_path: Path) -> None:
