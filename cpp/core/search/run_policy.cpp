@@ -31,6 +31,7 @@ constexpr std::uint64_t kReturnStepsMax = 200;
 }  // namespace
 
 WatchPlan RunPolicy::watch(std::uint64_t run_id, bool learns_swarm, bool by_bandit) noexcept {
+  ORDEAL_DCHECK(run_id > 0, "runs are counted from one");
   WatchPlan plan;
   plan.full = run_id % kFullRunPeriod == 0;
   plan.choose_level = run_id == kWarmUpRuns + 1;
@@ -47,11 +48,13 @@ bool RunPolicy::counting_is_expensive(std::uint64_t events, std::uint64_t steps)
 
 bool RunPolicy::check_copy() noexcept {
   ++runs_from_copies_;
+  ORDEAL_DCHECK(runs_from_copies_ != 0, "more runs than a session can make");
   return std::ranges::find(kFirstChecks, runs_from_copies_) != kFirstChecks.end() ||
          runs_from_copies_ % kCheckPeriod == 0;
 }
 
 bool RunPolicy::returning_is_expensive(const ReturnCounts& counts, std::uint64_t runs, bool by_steps) noexcept {
+  ORDEAL_DCHECK(counts.seconds >= 0, "a clock that ran backward: " << counts.seconds << " s");
   if (counts.returns < kReturnsMin || runs < kReturnRunsMin) {
     return false;
   }

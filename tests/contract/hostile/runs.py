@@ -29,6 +29,7 @@ MAX_SHRINK_TIME = 4.0
 MAX_RUNS = 1000
 #: What the whole may take beyond these two.
 SLACK_SECONDS = 1.0
+#: What a worker may take beyond what the process has that forks it: after thousands of tests that is much.
 MEMORY_MIB = 512
 WORKERS = 2
 #: In the environment of all that a test starts.
@@ -47,6 +48,12 @@ class Explored:
     files: list[str]
 
 
+def data_mib() -> int:
+    """How much of what the limit counts this process has, in MiB."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith("VmData:")) // 1024
+
+
 @cache
 def explored(machine: type[RuleBasedStateMachine]) -> Explored:
     """Explore ``machine`` in processes of its own; in a folder of its own, which it may do with as it likes."""
@@ -57,7 +64,7 @@ def explored(machine: type[RuleBasedStateMachine]) -> Explored:
         isolate=True,
         seed=1,
         rule_timeout=RULE_TIMEOUT,
-        max_memory=MEMORY_MIB,
+        max_memory=MEMORY_MIB + data_mib(),
         corpus_dir="seeds",
     )
     with marked() as mark, tempfile.TemporaryDirectory() as outer:
