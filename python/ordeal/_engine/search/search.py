@@ -12,25 +12,26 @@ from hypothesis.stateful import RuleBasedStateMachine
 from ordeal import _native
 from ordeal._engine.buggify_state import many_runs
 from ordeal._engine.coverage.targets import Target
-from ordeal._engine.execution.bucket import Bucketer
 from ordeal._engine.execution.driver import Driver, Outcome, Status
 from ordeal._engine.execution.fork_server import Ending, RunEnvironment
 from ordeal._engine.execution.machine import machine_names
 from ordeal._engine.execution.settings import Settings, Tally
 from ordeal._engine.execution.snapshot import Snapshot, Snapshots
+from ordeal._engine.isolation.child import Limits
 from ordeal._engine.isolation.watchdog import OutOfTime
 from ordeal._engine.isolation.working_folder import WorkingFolder
 from ordeal._engine.properties.watch import PropertyWatch
 from ordeal._engine.replay.replayer import Replayer
-from ordeal._engine.replay.trace_builder import Provenance, TraceBuilder
+from ordeal._engine.replay.trace_builder import Provenance
 from ordeal._engine.search.checkpoints import Checkpoints
 from ordeal._engine.search.dictionary import Dictionary
 from ordeal._engine.search.learning import Learning
 from ordeal._engine.search.monitoring import Monitoring
 from ordeal._engine.search.result_builder import WARM_UP_RUNS, Totals
 from ordeal._engine.search.state import SearchProgress, SessionState
-from ordeal._engine.triage.findings import Finding, Findings, Verdict
+from ordeal._engine.triage.findings import Finding, Verdict
 from ordeal._engine.triage.records import error_of_elsewhere
+from ordeal._engine.triage.setup import ReplaySetup
 from ordeal._hypothesis import GlobalRandoms, RunContext, given_up
 from ordeal.errors import MachineError, OrdealError
 from ordeal.result import Discovery, StoppedReason
@@ -77,17 +78,10 @@ class Search:
         self.coverage = _native.CoverageMap()
         self.watch = PropertyWatch()
         self._cuts_off = cuts_off
-        self._bucketer = Bucketer([target.path for target in targets])
+        setup = ReplaySetup(settings, driver, targets, Limits(0))
+        self._bucketer = setup.bucketer()
         self.replayer = Replayer(driver, self._bucketer, self.randoms)
-        maker = TraceBuilder(
-            settings.test_class,
-            settings.seed,
-            driver.definition,
-            driver.faults,
-            targets=targets,
-            rule_timeout=settings.rule_timeout,
-        )
-        self.findings = Findings(self.replayer, maker)
+        self.findings = setup.findings(self.replayer)
         self.progress = SearchProgress(self.tally, self.findings, self.watch)
         self.session = make_session(settings, driver, self.coverage, has_targets=bool(targets))
         rules = len(driver.definition.rules)
