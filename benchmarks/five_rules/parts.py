@@ -39,7 +39,7 @@ PARTS = {
     ("snapshot", "Snapshots.restore"): RESTORING,
     ("snapshot", "Snapshots.take"): TAKING,
     ("chaos", "ChaosTest.teardown"): ENDING,
-    ("exploration", "Exploration._one_run"): RUN,
+    ("search", "Search._one_run"): RUN,
 }
 
 

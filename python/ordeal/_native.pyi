@@ -244,11 +244,10 @@ class RunPolicy:
     @staticmethod
     def returning_is_expensive(*, returns: int, steps: int, seconds: float, runs: int, by_steps: bool) -> bool: ...
     @staticmethod
-    def runs_without_news(before: int, has_news: bool) -> int: ...
-    @staticmethod
     def end(
         *, runs: int, steps: int, runs_without_news: int, max_runs: int | None, patience: int
-    ) -> Literal["max_runs", "stuck", "patience"] | None: ...
+    ) -> tuple[Literal["max_runs", "stuck", "patience"] | None, int]:
+        """Why the search is to end now, if it is, and the number of runs before which only the time can end it."""
 
 class RunPlan:
     @property

@@ -42,17 +42,15 @@ void bind_run_policy(py::module_& m) {
                                                      by_steps);
           },
           py::kw_only(), py::arg("returns"), py::arg("steps"), py::arg("seconds"), py::arg("runs"), py::arg("by_steps"))
-      .def_static("runs_without_news", &RunPolicy::runs_without_news, py::arg("before"), py::arg("has_news"))
       .def_static(
           "end",
           [](std::uint64_t runs, std::uint64_t steps, std::uint64_t runs_without_news,
-             std::optional<std::uint64_t> max_runs, std::uint64_t patience) -> std::optional<std::string> {
-            const std::optional<EndReason> reason = RunPolicy::end(
+             std::optional<std::uint64_t> max_runs,
+             std::uint64_t patience) -> std::pair<std::optional<std::string>, std::uint64_t> {
+            const EndDecision decision = RunPolicy::end(
                 {.runs = runs, .steps = steps, .runs_without_news = runs_without_news}, max_runs, patience);
-            if (!reason) {
-              return std::nullopt;
-            }
-            return name_of(*reason);
+            const auto reason = decision.reason ? std::optional<std::string>(name_of(*decision.reason)) : std::nullopt;
+            return {reason, decision.ask_again};
           },
           py::kw_only(), py::arg("runs"), py::arg("steps"), py::arg("runs_without_news"), py::arg("max_runs"),
           py::arg("patience"));

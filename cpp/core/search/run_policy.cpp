@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 
 #include "core/base/check.h"
 
@@ -64,18 +65,27 @@ bool RunPolicy::returning_is_expensive(const ReturnCounts& counts, std::uint64_t
   return counts.seconds > kReturnSecondsMax * static_cast<double>(counts.returns);
 }
 
-std::optional<EndReason> RunPolicy::end(const SearchCounts& counts, std::optional<std::uint64_t> max_runs,
-                                        std::uint64_t patience) noexcept {
+EndDecision RunPolicy::end(const SearchCounts& counts, std::optional<std::uint64_t> max_runs,
+                           std::uint64_t patience) noexcept {
   if (max_runs && counts.runs >= *max_runs) {
-    return EndReason::kMaxRuns;
+    return {.reason = EndReason::kMaxRuns};
   }
   if (counts.runs == kWarmUpRuns && counts.steps == 0) {
-    return EndReason::kStuck;
+    return {.reason = EndReason::kStuck};
   }
   if (patience != 0 && counts.runs_without_news >= patience) {
-    return EndReason::kPatience;
+    return {.reason = EndReason::kPatience};
   }
-  return std::nullopt;
+  // Patience is used up at the soonest when none of the next runs brings news.
+  std::uint64_t ask_again = max_runs.value_or(std::numeric_limits<std::uint64_t>::max());
+  if (counts.runs < kWarmUpRuns) {
+    ask_again = std::min(ask_again, kWarmUpRuns);
+  }
+  if (patience != 0) {
+    ask_again = std::min(ask_again, counts.runs + (patience - counts.runs_without_news));
+  }
+  ORDEAL_DCHECK(ask_again > counts.runs, "asked again in run " << ask_again << " after " << counts.runs);
+  return {.reason = std::nullopt, .ask_again = ask_again};
 }
 
 }  // namespace ordeal

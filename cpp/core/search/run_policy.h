@@ -18,6 +18,12 @@ struct WatchPlan {
 // Why a search ends before its time is up.
 enum class EndReason : std::uint8_t { kMaxRuns, kStuck, kPatience };
 
+// Whether a search is to end, and for how long that holds.
+struct EndDecision {
+  std::optional<EndReason> reason;  // absent to go on
+  std::uint64_t ask_again = 0;      // before so many runs nothing but the time can end the search
+};
+
 // What a search has counted so far, as far as its end hangs on it.
 struct SearchCounts {
   std::uint64_t runs = 0;
@@ -58,15 +64,10 @@ class RunPolicy {
   [[nodiscard]] static bool returning_is_expensive(const ReturnCounts& counts, std::uint64_t runs,
                                                    bool by_steps) noexcept;
 
-  // The runs in a row without news, after one more that brought some or did not.
-  [[nodiscard]] static std::uint64_t runs_without_news(std::uint64_t before, bool has_news) noexcept {
-    return has_news ? 0 : before + 1;
-  }
-
-  // Why the search is to end before run `counts.runs + 1`, if it is. `max_runs` is absent and `patience` 0 for no
-  // limit.
-  [[nodiscard]] static std::optional<EndReason> end(const SearchCounts& counts, std::optional<std::uint64_t> max_runs,
-                                                    std::uint64_t patience) noexcept;
+  // Whether the search is to end before run `counts.runs + 1`. `max_runs` is absent and `patience` 0 for no limit. Most
+  // runs need not ask: the decision says when it can come out otherwise.
+  [[nodiscard]] static EndDecision end(const SearchCounts& counts, std::optional<std::uint64_t> max_runs,
+                                       std::uint64_t patience) noexcept;
 
  private:
   std::uint64_t runs_from_copies_ = 0;

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <vector>
 
 namespace ordeal::ORDEAL_TEST_FILE {
@@ -76,28 +77,51 @@ TEST(RunPolicy, LooksAtStepsWhereTheClockMustNotDecide) {
   EXPECT_TRUE(RunPolicy::returning_is_expensive(deep, 50, true));
 }
 
+std::optional<EndReason> reason(const SearchCounts& counts, std::optional<std::uint64_t> max_runs,
+                                std::uint64_t patience) {
+  return RunPolicy::end(counts, max_runs, patience).reason;
+}
+
 TEST(RunPolicy, EndsAfterTheRunsThatWereAskedFor) {
-  EXPECT_EQ(RunPolicy::end({.runs = 99, .steps = 1}, 100, 0), std::nullopt);
-  EXPECT_EQ(RunPolicy::end({.runs = 100, .steps = 1}, 100, 0), EndReason::kMaxRuns);
-  EXPECT_EQ(RunPolicy::end({.runs = 1'000'000, .steps = 1}, std::nullopt, 0), std::nullopt);
+  EXPECT_EQ(reason({.runs = 99, .steps = 1}, 100, 0), std::nullopt);
+  EXPECT_EQ(reason({.runs = 100, .steps = 1}, 100, 0), EndReason::kMaxRuns);
+  EXPECT_EQ(reason({.runs = 1'000'000, .steps = 1}, std::nullopt, 0), std::nullopt);
 }
 
 TEST(RunPolicy, EndsWhereNoRunOfTheWarmUpMadeAStep) {
-  EXPECT_EQ(RunPolicy::end({.runs = 19}, std::nullopt, 0), std::nullopt);
-  EXPECT_EQ(RunPolicy::end({.runs = 20}, std::nullopt, 0), EndReason::kStuck);
-  EXPECT_EQ(RunPolicy::end({.runs = 20, .steps = 1}, std::nullopt, 0), std::nullopt);
+  EXPECT_EQ(reason({.runs = 19}, std::nullopt, 0), std::nullopt);
+  EXPECT_EQ(reason({.runs = 20}, std::nullopt, 0), EndReason::kStuck);
+  EXPECT_EQ(reason({.runs = 20, .steps = 1}, std::nullopt, 0), std::nullopt);
 }
 
 TEST(RunPolicy, EndsWhenPatienceIsUsedUp) {
-  std::uint64_t without = 0;
-  for (int run = 0; run < 4; ++run) {
-    without = RunPolicy::runs_without_news(without, false);
+  EXPECT_EQ(reason({.runs = 9, .steps = 9, .runs_without_news = 4}, std::nullopt, 5), std::nullopt);
+  EXPECT_EQ(reason({.runs = 9, .steps = 9, .runs_without_news = 5}, std::nullopt, 5), EndReason::kPatience);
+}
+
+TEST(RunPolicy, SaysWhenItIsToBeAskedAgain) {
+  EXPECT_EQ(RunPolicy::end({}, std::nullopt, 0).ask_again, RunPolicy::kWarmUpRuns);
+  EXPECT_EQ(RunPolicy::end({}, 7, 0).ask_again, 7U);
+  EXPECT_EQ(RunPolicy::end({.runs = 30, .steps = 1}, std::nullopt, 0).ask_again,
+            std::numeric_limits<std::uint64_t>::max());
+  EXPECT_EQ(RunPolicy::end({.runs = 30, .steps = 1, .runs_without_news = 2}, 100, 10).ask_again, 38U);
+}
+
+// Whoever asks only when told to ends where one who always asks does.
+TEST(RunPolicy, LosesNoEndByNotBeingAsked) {
+  for (const std::uint64_t news_until : {0U, 3U, 25U}) {
+    SearchCounts counts;
+    std::uint64_t ask_again = 0;
+    while (!reason(counts, 40, 12)) {
+      if (counts.runs >= ask_again) {
+        ask_again = RunPolicy::end(counts, 40, 12).ask_again;
+      }
+      counts = {.runs = counts.runs + 1,
+                .steps = counts.steps + 1,
+                .runs_without_news = counts.runs < news_until ? 0 : counts.runs_without_news + 1};
+    }
+    EXPECT_GE(counts.runs, ask_again);
   }
-  EXPECT_EQ(RunPolicy::end({.runs = 9, .steps = 9, .runs_without_news = without}, std::nullopt, 5), std::nullopt);
-  without = RunPolicy::runs_without_news(without, false);
-  EXPECT_EQ(RunPolicy::end({.runs = 9, .steps = 9, .runs_without_news = without}, std::nullopt, 5),
-            EndReason::kPatience);
-  EXPECT_EQ(RunPolicy::runs_without_news(without, true), 0U);
 }
 
 }  // namespace

@@ -48,7 +48,8 @@ class Learning:
     def begin_run(self) -> None:
         """Nothing was progress from the run yet."""
         self.has_news = False
-        self._watch.begin_run()
+        if self._watch.nearer:
+            self._watch.begin_run()
         self._observations.begin_run()
 
     def begin_return(self) -> None:

@@ -94,6 +94,7 @@ class Search:
         self._values = Dictionary(self.session, targets, self.replayer, traces_comparisons)
         self.saver = SessionState(settings, machine_names(driver), targets, self.session, self.folder)
         self._plans_given_up = len(given_up)
+        self._ask_again = 0  # before so many runs nothing but the time ends the search
         self._ending: Ending | None = None  # of the latest run, where that was in another process
         self._listener: SearchListener | None = None
 
@@ -165,13 +166,15 @@ class Search:
 
     def _reason_to_stop(self, until: float) -> StoppedReason | None:
         tally = self.tally
-        reason = _native.RunPolicy.end(
-            runs=tally.runs,
-            steps=tally.steps,
-            runs_without_news=tally.barren_runs,
-            max_runs=self.settings.max_runs,
-            patience=self.settings.patience,
-        )
+        reason = None
+        if tally.runs >= self._ask_again:
+            reason, self._ask_again = _native.RunPolicy.end(
+                runs=tally.runs,
+                steps=tally.steps,
+                runs_without_news=tally.barren_runs,
+                max_runs=self.settings.max_runs,
+                patience=self.settings.patience,
+            )
         if reason != "max_runs" and time.monotonic() >= until:
             return "time"
         if reason == "stuck":
@@ -188,19 +191,29 @@ class Search:
         if tally.runs >= WARM_UP_RUNS and not self._values.has_constants:
             self._values.add_constants()
         plan = session.begin_run()
-        self.monitoring.begin_run(plan.run_id, self.progress)
+        if self.monitoring.monitor is not None:
+            self.monitoring.begin_run(plan.run_id, self.progress)
         self._learning.begin_run()
         self.randoms.reseed()
         snapshot = self.checkpoints.copy_of(plan.checkpoint)
         self._ending = None
-        outcome, replayed_steps = self._execute(plan, snapshot)
+        replayed_steps = 0
+        if snapshot is not None:
+            outcome = self._execute_from(snapshot)
+        elif self.checkpoints.is_held(plan.checkpoint):
+            outcome = self._execute_in_fork()
+        elif plan.checkpoint:
+            replayed_steps = plan.prefix_steps
+            outcome = self._return_and_execute()
+        else:
+            outcome = self.driver.execute(session, learner=self._learning)
         session.end_run()
-        self._learn_values()
+        if self.monitoring.monitor is not None and self._values.are_due:
+            self._learn_values(self.monitoring.monitor)
         tally.runs += 1
         tally.steps += max(0, outcome.steps - replayed_steps)
         edges = session.edges_in_run
-        has_news = bool(edges) or self._learning.has_news
-        tally.barren_runs = _native.RunPolicy.runs_without_news(tally.barren_runs, has_news)
+        tally.barren_runs = 0 if edges or self._learning.has_news else tally.barren_runs + 1
         if outcome.stuck:
             tally.stuck += 1
             if outcome.steps == 0 and not plan.checkpoint:
@@ -208,13 +221,13 @@ class Search:
         if snapshot is not None and self.checkpoints.is_check_due():
             with self.monitoring.hidden():
                 self.checkpoints.check(snapshot, session.tape, plan.prefix_steps, outcome)
-        self._take_down(plan, outcome, edges, from_copy=snapshot is not None or self._ending is not None)
+        if edges or outcome.status is not Status.DONE:
+            self._take_down(plan, outcome, edges, from_copy=snapshot is not None or self._ending is not None)
 
-    def _learn_values(self) -> None:
-        monitor = self.monitoring.monitor
-        if monitor is not None and self._values.are_due:
-            with self.monitoring.hidden():
-                self._values.gather(monitor)
+    def _learn_values(self, monitor: _native.Monitor) -> None:
+        """Replay runs for what the targets compare in them."""
+        with self.monitoring.hidden():
+            self._values.gather(monitor)
 
     def _take_down(self, plan: _native.RunPlan, outcome: Outcome, edges: int, *, from_copy: bool) -> None:
         """Keep what a run came to: a failure, or the way to new code."""
@@ -232,16 +245,6 @@ class Search:
             self.progress.productive.append((origin, session.tape))
 
     # -- from where a run starts --------------------------------------------------------------------------------------
-
-    def _execute(self, plan: _native.RunPlan, snapshot: Snapshot | None) -> tuple[Outcome, int]:
-        """Run what the session has planned. With it, how many of the steps only came back to the checkpoint."""
-        if snapshot is not None:
-            return self._execute_from(snapshot), 0
-        if self.checkpoints.is_held(plan.checkpoint):
-            return self._execute_in_fork(), 0
-        if plan.checkpoint:
-            return self._return_and_execute(), plan.prefix_steps
-        return self.driver.execute(self.session, learner=self._learning), 0
 
     def _execute_from(self, snapshot: Snapshot) -> Outcome:
         """Run from a copy of a state."""
