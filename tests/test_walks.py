@@ -8,8 +8,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 
-#: How many files a walk may enter. That of a failure is to become 20.
-LIMITS = {"choice": 20, "failure": 25, "option": 3}
+#: How many files a walk may enter.
+LIMITS = {"choice": 20, "failure": 20, "option": 3}
 
 
 def run(tool: str, *arguments: str) -> subprocess.CompletedProcess[str]:

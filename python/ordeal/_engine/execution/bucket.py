@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import linecache
 import os
+import signal
 import traceback
 from collections.abc import Sequence
 from functools import cache
@@ -13,6 +14,21 @@ from types import CodeType, FrameType, TracebackType
 from ordeal._engine.coverage.real_path import real_path
 
 _MACHINERY = ("ordeal", "hypothesis", "_pytest", "pluggy")
+
+
+class ProcessExitError(Exception):
+    """A rule ended the process that ran it, with an exit code."""
+
+
+class ProcessKilledError(Exception):
+    """A rule brought about a signal that ended the process that ran it."""
+
+
+#: The types of failures that another process shows, by name.
+CRASHES = {kind.__name__: kind for kind in (ProcessExitError, ProcessKilledError)}
+
+#: How the bucket of a rule ends that had to be ended with its process.
+HUNG = ", not interruptible"
 
 
 class Bucketer:
@@ -82,6 +98,16 @@ def _bucket_at(error: BaseException, place: tuple[CodeType, int] | None) -> str:
     code, line = place
     source = linecache.getline(code.co_filename, line).strip()
     return f"{name} in {code.co_qualname}: {source}" if source else f"{name} in {code.co_qualname}"
+
+
+def ends_process(error_type: str, bucket: str) -> bool:
+    """Whether runs that fail so end their process, or must be ended with it, so that each needs one of its own."""
+    return bucket.endswith(HUNG) or error_type in CRASHES
+
+
+def is_killed(bucket: str) -> bool:
+    """Whether runs in ``bucket`` end their process by SIGKILL."""
+    return bucket.startswith(f"{ProcessKilledError.__name__}({signal.SIGKILL.name})")
 
 
 def traceback_text(error: BaseException) -> str:

@@ -20,13 +20,12 @@ from hypothesis.stateful import MultipleResults, RuleBasedStateMachine, VarRefer
 from hypothesis.strategies import DataObject
 
 from ordeal import _native
-from ordeal._engine.execution.bucket import is_in_bucket
+from ordeal._engine.execution.bucket import ends_process, is_in_bucket
 from ordeal._engine.execution.class_path import load_class, split_class_path
 from ordeal._engine.execution.machine import MachineFactory
 from ordeal._engine.execution.recorder import slug
 from ordeal._engine.export.literals import LiteralWriter, UnwritableError
 from ordeal._engine.formatting import counted, one_line
-from ordeal._engine.replay.crash_replayer import ends_process
 from ordeal._engine.replay.loading import load_for_replay
 from ordeal._engine.storage.json_fields import SIZE_MAX
 from ordeal._engine.storage.trace_file import Trace, TraceFailure

@@ -42,10 +42,6 @@ class PropertyWatch:
         finally:
             tracker.active = False
 
-    def set_paused(self, paused: bool) -> None:
-        """Stop counting for a while, or go on with it."""
-        tracker.active = not paused
-
     def begin_run(self) -> None:
         """Forget what came nearer in a step that did not end well: nothing can go on from there."""
         if self.nearer:

@@ -13,7 +13,7 @@ from typing import Any
 from hypothesis.stateful import RuleBasedStateMachine
 
 from ordeal import _native
-from ordeal._engine.execution.bucket import Bucketer
+from ordeal._engine.execution.bucket import HUNG, Bucketer, ProcessExitError, ProcessKilledError
 from ordeal._engine.execution.driver import Driver, Observer, Outcome, Status
 from ordeal._engine.execution.recorder import RunRecorder
 from ordeal._engine.isolation.channel import Channel
@@ -28,32 +28,6 @@ from ordeal.faults import Fault
 LIMIT_TIMES = 1.25
 #: What a process may take for anything else, on a busy machine.
 SLACK_SECONDS = 0.5
-
-
-class ProcessExitError(Exception):
-    """A rule ended the process that ran it, with an exit code."""
-
-
-class ProcessKilledError(Exception):
-    """A rule brought about a signal that ended the process that ran it."""
-
-
-#: The types of failures that another process shows, by name.
-CRASHES = {kind.__name__: kind for kind in (ProcessExitError, ProcessKilledError)}
-
-
-#: How the bucket of a rule ends that had to be ended with its process.
-_HUNG = ", not interruptible"
-
-
-def ends_process(error_type: str, bucket: str) -> bool:
-    """Whether runs that fail so end their process, or must be ended with it, so that each needs one of its own."""
-    return bucket.endswith(_HUNG) or error_type in CRASHES
-
-
-def is_killed(bucket: str) -> bool:
-    """Whether runs in ``bucket`` end their process by SIGKILL."""
-    return bucket.startswith(f"{ProcessKilledError.__name__}({signal.SIGKILL.name})")
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +56,7 @@ class CrashReader:
         place = self._place(record)
         if hung:
             error: Exception = timeout_error(place, self._driver.rule_timeout)
-            return Crash(error, f"{RuleTimeoutError.__name__} at {place}{_HUNG}", record.tape)
+            return Crash(error, f"{RuleTimeoutError.__name__} at {place}{HUNG}", record.tape)
         if death.signal:
             name = _signal_name(death.signal)
             text = f"{place} ended the process by {name}"

@@ -7,13 +7,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from ordeal import _native
-from ordeal._engine.execution.bucket import Bucketer
+from ordeal._engine.execution.bucket import Bucketer, ends_process
 from ordeal._engine.execution.class_path import load_class
 from ordeal._engine.execution.driver import FAULT_OFF, FAULT_ON, INITIALIZE, RULE, Driver
 from ordeal._engine.execution.machine import MachineFactory, make_driver
 from ordeal._engine.isolation.child import Limits
 from ordeal._engine.replay.choices_of_values import rebuilt_steps
-from ordeal._engine.replay.crash_replayer import CrashReplayer, ends_process
+from ordeal._engine.replay.crash_replayer import CrashReplayer
 from ordeal._engine.replay.replayer import Replayer
 from ordeal._engine.storage.trace_file import Trace, TraceStep
 from ordeal._hypothesis import GlobalRandoms

@@ -10,7 +10,7 @@ from ordeal import _native
 from ordeal._engine.coverage.gaps import files_with_gaps
 from ordeal._engine.coverage.targets import Source, Target
 from ordeal._engine.execution.settings import Settings
-from ordeal._engine.properties.watch import PropertyWatch
+from ordeal._engine.properties.tracker import tracker
 from ordeal._engine.search.state import SearchProgress
 from ordeal.errors import TargetError
 
@@ -29,14 +29,12 @@ class Monitoring:
         targets: list[Target],
         session: _native.Session,
         coverage: _native.CoverageMap,
-        watch: PropertyWatch,
         rules: int,
     ) -> None:
         self._settings = settings
         self._targets = targets
         self._session = session
         self._coverage = coverage
-        self._watch = watch
         self._rules = rules
         self.learns_files = False
         self.monitor: _native.Monitor | None = None
@@ -73,7 +71,7 @@ class Monitoring:
 
     def set_paused(self, paused: bool) -> None:
         """Count nothing for a while, or go on with it."""
-        self._watch.set_paused(paused)
+        tracker.active = not paused
         if self.monitor is not None:
             self.monitor.set_paused(paused)
 

@@ -85,7 +85,7 @@ class Search:
         self.progress = SearchProgress(self.tally, self.findings, self.watch)
         self.session = make_session(settings, driver, self.coverage, has_targets=bool(targets))
         rules = len(driver.definition.rules)
-        self.monitoring = Monitoring(settings, targets, self.session, self.coverage, self.watch, rules)
+        self.monitoring = Monitoring(settings, targets, self.session, self.coverage, rules)
         self.checkpoints = self._make_checkpoints()
         self._learning = Learning(
             driver, self.session, self.coverage, self.monitoring, self.watch, self.checkpoints, self.progress

@@ -162,6 +162,8 @@ def load_seed(path: Path) -> Trace:
 
 def _is_trace(path: Path) -> bool:
     """Whether the file is there and whole: one that was damaged is written again."""
+    if not path.exists():
+        return False
     try:
         load_seed(path)
     except TraceError:

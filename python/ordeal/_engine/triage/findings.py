@@ -9,10 +9,9 @@ from enum import Enum
 from pathlib import Path
 
 from ordeal import _native
-from ordeal._engine.execution.bucket import traceback_text
+from ordeal._engine.execution.bucket import ends_process, is_killed, traceback_text
 from ordeal._engine.execution.recorder import RunRecorder
 from ordeal._engine.isolation.rule_timeout import RuleTimeoutError
-from ordeal._engine.replay.crash_replayer import ends_process, is_killed
 from ordeal._engine.replay.replayer import Replayer, ShrinkProgress
 from ordeal._engine.replay.trace_builder import Provenance, TraceBuilder
 from ordeal._engine.storage.trace_file import TraceFailure

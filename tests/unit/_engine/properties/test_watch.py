@@ -171,7 +171,7 @@ def test_a_step_that_fails_leaves_nothing_to_go_on_from() -> None:
         assert not watch.take_nearer()
         sometimes_gt(2, 9, "x")
         assert watch.take_nearer() == ["x"]
-        watch.set_paused(True)
+        tracker.active = False
         sometimes_gt(3, 9, "x")
         assert not watch.take_nearer()
 

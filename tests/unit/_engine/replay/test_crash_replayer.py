@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 from hypothesis.stateful import invariant, rule
 
 from ordeal import _native
+from ordeal._engine.execution.bucket import ends_process
 from ordeal._engine.execution.machine import make_driver
 from ordeal._engine.isolation.child import Child, Death, Limits
-from ordeal._engine.replay.crash_replayer import CrashReader, Stall, ends_process
+from ordeal._engine.replay.crash_replayer import CrashReader, Stall
 from ordeal._engine.replay.rerun import ReplayStatus
 from ordeal._engine.seed_corpus.corpus import SeedReplayer
 from ordeal.chaos import ChaosTest

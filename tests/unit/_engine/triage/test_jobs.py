@@ -11,8 +11,8 @@ import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, rule
 
+from ordeal._engine.execution.bucket import ProcessExitError
 from ordeal._engine.isolation.working_folder import WorkingFolder
-from ordeal._engine.replay.crash_replayer import ProcessExitError
 from ordeal._engine.replay.replayer import Replayer
 from ordeal._engine.seed_corpus.corpus import SeedCorpus
 from ordeal._engine.triage.executors import Here, OwnProcesses, Task

@@ -10,9 +10,10 @@ import pytest
 from hypothesis.stateful import RuleBasedStateMachine, rule
 
 from ordeal import _native
+from ordeal._engine.execution.bucket import ProcessExitError
 from ordeal._engine.execution.recorder import RunRecorder
 from ordeal._engine.isolation.child import JOURNAL_BYTES
-from ordeal._engine.replay.crash_replayer import CrashReplayer, ProcessExitError
+from ordeal._engine.replay.crash_replayer import CrashReplayer
 from ordeal._engine.replay.replayer import Replayer
 from ordeal._engine.replay.trace_builder import Provenance
 from ordeal._engine.triage.findings import Finding

@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, rule
 
 from ordeal import _native
+from ordeal._engine.execution.bucket import ProcessExitError, ProcessKilledError
 from ordeal._engine.isolation.working_folder import WorkingFolder
-from ordeal._engine.replay.crash_replayer import Crash, ProcessExitError, ProcessKilledError
+from ordeal._engine.replay.crash_replayer import Crash
 from ordeal._engine.replay.replayer import Replayer
 from ordeal._engine.seed_corpus.corpus import SeedCorpus
 from ordeal._engine.triage.executors import Ending, Executor, Here, OwnProcesses, Task
