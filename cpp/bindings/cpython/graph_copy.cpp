@@ -52,17 +52,28 @@ bool is_that_of_object(PyTypeObject* type, const char* name) {
   return found.is(find_in_bases(&PyBaseObject_Type, name));
 }
 
-// Copying goes as deep as the structure, on the stack of C.
+// Copying goes as deep as the structure, on the stack of C. What is too deep for it is refused as copy.deepcopy does.
 class Descent {
  public:
-  Descent() {
+  explicit Descent(StackRoom& room) : room_(room) {
+    if (!room.is_left()) {
+      PyErr_SetString(PyExc_RecursionError, "maximum recursion depth exceeded while copying an object");
+      throw py::error_already_set();
+    }
     if (Py_EnterRecursiveCall(" while copying an object") != 0) {
       throw py::error_already_set();
     }
+    room.enter();
   }
-  ~Descent() { Py_LeaveRecursiveCall(); }
+  ~Descent() {
+    room_.leave();
+    Py_LeaveRecursiveCall();
+  }
   Descent(const Descent&) = delete;
   Descent& operator=(const Descent&) = delete;
+
+ private:
+  StackRoom& room_;
 };
 
 void check_size(Py_ssize_t before, PyObject* dictionary) {
@@ -174,7 +185,7 @@ py::object GraphCopy::copy(PyObject* original) {
   if (PyObject* const copied = known(original); copied != nullptr) {
     return borrowed(copied);
   }
-  const Descent descent;
+  const Descent descent(room_);
   // A hook of the program may take it out of what holds it.
   const py::object held = borrowed(original);
   if (is_container(Py_TYPE(original))) {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "bindings/bindings.h"
+#include "bindings/cpython/stack_room.h"
 
 namespace ordeal::bindings {
 
@@ -71,6 +72,7 @@ class GraphCopy {
   void tell_memo();
   void learn_from_memo();
 
+  StackRoom room_;
   py::dict memo_;
   Py_ssize_t memo_size_ = 0;      // what was in it when it was last read or written
   Py_ssize_t memo_position_ = 0;  // of PyDict_Next

@@ -23,7 +23,7 @@ import types
 import uuid
 import weakref
 from collections.abc import Callable
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import pytest
 from hypothesis import given, settings
@@ -448,14 +448,96 @@ def test_a_hook_that_changes_what_is_copied_does_no_harm() -> None:
         deep_copy(table, {})
 
 
-def test_structures_deeper_than_the_stack_are_an_error_and_no_crash() -> None:
-    value: list[Any] = []
-    for _ in range(200_000):
-        value = [value]
-    with pytest.raises(RecursionError):
+class Reducing:
+    """Is copied by what it says of itself."""
+
+    def __init__(self, inner: Any) -> None:
+        self.inner = inner
+
+    def __reduce__(self) -> Any:
+        return Reducing, (self.inner,)
+
+
+class CopyingOn:
+    def __init__(self, inner: Any) -> None:
+        self.inner = inner
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> CopyingOn:
+        return CopyingOn(copy.deepcopy(self.inner, memo))
+
+
+LAYERS: list[Callable[[Any], Any]] = [
+    lambda inner: [inner],
+    lambda inner: [0, "a", inner, 1],
+    lambda inner: (inner,),
+    lambda inner: {"key": inner},
+    lambda inner: collections.deque([inner]),
+    lambda inner: collections.OrderedDict(key=inner),
+    lambda inner: collections.defaultdict(list, key=inner),
+    Plain,
+    Slotted,
+    lambda inner: Point(1, inner),
+    lambda inner: Pair(inner, 0),
+    Reducing,
+    lambda inner: functools.partial(print, inner),
+    lambda inner: types.SimpleNamespace(inner=inner),
+]
+
+
+def raised_here(value: Any) -> type[Exception] | None:
+    """What copying raises."""
+    try:
         deep_copy(value, {})
-    while value:
-        value = cast("list[Any]", value.pop())
+    except Exception as error:  # noqa: BLE001 - whatever it is, it is looked at
+        return type(error)
+    return None
+
+
+def raised_in_a_thread(value: Any, stack_bytes: int) -> type[Exception] | None:
+    """What copying raises in a thread with so much stack."""
+    raised: list[type[Exception] | None] = []
+    before = threading.stack_size(stack_bytes)
+    try:
+        thread = threading.Thread(target=lambda: raised.append(raised_here(value)))
+        thread.start()
+        thread.join()
+    finally:
+        threading.stack_size(before)
+    return raised[0]
+
+
+def raised_by(layers: list[Callable[[Any], Any]], depth: int, *stacks_bytes: int) -> list[type[Exception] | None]:
+    """What copying a structure so deep raises here, and in threads with so much stack."""
+    parts: list[Any] = [[]]
+    for at in range(depth):
+        parts.append(layers[at % len(layers)](parts[-1]))
+    raised = [raised_here(parts[-1]), *(raised_in_a_thread(parts[-1], each) for each in stacks_bytes)]
+    # From outside: freed as a whole, it has CPython go as deep on the stack of C.
+    while parts:
+        parts.pop()
+    return raised
+
+
+DEPTHS = [12_000, pytest.param(100_000, marks=pytest.mark.slow), pytest.param(1_000_000, marks=pytest.mark.nightly)]
+
+
+@pytest.mark.parametrize("depth", DEPTHS)
+def test_structures_deeper_than_the_stack_are_an_error_and_no_crash(depth: int) -> None:
+    chosen = random.Random(depth)
+    graphs = [[layer] for layer in LAYERS] if depth == 100_000 else [LAYERS[:1], LAYERS[10:11], LAYERS[11:12]]
+    for layers in [*graphs, chosen.choices(LAYERS, k=7)]:
+        assert raised_by(layers, depth, 1 << 20, 1 << 18) == [RecursionError] * 3
+
+
+@pytest.mark.parametrize("layer", LAYERS)
+def test_a_deep_structure_that_has_room_is_copied(layer: Callable[[Any], Any]) -> None:
+    assert raised_by([layer], 150, 1 << 20) == [None, None]
+    assert raised_by([layer], 1_000) == [None]
+
+
+def test_a_hook_that_copies_on_finds_room_or_is_an_error() -> None:
+    assert raised_by([CopyingOn], 20_000, 1 << 20) == [RecursionError, RecursionError]
+    assert raised_by([CopyingOn], 50, 1 << 20) == [None, None]
 
 
 class Chunks(list[Any]):

@@ -1,0 +1,40 @@
+// How much of the C stack is left to the thread that asks.
+#pragma once
+
+#include <cstdint>
+
+namespace ordeal::bindings {
+
+// For what goes as deep as an object of the program does. CPython counts calls, as if each took little and each thread
+// had as much; so a deep object would end the process, above all in a thread with a small stack.
+//
+// Of the thread that made it, and for as long as one call of it lasts.
+class StackRoom {
+ public:
+  // Whether there is room for another call, and for what it may call in turn. False a good way before the end: hooks of
+  // the program go on from here.
+  [[nodiscard]] bool is_left() {
+    if (depth_ < kDepthFree) {
+      return true;
+    }
+    if (end_ == kUnknown) {
+      end_ = usable_end();
+    }
+    return reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)) > end_;
+  }
+  void enter() noexcept { ++depth_; }
+  void leave() noexcept { --depth_; }
+
+ private:
+  // So many calls fit in any stack: to ask for the bounds of one takes longer than most copies.
+  static constexpr int kDepthFree = 24;
+  static constexpr std::uintptr_t kUnknown = UINTPTR_MAX;
+
+  // The lowest address that may be in use; 0 where the system does not say.
+  static std::uintptr_t usable_end() noexcept;
+
+  std::uintptr_t end_ = kUnknown;
+  int depth_ = 0;
+};
+
+}  // namespace ordeal::bindings
