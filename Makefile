@@ -5,7 +5,7 @@
 #   make check         all that judges besides: formats, lint, types, clang-tidy, the tests of core and bindings under
 #                      sanitizers, and the contract in short on the oldest Python and the oldest Hypothesis
 #   make nightly       what takes long: slow tests, all tests on other versions of Python and Hypothesis, the thread
-#                      sanitizer, 100,000 damaged trace files, ten minutes of soak
+#                      sanitizer, 100,000 damaged trace files and as many shrinks, ten minutes of soak
 #   make build         the extension and an editable install in .venv
 #   make lint          formats, lint and types alone
 #   make format        rewrite the sources in the house format
@@ -13,6 +13,7 @@
 #   make bench-full    run every benchmark and the whole bug suite with all peers, in hours, into the same file
 #   make soak          explore with two workers for an hour, and fail when memory grows; MINUTES=10 for less
 #   make check-threads the core's tests under the thread sanitizer
+#   make fuzz-shrinks  shrink 100,000 random tapes under the sanitizers
 #   make fuzz-traces   load 100,000 damaged trace files under the sanitizers
 #   make test-nightly  the slow tests alone
 #   make test-hypothesis  the tests of what depends on Hypothesis' inside, with its older versions
@@ -48,7 +49,7 @@ tidy_stamps := $(patsubst %.cpp,build/tidy/%.ok,$(filter cpp/%.cpp,$(cpp_files))
 # What starts with this line, wherever it lies.
 shell_scripts := $(shell grep -l '^\#!/bin/bash' tools/* .ci/run)
 
-.PHONY: demo test check nightly build lint format bench bench-full soak check-threads fuzz-traces clean durations
+.PHONY: demo test check nightly build lint format bench bench-full soak check-threads fuzz-traces fuzz-shrinks clean durations
 .PHONY: test-core test-python test-nightly test-hypothesis test-pythons
 .PHONY: checks check-shell check-ruff check-format check-types check-clang-format sanitized check-core check-bindings check-oldest
 
@@ -92,7 +93,10 @@ check-threads: build build/stamp-test-packages
 fuzz-traces: sanitized
 	@ORDEAL_MUTATED_FILES=100000 tools/test-bindings build/san $(VENV) tests/unit/_engine/storage/test_trace_mutations.py
 
-nightly: check-threads fuzz-traces
+fuzz-shrinks: sanitized
+	@ORDEAL_SHRINKS=100000 tools/run-checked "100,000 shrinks" build/san/core_tests --gtest_brief=1 --gtest_filter='ShrinkerFuzz.*'
+
+nightly: check-threads fuzz-traces fuzz-shrinks
 	@$(MAKE) test-nightly
 	@$(MAKE) test-hypothesis
 	@$(MAKE) test-pythons

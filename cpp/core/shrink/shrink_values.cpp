@@ -74,6 +74,14 @@ std::vector<std::size_t> open_flags(const FailingTape& current, std::size_t argu
   return open;
 }
 
+bool is_small_integer(const Choice& choice) noexcept { return choice.kind == ChoiceKind::kInteger && !choice.is_big(); }
+
+// Whether there still is such a place. As many choices as before may be in fewer steps: those that drew nothing can go
+// with an accepted candidate.
+bool exists(const Tape& tape, const Place& place) {
+  return place.step < tape.size() && place.argument < tape.step(place.step).arguments_end;
+}
+
 constexpr std::array kOppositeFirst{true, false};
 
 // Two integers of a tape of which the first goes towards its simplest value and the second by as much up or down.
@@ -117,9 +125,7 @@ std::vector<std::size_t> integers_after(const FailingTape& current, const std::v
                                         std::size_t count) {
   std::vector<std::size_t> found;
   for (std::size_t i = index + 1; i < places.size() && found.size() < count; ++i) {
-    const Choice& choice = current.choice(i);
-    if (choice.kind == ChoiceKind::kInteger && !choice.is_big() &&
-        !is_reference(current.tape.arguments()[places[i].argument])) {
+    if (is_small_integer(current.choice(i)) && !is_reference(current.tape.arguments()[places[i].argument])) {
       found.push_back(i);
     }
   }
@@ -142,7 +148,7 @@ SearchCoroutine<Tape> lower_pair(const FailingTape& current, IntegerPair pair) {
   auto search = smaller_distances(distance - 1, Effort::kLight);
   while (const auto less = search.next()) {
     const bool same = current.tape.choice_count() == count && is_open_integer(current, pair.first) &&
-                      current.choice(pair.second).kind == ChoiceKind::kInteger;
+                      is_small_integer(current.choice(pair.second));
     if (!same || distance_of(current.choice(pair.first), current.constraints[pair.first]) <= *less) {
       co_return;
     }
@@ -169,7 +175,7 @@ SearchCoroutine<Tape> LowerTogether::candidates(const FailingTape& current) {
         candidate.replace_choice(index, *choice);
       }
       const bool accepted = co_yield std::move(candidate);
-      if (accepted && !are_equal(current, group)) {
+      if (accepted && !(are_equal(current, group) && goes_on_with(now, current.choice(group.front())))) {
         break;
       }
       now = current.choice(group.front());
@@ -195,7 +201,7 @@ SearchCoroutine<Tape> LowerValues::candidates(const FailingTape& current) {
       const bool accepted = co_yield with_choice(tape, i, *choice);
       if (accepted) {
         places = places_of(tape);
-        if (i >= places.size() || current.choice(i).kind != now.kind) {
+        if (i >= places.size() || !goes_on_with(now, current.choice(i))) {
           break;
         }
         now = current.choice(i);
@@ -283,8 +289,9 @@ SearchCoroutine<Tape> LowerPairs::candidates(const FailingTape& current) {
     const std::vector<std::size_t> seconds = integers_after(current, places, first, kReach);
     for (const std::size_t second : seconds) {
       for (const bool opposite : kOppositeFirst) {
-        const bool same = tape.choice_count() == places.size() && is_open_integer(current, first) &&
-                          current.choice(second).kind == ChoiceKind::kInteger;
+        const bool same = tape.choice_count() == places.size() && exists(tape, places[first]) &&
+                          exists(tape, places[second]) && is_open_integer(current, first) &&
+                          is_small_integer(current.choice(second));
         if (!same || (!opposite && current.is_simplest(second))) {
           continue;
         }

@@ -148,6 +148,10 @@ SearchCoroutine<Choice> simpler_big_integers(const Choice& now, Constraint const
   if (is_negative) {
     const bool accepted = co_yield integer_of(magnitude_of(now), false);
     negative = !accepted;
+    // What ran may be another value, repaired: where only negative integers are that big, a small one.
+    if (!now.is_big()) {
+      co_return;
+    }
   }
   const std::u32string whole = magnitude_of(now);
   auto shorter = smaller_distances(bits_in(whole), Effort::kLight);
@@ -388,6 +392,10 @@ SearchCoroutine<std::uint64_t> smaller_distances(std::uint64_t distance, Effort 
       co_return;
     }
   }
+}
+
+bool goes_on_with(const Choice& before, const Choice& now) noexcept {
+  return before.kind == now.kind && (before.is_big() || !now.is_big());
 }
 
 SearchCoroutine<Choice> simpler_choices(const Choice& now, const Constraint& constraint, Effort effort) {

@@ -24,5 +24,8 @@ SearchCoroutine<std::uint64_t> smaller_distances(std::uint64_t distance, Effort 
 // Choices that are simpler than `now`, the best first. `now` is the caller's: after each accepted candidate it must
 // hold what really ran, which may differ from it. A value that was proposed before may simply be refused.
 SearchCoroutine<Choice> simpler_choices(const Choice& now, const Constraint& constraint, Effort effort);
+// Whether the search that began with `before` can go on with what really ran. It cannot with a choice of another kind,
+// nor with a big integer in place of a small one, as where a repair or another draw has taken the place of the value.
+bool goes_on_with(const Choice& before, const Choice& now) noexcept;
 
 }  // namespace ordeal
