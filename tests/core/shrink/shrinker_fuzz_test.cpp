@@ -115,6 +115,8 @@ const Alphabet& alphabet() {
   return kSome;
 }
 
+bool is_far(const Choice& integer) { return integer.is_big() || integer.number < -5 || integer.number > 5; }
+
 std::uint64_t hash_of(const Choice& choice) {
   return hash_bytes(choice.blob(), static_cast<std::uint64_t>(choice.number));
 }
@@ -248,7 +250,7 @@ class Fuzzed {
         ++choices;
         const bool is_integer = choice.kind == ChoiceKind::kInteger;
         found = found || (alarm_ == Alarm::kBigInteger && choice.is_big()) ||
-                (alarm_ == Alarm::kFarInteger && is_integer && (choice.number < -5 || choice.number > 5)) ||
+                (alarm_ == Alarm::kFarInteger && is_integer && is_far(choice)) ||
                 (alarm_ == Alarm::kLongText && !is_integer && choice.blob().size() > 1);
       }
     }
