@@ -21,6 +21,8 @@ class Transformations {
   struct Step {
     bool is_filter;
     py::object function;
+
+    int traverse(const Visitor& see) const { return see.all(function); }
   };
 
   Transformations() = default;
@@ -29,6 +31,7 @@ class Transformations {
   [[nodiscard]] bool empty() const noexcept { return steps_.empty(); }
   // Replaces the owned reference `value` by what it becomes; it is given up unless the outcome is a value.
   Outcome apply(PyObject*& value) const noexcept;
+  int traverse(const Visitor& see) const { return see.all(steps_); }
 
  private:
   std::vector<Step> steps_;
@@ -114,6 +117,8 @@ StrategyNodePtr transformed_node(py::object value, Transformations transformatio
 struct Branch {
   StrategyNodePtr node;
   py::object bundle;
+
+  int traverse(const Visitor& see) const { return see.all(node, bundle); }
 };
 
 // `chooses_one`: a single branch is chosen all the same.

@@ -144,6 +144,7 @@ class List final : public StrategyNode {
     }
     return more ? elements.to_list() : nullptr;
   }
+  int traverse(const Visitor& see) const override { return see.all(element_); }
 
  private:
   StrategyNodePtr element_;
@@ -244,6 +245,7 @@ class UniqueList final : public StrategyNode {
     }
     return more ? list.release().ptr() : nullptr;
   }
+  int traverse(const Visitor& see) const override { return see.all(element_, conditions_, uniqueness_); }
 
  private:
   // Null and `found`: an exception is set. Null and not `found`: three tries found none.
@@ -299,6 +301,9 @@ class UniqueSample final : public StrategyNode {
     SeenKeys seen(uniqueness_.keys);
     py::object list = new_list();
     const auto left = py::reinterpret_steal<py::object>(PySequence_List(elements_.ptr()));
+    if (!left) {
+      return nullptr;
+    }
     std::optional<bool> more;
     while (PyList_GET_SIZE(left.ptr()) > 0) {
       more = growth.more();
@@ -329,6 +334,7 @@ class UniqueSample final : public StrategyNode {
     }
     return !forces_end_ || growth.end() ? list.release().ptr() : nullptr;
   }
+  int traverse(const Visitor& see) const override { return see.all(elements_, transformations_, uniqueness_); }
 
  private:
   py::object elements_;
@@ -353,6 +359,7 @@ class Tuple final : public StrategyNode {
     }
     return tuple.release().ptr();
   }
+  int traverse(const Visitor& see) const override { return see.all(elements_); }
 
  private:
   std::vector<StrategyNodePtr> elements_;
@@ -390,6 +397,7 @@ class Permutation final : public StrategyNode {
     }
     return list.release().ptr();
   }
+  int traverse(const Visitor& see) const override { return see.all(elements_); }
 
  private:
   py::object elements_;
@@ -421,6 +429,7 @@ class FixedDictionary final : public StrategyNode {
     }
     return made_of(pairs);
   }
+  int traverse(const Visitor& see) const override { return see.all(make_, required_, optional_); }
 
  private:
   using Pair = std::pair<py::object, py::object>;

@@ -24,6 +24,8 @@ struct SizeRange {
 struct Uniqueness {
   std::vector<py::object> keys;
   StrategyNodePtr suffix;
+
+  int traverse(const Visitor& see) const { return see.all(keys, suffix); }
 };
 
 StrategyNodePtr list_node(StrategyNodePtr element, const SizeRange& sizes);

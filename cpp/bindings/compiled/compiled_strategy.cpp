@@ -36,9 +36,30 @@ Compilation compile_strategy(const py::object& strategy) {
 void CompiledStrategy::compile() {
   is_settled_ = true;
   Compilation compiled = compile_strategy(strategy_);
+  give_up_node();
   node_ = std::move(compiled.node);
   is_auditable_ = compiled.is_auditable;
   draws_ = 0;
+}
+
+void CompiledStrategy::give_up_node() {
+  if (node_ != nullptr) {
+    given_up_.push_back(std::move(node_));
+  }
+  node_ = nullptr;
+}
+
+int CompiledStrategy::traverse(visitproc visit, void* argument) const {
+  return Visitor(visit, argument).all(strategy_, fallback_, node_, given_up_);
+}
+
+// A finalizer may still draw from it, which then is an error of Hypothesis.
+void CompiledStrategy::clear() {
+  is_settled_ = true;
+  strategy_ = py::none();
+  fallback_ = py::none();
+  node_ = nullptr;
+  given_up_.clear();
 }
 
 PyObject* CompiledStrategy::draw(DrawContext& run) {
@@ -80,7 +101,7 @@ PyObject* CompiledStrategy::draw_audited(DrawContext& run) {
     choices.append(choice_to_python(choice));
   }
   if (!hooks().auditor(strategy_, choices, value, run.length() - length).cast<bool>()) {
-    node_ = nullptr;
+    give_up_node();
   }
   return value.release().ptr();
 }

@@ -18,11 +18,14 @@
 #include <cstdint>
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include "bindings/bindings.h"
 #include "bindings/compiled/draw_context.h"
 
 namespace ordeal::bindings {
+
+class Visitor;
 
 // Immutable, and shared between compiled strategies. Guarded by the GIL.
 class StrategyNode {
@@ -34,9 +37,53 @@ class StrategyNode {
 
   // A new reference, or null with a Python exception set. May throw what the core throws.
   virtual PyObject* draw(DrawContext& run) const = 0;
+  // For the garbage collector: sees the objects that the node holds, and what its parts hold.
+  virtual int traverse(const Visitor& /*see*/) const { return 0; }
 };
 
 using StrategyNodePtr = std::shared_ptr<const StrategyNode>;
+
+// Shows the garbage collector what is held. A node that others have as well is passed over: each reference may be shown
+// once only, and one that is not shown keeps alive what it leads to.
+class Visitor {
+ public:
+  Visitor(visitproc visit, void* argument) noexcept : visit_(visit), argument_(argument) {}
+
+  // Other than 0 ends the walk, and is what to return.
+  template <typename... Held>
+  int all(const Held&... held) const {
+    int stop = 0;
+    static_cast<void>(((stop = see(held), stop == 0) && ...));
+    return stop;
+  }
+
+ private:
+  int see(const py::object& object) const { return object ? visit_(object.ptr(), argument_) : 0; }
+  int see(const StrategyNodePtr& node) const {
+    return node != nullptr && node.use_count() == 1 ? node->traverse(*this) : 0;
+  }
+  template <typename First, typename Second>
+  int see(const std::pair<First, Second>& pair) const {
+    return all(pair.first, pair.second);
+  }
+  template <typename Item>
+  int see(const std::vector<Item>& items) const {
+    for (const Item& item : items) {
+      if (const int stop = see(item); stop != 0) {
+        return stop;
+      }
+    }
+    return 0;
+  }
+  // Of what says by itself what it holds.
+  template <typename Part>
+  auto see(const Part& part) const -> decltype(part.traverse(*this)) {
+    return part.traverse(*this);
+  }
+
+  visitproc visit_;
+  void* argument_;
+};
 
 // What the compiler makes of a strategy. Without a node it must be drawn through Hypothesis.
 struct Compilation {
@@ -65,17 +112,23 @@ class CompiledStrategy {
   PyObject* draw(DrawContext& run);
   // Compiles at once, without waiting for more draws.
   void compile();
+  // For the garbage collector. What nodes hold is seen where this alone has them.
+  int traverse(visitproc visit, void* argument) const;
+  void clear();
   [[nodiscard]] bool is_compiled() const noexcept { return node_ != nullptr; }
   [[nodiscard]] const py::object& strategy() const noexcept { return strategy_; }
   [[nodiscard]] const py::object& fallback() const noexcept { return fallback_; }
 
  private:
+  void give_up_node();
   PyObject* draw_uncompiled(DrawContext& run);
   PyObject* draw_audited(DrawContext& run);
 
   py::object strategy_;
   py::object fallback_;
   StrategyNodePtr node_;
+  // What was the node before. A draw of it may be under way: its functions can draw from this strategy again.
+  std::vector<StrategyNodePtr> given_up_;
   std::uint32_t draws_ = 0;
   bool is_plain_;
   bool is_settled_;  // compiled, or known not to be

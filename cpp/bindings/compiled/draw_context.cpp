@@ -31,9 +31,13 @@ void DrawContext::begin(ChoiceSource& source, PyObject* context, PyObject* keeps
 }
 
 void DrawContext::end() noexcept {
-  // What was used can be asked for afterwards.
-  if (!length_known_ && !read_length()) {
-    PyErr_Clear();
+  // What was used can be asked for afterwards. The run may be over because of an exception, which goes on.
+  if (!length_known_) {
+    PyObject* const raised = PyErr_GetRaisedException();
+    if (!read_length()) {
+      PyErr_Clear();
+    }
+    PyErr_SetRaisedException(raised);
   }
   length_known_ = true;
   source_ = nullptr;

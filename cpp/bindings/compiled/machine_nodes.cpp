@@ -1,6 +1,9 @@
 #include "bindings/compiled/machine_nodes.h"
 
+#include <algorithm>
+#include <cstdint>
 #include <utility>
+#include <vector>
 
 #include "bindings/compiled/interned_names.h"
 
@@ -17,7 +20,12 @@ PyObject* references_of(DrawContext& run, PyObject* name) {
   if (!bundles) {
     return nullptr;
   }
-  return Py_XNewRef(PyDict_GetItemWithError(bundles.ptr(), name));
+  PyObject* const references = PyDict_GetItemWithError(bundles.ptr(), name);
+  if (references != nullptr && PyList_Check(references) == 0) {
+    PyErr_Format(PyExc_TypeError, "bundle %R is not a list", name);
+    return nullptr;
+  }
+  return Py_XNewRef(references);
 }
 
 PyObject* reject_empty(DrawContext& run, PyObject* name) {
@@ -28,9 +36,40 @@ PyObject* reject_empty(DrawContext& run, PyObject* name) {
   return run.reject(why.c_str());
 }
 
-bool remove(const py::object& references, Py_ssize_t place) noexcept {
-  return PyList_SetSlice(references.ptr(), place, place + 1, nullptr) == 0;
+// The very reference, wherever it is by now: a filter may have taken others out, or that one.
+bool remove(const py::object& references, PyObject* reference) noexcept {
+  for (Py_ssize_t place = 0; place < PyList_GET_SIZE(references.ptr()); ++place) {
+    if (PyList_GET_ITEM(references.ptr(), place) == reference) {
+      return PyList_SetSlice(references.ptr(), place, place + 1, nullptr) == 0;
+    }
+  }
+  return true;
 }
+
+// The references to values that were looked at and may be drawn, by index. A filter is code of the user's, which may
+// change the bundle: what was in it is held, and what is no longer there is not looked at.
+class LookedAt {
+ public:
+  void add(std::int64_t index, py::object reference) {
+    if (latest_.second) {
+      earlier_.push_back(std::move(latest_));
+    }
+    latest_ = {index, std::move(reference)};
+  }
+  // Of one that was added.
+  py::object take(std::int64_t index) {
+    if (latest_.first != index) {
+      latest_ = std::move(*std::ranges::find(earlier_, index, &Looked::first));
+    }
+    return std::move(latest_.second);
+  }
+
+ private:
+  using Looked = std::pair<std::int64_t, py::object>;
+
+  Looked latest_{-1, py::object()};  // mostly the only one, which needs no memory of its own
+  std::vector<Looked> earlier_;
+};
 
 class BundleValue final : public StrategyNode {
  public:
@@ -51,9 +90,18 @@ class BundleValue final : public StrategyNode {
     if (!values) {
       return nullptr;
     }
+    LookedAt looked_at;
     const ChosenElement chosen = draw_filtered(run, size, [&](std::int64_t index) {
-      PyObject* value = value_of(PyList_GET_ITEM(references.ptr(), size - 1 - index), values);
+      const auto place = static_cast<Py_ssize_t>(size - 1 - index);
+      if (place >= PyList_GET_SIZE(references.ptr())) {
+        return ChosenElement{index, nullptr, Outcome::kNotSatisfied};
+      }
+      auto reference = py::reinterpret_borrow<py::object>(PyList_GET_ITEM(references.ptr(), place));
+      PyObject* value = value_of(reference.ptr(), values);
       const Outcome outcome = value == nullptr ? Outcome::kError : transformations_.apply(value);
+      if (outcome == Outcome::kValue) {
+        looked_at.add(index, std::move(reference));
+      }
       return ChosenElement{index, value, outcome};
     });
     if (chosen.outcome == Outcome::kNotSatisfied) {
@@ -62,14 +110,14 @@ class BundleValue final : public StrategyNode {
     if (chosen.outcome == Outcome::kError) {
       return nullptr;
     }
-    const Py_ssize_t place = size - 1 - static_cast<Py_ssize_t>(chosen.index);
     auto value = py::reinterpret_steal<py::object>(chosen.value);
-    auto reference = py::reinterpret_borrow<py::object>(PyList_GET_ITEM(references.ptr(), place));
-    if (consumes_ && !remove(references, place)) {
+    py::object reference = looked_at.take(chosen.index);
+    if (consumes_ && !remove(references, reference.ptr())) {
       return nullptr;
     }
     return (draws_references_ ? reference : value).release().ptr();
   }
+  int traverse(const Visitor& see) const override { return see.all(name_, transformations_); }
 
  private:
   static PyObject* value_of(PyObject* reference, const py::object& values) {
@@ -91,6 +139,7 @@ class Runner final : public StrategyNode {
     PyObject* const machine = run.machine();
     return machine == Py_None ? otherwise_->draw(run) : Py_XNewRef(machine);
   }
+  int traverse(const Visitor& see) const override { return see.all(otherwise_); }
 
  private:
   StrategyNodePtr otherwise_;
@@ -103,6 +152,7 @@ class Generic final : public StrategyNode {
   PyObject* draw(DrawContext& run) const override {
     return run.draw_through_hypothesis(strategy_.ptr(), run.depth() + depth_);
   }
+  int traverse(const Visitor& see) const override { return see.all(strategy_); }
 
  private:
   py::object strategy_;

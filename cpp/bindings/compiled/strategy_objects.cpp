@@ -91,8 +91,19 @@ PyObject* ordeal_compiled_strategy(PyObject* self, void* /*closure*/) noexcept {
   return Py_NewRef(strategy_in(self).strategy().ptr());
 }
 
+int ordeal_compiled_traverse(PyObject* self, visitproc visit, void* arg) noexcept {
+  Py_VISIT(Py_TYPE(self));
+  return strategy_in(self).traverse(visit, arg);
+}
+
+int ordeal_compiled_clear(PyObject* self) noexcept {
+  strategy_in(self).clear();
+  return 0;
+}
+
 void ordeal_compiled_dealloc(PyObject* self) noexcept {
   PyTypeObject* const type = Py_TYPE(self);
+  PyObject_GC_UnTrack(self);
   strategy_in(self).~CompiledStrategy();
   type->tp_free(self);
   Py_DECREF(type);
@@ -172,14 +183,18 @@ py::object make_strategy_type() {
   static std::array<PyMemberDef, 2> members{
       {{"__vectorcalloffset__", Py_T_PYSSIZET, offsetof(CompiledStrategyObject, vectorcall), Py_READONLY, nullptr},
        {nullptr, 0, 0, 0, nullptr}}};
-  std::array<PyType_Slot, 6> slots{{slot(Py_tp_dealloc, ordeal_compiled_dealloc),
+  std::array<PyType_Slot, 8> slots{{slot(Py_tp_traverse, ordeal_compiled_traverse),
+                                    slot(Py_tp_clear, ordeal_compiled_clear),
+                                    slot(Py_tp_dealloc, ordeal_compiled_dealloc),
                                     slot(Py_tp_call, PyVectorcall_Call),
                                     {Py_tp_methods, methods.data()},
                                     {Py_tp_getset, properties.data()},
                                     {Py_tp_members, members.data()},
                                     {0, nullptr}}};
-  PyType_Spec spec{"ordeal._native.Plan", sizeof(CompiledStrategyObject), 0,
-                   Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION | Py_TPFLAGS_HAVE_VECTORCALL, slots.data()};
+  PyType_Spec spec{
+      "ordeal._native.Plan", sizeof(CompiledStrategyObject), 0,
+      Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_HAVE_GC,
+      slots.data()};
   return py::reinterpret_steal<py::object>(PyType_FromSpec(&spec));
 }
 

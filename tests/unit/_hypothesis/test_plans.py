@@ -5,14 +5,15 @@ from __future__ import annotations
 import gc
 import weakref
 from collections.abc import Callable, Iterator
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, NoReturn
 
 import pytest
 from hypothesis import assume
 from hypothesis import strategies as st
 from hypothesis.control import BuildContext
 from hypothesis.errors import StopTest, UnsatisfiedAssumption
-from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, rule
+from hypothesis.stateful import Bundle, RuleBasedStateMachine, VarReference, consumes, rule
 from hypothesis.strategies import DrawFn, SearchStrategy
 from hypothesis.strategies._internal.numbers import FloatStrategy
 
@@ -307,6 +308,147 @@ def test_plans_change_nothing_that_a_seed_explores(monkeypatch: pytest.MonkeyPat
     assert made >= 4
     assert none == 0
     assert with_plans == without
+
+
+class Named:
+    """A machine as far as draws from its bundle see it."""
+
+    def __init__(self, count: int) -> None:
+        # Strings of their own, which nothing else keeps alive.
+        names = [f"names_{number}" for number in range(count)]
+        self.bundles = {"names": [VarReference(name) for name in names]}
+        self.names_to_values = {name: [name] for name in names}
+
+
+@pytest.mark.parametrize("consumes", [False, True])
+@pytest.mark.parametrize("left", [0, 1, 4])
+@pytest.mark.parametrize("draws_references", [False, True])
+def test_a_filter_may_take_values_out_of_its_bundle(consumes: bool, left: int, draws_references: bool) -> None:
+    for seed in range(20):
+        machine = Named(6)
+        references = machine.bundles["names"]
+
+        def shrink(value: list[str], bundle: list[VarReference] = references, seed: int = seed) -> bool:
+            del bundle[left:]
+            return (len(value[0]) + int(value[0][-1]) + seed) % 3 == 0
+
+        run = Run(seed, machine)
+        node = _native.plan_bundle("names", consumes, draws_references, [(True, shrink)])
+        try:
+            drawn = node.draw(run.plans)
+        except StopTest:  # nothing was left to draw
+            continue
+        assert isinstance(drawn, VarReference) if draws_references else drawn[0].startswith("names_")
+        assert len(references) <= left
+        if consumes and draws_references:
+            assert all(each is not drawn for each in references)
+
+
+def test_a_bundle_that_is_no_list_is_an_error() -> None:
+    machine = Named(1)
+    machine.bundles["names"] = ("names_0",)  # type: ignore[assignment]
+    with pytest.raises(TypeError, match="bundle 'names' is not a list"):
+        _native.plan_bundle("names", False, False, []).draw(Run(0, machine).plans)
+
+
+def test_a_plan_may_be_compiled_anew_while_it_draws() -> None:
+    def again(number: int) -> int:
+        assert plan.compile()
+        return number
+
+    plan = _compiled(st.lists(st.integers(0, 9).map(again), min_size=3, max_size=3))
+    assert len(plan(Run())) == 3
+
+
+class Unreadable:
+    """Hypothesis' data object of a run, in which the length cannot be read."""
+
+    depth, frozen = 0, False
+
+    @property
+    def length(self) -> int:
+        raise ValueError("unreadable")
+
+    @length.setter
+    def length(self, length: int) -> None:
+        """Take it."""
+
+
+def test_the_end_of_a_run_leaves_the_exception_that_ended_it() -> None:
+    rehearsal = _native.Rehearsal(1)
+
+    def begun() -> _native.PlanRun:
+        plans = _native.PlanRun()
+        plans.begin(rehearsal.source, SimpleNamespace(data=Unreadable(), machine=None))
+        plans.adopt_data(Unreadable())
+        _compiled(st.integers(0, 9))(plans)
+        return plans
+
+    def fail() -> NoReturn:
+        raise LookupError
+
+    with pytest.raises(LookupError):
+        _ = [begun(), fail()]  # the run ends while the exception is on its way
+
+
+class Owner:
+    """Has a plan, and is where its parts lead."""
+
+    plan: _native.Plan
+
+    def use(self, *values: object, **named: object) -> object:
+        return values or named
+
+
+NODES: dict[str, Callable[[Owner], _native.PlanNode]] = {
+    "constant": _native.plan_constant,
+    "sampled": lambda owner: _native.plan_sampled((owner, 1), False),
+    "position": lambda owner: _native.plan_sampled((owner, 1), True),
+    "filtered": lambda owner: _native.plan_filtered_sample((1, 2), [(True, owner.use)]),
+    "transformed": lambda owner: _native.plan_transformed(1, [(False, owner.use)]),
+    "one of": lambda owner: _native.plan_one_of([(_native.plan_constant(owner), None)], True),
+    "bundles": lambda owner: _native.plan_one_of([(_native.plan_constant(owner), "names")], True),
+    "list": lambda owner: _native.plan_list(_native.plan_constant(owner), (1, 1, 0.5)),
+    "unique": lambda owner: _native.plan_unique_list(
+        _native.plan_integers(0, 9), [owner.use], (0, 1, 0.5), [owner.use], _native.plan_tuple([])
+    ),
+    "unique sample": lambda owner: _native.plan_unique_sample((1,), [], (0, 1, 0.5), [owner.use], None, False),
+    "tuple": lambda owner: _native.plan_tuple([_native.plan_booleans(), _native.plan_constant(owner)]),
+    "permutation": lambda owner: _native.plan_permutation((owner, 1)),
+    "dictionary": lambda owner: _native.plan_fixed_dictionary(
+        dict, [("a", _native.plan_constant(owner))], [("b", _native.plan_booleans())], (0, 1, 0.5), False
+    ),
+    "map": lambda owner: _native.plan_map(_native.plan_booleans(), owner.use),
+    "filter": lambda owner: _native.plan_filter(_native.plan_constant(owner), [owner.use]),
+    "builds": lambda owner: _native.plan_builds(owner.use, [_native.plan_booleans()], [("a", _native.plan_booleans())]),
+    "flatmap": lambda owner: _native.plan_flatmap(_native.plan_booleans(), owner.use, 1),
+    "composite": lambda owner: _native.plan_composite(owner.use, (1,), {"a": owner}, 1),
+    "runner": lambda owner: _native.plan_runner(_native.plan_constant(owner)),
+    "bundle": lambda owner: _native.plan_bundle("names", False, False, [(True, owner.use)]),
+    "generic": lambda owner: _native.plan_generic(st.just(owner), 1),
+}
+
+
+@pytest.mark.parametrize("kind", NODES)
+def test_a_plan_that_leads_to_itself_is_freed(kind: str) -> None:
+    owner = Owner()
+    owner.plan = _native.new_plan(st.none(), owner.use, NODES[kind](owner))
+    gone = weakref.ref(owner)
+    del owner
+    gc.collect()
+    assert gone() is None
+
+
+def test_a_part_that_two_plans_share_outlives_the_first() -> None:
+    owner = Owner()
+    node = _native.plan_map(_native.plan_booleans(), owner.use)
+    one, other = (_native.new_plan(st.none(), print, node) for _ in range(2))
+    del node, owner
+    gc.collect()
+    assert one(Run()) in ((False,), (True,))
+    del one
+    gc.collect()
+    assert other(Run()) in ((False,), (True,))
 
 
 # -- checks -----------------------------------------------------------------------------------------------------------
