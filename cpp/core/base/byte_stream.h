@@ -143,6 +143,22 @@ class ByteReader {
     return static_cast<std::size_t>(items);
   }
 
+  // That many items, at most `items_max`, each of which `read` reads. Memory grows as they are read: an item takes more
+  // of it than bytes, and most claims are refused at the first one.
+  template <typename Item, typename Read>
+  std::vector<Item> items(const char* what, std::size_t item_size_min, std::size_t items_max, Read read) {
+    const std::size_t size = count(what, item_size_min);
+    if (size > items_max) {
+      throw TraceError(std::string(what) + " are " + std::to_string(size) + "; at most " + std::to_string(items_max) +
+                       " are possible");
+    }
+    std::vector<Item> items;
+    for (std::size_t i = 0; i < size; ++i) {
+      items.push_back(read());
+    }
+    return items;
+  }
+
   std::vector<bool> flags(const char* what, std::size_t size) {
     if (number(what) != size) {
       throw TraceError(std::string(what) + " are not " + std::to_string(size));

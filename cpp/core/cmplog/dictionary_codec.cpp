@@ -11,6 +11,8 @@ namespace {
 // What bounds how many items can follow in the bytes that are left.
 constexpr std::size_t kValueBytesMin = 1 + kChoiceBytesMin;
 constexpr std::size_t kTriedBytes = 9;
+// Above what a dictionary holds of all shelves together.
+constexpr std::size_t kValuesMax = std::size_t{1} << 16U;
 
 }  // namespace
 
@@ -24,13 +26,11 @@ void write_values(ByteWriter& out, std::span<const DictionaryEntry> values) {
 }
 
 std::vector<DictionaryEntry> read_values(ByteReader& in) {
-  std::vector<DictionaryEntry> values(in.count("values", kValueBytesMin));
-  for (DictionaryEntry& entry : values) {
-    entry.source =
-        static_cast<DictionarySource>(in.number("a shelf", static_cast<std::uint64_t>(DictionarySource::kProductive)));
-    entry.value = read_choice(in);
-  }
-  return values;
+  constexpr auto kSourceMax = static_cast<std::uint64_t>(DictionarySource::kProductive);
+  return in.items<DictionaryEntry>("values", kValueBytesMin, kValuesMax, [&] {
+    const auto source = static_cast<DictionarySource>(in.number("a shelf", kSourceMax));
+    return DictionaryEntry{source, read_choice(in)};
+  });
 }
 
 // The tapes that wait to be run go along: they are what the watching was for.
@@ -62,17 +62,18 @@ CmplogState read_cmplog(ByteReader& in, const Renaming& renaming) {
                      .turn = in.number("a turn", 1) == 1,
                      .queue = {},
                      .tried = {}};
-  const std::size_t tapes = in.count("tapes to try", 1);
-  for (std::size_t i = 0; i < tapes; ++i) {
-    if (std::optional<Tape> tape = read_tape(in, renaming)) {
-      search.queue.push_back(*std::move(tape));
+  const auto tapes =
+      in.items<std::optional<Tape>>("tapes to try", 1, Cmplog::kQueueMax, [&] { return read_tape(in, renaming); });
+  for (const std::optional<Tape>& tape : tapes) {
+    if (tape) {
+      search.queue.push_back(*tape);
     }
   }
-  search.tried.resize(in.count("tried values", kTriedBytes));
-  for (auto& [key, tries] : search.tried) {
-    key = in.word("a tried value");
-    tries = in.byte("tries");
-  }
+  using Tried = decltype(search.tried)::value_type;
+  search.tried = in.items<Tried>("tried values", kTriedBytes, Cmplog::kTriedMax, [&] {
+    const std::uint64_t key = in.word("a tried value");
+    return Tried{key, in.byte("tries")};
+  });
   return search;
 }
 

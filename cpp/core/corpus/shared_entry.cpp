@@ -34,10 +34,7 @@ std::optional<SharedEntry> read_entry(ByteReader& in, const Renaming& renaming) 
   if (!std::isfinite(entry.energy) || entry.energy <= 0 || entry.energy > kEnergyMax) {
     throw TraceError("the energy of a find is not between 0 and a million");
   }
-  entry.shows.resize(in.count("features of a find", kFeatureBytes));
-  for (Feature& feature : entry.shows) {
-    feature = read_feature(in);
-  }
+  entry.shows = in.items<Feature>("features of a find", kFeatureBytes, SIZE_MAX, [&] { return read_feature(in); });
   std::optional<Tape> prefix = read_tape(in, renaming);
   if (!prefix) {
     return std::nullopt;

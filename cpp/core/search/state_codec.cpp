@@ -22,6 +22,10 @@ constexpr std::size_t kSeenBytesMin = kFeatureBytes + 2;
 constexpr std::size_t kBestBytesMin = 9;
 constexpr std::size_t kSwarmEntryBytesMin = 12;
 constexpr std::size_t kTallyBytesMin = 2;
+// Above what any bandit has.
+constexpr std::size_t kArmsMax = 1024;
+// Above what a session has of tapes apart from its checkpoints: those of its findings, and of runs worth a trace.
+constexpr std::size_t kTapesMax = std::size_t{1} << 16U;
 
 // -- features --
 
@@ -58,24 +62,19 @@ void write_features(ByteWriter& out, const FeaturesState& features) {
   }
 }
 
-// The last check keeps a file from filling the memory with features.
 FeaturesState read_features(ByteReader& in, std::uint64_t runs) {
   FeaturesState features;
-  features.entries.resize(in.count("features", kSeenBytesMin));
-  for (FeaturesState::Entry& entry : features.entries) {
-    entry.feature = read_feature(in);
-    entry.frequency = read_frequency(in, runs);
-  }
-  features.targets.resize(in.count("targets", kBestBytesMin));
-  for (FeaturesState::Best& best : features.targets) {
-    best.label = in.word("a target");
-    best.rung = in.integer("the value of a target");
-  }
+  constexpr std::size_t kFeaturesMax = kFeatureKinds * Features::kOfKindMax;
+  features.entries = in.items<FeaturesState::Entry>("features", kSeenBytesMin, kFeaturesMax, [&] {
+    const Feature feature = read_feature(in);
+    return FeaturesState::Entry{feature, read_frequency(in, runs)};
+  });
+  features.targets = in.items<FeaturesState::Best>("targets", kBestBytesMin, kFeaturesMax, [&] {
+    const std::uint64_t label = in.word("a target");
+    return FeaturesState::Best{label, in.integer("the value of a target")};
+  });
   for (std::uint64_t& novelty : features.novelty) {
     novelty = in.number("new features");
-  }
-  if (std::max(features.entries.size(), features.targets.size()) > kFeatureKinds * Features::kOfKindMax) {
-    throw TraceError("there are more features than a session can hold");
   }
   return features;
 }
@@ -115,10 +114,8 @@ std::optional<Checkpoint> read_checkpoint(ByteReader& in, const Renaming& renami
   checkpoint.run_id = in.number("a run");
   checkpoint.times_selected = in.number("a number of selections");
   checkpoint.frequency_class = static_cast<std::uint32_t>(in.number("the commonness of features", kFrequencyClassMax));
-  checkpoint.shows.resize(in.count("features of a checkpoint", kFeatureBytes));
-  for (Feature& feature : checkpoint.shows) {
-    feature = read_feature(in);
-  }
+  checkpoint.shows =
+      in.items<Feature>("features of a checkpoint", kFeatureBytes, SIZE_MAX, [&] { return read_feature(in); });
   std::optional<Tape> prefix = read_tape(in, renaming);
   if (!prefix) {
     return std::nullopt;
@@ -131,7 +128,6 @@ std::optional<Checkpoint> read_checkpoint(ByteReader& in, const Renaming& renami
 // In ascending order of their numbers, all below the next one: the session counts on it.
 void read_checkpoints(ByteReader& in, const Renaming& renaming, LoadedState& loaded) {
   const std::size_t count = in.count("checkpoints", kCheckpointBytesMin);
-  loaded.session.checkpoints.reserve(count);
   std::uint64_t last = 0;
   for (std::size_t i = 0; i < count; ++i) {
     std::optional<Checkpoint> checkpoint = read_checkpoint(in, renaming);
@@ -202,7 +198,6 @@ SwarmState read_swarm(ByteReader& in, std::size_t rules, std::size_t faults) {
   if (count == 0 && swarm.total >= Swarm::kWarmUpRuns) {
     throw TraceError("the history of the swarm is empty after " + std::to_string(swarm.total) + " draws");
   }
-  swarm.history.reserve(count);
   for (std::size_t i = 0; i < count; ++i) {
     swarm.history.push_back(read_swarm_entry(in, rules, faults));
   }
@@ -223,11 +218,10 @@ void write_bandit(ByteWriter& out, const BanditState& bandit) {
 // Whether the sums are in range, restore() knows.
 BanditState read_bandit(ByteReader& in) {
   BanditState bandit;
-  bandit.tallies.resize(in.count("arms", kTallyBytesMin));
-  for (BanditState::Tally& tally : bandit.tallies) {
-    tally.reward = in.number("a reward");
-    tally.cost = in.number("a cost");
-  }
+  bandit.tallies = in.items<BanditState::Tally>("arms", kTallyBytesMin, kArmsMax, [&] {
+    const std::uint64_t reward = in.number("a reward");
+    return BanditState::Tally{reward, in.number("a cost")};
+  });
   return bandit;
 }
 
@@ -278,23 +272,24 @@ void write_coverage(ByteWriter& out, const CoverageState& coverage) {
 }
 
 // An edge without a bucket would count as seen and unseen at once.
+CoverageState::Edge read_edge(ByteReader& in, std::uint64_t runs) {
+  CoverageState::Edge edge;
+  edge.key = in.word("an edge");
+  edge.buckets = in.byte("hit counts");
+  if (edge.buckets == 0) {
+    throw TraceError("an edge was never seen");
+  }
+  edge.rules = in.word("the rules of an edge");
+  edge.frequency = read_frequency(in, runs);
+  return edge;
+}
+
 CoverageState read_coverage(ByteReader& in, std::uint64_t runs) {
   CoverageState coverage;
-  coverage.edges.resize(in.count("edges", kEdgeBytesMin));
-  for (CoverageState::Edge& edge : coverage.edges) {
-    edge.key = in.word("an edge");
-    edge.buckets = in.byte("hit counts");
-    if (edge.buckets == 0) {
-      throw TraceError("an edge was never seen");
-    }
-    edge.rules = in.word("the rules of an edge");
-    edge.frequency = read_frequency(in, runs);
-  }
+  coverage.edges = in.items<CoverageState::Edge>("edges", kEdgeBytesMin, CoverageMap::kEdgesMax,
+                                                 [&] { return read_edge(in, runs); });
   coverage.runs = in.number("runs", runs);
   coverage.runs_sampled = in.number("sampled runs", coverage.runs);
-  if (coverage.edges.size() > CoverageMap::kEdgesMax) {
-    throw TraceError("there are more edges than a session can hold");
-  }
   return coverage;
 }
 
@@ -367,12 +362,10 @@ LoadedState decode_state(std::string_view bytes, const MachineNames& now) {
   loaded.session.features = read_features(in, loaded.session.runs);
   loaded.session.values = read_values(in);
   loaded.session.cmplog = read_cmplog(in, renaming);
-  loaded.tapes.resize(in.count("tapes", 1));
+  loaded.tapes = in.items<std::optional<Tape>>("tapes", 1, kTapesMax, [&] { return read_tape(in, renaming); });
   loaded.tapes_in_file += loaded.tapes.size();
-  for (std::optional<Tape>& tape : loaded.tapes) {
-    tape = read_tape(in, renaming);
-    loaded.tapes_dropped += tape ? 0U : 1U;
-  }
+  loaded.tapes_dropped +=
+      static_cast<std::size_t>(std::ranges::count(loaded.tapes, false, &std::optional<Tape>::has_value));
   in.check_end();
   if (loaded.machine_changed) {
     forget_rules(loaded.session);

@@ -20,17 +20,8 @@ void write_names(ByteWriter& out, const std::vector<std::string>& names) {
 }
 
 // The limit is that of a machine: a file must not name more than any machine has.
-std::vector<std::string> read_names(ByteReader& in, const char* what, std::size_t size_max) {
-  const std::size_t size = in.count(what, 1);
-  if (size > size_max) {
-    throw TraceError(std::string(what) + " are " + std::to_string(size) + "; at most " + std::to_string(size_max) +
-                     " are possible");
-  }
-  std::vector<std::string> names(size);
-  for (std::string& name : names) {
-    name = in.text(what);
-  }
-  return names;
+std::vector<std::string> read_names(ByteReader& in, const char* what) {
+  return in.items<std::string>(what, 1, MachineShape::kTargetsMax, [&] { return std::string(in.text(what)); });
 }
 
 // The index that each name has now, Renaming::kGone for one that is no longer there.
@@ -62,10 +53,10 @@ void write_machine_names(ByteWriter& out, const MachineNames& names) {
 
 MachineNames read_machine_names(ByteReader& in) {
   MachineNames names;
-  names.rules = read_names(in, "names of rules", MachineShape::kTargetsMax);
-  names.initializers = read_names(in, "names of initialize rules", MachineShape::kTargetsMax);
-  names.faults = read_names(in, "names of faults", MachineShape::kTargetsMax);
-  names.arguments = read_names(in, "names of arguments", UINT32_MAX);
+  names.rules = read_names(in, "names of rules");
+  names.initializers = read_names(in, "names of initialize rules");
+  names.faults = read_names(in, "names of faults");
+  names.arguments = read_names(in, "names of arguments");
   return names;
 }
 
