@@ -386,30 +386,47 @@ Monitor::TracedCode* Monitor::adopt_or_throw(PyCodeObject* code) {
   }
   const auto object = py::reinterpret_borrow<py::object>(reinterpret_cast<PyObject*>(code));
   const std::uint64_t key = code_key(files_[*file].source.module_name, utf8(code->co_qualname), hash_code_body(code));
-  references_.code_objects.push_back(object);  // before its address is registered
-  const auto number = registry_.add(reinterpret_cast<std::uintptr_t>(code), key);
+  // All that may fail comes before the number: what has one is found in `codes_` from then on.
+  const bool is_new = !registry_.knows(key);
+  if (is_new) {
+    codes_.push_back(new_code(code, key, *file));
+  }
+  std::optional<std::uint32_t> number;
+  try {
+    references_.code_objects.push_back(object);  // before its address is registered
+    number = registry_.add(reinterpret_cast<std::uintptr_t>(code), key);
+  } catch (...) {
+    codes_.resize(registry_.size());
+    throw;
+  }
   if (!number) {
     references_.code_objects.pop_back();
+    codes_.resize(registry_.size());
     return nullptr;
   }
-  if (*number == codes_.size()) {
-    codes_.push_back({.key = key,
-                      .first_line = code->co_firstlineno,
-                      .file = *file,
-                      .entry_edge = coverage_->add_edge(entry_key(key)),
-                      .entry_silent = false,
-                      .silent_lines = {},
-                      .site_at = std::vector<std::uint32_t>(static_cast<std::size_t>(Py_SIZE(code)), kUnknown),
-                      .sites = {}});
-    if (const auto state = restored_.find(key); state != restored_.end()) {
-      put_back(codes_.back(), state->second);
-      restored_.erase(key);
-    }
+  ORDEAL_DCHECK(codes_.size() == registry_.size(), codes_.size() << " codes, " << registry_.size() << " numbers");
+  if (is_new) {
+    restored_.erase(key);
   } else {
     wake(codes_[*number]);  // nothing of the second code object is silent yet
   }
   references_.set_local_events(*tool_id_, object, local_events_);
   return &codes_[*number];
+}
+
+Monitor::TracedCode Monitor::new_code(PyCodeObject* code, std::uint64_t key, std::uint32_t file) {
+  TracedCode made{.key = key,
+                  .first_line = code->co_firstlineno,
+                  .file = file,
+                  .entry_edge = coverage_->add_edge(entry_key(key)),
+                  .entry_silent = false,
+                  .silent_lines = {},
+                  .site_at = std::vector<std::uint32_t>(static_cast<std::size_t>(Py_SIZE(code)), kUnknown),
+                  .sites = {}};
+  if (const auto state = restored_.find(key); state != restored_.end()) {
+    put_back(made, state->second);
+  }
+  return made;
 }
 
 // The verdict is kept by name, not by code object: an ignored code object may be freed and its address used again.

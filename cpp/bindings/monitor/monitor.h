@@ -176,6 +176,7 @@ class Monitor {
   TracedCode* traced(PyCodeObject* code) noexcept;
   TracedCode* adopt(PyCodeObject* code) noexcept;
   TracedCode* adopt_or_throw(PyCodeObject* code);
+  TracedCode new_code(PyCodeObject* code, std::uint64_t key, std::uint32_t file);
   std::optional<std::uint32_t> file_of(PyCodeObject* code);
   std::optional<std::uint32_t> add_file(const std::string& name);
   [[nodiscard]] static MonitorState::Code saved(const TracedCode& code);

@@ -14,8 +14,16 @@ std::optional<std::uint32_t> CodeRegistry::add(std::uintptr_t identity, std::uin
     return std::nullopt;
   }
   const auto next = static_cast<std::uint32_t>(numbers_by_key_.size());
-  const std::uint32_t number = numbers_by_key_.try_emplace(key, next).first->second;
-  numbers_.emplace(identity, number);
+  const auto [by_key, is_new] = numbers_by_key_.try_emplace(key, next);
+  const std::uint32_t number = by_key->second;
+  try {
+    numbers_.emplace(identity, number);
+  } catch (...) {
+    if (is_new) {
+      numbers_by_key_.erase(key);
+    }
+    throw;
+  }
   return number;
 }
 

@@ -31,8 +31,11 @@ class CodeRegistry {
     return last_number_;
   }
 
+  // Whether a code object of this key has a number.
+  [[nodiscard]] bool knows(std::uint64_t key) const noexcept { return numbers_by_key_.contains(key); }
+
   // Registers a code object under its stable key. A second code object of the same key (a reloaded module) shares the
-  // number of the first. Nothing when the registry is full.
+  // number of the first. Nothing when the registry is full; then, and where it throws, no number was given out.
   std::optional<std::uint32_t> add(std::uintptr_t identity, std::uint64_t key);
 
   // How many numbers were given out: they are 0 to size() - 1.

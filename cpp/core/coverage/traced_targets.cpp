@@ -41,6 +41,13 @@ std::optional<std::string> module_below(const fs::path& root, const std::string&
   return name;
 }
 
+// The folder that relative paths count from; nothing where it is gone.
+fs::path working_folder() {
+  std::error_code failed;
+  fs::path folder = fs::current_path(failed);
+  return failed ? fs::path() : folder;
+}
+
 // The path without links, of as much of it as is there. Nothing for a relative one where the working folder is gone.
 fs::path resolve(const fs::path& path) {
   std::error_code failed;
@@ -56,7 +63,7 @@ fs::path from_root(const fs::path& path) {
 
 }  // namespace
 
-TracedTargets::TracedTargets(const std::vector<TracedTarget>& targets) {
+TracedTargets::TracedTargets(const std::vector<TracedTarget>& targets) : folder_(working_folder()) {
   for (const TracedTarget& target : targets) {
     const fs::path resolved = resolve(target.path);
     if (resolved.empty()) {
@@ -70,11 +77,13 @@ TracedTargets::TracedTargets(const std::vector<TracedTarget>& targets) {
 // path without links first, then as it is written: both happen, with editable installs and with links inside of
 // packages.
 std::optional<TracedSource> TracedTargets::source_of(const std::string& filename) const {
-  const fs::path resolved = filename.starts_with('<') ? fs::path() : resolve(filename);
+  const fs::path absolute = folder_ / filename;  // `filename` itself where that begins at the root
+  const bool is_file = !filename.empty() && !filename.starts_with('<') && absolute.is_absolute();
+  const fs::path resolved = is_file ? resolve(absolute) : fs::path();
   if (resolved.empty()) {
     return std::nullopt;
   }
-  const fs::path as_written = from_root(filename);
+  const fs::path as_written = from_root(absolute);
   for (const Root& root : roots_) {
     if (!root.is_package) {
       if (resolved == root.resolved) {

@@ -27,7 +27,8 @@ struct TracedSource {
 // Answers for files as code objects spell them, also for those that are gone: code that was imported goes on to run
 // when a program deletes its source. A file below a directory that happens to bear the name of a target is no source of
 // it: only the target's own path counts, and below a package only what can be imported from it, so that a virtual
-// environment inside of it is not traced.
+// environment inside of it is not traced. Relative names count from the working folder of when this was made, wherever
+// the program under test goes.
 class TracedTargets {
  public:
   // Throws ConfigError for a target whose path cannot be one.
@@ -45,6 +46,7 @@ class TracedTargets {
     bool is_package;
   };
 
+  std::filesystem::path folder_;
   std::vector<Root> roots_;
 };
 

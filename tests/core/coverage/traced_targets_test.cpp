@@ -104,6 +104,19 @@ TEST_F(TracedTargetsTest, WhatWasDeletedIsWhereItWas) {
   EXPECT_EQ(module_name(targets, (root_ / "other.py").string()), "");
 }
 
+TEST_F(TracedTargetsTest, ARelativeNameCountsFromWhereTheTargetsWereNamed) {
+  write("elsewhere/shop.py");
+  const std::string file = write("shop.py");
+  const fs::path before = fs::current_path();
+  fs::current_path(root_);
+  const TracedTargets targets({{"shop", "shop.py", false}});
+  fs::current_path(root_ / "elsewhere");
+  const auto source = targets.source_of("shop.py");
+  fs::current_path(before);
+  ASSERT_TRUE(source.has_value());
+  EXPECT_EQ(source->path, file);
+}
+
 TEST_F(TracedTargetsTest, NothingIsFoundByARelativeNameWhereTheWorkingFolderIsGone) {
   const TracedTargets targets({{"shop", write("shop.py"), false}});
   const fs::path here = fs::current_path();

@@ -6,6 +6,7 @@ code that hands each operand over, and get their own code back afterwards.
 
 from __future__ import annotations
 
+import os
 import sys
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterator, Sequence
@@ -61,7 +62,8 @@ class Cmplog:
         self._sources = {source.path: source.module_name for target in targets for source in target.sources()}
         self._monitor = monitor
         self._files: dict[str, _WatchedFile | None] = {}
-        self._real_path = cache(real_path)  # of the names of files in code
+        # Of the names of files in code; relative ones count from here, wherever the program goes.
+        self._real_path = cache(partial(real_path, folder=real_path(os.curdir)))
 
     def gather(
         self, replay: Callable[[_native.Tape, StepCounter], object], tape: _native.Tape

@@ -35,6 +35,8 @@ class Bucketer:
     """Names the bucket of an exception. ``target_roots`` are the files and folders of the target modules."""
 
     def __init__(self, target_roots: Sequence[str]) -> None:
+        # Relative names count from here, wherever the program goes.
+        self._here = real_path(os.curdir)
         self._files = frozenset(real_path(root) for root in target_roots)
         self._folders = tuple(f"{root}/" for root in self._files)
         self._is_target: dict[str, bool] = {}
@@ -60,7 +62,7 @@ class Bucketer:
     def _target(self, path: str) -> bool:
         known = self._is_target.get(path)
         if known is None:
-            real = real_path(path)
+            real = real_path(path, self._here)
             known = self._is_target[path] = real in self._files or real.startswith(self._folders)
         return known
 

@@ -25,3 +25,8 @@ def test_a_relative_path_stays_so_where_the_working_folder_is_gone(
     (tmp_path / "gone").rmdir()
     assert real_path("shop.py") == "shop.py"
     assert real_path(str(tmp_path / "shop.py")) == str(tmp_path.resolve() / "shop.py")
+
+
+def test_a_relative_path_counts_from_the_folder_that_is_given(tmp_path: Path) -> None:
+    assert real_path("shop.py", str(tmp_path)) == str(tmp_path.resolve() / "shop.py")
+    assert real_path("/shop.py", str(tmp_path)) == "/shop.py"
