@@ -392,3 +392,10 @@ def test_production_code_that_checks_properties_loads_no_engine_and_no_hypothesi
     )
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
     assert done.stdout.strip() == "[] False"
+
+
+@pytest.mark.usefixtures("any_tracker")
+@pytest.mark.parametrize("check", [always, sometimes, always_or_unreachable])
+def test_a_name_that_is_given_twice_is_refused(check: Callable[..., None]) -> None:
+    with pytest.raises(TypeError, match="name"):
+        check(True, "a", name="b")

@@ -1,4 +1,5 @@
 // Binds gate(): a C function in front of a Python one, for calls in production code that seldom have anything to do.
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <memory>
@@ -107,9 +108,8 @@ struct Gate {
   HitCounts* hits = nullptr;
   int kind = 0;
   Idle idle = Idle::kNothing;
-  Py_ssize_t required = 0;       // arguments without a default, all positional
-  Py_ssize_t positional = 0;     // with those that have one
-  py::str last_required;         // may be given by name
+  std::vector<py::str> names;    // of the positional arguments
+  Py_ssize_t required = 0;       // how many of them have no default; the last of these may be given by name
   std::vector<py::str> working;  // keywords that mean work in any case
   std::vector<py::str> labels;   // keywords that say more of a hit than that it was one
   bool any_keyword = false;
@@ -118,8 +118,23 @@ struct Gate {
   PyMethodDef method{};
 };
 
+// The names that a gate knows are interned, and so are mostly those of a call: then one look decides.
 bool same_text(PyObject* left, const py::str& right) noexcept {
-  return left == right.ptr() || PyUnicode_Compare(left, right.ptr()) == 0;
+  return left == right.ptr() || (PyUnicode_CHECK_INTERNED(left) == 0 && PyUnicode_Compare(left, right.ptr()) == 0);
+}
+
+py::str interned_text(const py::handle& text) {
+  PyObject* name = Py_NewRef(text.ptr());
+  PyUnicode_InternInPlace(&name);
+  return py::reinterpret_steal<py::str>(name);
+}
+
+std::vector<py::str> interned_texts(const py::handle& texts) {
+  std::vector<py::str> all;
+  for (const py::handle text : texts) {
+    all.push_back(interned_text(text));
+  }
+  return all;
 }
 
 bool is_among(PyObject* keyword, const std::vector<py::str>& names) noexcept {
@@ -137,13 +152,15 @@ bool is_plain(const Gate& gate, Py_ssize_t count, PyObject* keywords) noexcept {
   Py_ssize_t required = count;
   for (Py_ssize_t i = 0; i < named; ++i) {
     PyObject* const keyword = PyTuple_GET_ITEM(keywords, i);
-    const bool is_required = count + 1 == gate.required && same_text(keyword, gate.last_required);
-    if (!(is_required || gate.any_keyword) || is_among(keyword, gate.working)) {
+    // An argument that is given twice is Python's to refuse.
+    const bool is_last = count + 1 == gate.required && same_text(keyword, gate.names[static_cast<std::size_t>(count)]);
+    const bool is_other = !is_last && (!gate.any_keyword || is_among(keyword, gate.names));
+    if (is_other || is_among(keyword, gate.working)) {
       return false;
     }
-    required += is_required ? 1 : 0;
+    required += is_last ? 1 : 0;
   }
-  return required >= gate.required && count <= gate.positional;
+  return required >= gate.required && count <= static_cast<Py_ssize_t>(gate.names.size());
 }
 
 // A new reference; null with no exception set when there is work.
@@ -173,10 +190,11 @@ PyObject* idle_result(Idle idle, PyObject* const* arguments) noexcept {
   return nullptr;
 }
 
+// Whether a keyword says more of a hit, or gives an argument again.
 bool says_more(const Gate& gate, PyObject* keywords) noexcept {
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(keywords); ++i) {
     PyObject* const keyword = PyTuple_GET_ITEM(keywords, i);
-    if (is_among(keyword, gate.labels) || is_among(keyword, gate.working)) {
+    if (is_among(keyword, gate.labels) || is_among(keyword, gate.working) || is_among(keyword, gate.names)) {
       return true;
     }
   }
@@ -188,7 +206,7 @@ bool count_hit(const Gate& gate, PyObject* const* arguments, Py_ssize_t count, P
   if (count != gate.required) {
     return false;
   }
-  const bool has_condition = gate.required == 2;
+  const bool has_condition = count == 2;
   const bool passes = !has_condition || arguments[0] == Py_True;
   // Details are of interest where a condition is false.
   const bool fails = !passes && gate.idle == Idle::kNothing && arguments[0] == Py_False && keywords == nullptr;
@@ -226,8 +244,8 @@ void ordeal_free_gate(PyObject* capsule) noexcept {
 
 }  // extern "C"
 
-py::object make_gate(py::object function, py::object power, const std::string& idle, const py::tuple& required,
-                     Py_ssize_t positional, std::vector<py::str> working, std::vector<py::str> labels, bool any_keyword,
+py::object make_gate(py::object function, py::object power, const std::string& idle, const py::tuple& names,
+                     Py_ssize_t required, const py::tuple& working, const py::tuple& labels, bool any_keyword,
                      std::string doc, py::object counts, int kind) {
   auto gate = std::make_unique<Gate>();
   if (!counts.is_none()) {
@@ -237,13 +255,10 @@ py::object make_gate(py::object function, py::object power, const std::string& i
   gate->counts = std::move(counts);
   gate->idle = idle_of(idle);
   gate->state = &power.cast<const Switch&>();
-  gate->required = static_cast<Py_ssize_t>(required.size());
-  gate->positional = positional;
-  if (!required.empty()) {
-    gate->last_required = required[required.size() - 1].cast<py::str>();
-  }
-  gate->working = std::move(working);
-  gate->labels = std::move(labels);
+  gate->names = interned_texts(names);
+  gate->required = std::clamp<Py_ssize_t>(required, 0, static_cast<Py_ssize_t>(gate->names.size()));
+  gate->working = interned_texts(working);
+  gate->labels = interned_texts(labels);
   gate->any_keyword = any_keyword;
   gate->name = function.attr("__name__").cast<std::string>();
   gate->doc = std::move(doc);
@@ -272,8 +287,8 @@ void bind_gate(py::module_& m) {
       .def("add", &HitCounts::add, py::arg("name"), py::arg("kind"))
       .def("clear", &HitCounts::clear)
       .def("take", &HitCounts::take);
-  m.def("gate", &make_gate, py::arg("function"), py::arg("power"), py::kw_only(), py::arg("idle"), py::arg("required"),
-        py::arg("positional"), py::arg("working"), py::arg("labels"), py::arg("any_keyword"), py::arg("doc"),
+  m.def("gate", &make_gate, py::arg("function"), py::arg("power"), py::kw_only(), py::arg("idle"), py::arg("names"),
+        py::arg("required"), py::arg("working"), py::arg("labels"), py::arg("any_keyword"), py::arg("doc"),
         py::arg("counts"), py::arg("kind"));
 }
 

@@ -56,12 +56,23 @@ def test_all_other_calls_are_passed_on(
     assert checked(power)(*arguments, **keywords) == seen
 
 
+@pytest.mark.parametrize("on", [False, True])
 @pytest.mark.parametrize(
-    ("arguments", "keywords"), [((), {}), ((True,), {}), ((True, "x", 1), {}), ((True,), {"nam": "x"})]
+    ("arguments", "keywords"),
+    [
+        ((), {}),
+        ((True,), {}),
+        ((True, "x", 1), {}),
+        ((True,), {"nam": "x"}),
+        ((True, "x"), {"name": "y"}),
+        ((True, "x"), {"condition": False}),
+        ((True,), {"condition": False, "name": "x"}),
+    ],
 )
 def test_python_refuses_what_is_no_call(
-    power: _native.Switch, arguments: tuple[Any, ...], keywords: dict[str, Any]
+    power: _native.Switch, arguments: tuple[Any, ...], keywords: dict[str, Any], on: bool
 ) -> None:
+    power.on = on
     with pytest.raises(TypeError, match="check"):
         checked(power)(*arguments, **keywords)
 
@@ -191,6 +202,14 @@ def test_hits_that_are_not_plain_are_passed_on() -> None:
     one.note(True, ["no text"])
     one.note(True, name="x")
     assert len(one.passed_on) == 7
+    assert one.counts.take() == []
+
+
+def test_an_argument_that_is_given_twice_is_no_hit() -> None:
+    one = Counted()
+    one.counts.add("x", KIND)
+    with pytest.raises(TypeError, match="note"):
+        one.note(True, "x", name="x")
     assert one.counts.take() == []
 
 
