@@ -50,13 +50,15 @@ class Shrunk:
     """The simplest failing tape found.
 
     ``candidates`` counts the replays. ``finished`` is False when time ran out or Ctrl-C was pressed before the tape was
-    minimal; ``interrupted`` tells the latter, and leaves it to the caller to stop.
+    minimal; ``interrupted`` tells the latter, and leaves it to the caller to stop. ``failed_check`` is what ended it,
+    where that was a mistake of this package.
     """
 
     tape: _native.Tape
     candidates: int
     finished: bool
     interrupted: bool = False
+    failed_check: _native.CheckError | None = None
 
 
 class Replayer:
@@ -102,11 +104,13 @@ class Replayer:
 
         It takes at most ``seconds``, and at most ``candidates_max`` replays. A replay that is running when time is up
         is ended. One that asks to be skipped or whose fault cannot be switched does not hold. ``prepare`` is called
-        before each replay, ``tick`` after it. Ctrl-C ends the shrinking and keeps what was reached.
+        before each replay, ``tick`` after it. Ctrl-C ends the shrinking and keeps what was reached, and so does
+        a failed check of the shrinker: what was found is worth more.
         """
         shrinker = _native.Shrinker(tape)
         deadline = time.monotonic() + seconds
         finished = interrupted = False
+        failed_check: _native.CheckError | None = None
         try:
             with self._driver.watchdog.until(deadline):
                 while time.monotonic() < deadline and shrinker.candidates != candidates_max:
@@ -123,7 +127,9 @@ class Replayer:
             finished = False
         except KeyboardInterrupt:
             interrupted = True
-        return Shrunk(shrinker.current, shrinker.candidates, finished, interrupted)
+        except _native.CheckError as error:
+            failed_check = error
+        return Shrunk(shrinker.current, shrinker.candidates, finished, interrupted, failed_check)
 
     def _try(
         self, shrinker: _native.Shrinker, candidate: _native.Tape, holds: Callable[[Replayed], bool], deadline: float

@@ -30,6 +30,7 @@ from ordeal._engine.search.monitoring import Monitoring
 from ordeal._engine.search.result_builder import WARM_UP_RUNS, Totals
 from ordeal._engine.search.state import SearchProgress, SessionState
 from ordeal._engine.triage.findings import Finding, Verdict
+from ordeal._engine.triage.messages import CheckFailed
 from ordeal._engine.triage.records import error_of_elsewhere
 from ordeal._engine.triage.setup import ReplaySetup
 from ordeal._hypothesis import GlobalRandoms, RunContext, given_up
@@ -152,6 +153,12 @@ class Search:
             # What was found is worth more than the end of the exploration.
             self.end_broken_run()
             self.tally.note(f"Exploring stopped in run {self.tally.runs + 1}: {error.message}.")
+            return "stuck"
+        except _native.CheckError as error:
+            failed = CheckFailed(f"Exploring in run {self.tally.runs + 1}", str(error)).text
+            if not self.findings:
+                raise OrdealError(failed.rstrip(".")) from error
+            self.tally.note(failed)
             return "stuck"
 
     @contextmanager

@@ -153,6 +153,7 @@ class Findings:
 
         Raises:
             KeyboardInterrupt: Ctrl-C was pressed. What was reached by then is kept.
+            CheckError: a check of the core failed. What was reached by then is kept.
         """
         deadline = time.monotonic() + seconds
         finished = self._shrink(finding, seconds, tick)
@@ -166,10 +167,13 @@ class Findings:
             finding.shrunk = True
             return True
         shrunk = self._replayer.shrink(finding.tape, finding.bucket, seconds, tick)
-        finding.improved = finding.shrunk = not shrunk.interrupted or len(shrunk.tape) < len(finding.tape)
+        is_whole = not shrunk.interrupted and shrunk.failed_check is None
+        finding.improved = finding.shrunk = is_whole or len(shrunk.tape) < len(finding.tape)
         finding.tape = shrunk.tape
         if shrunk.interrupted:
             raise KeyboardInterrupt
+        if shrunk.failed_check is not None:
+            raise shrunk.failed_check
         return shrunk.finished
 
     def _resists(self, finding: Finding) -> bool:

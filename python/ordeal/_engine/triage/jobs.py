@@ -16,6 +16,7 @@ from ordeal._engine.replay.replayer import Replayer, ShrinkProgress
 from ordeal._engine.replay.trace_builder import Provenance
 from ordeal._engine.triage.findings import Finding
 from ordeal._engine.triage.messages import (
+    CheckFailed,
     FailureWritten,
     Message,
     NotInDatabase,
@@ -29,6 +30,18 @@ from ordeal._engine.triage.setup import JobContext
 
 Tell = Callable[[Message], object]
 Job = Callable[[JobContext, Tell], None]
+
+
+def kept(what: str, work: Job) -> Job:
+    """``work``, of which a failed check of the core costs nothing but what was not told before."""
+
+    def job(context: JobContext, tell: Tell) -> None:
+        try:
+            work(context, tell)
+        except _native.CheckError as error:
+            tell(CheckFailed(what, str(error)))
+
+    return job
 
 
 def replay_seeds(folder: Path, done: Sequence[str]) -> Job:
@@ -46,7 +59,7 @@ def replay_seeds(folder: Path, done: Sequence[str]) -> Job:
                 known += len(new)
                 tell(SeedReplayed(str(path), outcome, tuple(new)))
 
-    return job
+    return kept("Replaying the seeds", job)
 
 
 def judge(finding: Finding, *, shrink: bool, shorter: _native.Tape | None = None) -> Job:
@@ -79,7 +92,7 @@ def judge(finding: Finding, *, shrink: bool, shorter: _native.Tape | None = None
                 return
             _write(context, writer, finding, tell, finished=finished)
 
-    return job
+    return kept(f"Writing down {finding.bucket}", job)
 
 
 def _confirm(replayer: Replayer, finding: Finding) -> None:
@@ -105,7 +118,11 @@ def _shrink(context: JobContext, replayer: Replayer, finding: Finding, seconds: 
     def tick(now: ShrinkProgress) -> None:
         tell(Shrinking(before, now.steps, now.candidates))
 
-    return context.setup.findings(replayer).shrink(finding, seconds, tick)
+    try:
+        return context.setup.findings(replayer).shrink(finding, seconds, tick)
+    except _native.CheckError as error:
+        tell(CheckFailed(f"Shrinking of {finding.bucket}", str(error)))
+        return True
 
 
 def _write(context: JobContext, writer: Replayer, finding: Finding, tell: Tell, *, finished: bool = True) -> None:
@@ -124,7 +141,7 @@ def write_traces(productive: Sequence[tuple[Provenance, _native.Tape]]) -> Job:
             ):
                 tell(TraceWritten(trace))
 
-    return job
+    return kept("Writing traces", job)
 
 
 def fill_database(tapes: Sequence[_native.Tape]) -> Job:
@@ -136,4 +153,4 @@ def fill_database(tapes: Sequence[_native.Tape]) -> Job:
         for reason in save_to_database(context.setup.driver, tapes).reasons:
             tell(NotInDatabase(reason))
 
-    return job
+    return kept("Filling the database of pytest", job)

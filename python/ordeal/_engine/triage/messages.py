@@ -68,7 +68,20 @@ class NotInDatabase:
     reason: str
 
 
-Message = SeedBegun | SeedReplayed | Shrinking | FailureWritten | TraceWritten | NotInDatabase
+@dataclass(frozen=True, slots=True)
+class CheckFailed:
+    """A check of the core failed, which is a mistake of this package, and ended what was done ``where``."""
+
+    where: str
+    reason: str
+
+    @property
+    def text(self) -> str:
+        """What the user is to know of it."""
+        return f"{self.where} stopped at a failed check of ordeal's own ({self.reason}): please report it."
+
+
+Message = SeedBegun | SeedReplayed | Shrinking | FailureWritten | TraceWritten | NotInDatabase | CheckFailed
 
 
 # -- failures and findings as bytes -----------------------------------------------------------------------------------
@@ -195,6 +208,8 @@ def pack_message(message: Message, names: _native.MachineNames) -> tuple[Value, 
             return ("trace", trace.to_json())
         case NotInDatabase(reason):
             return ("not in database", reason)
+        case CheckFailed(where, reason):
+            return ("check failed", where, reason)
 
 
 def unpack_message(values: Sequence[Value], names: _native.MachineNames) -> Message:
@@ -218,4 +233,6 @@ def unpack_message(values: Sequence[Value], names: _native.MachineNames) -> Mess
             return TraceWritten(Trace.from_json(record))
         case ["not in database", str(reason)]:
             return NotInDatabase(reason)
+        case ["check failed", str(where), str(reason)]:
+            return CheckFailed(where, reason)
     raise ChannelError(f"{values[:1]} begins no message of triage")

@@ -22,6 +22,7 @@ from ordeal._engine.triage.findings import OF_SEED, Finding
 from ordeal._engine.triage.fresh_interpreter import confirm_fresh, fresh_interpreter_of
 from ordeal._engine.triage.jobs import Job, fill_database, judge, replay_seeds, write_traces
 from ordeal._engine.triage.messages import (
+    CheckFailed,
     FailureWritten,
     Message,
     NotInDatabase,
@@ -111,7 +112,7 @@ class Triage:
         done: list[str] = []
         while folder is not None:
             replays = _SeedReplays(done, self.seed_outcomes, found)
-            self._executor.run([Task(replay_seeds(folder, done), replays.hear, replays.ended)])
+            self._executor.run([Task(replay_seeds(folder, done), self._hearing(replays.hear), replays.ended)])
             if replays.ending is Ending.DONE:
                 break
             if replays.crash is None or not replays.current:
@@ -172,7 +173,18 @@ class Triage:
                 self._note_limit(finding)
 
         job = judge(finding, shrink=shrink, shorter=each.shorter)
-        return Task(job, hear, ended, seconds=settings.max_shrink_time + SLACK_SECONDS)
+        return Task(job, self._hearing(hear), ended, seconds=settings.max_shrink_time + SLACK_SECONDS)
+
+    def _hearing(self, hear: Callable[[Message], object]) -> Callable[[Message], object]:
+        """What notes failed checks of the core, and leaves all else to ``hear``."""
+
+        def hear_or_note(message: Message) -> None:
+            if isinstance(message, CheckFailed):
+                self._listener.note(message.text)
+            else:
+                hear(message)
+
+        return hear_or_note
 
     def _tape_of_others(self, others: Others, finding: Finding) -> _native.Tape | None:
         """That of the shortest trace that others have told of the bucket, where it is shorter."""
@@ -262,7 +274,7 @@ class Triage:
                 self._listener.note(f"{lost}: that took longer than {seconds:g} s, or its process ended.")
 
         with self._interruptible(f"{lost}: that was interrupted."):
-            self._executor.run([Task(job, hear, ended, seconds)])
+            self._executor.run([Task(job, self._hearing(hear), ended, seconds)])
 
     @contextmanager
     def _interruptible(self, note: str) -> Iterator[None]:

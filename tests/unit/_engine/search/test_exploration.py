@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
+import pytest
+from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, rule
 
+from ordeal import _native
 from ordeal._engine.execution.machine import make_driver
 from ordeal._engine.search.exploration import Exploration
+from ordeal.errors import OrdealError
 from ordeal.result import ExplorationResult, ProgressSnapshot, ShrinkSnapshot
 
 from ...samples.traced import Counter
@@ -84,6 +88,52 @@ def test_ctrl_c_while_shrinking_leaves_the_failure_and_says_so() -> None:
     assert result.stopped_reason == "interrupted"
     assert len(result.failures) == 1
     assert "Shrinking was interrupted: some traces are longer than need be." in result.notes
+
+
+class OpenIntegers(RuleBasedStateMachine):
+    """Fails for integers far below zero, which have no opposite in their strategy."""
+
+    @rule(number=st.integers(max_value=100))
+    def lower(self, number: int) -> None:
+        assert number > -(2**64) or number % 3
+
+    @rule(number=st.integers(min_value=-100))
+    def raise_(self, number: int) -> None:
+        assert number < 2**64 or number % 3
+
+
+def test_integers_that_are_open_to_one_side_shrink() -> None:
+    result = explored(OpenIntegers, max_runs=200)
+    assert len(result.failures) == 2
+    assert all(failure.shrunk and failure.step == 1 for failure in result.failures)
+    assert not [note for note in result.notes if "failed check" in note]
+
+
+def test_a_failed_check_of_the_core_costs_no_finding(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_arguments: object) -> NoReturn:
+        raise _native.CheckError("core/x.cpp:1: no")
+
+    monkeypatch.setattr(_native, "Shrinker", fail)
+    (failure,) = (result := explored(max_runs=100)).failures
+    assert (failure.shrunk, failure.flaky) == (False, False)
+    assert [note for note in result.notes if "failed check of ordeal's own (core/x.cpp:1: no)" in note]
+
+
+def test_a_failed_check_in_a_run_ends_the_exploration_with_what_was_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    class BrokenSession(_native.Session):  # type: ignore[misc]
+        def end_run(self) -> None:
+            super().end_run()
+            if self.plan.run_id == broken_in:
+                raise _native.CheckError("core/x.cpp:1: no")
+
+    monkeypatch.setattr(_native, "Session", BrokenSession)
+    broken_in = 90
+    result = explored(max_runs=100)
+    assert (result.total_runs, result.stopped_reason, len(result.failures)) == (89, "stuck", 1)
+    assert [note for note in result.notes if note.startswith("Exploring in run 90 stopped at a failed check")]
+    broken_in = 1
+    with pytest.raises(OrdealError, match="Exploring in run 1 stopped at a failed check"):
+        explored(max_runs=100)
 
 
 def test_traces_are_recorded_where_they_are_wanted_those_of_failures_first() -> None:

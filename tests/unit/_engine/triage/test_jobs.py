@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NoReturn
 
 import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, rule
 
+from ordeal import _native
 from ordeal._engine.execution.bucket import ProcessExitError
 from ordeal._engine.isolation.working_folder import WorkingFolder
 from ordeal._engine.replay.replayer import Replayer
@@ -18,7 +19,15 @@ from ordeal._engine.seed_corpus.corpus import SeedCorpus
 from ordeal._engine.triage.executors import Here, OwnProcesses, Task
 from ordeal._engine.triage.findings import Finding
 from ordeal._engine.triage.jobs import Job, fill_database, judge, replay_seeds, write_traces
-from ordeal._engine.triage.messages import FailureWritten, Message, SeedBegun, SeedReplayed, Shrinking, TraceWritten
+from ordeal._engine.triage.messages import (
+    CheckFailed,
+    FailureWritten,
+    Message,
+    SeedBegun,
+    SeedReplayed,
+    Shrinking,
+    TraceWritten,
+)
 from ordeal._engine.triage.setup import JobContext, ReplaySetup
 from ordeal._hypothesis import GlobalRandoms
 from ordeal.result import SeedStatus
@@ -27,6 +36,18 @@ from ordeal.trace import Trace
 from ...samples.triaged import finding_for, origin, setup_for, tape_for
 
 Run = Callable[[ReplaySetup, Job], list[Message]]
+
+
+def raise_check(*_arguments: object) -> NoReturn:
+    raise _native.CheckError("core/x.cpp:1: no")
+
+
+class BrokenShrinker(_native.Shrinker):  # type: ignore[misc]
+    """Proposes a little, and then meets a mistake of its own."""
+
+    def candidate(self) -> _native.Tape | None:
+        return super().candidate() if self.candidates < 3 else raise_check()
+
 
 LONG: list[str | tuple[str, dict[str, list[Any]]]] = ["rest", ("add", {"by": [6]}), "rest", ("add", {"by": [5]})]
 SHORT: list[str | tuple[str, dict[str, list[Any]]]] = [("add", {"by": [6]}), ("add", {"by": [5]})]
@@ -137,6 +158,27 @@ class TestJudging:
         (told,) = run(setup, judge(finding_for(setup, tape_for(setup.driver, *LONG)), shrink=True))
         assert isinstance(told, FailureWritten)
         assert (len(told.tape), told.failure.shrunk) == (4, False)
+
+    def test_a_failed_check_of_the_shrinker_leaves_it_as_far_as_it_came(
+        self, setup: ReplaySetup, run: Run, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(_native, "Shrinker", BrokenShrinker)
+        finding = finding_for(setup, tape_for(setup.driver, *LONG))
+        *_, failed, last = run(setup, judge(finding, shrink=True))
+        assert isinstance(failed, CheckFailed)
+        why = "stopped at a failed check of ordeal's own (core/x.cpp:1: no): please report it."
+        assert failed.text == f"Shrinking of {finding.bucket} {why}"
+        assert isinstance(last, FailureWritten)
+        assert (len(last.tape), last.failure.shrunk, last.failure.flaky) == (3, True, False)
+
+    def test_a_failed_check_elsewhere_is_told_and_ends_the_job(
+        self, setup: ReplaySetup, run: Run, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        finding = finding_for(setup, tape_for(setup.driver, *LONG))
+        monkeypatch.setattr(Replayer, "run", raise_check)
+        told = run(setup, judge(finding, shrink=True))
+        assert told
+        assert all(isinstance(each, CheckFailed) for each in told)
 
     def test_a_flaky_one_is_not_shrunk(self, setup: ReplaySetup, run: Run) -> None:
         finding = finding_for(setup, tape_for(setup.driver, *LONG))

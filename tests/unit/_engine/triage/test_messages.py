@@ -11,6 +11,7 @@ from ordeal._engine.isolation.channel import ChannelError, Value, decode, encode
 from ordeal._engine.replay.trace_builder import Provenance
 from ordeal._engine.triage.findings import Finding
 from ordeal._engine.triage.messages import (
+    CheckFailed,
     FailureWritten,
     Message,
     NotInDatabase,
@@ -66,6 +67,7 @@ def sent(message: Message) -> Message:
         SeedBegun("/a/\udcff"),  # a file name that is no UTF-8
         Shrinking(9, 3, 2**40),
         NotInDatabase("half a pair: \ud800"),
+        CheckFailed("Shrinking of x", "core/x.cpp:1: check failed"),
         SeedReplayed("/a/seed", SeedOutcome("seed", "/a/seed", SeedStatus.UNREADABLE, "it is empty"), ()),
     ],
     ids=repr,
