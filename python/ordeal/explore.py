@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 from collections.abc import Sequence
 
 from hypothesis.errors import InvalidDefinition
 
 from ordeal._engine.coverage.targets import resolve_targets
+from ordeal._engine.execution.class_path import trust
 from ordeal._engine.execution.machine import MachineFactory, class_path, make_driver
 from ordeal._engine.execution.settings import Progress, Settings, ShrinkTold
 from ordeal._engine.parallel.store_client import StoreOptions, spool_folder
@@ -122,6 +124,8 @@ class Explorer:
         # The signature is for editors and type checkers. What each argument must be, the table says.
         self.options = ExplorationOptions(**checked_arguments("init", locals()))
         self.test_class = test_class
+        if inspect.isfunction(test_class):
+            trust(test_class)  # traces name it by its class path
         self._driver = make_driver(test_class, self.options.rule_timeout)
         self._driver.buggify_prob = self.options.buggify_prob
 

@@ -20,7 +20,7 @@ namespace ordeal::bindings {
 namespace {
 
 // In the order of the enumerators.
-constexpr std::array<std::string_view, 4> kStages{"idle", "making", "step", "teardown"};
+constexpr std::array<std::string_view, 5> kStages{"idle", "making", "step", "teardown", "telling"};
 
 // The memory comes first: it must be there before the journal, and longer.
 class LentJournal : private LentMemory, public Journal {
@@ -56,6 +56,17 @@ void bind_journal(py::module_& m) {
       .def("own", [](LentJournal& self) { self.own(); })
       // Without an argument: it is called in every run.
       .def("enter_teardown", [](LentJournal& self) { self.enter(JournalStage::kTeardown); })
+      // What is between a begin and its end may be between others: the end gets what the begin gave.
+      .def("begin_telling",
+           [](LentJournal& self) {
+             const JournalStage before = self.stage();
+             self.enter(JournalStage::kTelling);
+             return static_cast<std::uint32_t>(before);
+           })
+      .def(
+          "end_telling",
+          [](LentJournal& self, std::uint32_t before) { self.enter(static_cast<JournalStage>(before)); },
+          py::arg("before"))
       .def(
           "add_decision",
           [](LentJournal& self, std::uint32_t name, bool decision) { self.add_decision(name, decision); },

@@ -1,6 +1,7 @@
 // Binds what a forked process needs of the system.
 #include <unistd.h>
 #include <csignal>
+#include <ctime>
 
 #ifdef __linux__
 #include <sys/prctl.h>
@@ -47,11 +48,19 @@ bool keep_orphans() {
 #endif
 }
 
+// What Python's time.monotonic() says, and programs cannot replace, as they do that one to test with clocks of their own.
+double monotonic() {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
+
 }  // namespace
 
 void bind_process(py::module_& m) {
   m.def("die_with", &die_with, py::arg("parent"), py::kw_only(), py::arg("group") = false);
   m.def("keep_orphans", &keep_orphans);
+  m.def("monotonic", &monotonic);
 #ifdef __linux__
   m.attr("ORPHANED_SIGNAL") = signal_of_group();  // what comes with `group`
 #else

@@ -218,6 +218,10 @@ void Journal::enter(JournalStage stage) noexcept {
   header_->stage.store(static_cast<std::uint32_t>(stage), std::memory_order_relaxed);
 }
 
+JournalStage Journal::stage() const noexcept {
+  return static_cast<JournalStage>(header_->stage.load(std::memory_order_relaxed));
+}
+
 // ---------------------------------------------------------------------------------------------------------------------
 // Reading
 
@@ -436,7 +440,7 @@ JournalRecord read_journal(std::span<const std::byte> memory, const MachineShape
   }
   record.steps = header.steps.load(std::memory_order_relaxed);
   record.stage = static_cast<JournalStage>(
-      checked_number(header.stage, static_cast<std::uint32_t>(JournalStage::kTeardown), "stage"));
+      checked_number(header.stage, static_cast<std::uint32_t>(JournalStage::kTelling), "stage"));
   record.cut = checked_number(header.cut, 1, "mark of a cut") == 1;
   std::atomic_thread_fence(std::memory_order_acquire);
   if (header.run.load(std::memory_order_relaxed) != record.run) {

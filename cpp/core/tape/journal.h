@@ -22,6 +22,7 @@ enum class JournalStage : std::uint8_t {
   kMaking,    // before the first step: the machine is made, or restored
   kStep,      // from the first step on
   kTeardown,  // after the last
+  kTelling,   // what objects of the program say of themselves is asked: the text of an exception, for example
 };
 
 // The writing side, of one run at a time. Thread-compatible. It allocates nothing, asks nothing of the system and never
@@ -64,6 +65,7 @@ class Journal {
   void end_run() noexcept;
   // Runs and steps change the stage as well.
   void enter(JournalStage stage) noexcept;
+  [[nodiscard]] JournalStage stage() const noexcept;
 
   // Moves on with every step that is proposed, and with every beginning and end of a run: while it does, the process
   // makes progress.

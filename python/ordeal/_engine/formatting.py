@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
+from ordeal._engine.telling import error_message, type_name
+
 MESSAGE_CHARS_MAX = 200
 JSON_MESSAGE_CHARS_MAX = 500
 JSON_SCHEMA_VERSION = 1
@@ -31,17 +33,9 @@ def _escaped(char: str) -> str:
     return char.encode("unicode_escape").decode("ascii")
 
 
-def error_message(error: BaseException) -> str:
-    """Return ``str(error)``, or a stand-in when the exception's own ``__str__`` raises."""
-    try:
-        return str(error)
-    except Exception:  # noqa: BLE001 - the class is not ours and its __str__ may raise anything
-        return f"<{type(error).__name__} whose text raises>"
-
-
 def describe_error(error: BaseException) -> str:
     """Return ``Type: message`` on one line, or the type alone when there is no message; see ``error_line``."""
-    return error_line(type(error).__name__, error_message(error))
+    return error_line(type_name(type(error)), error_message(error))
 
 
 def error_line(name: str, message: str) -> str:

@@ -259,7 +259,10 @@ class SeedReplays:
         timeouts: RuleTimeouts | None = self._config.pluginmanager.get_plugin("ordeal._pytest.timeouts")
         limit = None if timeouts is None else timeouts.timeout_s
         # One for each project, as it remembers which classes cannot be imported.
-        return {project: self._corpus.SeedReplayer(rule_timeout=limit) for project in self._projects}
+        return {
+            project: self._corpus.SeedReplayer(rule_timeout=limit, settings=project.folder / "ordeal.toml")
+            for project in self._projects
+        }
 
     def replay(self, project: Project, path: Path) -> SeedReplay:
         """Replay a seed where `ordeal replay` would: in the project's folder, with it first on the import path."""

@@ -17,11 +17,11 @@ from ordeal._engine.formatting import (
     capped,
     counted,
     describe_error,
-    error_message,
     indented,
     one_line,
 )
 from ordeal._engine.properties.text import explored_properties, json_cells, json_properties
+from ordeal._engine.telling import error_message, type_name
 from ordeal.result.exploration import coverage_figures, coverage_lines, discovery_lines, remark_lines, run_figures
 from ordeal.result.failure import failure_details, trace_steps
 
@@ -178,7 +178,7 @@ def _json_timing(result: ExplorationResult) -> dict[str, float]:
 
 def _json_failure(failure: Failure) -> dict[str, Any]:
     return {
-        "error_type": type(failure.error).__name__,
+        "error_type": type_name(type(failure.error)),
         "error_message": error_message(failure.error)[:JSON_MESSAGE_CHARS_MAX],
         "step": failure.step,
         "run_id": failure.run_id,

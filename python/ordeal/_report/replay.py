@@ -15,13 +15,13 @@ from ordeal._engine.formatting import (
     counted,
     describe_error,
     error_line,
-    error_message,
     indented,
     name_list,
     one_line,
     program_lines,
 )
 from ordeal._engine.storage.trace_file import step_text
+from ordeal._engine.telling import error_message, type_name
 
 if TYPE_CHECKING:
     from ordeal._engine.replay.rerun import Rerun
@@ -119,7 +119,7 @@ def replay_json(
     """Return the outcome of a replay as JSON, ending in a newline."""
     document = {
         **_about(trace, trace_path, result.status.value),
-        "error_type": None if result.error is None else type(result.error).__name__,
+        "error_type": None if result.error is None else type_name(type(result.error)),
         "error_message": None if result.error is None else error_message(result.error)[:JSON_MESSAGE_CHARS_MAX],
         "misfit_choices": result.misfits,
         "unused_choices": result.unused,

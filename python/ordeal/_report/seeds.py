@@ -13,12 +13,12 @@ from ordeal._engine.formatting import (
     MESSAGE_CHARS_MAX,
     counted,
     describe_error,
-    error_message,
     indented,
     one_line,
     program_lines,
     safe_lines,
 )
+from ordeal._engine.telling import error_message, type_name
 from ordeal._report.pytest_seeds import recorded_failure
 from ordeal._report.replay import recorded_error
 
@@ -99,7 +99,7 @@ def _seed_record(replay: SeedReplay) -> dict[str, Any]:
         "test_class": None if trace is None else trace.test_class,
         "trace_steps": None if trace is None else len(trace.taken_steps()),
         "recorded_error": None if trace is None or trace.failure is None else recorded_error(trace.failure),
-        "error_type": None if error is None else type(error).__name__,
+        "error_type": None if error is None else type_name(type(error)),
         "error_message": None if error is None else error_message(error)[:JSON_MESSAGE_CHARS_MAX],
         "reason": replay.reason,
     }

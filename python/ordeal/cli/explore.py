@@ -13,7 +13,7 @@ from typing import Any
 
 import click
 
-from ordeal._engine.execution.class_path import load_class
+from ordeal._engine.execution.class_path import load_class, trust
 from ordeal._engine.properties.history import PROPERTIES_PATH, add_reached
 from ordeal._engine.seed_corpus.corpus import SeedCorpus
 from ordeal._engine.seed_corpus.paths import seed_name
@@ -248,7 +248,13 @@ class _Session:
         return next(candidate for candidate in chain([path], candidates) if candidate not in self._saved)
 
     def _write_tests(self, path: Path) -> None:
-        source = generate_tests([trace for result in self._results for trace in result.traces])
+        try:
+            source = generate_tests([trace for result in self._results for trace in result.traces], apart=True)
+        except OrdealError as error:
+            # The report is worth more than they are.
+            terminal.show_error(error)
+            self._unwritten += 1
+            return
         if not source:
             terminal.say("No tests generated: no trace was recorded")
         elif self._written(path, "generated tests", lambda: _replace_text(path, source)):
@@ -282,7 +288,8 @@ class _Session:
 
 
 def make_explorer(test: TestConfig, options: ExplorationOptions) -> Explorer:
-    """Return the Explorer of an entry's class."""
+    """Return the Explorer of an entry's class, which may be a function here: the settings are the user's own."""
+    trust(test.class_path)
     return Explorer(load_class(test.class_path), **given_arguments("init", options))
 
 

@@ -6,12 +6,14 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import click
 
 from ordeal._engine.coverage.digests import changed_modules
 from ordeal._engine.execution.bucket import traceback_text
+from ordeal._engine.execution.class_path import trust_settings
 from ordeal._engine.formatting import safe_lines
 from ordeal._engine.replay.rerun import ReplayStatus, Rerun, ablate_faults, rerun, shrink
 from ordeal._engine.storage.trace_file import Trace
@@ -27,6 +29,7 @@ from ordeal._report.replay import (
 from ordeal.cli import terminal
 from ordeal.cli.debugger import can_debug, post_mortem
 from ordeal.cli.shrink_line import ShrinkLine
+from ordeal.config import DEFAULT_PATH
 from ordeal.errors import ConfigError, OutdatedTraceError
 
 FOUND = 1
@@ -66,6 +69,7 @@ def command(**flags: Any) -> int:
 
 def _replay(flags: _Flags) -> int:
     _check(flags)
+    trust_settings(Path(DEFAULT_PATH))
     trace = Trace.load(flags.trace)
     terminal.say(replay_header(trace))
     result, changed = _rerun(trace, flags), changed_modules(trace.targets)

@@ -55,7 +55,7 @@ def _seeds(flags: _Flags) -> int:
     if flags.dir is not None and not corpus.folder.is_dir():
         raise ConfigError(f"no folder {flags.dir} to read seeds from", hint="name the folder that holds the seeds")
     terminal.say(seeds_header(len(paths), corpus.folder, exists=corpus.folder.is_dir()))
-    replayer = SeedReplayer(config.explorer.rule_timeout if config else None)
+    replayer = SeedReplayer(config.explorer.rule_timeout if config else None, settings=Path(DEFAULT_PATH))
     replays = _replay_all(replayer, paths, verbose=flags.verbose)
     fixed = [replay.path for replay in replays if replay.status is SeedStatus.FIXED]
     pruned, errors = corpus.remove(fixed) if flags.prune_fixed else ([], [])
@@ -81,7 +81,7 @@ def _replay_all(replayer: SeedReplayer, paths: Sequence[Path], *, verbose: bool)
         replays.append(replay)
         terminal.say(seed_line(replay))
         if verbose:
-            terminal.say(seed_details(replay, traceback_text(replay.error) if replay.error else ""))
+            terminal.say(seed_details(replay, "" if replay.error is None else traceback_text(replay.error)))
     return replays
 
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import time
-
 from ordeal._engine.replay.replayer import ShrinkProgress
+from ordeal._native import monotonic
 from ordeal._report.replay import shrink_line
 from ordeal.cli import terminal
 
@@ -15,13 +14,13 @@ class ShrinkLine:
     """To be called after each replay."""
 
     def __init__(self) -> None:
-        self._due_s = time.monotonic()
+        self._due_s = monotonic()
         self._line_open = False
 
     def __call__(self, progress: ShrinkProgress) -> None:
         """Show ``progress`` when it is time for it."""
-        if time.monotonic() >= self._due_s:
-            self._due_s = time.monotonic() + _INTERVAL_S
+        if monotonic() >= self._due_s:
+            self._due_s = monotonic() + _INTERVAL_S
             self._line_open = True
             line = shrink_line(progress.phase, progress.steps, progress.candidates)
             terminal.say(f"\r{line}", newline=False)

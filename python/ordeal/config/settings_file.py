@@ -10,8 +10,13 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
+from ordeal._engine.regular_file import read_regular
 from ordeal.config.checks import accepted, as_toml, cut, refusal, shown
 from ordeal.config.options import DEFAULT_PATH, SECTIONS, ExplorerConfig, ReportConfig, TestConfig, keys_of
+
+#: No settings are as long, nor have as many dots: what tomllib takes grows with the square of those in one key.
+SIZE_MAX = 2**20
+DOTS_MAX = 5_000
 
 # Settings of other engines that people bring along, and what to tell them.
 _FOREIGN_KEYS = {
@@ -47,7 +52,10 @@ def load_config(path: str | Path = DEFAULT_PATH) -> OrdealConfig:
 def _read(path: Path) -> str:
     try:
         # The BOM that some editors write is no part of the text.
-        return path.read_bytes().decode("utf-8-sig")
+        data = read_regular(path, SIZE_MAX)
+        if len(data) > SIZE_MAX:
+            raise refusal(f"config file is larger than {SIZE_MAX} bytes: {path}", "name the settings file of ordeal")
+        return data.decode("utf-8-sig")
     except FileNotFoundError:
         hint = "create it with a `[[tests]]` entry, or name another file with `--config PATH`"
         raise refusal(f"config file not found: {path}", hint) from None
@@ -65,6 +73,8 @@ def _read(path: Path) -> str:
 
 
 def _parse(text: str, source: str) -> dict[str, Any]:
+    if text.count(".") > DOTS_MAX:
+        raise refusal(f"{source} has more than {DOTS_MAX} dots", "write fewer keys and names with dots in them")
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:

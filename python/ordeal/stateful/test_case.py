@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import time
 from collections.abc import Callable
 from contextlib import ExitStack
 from typing import Any
@@ -14,6 +13,7 @@ from hypothesis.reporting import with_reporter
 from hypothesis.stateful import get_state_machine_test
 
 from ordeal._hypothesis import failure_types, mark_as_machine_test
+from ordeal._native import monotonic
 from ordeal.stateful.mutable_settings import MutableSettings
 
 
@@ -82,14 +82,14 @@ def _run_for(seconds: float, machines: Any, chosen: settings) -> None:
     """Run a test, and begin no further example once it has taken that long, unless one has failed."""
     test: Any = get_state_machine_test(machines, settings=chosen)
     run_example = test.hypothesis.inner_test
-    deadline = time.monotonic() + seconds
+    deadline = monotonic() + seconds
     has_failed = False
     with ExitStack() as quiet:
 
         @functools.wraps(run_example)
         def run_in_time(*args: Any, **kwargs: Any) -> None:
             nonlocal has_failed
-            if not has_failed and time.monotonic() >= deadline:
+            if not has_failed and monotonic() >= deadline:
                 # Hypothesis would say how to reproduce it.
                 quiet.enter_context(with_reporter(_say_nothing))
                 raise _TimeIsUp

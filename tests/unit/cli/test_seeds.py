@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import json
 import os
+import signal
 import sys
 from pathlib import Path
 from textwrap import dedent
@@ -257,7 +258,7 @@ class TestContainment:
 
     def test_ctrl_c(self, run: Run, seed: Path) -> None:
         def interrupt(_: str) -> None:
-            raise KeyboardInterrupt
+            signal.raise_signal(signal.SIGINT)
 
         edit(ERROR=interrupt)
         code, _, err = run("seeds")

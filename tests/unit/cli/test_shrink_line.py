@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 
 from ordeal._engine.replay.replayer import ShrinkProgress
@@ -20,7 +18,7 @@ class Time:
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Time:
     found = Time()
-    monkeypatch.setattr(time, "monotonic", lambda: found.now_s)
+    monkeypatch.setattr("ordeal.cli.shrink_line.monotonic", lambda: found.now_s)
     return found
 
 

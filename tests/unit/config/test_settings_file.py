@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 from pathlib import Path
 
 import pytest
@@ -325,6 +326,23 @@ class TestFile:
             load_config("folder")
         assert caught.value.message == "config file is a directory: folder"
         assert caught.value.hint == "name a file, for example `--config folder/ordeal.toml`"
+
+    def test_one_that_may_have_no_end(self) -> None:
+        os.mkfifo("pipe")
+        for name in ("pipe", "/dev/zero"):
+            with pytest.raises(ConfigError) as caught:
+                load_config(name)
+            assert caught.value.message == f"config file cannot be read: {name}: it is no regular file"
+
+    def test_one_that_is_larger_than_any_settings(self) -> None:
+        Path("ordeal.toml").write_bytes(b"#" * (2**20 + 1))
+        with pytest.raises(ConfigError, match=r"config file is larger than 1048576 bytes: ordeal\.toml"):
+            load_config()
+
+    def test_a_key_of_twenty_thousand_parts(self) -> None:
+        Path("ordeal.toml").write_text(".".join(["a"] * 20_000) + " = 1\n")
+        with pytest.raises(ConfigError, match=r"ordeal\.toml has more than 5000 dots"):
+            load_config()
 
     def test_not_utf8(self) -> None:
         Path("ordeal.toml").write_bytes(b"# one\n# caf\xe9\n")

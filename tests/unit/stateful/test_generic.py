@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from hypothesis.database import InMemoryExampleDatabase
 
 from ordeal import stateful
-from ordeal._engine.execution.class_path import load_class
+from ordeal._engine.execution.class_path import load_class, trust
 from ordeal._engine.execution.machine import make_driver
 from ordeal.errors import MachineError
 from ordeal.stateful import GenericStateMachine, RuleBasedStateMachine, run_state_machine_as_test
@@ -369,6 +369,7 @@ class TestWrongUse:
 class TestClassPath:
     def test_a_generic_machine_and_a_function_can_be_named(self) -> None:
         assert load_class(f"{__name__}:Counter") is Counter
+        trust(under_hypothesis)
         made: Any = load_class(f"{__name__}:under_hypothesis")
         assert made is under_hypothesis, "what it makes is not looked at"
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-from types import SimpleNamespace
 from typing import Any
 
 import hypothesis.stateful
@@ -104,7 +103,7 @@ class TestTimeout:
     def clock(self, monkeypatch: pytest.MonkeyPatch) -> list[float]:
         """The time; a test moves it on."""
         now = [0.0]
-        monkeypatch.setattr(test_case, "time", SimpleNamespace(monotonic=lambda: now[0]))
+        monkeypatch.setattr(test_case, "monotonic", lambda: now[0])
         return now
 
     def machine(self, clock: list[float], fails_at: int | None = None) -> Any:

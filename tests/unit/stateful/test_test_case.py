@@ -99,7 +99,7 @@ def limited(seconds: float) -> MutableSettings:
 
 def test_no_example_begins_after_the_time_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     machine = make_counted()
-    monkeypatch.setattr("ordeal.stateful.test_case.time", type("Module", (), {"monotonic": Clock()}))
+    monkeypatch.setattr("ordeal.stateful.test_case.monotonic", Clock())
     run_rule_machines(machine, limited(5))
     assert machine.made == 4
 
@@ -112,7 +112,7 @@ def test_without_a_limit_all_examples_run() -> None:
 
 def test_what_has_failed_is_shrunk_and_raised_after_the_limit_too(monkeypatch: pytest.MonkeyPatch) -> None:
     machine = make_counted(fails_after=3)
-    monkeypatch.setattr("ordeal.stateful.test_case.time", type("Module", (), {"monotonic": Clock()}))
+    monkeypatch.setattr("ordeal.stateful.test_case.monotonic", Clock())
     with pytest.raises(AssertionError, match="too many"):
         run_rule_machines(machine, limited(4))
     assert machine.made > 4

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import importlib.util
-import linecache
 import os
 import signal
-import traceback
 from collections.abc import Sequence
 from functools import cache
 from types import CodeType, FrameType, TracebackType
 
+from ordeal._engine import telling
 from ordeal._engine.coverage.real_path import real_path
 
 _MACHINERY = ("ordeal", "hypothesis", "_pytest", "pluggy")
@@ -72,6 +71,14 @@ def _is_machinery(path: str) -> bool:
     return path.startswith(_machinery_places())
 
 
+def is_raised_by_program(error: BaseException) -> bool:
+    """Whether code that is none of the machinery has raised ``error`` itself."""
+    tb = error.__traceback__
+    while tb is not None and tb.tb_next is not None:
+        tb = tb.tb_next
+    return tb is not None and not _is_machinery(tb.tb_frame.f_code.co_filename)
+
+
 @cache
 def _machinery_places() -> tuple[str, ...]:
     """How the files of the machinery begin: by their place, as a project may have a folder of the same name."""
@@ -93,13 +100,13 @@ def is_in_bucket(error: BaseException, bucket: str) -> bool:
 
 
 def _bucket_at(error: BaseException, place: tuple[CodeType, int] | None) -> str:
-    kind = type(error)
-    name = kind.__name__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
+    name = telling.full_name(type(error))
     if place is None:
         return name
     code, line = place
-    source = linecache.getline(code.co_filename, line).strip()
-    return f"{name} in {code.co_qualname}: {source}" if source else f"{name} in {code.co_qualname}"
+    source = telling.source_line(code.co_filename, line)
+    where = code.co_qualname[: telling.NAME_CHARS_MAX]
+    return f"{name} in {where}: {source}" if source else f"{name} in {where}"
 
 
 def ends_process(error_type: str, bucket: str) -> bool:
@@ -117,4 +124,4 @@ def traceback_text(error: BaseException) -> str:
     tb = error.__traceback__
     while tb is not None and _is_machinery(tb.tb_frame.f_code.co_filename):
         tb = tb.tb_next
-    return "".join(traceback.format_exception(type(error), error, tb))
+    return telling.traceback_text(error, tb)

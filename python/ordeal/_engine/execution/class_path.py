@@ -8,6 +8,7 @@ import pkgutil
 import sys
 import traceback
 from collections.abc import Callable
+from contextlib import suppress
 from difflib import get_close_matches
 from pathlib import Path
 from types import ModuleType
@@ -17,17 +18,35 @@ from unittest import TestCase
 from hypothesis.stateful import RuleBasedStateMachine
 
 from ordeal._engine.formatting import describe_error
+from ordeal.config import DEFAULT_PATH, load_config
 from ordeal.errors import ConfigError, MachineError
 from ordeal.stateful.generic import AnyMachine, GenericStateMachine
 
 _EXAMPLE = "`tests.test_chaos:MyServiceChaos`"
 
 
+#: The functions that may be called to make machines: by themselves, and by their class paths.
+_trusted: set[object] = set()
+
+
+def trust(function: object) -> None:
+    """Have ``load_class`` return ``function``, which whoever runs this process has named, or its class path has."""
+    _trusted.add(function)
+
+
+def trust_settings(path: Path) -> None:
+    """Trust the functions that a project's own settings name, where there are such settings."""
+    with suppress(ConfigError):
+        for test in load_config(path).tests:
+            trust(test.class_path)
+
+
 def load_class(path: str) -> Callable[[], AnyMachine]:
     """Import the module and return the class of ``module.path:ClassName``, or a function that makes its machines.
 
     Raises ``ConfigError`` for a malformed path, and ``MachineError`` when the module cannot be imported, has no such
-    class, or the class is no rule machine and no generic one. What a function makes is not looked at.
+    class, or the class is no rule machine and no generic one. What a function makes is not looked at. A function is
+    returned only where it is trusted: a path may come from a file, and that must not have anything called.
     """
     module_name, name = split_class_path(path)
     return _machine_factory(_find(_import(module_name), module_name, name), path)
@@ -57,7 +76,9 @@ def _import(name: str) -> ModuleType:
         if missing != name and not name.startswith(f"{missing}."):
             _refuse_import(name, error)
         raise MachineError(f"no module named `{missing}`", hint=_module_hint(missing)) from None
-    except (Exception, SystemExit) as error:  # noqa: BLE001 - importing runs the user's code, which may raise anything
+    except BaseException as error:
+        if isinstance(error, KeyboardInterrupt):
+            raise
         _refuse_import(name, error)
 
 
@@ -138,6 +159,11 @@ def _machine_factory(found: object, path: str) -> Callable[[], AnyMachine]:
     if isinstance(found, type) and issubclass(found, RuleBasedStateMachine | GenericStateMachine):
         return found
     if inspect.isfunction(found):
+        if path not in _trusted and found not in _trusted:
+            raise MachineError(
+                f"`{path}` is a function, which is called only where your own settings name it",
+                hint=f'add `class = "{path}"` below `[[tests]]` in {DEFAULT_PATH}, or name the class of the machine',
+            )
         return found
     if isinstance(found, type) and issubclass(found, TestCase):
         hint = "name the rule machine itself, the class whose `.TestCase` this is"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import Enum
@@ -12,6 +11,8 @@ from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 from hypothesis.errors import FailedHealthCheck, InvalidDefinition
 from hypothesis.stateful import RuleBasedStateMachine
 
+from ordeal._engine import interrupts
+from ordeal._engine.execution.bucket import is_raised_by_program
 from ordeal._engine.isolation.rule_timeout import RuleLoop, timeout_error
 from ordeal._engine.isolation.watchdog import OutOfTime, Watchdog
 from ordeal._hypothesis import (
@@ -32,7 +33,7 @@ from ordeal._hypothesis import (
     resolve,
     skip_types,
 )
-from ordeal._native import Replay, Session
+from ordeal._native import Replay, Session, monotonic
 from ordeal.buggify import DEFAULT_PROBABILITY
 from ordeal.chaos import ChaosTest, overrides
 from ordeal.errors import MachineError, OrdealError
@@ -76,7 +77,7 @@ class TimedReplay:
         Raises:
             OutOfTime: there is no time for it.
         """
-        if time.monotonic() >= self.deadline:
+        if monotonic() >= self.deadline:
             raise OutOfTime
         return self._next()
 
@@ -159,8 +160,8 @@ class Driver:
 
     Attributes:
         in_cpp: whether the step loop in C++ runs what it can run. An observer and subclasses see each step in Python.
-        isolated: whether the process is one for runs alone, which Ctrl-C does not reach. Then whatever gets out of the
-            code under test is a failure of it, KeyboardInterrupt as well.
+        isolated: whether the process is one for runs alone, which Ctrl-C does not reach. Whatever gets out of the code
+            under test is a failure of it, a KeyboardInterrupt as well that no Ctrl-C has brought.
         journal: where the choices of each run are written as they are made, for another process to read.
     """
 
@@ -201,11 +202,13 @@ class Driver:
 
         Raises:
             unittest.SkipTest: the code under test asks to be skipped (pytest's skip as well).
-            OrdealError: a fault cannot be switched, or a hook of the machine is not as it must be.
+            OrdealError: a fault cannot be switched, or a hook of the machine is not as it must be. One that the code
+                under test raises by itself is a failure like any other, and so is an InvalidDefinition.
             KeyboardInterrupt: passed on, after the teardown of the machine.
             hypothesis.errors.InvalidDefinition: no rule can run in a state that was reached.
         """
         outcome = Outcome(Status.DONE, 0)
+        heard = interrupts.heard()
         plain = self.in_cpp and type(self) is Driver and observer is None
         if plain and isinstance(script, Session if learner is not None else _NATIVE_SCRIPTS):
             run = self._renewed(script)
@@ -220,8 +223,12 @@ class Driver:
                 self._run(run, script, restore, learner, observer, outcome)
             if learner is not None:
                 learner.run_done(run)
-        except (InvalidDefinition, OrdealError):
-            raise
+            run.machine = None  # what it does when it is let go of is part of the run
+        except (InvalidDefinition, OrdealError) as error:
+            if not is_raised_by_program(error):
+                raise
+            outcome.status = Status.FAILED
+            outcome.error = error
         except skip_types():
             raise
         except REJECTED:
@@ -233,7 +240,7 @@ class Driver:
         except OutOfTime:
             raise
         except BaseException as error:
-            if not self.isolated:
+            if not self.isolated and interrupts.is_of_person(error, heard):
                 raise
             outcome.status = Status.FAILED
             outcome.error = error
@@ -244,6 +251,25 @@ class Driver:
             if type(journaled) is Replay:
                 journaled.journal = None  # a session says itself when its run is over
         return outcome
+
+    def let_go(self, outcome: Outcome) -> None:
+        """Forget the error of ``outcome``, and with its frames the machine: their finalisers may do anything."""
+        if outcome.error is None:
+            return
+        heard = interrupts.heard()
+        journal, watchdog = self.journal, self.watchdog
+        stage = None if journal is None else journal.begin_telling()
+        watchdog.step += 1
+        watchdog.armed = True
+        try:
+            outcome.error = None
+        except BaseException as error:
+            if interrupts.is_of_person(error, heard):
+                raise
+        finally:
+            watchdog.armed = False
+            if journal is not None and stage is not None:
+                journal.end_telling(stage)
 
     def _run(
         self,

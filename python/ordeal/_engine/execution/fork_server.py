@@ -21,9 +21,9 @@ from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 from ordeal import _native
 from ordeal._engine.execution.bucket import Bucketer, traceback_text
 from ordeal._engine.execution.driver import Driver, Outcome, Status
-from ordeal._engine.formatting import error_message
 from ordeal._engine.isolation.channel import Channel, ChannelError, Value
 from ordeal._engine.properties.watch import PropertyWatch
+from ordeal._engine.telling import error_message, type_name
 from ordeal._hypothesis import GlobalRandoms, RunContext
 
 if TYPE_CHECKING:
@@ -258,6 +258,7 @@ class _Branch:
         self._lines: dict[str, list[int]] = {}
         self._ticks = 0
         self._run = held
+        self._sizes: dict[str, int] = {}
         self.nearer: dict[str, None] = {}  # what is, the process that asks finds out
 
     def execute(self) -> None:
@@ -317,12 +318,13 @@ class _Branch:
             touched = {paths[number] for number in monitor.take_files()}
             lines = [(path, new.get(path, [])) for path in paths if path in touched or new.get(path)]
             ticks, self._ticks = monitor.events - self._ticks, monitor.events
-        sizes = {name: len(references) for name, references in run.machine.bundles.items()}
+        if run.machine is not None:  # else the run is over, and nothing has changed since its last step
+            self._sizes = {name: len(references) for name, references in run.machine.bundles.items()}
         events = {label: payload if isinstance(payload, str) else "" for label, payload in run.events.items()}
         return (
             environment.coverage.take_hits(),
             ticks,
-            json.dumps([properties, lines, sizes, events, dict(run.targets)]),
+            json.dumps([properties, lines, self._sizes, events, dict(run.targets)]),
         )
 
     def _tell(self, *values: Value) -> None:
@@ -420,7 +422,7 @@ def _values_of_ending(outcome: Outcome, raised: bool, bucketer: Bucketer) -> tup
         outcome.stuck,
         raised,
         bucketer.bucket(error),
-        type(error).__name__,
+        type_name(type(error)),
         error_message(error),
         traceback_text(error),
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import keyword
 import re
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import msgspec
@@ -12,11 +13,13 @@ from hypothesis.strategies import DataObject, SearchStrategy
 
 from ordeal import _native
 from ordeal._engine.storage.trace_file import TraceStep
+from ordeal._engine.telling import told, type_name
 from ordeal._hypothesis import MachineDefinition, Rule
 from ordeal._hypothesis.buggify_choices import BUGGIFY_ARGUMENT
 from ordeal.faults import Fault
 
 TEXT_MAX = 2_000
+LONG = 100_000
 ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+(?=[ >])")
 
 
@@ -41,7 +44,7 @@ class RunRecorder:
 
     def making(self, cls: type[RuleBasedStateMachine]) -> None:
         """Begin the program."""
-        self.program.append(f"state = {cls.__name__}()")
+        self.program.append(f"state = {type_name(cls)}()")
 
     def started(self, machine: RuleBasedStateMachine) -> None:
         """Remember the machine, which knows the values in bundles."""
@@ -157,25 +160,45 @@ def render(value: Any) -> str:
         return slug(value.name)
     if type(value) is list and value and all(type(item) is VarReference for item in value):
         return "[" + ", ".join(slug(item.name) for item in value) + "]"
-    try:
-        text = _text(value)
-    except Exception as error:  # noqa: BLE001 - the repr is the user's code, which may raise anything
-        text = f"<{type(value).__name__} whose repr raises {type(error).__name__}>"
+    text = told(lambda: _text(value), lambda raised: f"<{type_name(type(value))} whose repr {_why(raised)}>")
     return text if len(text) <= TEXT_MAX else text[:TEXT_MAX] + "..."
+
+
+def _why(raised: BaseException | None) -> str:
+    return "takes too long" if raised is None else f"raises {type_name(type(raised))}"
 
 
 def _text(value: Any) -> str:
     kind = type(value)
     if kind is str or kind is bytes:
-        return repr(value)
+        # All of it decides which quotes it gets, unless that takes long.
+        return repr(value if len(value) <= LONG else value[:LONG])
     if kind is list:
-        return f"[{', '.join(map(_text, value))}]"
+        return f"[{_joined(value)}]"
     if kind is tuple:
-        return f"({', '.join(map(_text, value))}{',' if len(value) == 1 else ''})"
+        return f"({_joined(value)}{',' if len(value) == 1 else ''})"
     if kind is dict:
-        return f"{{{', '.join(f'{_text(key)}: {_text(item)}' for key, item in value.items())}}}"
+        return f"{{{_joined(value.items(), _item)}}}"
     if kind is set and value:
         return f"{{{', '.join(sorted(map(_text, value)))}}}"
     if kind is frozenset and value:
         return f"frozenset({{{', '.join(sorted(map(_text, value)))}}})"
-    return ADDRESS.sub("", repr(value))
+    text = repr(value)
+    # Only the beginning is shown; the address in it may be longer than its text without.
+    return ADDRESS.sub("", str.__getitem__(text, slice(0, 2 * TEXT_MAX)))
+
+
+def _item(item: tuple[Any, Any]) -> str:
+    return f"{_text(item[0])}: {_text(item[1])}"
+
+
+def _joined(values: Iterable[Any], text: Callable[[Any], str] = _text) -> str:
+    """The texts of ``values``, as far as they are shown."""
+    parts: list[str] = []
+    left = TEXT_MAX
+    for value in values:
+        parts.append(text(value))
+        left -= len(parts[-1])
+        if left < 0:
+            break
+    return ", ".join(parts)

@@ -8,6 +8,7 @@ from typing import Any
 
 from hypothesis.stateful import RuleBasedStateMachine
 
+from ordeal._engine.formatting import describe_error
 from ordeal._hypothesis import ENGINE_ATTRIBUTES, BundleState, GlobalRandoms, RunContext
 from ordeal._native import deep_copy
 from ordeal.chaos import ChaosTest, overrides
@@ -82,7 +83,7 @@ class Snapshots:
         except (KeyboardInterrupt, SystemExit):
             raise
         except BaseException as error:
-            raise SnapshotError(f"{type(error).__name__}: {error}") from error
+            raise SnapshotError(describe_error(error)) from error
         return Snapshot(
             shared_attributes={k: v for k, v in vars(machine).items() if k in ENGINE_ATTRIBUTES},
             bundles=BundleState.of(machine),

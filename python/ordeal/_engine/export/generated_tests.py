@@ -6,7 +6,10 @@ import base64
 import hashlib
 import inspect
 import io
+import json
+import os
 import re
+import sys
 import textwrap
 import warnings
 from collections import Counter
@@ -26,10 +29,14 @@ from ordeal._engine.execution.machine import MachineFactory
 from ordeal._engine.execution.recorder import slug
 from ordeal._engine.export.literals import LiteralWriter, UnwritableError
 from ordeal._engine.formatting import counted, one_line
+from ordeal._engine.isolation.channel import Channel
+from ordeal._engine.isolation.child import Child, Limits, wait_for
 from ordeal._engine.replay.loading import load_for_replay
 from ordeal._engine.storage.json_fields import SIZE_MAX
 from ordeal._engine.storage.trace_file import Trace, TraceFailure
+from ordeal._engine.telling import type_name
 from ordeal._hypothesis import REJECTED, MachineDefinition, Rule, define_machine, failure_types, skip_types
+from ordeal._native import monotonic
 from ordeal.errors import TraceError
 from ordeal.faults import Fault
 
@@ -45,11 +52,18 @@ COLLECTED = "Test"
 TIMED = "RuleTimeoutError"
 
 
+#: What a process may take that runs a trace to make its function, and how many of them may be lost.
+SECONDS_MAX = 20.0
+LOST_MAX = 3
+#: Whether the system has what processes are watched with.
+CAN_WATCH = sys.platform.startswith("linux") and hasattr(os, "pidfd_open")
+
+
 #: A module, and what is imported from it by name; empty for the module itself.
 type Import = tuple[str, str]
 
 
-def generate_tests(traces: Iterable[Trace], *, class_path: str | None = None) -> str:
+def generate_tests(traces: Iterable[Trace], *, class_path: str | None = None, apart: bool = False) -> str:
     """The source of a pytest file; empty without traces.
 
     There is one function for each failure, from the shortest of its traces, and one for each other trace. That of a
@@ -57,6 +71,9 @@ def generate_tests(traces: Iterable[Trace], *, class_path: str | None = None) ->
     cannot say what happened (``data()`` draws, values that no source makes, random numbers), the function replays the
     trace, which it then holds. ``class_path`` is used in place of the class that the traces name. A failure that ends
     its process has none: the seed of it is replayed in a process of its own.
+
+    With ``apart`` nothing of the user's runs in this process: each trace runs in one of its own, and where that comes
+    to no end, or to a bad one, the function replays the trace.
 
     Raises:
         TraceError: a trace does not fit its class any more, or its class is part of the program that was started, from
@@ -70,7 +87,8 @@ def generate_tests(traces: Iterable[Trace], *, class_path: str | None = None) ->
     names = _class_names({trace.test_class for trace in kept})
     # What the program under test prints belongs to no test.
     with redirect_stdout(io.StringIO()):
-        functions = [_function(trace, _test_name(trace), names[trace.test_class]) for trace in kept]
+        make = _Apart() if apart and CAN_WATCH else _function
+        functions = [make(trace, _test_name(trace), names[trace.test_class]) for trace in kept]
     return _file(functions) if functions else ""
 
 
@@ -211,7 +229,7 @@ def _function(trace: Trace, name: str, machine: _ClassName) -> _Function:
     with loaded.running():
         loaded.replayer.run(loaded.tape, writer)
         by_chance = bool(loaded.randoms.changed())
-    head = (f"def {name}():", f'    """{_docstring(trace)}"""')
+    head = _head(trace, name)
     timed = trace.failure is not None and trace.failure.error_type == TIMED
     if writer.writable and not by_chance and not timed:
         imports: set[Import] = {machine.needs, *((module, "") for module in writer.modules)}
@@ -220,8 +238,58 @@ def _function(trace: Trace, name: str, machine: _ClassName) -> _Function:
         plain = _Function(frozenset(imports), (*head, *writer.lines(machine.name)))
         if _comes_true(plain, name, trace):
             return plain
+    return _packed_function(trace, name, machine)
+
+
+def _packed_function(trace: Trace, name: str, machine: _ClassName) -> _Function:
+    """A function that replays the trace; nothing runs to make it."""
     imports = {machine.needs, ("ordeal.trace", "replay_packed")}
-    return _Function(frozenset(imports), (*head, *_packed_lines(trace, machine.name)))
+    return _Function(frozenset(imports), (*_head(trace, name), *_packed_lines(trace, machine.name)))
+
+
+def _head(trace: Trace, name: str) -> tuple[str, str]:
+    return f"def {name}():", f'    """{_docstring(trace)}"""'
+
+
+class _Apart:
+    """Makes functions as ``_function`` does, each in a process of its own."""
+
+    def __init__(self) -> None:
+        self._lost = 0
+
+    def __call__(self, trace: Trace, name: str, machine: _ClassName) -> _Function:
+        """The function of a trace. After a few processes that were lost, none is started any more."""
+        timed = trace.failure is not None and trace.failure.error_type == TIMED
+        if timed or self._lost >= LOST_MAX:
+            return _packed_function(trace, name, machine)
+        made = _made_apart(trace, name, machine)
+        self._lost += made is None
+        return _packed_function(trace, name, machine) if made is None else made
+
+
+def _made_apart(trace: Trace, name: str, machine: _ClassName) -> _Function | None:
+    """What ``_function`` of another process makes, None where it comes to no good end."""
+
+    def make(channel: Channel, journal: _native.Journal) -> None:
+        del journal
+        function = _function(trace, name, machine)
+        channel.send(json.dumps([sorted(function.imports), function.lines]))
+
+    try:
+        child = Child(make, Limits())
+    except OSError:
+        return None
+    try:
+        deadline = monotonic() + SECONDS_MAX
+        while not (said := child.messages()) and not child.has_ended() and monotonic() < deadline:
+            wait_for([child], deadline - monotonic())
+        said = said or child.messages()
+        imports, lines = json.loads(str(said[0][0]))
+        return _Function(frozenset((str(module), str(each)) for module, each in imports), tuple(map(str, lines)))
+    except (IndexError, ValueError, TypeError):
+        return None
+    finally:
+        child.close()
 
 
 def _docstring(trace: Trace) -> str:
@@ -253,7 +321,7 @@ def _comes_true(function: _Function, name: str, trace: Trace) -> bool:
 
 def _is_same(error: BaseException, failure: TraceFailure) -> bool:
     in_place = not failure.bucket or is_in_bucket(error, failure.bucket)
-    return in_place and type(error).__name__ == failure.error_type
+    return in_place and type_name(type(error)) == failure.error_type
 
 
 def _packed_lines(trace: Trace, machine: str) -> list[str]:

@@ -11,13 +11,14 @@ import gc
 import os
 import signal
 import struct
-import time
 from contextlib import suppress
 from mmap import mmap
 from pathlib import Path
+from time import sleep
 from typing import NoReturn
 
 from ordeal import _native
+from ordeal._native import monotonic
 
 #: So large is what a reaper and its parent share.
 NOTE_BYTES = 16
@@ -92,8 +93,8 @@ def _end_all(process: int, note: mmap) -> None:
         os.killpg(process, signal.SIGKILL)
     with suppress(ProcessLookupError):
         os.kill(process, signal.SIGKILL)  # it may have gone to another group
-    deadline = time.monotonic() + END_SECONDS_MAX
-    while time.monotonic() < deadline:
+    deadline = monotonic() + END_SECONDS_MAX
+    while monotonic() < deadline:
         try:
             ended, status = os.waitpid(-1, os.WNOHANG)
         except ChildProcessError:
@@ -102,7 +103,7 @@ def _end_all(process: int, note: mmap) -> None:
             _NOTE.pack_into(note, 0, process, 1, os.waitstatus_to_exitcode(status))
         elif not ended:
             _kill(_children())
-            time.sleep(0.0005)
+            sleep(0.0005)
 
 
 def _kill(processes: list[int]) -> None:

@@ -6,10 +6,11 @@ import asyncio
 import gc
 import signal
 import threading
-import time
 from collections.abc import Callable, Coroutine
 from types import FrameType
 from typing import Any
+
+from ordeal._native import monotonic
 
 # The alarm rings again: code under test may have caught the first exception together with its own.
 _REPEAT_MIN_S = 1.0
@@ -88,7 +89,7 @@ class _Alarm:
         # A handler of None was set outside of Python and could not be put back.
         if self._found_handler is None or self._is_found_earlier():
             return
-        self._start_s = time.monotonic()
+        self._start_s = monotonic()
         self._is_set = True
         signal.signal(signal.SIGALRM, self._ring)
         signal.setitimer(signal.ITIMER_REAL, self._timeout_s, self._repeat_s)
@@ -116,7 +117,7 @@ class _Alarm:
     def _restart_found_timer(self) -> None:
         remaining_s, interval_s = self._found_timer
         if remaining_s > 0:
-            left_s = remaining_s - (time.monotonic() - self._start_s)
+            left_s = remaining_s - (monotonic() - self._start_s)
             signal.setitimer(signal.ITIMER_REAL, max(left_s, _AT_ONCE_S), interval_s)
 
     def _ring(self, _signum: int, frame: FrameType | None) -> None:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 import signal
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
+
+from ordeal._engine import interrupts
+from ordeal._native import monotonic
 
 TICKS_PER_LIMIT = 4
 TICK_SECONDS_MAX = 1.0
@@ -64,12 +66,16 @@ class Watchdog:
 
     @contextmanager
     def watching(self) -> Iterator[None]:
-        """Watch while the block runs; the previous handler and timer come back afterwards."""
-        if self._limit <= 0:
-            yield
-            return
-        with self._ticking(min(self._limit / TICKS_PER_LIMIT, TICK_SECONDS_MAX)):
-            yield
+        """Watch while the block runs; the previous handler and timer come back afterwards.
+
+        Ctrl-C is watched as well: see ``interrupts``.
+        """
+        with interrupts.watched():
+            if self._limit <= 0:
+                yield
+                return
+            with self._ticking(min(self._limit / TICKS_PER_LIMIT, TICK_SECONDS_MAX)):
+                yield
 
     @contextmanager
     def until(self, deadline: float) -> Iterator[None]:
@@ -103,7 +109,7 @@ class Watchdog:
             return
         before, self._tick = self._tick, seconds
         handler = signal.signal(signal.SIGALRM, self._on_alarm)
-        timer = signal.setitimer(signal.ITIMER_REAL, self._next_alarm(time.monotonic()), seconds)
+        timer = signal.setitimer(signal.ITIMER_REAL, self._next_alarm(monotonic()), seconds)
         try:
             yield
         finally:
@@ -114,7 +120,7 @@ class Watchdog:
     def restart(self) -> None:
         """Set the timer again, in a forked process: such a process does not inherit it."""
         if self._tick:
-            signal.setitimer(signal.ITIMER_REAL, self._next_alarm(time.monotonic()), self._tick)
+            signal.setitimer(signal.ITIMER_REAL, self._next_alarm(monotonic()), self._tick)
 
     def _next_alarm(self, now: float) -> float:
         """Seconds until the timer must ring: at the next tick, or at the deadline when that comes before."""
@@ -122,7 +128,7 @@ class Watchdog:
         return max(left, TICK_SECONDS_MIN) if 0 < left < self._tick else self._tick
 
     def _on_alarm(self, _signum: int, _frame: FrameType | None) -> None:
-        now = time.monotonic()
+        now = monotonic()
         self.step += self.taken()
         if self.armed and self.step == self._ended_step:
             raise self._ending()

@@ -11,9 +11,9 @@ import msgspec
 from ordeal._engine.isolation.channel import ChannelError, Value
 from ordeal.result import SnapshotKind, StoppedReason
 
-#: What a message begins with. From a worker: what it has to give, a new finding, what it knows, its end, and an error
-#: that ends all.
-NEWS, FOUND, PART, DONE, ERROR = "news", "found", "part", "done", "error"
+#: What a message begins with. From a worker: what it has to give, a new finding, what it knows, its end, an error that
+#: ends all, and one after which another worker takes its place.
+NEWS, FOUND, PART, DONE, ERROR, FAILED = "news", "found", "part", "done", "error", "failed"
 #: From the supervisor: what others have to give.
 GIVEN = "given"
 

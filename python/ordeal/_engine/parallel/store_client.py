@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from time import sleep
 
 from ordeal import _native
 from ordeal._engine.isolation.channel import Channel, ChannelError, Value
@@ -14,6 +14,7 @@ from ordeal._engine.isolation.child import Child, Job, Limits
 from ordeal._engine.parallel.merged import MergedProgress
 from ordeal._engine.parallel.messages import ERROR, Broken, pack_keys, unpack_keys
 from ordeal._engine.triage.messages import pack, unpack
+from ordeal._native import monotonic
 from ordeal.errors import OrdealError, StoreError
 from ordeal.store import Entry, FailureReport, Incoming, Outgoing, open_store
 
@@ -71,8 +72,8 @@ class StoreClient:
         return self._child.channel.fileno()
 
     def _joined(self) -> int:
-        deadline = time.monotonic() + JOIN_SECONDS_MAX
-        while time.monotonic() < deadline:
+        deadline = monotonic() + JOIN_SECONDS_MAX
+        while monotonic() < deadline:
             for kind, value in self._child.messages():
                 if kind == ERROR:
                     broken = unpack(value, Broken)
@@ -81,7 +82,7 @@ class StoreClient:
                     return value
             if self._child.has_ended():
                 break
-            time.sleep(0.005)
+            sleep(0.005)
         raise StoreError("the store did not answer", hint="see that this machine can reach it")
 
     # -- what is found here -------------------------------------------------------------------------------------------
@@ -103,16 +104,16 @@ class StoreClient:
     def exchange(self) -> list[tuple[list[int], bytes]]:
         """Tell what is new here when it is time for it; the edges and finds of others that have come meanwhile."""
         heard = [news for message in self._child.messages() if (news := self._hear(message)) is not None]
-        if not self._waits and time.monotonic() >= self._due and not self._child.has_ended():
+        if not self._waits and monotonic() >= self._due and not self._child.has_ended():
             self._tell()
         return heard
 
     def listen(self) -> list[tuple[list[int], bytes]]:
         """What others have found until now, before anything is found here."""
-        deadline = time.monotonic() + LEAVE_SECONDS_MAX
+        deadline = monotonic() + LEAVE_SECONDS_MAX
         heard = self.exchange()
-        while self._waits and time.monotonic() < deadline and not self._child.has_ended():
-            time.sleep(0.005)
+        while self._waits and monotonic() < deadline and not self._child.has_ended():
+            sleep(0.005)
             heard += [news for message in self._child.messages() if (news := self._hear(message)) is not None]
         return heard
 
@@ -120,13 +121,13 @@ class StoreClient:
         """Whether this member is to shrink ``bucket``. It is, too, when the store does not say."""
         if not self._send(_LEASE, bucket):
             return True
-        deadline = time.monotonic() + LEAVE_SECONDS_MAX
-        while time.monotonic() < deadline and not self._child.has_ended():
+        deadline = monotonic() + LEAVE_SECONDS_MAX
+        while monotonic() < deadline and not self._child.has_ended():
             for message in self._child.messages():
                 self._hear(message)
             if self._leases:
                 return self._leases.pop()
-            time.sleep(0.005)
+            sleep(0.005)
         return True
 
     def trace(self, bucket: str) -> bytes | None:
@@ -135,16 +136,16 @@ class StoreClient:
 
     def leave(self) -> None:
         """Tell what is left, and end."""
-        deadline = time.monotonic() + LEAVE_SECONDS_MAX
+        deadline = monotonic() + LEAVE_SECONDS_MAX
         self._due = 0.0
         told = False
-        while time.monotonic() < deadline and not self._child.has_ended() and not (told and not self._waits):
+        while monotonic() < deadline and not self._child.has_ended() and not (told and not self._waits):
             for message in self._child.messages():
                 self._hear(message)
             if not self._waits and not told:
                 told = True
                 self._tell()
-            time.sleep(0.005)
+            sleep(0.005)
         self.close()
 
     def close(self) -> None:
@@ -161,7 +162,7 @@ class StoreClient:
         for report in failures:
             parts += (report.bucket, report.trace, report.steps, report.count)
         self._waits = self._send(_SYNC, *parts)
-        self._due = time.monotonic() + SYNC_SECONDS
+        self._due = monotonic() + SYNC_SECONDS
 
     def _send(self, *values: Value) -> bool:
         try:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import os
 import sys
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from unittest import SkipTest
 
 from ordeal import _native
 from ordeal._engine.coverage.targets import Target
 from ordeal._engine.execution.driver import Driver
 from ordeal._engine.execution.settings import Settings
+from ordeal._engine.formatting import one_line
 from ordeal._engine.isolation.child import Limits
 from ordeal._engine.isolation.working_folder import WorkingFolder
 from ordeal._engine.parallel.merged import MergedProgress
@@ -25,6 +26,8 @@ from ordeal._engine.triage.executors import OwnProcesses
 from ordeal._engine.triage.findings import Finding
 from ordeal._engine.triage.setup import ReplaySetup
 from ordeal._engine.triage.triage import Triage
+from ordeal._native import monotonic
+from ordeal.errors import OrdealError
 from ordeal.result import ExplorationResult, Failure, NoteKind, ProgressSnapshot, ShrinkSnapshot, StoppedReason
 from ordeal.store import FailureReport
 
@@ -51,7 +54,7 @@ class Supervisor:
         self._meeting = plan.meeting
         self._relay: StoreClient | None = None
         self._started = 0.0
-        self._was_interrupted = False
+        self._was_interrupted = self._is_stuck = False
         setup = ReplaySetup(settings, driver, targets, Limits(plan.memory))
         self._names = setup.names
         self._merged = MergedProgress(self._names)
@@ -65,7 +68,7 @@ class Supervisor:
 
         A second Ctrl-C ends all at once, with KeyboardInterrupt.
         """
-        self._started = time.monotonic()
+        self._started = monotonic()
         self._state.resume()
         self._pool.share_runs()
         watch = PropertyWatch()
@@ -108,7 +111,7 @@ class Supervisor:
     # -- the search ---------------------------------------------------------------------------------------------------
 
     def _search(self) -> None:
-        pool, deadline = self._pool, time.monotonic() + self._settings.max_time
+        pool, deadline = self._pool, monotonic() + self._settings.max_time
         pool.given.edges |= self._merged.edges - self._merged.untold
         pool.given.finds += self._state.finds
         pool.given.findings |= self._merged.findings
@@ -119,13 +122,19 @@ class Supervisor:
             self.interrupted()
             pool.stop()
             # All come to an end now, and those that cannot are ended.
-            self._attend_until(time.monotonic() + GRACE_SECONDS, time.monotonic())
-        pool.cut_off("interrupted" if self._was_interrupted else "time")
+            self._attend_until(monotonic() + GRACE_SECONDS, monotonic())
+        except (OrdealError, SkipTest) as error:
+            if not self._merged.findings:
+                raise
+            # What was found is worth more than the end of the exploration.
+            self._merged.note(f"Exploring stopped: {one_line(str(error))}.")
+            self._is_stuck = True
+        pool.cut_off("interrupted" if self._was_interrupted else "stuck" if self._is_stuck else "time")
 
     def _attend_until(self, last: float, deadline: float) -> None:
         """Look after the workers until all are done, at the latest at ``last``. None begins anew after ``deadline``."""
         while self._pool.goes_on:
-            left = last - time.monotonic()
+            left = last - monotonic()
             if left <= 0:
                 return
             self._pool.attend(left, deadline)
@@ -138,7 +147,7 @@ class Supervisor:
         if not self._state.is_wanted:
             return
         with self._interruptible("The state lacks what some workers knew: that was interrupted."):
-            now = time.monotonic()
+            now = monotonic()
             with self._pool.writing_down(now + GRACE_SECONDS):
                 self._attend_until(now + GRACE_SECONDS, now)
 
@@ -196,13 +205,15 @@ class Supervisor:
         reasons = self._pool.reasons()
         if self._was_interrupted:
             return "interrupted"
+        if self._is_stuck:
+            return "stuck"
         for reason in ("stuck", "time", "max_runs", "patience"):
             if reason in reasons and (reason != "stuck" or set(reasons) == {"stuck"}):
                 return reason
         return "time"
 
     def _elapsed(self) -> float:
-        return self._state.seconds + time.monotonic() - self._started
+        return self._state.seconds + monotonic() - self._started
 
     def _tell_of_progress(self) -> None:
         if self._settings.progress is None or self._was_interrupted:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from mmap import mmap
@@ -19,10 +18,12 @@ from ordeal._engine.execution.bucket import traceback_text
 from ordeal._engine.execution.driver import Driver
 from ordeal._engine.execution.machine import machine_names
 from ordeal._engine.execution.settings import Settings
+from ordeal._engine.formatting import describe_error
 from ordeal._engine.isolation.channel import Channel, ChannelError
 from ordeal._engine.parallel.messages import (
     DONE,
     ERROR,
+    FAILED,
     FOUND,
     GIVEN,
     NEWS,
@@ -36,9 +37,11 @@ from ordeal._engine.parallel.messages import (
 from ordeal._engine.search.search import Search
 from ordeal._engine.search.state import PERIOD_SECONDS, writable_snapshot
 from ordeal._engine.storage.state_file import split_part
+from ordeal._engine.telling import tell_journal
 from ordeal._engine.triage.findings import Finding, Verdict
 from ordeal._engine.triage.messages import pack, pack_finding
 from ordeal._hypothesis import skip_types
+from ordeal._native import monotonic
 from ordeal.errors import MachineError, OrdealError
 from ordeal.result import StoppedReason
 
@@ -98,13 +101,13 @@ class ByClock:
     """Several times a second, and much sooner when somebody has found something."""
 
     def __init__(self) -> None:
-        self._next = time.monotonic() + EXCHANGE_SECONDS
+        self._next = monotonic() + EXCHANGE_SECONDS
         self._look = 0.0  # when it is time to ask for finds, which costs more than to look at the clock
 
     def is_due(self, runs: int, has_finds: Callable[[], bool]) -> bool:
         """Whether it is time."""
         del runs
-        now = time.monotonic()
+        now = monotonic()
         if now < self._look:
             return False
         self._look = now + SOON_SECONDS
@@ -112,7 +115,7 @@ class ByClock:
 
     def exchanged(self, seconds: float) -> None:
         """See ``Schedule``."""
-        now = time.monotonic()
+        now = monotonic()
         self._next = now + EXCHANGE_SECONDS
         self._look = now + min(max(SOON_SECONDS, SOON_SHARE * seconds), EXCHANGE_SECONDS)
 
@@ -167,10 +170,15 @@ class Part:
     saves_first: bool = False
 
 
+#: So much of what a worker failed with is told.
+TRACEBACK_CHARS_MAX = 10_000
+
+
 def work(part: Part, channel: Channel, journal: _native.Journal) -> None:
     """Explore, in a forked process, until there are no more runs to make. An error that ends all is told."""
     part.driver.journal = journal
     part.driver.isolated = True
+    tell_journal(journal)
     try:
         _Worker(part, channel).search()
     except OrdealError as error:
@@ -179,10 +187,10 @@ def work(part: Part, channel: Channel, journal: _native.Journal) -> None:
         channel.send(ERROR, pack(Broken(kind=MachineError.__name__, message=str(error))))
     except skip_types() as error:
         channel.send(ERROR, pack(Broken(kind=SkipTest.__name__, message=str(error))))
-    except Exception as error:  # noqa: BLE001 - whatever it is, the user's code is not to blame for it
-        channel.send(
-            ERROR, pack(Broken(kind=OrdealError.__name__, message=f"a worker failed: {traceback_text(error)}"))
-        )
+    except ChannelError:
+        raise
+    except BaseException as error:  # noqa: BLE001 - what code of the user's has left behind may raise anything
+        channel.send(FAILED, describe_error(error), traceback_text(error)[-TRACEBACK_CHARS_MAX:])
 
 
 class _Worker:
@@ -196,7 +204,7 @@ class _Worker:
         self._told_edges: set[int] = set()
         self._told_checkpoints = 0
         self._report_due = 0.0
-        self._save_due = 0.0 if part.saves_first else time.monotonic() + PERIOD_SECONDS
+        self._save_due = 0.0 if part.saves_first else monotonic() + PERIOD_SECONDS
         self._unconfirmed: Finding | None = None
 
     def search(self) -> None:
@@ -230,8 +238,8 @@ class _Worker:
             return "interrupted"
         if self._part.schedule.is_due(tally.runs, self._has_finds):
             self._exchange()
-        if self._part.saves and time.monotonic() >= self._save_due:
-            self._save_due = time.monotonic() + PERIOD_SECONDS
+        if self._part.saves and monotonic() >= self._save_due:
+            self._save_due = monotonic() + PERIOD_SECONDS
             self._channel.send(PART, self._state())
         return None
 
@@ -263,10 +271,10 @@ class _Worker:
         )
 
     def _exchange(self) -> None:
-        started = time.monotonic()
+        started = monotonic()
         self._channel.send(NEWS, *self._news())
         self._listen()
-        self._part.schedule.exchanged(time.monotonic() - started)
+        self._part.schedule.exchanged(monotonic() - started)
 
     def _listen(self) -> None:
         kind, edges, *finds = self._channel.receive()
@@ -299,9 +307,9 @@ class _Worker:
 
     def _packed_report(self, *, last: bool) -> bytes:
         """How far it has come, or nothing when it has said so just now."""
-        if not last and time.monotonic() < self._report_due:
+        if not last and monotonic() < self._report_due:
             return b""
-        self._report_due = time.monotonic() + REPORT_SECONDS
+        self._report_due = monotonic() + REPORT_SECONDS
         return pack(self._report())
 
     def _report(self) -> Report:

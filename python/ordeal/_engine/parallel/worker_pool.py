@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-import time
 import unittest
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -14,6 +14,7 @@ from ordeal import _native, errors
 from ordeal._engine.coverage.targets import Target, source_bytes
 from ordeal._engine.execution.bucket import traceback_text
 from ordeal._engine.execution.settings import Settings
+from ordeal._engine.formatting import one_line
 from ordeal._engine.isolation.channel import ChannelError, Value
 from ordeal._engine.isolation.child import Child, wait_for
 from ordeal._engine.isolation.working_folder import WorkingFolder
@@ -22,6 +23,7 @@ from ordeal._engine.parallel.merged import MergedProgress
 from ordeal._engine.parallel.messages import (
     DONE,
     ERROR,
+    FAILED,
     FOUND,
     GIVEN,
     NEWS,
@@ -51,6 +53,7 @@ from ordeal._engine.replay.trace_builder import Provenance
 from ordeal._engine.triage.findings import Finding
 from ordeal._engine.triage.messages import unpack, unpack_finding
 from ordeal._engine.triage.setup import ReplaySetup
+from ordeal._native import monotonic
 from ordeal.errors import OrdealError
 from ordeal.result import StoppedReason
 
@@ -58,6 +61,10 @@ from ordeal.result import StoppedReason
 TICK_SECONDS = 0.1
 #: So many processes of one worker in a row that end before their first run are enough.
 FALSE_STARTS_MAX = 3
+#: So many reasons for the loss of workers are told apart.
+LOSSES_MAX = 10
+#: A worker that neither runs a step nor gets on for so long is lost: a finaliser may go on for ever, for example.
+IDLE_SECONDS_MAX = 15.0
 
 
 def edge_bytes(targets: Sequence[Target]) -> int:
@@ -92,6 +99,33 @@ class Given:
     findings: dict[str, Finding] = field(default_factory=dict)
 
 
+class Losses:
+    """The workers that were lost between two runs: why, and what the last run of each had in it."""
+
+    def __init__(self) -> None:
+        self._rules: dict[str, list[str]] = {}
+        self._counts: Counter[str] = Counter()
+
+    def add(self, why: str, rules: Sequence[str]) -> None:
+        """One more was lost."""
+        kind = why if why in self._rules or len(self._rules) < LOSSES_MAX else "ended or failed in other ways"
+        known = self._rules.setdefault(kind, list(rules))
+        self._rules[kind] = [rule for rule in known if rule in rules]
+        self._counts[kind] += 1
+
+    def notes(self) -> Iterator[str]:
+        """A sentence for each reason. What all those runs had in common may have broken the process."""
+        for why, rules in self._rules.items():
+            when = "Each time" if self._counts[why] > 1 else "Before that"
+            common = f" {when}, its last run had {_listed(rules)} in it." if rules else ""
+            yield f"A worker {why} while it ran no code of yours, and was replaced.{common}"
+
+
+def _listed(names: Sequence[str]) -> str:
+    shown = [f"`{name}`" for name in names]
+    return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
+
+
 @dataclass(slots=True)
 class _Slot:
     """The place of one worker, which a new process takes when the one before has ended in the middle of a run."""
@@ -104,6 +138,7 @@ class _Slot:
     runs_before: int = 0  # of the processes before this one
     false_starts: int = 0
     over: StoppedReason | None = None
+    failed: str = ""  # with what its process failed, where it could still say so
     # What its processes have told and heard until now, and what they have found.
     known: Known = field(default_factory=Known)
     findings: dict[str, Finding] = field(default_factory=dict)
@@ -135,6 +170,7 @@ class WorkerPool:
         self._state = state
         self._folder = folder
         self._crashes = CrashReader(setup.driver)
+        self._losses = Losses()
         self._slots = [_Slot(number) for number in range(plan.workers)]
         # Where the number of runs decides when it ends, what is found must not hang on a clock; others have theirs.
         self._in_rounds = settings.max_runs is not None and plan.meeting is None
@@ -152,7 +188,7 @@ class WorkerPool:
             slot.runs_before = self._merged.past(slot.number).runs
 
     def start(self, deadline: float) -> None:
-        """Have all of them begin. They come to their end at ``deadline``, by time.monotonic(), if not before."""
+        """Have all of them begin. They come to their end at ``deadline``, by monotonic(), if not before."""
         for slot in self._slots:
             self._start(slot, deadline)
 
@@ -203,6 +239,8 @@ class WorkerPool:
 
     def cut_off(self, reason: StoppedReason) -> None:
         """End those that do not come to their end, for ``reason``. A step that this breaks off is no failure."""
+        for note in self._losses.notes():
+            self._merged.note(note)
         for slot in self._slots:
             if slot.over is None and slot.child is not None:
                 self._cut_off(slot, reason)
@@ -245,7 +283,7 @@ class WorkerPool:
     def _start(self, slot: _Slot, deadline: float) -> None:
         state, number = self._state, slot.number
         runs = None if slot.runs is None else slot.runs - slot.runs_before
-        left = deadline - time.monotonic()
+        left = deadline - monotonic()
         takes_over = slot.child is not None
         if takes_over:
             state.seeds[number], state.parts[number] = None, b""
@@ -297,6 +335,12 @@ class WorkerPool:
             self._hear(slot)
             self._lost(slot, deadline, hung=True)
             child.close()
+        elif not slot.waits and self._board.runs[slot.number] and slot.stall.seconds_still() > IDLE_SECONDS_MAX:
+            child.kill()
+            self._hear(slot)
+            slot.failed = slot.failed or f"did not get on for {IDLE_SECONDS_MAX:g} s"
+            self._lost(slot, deadline, hung=False)
+            child.close()
 
     def _hear(self, slot: _Slot) -> None:
         assert slot.child is not None
@@ -322,6 +366,9 @@ class WorkerPool:
             self._take_news(slot, news, last=True)
             (self._state.parts[slot.number],) = _bytes([part])
             slot.over = unpack(ended, Ended).reason
+        elif kind == FAILED:
+            told, _traceback = values
+            slot.failed = f"failed ({one_line(str(told))})"
         elif kind == ERROR:
             (broken,) = values
             raise _error_of(unpack(broken, Broken))
@@ -361,7 +408,8 @@ class WorkerPool:
         child = slot.child
         assert child is not None
         assert child.death is not None
-        crash = self._crashes.read(child.journal, child.death, hung=hung)
+        failed, slot.failed = slot.failed, ""
+        crash = None if failed else self._crashes.read(child.journal, child.death, hung=hung)
         runs = self._board.runs[slot.number]
         if crash is not None:
             origin = Provenance(run_id=self.number_of(slot.number, runs), checkpoint=0, swarm=None, edges=0)
@@ -371,14 +419,14 @@ class WorkerPool:
         elif child.death.is_unknown:
             self._merged.note("A worker was replaced: the process that guards it was killed.")
         else:
-            self._merged.note(f"A worker ended ({_how(child)}) while it ran no code of yours, and was replaced.")
+            self._losses.add(failed or f"ended ({_how(child)})", self._crashes.rules(child.journal))
         self._end_report(slot, crash.bucket if crash is not None else "")
         self._release_edges()
         slot.false_starts = 0 if runs else slot.false_starts + 1
         slot.runs_before += runs
         self._exchange.rejoin(slot.number)
         out_of_runs = slot.runs is not None and slot.runs_before >= slot.runs
-        if time.monotonic() >= deadline or out_of_runs or slot.false_starts >= FALSE_STARTS_MAX or self._board.stop:
+        if monotonic() >= deadline or out_of_runs or slot.false_starts >= FALSE_STARTS_MAX or self._board.stop:
             slot.over = "max_runs" if out_of_runs else "stuck" if slot.false_starts else "time"
             self._exchange.told(slot.number, News((), b""), last=True)
         else:
@@ -406,7 +454,8 @@ class WorkerPool:
         if slot.over is None:
             place = self._crashes.place(slot.child.journal)
             where = f" in the middle of {place}" if place else ""
-            self._merged.note(f"A worker was ended{where}: the time was over.")
+            if reason != "stuck":
+                self._merged.note(f"A worker was ended{where}: the time was over.")
             self._end_report(slot, "")
             slot.over = reason
         slot.child.close()

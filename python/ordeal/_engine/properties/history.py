@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import stat
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -14,6 +13,7 @@ from typing import Annotated, Any
 import msgspec
 
 from ordeal._engine.properties.tracker import PROPERTIES_MAX, PropertyResult, PropertyType
+from ordeal._engine.regular_file import read_regular
 from ordeal._engine.storage.json_fields import Record, checked, read_json
 from ordeal._engine.storage.trace_file import write_atomically
 from ordeal.errors import PropertyError, TraceError
@@ -49,11 +49,7 @@ def load_reached(path: Path) -> dict[str, Reached]:
         PropertyError: the file cannot be read, or no run has written it so.
     """
     try:
-        # Opening a pipe would wait for somebody to write to it.
-        if not stat.S_ISREG(path.stat().st_mode):
-            raise PropertyError(f"{path} is no regular file", hint=_AFRESH)
-        with path.open("rb") as file:
-            data = file.read(SIZE_MAX + 1)
+        data = read_regular(path, SIZE_MAX)
     except FileNotFoundError:
         return {}
     except OSError as error:

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import os
 import signal
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from mmap import mmap
+from time import sleep
 from typing import Any
 
 from hypothesis.stateful import RuleBasedStateMachine
 
 from ordeal import _native
+from ordeal._engine import telling
 from ordeal._engine.execution.bucket import HUNG, Bucketer, ProcessExitError, ProcessKilledError
 from ordeal._engine.execution.driver import Driver, Observer, Outcome, Status
 from ordeal._engine.execution.recorder import RunRecorder
@@ -22,6 +23,7 @@ from ordeal._engine.isolation.rule_timeout import RuleTimeoutError, timeout_erro
 from ordeal._engine.replay.replayer import Replayed, Replayer
 from ordeal._engine.storage.trace_file import TraceStep
 from ordeal._hypothesis import GlobalRandoms, Rule
+from ordeal._native import monotonic
 from ordeal.faults import Fault
 
 #: A rule that can be interrupted ends at up to 1.25 times its limit; one that has not hangs outside of Python.
@@ -76,6 +78,13 @@ class CrashReader:
         record = self._record(journal)
         return self._place(record) if record is not None and not _is_idle(record) else ""
 
+    def rules(self, journal: mmap) -> list[str]:
+        """The names of what the latest run did, each once; none where nobody can say."""
+        record = self._record(journal)
+        return (
+            [] if record is None else list(dict.fromkeys(step.name for step in bare_steps(self._driver, record.tape)))
+        )
+
     def is_running(self, journal: mmap) -> bool:
         """Whether the process runs code of the user's, as far as anybody can tell."""
         record = self._record(journal)
@@ -91,6 +100,8 @@ class CrashReader:
         """What ran: a rule by its name, or what comes before the first one and after the last."""
         if record.stage in ("making", "teardown"):
             return {"making": "what comes before the first step", "teardown": "teardown"}[record.stage]
+        if record.stage == "telling":
+            return "what an object says of itself"
         if not len(record.tape):
             return "the invariants"
         return bare_steps(self._driver, record.tape)[-1].name
@@ -114,22 +125,26 @@ class Stall:
         self._journal = journal
         self._seconds = limit * LIMIT_TIMES + SLACK_SECONDS if limit > 0 else float("inf")
         self._steps = -1
-        self._since = time.monotonic()
+        self._since = monotonic()
 
     def begin(self) -> None:
         """It begins to work now: what it waited for before does not count."""
-        self._since = time.monotonic()
+        self._since = monotonic()
 
     def hangs(self) -> bool:
         """Whether it has been at the same step for too long."""
-        now = time.monotonic()
+        return self.seconds_still() > self._seconds
+
+    def seconds_still(self) -> float:
+        """For how long it has been at the same step."""
+        now = monotonic()
         try:
             steps = _native.journal_steps(self._journal)
         except _native.CoreError:
             steps = self._steps  # the code under test has written over it: nobody can say that it gets on
         if steps != self._steps:
             self._steps, self._since = steps, now
-        return now - self._since > self._seconds
+        return now - self._since
 
 
 class CrashReplayer(Replayer):
@@ -180,19 +195,24 @@ class CrashReplayer(Replayer):
         """In the other process."""
         self._driver.journal = journal
         self._driver.isolated = True
+        telling.tell_journal(journal)
         with self._randoms.managed(), self._driver.watchdog.watching():
-            replayed = super().run(tape)
-        channel.send(replayed.bucket)
+            outcome, bucket = self._execute(_native.Replay(tape))
+            if outcome.error is not None:
+                # As it is in the search, the text of the error is part of the run.
+                self.written(outcome.error)
+                self._driver.let_go(outcome)
+        channel.send(bucket)
 
     def _await(self, child: Child, deadline: float | None) -> bool:
         """Wait until the process has ended; whether it had to be ended."""
         stall = Stall(child.journal, self._driver.rule_timeout)
         while not child.has_ended():
-            out_of_time = deadline is not None and time.monotonic() >= deadline
+            out_of_time = deadline is not None and monotonic() >= deadline
             if out_of_time or stall.hangs():
                 child.kill()
                 return not out_of_time
-            time.sleep(0.001)
+            sleep(0.001)
         return False
 
     def _try(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -15,6 +14,7 @@ from ordeal._engine.replay.replayer import Replayed, Replayer
 from ordeal._engine.replay.trace_builder import Provenance, TraceBuilder
 from ordeal._engine.storage.trace_file import Trace
 from ordeal._hypothesis import skip_types
+from ordeal._native import monotonic
 from ordeal.errors import OrdealError
 
 #: For all paths together, and for one of them.
@@ -46,7 +46,7 @@ def shrink_paths(
     targets, the tapes that are left come back as they are. No other monitor is to run: it would count what is tried
     here.
     """
-    shrinker = _PathShrinker(replayer, targets, time.monotonic() + seconds)
+    shrinker = _PathShrinker(replayer, targets, monotonic() + seconds)
     try:
         shrinker.start()
     except _native.CoreError:
@@ -104,7 +104,7 @@ class _PathShrinker:
             return ShrunkPath(number, tape, finished=False)
 
     def _path(self, number: int, tape: _native.Tape) -> ShrunkPath | None:
-        if time.monotonic() >= self._deadline:
+        if monotonic() >= self._deadline:
             return ShrunkPath(number, tape, finished=False)
         first, again = self._replay(tape), self._replay(tape)
         if first is None or again is None:
@@ -114,7 +114,7 @@ class _PathShrinker:
         return self._shrunk(number, again, own) if own else None
 
     def _shrunk(self, number: int, smallest: _Reached, own: set[int]) -> ShrunkPath:
-        seconds = min(self._deadline - time.monotonic(), SECONDS_A_PATH)
+        seconds = min(self._deadline - monotonic(), SECONDS_A_PATH)
 
         def reaches_its_own(replayed: Replayed) -> bool:
             return replayed.outcome.status is Status.DONE and own.issubset(self._coverage.keys())

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from hypothesis.errors import InvalidDefinition
 
 from ordeal import _native
-from ordeal._engine.execution.bucket import Bucketer
+from ordeal._engine.execution.bucket import Bucketer, traceback_text
 from ordeal._engine.execution.driver import BODY, Driver, Observer, Outcome, Script, Status, TimedReplay
 from ordeal._engine.isolation.watchdog import OutOfTime
+from ordeal._engine.telling import stand_in
 from ordeal._hypothesis import GlobalRandoms, skip_types
+from ordeal._native import monotonic
 from ordeal.errors import OrdealError
 
 CONFIRMATIONS = 2
@@ -76,6 +77,11 @@ class Replayer:
         outcome, bucket = self._execute(script, observer)
         return self._told(script, outcome, bucket)
 
+    def written(self, error: BaseException) -> tuple[BaseException, str]:
+        """``error`` as it is kept, and its traceback: in a process for runs alone, nothing of the user's is kept."""
+        text = traceback_text(error)
+        return (stand_in(error) if self._driver.isolated else error), text
+
     def confirm(self, tape: _native.Tape) -> list[Replayed]:
         """Two replays. Their tapes know which step made each value of a bundle, which the shrinker needs."""
         return [self.run(tape) for _ in range(CONFIRMATIONS)]
@@ -108,12 +114,12 @@ class Replayer:
         a failed check of the shrinker: what was found is worth more.
         """
         shrinker = _native.Shrinker(tape)
-        deadline = time.monotonic() + seconds
+        deadline = monotonic() + seconds
         finished = interrupted = False
         failed_check: _native.CheckError | None = None
         try:
             with self._driver.watchdog.until(deadline):
-                while time.monotonic() < deadline and shrinker.candidates != candidates_max:
+                while monotonic() < deadline and shrinker.candidates != candidates_max:
                     candidate = shrinker.candidate()
                     if candidate is None:
                         finished = True
@@ -151,11 +157,11 @@ class Replayer:
     def ablate(self, tape: _native.Tape, bucket: str, seconds: float = math.inf) -> dict[str, bool] | None:
         """For each fault of ``tape`` whether the failure in ``bucket`` needs it; None when ``seconds`` were too few."""
         ablation = _native.FaultAblation(tape)
-        deadline = time.monotonic() + seconds
+        deadline = monotonic() + seconds
         try:
             with self._driver.watchdog.until(deadline):
                 while (candidate := ablation.candidate()) is not None:
-                    if time.monotonic() >= deadline:
+                    if monotonic() >= deadline:
                         return None
                     ablation.tell(self._fails_in(bucket, candidate, deadline))
         except OutOfTime:

@@ -11,10 +11,10 @@ from ordeal._engine.execution.bucket import is_in_bucket
 from ordeal._engine.execution.driver import Status
 from ordeal._engine.execution.machine import MachineFactory
 from ordeal._engine.execution.recorder import ADDRESS, RunRecorder
-from ordeal._engine.formatting import error_message
 from ordeal._engine.replay.loading import LoadedTrace, load_for_replay
 from ordeal._engine.replay.replayer import Replayed, ShrinkProgress
 from ordeal._engine.storage.trace_file import Trace, TraceFailure, TraceStep, step_text, versions_now
+from ordeal._engine.telling import error_message, type_name
 from ordeal._hypothesis import skip_types
 from ordeal.errors import OutdatedTraceError, TraceError
 
@@ -139,7 +139,7 @@ def _status(error: BaseException | None, bucket: str, recorded: TraceFailure | N
         return ReplayStatus.NOT_REPRODUCED
     if recorded is not None and recorded.bucket == bucket:
         return ReplayStatus.REPRODUCED
-    if recorded is None or type(error).__name__ != recorded.error_type:
+    if recorded is None or type_name(type(error)) != recorded.error_type:
         return ReplayStatus.FAILS_DIFFERENTLY
     if recorded.bucket and not is_in_bucket(error, recorded.bucket):
         return ReplayStatus.FAILS_DIFFERENTLY

@@ -6,7 +6,6 @@ Abstractions", 2006: the small scope hypothesis).
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,6 +23,7 @@ from ordeal._engine.triage.findings import Finding
 from ordeal._engine.triage.setup import JobContext, ReplaySetup
 from ordeal._engine.triage.triage import Triage
 from ordeal._hypothesis import GlobalRandoms, RunContext
+from ordeal._native import monotonic
 from ordeal.config.options import ExhaustiveOptions
 from ordeal.errors import Incomplete, InfiniteStrategyError, MachineError, NonDeterministicGeneration
 from ordeal.exhaustive.enumerable import EnumerableSource, make_enumerable
@@ -250,7 +250,7 @@ class BoundedSearch:
             NonDeterministicGeneration: a run did not go as an earlier one that began alike.
             MachineError: no rule can run.
         """
-        self._started = time.perf_counter()
+        self._started = monotonic()
         with self._randoms.managed(), self._driver.watchdog.watching():
             self._triage.replay_seeds(self._findings.add_replayed_seed)
             stopped = self._run_all()
@@ -338,7 +338,7 @@ class BoundedSearch:
             self._findings.add(Finding(bucket, self._script.tape, origin, outcome.error), from_copy=False)
 
     def _snapshot(self) -> ProgressSnapshot:
-        elapsed = time.perf_counter() - self._started
+        elapsed = monotonic() - self._started
         return ProgressSnapshot(
             elapsed=elapsed,
             total_runs=self._runs,
@@ -357,7 +357,7 @@ class BoundedSearch:
             total_steps=self._steps,
             unique_edges=0,
             checkpoints_saved=0,
-            duration_seconds=time.perf_counter() - self._started,
+            duration_seconds=monotonic() - self._started,
             failures=failures,
             seed_replays=self._triage.seed_outcomes,
             stopped_reason=stopped,

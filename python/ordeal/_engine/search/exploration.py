@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 
 from ordeal._engine.coverage.targets import Target
@@ -16,6 +15,7 @@ from ordeal._engine.triage.executors import Here
 from ordeal._engine.triage.findings import Finding, Verdict
 from ordeal._engine.triage.setup import JobContext, ReplaySetup
 from ordeal._engine.triage.triage import Triage
+from ordeal._native import monotonic
 from ordeal.result import (
     ExplorationResult,
     Failure,
@@ -43,7 +43,7 @@ class Exploration:
         """Explore until time, runs or patience are used up or Ctrl-C is pressed, then shrink and report."""
         search, triage = self._search, self._triage
         search.saver.check()
-        self._started = time.perf_counter()
+        self._started = monotonic()
         with search.prepared():
             self._stopped = search.run(self)
             findings = search.findings.all()
@@ -105,7 +105,7 @@ class Exploration:
 
     def _elapsed(self) -> float:
         """Seconds, those of the processes before a resume included."""
-        return self._search.progress.seconds_before + time.perf_counter() - self._started
+        return self._search.progress.seconds_before + monotonic() - self._started
 
     def _progress(self) -> ProgressSnapshot:
         search, elapsed = self._search, self._elapsed()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 
 from ordeal import _native
@@ -14,6 +13,7 @@ from ordeal._engine.search.checkpoints import Checkpoints
 from ordeal._engine.search.monitoring import Monitoring
 from ordeal._engine.search.state import SearchProgress
 from ordeal._hypothesis import RunContext
+from ordeal._native import monotonic
 
 
 class Learning:
@@ -42,7 +42,7 @@ class Learning:
         self._checkpoints = checkpoints
         self._progress = progress
         self._returning = False  # to a checkpoint of an earlier process, which has no snapshot in this one
-        self._return_began = 0.0  # by time.perf_counter()
+        self._return_began = 0.0  # by monotonic()
         self.has_news = False
 
     def begin_run(self) -> None:
@@ -54,7 +54,7 @@ class Learning:
 
     def begin_return(self) -> None:
         """The run comes to its checkpoint by steps that ran before, as unseen as restoring a snapshot would be."""
-        self._return_began = time.perf_counter()
+        self._return_began = monotonic()
         self._set_returning(True)
 
     def end_return(self) -> None:
@@ -128,7 +128,7 @@ class Learning:
         if not self._session.prefix_left:
             self._set_returning(False)
             plan = self._session.plan
-            seconds = time.perf_counter() - self._return_began
+            seconds = monotonic() - self._return_began
             self._checkpoints.returned(plan.checkpoint, run, plan.prefix_steps, seconds)
 
     def _learn(self, run: RunContext | Seen, code: int, state_hash: int) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Protocol
@@ -12,6 +11,7 @@ from hypothesis.stateful import RuleBasedStateMachine
 from ordeal import _native
 from ordeal._engine.buggify_state import many_runs
 from ordeal._engine.coverage.targets import Target
+from ordeal._engine.execution.bucket import traceback_text
 from ordeal._engine.execution.driver import Driver, Outcome, Status
 from ordeal._engine.execution.fork_server import Ending, RunEnvironment
 from ordeal._engine.execution.machine import machine_names
@@ -29,11 +29,12 @@ from ordeal._engine.search.learning import Learning
 from ordeal._engine.search.monitoring import Monitoring
 from ordeal._engine.search.result_builder import WARM_UP_RUNS, Totals
 from ordeal._engine.search.state import SearchProgress, SessionState
+from ordeal._engine.telling import error_of_elsewhere, stand_in
 from ordeal._engine.triage.findings import Finding, Verdict
 from ordeal._engine.triage.messages import CheckFailed
-from ordeal._engine.triage.records import error_of_elsewhere
 from ordeal._engine.triage.setup import ReplaySetup
 from ordeal._hypothesis import GlobalRandoms, RunContext, given_up
+from ordeal._native import monotonic
 from ordeal.errors import MachineError, OrdealError
 from ordeal.result import Discovery, StoppedReason
 from ordeal.swarm.weights import plan_of
@@ -141,6 +142,8 @@ class Search:
                     self.saver.save_when_due(self.progress, self.monitoring.monitor)
                     listener.run_made()
         except KeyboardInterrupt:
+            if self.driver.isolated:
+                raise  # that was not the person, whose Ctrl-C does not come here
             self.end_broken_run()
             return "interrupted"
         except OutOfTime:
@@ -163,8 +166,8 @@ class Search:
 
     @contextmanager
     def _within_time(self) -> Iterator[float]:
-        """Until when runs may begin, by time.monotonic(); where this cuts off, none goes on after that either."""
-        deadline = time.monotonic() + self.settings.max_time
+        """Until when runs may begin, by monotonic(); where this cuts off, none goes on after that either."""
+        deadline = monotonic() + self.settings.max_time
         ends: AbstractContextManager[object] = nullcontext()
         if self._cuts_off:
             ends = self.driver.watchdog.until(deadline)
@@ -182,7 +185,7 @@ class Search:
                 max_runs=self.settings.max_runs,
                 patience=self.settings.patience,
             )
-        if reason != "max_runs" and time.monotonic() >= until:
+        if reason != "max_runs" and monotonic() >= until:
             return "time"
         if reason == "stuck":
             tally.note(f"Each of the first {WARM_UP_RUNS} runs ended before its first step.")
@@ -230,6 +233,7 @@ class Search:
                 self.checkpoints.check(snapshot, session.tape, plan.prefix_steps, outcome)
         if edges or outcome.status is not Status.DONE:
             self._take_down(plan, outcome, edges, from_copy=snapshot is not None or self._ending is not None)
+            self.driver.let_go(outcome)
 
     def _learn_values(self, monitor: _native.Monitor) -> None:
         """Replay runs for what the targets compare in them."""
@@ -291,6 +295,11 @@ class Search:
         if self.findings.count(finding.bucket):
             return
         assert self._listener is not None
+        if self.driver.isolated and not finding.error_traceback:
+            # Here already, while the journal has the run: what its text does is part of it.
+            finding.error_traceback = traceback_text(finding.error)
+            finding.error = stand_in(finding.error)
+            self.driver.let_go(outcome)
         self._listener.failing(finding)
         seen_in = finding.bucket
         with self.monitoring.hidden():

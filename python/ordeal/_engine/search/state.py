@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -29,6 +28,7 @@ from ordeal._engine.storage.state_file import (
 )
 from ordeal._engine.triage.findings import Findings
 from ordeal._engine.triage.records import FindingRecords, writable_text
+from ordeal._native import monotonic
 from ordeal.errors import StateError
 from ordeal.result import NoteKind, Notes, SnapshotKind
 
@@ -75,7 +75,7 @@ class SessionState:
         self._save_to = None if settings.save_state_to is None else folder.path_of(settings.save_state_to)
         self._resume_from = settings.resume_from
         self._parts: list[bytes] = []  # that were saved last
-        self._started = time.monotonic()
+        self._started = monotonic()
         self._due = self._started + PERIOD_SECONDS
 
     # -- saving -------------------------------------------------------------------------------------------------------
@@ -91,9 +91,9 @@ class SessionState:
 
     def save_when_due(self, progress: SearchProgress, monitor: _native.Monitor | None) -> None:
         """Save when the last time is long ago. Between two runs; it changes nothing in what follows."""
-        if self._save_to is not None and time.monotonic() >= self._due:
+        if self._save_to is not None and monotonic() >= self._due:
             self.save(progress, monitor)
-            self._due = time.monotonic() + PERIOD_SECONDS
+            self._due = monotonic() + PERIOD_SECONDS
 
     def save(self, progress: SearchProgress, monitor: _native.Monitor | None) -> None:
         """Save, if that was asked for. What cannot be written is noted: the exploration itself is worth more."""
@@ -129,7 +129,7 @@ class SessionState:
             options=self._options(),
             tally=progress.tally.counts(),
             notes=[str(note) for note in progress.tally.notes],
-            seconds=progress.seconds_before + time.monotonic() - self._started,
+            seconds=progress.seconds_before + monotonic() - self._started,
             snapshot_kind=progress.kind,
             findings=[self._records.saved_finding(finding) for finding in progress.findings.all()],
             unfaithful=progress.findings.unfaithful(),

@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from ordeal._engine.execution.class_path import load_class
+from ordeal._engine.execution.class_path import load_class, trust_settings
 from ordeal._engine.execution.machine import MachineFactory
 from ordeal._engine.formatting import describe_error
 from ordeal._engine.replay.rerun import ReplayStatus, Rerun, rerun
@@ -101,9 +101,12 @@ class SeedReplayer:
     """Replays seeds one after the other in this process. A class that cannot be imported is tried once.
 
     ``rule_timeout``, in seconds, is the limit of all rules; None takes that of each seed, else of its class.
+    ``settings`` is the settings file of the project, which may name functions that make machines.
     """
 
-    def __init__(self, rule_timeout: float | None = None) -> None:
+    def __init__(self, rule_timeout: float | None = None, *, settings: Path | None = None) -> None:
+        if settings is not None:
+            trust_settings(settings)
         self._rule_timeout = rule_timeout
         self._refused: dict[str, OrdealError] = {}
 

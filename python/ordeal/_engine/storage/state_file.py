@@ -8,19 +8,18 @@ which is checked field by field.
 from __future__ import annotations
 
 import hashlib
-import os
+import io
 import platform
-import stat
 import struct
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
-from typing import BinaryIO
 
 import hypothesis
 import msgspec
 
 from ordeal import _native
+from ordeal._engine.regular_file import read_regular
 from ordeal._engine.storage.trace_file import write_atomically
 from ordeal.config import SnapshotKind
 from ordeal.errors import StateError
@@ -30,11 +29,15 @@ VERSION = 3
 #: Larger files are not read, and nothing above this is unpacked. In bytes.
 PACKED_SIZE_MAX = 256 * 2**20
 UNPACKED_SIZE_MAX = 1024 * 2**20
+#: A small file does not fill the memory: this much is unpacked of any, and of larger ones so many times their size.
+UNPACKED_SIZE_MIN = 16 * 2**20
+UNPACKED_RATIO_MAX = 200
 #: The first byte of a pickle, which is what the public project of the same name keeps its state in.
 PICKLE = b"\x80"
 
 _FRAME = struct.Struct("<IQ32s")
 _SIZE = struct.Struct("<Q")
+HEAD_SIZE = len(MAGIC) + _FRAME.size
 #: More workers than any machine has.
 PARTS_MAX = 65_536
 _AFRESH = "explore again without `--resume`"
@@ -151,8 +154,8 @@ def split_part(part: bytes) -> tuple[Header, bytes]:
     Raises:
         ValueError: it made no such part.
     """
-    encoded, engine = _cut(part, "its header")
-    return msgspec.json.decode(encoded, type=Header), engine
+    encoded, end = _cut(part, 0, "its header")
+    return msgspec.json.decode(encoded, type=Header), part[end:]
 
 
 def write_state(path: Path, parts: Sequence[bytes]) -> None:
@@ -176,10 +179,7 @@ def read_state(path: Path) -> list[tuple[Header, bytes]]:
         StateError: there is no such file, or it is no undamaged state of a known version.
     """
     try:
-        with path.open("rb") as file:
-            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                raise StateError(f"cannot read the state {path}: it is no file", hint=_AFRESH)
-            frame = _read_frame(path, file)
+        frame = _read_frame(path, io.BytesIO(read_regular(path, HEAD_SIZE + PACKED_SIZE_MAX)))
     except FileNotFoundError as error:
         raise StateError(
             f"there is no state {path}", hint="write the path that `--save-state` was given, or drop `--resume`"
@@ -187,7 +187,7 @@ def read_state(path: Path) -> list[tuple[Header, bytes]]:
     except OSError as error:
         raise StateError(f"cannot read the state {path}: {error.strerror or error}", hint=_AFRESH) from error
     try:
-        return [split_part(part) for part in _parts(_native.decompress(frame, UNPACKED_SIZE_MAX))]
+        return [split_part(part) for part in _parts(_native.decompress(frame, _unpacked_max(len(frame))))]
     except (ValueError, RecursionError) as error:
         raise damaged(path, error) from error
 
@@ -197,7 +197,7 @@ def damaged(path: Path, why: object) -> StateError:
     return StateError(f"the state {path} is damaged: {why}", hint=_AFRESH)
 
 
-def _read_frame(path: Path, file: BinaryIO) -> bytes:
+def _read_frame(path: Path, file: io.BytesIO) -> bytes:
     start = file.read(len(MAGIC))
     if start.startswith(PICKLE):
         raise StateError(
@@ -217,7 +217,7 @@ def _read_frame(path: Path, file: BinaryIO) -> bytes:
             f"the state {path} has version {version}; this ordeal reads version {VERSION}",
             hint="resume it with the ordeal that saved it, or explore again without `--resume`",
         )
-    left = os.fstat(file.fileno()).st_size - file.tell()
+    left = file.getbuffer().nbytes - file.tell()
     if size != left or size > PACKED_SIZE_MAX:
         raise damaged(path, f"{size} bytes should follow its first ones, and {left} do (at most {PACKED_SIZE_MAX})")
     frame = file.read(size)
@@ -226,27 +226,35 @@ def _read_frame(path: Path, file: BinaryIO) -> bytes:
     return frame
 
 
+def _unpacked_max(size: int) -> int:
+    """What a frame of so many bytes may hold: no state is packed so well that this is too little."""
+    return min(UNPACKED_SIZE_MAX, max(UNPACKED_SIZE_MIN, UNPACKED_RATIO_MAX * size))
+
+
 def _parts(data: bytes) -> list[bytes]:
-    parts = []
-    while data:
-        part, data = _cut(data, "its part")
-        parts.append(part)
-        if len(parts) > PARTS_MAX:
+    parts: list[bytes] = []
+    at = 0
+    while at < len(data):
+        if len(parts) == PARTS_MAX:
             raise ValueError(f"it has more than {PARTS_MAX} parts")
+        part, at = _cut(data, at, "its part")
+        parts.append(part)
     if not parts:
         raise ValueError("it has no part")
     return parts
 
 
-def _cut(data: bytes, what: str) -> tuple[bytes, bytes]:
-    """What comes first in ``data``, after its size, and the rest."""
-    if len(data) < _SIZE.size:
+def _cut(data: bytes, at: int, what: str) -> tuple[bytes, int]:
+    """What comes at ``at``, after its size, and where it ends."""
+    if len(data) - at < _SIZE.size:
         raise ValueError(f"it ends before {what}")
-    (size,) = _SIZE.unpack_from(data)
-    end = _SIZE.size + size
-    if size > len(data) - _SIZE.size:
-        raise ValueError(f"{what} claims {size} bytes of {len(data)}")
-    return data[_SIZE.size : end], data[end:]
+    (size,) = _SIZE.unpack_from(data, at)
+    begin = at + _SIZE.size
+    if not size:
+        raise ValueError(f"{what} is empty")
+    if size > len(data) - begin:
+        raise ValueError(f"{what} claims {size} bytes of {len(data) - at}")
+    return data[begin : begin + size], begin + size
 
 
 def _unwritable(path: Path, error: OSError) -> StateError:

@@ -9,7 +9,6 @@ import json
 import math
 import os
 import platform
-import stat
 import struct
 import tempfile
 import zlib
@@ -22,8 +21,10 @@ import msgspec
 from msgspec import Meta
 
 from ordeal import _native
-from ordeal._engine.formatting import error_message, one_line
+from ordeal._engine.formatting import one_line
+from ordeal._engine.regular_file import read_regular
 from ordeal._engine.storage.json_fields import SIZE_MAX, Record, checked, nesting, read_json
+from ordeal._engine.telling import error_message, type_name
 from ordeal.errors import TraceError
 
 FORMAT = "ordeal-trace"
@@ -39,6 +40,8 @@ SECONDS_MAX = 1e9
 DECIMAL_BITS_MAX = 1_024
 #: Added to zlib's window size it means a gzip file with its header and checksum.
 _GZIP_FRAME = 16
+#: What a program that makes a file asks for.
+NEW_FILE_MODE = 0o666
 WRITERS = ("ordeal", "hypothesis", "python")
 
 ChoiceValue = bool | int | float | str | bytes
@@ -83,7 +86,7 @@ class TraceFailure:
     @classmethod
     def of(cls, error: BaseException, step: int, bucket: str) -> TraceFailure:
         """The failure ``error``, whose message is cut to 500 characters."""
-        return cls(type(error).__name__, error_message(error)[:MESSAGE_CHARS_MAX], step, bucket)
+        return cls(type_name(type(error)), error_message(error)[:MESSAGE_CHARS_MAX], step, bucket)
 
 
 @dataclass(slots=True)
@@ -224,7 +227,7 @@ class Trace:
         """
         target = Path(path)
         try:
-            data = _unpacked(_read_bytes(target), target.suffix)
+            data = _unpacked(read_regular(target, SIZE_MAX), target.suffix)
         except OSError as error:
             raise TraceError(
                 f"cannot read trace {target}: {error.strerror or error}",
@@ -233,16 +236,6 @@ class Trace:
         except (ValueError, zlib.error) as error:
             raise TraceError(f"cannot read trace {target}: {error}") from error
         return cls.from_json(data, where=str(target))
-
-
-def _read_bytes(path: Path) -> bytes:
-    """The content of a file, or a little more than is accepted of it."""
-    status = path.stat()
-    # Opening a pipe would wait for somebody to write to it, and a device may never end.
-    if not stat.S_ISREG(status.st_mode) and not stat.S_ISDIR(status.st_mode):
-        raise TraceError(f"cannot read trace {path}: it is no regular file")
-    with path.open("rb") as file:
-        return file.read(min(status.st_size, SIZE_MAX) + 1)
 
 
 def _unpacked(data: bytes, suffix: str) -> bytes:
@@ -284,11 +277,18 @@ def write_atomically(target: Path, data: bytes) -> None:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
-        Path(name).chmod(0o644)
+        Path(name).chmod(NEW_FILE_MODE & ~_umask())
         Path(name).replace(target)
     except BaseException:
         Path(name).unlink(missing_ok=True)
         raise
+
+
+def _umask() -> int:
+    """What the person keeps from others: a file made for the moment has the rights of its owner alone."""
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return mask
 
 
 def _canonical(content: Any) -> bytes:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
@@ -16,6 +15,7 @@ from ordeal._engine.replay.crash_replayer import Crash, CrashReader, Stall
 from ordeal._engine.triage.jobs import Job
 from ordeal._engine.triage.messages import Message, pack_message, unpack_message
 from ordeal._engine.triage.setup import JobContext, ReplaySetup
+from ordeal._native import monotonic
 from ordeal.errors import OrdealError
 
 TICK_SECONDS = 0.05
@@ -136,7 +136,7 @@ class OwnProcesses:
 
         child = Child(work, setup.limits)
         stall = Stall(child.journal, setup.driver.rule_timeout) if task.seconds is None else None
-        deadline = float("inf") if task.seconds is None else time.monotonic() + task.seconds
+        deadline = float("inf") if task.seconds is None else monotonic() + task.seconds
         self._running.append(_Running(task, child, deadline, stall))
 
     def _attend(self, running: _Running) -> None:
@@ -149,7 +149,7 @@ class OwnProcesses:
             running.task.ended(Ending.LOST, None)
             return
         hangs = not has_ended and running.stall is not None and running.stall.hangs()
-        is_late = not has_ended and not hangs and time.monotonic() >= running.deadline
+        is_late = not has_ended and not hangs and monotonic() >= running.deadline
         if not (has_ended or hangs or is_late):
             return
         if not has_ended:

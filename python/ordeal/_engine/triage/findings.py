@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
@@ -15,6 +14,8 @@ from ordeal._engine.isolation.rule_timeout import RuleTimeoutError
 from ordeal._engine.replay.replayer import Replayer, ShrinkProgress
 from ordeal._engine.replay.trace_builder import Provenance, TraceBuilder
 from ordeal._engine.storage.trace_file import TraceFailure
+from ordeal._engine.telling import type_name
+from ordeal._native import monotonic
 from ordeal.result import Failure
 
 #: More distinct failures than this are a flood; the rest is only counted.
@@ -56,7 +57,7 @@ class Finding:
     @property
     def needs_own_process(self) -> bool:
         """Whether runs that fail so end their process, or must be ended with it."""
-        return ends_process(type(self.error).__name__, self.bucket)
+        return ends_process(type_name(type(self.error)), self.bucket)
 
     @property
     def was_killed(self) -> bool:
@@ -66,7 +67,7 @@ class Finding:
     @property
     def is_timeout(self) -> bool:
         """Whether each run of it takes as long as a rule may."""
-        return type(self.error).__name__ == RuleTimeoutError.__name__
+        return type_name(type(self.error)) == RuleTimeoutError.__name__
 
 
 class Findings:
@@ -155,9 +156,9 @@ class Findings:
             KeyboardInterrupt: Ctrl-C was pressed. What was reached by then is kept.
             CheckError: a check of the core failed. What was reached by then is kept.
         """
-        deadline = time.monotonic() + seconds
+        deadline = monotonic() + seconds
         finished = self._shrink(finding, seconds, tick)
-        left = deadline - time.monotonic()
+        left = deadline - monotonic()
         finding.necessary_faults = self._replayer.ablate(finding.tape, finding.bucket, left) or None
         return finished
 
@@ -193,7 +194,7 @@ class Findings:
         recorder = RunRecorder()
         replayed = self._replayer.run(finding.tape, recorder)
         now = replayed.outcome.error if replayed.bucket == finding.bucket else None
-        error = now or finding.error
+        error, text = self._replayer.written(now) if now is not None else (finding.error, finding.error_traceback)
         step = len(recorder.steps)
         trace = self.maker.make(finding.origin, replayed.tape, recorder)
         trace.failure = TraceFailure.of(error, step, finding.bucket)
@@ -205,7 +206,7 @@ class Findings:
             rule_log=[recorded.name for recorded in recorder.steps],
             trace=trace,
             necessary_faults=finding.necessary_faults,
-            error_traceback=traceback_text(error) if now else finding.error_traceback or traceback_text(error),
+            error_traceback=text or traceback_text(error),
             bucket=finding.bucket,
             count=finding.count,
             flaky=finding.flaky or now is None,

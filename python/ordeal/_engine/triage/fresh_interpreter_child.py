@@ -9,20 +9,21 @@ import json
 import os
 import signal
 import sys
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from time import sleep
 from typing import BinaryIO
 
 from ordeal._engine.coverage.targets import resolve_targets
 from ordeal._engine.execution.bucket import Bucketer, is_in_bucket
-from ordeal._engine.execution.class_path import load_class
+from ordeal._engine.execution.class_path import load_class, trust
 from ordeal._engine.execution.machine import make_driver
 from ordeal._engine.replay.loading import tape_of
 from ordeal._engine.replay.replayer import Replayer
 from ordeal._engine.replay.rerun import ReplayStatus
 from ordeal._engine.storage.trace_file import Trace
 from ordeal._hypothesis import GlobalRandoms
+from ordeal._native import monotonic
 from ordeal.errors import OrdealError
 
 #: How often it is looked whether a replay has ended.
@@ -106,16 +107,16 @@ def _replay_apart(line: bytes, settings: Settings, private: Sequence[BinaryIO]) 
 
 def _wait(child: int, settings: Settings) -> None:
     """Wait until the process has ended; one that takes too long is ended, with TimeoutError."""
-    deadline = time.monotonic() + settings.seconds
+    deadline = monotonic() + settings.seconds
     while os.waitpid(child, os.WNOHANG) == (0, 0):
         if os.getppid() != settings.parent and _leads_group():
             # Nobody is there to hear the answer.
             os.killpg(0, signal.SIGKILL)
-        if time.monotonic() >= deadline:
+        if monotonic() >= deadline:
             os.kill(child, signal.SIGKILL)
             os.waitpid(child, 0)
             raise TimeoutError(f"it took longer than {settings.seconds:g} s")
-        time.sleep(POLL_SECONDS)
+        sleep(POLL_SECONDS)
 
 
 def _read(reading: int) -> Answer:
@@ -137,6 +138,7 @@ def _replay(line: bytes, settings: Settings) -> Answer:
 
 def _status(trace: Trace, settings: Settings) -> ReplayStatus:
     """How a replay compares to its trace, under what held in the exploration: its targets, the limit of its rules."""
+    trust(trace.test_class)  # that of the exploration which asks
     driver = make_driver(load_class(trace.test_class), settings.rule_timeout)
     resolve_targets(settings.target_modules)
     randoms = GlobalRandoms()

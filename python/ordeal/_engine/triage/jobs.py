@@ -5,7 +5,6 @@ A job tells piece by piece what it has done, so that this is known when its proc
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -27,6 +26,7 @@ from ordeal._engine.triage.messages import (
 )
 from ordeal._engine.triage.seeds import ClassSeeds
 from ordeal._engine.triage.setup import JobContext
+from ordeal._native import monotonic
 
 Tell = Callable[[Message], object]
 Job = Callable[[JobContext, Tell], None]
@@ -70,7 +70,7 @@ def judge(finding: Finding, *, shrink: bool, shorter: _native.Tape | None = None
     """
 
     def job(context: JobContext, tell: Tell) -> None:
-        began = time.monotonic()
+        began = monotonic()
         replayer = writer = context.replayer_of(finding)
         if finding.is_timeout and context.own_process:
             # What takes as long as a rule may is not waited for again just to write it down.
@@ -84,7 +84,7 @@ def judge(finding: Finding, *, shrink: bool, shorter: _native.Tape | None = None
                 _write(context, writer, finding, tell)
             if shorter is not None and not finding.flaky and _take_over(replayer, finding, shorter):
                 _write(context, writer, finding, tell)
-            seconds = context.setup.settings.max_shrink_time - 2 * (time.monotonic() - began)
+            seconds = context.setup.settings.max_shrink_time - 2 * (monotonic() - began)
             finished = True
             if shrink and not finding.flaky and seconds > 0:
                 finished = _shrink(context, replayer, finding, seconds, tell)

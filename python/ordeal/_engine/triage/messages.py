@@ -10,12 +10,12 @@ from typing import Any, get_type_hints
 import msgspec
 
 from ordeal import _native
-from ordeal._engine.formatting import error_message
 from ordeal._engine.isolation.channel import ChannelError, Value
 from ordeal._engine.storage.state_file import SavedFinding
 from ordeal._engine.storage.trace_file import Trace, TraceStep
+from ordeal._engine.telling import error_message, error_of_elsewhere, type_name
 from ordeal._engine.triage.findings import Finding
-from ordeal._engine.triage.records import FindingRecords, error_of_elsewhere, writable_text
+from ordeal._engine.triage.records import FindingRecords, writable_text
 from ordeal.result import Failure, SeedOutcome
 
 
@@ -107,7 +107,7 @@ class _SentFailure(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
 def pack_failure(failure: Failure) -> bytes:
     """A failure as bytes, its exception as the name of its type and its text."""
     sent = _SentFailure(
-        error_type=type(failure.error).__name__,
+        error_type=type_name(type(failure.error)),
         error_message=error_message(failure.error),
         trace=None if failure.trace is None else failure.trace.to_json(),
         swarm=next((step.params for step in _swarm_steps(failure.trace)), {}),

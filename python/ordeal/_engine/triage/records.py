@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from ordeal import _native
 from ordeal._engine.execution.bucket import traceback_text
-from ordeal._engine.formatting import error_message
 from ordeal._engine.replay.trace_builder import Provenance
 from ordeal._engine.storage.state_file import SavedFinding, SavedOrigin
+from ordeal._engine.telling import error_message, error_of_elsewhere, type_name
 from ordeal._engine.triage.findings import Finding
 
 
@@ -34,7 +34,7 @@ class FindingRecords:
         return SavedFinding(
             bucket=writable_text(finding.bucket),
             origin=self.saved_provenance(finding.origin),
-            error_type=type(finding.error).__name__,
+            error_type=type_name(type(finding.error)),
             error_message=writable_text(error_message(finding.error)),
             traceback=writable_text(finding.error_traceback or traceback_text(finding.error)),
             count=finding.count,
@@ -65,9 +65,3 @@ def _chosen(names: Sequence[str], flags: Sequence[bool]) -> list[str]:
 def writable_text(text: str) -> str:
     """``text`` as any file can hold it."""
     return text.encode("utf-8", "backslashreplace").decode()
-
-
-def error_of_elsewhere(name: str, message: str) -> BaseException:
-    """Stands for an exception of another process: its type by name only, and its text."""
-    kind: type[Exception] = type(name, (Exception,), {"__module__": "builtins"})
-    return kind(message)

@@ -14,6 +14,7 @@ from ordeal._engine.replay.loading import tape_of
 from ordeal._engine.seed_corpus.corpus import SeedCorpus, load_seed, replay_trace
 from ordeal._engine.seed_corpus.paths import SeedError, seed_name
 from ordeal._engine.storage.trace_file import Trace
+from ordeal._engine.telling import type_name
 from ordeal._engine.triage.findings import Finding, Findings
 from ordeal.errors import OrdealError, TraceError
 from ordeal.result import Failure, Note, NoteKind, SeedOutcome, SeedStatus
@@ -133,7 +134,7 @@ def _is_recorded(error: BaseException, trace: Trace) -> bool:
     assert failure is not None, "a seed without a failure is not loaded"
     if failure.bucket:
         return is_in_bucket(error, failure.bucket)
-    return type(error).__name__ == failure.error_type
+    return type_name(type(error)) == failure.error_type
 
 
 def seed_outcome(path: Path, status: SeedStatus, message: str) -> SeedOutcome:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import re
 import sys
 from collections.abc import Iterator
@@ -10,8 +11,9 @@ from textwrap import dedent
 
 import pytest
 
-from ordeal._engine.execution.class_path import load_class, split_class_path
+from ordeal._engine.execution.class_path import load_class, split_class_path, trust_settings
 from ordeal.errors import ConfigError, MachineError, OrdealError
+from ordeal.explore import Explorer
 
 MACHINES = """
     from hypothesis.stateful import RuleBasedStateMachine, rule
@@ -157,3 +159,48 @@ class TestClass:
             "`machines` has no `Account`",
             "`machines` defines no ChaosTest and no other RuleBasedStateMachine",
         )
+
+
+class TestFunctions:
+    FACTORY = """
+        from ordeal import ChaosTest, rule
+
+        called = []
+
+        class Account(ChaosTest):
+            @rule()
+            def pay(self):
+                pass
+
+        def serve():
+            called.append(1)
+            return Account()
+        """
+
+    def test_one_that_nobody_trusts_is_neither_returned_nor_called(self) -> None:
+        write("served.py", self.FACTORY)
+        message, hint = refusal("served:serve")
+        assert message == "`served:serve` is a function, which is called only where your own settings name it"
+        assert hint is not None
+        assert 'class = "served:serve"' in hint
+        assert sys.modules["served"].called == []
+
+    def test_one_of_the_standard_library_is_not_called(self) -> None:
+        assert "is a function" in refusal("http.server:test")[0]
+
+    def test_one_that_the_settings_name_is_returned(self) -> None:
+        write("named.py", self.FACTORY)
+        write("ordeal.toml", '[[tests]]\nclass = "named:serve"\n')
+        trust_settings(Path("ordeal.toml"))
+        assert load_class("named:serve") is sys.modules["named"].serve
+
+    def test_settings_that_are_not_there_or_wrong_name_none(self) -> None:
+        write("wrong.toml", "[[tests]\n")
+        for name in ("none.toml", "wrong.toml"):
+            trust_settings(Path(name))
+
+    def test_one_that_was_explored_in_this_process_is_returned(self) -> None:
+        write("explored.py", self.FACTORY)
+        function = importlib.import_module("explored").serve
+        Explorer(function)
+        assert load_class("explored:serve") is function

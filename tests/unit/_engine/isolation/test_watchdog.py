@@ -64,8 +64,8 @@ class Clock:
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     """The time of watchdogs."""
     made = Clock()
-    for name in ("time", "signal"):
-        monkeypatch.setattr(sys.modules[Watchdog.__module__], name, made)
+    monkeypatch.setattr(sys.modules[Watchdog.__module__], "monotonic", made.monotonic)
+    monkeypatch.setattr(sys.modules[Watchdog.__module__], "signal", made)
     return made
 
 

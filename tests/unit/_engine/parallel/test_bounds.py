@@ -135,15 +135,10 @@ class TestByClock:
     def clock(self, monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
         now = [100.0]
 
-        class Time:
-            @staticmethod
-            def monotonic() -> float:
-                return now[0]
-
         def go_on(seconds: float) -> None:
             now[0] += seconds
 
-        monkeypatch.setattr(worker_module, "time", Time)
+        monkeypatch.setattr(worker_module, "monotonic", lambda: now[0])
         return go_on
 
     def test_without_finds_it_is_several_times_a_second(self, clock: Callable[[float], None]) -> None:

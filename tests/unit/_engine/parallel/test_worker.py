@@ -42,7 +42,7 @@ class Clock:
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     made = Clock()
-    monkeypatch.setattr(worker, "time", made)
+    monkeypatch.setattr(worker, "monotonic", made.monotonic)
     return made
 
 

@@ -15,7 +15,7 @@ from ordeal._engine.isolation.channel import Channel
 from ordeal._engine.isolation.working_folder import WorkingFolder
 from ordeal._engine.parallel import worker_pool
 from ordeal._engine.parallel.merged import MergedProgress
-from ordeal._engine.parallel.messages import DONE, ERROR, Broken, Ended, pack_keys
+from ordeal._engine.parallel.messages import DONE, ERROR, FAILED, Broken, Ended, pack_keys
 from ordeal._engine.parallel.state import ParallelState
 from ordeal._engine.parallel.sync import Sharing
 from ordeal._engine.parallel.worker import Part
@@ -88,6 +88,11 @@ def dies_in_its_second_run(part: Part, channel: Channel, journal: _native.Journa
     os._exit(9)
 
 
+def fails_after_its_second_run(part: Part, channel: Channel, journal: _native.Journal) -> None:
+    part.board.runs[part.number] = 2
+    channel.send(FAILED, "LookupError: lost", "its traceback")
+
+
 @pytest.mark.forks
 class TestEndings:
     def test_those_that_come_to_their_end_say_why(self, make: Callable[..., Pool]) -> None:
@@ -99,11 +104,20 @@ class TestEndings:
     def test_one_that_always_ends_before_its_first_run_is_given_up(self, make: Callable[..., Pool]) -> None:
         pool = make(dies)
         pool.search()
+        pool.pool.cut_off("time")
         assert pool.pool.reasons() == ["stuck"]
         assert list(pool.union.notes) == [
             "A worker ended (exit code 9) while it ran no code of yours, and was replaced."
         ]
         assert pool.union.past(0).processes == FALSE_STARTS_MAX
+
+    def test_one_that_fails_outside_of_runs_is_replaced(self, make: Callable[..., Pool]) -> None:
+        pool = make(fails_after_its_second_run, max_runs=11)
+        pool.search()
+        pool.pool.cut_off("time")
+        assert pool.pool.reasons() == ["max_runs"]
+        (note,) = pool.union.notes
+        assert note == "A worker failed (LookupError: lost) while it ran no code of yours, and was replaced."
 
     def test_one_that_makes_runs_is_replaced_until_they_are_made(self, make: Callable[..., Pool]) -> None:
         pool = make(dies_in_its_second_run, max_runs=11)

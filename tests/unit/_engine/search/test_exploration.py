@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -31,7 +32,7 @@ class Interrupting(RuleBasedStateMachine):
     @rule()
     def go(self) -> None:
         if Interrupting.runs == 10:
-            raise KeyboardInterrupt
+            signal.raise_signal(signal.SIGINT)
 
 
 def explored(machine: type[RuleBasedStateMachine] = Counter, **options: Any) -> ExplorationResult:

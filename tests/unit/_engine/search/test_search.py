@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import time
 from collections.abc import Callable
 from typing import Any, ClassVar
@@ -156,7 +157,7 @@ def test_ctrl_c_in_a_run_ends_it_with_what_was_found() -> None:
         def fail(self) -> None:
             Interrupting.calls += 1
             if Interrupting.calls > 6:
-                raise KeyboardInterrupt
+                signal.raise_signal(signal.SIGINT)
             raise ValueError
 
     log = Log()

@@ -120,13 +120,7 @@ def test_a_saved_state_that_is_gone_is_written_once_more_and_one_that_is_there_i
 
 def test_it_is_saved_when_it_is_due_and_not_between(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     now = [100.0]
-
-    class Clock:
-        @staticmethod
-        def monotonic() -> float:
-            return now[0]
-
-    monkeypatch.setattr(state, "time", Clock)
+    monkeypatch.setattr(state, "monotonic", lambda: now[0])
     path = tmp_path / "state"
     search = Search(settings_for(Plain, save_state_to=path), make_driver(Plain), [])
     saved = []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import signal
 import sys
 import threading
 from collections.abc import Callable
@@ -345,10 +346,19 @@ class TestContainment:
 
     def test_ctrl_c_gets_out(self, till: Till) -> None:
         def interrupt(_: int) -> None:
-            raise KeyboardInterrupt
+            signal.raise_signal(signal.SIGINT)
 
         with pytest.raises(KeyboardInterrupt):
             self.replay_with(till, interrupt)
+
+    @pytest.mark.parametrize("error", [KeyboardInterrupt, GeneratorExit, BaseException])
+    def test_whatever_the_program_raises_by_itself_is_its_failure(self, till: Till, error: type[BaseException]) -> None:
+        def fail(_: int) -> None:
+            raise error
+
+        replay = self.replay_with(till, fail)
+        assert replay.status is SeedStatus.FAILS_DIFFERENTLY
+        assert type(replay.error) is error
 
 
 def test_an_explorer_finds_what_its_own_seeds_fail_with(till: Till, tmp_path: Path) -> None:

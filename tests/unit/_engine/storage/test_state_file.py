@@ -244,7 +244,7 @@ class TestSaving:
             def interrupt(self) -> None:
                 Interrupted.calls += 1
                 if Interrupted.calls == 40:
-                    raise KeyboardInterrupt
+                    signal.raise_signal(signal.SIGINT)
 
         before = save(tmp_path / "state", Interrupted, runs=10_000)
         assert before.stopped_reason == "interrupted"
@@ -293,7 +293,23 @@ class TestRefusing:
 
     def test_no_regular_file(self, tmp_path: Path) -> None:
         assert refusal(tmp_path) == f"cannot read the state {tmp_path}: Is a directory"
-        assert refusal(Path("/dev/zero")) == "cannot read the state /dev/zero: it is no file"
+        assert refusal(Path("/dev/zero")) == "cannot read the state /dev/zero: it is no regular file"
+        os.mkfifo(tmp_path / "pipe")
+        assert refusal(tmp_path / "pipe").endswith("it is no regular file")
+
+    @pytest.mark.parametrize(
+        "part", [struct.pack("<Q", 0), struct.pack("<QQ", 8, 0), struct.pack("<QQ2s", 10, 2, b"{}")]
+    )
+    def test_a_small_file_takes_neither_time_nor_memory(self, tmp_path: Path, part: bytes) -> None:
+        path = tmp_path / "state"
+        path.write_bytes(framed(part * 2_000_000))  # a few kilobytes, packed
+        assert "is damaged" in refusal(path)
+
+    def test_what_a_file_may_hold_grows_with_it(self, tmp_path: Path) -> None:
+        path = tmp_path / "state"
+        path.write_bytes(framed(bytes(state_file.UNPACKED_SIZE_MIN + 1)))
+        assert path.stat().st_size < 10_000
+        assert "is damaged" in refusal(path)
 
     def test_a_pickle_is_refused_by_name(self, tmp_path: Path) -> None:
         path = tmp_path / "state.pkl"

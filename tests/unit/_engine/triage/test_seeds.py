@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import signal
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -140,7 +141,7 @@ class TestReplaying:
     def test_ctrl_c_in_a_seed_ends_the_exploration_with_a_result(self, corpus: SeedCorpus) -> None:
         class Stopping(Counter):
             def teardown(self) -> None:
-                raise KeyboardInterrupt
+                signal.raise_signal(signal.SIGINT)
 
         trace = failing(Counter)
         trace.test_class = f"{Stopping.__module__}:{Stopping.__qualname__}"

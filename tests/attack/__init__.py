@@ -1,0 +1,1 @@
+"""Programs that attack the search: whatever they do, it goes on, and finds the ordinary bug beside them."""
