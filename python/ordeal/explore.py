@@ -12,6 +12,7 @@ from ordeal._engine.coverage.targets import resolve_targets
 from ordeal._engine.execution.class_path import trust
 from ordeal._engine.execution.machine import MachineFactory, class_path, make_driver
 from ordeal._engine.execution.settings import Progress, Settings, ShrinkTold
+from ordeal._engine.isolation.memory_limit import MEBIBYTE, limited_memory
 from ordeal._engine.parallel.store_client import StoreOptions, spool_folder
 from ordeal._engine.parallel.supervisor import Supervisor, can_supervise, usable_cores
 from ordeal._engine.parallel.sync import Sharing
@@ -27,8 +28,6 @@ from ordeal.store import namespace_of
 from ordeal.swarm.weights import distribution_of
 
 __all__ = ["ExplorationResult", "Explorer", "Failure", "ProgressSnapshot"]
-
-MEBIBYTE = 2**20
 
 
 class Explorer:
@@ -194,7 +193,8 @@ class Explorer:
         if options.store is not None and not can_supervise():
             raise ConfigError("store is given, and this system does not have what workers need")
         if (workers == 1 and not options.isolate and options.store is None) or not can_supervise():
-            return Exploration(settings, self._driver, self.targets).run()
+            with limited_memory(options.max_memory):
+                return Exploration(settings, self._driver, self.targets).run()
         plan = Plan(
             workers=workers,
             sharing=Sharing(edges=options.share_edges, checkpoints=options.share_checkpoints),
@@ -252,8 +252,10 @@ class Explorer:
             progress=progress,
             corpus_dir=self.options.corpus_dir,
             rule_timeout=self.options.rule_timeout,
+            max_memory=self.options.max_memory,
         )
         try:
-            return BoundedSearch(scope, self._driver, self.targets).run()
+            with limited_memory(self.options.max_memory):
+                return BoundedSearch(scope, self._driver, self.targets).run()
         except InvalidDefinition as error:
             raise MachineError(str(error)) from error

@@ -11,6 +11,7 @@ from types import CodeType, FrameType, TracebackType
 
 from ordeal._engine import telling
 from ordeal._engine.coverage.real_path import real_path
+from ordeal._engine.isolation.memory_limit import memory_is_limited
 
 _MACHINERY = ("ordeal", "hypothesis", "_pytest", "pluggy")
 
@@ -42,6 +43,8 @@ class Bucketer:
 
     def bucket(self, error: BaseException) -> str:
         """A text that is equal for failures of one cause: no message, no line number, no address in it."""
+        if isinstance(error, MemoryError) and memory_is_limited():
+            return _bucket_at(error, None)  # where memory ends is chance: what takes it has no place
         return _bucket_at(error, self._place(error.__traceback__))
 
     def _place(self, tb: TracebackType | None) -> tuple[CodeType, int] | None:

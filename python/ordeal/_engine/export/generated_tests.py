@@ -31,6 +31,7 @@ from ordeal._engine.export.literals import LiteralWriter, UnwritableError
 from ordeal._engine.formatting import counted, one_line
 from ordeal._engine.isolation.channel import Channel
 from ordeal._engine.isolation.child import Child, Limits, wait_for
+from ordeal._engine.isolation.memory_limit import MEBIBYTE
 from ordeal._engine.replay.loading import load_for_replay
 from ordeal._engine.storage.json_fields import SIZE_MAX
 from ordeal._engine.storage.trace_file import Trace, TraceFailure
@@ -276,7 +277,7 @@ def _made_apart(trace: Trace, name: str, machine: _ClassName) -> _Function | Non
         channel.send(json.dumps([sorted(function.imports), function.lines]))
 
     try:
-        child = Child(make, Limits())
+        child = Child(make, Limits(trace.max_memory * MEBIBYTE))
     except OSError:
         return None
     try:

@@ -12,6 +12,7 @@ from ordeal._engine.execution.class_path import load_class
 from ordeal._engine.execution.driver import FAULT_OFF, FAULT_ON, INITIALIZE, RULE, Driver
 from ordeal._engine.execution.machine import MachineFactory, make_driver
 from ordeal._engine.isolation.child import Limits
+from ordeal._engine.isolation.memory_limit import MEBIBYTE, limited_memory
 from ordeal._engine.replay.choices_of_values import rebuilt_steps
 from ordeal._engine.replay.crash_replayer import CrashReplayer
 from ordeal._engine.replay.replayer import Replayer
@@ -28,11 +29,12 @@ class LoadedTrace:
     driver: Driver
     replayer: Replayer
     randoms: GlobalRandoms
+    max_memory: int = 0
 
     @contextmanager
     def running(self) -> Iterator[None]:
-        """Have rules timed, and the program's random generators put back as they were when the block ends."""
-        with self.randoms.managed(), self.driver.watchdog.watching():
+        """Have rules and memory limited, and the program's random generators put back when the block ends."""
+        with self.randoms.managed(), self.driver.watchdog.watching(), limited_memory(self.max_memory):
             yield
 
 
@@ -54,8 +56,8 @@ def load_for_replay(
     replayer = Replayer(driver, Bucketer([]), randoms)
     failure = trace.failure
     if failure is not None and ends_process(failure.error_type, failure.bucket):
-        replayer = CrashReplayer(driver, Bucketer([]), randoms, Limits())
-    return LoadedTrace(tape_of(trace, driver), driver, replayer, randoms)
+        replayer = CrashReplayer(driver, Bucketer([]), randoms, Limits(trace.max_memory * MEBIBYTE))
+    return LoadedTrace(tape_of(trace, driver), driver, replayer, randoms, trace.max_memory)
 
 
 def tape_of(trace: Trace, driver: Driver) -> _native.Tape:

@@ -40,6 +40,7 @@ class TraceBuilder:
         *,
         targets: Sequence[Target] = (),
         rule_timeout: float | None = None,
+        max_memory: int = 0,
     ) -> None:
         self._test_class = test_class
         self._seed = seed
@@ -47,6 +48,7 @@ class TraceBuilder:
         self._faults = faults
         self._digests = digest_targets(targets)
         self._rule_timeout = rule_timeout
+        self._max_memory = max_memory
 
     def make(self, origin: Provenance, tape: _native.Tape, recorder: RunRecorder) -> Trace:
         """The trace of ``tape``, which ran while ``recorder`` watched."""
@@ -63,6 +65,7 @@ class TraceBuilder:
             program=recorder.finished_program(),
             targets=dict(self._digests),
             rule_timeout=self._rule_timeout,
+            max_memory=self._max_memory,
         )
 
     def _swarm_step(self, rules: list[bool], faults: list[bool], weights: Sequence[int]) -> TraceStep:

@@ -46,6 +46,7 @@ class Scope(ExhaustiveOptions):
     progress: Progress | None
     corpus_dir: Path | None
     rule_timeout: float | None
+    max_memory: int = 0
     # What triage asks for, and this search does without.
     seed: int = 0
     confirm_fresh: bool = False

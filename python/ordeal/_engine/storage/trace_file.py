@@ -25,6 +25,7 @@ from ordeal._engine.formatting import one_line
 from ordeal._engine.regular_file import read_regular
 from ordeal._engine.storage.json_fields import SIZE_MAX, Record, checked, nesting, read_json
 from ordeal._engine.telling import error_message, type_name
+from ordeal.config import MEMORY_MIB_MAX
 from ordeal.errors import TraceError
 
 FORMAT = "ordeal-trace"
@@ -97,7 +98,8 @@ class Trace:
     that the run branched from, or None; the steps before it are part of the trace in any case. ``targets`` holds the
     SHA-256 of the source of each module that the exploration traced, ``versions`` those of what recorded the run.
     ``duration``, in seconds, is never written: the same seed writes the same bytes. ``rule_timeout`` is the limit, in
-    seconds, that the exploration gave the rules; None for that of the class.
+    seconds, that the exploration gave the rules; None for that of the class. ``max_memory`` is what its processes might
+    take, in MiB, 0 for as much as they liked.
 
     ``has_choices`` is False for a trace that the public project of the same name wrote. Such a trace holds the values
     of arguments where they were JSON, and not the choices that made them, nor the steps before a checkpoint.
@@ -116,6 +118,7 @@ class Trace:
     versions: dict[str, str] = field(default_factory=versions_now)
     has_choices: bool = True
     rule_timeout: float | None = None
+    max_memory: int = 0
 
     def taken_steps(self) -> list[TraceStep]:
         """The steps that the machine takes: all but the swarm's configuration, which is written among them."""
@@ -153,6 +156,8 @@ class Trace:
             "targets": dict(self.targets),
             "program": list(self.program),
         }
+        if self.max_memory:
+            record["max_memory"] = self.max_memory
         record["checksum"] = _checksum(record)
         return record
 
@@ -179,6 +184,7 @@ class Trace:
             program=content.program,
             versions={name: getattr(content, name) for name in WRITERS},
             rule_timeout=content.rule_timeout,
+            max_memory=content.max_memory,
         )
 
     def to_json(self) -> bytes:
@@ -361,6 +367,7 @@ class _OwnTrace(_AnyTrace, kw_only=True, forbid_unknown_fields=True):
     program: list[str]
     failure: _OwnFailure | None = None
     rule_timeout: Annotated[float, Meta(ge=-SECONDS_MAX, le=SECONDS_MAX)] | None = None
+    max_memory: Annotated[int, Meta(ge=0, le=MEMORY_MIB_MAX)] = 0
 
 
 def _failure(record: _Failure | None) -> TraceFailure | None:

@@ -18,6 +18,7 @@ from ordeal._engine.coverage.targets import resolve_targets
 from ordeal._engine.execution.bucket import Bucketer, is_in_bucket
 from ordeal._engine.execution.class_path import load_class, trust
 from ordeal._engine.execution.machine import make_driver
+from ordeal._engine.isolation.memory_limit import limited_memory
 from ordeal._engine.replay.loading import tape_of
 from ordeal._engine.replay.replayer import Replayer
 from ordeal._engine.replay.rerun import ReplayStatus
@@ -142,7 +143,7 @@ def _status(trace: Trace, settings: Settings) -> ReplayStatus:
     driver = make_driver(load_class(trace.test_class), settings.rule_timeout)
     resolve_targets(settings.target_modules)
     randoms = GlobalRandoms()
-    with randoms.managed(), driver.watchdog.watching():
+    with randoms.managed(), driver.watchdog.watching(), limited_memory(trace.max_memory):
         replayed = Replayer(driver, Bucketer([]), randoms).run(tape_of(trace, driver))
     error = replayed.outcome.error
     if not replayed.bucket or error is None:

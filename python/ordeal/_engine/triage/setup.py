@@ -43,6 +43,10 @@ class TriageSettings(Protocol):
         """Seconds that a rule may take, as the user said; None for what the class says."""
 
     @property
+    def max_memory(self) -> int:
+        """What a process may take, in MiB, 0 for no limit."""
+
+    @property
     def corpus_dir(self) -> Path | None:
         """The folder of saved seeds."""
 
@@ -90,6 +94,7 @@ class ReplaySetup:
             self.driver.faults,
             targets=self.targets,
             rule_timeout=self.settings.rule_timeout,
+            max_memory=self.settings.max_memory,
         )
 
     def findings(self, replayer: Replayer) -> Findings:

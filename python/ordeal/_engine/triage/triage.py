@@ -324,6 +324,7 @@ def bare_failure(setup: ReplaySetup, finding: Finding) -> Failure:
         steps=steps,
         failure=TraceFailure.of(finding.error, len(steps), finding.bucket),
         rule_timeout=setup.settings.rule_timeout,
+        max_memory=setup.settings.max_memory,
     )
     return Failure(
         error=finding.error,

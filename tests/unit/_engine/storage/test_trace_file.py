@@ -391,3 +391,11 @@ def test_a_file_keeps_the_limit_of_the_rules(seconds: float | None, tmp_path: Pa
     limited.save(tmp_path / "t.json")
     assert Trace.load(tmp_path / "t.json").rule_timeout == seconds
     assert limited.content_hash() == sample().content_hash()
+
+
+def test_a_limit_of_memory_is_kept_and_where_there_is_none_nothing_is_written(tmp_path: Path) -> None:
+    trace = sample()
+    assert b"max_memory" not in trace.to_json()
+    trace.max_memory = 512
+    trace.save(tmp_path / "t.json")
+    assert Trace.load(tmp_path / "t.json").max_memory == 512
