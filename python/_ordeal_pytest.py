@@ -129,6 +129,7 @@ def pytest_configure(config: pytest.Config) -> None:
         _register(config, "seeds", config, corpora)
     if chaos:
         _register(config, "chaos", config)
+        _register(config, "machine_checks")
     if chaos or _is_seeded(config):
         _session_seed(config)
 

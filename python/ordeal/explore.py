@@ -12,6 +12,7 @@ from ordeal._engine.coverage.targets import resolve_targets
 from ordeal._engine.execution.class_path import trust
 from ordeal._engine.execution.machine import MachineFactory, class_path, make_driver
 from ordeal._engine.execution.settings import Progress, Settings, ShrinkTold
+from ordeal._engine.isolation.live_threads import program_threads, threads_text
 from ordeal._engine.isolation.memory_limit import MEBIBYTE, limited_memory
 from ordeal._engine.parallel.store_client import StoreOptions, spool_folder
 from ordeal._engine.parallel.supervisor import Supervisor, can_supervise, usable_cores
@@ -195,6 +196,8 @@ class Explorer:
         if (workers == 1 and not options.isolate and options.store is None) or not can_supervise():
             with limited_memory(options.max_memory):
                 return Exploration(settings, self._driver, self.targets).run()
+        if threads := program_threads():
+            return self._explored_here(settings, threads)
         plan = Plan(
             workers=workers,
             sharing=Sharing(edges=options.share_edges, checkpoints=options.share_checkpoints),
@@ -202,6 +205,24 @@ class Explorer:
             meeting=self._meeting(),
         )
         return Supervisor(settings, self._driver, self.targets, plan).run()
+
+    def _explored_here(self, settings: Settings, threads: list[str]) -> ExplorationResult:
+        """Explore in this process, because ``threads`` would not live on in others that are forked from it.
+
+        Raises:
+            MachineError: it is to share what it finds, which takes processes.
+        """
+        found = f"{threads_text(threads)} of the program would not live on in a forked process"
+        if self.options.store is not None:
+            hint = "start threads when a machine is made, and end them in its teardown()"
+            raise MachineError(f"a store needs processes, and {found}", hint=hint)
+        exploration = Exploration(settings, self._driver, self.targets)
+        exploration.note(
+            f"Explored in this process (one worker, and nothing guards it from what rules do): {found}. It is explored in "
+            "processes of its own where threads start when a machine is made, and end in its teardown()."
+        )
+        with limited_memory(self.options.max_memory):
+            return exploration.run()
 
     def _meeting(self) -> StoreOptions | None:
         options = self.options

@@ -12,7 +12,9 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine
 from hypothesis.strategies import SearchStrategy
 
 from ordeal._hypothesis.buggify_choices import BUGGIFY_ARGUMENT
+from ordeal._hypothesis.definition_checks import check_definition
 from ordeal._hypothesis.draws import Draw, plan_draw
+from ordeal._hypothesis.markers import untimed
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -76,8 +78,10 @@ def define_machine(cls: type[RuleBasedStateMachine]) -> MachineDefinition:
 
     Raises:
         hypothesis.errors.InvalidDefinition: the class is not a valid rule machine.
+        MachineError: a rule or an invariant can never do its work.
     """
     state = cls.setup_state()
+    check_definition(cls, state)
     _check_names(cls, (*state.rules, *state.initializers, *state.invariants))
     ordered = sorted(state.rules, key=lambda r: (sorted(r.targets), len(r.arguments), r.function.__name__))
     names: dict[str, int] = {"(body)": 0}
@@ -170,7 +174,7 @@ def _read_rule(
     return Rule(
         name=rule.function.__name__,
         index=index,
-        function=_untimed(rule.function),
+        function=untimed(rule.function),
         arguments=tuple(arguments),
         gates=tuple(bundle.name for bundle in rule.bundles),
         preconditions=tuple(rule.preconditions),
@@ -207,11 +211,3 @@ def _check_names(cls: type[RuleBasedStateMachine], members: Iterable[Any]) -> No
             raise InvalidDefinition(
                 f"{cls.__name__}.{name} has the name of a method that every rule machine has; give it another name"
             )
-
-
-def _untimed(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The user's function below the timer that ChaosTest puts around it: the Explorer times rules itself."""
-    original = getattr(function, "__wrapped__", None)
-    if original is None or not getattr(function, "ordeal_timed", False):
-        return function
-    return original  # type: ignore[no-any-return]

@@ -31,3 +31,17 @@ def mark_as_machine_test(function: Any, cls: type) -> None:
     """Have Hypothesis and its pytest plugin see ``function`` as a test of theirs that runs the machines of ``cls``."""
     function.is_hypothesis_test = True
     function._hypothesis_state_machine_class = cls
+
+
+def machine_of_test_case(found: object) -> type | None:
+    """The machine class behind a TestCase, or None for anything else."""
+    machine = getattr(getattr(found, "runTest", None), "_hypothesis_state_machine_class", None)
+    return machine if isinstance(found, type) and isinstance(machine, type) else None
+
+
+def untimed(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The user's function below the timer that ChaosTest puts around it: the Explorer times rules itself."""
+    original = getattr(function, "__wrapped__", None)
+    if original is None or not getattr(function, "ordeal_timed", False):
+        return function
+    return original  # type: ignore[no-any-return]

@@ -22,7 +22,14 @@ from ordeal._engine.formatting import (
 )
 from ordeal._engine.properties.text import explored_properties, json_cells, json_properties
 from ordeal._engine.telling import error_message, type_name
-from ordeal.result.exploration import coverage_figures, coverage_lines, discovery_lines, remark_lines, run_figures
+from ordeal.result.exploration import (
+    coverage_figures,
+    coverage_lines,
+    discovery_lines,
+    inconclusive_lines,
+    remark_lines,
+    run_figures,
+)
 from ordeal.result.failure import failure_details, trace_steps
 
 if TYPE_CHECKING:
@@ -55,7 +62,8 @@ def exploration_report(results: Sequence[ExplorationResult]) -> str:
 
 
 def _section(result: ExplorationResult) -> list[str]:
-    body = [run_figures(result), *coverage_figures(result), *_failure_list(result.failures)]
+    verdict = inconclusive_lines(result) or _failure_list(result.failures)
+    body = [run_figures(result), *coverage_figures(result), *verdict]
     if result.stopped_reason == "interrupted":
         body.append("Stopped: interrupted")
     for block in _section_blocks(result):
@@ -142,6 +150,7 @@ def _json_result(result: ExplorationResult) -> dict[str, Any]:
         "checkpoints_saved": result.checkpoints_saved,
         "rejected_runs": result.rejected_runs,
         "unconfirmed": result.unconfirmed,
+        "inconclusive": None if result.inconclusive is None else asdict(result.inconclusive),
         "stopped_reason": result.stopped_reason,
         "snapshot_kind": result.snapshot_kind,
         "discovery": _json_discovery(result.discovery),

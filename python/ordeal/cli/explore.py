@@ -160,7 +160,14 @@ class _Session:
             self._save_properties(result)
             self._tell_of_seeds(result)
             self._tell_of_state(result)
+            self._tell_of_inconclusive(result)
             self._interrupted = result.stopped_reason == "interrupted"
+
+    def _tell_of_inconclusive(self, result: ExplorationResult) -> None:
+        """Count a class of which nothing was shown as one that was not explored."""
+        if result.inconclusive is not None and not result.failures:
+            terminal.say_error(f"{result.test_class}: {result.inconclusive.reason}", result.inconclusive.hint)
+            self._unexplored += 1
 
     def _save_properties(self, result: ExplorationResult) -> None:
         """Let `ordeal catalog` know what was reached."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import functools
 import inspect
 import threading
@@ -10,6 +11,7 @@ import time
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, SupportsIndex
@@ -22,6 +24,18 @@ from ordeal.faults.patching import Patch, UnresolvedTargetError, Wrap, is_of_pro
 
 # A warning points at the line of the user's that switched the fault on.
 _PACKAGE_FOLDER = str(Path(__file__).parents[1])
+
+
+@dataclass(slots=True)
+class FaultUse:
+    """What a fault has done: the ``runs`` in which it was on, the ``calls`` that met it then, and ``hits``.
+
+    Hits are the calls that went in another way, or came to something else, because of it.
+    """
+
+    runs: int = 0
+    calls: int = 0
+    hits: int = 0
 
 
 class Fault(ABC):
@@ -42,6 +56,8 @@ class Fault(ABC):
         self._lock = threading.RLock()
         self._hits = 0
         self._hits_lock = threading.Lock()
+        self._use = FaultUse()
+        self._was_on = False
 
     @property
     def active(self) -> bool:
@@ -57,7 +73,21 @@ class Fault(ABC):
         """Count one call that met the fault; returns its number, from 1."""
         with self._hits_lock:
             self._hits += 1
+            self._use.calls += 1
             return self._hits
+
+    def changed(self) -> None:
+        """Count that a call which met the fault went in another way, or came to something else, because of it."""
+        with self._hits_lock:
+            self._use.hits += 1
+
+    @property
+    def use(self) -> FaultUse:
+        """What the fault has done in this process so far, whatever was reset in between."""
+        return dataclasses.replace(self._use)
+
+    def check(self) -> None:  # noqa: B027 - most kinds have nothing to check
+        """See that the fault can act, before anything runs. Raises FaultError when it cannot."""
 
     def activate(self) -> None:
         """Switch the fault on; nothing happens when it is on.
@@ -67,6 +97,7 @@ class Fault(ABC):
         with self._lock:
             if not self._active:
                 self._active = self._run("on", self._do_activate) is not False
+                self._was_on = self._was_on or self._active
 
     def deactivate(self) -> None:
         """Switch the fault off; nothing happens when it is off.
@@ -84,6 +115,8 @@ class Fault(ABC):
             self.deactivate()
         finally:
             self._hits = 0
+            self._use.runs += self._was_on
+            self._was_on = False
             randomness.reset_default()
 
     def resume(self, hits: int) -> None:
@@ -131,7 +164,8 @@ class Fault(ABC):
         return _make_again, (*self._made_by, self._limits_in_words())
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**vars(self), "_active": False, "_hits": 0, "_lock": None, "_hits_lock": None}
+        state = {"_active": False, "_hits": 0, "_lock": None, "_hits_lock": None, "_use": FaultUse(), "_was_on": False}
+        return {**vars(self), **state}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state, _lock=threading.RLock(), _hits_lock=threading.Lock())
@@ -199,6 +233,13 @@ class MultiPatchFault(Fault):
 
     def strike(self) -> int:
         """Count a call that the fault is meant for: its number, from 1, or 0 when the limits let it pass."""
+        number = self.meet()
+        if number:
+            self.changed()
+        return number
+
+    def meet(self) -> int:
+        """The same where it is seen later, and told with ``changed()``, whether the fault changes something."""
         number = self.observe()
         return number if self._limits.admits(self.name, number) else 0
 
@@ -207,6 +248,27 @@ class MultiPatchFault(Fault):
         """Whether the fault is off and no target carries its wrapper."""
         return super().is_unwound and not any(patch.is_applied for patch in self._patches)
 
+    def check(self) -> None:
+        """See that the targets exist, before anything runs.
+
+        One that an object of the program lacks now may come to exist in a run, and is no mistake yet.
+
+        Raises:
+            FaultError: one does not exist; the hint names what may have been meant.
+        """
+        for patch in self._patches:
+            try:
+                patch.check()
+            except UnresolvedTargetError as error:
+                if error.lasts:
+                    raise self._unresolved(error) from None
+
+    def _unresolved(self, error: UnresolvedTargetError) -> FaultError:
+        hint = "write the module and the attribute as they are imported, for example `shop.api.charge`"
+        if error.meant:
+            hint = f"did you mean `{error.meant}`?"
+        return FaultError(f"fault {self.name!r} cannot resolve target {error}", hint=hint)
+
     def _do_activate(self) -> bool:
         self._tell_once()
         try:
@@ -214,6 +276,8 @@ class MultiPatchFault(Fault):
                 patch.apply()
         except UnresolvedTargetError as error:
             self._undo_all()
+            if error.lasts:
+                raise self._unresolved(error) from None
             if not self._is_warned:
                 self._is_warned = True
                 _warn(f"Skipping fault {self.name!r}: cannot resolve target {error}")
@@ -299,7 +363,8 @@ class CallFault(MultiPatchFault):
     Each call runs ``before(number)``, with the number of the call since ``reset()`` from 1, which may raise; then
     waits ``pause_s`` seconds; then makes the original call, or takes the result of ``answer()`` in its place; and
     returns ``after(result)``. A call of a generator function begins when its first item is asked for, and ``after``
-    changes each of its items; an ``answer()`` of None is one without items.
+    changes each of its items; an ``answer()`` of None is one without items. An
+    ``after`` that returns what it was given has changed nothing.
     """
 
     def __init__(
@@ -337,7 +402,7 @@ class CallFault(MultiPatchFault):
 
     def _around_call(self, original: Any) -> Any:
         def faulty(*args: Any, **kwargs: Any) -> Any:
-            number = self.strike()
+            number = self.meet()
             call = functools.partial(original, *args, **kwargs)
             return self._struck(number, call) if number else call()
 
@@ -347,7 +412,7 @@ class CallFault(MultiPatchFault):
     def _around_coroutine(self, original: Any) -> Any:
         @functools.wraps(original)
         async def faulty(*args: Any, **kwargs: Any) -> Any:
-            number = self.strike()
+            number = self.meet()
             call = functools.partial(original, *args, **kwargs)
             return await (self._struck_coroutine(number, call) if number else call())
 
@@ -358,29 +423,45 @@ class CallFault(MultiPatchFault):
             async def call() -> Any:
                 return original(*args, **kwargs)
 
-            number = self.strike()
+            number = self.meet()
             return await (self._struck_coroutine(number, call) if number else call())
 
         return async_generator_like(original, faulty)
 
     def _struck(self, number: int, call: Callable[[], Any]) -> Any:
         """What becomes of ``call``, the call with this number."""
-        if self._before is not None:
-            self._before(number)
+        self._begin(number)
         if self._pause_s > 0:
             time.sleep(self._pause_s)
         return self._end(call() if self._answer is None else self._answer())
 
     async def _struck_coroutine(self, number: int, call: Callable[[], Awaitable[Any]]) -> Any:
         """The same for a coroutine function."""
-        if self._before is not None:
-            self._before(number)
+        self._begin(number)
         if self._pause_s > 0:
             await asyncio.sleep(self._pause_s)
         return self._end(await call() if self._answer is None else self._answer())
 
+    def _begin(self, number: int) -> None:
+        if self._pause_s > 0 or self._answer is not None:
+            self.changed()
+        if self._before is not None:
+            try:
+                self._before(number)
+            except BaseException:
+                self.changed()
+                raise
+
     def _end(self, result: Any) -> Any:
-        return result if self._after is None else changed_items(result, self._after)
+        return result if self._after is None else changed_items(result, self._after_one)
+
+    def _after_one(self, result: Any) -> Any:
+        """What becomes of a result, or of one item of a generator. What comes back itself was not changed."""
+        assert self._after is not None
+        made = self._after(result)
+        if made is not result:
+            self.changed()
+        return made
 
 
 class LambdaFault(Fault):

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import functools
 import importlib
+import pkgutil
 import sys
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from difflib import get_close_matches
 from types import BuiltinFunctionType, ClassMethodDescriptorType, FunctionType, MethodType, ModuleType
 from typing import Any
 
@@ -35,7 +37,16 @@ _lock = threading.RLock()
 
 
 class UnresolvedTargetError(Exception):
-    """The target of a patch names nothing that exists; the text says which part of it."""
+    """The target of a patch names nothing that exists; the text says which part of it.
+
+    It ``lasts`` where a module or class lacks the name, for which no run makes up, as it may for an object of the
+    program that is not there yet. ``meant`` is what the target may have been meant to be, or empty.
+    """
+
+    def __init__(self, text: str, *, lasts: bool = True, meant: str = "") -> None:
+        super().__init__(text)
+        self.lasts = lasts
+        self.meant = meant
 
 
 @dataclass(frozen=True, eq=False)
@@ -397,36 +408,56 @@ class TargetPath:
             )
         self._parts = parts
         self._module_name: str | None = None
-        self._failed: tuple[tuple[int, str | None], str] | None = None
+        self._failed: tuple[tuple[int, str | None], UnresolvedTargetError] | None = None
 
     def resolve(self) -> tuple[Any, str]:
         """The owner and the name of the attribute. Raises UnresolvedTargetError."""
         if self._failed is not None and self._failed[0] == _modules_mark():
-            raise UnresolvedTargetError(self._failed[1])
+            raise self._failed[1]
         try:
             return self._resolve()
         except UnresolvedTargetError as error:
+            self._module_name = None  # a module that comes later may be a longer part of the path
+            text = f"{'.'.join(self._parts)!r} ({error})"
+            failure = UnresolvedTargetError(text, lasts=error.lasts, meant=error.meant)
             # A failed import searches the file system; a nemesis would ask for it at every toggle.
-            self._failed = (_modules_mark(), f"{'.'.join(self._parts)!r} ({error})")
-            raise UnresolvedTargetError(self._failed[1]) from error
+            self._failed = (_modules_mark(), failure)
+            raise failure from error
 
     def _resolve(self) -> tuple[Any, str]:
         if self._module_name is None:
-            self._module_name = _longest_module(self._parts[:-1])
+            self._module_name = _longest_module(self._parts)
         owner: Any = importlib.import_module(self._module_name)
         place = self._module_name
         for name in self._parts[place.count(".") + 1 : -1]:
-            owner = getattr(owner, name, _MISSING)
-            if owner is _MISSING:
-                raise UnresolvedTargetError(f"`{place}` has no attribute {name!r}")
-            place = f"{place}.{name}"
+            found = getattr(owner, name, _MISSING)
+            if found is _MISSING:
+                raise self._no_attribute(owner, place, name)
+            owner, place = found, f"{place}.{name}"
         if stored_attribute(owner, self._parts[-1])[1] is _MISSING:
-            raise UnresolvedTargetError(f"`{place}` has no attribute {self._parts[-1]!r}")
+            raise self._no_attribute(owner, place, self._parts[-1])
         return owner, self._parts[-1]
+
+    def _no_attribute(self, owner: Any, place: str, name: str) -> UnresolvedTargetError:
+        close = get_close_matches(name, _names_in(owner), n=1)
+        rest = self._parts[place.count(".") + 2 :]
+        return UnresolvedTargetError(
+            f"`{place}` has no attribute {name!r}",
+            lasts=isinstance(owner, ModuleType | type),
+            meant=".".join([place, close[0], *rest]) if close else "",
+        )
+
+
+def _names_in(owner: Any) -> list[str]:
+    """What is in a module, a package or a class; of an object, what is in its class: its own may be anything."""
+    names = dir(owner if isinstance(owner, ModuleType | type) else type(owner))
+    modules = pkgutil.iter_modules(getattr(owner, "__path__", [])) if isinstance(owner, ModuleType) else []
+    return [*names, *(module.name for module in modules)]
 
 
 def _longest_module(parts: list[str]) -> str:
-    for end in range(len(parts), 0, -1):
+    """The longest part of the path that is a module; the last name is none."""
+    for end in range(len(parts) - 1, 0, -1):
         name = ".".join(parts[:end])
         try:
             importlib.import_module(name)
@@ -438,7 +469,10 @@ def _longest_module(parts: list[str]) -> str:
             raise UnresolvedTargetError(f"importing `{name}` raises {type(error).__name__}: {error}") from error
         else:
             return name
-    raise UnresolvedTargetError(f"there is no module `{parts[0]}`")
+    tops = {module for module in sys.modules if "." not in module} | {found.name for found in pkgutil.iter_modules()}
+    close = get_close_matches(parts[0], sorted(tops), n=1)
+    meant = ".".join([close[0], *parts[1:]]) if close else ""
+    raise UnresolvedTargetError(f"there is no module `{parts[0]}`", meant=meant)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -477,6 +511,10 @@ class Patch:
                     errors.append(error)
         if errors:
             raise errors[0]
+
+    def check(self) -> None:
+        """See that the target exists. Raises UnresolvedTargetError when it does not."""
+        self._path.resolve()
 
     @property
     def is_applied(self) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Literal
@@ -12,6 +12,7 @@ from ordeal._engine.formatting import MESSAGE_CHARS_MAX, counted, indented, one_
 from ordeal._engine.properties.text import explored_properties
 from ordeal.config import SnapshotKind
 from ordeal.result.failure import Failure, failure_details
+from ordeal.result.inconclusive import Inconclusive
 from ordeal.result.seeds import SeedOutcome
 
 if TYPE_CHECKING:
@@ -93,6 +94,7 @@ class ExplorationResult:
     branch statement of the target modules that no run reached; another seed or a longer exploration may still reach it.
     ``discovery`` estimates what is left to find, or is ``None`` where too few runs say something about it.
     ``run_kinds`` counts the runs by where they started, by how their swarm configuration was drawn, and by length.
+    ``inconclusive`` says why an exploration without failures shows nothing, and is ``None`` when it shows something.
     """
 
     test_class: str
@@ -118,6 +120,7 @@ class ExplorationResult:
     rejected_runs: int = 0
     unconfirmed: int = 0
     notes: tuple[str, ...] = ()
+    inconclusive: Inconclusive | None = None
 
     def summary(self) -> str:
         """Return the result as a few lines of text, without a newline at the end."""
@@ -201,7 +204,7 @@ def summary_text(result: ExplorationResult) -> str:
         *discovery_lines(result.discovery),
         *([f"Swarm: {one_line(result.swarm_summary)}"] if result.swarm_summary else []),
         *run_kind_lines(result.run_kinds),
-        *_summary_failures(result.failures),
+        *_summary_failures(result),
         *explored_properties(result.properties, result.reliability_cells),
         *coverage_lines(result),
         *remark_lines(result),
@@ -223,9 +226,17 @@ def coverage_figures(result: ExplorationResult) -> list[str]:
     return [f"{counted(result.unique_edges, 'edge')}, {counted(result.checkpoints_saved, 'checkpoint')}"]
 
 
-def _summary_failures(failures: Sequence[Failure]) -> list[str]:
+def inconclusive_lines(result: ExplorationResult) -> list[str]:
+    """Return why a result without failures shows nothing; nothing when it shows something."""
+    if result.failures or result.inconclusive is None:
+        return []
+    return [f"Inconclusive: {one_line(str(result.inconclusive), limit=2 * MESSAGE_CHARS_MAX)}"]
+
+
+def _summary_failures(result: ExplorationResult) -> list[str]:
+    failures = result.failures
     if not failures:
-        return ["No failures found."]
+        return inconclusive_lines(result) or ["No failures found."]
     shown = chain.from_iterable(failure_details(failure) for failure in failures[:_SUMMARY_FAILURES_MAX])
     lines = [f"Failures found: {len(failures)}", *indented(shown, 2)]
     if len(failures) > _SUMMARY_FAILURES_MAX:

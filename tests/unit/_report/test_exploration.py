@@ -253,6 +253,7 @@ class TestJson:
                     "checkpoints_saved": 31,
                     "rejected_runs": 0,
                     "unconfirmed": 0,
+                    "inconclusive": None,
                     "stopped_reason": "time",
                     "snapshot_kind": "copy",
                     "discovery": None,

@@ -133,11 +133,29 @@ def test_a_target_is_looked_up_when_the_fault_is_first_switched_on() -> None:
         shop.api.charge()
 
 
-def test_a_target_that_names_nothing_warns_once_and_stays_off() -> None:
-    fault = timing.timeout("no_such_shop.charge")
-    text = (
-        r"Skipping fault 'timeout\(no_such_shop.charge, 30.0s\)': cannot resolve target 'no_such_shop.charge' \(there"
-    )
+@pytest.mark.parametrize(
+    ("target", "hint"),
+    [
+        ("no_such_shop.charge", "write the module and the attribute as they are imported"),
+        ("shop_ap.api.charge", "did you mean `shop_app.api.charge`?"),
+        ("shop_app.api.chrge", "did you mean `shop_app.api.charge`?"),
+        ("shop_app.api.Clent.send", "did you mean `shop_app.api.Client.send`?"),
+    ],
+)
+def test_a_target_that_names_nothing_is_an_error(shop: Any, target: str, hint: str) -> None:
+    fault = timing.timeout(target)
+    for use in (fault.check, fault.activate):
+        with pytest.raises(FaultError, match="cannot resolve target") as caught:
+            use()
+        assert hint in (caught.value.hint or "")
+    assert not fault.active
+
+
+def test_a_target_in_an_object_that_is_not_there_yet_warns_once_and_stays_off(shop: Any) -> None:
+    shop.api.connection = None
+    fault = timing.timeout("shop_app.api.connection.send")
+    fault.check()
+    text = r"Skipping fault 'timeout\(shop_app.api.connection.send, 30.0s\)': cannot resolve target"
     with pytest.warns(UserWarning, match=text) as caught:
         fault.activate()
     assert caught[0].filename == __file__
@@ -151,7 +169,7 @@ def test_a_target_that_names_nothing_warns_once_and_stays_off() -> None:
 def test_several_targets_are_patched_all_or_none(shop: Any) -> None:
     original = shop.api.charge
     fault = MultiPatchFault("both", [("shop_app.api.charge", lambda f: lambda: 0), ("shop_app.api.none", lambda f: f)])
-    with pytest.warns(UserWarning, match="Skipping fault 'both': cannot resolve target 'shop_app.api.none'"):
+    with pytest.raises(FaultError, match=r"fault 'both' cannot resolve target 'shop_app\.api\.none'"):
         fault.activate()
     assert not fault.active
     assert shop.api.charge is original

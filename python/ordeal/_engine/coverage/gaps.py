@@ -46,13 +46,15 @@ class Gaps:
 
     ``gaps`` holds a dict for each branch statement that never ran, ordered by file and line: ``file`` (relative to the
     working directory when it is inside of it), ``line`` and ``code`` (the source line).
-    ``lines_covered`` of ``lines_total`` statement lines ran. ``unreadable`` names files that are gone or no Python.
+    ``lines_covered`` of ``lines_total`` statement lines ran. ``unreadable`` names files that are gone or no Python,
+    ``unreached`` the targets that have functions and of which no code ran.
     """
 
     gaps: list[dict[str, Any]] = field(default_factory=list)
     lines_covered: int = 0
     lines_total: int = 0
     unreadable: list[str] = field(default_factory=list)
+    unreached: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +95,23 @@ def find_gaps(targets: Sequence[Target], *lines: Mapping[str, Sequence[int]]) ->
         covered += len(reached)
         total += len(reached | missed)
         gaps.extend(_gap(path, line, parsed.text[line - 1], here) for line in sorted(missed_branches))
-    return Gaps(gaps, covered, total, unreadable)
+    return Gaps(gaps, covered, total, unreadable, _unreached(targets, lines))
+
+
+def _unreached(targets: Sequence[Target], lines: Sequence[Mapping[str, Sequence[int]]]) -> list[str]:
+    paths: dict[str, list[str]] = {}
+    for target in targets:
+        paths.setdefault(target.name, []).extend(source.path for source in target.sources())
+    return [
+        name
+        for name, own in paths.items()
+        if not any(seen.get(path) for path in own for seen in lines) and any(_has_functions(path) for path in own)
+    ]
+
+
+def _has_functions(path: str) -> bool:
+    parsed = _parsed(path)
+    return parsed is not None and any(not statement.runs_at_import for statement in parsed.statements)
 
 
 def files_with_gaps(sources: Iterable[Source], lines: Mapping[str, Sequence[int]]) -> set[str]:

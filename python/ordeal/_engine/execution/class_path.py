@@ -18,6 +18,7 @@ from unittest import TestCase
 from hypothesis.stateful import RuleBasedStateMachine
 
 from ordeal._engine.formatting import describe_error
+from ordeal._hypothesis import hint_for_definition
 from ordeal.config import DEFAULT_PATH, load_config
 from ordeal.errors import ConfigError, MachineError
 from ordeal.stateful.generic import AnyMachine, GenericStateMachine
@@ -85,7 +86,7 @@ def _import(name: str) -> ModuleType:
 def _refuse_import(name: str, error: BaseException) -> NoReturn:
     message = f"importing `{name}` raised {describe_error(error)}"
     place = _place(error)
-    hint = f"`python -c 'import {name}'` shows the whole traceback"
+    hint = hint_for_definition(error) or f"`python -c 'import {name}'` shows the whole traceback"
     raise MachineError(f"{message} ({place})" if place else message, hint=hint) from None
 
 
@@ -165,6 +166,10 @@ def _machine_factory(found: object, path: str) -> Callable[[], AnyMachine]:
                 hint=f'add `class = "{path}"` below `[[tests]]` in {DEFAULT_PATH}, or name the class of the machine',
             )
         return found
+    if isinstance(found, AnyMachine):
+        kind = type(found)
+        hint = f"name the class, `{kind.__module__}:{kind.__qualname__}`"
+        raise MachineError(f"`{path}` is an instance of {kind.__name__}, not the class", hint=hint)
     if isinstance(found, type) and issubclass(found, TestCase):
         hint = "name the rule machine itself, the class whose `.TestCase` this is"
         raise MachineError(f"`{path}` is a TestCase, not a rule machine", hint=hint)

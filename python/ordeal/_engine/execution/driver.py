@@ -24,8 +24,10 @@ from ordeal._hypothesis import (
     RunContext,
     add_to_bundles,
     failure_types,
+    forgotten_constructor,
     holds,
     initialized,
+    is_constructed,
     is_initializing,
     make_loop,
     may_initialize,
@@ -288,6 +290,8 @@ class Driver:
             observer.making(self.definition.cls)
         if restore is None:
             machine = self.factory()
+            if not is_constructed(machine):
+                raise forgotten_constructor(type(machine))
             run.begin(machine, self.definition)
         else:
             machine = restore(run)

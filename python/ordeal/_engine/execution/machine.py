@@ -11,7 +11,7 @@ from hypothesis.stateful import RuleBasedStateMachine
 
 from ordeal import _native
 from ordeal._engine.execution.driver import END, Driver, Script
-from ordeal._hypothesis import RunContext, define_machine
+from ordeal._hypothesis import MachineDefinition, RunContext, check_constructor, define_machine, machine_of_test_case
 from ordeal.chaos import ChaosTest
 from ordeal.errors import MachineError
 from ordeal.faults import Fault
@@ -37,21 +37,40 @@ def make_driver(given: MachineFactory, rule_timeout: float | None = None) -> Dri
     ``rule_timeout`` None takes the class' own, or 30 s for a machine that is no ChaosTest.
 
     Raises:
-        MachineError: it makes no rule machine, or one without rules.
+        MachineError: it makes no rule machine, or one that cannot be run.
+        FaultError: a fault of it has a target that does not exist.
     """
     cls, factory = _class_and_factory(given)
+    faults = _faults_of(cls)
     try:
-        definition = define_machine(cls)
+        definition = usable_definition(cls)
     except InvalidDefinition as error:
         raise MachineError(f"{cls.__name__} is not a valid rule machine: {error}") from error
-    faults: list[Fault] = list(cls.faults) if issubclass(cls, ChaosTest) else []
-    if not definition.rules:
-        only = " (faults alone do nothing)" if faults else ""
-        raise MachineError(f"{cls.__name__} has no rules{only}", hint=EXAMPLE)
     if rule_timeout is None:
         rule_timeout = cls.rule_timeout if issubclass(cls, ChaosTest) else RULE_TIMEOUT_SECONDS
     make = _GenericDriver if issubclass(cls, GenericRunner) else Driver
     return make(definition, factory, faults, rule_timeout)
+
+
+def usable_definition(cls: type[RuleBasedStateMachine]) -> MachineDefinition:
+    """What ``cls`` is made of, where runs of it can do something.
+
+    Raises:
+        MachineError: it has no rules, or one that can never do its work.
+        FaultError: a fault of it has a target that does not exist.
+        hypothesis.errors.InvalidDefinition: it is not a valid rule machine.
+    """
+    definition, faults = define_machine(cls), _faults_of(cls)
+    if not definition.rules:
+        only = " (faults alone do nothing)" if faults else ""
+        raise MachineError(f"{cls.__name__} has no rules{only}", hint=EXAMPLE)
+    for fault in faults:
+        fault.check()
+    return definition
+
+
+def _faults_of(cls: type[RuleBasedStateMachine]) -> list[Fault]:
+    return list(cls.faults) if issubclass(cls, ChaosTest) else []
 
 
 def class_path(given: MachineFactory, cls: type) -> str:
@@ -79,17 +98,37 @@ def _class_and_factory(given: Any) -> tuple[type[RuleBasedStateMachine], Callabl
     """The class of the rule machines to run, and what makes them."""
     if inspect.isclass(given) and issubclass(given, GenericStateMachine):
         check_generic_class(given)
+        check_constructor(given)
         return rule_machine_class(given), rule_machine_class(given)
     if inspect.isclass(given) and issubclass(given, RuleBasedStateMachine):
+        check_constructor(given)
         return given, given
-    if inspect.isclass(given) or not callable(given):
-        name = given.__name__ if inspect.isclass(given) else repr(given)
-        raise MachineError(f"{name} is not a rule machine", hint=EXAMPLE)
+    if not inspect.isfunction(given):
+        _refuse(given)
     _check_takes_nothing(given)
     made = given()
     if isinstance(made, GenericStateMachine):
         return type(as_rule_machine(made, given)), lambda: as_rule_machine(given(), given)
     return type(as_rule_machine(made, given)), given
+
+
+def _refuse(given: object) -> None:
+    """Raise MachineError for what cannot make rule machines. Another callable, such as a partial, can."""
+    if isinstance(given, AnyMachine):
+        name = type(given).__name__
+        raise MachineError(
+            f"an instance of {name} was given in place of the class: each run makes a machine of its own",
+            hint=f"write `{name}`, without the parentheses; for one with arguments write `lambda: {name}(3)`",
+        )
+    machine = machine_of_test_case(given)
+    if machine is not None:
+        raise MachineError(
+            f"{maker_name(given)} is the TestCase of a rule machine, not the machine",
+            hint=f"write `{machine.__name__}`, without `.TestCase`",
+        )
+    if inspect.isclass(given) or not callable(given):
+        name = given.__name__ if inspect.isclass(given) else repr(given)
+        raise MachineError(f"{name} is not a rule machine", hint=EXAMPLE)
 
 
 def _check_takes_nothing(function: Callable[..., Any]) -> None:

@@ -32,6 +32,7 @@ class MergedProgress:
         self.untold: set[int] = set()  # those of them of which nobody knows how to come there
         self.findings: dict[str, Finding] = {}
         self.notes = Notes()
+        self.idle_workers = 0  # that had the time for a run, and came to the end of none
         self.names = names
         self._records = FindingRecords(names)
         self._past: dict[int, Past] = {}  # by worker: the processes that have ended may be very many
@@ -206,6 +207,7 @@ class MergedProgress:
             run_kinds={what: dict(counted) for what, counted in kinds.items()},
             discovery=self._discovery(),
             lines={path: sorted(ran) for path, ran in lines.items()},
+            idle_workers=self.idle_workers,
         )
 
     def _discovery(self) -> Discovery | None:

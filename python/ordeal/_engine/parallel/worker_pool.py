@@ -65,6 +65,8 @@ FALSE_STARTS_MAX = 3
 LOSSES_MAX = 10
 #: A worker that neither runs a step nor gets on for so long is lost: a finaliser may go on for ever, for example.
 IDLE_SECONDS_MAX = 15.0
+#: A worker that made no run in this time was kept from it.
+IDLE_SECONDS = 1.0
 
 
 def edge_bytes(targets: Sequence[Target]) -> int:
@@ -137,6 +139,7 @@ class _Slot:
     waits: bool = False  # for what others have found
     runs_before: int = 0  # of the processes before this one
     false_starts: int = 0
+    started: float = 0.0  # by monotonic(), that of the process which has it now
     over: StoppedReason | None = None
     failed: str = ""  # with what its process failed, where it could still say so
     # What its processes have told and heard until now, and what they have found.
@@ -308,6 +311,7 @@ class WorkerPool:
         )
         self._board.runs[number] = self._board.steps[number] = 0
         self._folder.restore()
+        slot.started = monotonic()
         slot.child = Child(lambda channel, journal: work(part, channel, journal), self._setup.limits)
         slot.stall = Stall(slot.child.journal, self._setup.driver.rule_timeout)
         slot.waits = False
@@ -366,6 +370,7 @@ class WorkerPool:
             self._take_news(slot, news, last=True)
             (self._state.parts[slot.number],) = _bytes([part])
             slot.over = unpack(ended, Ended).reason
+            self._merged.idle_workers += slot.over == "time" and self._has_idled(slot)
         elif kind == FAILED:
             told, _traceback = values
             slot.failed = f"failed ({one_line(str(told))})"
@@ -427,10 +432,16 @@ class WorkerPool:
         self._exchange.rejoin(slot.number)
         out_of_runs = slot.runs is not None and slot.runs_before >= slot.runs
         if monotonic() >= deadline or out_of_runs or slot.false_starts >= FALSE_STARTS_MAX or self._board.stop:
+            self._merged.idle_workers += slot.false_starts >= FALSE_STARTS_MAX and not slot.runs_before
             slot.over = "max_runs" if out_of_runs else "stuck" if slot.false_starts else "time"
             self._exchange.told(slot.number, News((), b""), last=True)
         else:
             self._start(slot, deadline)
+
+    def _has_idled(self, slot: _Slot) -> bool:
+        """Whether no run of this worker came to its end, though there was time."""
+        runs = slot.runs_before + self._board.runs[slot.number]
+        return runs <= 1 and monotonic() - slot.started >= IDLE_SECONDS
 
     def _end_report(self, slot: _Slot, bucket: str) -> None:
         board = self._board
@@ -454,8 +465,9 @@ class WorkerPool:
         if slot.over is None:
             place = self._crashes.place(slot.child.journal)
             where = f" in the middle of {place}" if place else ""
-            if reason != "stuck":
+            if place and reason != "stuck":
                 self._merged.note(f"A worker was ended{where}: the time was over.")
+            self._merged.idle_workers += reason == "time" and self._has_idled(slot)
             self._end_report(slot, "")
             slot.over = reason
         slot.child.close()

@@ -10,8 +10,9 @@ from ordeal._engine.coverage.gaps import Gaps, find_gaps
 from ordeal._engine.coverage.targets import Target
 from ordeal._engine.execution.settings import Settings, Tally
 from ordeal._engine.properties.watch import PropertyWatch
+from ordeal._engine.search.inconclusive import why_inconclusive
 from ordeal._engine.storage.trace_file import Trace
-from ordeal.result import Discovery, ExplorationResult, Failure, SeedOutcome, SnapshotKind, StoppedReason
+from ordeal.result import Discovery, ExplorationResult, Failure, Inconclusive, SeedOutcome, SnapshotKind, StoppedReason
 from ordeal.result.exploration import swarm_text
 
 #: The first runs, of which the core learns what the targets look like.
@@ -22,7 +23,10 @@ REJECTED_SHARE_MAX = 0.5
 
 @dataclass(slots=True, kw_only=True)
 class Totals:
-    """What was counted. ``lines`` are those that ran, by the path of the file."""
+    """What was counted. ``lines`` are those that ran, by the path of the file.
+
+    ``idle_workers`` is how many workers had the time for a run, and came to the end of none.
+    """
 
     tally: Tally
     edges: int = 0
@@ -33,6 +37,7 @@ class Totals:
     run_kinds: dict[str, dict[str, int]] = field(default_factory=dict)
     discovery: Discovery | None = None
     lines: dict[str, list[int]] = field(default_factory=dict)
+    idle_workers: int = 0
 
 
 def make_result(
@@ -74,6 +79,13 @@ def make_result(
         rejected_runs=totals.tally.rejected,
         unconfirmed=totals.tally.unconfirmed,
         notes=tuple(totals.tally.notes),
+        inconclusive=None if failures else _why_inconclusive(settings, totals, gaps),
+    )
+
+
+def _why_inconclusive(settings: Settings, totals: Totals, gaps: Gaps) -> Inconclusive | None:
+    return why_inconclusive(
+        totals.tally, max_time=settings.max_time, idle_workers=totals.idle_workers, unreached=gaps.unreached
     )
 
 

@@ -1,0 +1,39 @@
+"""Judges whether an exploration that found no failure did the work that makes this a claim."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ordeal._engine.execution.settings import Tally
+from ordeal._engine.formatting import counted, name_list
+from ordeal.result import Inconclusive
+
+
+def why_inconclusive(
+    tally: Tally, *, max_time: float, idle_workers: int, unreached: Sequence[str]
+) -> Inconclusive | None:
+    """What was left undone, or None when nothing was.
+
+    ``idle_workers`` never came to the end of a run, and of the targets ``unreached`` no code ran.
+    """
+    if idle_workers:
+        workers = counted(idle_workers, "worker")
+        return Inconclusive(
+            f"{workers} never came to the end of a run",
+            "look for what a rule waits for, such as a lock that another process holds, or set `rule_timeout`",
+        )
+    if not tally.runs:
+        return Inconclusive(
+            f"no run came to its end in {max_time:g} s", "give it more time, or look for what it waits for"
+        )
+    runs = counted(tally.runs, "run")
+    if tally.rejected >= tally.runs:
+        return Inconclusive(
+            f"all {runs} were rejected by assume() or a filter", "have the rules draw only what they accept"
+        )
+    if not tally.steps:
+        return Inconclusive(f"no step was made in {runs}", "see that a rule can run from a fresh machine")
+    if unreached:
+        hint = "have the rules call it, name the module whose code they do call, or take it out of target_modules"
+        return Inconclusive(f"no code of {name_list(unreached)} ran", hint)
+    return None

@@ -1,0 +1,250 @@
+"""Finds the mistakes in a rule machine class that no run is needed to see, and names the line to write instead."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Iterable
+from types import FunctionType
+from typing import Any
+
+from hypothesis.errors import InvalidArgument
+from hypothesis.stateful import RuleBasedStateMachine
+
+from ordeal._hypothesis.markers import untimed
+from ordeal.errors import MachineError
+
+#: Where the decorators of rule machines are defined.
+_HOME = RuleBasedStateMachine.__module__
+_COROUTINE_HINT = "write a plain `def`; what must be awaited belongs in a rule, which may be `async def`"
+
+
+def check_definition(cls: type[RuleBasedStateMachine], state: Any) -> None:
+    """See that the rules and invariants of ``cls``, as Hypothesis has collected them in ``state``, can do their work.
+
+    Raises:
+        MachineError: one of them cannot; the hint names the line to write.
+    """
+    _check_decorators(cls)
+    for kind, rules in (("rule", state.rules), ("initialize", state.initializers)):
+        for rule in rules:
+            _check_rule(cls, kind, rule)
+    for invariant in state.invariants:
+        _check_invariant(cls, invariant)
+    _check_teardown(cls)
+
+
+def check_constructor(cls: type) -> None:
+    """See that ``cls`` can be called without arguments, as each run does.
+
+    Raises:
+        MachineError: it cannot.
+    """
+    try:
+        signature = inspect.signature(cls)
+    except (TypeError, ValueError):
+        return  # what is written in C, or makes its signature itself, may not tell
+    try:
+        signature.bind()
+    except TypeError as error:
+        name = cls.__name__
+        raise MachineError(
+            f"{name}() cannot be called without arguments, as each run does: {error}",
+            hint=f"give them defaults, or name a function in place of the class: `def make(): return {name}(3)`",
+        ) from None
+
+
+def is_constructed(machine: RuleBasedStateMachine) -> bool:
+    """Whether the constructor of Hypothesis' own class has run for ``machine``."""
+    return hasattr(machine, "bundles")
+
+
+def forgotten_constructor(cls: type) -> MachineError:
+    """The error of a class whose constructor does not call that of Hypothesis."""
+    owner = next((base for base in cls.__mro__ if "__init__" in vars(base)), cls)
+    return MachineError(
+        f"{owner.__name__}.__init__() does not call that of its base class",
+        hint=f"write `super().__init__()` as the first line of {owner.__name__}.__init__()",
+    )
+
+
+def may_forget_constructor(cls: type) -> bool:
+    """Whether the constructor of ``cls`` seems to call no other one. Only a machine that it made says for sure."""
+    own = next(vars(base)["__init__"] for base in cls.__mro__ if "__init__" in vars(base))
+    return isinstance(own, FunctionType) and "__init__" not in own.__code__.co_names
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Rules and invariants
+
+
+def _check_rule(cls: type, kind: str, rule: Any) -> None:
+    function, name = rule.function, rule.function.__name__
+    place = f"{kind} rule" if kind == "initialize" else kind
+    if not rule.targets and _is_generator(function):
+        raise MachineError(
+            f"{place} {name!r} of {cls.__name__} contains `yield`, so a call of it runs nothing",
+            hint=f"take the `yield` out of {name}(), or move it to a function that {name}() goes through",
+        )
+    signature = _signature(function)
+    if signature is None:
+        return
+    given = dict(rule.arguments)
+    positional, named, takes_any = _parameters(signature)
+    if not positional:
+        raise MachineError(
+            f"{place} {name!r} of {cls.__name__} has no `self`",
+            hint=f"write `def {name}({', '.join(['self', *given])}):`",
+        )
+    missing = [key for key in (*positional[1:], *named) if key not in given and _is_required(signature, key)]
+    if missing:
+        arguments = [*(f"{key}=..." for key in given), *(f"{key}=st.integers()" for key in missing)]
+        raise MachineError(
+            f"{_list(missing)} of {place} {name!r} of {cls.__name__} {'have' if missing[1:] else 'has'} no strategy",
+            hint=f"write `@{kind}({', '.join(arguments)})`, with a strategy for each argument",
+        )
+    unknown = [key for key in given if key not in positional[1:] and key not in named]
+    if unknown and not takes_any:
+        raise MachineError(
+            f"{place} {name!r} of {cls.__name__} does not take {_list(unknown)}",
+            hint=f"write `def {name}({', '.join(['self', *given])}):`, or leave the strategy out of `@{kind}(...)`",
+        )
+    for condition in rule.preconditions:
+        _check_condition(cls, name, condition)
+
+
+def _check_invariant(cls: type, invariant: Any) -> None:
+    function, name = invariant.function, invariant.function.__name__
+    if _is_coroutine(function):
+        raise MachineError(
+            f"invariant {name!r} of {cls.__name__} is `async def`, and nothing awaits it",
+            hint=f"write `def {name}(self):`; what must be awaited belongs in a rule, which may be `async def`",
+        )
+    if _is_generator(function):
+        raise MachineError(
+            f"invariant {name!r} of {cls.__name__} contains `yield`, so it checks nothing",
+            hint=f"take the `yield` out of {name}()",
+        )
+    signature = _signature(function)
+    if signature is not None:
+        positional, named, _ = _parameters(signature)
+        wanted = [key for key in (*positional[1:], *named) if _is_required(signature, key)]
+        if wanted or not positional:
+            raise MachineError(
+                f"invariant {name!r} of {cls.__name__} takes {_list(wanted) if wanted else 'no `self`'}",
+                hint=f"write `def {name}(self):`, and keep what it looks at in the machine",
+            )
+    for condition in invariant.preconditions:
+        _check_condition(cls, name, condition)
+
+
+def _check_condition(cls: type, name: str, condition: Callable[..., Any]) -> None:
+    if _is_coroutine(condition):
+        raise MachineError(
+            f"the precondition of {name!r} of {cls.__name__} is `async def`, so it is always true",
+            hint=_COROUTINE_HINT,
+        )
+
+
+def _check_teardown(cls: type) -> None:
+    teardown = getattr(cls, "teardown", None)
+    if _is_coroutine(inspect.unwrap(teardown) if callable(teardown) else teardown):
+        raise MachineError(f"{cls.__name__}.teardown() is `async def`, and nothing awaits it", hint=_COROUTINE_HINT)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Decorators
+
+
+def _check_decorators(cls: type) -> None:
+    for base in cls.__mro__:
+        if base.__module__ == _HOME:
+            return
+        for name, member in vars(base).items():
+            if type(member) is FunctionType and _is_unapplied(member):
+                raise _unapplied(base, name, member.__qualname__.partition(".")[0])
+
+
+def _is_unapplied(function: FunctionType) -> bool:
+    """Whether it is what a decorator returns before it is given a function: it was called once too few."""
+    return function.__module__ == _HOME and function.__qualname__ in (
+        "rule.<locals>.accept",
+        "initialize.<locals>.accept",
+        "invariant.<locals>.accept",
+        "precondition.<locals>.decorator",
+    )
+
+
+def _unapplied(cls: type, name: str, decorator: str) -> MachineError:
+    if decorator == "precondition":
+        return MachineError(
+            f"{cls.__name__}.{name} took the place of its condition: `@precondition` is called with one",
+            hint=f"write `@precondition(lambda self: ...)` above `def {name}(self):`",
+        )
+    return MachineError(
+        f"{cls.__name__}.{name} is a decorator that decorates nothing",
+        hint=f"write `@{decorator}(...)` on the line above `def {name}(self):`",
+    )
+
+
+#: What Python says where a decorator is written without its parentheses.
+_UNCALLED = re.compile(r"(rule|initialize|invariant)\(\) takes 0 positional arguments but 1 ")
+#: What Hypothesis says where the argument of a rule is no strategy.
+_NO_STRATEGY = re.compile(r"Expected a SearchStrategy.* but got (\w+)=(.*) \(type=(\w+)\)$", re.DOTALL)
+#: What Hypothesis had once.
+_REMOVED = frozenset({"GenericStateMachine"})
+
+
+def hint_for_definition(error: BaseException) -> str:
+    """What to write where ``error`` was raised while a class was defined, and says too little; empty for any other."""
+    if isinstance(error, TypeError) and (uncalled := _UNCALLED.match(str(error))):
+        return f"write `@{uncalled[1]}()`, with parentheses"
+    if isinstance(error, InvalidArgument) and (found := _NO_STRATEGY.search(str(error))):
+        name, kind = found[1], found[3]
+        if kind == "type":
+            strategy = f"write a strategy, such as `{name}=st.integers()`"
+            return f"{strategy}, or import `rule` from `ordeal.stateful`, which takes types"
+        return f"write a strategy, such as `{name}=st.just(...)`"
+    if isinstance(error, ImportError) and getattr(error, "name_from", "") in _REMOVED and error.name == _HOME:
+        return f"write `from ordeal.stateful import {error.name_from}`: Hypothesis has it no longer"
+    return ""
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Functions
+
+
+def _is_coroutine(function: Any) -> bool:
+    return inspect.iscoroutinefunction(untimed(function)) or inspect.isasyncgenfunction(untimed(function))
+
+
+def _is_generator(function: Any) -> bool:
+    return inspect.isgeneratorfunction(untimed(function)) or inspect.isasyncgenfunction(untimed(function))
+
+
+def _signature(function: Any) -> inspect.Signature | None:
+    try:
+        return inspect.signature(function)
+    except (TypeError, ValueError):
+        return None
+
+
+def _parameters(signature: inspect.Signature) -> tuple[list[str], list[str], bool]:
+    """The names that may be given by place, those given by name only, and whether it takes any other name."""
+    kinds = inspect.Parameter
+    parameters = signature.parameters.values()
+    by_place = [p.name for p in parameters if p.kind in (kinds.POSITIONAL_ONLY, kinds.POSITIONAL_OR_KEYWORD)]
+    if not by_place and any(p.kind is kinds.VAR_POSITIONAL for p in parameters):
+        by_place = ["self"]
+    by_name = [p.name for p in parameters if p.kind is kinds.KEYWORD_ONLY]
+    return by_place, by_name, any(p.kind is kinds.VAR_KEYWORD for p in parameters)
+
+
+def _is_required(signature: inspect.Signature, name: str) -> bool:
+    parameter = signature.parameters.get(name)
+    return parameter is not None and parameter.default is inspect.Parameter.empty
+
+
+def _list(names: Iterable[str]) -> str:
+    quoted = [repr(name) for name in names]
+    return f"argument{'s' * (len(quoted) > 1)} {', '.join(quoted)}"

@@ -1,0 +1,19 @@
+"""Why an exploration without failures shows nothing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Inconclusive:
+    """An exploration found no failure, and did not do the work that would make this a claim.
+
+    ``reason`` says what it did not do, ``hint`` what to change.
+    """
+
+    reason: str
+    hint: str
+
+    def __str__(self) -> str:
+        return f"{self.reason}: {self.hint}"

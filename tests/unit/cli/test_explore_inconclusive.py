@@ -1,0 +1,153 @@
+"""A green result is a claim: ``ordeal explore`` ends with 2 and says why where nothing was shown."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+
+from .conftest import Run
+
+HEAD = """
+import hypothesis.strategies as st
+from hypothesis import assume
+from ordeal import ChaosTest, rule
+"""
+
+
+@pytest.fixture(autouse=True)
+def _project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+
+
+def write(body: str, **options: object) -> None:
+    lines = [f"{name} = {json.dumps(value)}" for name, value in options.items()]
+    Path("ordeal.toml").write_text("\n".join(["[explorer]", *lines, "[[tests]]", 'class = "machines:Machine"']))
+    Path("machines.py").write_text(HEAD + dedent(body))
+    Path("used.py").write_text("def go(): return 1\n")
+    Path("unused.py").write_text("def go(): return 1\n")
+
+
+REJECTED = """
+class Machine(ChaosTest):
+    @rule()
+    def go(self):
+        assume(False)
+"""
+IDLE = """
+import used
+
+class Machine(ChaosTest):
+    @rule()
+    def go(self):
+        used.go()
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "options", "reason"),
+    [
+        (REJECTED, {"max_runs": 5}, "all 5 runs were rejected by assume() or a filter"),
+        (IDLE, {"max_runs": 5, "target_modules": ["used", "unused"]}, "no code of unused ran"),
+    ],
+    ids=["rejected", "unreached"],
+)
+@pytest.mark.parametrize("workers", [1, 2])
+def test_what_shows_nothing_ends_with_2(
+    run: Run, workers: int, body: str, options: dict[str, object], reason: str
+) -> None:
+    write(body, workers=workers, **options)
+    code, out, err = run("explore")
+    assert code == 2
+    assert f"error: machines:Machine: {reason}\n" in err
+    assert f"    Inconclusive: {reason}: " in out
+    assert "No failures" not in out
+    code, out, _ = run("explore", "--json")
+    assert code == 2
+    assert json.loads(out)["results"][0]["inconclusive"]["reason"] == reason
+
+
+def test_no_run_in_the_time_there_is(run: Run) -> None:
+    write(IDLE, max_time=1e-9, workers=1)
+    code, _, err = run("explore")
+    assert code == 2
+    assert "no run came to its end in 1e-09 s" in err
+
+
+STUBBORN = """
+import time
+
+class Machine(ChaosTest):
+    @rule()
+    def wait(self):
+        while True:
+            try:
+                time.sleep(9)
+            except BaseException:
+                pass
+"""
+
+
+@pytest.mark.slow
+def test_workers_that_never_end_a_run(run: Run) -> None:
+    write(STUBBORN, max_time=1.2, workers=2, rule_timeout=0)
+    code, _, err = run("explore")
+    assert code == 2
+    assert "2 workers never came to the end of a run" in err
+
+
+PORTAL = """
+import queue, threading
+
+ASKED, ANSWERED = queue.Queue(), queue.Queue()
+
+def serve():
+    while True:
+        ANSWERED.put(ASKED.get() + 1)
+
+threading.Thread(target=serve, daemon=True, name="portal").start()
+
+def more(number):
+    ASKED.put(number)
+    return ANSWERED.get()
+
+class Machine(ChaosTest):
+    total = 0
+
+    @rule(by=st.integers(0, 9))
+    def add(self, by):
+        self.total += more(by)
+        assert self.total < LIMIT
+"""
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_thread_that_importing_starts_is_named_and_the_machine_is_explored(workers: int) -> None:
+    write(f"LIMIT = 30\n{PORTAL}", max_runs=100, workers=workers)
+    found = ordeal("explore")
+    assert found.returncode == 1, found.stderr
+    assert "1 FAILURE:" in found.stdout
+    assert "not shrunk" not in found.stdout, found.stdout
+    assert "Note: Explored in this process" in found.stdout
+    assert "the thread 'portal' of the program would not live on in a forked process" in " ".join(found.stdout.split())
+    assert "flaky" not in found.stdout
+    (seed,) = Path(".ordeal/seeds").rglob("*.json")
+    assert ordeal("replay", str(seed), "--shrink").returncode == 1
+    write(f"LIMIT = 10**9\n{PORTAL}", max_runs=100, workers=workers)
+    passed = ordeal("explore", "--no-seeds")
+    assert passed.returncode == 0, passed.stderr
+    assert "100 runs" in passed.stdout
+
+
+def ordeal(*arguments: str) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "PYTHONIOENCODING": "utf-8"}
+    return subprocess.run(
+        [sys.executable, "-m", "ordeal", *arguments],
+        capture_output=True, encoding="utf-8", env=environment, timeout=60, check=False,
+    )  # fmt: skip
