@@ -218,8 +218,8 @@ class Explorer:
             raise MachineError(f"a store needs processes, and {found}", hint=hint)
         exploration = Exploration(settings, self._driver, self.targets)
         exploration.note(
-            f"Explored in this process (one worker, and nothing guards it from what rules do): {found}. It is explored in "
-            "processes of its own where threads start when a machine is made, and end in its teardown()."
+            f"Explored in this process (one worker, and nothing guards it from what rules do): {found}. It is explored "
+            "in processes of its own where threads start when a machine is made, and end in its teardown()."
         )
         with limited_memory(self.options.max_memory):
             return exploration.run()

@@ -169,6 +169,7 @@ def _json_result(result: ExplorationResult) -> dict[str, Any]:
         ],
         "properties": json_properties(result.properties),
         "reliability_cells": json_cells(result.reliability_cells),
+        "faults": [asdict(use) for use in result.faults],
         "notes": list(result.notes),
         "failures": [_json_failure(failure) for failure in result.failures],
         "timing": _json_timing(result),

@@ -14,7 +14,7 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self, SupportsIndex
+from typing import Any, ClassVar, Self, SupportsIndex
 
 from ordeal.errors import FaultError, OrdealError
 from ordeal.faults import randomness
@@ -44,6 +44,9 @@ class Fault(ABC):
     A subclass implements ``_do_activate`` and ``_do_deactivate``. Thread-safe. All instances of a ChaosTest share the
     fault objects of their class, so copying a fault gives the same fault.
     """
+
+    #: Whether the fault can tell which calls it meets.
+    counts_calls: ClassVar[bool] = False
 
     def __init__(self, name: str | None = None) -> None:
         """The default name is that of the class. Raises FaultError when the name is no text or empty."""
@@ -191,6 +194,8 @@ class MultiPatchFault(Fault):
     called again whenever another fault on the same target is switched, so what must last belongs outside of it. Its
     replacements ask ``strike()`` at each call that the fault is meant for.
     """
+
+    counts_calls = True
 
     def __init__(self, name: str, patches: Iterable[tuple[str, Wrap]]) -> None:
         """Raises FaultError when a target is not a dotted path."""

@@ -304,7 +304,8 @@ def _cutter(factory: str, fraction: float) -> Callable[[Any], Any]:
 
     def cut(result: Any) -> Any:
         if isinstance(result, (bytes, bytearray, str, list, tuple)):
-            return result[: int(len(result) * fraction)]
+            count = int(len(result) * fraction)
+            return result if count == len(result) else result[:count]
         return result
 
     return cut

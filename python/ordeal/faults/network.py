@@ -159,7 +159,8 @@ def partial_response(target: str, fraction: float = 0.5) -> CallFault:
         for name in _TEXT_ATTRIBUTES:
             text = getattr(result, name, None)
             if isinstance(text, (str, bytes)):
-                return _with_attribute(result, name, text[: int(len(text) * fraction)])
+                count = int(len(text) * fraction)
+                return result if count == len(text) else _with_attribute(result, name, text[:count])
         return result
 
     return CallFault(target, f"partial_response({target}, {fraction})", after=cut)

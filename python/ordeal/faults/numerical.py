@@ -7,12 +7,13 @@ import importlib
 import importlib.util
 import math
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal
 from numbers import Complex, Number, Real
 from typing import Any
 
 from ordeal.errors import FaultError
+from ordeal.faults import frames
 from ordeal.faults.arguments import check_count, check_fraction
 from ordeal.faults.fault import CallFault, Fault, made_again
 
@@ -50,13 +51,13 @@ _DROP = _Drop()
 
 @made_again
 def nan_injection(target: str) -> CallFault:
-    """Every number in the result becomes NaN: in lists, tuples, dicts, arrays and what has a ``tolist()``."""
+    """Every number in the result becomes NaN: in lists, tuples, dicts, arrays, frames and what has a ``tolist()``."""
     return CallFault(target, f"nan_injection({target})", after=_replacing_numbers(math.nan))
 
 
 @made_again
 def inf_injection(target: str) -> CallFault:
-    """Every number in the result becomes infinite: in lists, tuples, dicts, arrays and what has a ``tolist()``."""
+    """Every number in the result becomes infinite: in lists, tuples, dicts, arrays, frames, what has a ``tolist()``."""
     return CallFault(target, f"inf_injection({target})", after=_replacing_numbers(math.inf))
 
 
@@ -67,7 +68,9 @@ def wrong_shape(target: str, expected: Sequence[int], actual: Sequence[int]) -> 
     They are a numpy array where numpy is installed, else nested lists. Raises FaultError when one is no shape.
     """
     right, wrong = _shape("expected", expected), _shape("actual", actual)
-    return CallFault(target, f"wrong_shape({target}, {right}->{wrong})", after=lambda _result: _zeros(wrong))
+    return CallFault(
+        target, f"wrong_shape({target}, {right}->{wrong})", after=lambda result: frames.of_shape(result, _zeros(wrong))
+    )
 
 
 @made_again
@@ -84,7 +87,7 @@ def dtype_drift(target: str, kind: str = "str") -> CallFault:
 
 @made_again
 def partial_batch(target: str, fraction: float = 0.5, min_items: int = 1) -> CallFault:
-    """Only the first ``fraction`` of a list, tuple or array is returned, and ``min_items`` of it at least.
+    """Only the first ``fraction`` of a list, tuple, array or frame is returned, and ``min_items`` of it at least.
 
     Raises FaultError when ``fraction`` is not between 0 and 1, or ``min_items`` is negative.
     """
@@ -94,7 +97,10 @@ def partial_batch(target: str, fraction: float = 0.5, min_items: int = 1) -> Cal
     def cut(result: Any) -> Any:
         if not _is_batch(result):
             return result
-        return result[: max(min_items, int(len(result) * fraction))]
+        count = max(min_items, int(len(result) * fraction))
+        if count >= len(result):
+            return result
+        return frames.first_items(result, count) if _is_table(result) else result[:count]
 
     return CallFault(target, f"partial_batch({target}, fraction={fraction}, min_items={min_items})", after=cut)
 
@@ -103,8 +109,9 @@ def partial_batch(target: str, fraction: float = 0.5, min_items: int = 1) -> Cal
 def feature_order_drift(target: str, *, shift: int = 1) -> CallFault:
     """The features of the result move ``shift`` places to the left, and round to the end.
 
-    They are the values of a list, tuple or array, and the keys of a dict, whose order changes. In a list of rows and
-    in an array with more than one dimension they move in each row. Raises FaultError when ``shift`` is no whole number.
+    They are the values of a list, tuple or array, the keys of a dict and the columns of a frame, whose order changes.
+    In a list of rows and in an array with more than one dimension they move in each row. Raises FaultError when
+    ``shift`` is no whole number.
     """
     check_count("feature_order_drift", "shift", shift)
     return CallFault(
@@ -114,9 +121,9 @@ def feature_order_drift(target: str, *, shift: int = 1) -> CallFault:
 
 @made_again
 def missing_feature(target: str, key: Any = None, *, fill: Any = _DROP) -> CallFault:
-    """The result, a dict or a list of dicts, lacks ``key`` (its first key when None), or has ``fill`` for it.
+    """The result, a dict, a list of dicts or a frame, lacks ``key`` (its first key when None), or has ``fill`` for it.
 
-    A dict that does not have the key is left alone.
+    A key of a frame is a column. What does not have the key is left alone.
     """
     return CallFault(
         target, f"missing_feature({target}, key={key!r})", after=lambda result: _without(result, key, fill)
@@ -125,6 +132,8 @@ def missing_feature(target: str, key: Any = None, *, fill: Any = _DROP) -> CallF
 
 class CorruptedFloats(Fault):
     """A float that is no ordinary number while the fault is on; it patches nothing."""
+
+    counts_calls = True
 
     def __init__(self, corrupt_type: str) -> None:
         super().__init__(f"corrupted_floats({corrupt_type})")
@@ -135,6 +144,7 @@ class CorruptedFloats(Fault):
         if not self.active:
             return 0.0
         self.observe()
+        self.changed()
         return self._corrupt
 
     def _do_activate(self) -> None:
@@ -166,7 +176,9 @@ def _replacing_numbers(value: float) -> Change:
     def replacement(number: Any) -> Any:
         if isinstance(number, Decimal):
             return Decimal(value)
-        return complex(value) if isinstance(number, Complex) and not isinstance(number, Real) else value
+        if isinstance(number, Complex) and not isinstance(number, Real):
+            return complex(value)
+        return number if number == value or (number != number and value != value) else value
 
     return lambda result: _with(result, replacement)
 
@@ -177,16 +189,20 @@ def _whole(number: Any) -> Any:
 
 
 def _with(value: Any, change: Change) -> Any:
-    """``value`` with every number in it changed, in new containers of the same kinds."""
+    """``value`` with every number in it changed, in new containers of the same kinds; itself where nothing changes."""
     if isinstance(value, bool):
         # A number to Python only.
         return value
     if isinstance(value, Number):
         return change(value)
     if isinstance(value, dict):
-        return _like_dict(value, [(key, _with(item, change)) for key, item in value.items()])
+        items = {key: _with(item, change) for key, item in value.items()}
+        return value if _are_same(items.values(), value.values()) else _like_dict(value, list(items.items()))
     if isinstance(value, (list, tuple)):
-        return _like_sequence(value, [_with(item, change) for item in value])
+        made = [_with(item, change) for item in value]
+        return value if _are_same(made, value) else _like_sequence(value, made)
+    if _is_table(value):
+        return frames.with_items(value, lambda item: _with(item, change))
     if _is_array(value):
         return _array_with(value, change)
     return _with(value.tolist(), change) if hasattr(value, "tolist") else value
@@ -196,7 +212,10 @@ def _array_with(array: Any, change: Change) -> Any:
     numpy = sys.modules["numpy"]
     if array.dtype.kind not in "iufcO":
         return array
-    items = [_with(item, change) for item in array.ravel().tolist()]
+    before = array.ravel().tolist()
+    items = [_with(item, change) for item in before]
+    if _are_same(items, before):
+        return array
     if array.dtype.kind == "O" or not items:
         made = numpy.empty(len(items), array.dtype)
         made[:] = items
@@ -205,6 +224,10 @@ def _array_with(array: Any, change: Change) -> Any:
         if made.dtype.kind == array.dtype.kind:
             made = made.astype(array.dtype)
     return made.reshape(array.shape)
+
+
+def _are_same(items: Iterable[Any], others: Iterable[Any]) -> bool:
+    return all(item is other for item, other in zip(items, others, strict=True))
 
 
 def _like_dict(original: dict[Any, Any], items: list[tuple[Any, Any]]) -> dict[Any, Any]:
@@ -231,7 +254,13 @@ def _is_array(value: Any) -> bool:
     return numpy is not None and isinstance(value, numpy.ndarray)
 
 
+def _is_table(value: Any) -> bool:
+    return frames.is_frame(value) or frames.is_series(value)
+
+
 def _is_batch(value: Any) -> bool:
+    if _is_table(value):
+        return True
     if isinstance(value, (list, tuple)):
         return not hasattr(value, "_make")
     if getattr(value, "ndim", 1) == 0:
@@ -263,11 +292,15 @@ def _nested_zeros(shape: tuple[int, ...]) -> Any:
 
 def _reordered(value: Any, shift: int) -> Any:
     if isinstance(value, dict):
-        return _like_dict(value, _rotated(list(value.items()), shift))
+        return _like_dict(value, _rotated(list(value.items()), shift)) if value and shift % len(value) else value
     if isinstance(value, (list, tuple)):
         if value and all(isinstance(row, (list, tuple, dict)) or _is_array(row) for row in value):
-            return _like_sequence(value, [_reordered(row, shift) for row in value])
-        return _like_sequence(value, _rotated(list(value), shift))
+            rows = [_reordered(row, shift) for row in value]
+            return value if _are_same(rows, value) else _like_sequence(value, rows)
+        return _like_sequence(value, _rotated(list(value), shift)) if value and shift % len(value) else value
+    if _is_table(value):
+        width = value.shape[-1]
+        return frames.reordered(value, lambda places: _rotated(places, shift)) if width and shift % width else value
     if _is_array(value) and value.ndim:
         return sys.modules["numpy"].roll(value, -shift, axis=-1)
     return value
@@ -280,7 +313,10 @@ def _rotated(items: list[Any], shift: int) -> list[Any]:
 
 def _without(value: Any, key: Any, fill: Any) -> Any:
     if isinstance(value, (list, tuple)):
-        return _like_sequence(value, [_without(row, key, fill) if isinstance(row, dict) else row for row in value])
+        rows = [_without(row, key, fill) if isinstance(row, dict) else row for row in value]
+        return value if _are_same(rows, value) else _like_sequence(value, rows)
+    if _is_table(value):
+        return frames.without(value, key, fill, _DROP)
     if not isinstance(value, dict):
         return value
     missing = next(iter(value), None) if key is None else key

@@ -8,6 +8,7 @@ from typing import Any
 
 from ordeal.errors import ConfigError
 from ordeal.invariants.check import Invariant, shown
+from ordeal.invariants.frames import is_frame
 
 
 def monotonic(*, strict: bool = False) -> Invariant:
@@ -90,7 +91,12 @@ def _is_hashable(mark: Any) -> bool:
 
 
 def _items(value: Any) -> Iterable[Any]:
-    """The items of a collection; those of an array as Python's own values, for these can be compared."""
+    """The items of a collection; those of an array as Python's own values, for these can be compared.
+
+    The items of a frame are its rows.
+    """
+    if is_frame(value):
+        return list(value.itertuples(index=False, name=None))
     if hasattr(value, "tolist"):
         value = value.tolist()
     if isinstance(value, Iterable):

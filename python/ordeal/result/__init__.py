@@ -5,6 +5,7 @@ from __future__ import annotations
 from ordeal.config import SnapshotKind
 from ordeal.result.exploration import Discovery, ExplorationResult, StoppedReason
 from ordeal.result.failure import Failure
+from ordeal.result.fault_uses import FaultUse
 from ordeal.result.inconclusive import Inconclusive
 from ordeal.result.notes import Note, NoteKind, Notes
 from ordeal.result.progress import ProgressSnapshot, ShrinkSnapshot
@@ -14,6 +15,7 @@ __all__ = [
     "Discovery",
     "ExplorationResult",
     "Failure",
+    "FaultUse",
     "Inconclusive",
     "Note",
     "NoteKind",

@@ -12,6 +12,7 @@ from ordeal._engine.formatting import MESSAGE_CHARS_MAX, counted, indented, one_
 from ordeal._engine.properties.text import explored_properties
 from ordeal.config import SnapshotKind
 from ordeal.result.failure import Failure, failure_details
+from ordeal.result.fault_uses import FaultUse
 from ordeal.result.inconclusive import Inconclusive
 from ordeal.result.seeds import SeedOutcome
 
@@ -94,6 +95,7 @@ class ExplorationResult:
     branch statement of the target modules that no run reached; another seed or a longer exploration may still reach it.
     ``discovery`` estimates what is left to find, or is ``None`` where too few runs say something about it.
     ``run_kinds`` counts the runs by where they started, by how their swarm configuration was drawn, and by length.
+    ``faults`` counts for each fault that acts on calls in how many runs it was on and what it met.
     ``inconclusive`` says why an exploration without failures shows nothing, and is ``None`` when it shows something.
     """
 
@@ -121,6 +123,7 @@ class ExplorationResult:
     unconfirmed: int = 0
     notes: tuple[str, ...] = ()
     inconclusive: Inconclusive | None = None
+    faults: list[FaultUse] = field(default_factory=list)
 
     def summary(self) -> str:
         """Return the result as a few lines of text, without a newline at the end."""

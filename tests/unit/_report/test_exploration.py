@@ -274,6 +274,7 @@ class TestJson:
                     ],
                     "properties": [],
                     "reliability_cells": [],
+                    "faults": [],
                     "notes": ["n"],
                     "failures": [
                         {

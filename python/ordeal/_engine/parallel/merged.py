@@ -13,6 +13,7 @@ from ordeal._engine.parallel.messages import Past, Report, nothing_told
 from ordeal._engine.properties.tracker import Tallies, tallies_of
 from ordeal._engine.properties.watch import PropertyWatch
 from ordeal._engine.replay.trace_builder import Provenance
+from ordeal._engine.search.fault_uses import Counts, add_counts
 from ordeal._engine.search.result_builder import Totals
 from ordeal._engine.storage.state_file import Header
 from ordeal._engine.triage.findings import Finding
@@ -191,7 +192,9 @@ class MergedProgress:
         lines: dict[str, set[int]] = {}
         swarm: Counter[str] = Counter()
         kinds: dict[str, Counter[str]] = {}
+        faults: Counts = {}
         for report in reports:
+            add_counts(faults, report.faults)
             swarm.update(report.swarm)
             for what, counted in report.run_kinds.items():
                 kinds.setdefault(what, Counter()).update(counted)
@@ -208,6 +211,7 @@ class MergedProgress:
             discovery=self._discovery(),
             lines={path: sorted(ran) for path, ran in lines.items()},
             idle_workers=self.idle_workers,
+            faults=faults,
         )
 
     def _discovery(self) -> Discovery | None:
@@ -254,6 +258,7 @@ def _report_of(header: Header) -> Report:
     report.counts = {finding.bucket: finding.count for finding in header.findings}
     report.properties = header.properties
     report.lines = lines
+    report.faults = dict(header.faults)
     return report
 
 
@@ -269,6 +274,7 @@ def add_report(total: Report, report: Report) -> None:
         _add(total.run_kinds.setdefault(what, {}), counted)
     for path, ran in report.lines.items():
         total.lines[path] = sorted({*total.lines.get(path, ()), *ran})
+    add_counts(total.faults, report.faults)
     total.notes = list(dict.fromkeys([*total.notes, *report.notes]))[:NOTES_MAX]
     total.checkpoints_saved += report.checkpoints_saved
     total.snapshot_kind = report.snapshot_kind

@@ -32,6 +32,7 @@ class Report(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     properties: dict[str, list[dict[str, str | int | float | bool | None]]]
     lines: dict[str, list[int]]
     discovery: tuple[int, int, float, float, float] | None
+    faults: dict[str, list[int]] = {}
 
 
 def nothing_told() -> Report:

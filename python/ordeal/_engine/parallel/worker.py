@@ -40,6 +40,7 @@ from ordeal._engine.storage.state_file import split_part
 from ordeal._engine.telling import tell_journal
 from ordeal._engine.triage.findings import Finding, Verdict
 from ordeal._engine.triage.messages import pack, pack_finding
+from ordeal._engine.triage.records import writable_text
 from ordeal._hypothesis import skip_types
 from ordeal._native import monotonic
 from ordeal.errors import MachineError, OrdealError
@@ -327,6 +328,7 @@ class _Worker:
             properties=writable_snapshot(search.watch.snapshot()),
             lines=totals.lines,
             discovery=search.session.discovery(),
+            faults={writable_text(name): counts for name, counts in totals.faults.items()},
         )
 
     def _tell_of_finding(self, finding: Finding) -> None:

@@ -10,6 +10,7 @@ from ordeal._engine.coverage.gaps import Gaps, find_gaps
 from ordeal._engine.coverage.targets import Target
 from ordeal._engine.execution.settings import Settings, Tally
 from ordeal._engine.properties.watch import PropertyWatch
+from ordeal._engine.search.fault_uses import Counts, uses_of
 from ordeal._engine.search.inconclusive import why_inconclusive
 from ordeal._engine.storage.trace_file import Trace
 from ordeal.result import Discovery, ExplorationResult, Failure, Inconclusive, SeedOutcome, SnapshotKind, StoppedReason
@@ -38,6 +39,7 @@ class Totals:
     discovery: Discovery | None = None
     lines: dict[str, list[int]] = field(default_factory=dict)
     idle_workers: int = 0
+    faults: Counts = field(default_factory=dict)
 
 
 def make_result(
@@ -54,7 +56,10 @@ def make_result(
 ) -> ExplorationResult:
     """The result, with a note of all that was odd. ``watch`` has ended its recording."""
     gaps = find_gaps(list(targets), totals.lines)
+    faults = uses_of(totals.faults)
     _note_what_was_odd(targets, totals, gaps)
+    for remark in filter(None, (use.remark() for use in faults)):
+        totals.tally.note(remark)
     return ExplorationResult(
         test_class=settings.test_class,
         rng_seed=settings.seed,
@@ -79,6 +84,7 @@ def make_result(
         rejected_runs=totals.tally.rejected,
         unconfirmed=totals.tally.unconfirmed,
         notes=tuple(totals.tally.notes),
+        faults=faults,
         inconclusive=None if failures else _why_inconclusive(settings, totals, gaps),
     )
 

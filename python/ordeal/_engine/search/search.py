@@ -25,6 +25,7 @@ from ordeal._engine.replay.replayer import Replayer
 from ordeal._engine.replay.trace_builder import Provenance
 from ordeal._engine.search.checkpoints import Checkpoints
 from ordeal._engine.search.dictionary import Dictionary
+from ordeal._engine.search.fault_uses import FaultUses
 from ordeal._engine.search.learning import Learning
 from ordeal._engine.search.monitoring import Monitoring
 from ordeal._engine.search.result_builder import WARM_UP_RUNS, Totals
@@ -84,7 +85,8 @@ class Search:
         self._bucketer = setup.bucketer()
         self.replayer = Replayer(driver, self._bucketer, self.randoms)
         self.findings = setup.findings(self.replayer)
-        self.progress = SearchProgress(self.tally, self.findings, self.watch)
+        self.faults = FaultUses(driver.faults)
+        self.progress = SearchProgress(self.tally, self.findings, self.watch, self.faults)
         self.session = make_session(settings, driver, self.coverage, has_targets=bool(targets))
         rules = len(driver.definition.rules)
         self.monitoring = Monitoring(settings, targets, self.session, self.coverage, rules)
@@ -122,6 +124,7 @@ class Search:
             self.saver.resume(self.progress, monitor)
             with self.watch.counting(), self.checkpoints.open():
                 stopped = self._explore(listener)
+            self.faults.stop()
             self.folder.restore()
             # Before shrinking: a resumed exploration shrinks what it finds in the end, as one without a break does.
             self.saver.save(self.progress, monitor)
@@ -131,7 +134,7 @@ class Search:
 
     def _explore(self, listener: SearchListener) -> StoppedReason:
         try:
-            with self.monitoring.hidden():
+            with self._hidden():
                 listener.begin()
             with self._within_time() as until:
                 while True:
@@ -191,6 +194,12 @@ class Search:
             tally.note(f"Each of the first {WARM_UP_RUNS} runs ended before its first step.")
         return reason
 
+    @contextmanager
+    def _hidden(self) -> Iterator[None]:
+        """Hide replays from all that counts."""
+        with self.monitoring.hidden(), self.faults.paused():
+            yield
+
     def end_broken_run(self) -> None:
         """Have the session forget a run that did not come to its end."""
         if self.session.running:
@@ -229,7 +238,7 @@ class Search:
             if outcome.steps == 0 and not plan.checkpoint:
                 raise MachineError(outcome.stuck, hint="a rule must be able to run from a fresh machine")
         if snapshot is not None and self.checkpoints.is_check_due():
-            with self.monitoring.hidden():
+            with self._hidden():
                 self.checkpoints.check(snapshot, session.tape, plan.prefix_steps, outcome)
         if edges or outcome.status is not Status.DONE:
             self._take_down(plan, outcome, edges, from_copy=snapshot is not None or self._ending is not None)
@@ -237,7 +246,7 @@ class Search:
 
     def _learn_values(self, monitor: _native.Monitor) -> None:
         """Replay runs for what the targets compare in them."""
-        with self.monitoring.hidden():
+        with self._hidden():
             self._values.gather(monitor)
 
     def _take_down(self, plan: _native.RunPlan, outcome: Outcome, edges: int, *, from_copy: bool) -> None:
@@ -274,7 +283,7 @@ class Search:
             return Outcome(Status.REJECTED, 0)
         if ending.raised:
             # What ends an exploration is raised here as well, where it belongs.
-            with self.monitoring.hidden():
+            with self._hidden():
                 self.replayer.run(self.session.tape)
             return Outcome(Status.REJECTED, ending.outcome.steps)
         self._ending = ending
@@ -302,7 +311,7 @@ class Search:
             self.driver.let_go(outcome)
         self._listener.failing(finding)
         seen_in = finding.bucket
-        with self.monitoring.hidden():
+        with self._hidden():
             verdict = self.findings.add(finding, from_copy=from_copy)
         if verdict in (Verdict.UNFAITHFUL, Verdict.DROPPED):
             self.tally.unconfirmed += 1
@@ -333,6 +342,7 @@ class Search:
             run_kinds=self.session.run_counts(),
             discovery=Discovery.of(self.session.discovery(), self.coverage.edges_seen),
             lines=monitor.lines() if monitor is not None else {},
+            faults=self.faults.counts(),
         )
 
     def note_what_was_untraced(self) -> None:

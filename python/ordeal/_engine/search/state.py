@@ -13,6 +13,7 @@ from ordeal._engine.isolation.working_folder import WorkingFolder
 from ordeal._engine.properties.tracker import Snapshot as PropertySnapshot
 from ordeal._engine.properties.watch import PropertyWatch
 from ordeal._engine.replay.trace_builder import Provenance
+from ordeal._engine.search.fault_uses import FaultUses
 from ordeal._engine.storage.state_file import (
     NO_PAST,
     Header,
@@ -49,6 +50,7 @@ class SearchProgress:
     tally: Tally
     findings: Findings
     watch: PropertyWatch
+    faults: FaultUses
     kind: SnapshotKind = "copy"
     seconds_before: float = 0.0
     productive: list[tuple[Provenance, _native.Tape]] = field(default_factory=list)
@@ -135,6 +137,7 @@ class SessionState:
             unfaithful=progress.findings.unfaithful(),
             productive=[self._records.saved_provenance(origin) for origin, _ in progress.productive],
             properties=writable_snapshot(progress.watch.snapshot()),
+            faults={writable_text(name): counts for name, counts in progress.faults.counts().items()},
             nearest={writable_text(name): checkpoint for name, checkpoint in progress.watch.nearest.items()},
             monitor=None if monitor is None else self._saved_monitor(monitor),
             rule_files={self._rules[rule]: sorted(files) for rule, files in sorted(progress.rule_files.items())},
@@ -217,6 +220,7 @@ class SessionState:
             progress.tally.note(text)
         if header.properties:
             progress.watch.restore(header.properties, header.nearest)
+        progress.faults.restore(header.faults)
         progress.kind = header.snapshot_kind
         progress.seconds_before = max(0.0, header.seconds)
         records = self._records

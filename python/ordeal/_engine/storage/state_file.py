@@ -100,7 +100,8 @@ class Header(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=Tr
     ``seconds`` is how long it has explored. The tapes of ``findings`` and then those of ``productive`` are kept by the
     engine, in this order. ``rule_files`` holds for each rule the numbers of the files, in ``monitor``, that it was seen
     to run. ``properties`` is the snapshot of a tracker, ``nearest`` names the checkpoint that came nearest to each
-    property that compares numbers, or 0 where it is worth more than that. ``past`` is for those who supervise: what is
+    property that compares numbers, or 0 where it is worth more than that. ``faults`` counts what
+    each fault did. ``past`` is for those who supervise: what is
     counted of the processes whose place this one took, if any.
     """
 
@@ -118,6 +119,7 @@ class Header(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=Tr
     rule_files: dict[str, list[int]]
     properties: dict[str, list[dict[str, str | int | float | bool | None]]] = {}
     nearest: dict[str, int] = {}
+    faults: dict[str, list[int]] = {}
     past: msgspec.Raw = NO_PAST
 
 

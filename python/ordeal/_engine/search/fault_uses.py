@@ -1,0 +1,68 @@
+"""Counts what the faults of a machine do in the runs of a search, and in nothing that is only replayed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+
+from ordeal.faults import Fault
+from ordeal.result import FaultUse
+
+#: Of each fault by name: in how many runs it was on, the calls that met it, and those that it changed.
+Counts = dict[str, list[int]]
+
+
+class FaultUses:
+    """What the faults have done since this was made, while it was not paused. Used for one search."""
+
+    def __init__(self, faults: Sequence[Fault]) -> None:
+        self._faults = faults
+        self._in_the_end: list[list[int]] | None = None
+        self._left_out = self._now()
+
+    def stop(self) -> None:
+        """Leave out all that happens from here on."""
+        self._in_the_end = self._now()
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Leave out what happens inside the block."""
+        before = self._now()
+        try:
+            yield
+        finally:
+            for left_out, then, now in zip(self._left_out, before, self._now(), strict=True):
+                left_out[:] = [each + end - begin for each, begin, end in zip(left_out, then, now, strict=True)]
+
+    def counts(self) -> Counts:
+        """What was counted. Faults that cannot tell which calls they meet are left out."""
+        counted = zip(self._faults, self._now(), self._left_out, strict=True)
+        return {
+            fault.name: [end - begin for end, begin in zip(now, left_out, strict=True)]
+            for fault, now, left_out in counted
+            if fault.counts_calls
+        }
+
+    def restore(self, counts: Mapping[str, Sequence[int]]) -> None:
+        """Go on from what another process has counted."""
+        for fault, left_out in zip(self._faults, self._left_out, strict=True):
+            for place, count in enumerate(counts.get(fault.name, ())[: len(left_out)]):
+                left_out[place] -= count
+
+    def _now(self) -> list[list[int]]:
+        if self._in_the_end is not None:
+            return self._in_the_end
+        uses = [fault.use for fault in self._faults]
+        return [[use.runs, use.calls, use.hits] for use in uses]
+
+
+def add_counts(total: Counts, counts: Mapping[str, Sequence[int]]) -> None:
+    """Add ``counts``, of another process, to ``total``."""
+    for name, more in counts.items():
+        before = total.get(name, [0, 0, 0])
+        total[name] = [one + other for one, other in zip(before, more, strict=False)]
+
+
+def uses_of(counts: Counts) -> list[FaultUse]:
+    """The counts as a result holds them, in the order of the class."""
+    return [FaultUse(name, *numbers[:3]) for name, numbers in counts.items() if len(numbers) == 3]

@@ -1,0 +1,93 @@
+"""What faults do in a search is counted, and a fault that did nothing is told of."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import Any
+
+import pytest
+from hypothesis import strategies as st
+
+from ordeal._engine.search.fault_uses import FaultUses, add_counts, uses_of
+from ordeal._report.exploration import json_report
+from ordeal.chaos import ChaosTest
+from ordeal.explore import Explorer
+from ordeal.faults import LambdaFault, numerical, timing
+from ordeal.result import FaultUse
+from ordeal.stateful import rule
+
+from ...samples.shop import add_module, shop_app
+
+SOURCE = "def price(): return 3\ndef name(): return 'x'\ndef never(): return 0\n"
+
+
+def machine(*faults: Any, fails: bool = False) -> type[ChaosTest]:
+    desk: Any = sys.modules["shop_app.desk"]
+    made = list(faults)
+
+    class Desk(ChaosTest):
+        faults = made
+
+        @rule(times=st.integers(1, 3))
+        def ask(self, times: int) -> None:
+            for _ in range(times):
+                desk.name()
+                assert desk.price() == 3 or not fails
+
+    return Desk
+
+
+@pytest.mark.parametrize("isolate", [False, True], ids=["here", "apart"])
+def test_what_did_nothing_is_told(isolate: bool) -> None:
+    with shop_app():
+        add_module("desk", SOURCE)
+        faults = [
+            timing.slow("shop_app.desk.never", 1.0, "real"),
+            numerical.nan_injection("shop_app.desk.name"),
+            numerical.nan_injection("shop_app.desk.price"),
+            LambdaFault("quiet", int, int),
+        ]
+        result = Explorer(machine(*faults), seed=3, workers=1, isolate=isolate).run(max_runs=60)
+    never, name, price = result.faults
+    assert never.runs > 0
+    assert (never.calls, never.hits) == (0, 0)
+    assert name.calls > 0
+    assert name.hits == 0
+    assert price.hits == price.calls > 0
+    texts = [note for note in result.notes if note.startswith("Fault ")]
+    assert texts == [
+        f"Fault {never.name} was on in {never.runs} runs, met 0 calls: see that the rules call its target.",
+        f"Fault {name.name} was on in {name.runs} runs, met {name.calls} calls and changed nothing in any of them.",
+    ]
+    (reported,) = json.loads(json_report([result]))["results"]
+    assert reported["faults"][0] == {"name": never.name, "runs": never.runs, "calls": 0, "hits": 0}
+
+
+def test_replays_are_not_counted() -> None:
+    with shop_app():
+        add_module("desk", SOURCE)
+        fault = numerical.nan_injection("shop_app.desk.price")
+        result = Explorer(machine(fault, fails=True), seed=3, workers=1).run(max_runs=40)
+    assert result.failures
+    assert result.faults[0].runs <= 40
+
+
+def test_paused_and_gone_on_with() -> None:
+    fault = numerical.corrupted_floats()
+    uses = FaultUses([fault])
+    with uses.paused(), fault:
+        fault.value()
+    assert uses.counts() == {fault.name: [0, 0, 0]}
+    with fault:
+        fault.value()
+    fault.reset()
+    uses.restore({fault.name: [5, 6, 7]})
+    assert uses.counts() == {fault.name: [6, 7, 8]}
+
+
+def test_sums() -> None:
+    total = {"a": [1, 2, 3]}
+    add_counts(total, {"a": [1, 1, 1], "b": [0, 0, 1]})
+    assert uses_of(total) == [FaultUse("a", 2, 3, 4), FaultUse("b", 0, 0, 1)]
+    assert uses_of({"damaged": [1]}) == []
