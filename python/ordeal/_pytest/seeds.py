@@ -52,6 +52,10 @@ class SeedFailedError(Exception):
     """A seed fails again; message and traceback are those of its failure."""
 
 
+class SeedClassError(Exception):
+    """The class of a seed cannot be used, so that nobody knows whether the seed fails."""
+
+
 class SeedCorpusNode(pytest.Collector):
     """The seeds of one project, at the top of the tree of tests."""
 
@@ -114,17 +118,22 @@ class SeedItem(pytest.Item):
 
         Raises:
             SeedFailedError: it fails, as recorded or differently.
+            SeedClassError: its class cannot be imported, or cannot be run.
         """
         replay = self._replays.replay(self._project, self.path)
         self._replay, self.record = replay, record_of(replay, self._project)
         if replay.error is not None:
             # With the traceback of the failure, --pdb stops where it happened.
             raise SeedFailedError(self.record.error).with_traceback(replay.error.__traceback__) from replay.error
+        if self.record.status == "class_unusable":
+            raise SeedClassError(self.record.reason)
         if replay.reason:
             pytest.skip(replay.reason)
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
         """Return the failure as pytest shows that of a test, and below it what to know of the seed."""
+        if isinstance(excinfo.value, SeedClassError):
+            return f"the seed cannot be replayed: {excinfo.value}"
         if self._replay is None or self._replay.trace is None or self.record is None:
             return super().repr_failure(excinfo, style)
         error = self._replay.error

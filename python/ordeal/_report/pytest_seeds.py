@@ -18,7 +18,7 @@ _LINES_PER_KIND_MAX = 10
 _COMMAND_CHARS_MAX = 5_000
 # In the order of the section: what needs a person comes first.
 _FAILING = ("reproduced", "fails_differently")
-_KINDS = (*_FAILING, "no_longer_applies", "unreadable", "fixed")
+_KINDS = (*_FAILING, "class_unusable", "no_longer_applies", "unreadable", "fixed")
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +62,8 @@ def _line(record: SeedRecord, several: bool) -> str:
             return f"REGRESSION  {name}: {test_class}{where} — {record.error}"
         case "fails_differently":
             return f"DIFFERENT   {name}: {test_class}{where} — {record.error}; recorded: {record.recorded}"
+        case "class_unusable":
+            return f"NO CLASS    {name}: {test_class}{where} — {reason}"
         case "no_longer_applies":
             return f"outdated    {name}: {test_class}{where} — no longer applies: {reason}"
         case "unreadable":
@@ -71,7 +73,9 @@ def _line(record: SeedRecord, several: bool) -> str:
 
 
 def _verdict(records: Sequence[SeedRecord], folders: Mapping[str, str]) -> list[str]:
-    regressions, different, outdated, corrupt, fixed = (sum(r.status == kind for r in records) for kind in _KINDS)
+    regressions, different, unusable, outdated, corrupt, fixed = (
+        sum(r.status == kind for r in records) for kind in _KINDS
+    )
     counts = [f"{regressions} regression(s) still reproduce"] if regressions else []
     counts += [f"{counted(different, 'seed')} fail{'s' * (different == 1)} differently now"] if different else []
     if counts:
@@ -81,7 +85,7 @@ def _verdict(records: Sequence[SeedRecord], folders: Mapping[str, str]) -> list[
         commands = [_pruning(start, folders) for start in sorted({record.start for record in records})]
         remove = "remove them" if len(commands) > 1 else "removes it" if fixed == 1 else "removes them"
         return [f"{counted(fixed, 'seed')} fixed; {' and '.join(commands)} {remove}"]
-    mute = outdated + corrupt
+    mute = unusable + outdated + corrupt
     verb = "says" if mute == 1 else "say"
     own = f"{counted(fixed, 'seed')} fixed, {mute}" if fixed else counted(mute, "seed")
     return [f"{own} {verb} nothing about the code"]
@@ -96,6 +100,7 @@ def _pruning(start: str, folders: Mapping[str, str]) -> str:
 def _advice(records: Sequence[SeedRecord]) -> list[str]:
     """What to do about the seeds that say nothing."""
     advice = {
+        "class_unusable": "no class: bring the class back, or delete the file",
         "no_longer_applies": "outdated: bring back what is gone, or delete the file",
         "unreadable": "corrupt: take the file from version control again, or delete it",
     }

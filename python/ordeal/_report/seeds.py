@@ -44,6 +44,8 @@ def seed_line(replay: SeedReplay) -> str:
     if replay.trace is None:
         return f"  corrupt     {file} — {one_line(replay.reason, limit=2 * MESSAGE_CHARS_MAX)}"
     what = f"{file}  {one_line(replay.trace.test_class)} ({counted(len(replay.trace.taken_steps()), 'step')})"
+    if replay.status.value == "class_unusable":
+        return f"  NO CLASS    {what} — {one_line(replay.reason, limit=2 * MESSAGE_CHARS_MAX)}"
     if replay.error is None:
         return f"  fixed       {what}" if not replay.reason else f"  outdated    {what} — {_outdated(replay)}"
     if replay.status.value == "reproduced":
@@ -71,11 +73,14 @@ def seed_details(replay: SeedReplay, traceback: str) -> str:
     return "\n".join([*indented(lines, 14), ""])
 
 
-def seeds_summary(number: int, failing: int, pruned: int) -> str:
-    """Return what the seeds of a corpus come to."""
+def seeds_summary(number: int, failing: int, pruned: int, *, unusable: int = 0) -> str:
+    """Return what the seeds of a corpus come to; the class of ``unusable`` of them could not be used."""
     verdict = f"{failing} of {counted(number, 'seed')} still fail{'s' if failing == 1 else ''}."
-    if not failing:
+    if not failing and not unusable:
         verdict = "No seed fails."
+    if unusable:
+        mute = f"{unusable} of {counted(number, 'seed')} could not be replayed: a class cannot be used."
+        verdict = f"{verdict}\n{mute}" if failing else mute
     return f"\nPruned {pruned} fixed seed(s).\n{verdict}" if pruned else f"\n{verdict}"
 
 
@@ -133,6 +138,8 @@ def _outcome_line(outcome: SeedOutcome) -> str:
             return f"  fixed       {name}: no longer reproduces"
         case "no_longer_applies":
             return f"  outdated    {name}: no longer applies: {message}"
+        case "class_unusable":
+            return f"  NO CLASS    {name}: {message}"
         case _:
             return f"  corrupt     {name}: {message}"
 

@@ -35,7 +35,10 @@ class _Flags:
     verbose: bool
 
 
-_EPILOG = "Exit code: 1 when a seed fails, as recorded or differently, 0 when none does, 2 for wrong use."
+_EPILOG = (
+    "Exit code: 1 when a seed fails, as recorded or differently, 0 when none does, 2 for wrong use, "
+    "also for a seed whose class cannot be imported."
+)
 
 
 @click.command(name="seeds", epilog=_EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
@@ -62,15 +65,16 @@ def _seeds(flags: _Flags) -> int:
     for error in errors:
         terminal.show_error(error)
     failing = [replay for replay in replays if replay.fails]
+    unusable = sum(replay.status is SeedStatus.CLASS_UNUSABLE for replay in replays)
     if replays:
-        terminal.say(seeds_summary(len(replays), len(failing), len(pruned)))
+        terminal.say(seeds_summary(len(replays), len(failing), len(pruned), unusable=unusable))
     if failing:
         terminal.say(replay_hint(str(failing[0].path)))
     if flags.json:
         terminal.write(seeds_json(replays, corpus.folder, pruned))
     if failing:
         return FOUND
-    return WRONG_USE if errors else 0
+    return WRONG_USE if errors or unusable else 0
 
 
 def _replay_all(replayer: SeedReplayer, paths: Sequence[Path], *, verbose: bool) -> list[SeedReplay]:

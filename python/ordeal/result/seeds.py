@@ -13,6 +13,7 @@ class SeedStatus(Enum):
     FAILS_DIFFERENTLY = "fails_differently"
     FIXED = "fixed"  # each of its steps ran with the recorded values, and nothing failed
     NO_LONGER_APPLIES = "no_longer_applies"  # it cannot run, or not with the recorded values: it says nothing
+    CLASS_UNUSABLE = "class_unusable"  # it is gone, cannot be imported or is no machine that can be run: an error
     UNREADABLE = "unreadable"
 
     @property

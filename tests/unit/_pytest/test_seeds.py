@@ -108,15 +108,16 @@ def test_seed_whose_class_cannot_be_imported(project: Project) -> None:
     project.overdrawn()
     project.save_seed(("close", {}), error="KeyError", message="", test_class="gone.module:Gone")
     result = project.run("-q")
-    result.assert_outcomes(passed=1, failed=1, skipped=1)
-    assert any("no module named `gone`" in line for line in section(result, SECTION))
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result.assert_outcomes(passed=1, failed=2)
+    assert any("NO CLASS" in line and "no module named `gone`" in line for line in section(result, SECTION))
 
 
 def test_seed_of_a_class_that_was_defined_in_a_script(project: Project) -> None:
     project.save_seed(("close", {}), error="KeyError", message="", test_class="__main__:Bank")
     line = section(project.run("-q"), SECTION)[0]
     reason = "`Bank` was defined in a script that was run, where nothing else can import it"
-    assert line.endswith(f" — no longer applies: {reason}: move the class into a module and explore it there")
+    assert line.endswith(f" — {reason}: move the class into a module and explore it there")
 
 
 def test_one_fixed_and_two_that_say_nothing(project: Project) -> None:
@@ -126,7 +127,7 @@ def test_one_fixed_and_two_that_say_nothing(project: Project) -> None:
         project.save_seed(("close", {}), error="KeyError", message="", test_class=f"gone:{name}")
     *_, verdict, advice = section(project.run("-q"), SECTION)
     assert verdict == "  1 seed fixed, 2 say nothing about the code"
-    assert advice.startswith("  outdated: bring back what is gone, or delete the file: .ordeal/seeds/Gone/seed-")
+    assert advice.startswith("  no class: bring the class back, or delete the file: .ordeal/seeds/Gone/seed-")
     assert advice.endswith(".json and 1 more")
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import json
+import sys
 from pathlib import Path
 from textwrap import dedent
 from typing import ClassVar
@@ -99,3 +101,52 @@ class TestSeeds:
         explorer.outcomes = [make_result()]
         run("explore", *options)
         assert explorer.constructed[0][1]["corpus_dir"] == (folder and Path(folder))
+
+
+MADE = """
+import hypothesis.strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, rule
+
+def make():
+    class Machine(RuleBasedStateMachine):
+        @rule(by=st.integers(0, 9))
+        def add(self, by):
+            assert by < 5
+
+    Machine.__module__, Machine.__qualname__ = "ordeal.chaos", "Made.Machine"
+    return Machine
+
+Shop = make()
+Alias = Shop
+"""
+
+
+def test_a_class_that_a_library_made_is_named_as_the_settings_do(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("made_shop.py").write_text(MADE)
+    Path("ordeal.toml").write_text('[explorer]\nmax_runs = 50\n[[tests]]\nclass = "made_shop:Alias"\n')
+    code, out, err = run("explore")
+    assert code == 1, err
+    assert "  made_shop:Alias\n" in out
+    assert "flaky" not in out
+    (seed,) = Path(".ordeal/seeds/Alias").iterdir()
+    assert json.loads(seed.read_text())["test_class"] == "made_shop:Alias"
+    assert run("replay", str(seed))[0] == 1
+    assert run("seeds")[0] == 1
+
+
+def test_a_seed_without_its_class_is_an_error(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("gone_shop.py").write_text(MADE)
+    Path("ordeal.toml").write_text('[explorer]\nmax_runs = 50\n[[tests]]\nclass = "gone_shop:Shop"\n')
+    assert run("explore")[0] == 1
+    Path("gone_shop.py").write_text("Other = 1\n")
+    del sys.modules["gone_shop"]
+    code, _, err = run("seeds")
+    assert code == 2
+    assert "NO CLASS" in err
+    assert "`gone_shop` has no `Shop`" in err
+    assert "1 of 1 seed could not be replayed: a class cannot be used." in err
+    assert "No seed fails" not in err

@@ -104,12 +104,13 @@ class TestListing:
         assert err.endswith(f"\n\n  fixed       {seed.name}  machines:Jar (1 step)\n\nNo seed fails.\n")
         assert seed.exists()
 
-    def test_one_that_no_longer_applies_says_why(self, run: Run, seed: Path) -> None:
+    def test_one_whose_class_is_gone_says_why(self, run: Run, seed: Path) -> None:
         edit(Jar=None)
         code, _, err = run("seeds")
-        assert code == 0
+        assert code == 2
+        assert "No seed fails" not in err
         assert (
-            f"  outdated    {seed.name}  machines:Jar (1 step) — no longer applies: "
+            f"  NO CLASS    {seed.name}  machines:Jar (1 step) — "
             "`machines:Jar` is of type NoneType, not a rule machine\n"
         ) in err
 

@@ -14,6 +14,7 @@ from ordeal.result import SeedOutcome, SeedStatus
         ("fails_differently", True),
         ("fixed", False),
         ("no_longer_applies", False),
+        ("class_unusable", False),
         ("unreadable", False),
     ],
 )
@@ -22,7 +23,7 @@ def test_a_seed_fails_when_its_run_does_however(status: str, fails: bool) -> Non
 
 
 def test_every_status_is_known_by_its_word() -> None:
-    assert len(SeedStatus) == 5
+    assert len(SeedStatus) == 6
     with pytest.raises(ValueError, match="is not a valid SeedStatus"):
         SeedStatus("broken")
 

@@ -7,13 +7,14 @@ import inspect
 import pkgutil
 import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from difflib import get_close_matches
 from pathlib import Path
 from types import ModuleType
 from typing import Any, NoReturn
 from unittest import TestCase
+from weakref import WeakKeyDictionary
 
 from hypothesis.stateful import RuleBasedStateMachine
 
@@ -22,6 +23,9 @@ from ordeal._hypothesis import hint_for_definition
 from ordeal.config import DEFAULT_PATH, load_config
 from ordeal.errors import ConfigError, MachineError
 from ordeal.stateful.generic import AnyMachine, GenericStateMachine
+
+#: What was loaded, by which path: one class may go by several names, and that of the settings is the one to use.
+_loaded: WeakKeyDictionary[Any, str] = WeakKeyDictionary()
 
 _EXAMPLE = "`tests.test_chaos:MyServiceChaos`"
 
@@ -50,7 +54,37 @@ def load_class(path: str) -> Callable[[], AnyMachine]:
     returned only where it is trusted: a path may come from a file, and that must not have anything called.
     """
     module_name, name = split_class_path(path)
-    return _machine_factory(_find(_import(module_name), module_name, name), path)
+    factory = _machine_factory(_find(_import(module_name), module_name, name), path)
+    _loaded[factory] = path
+    return factory
+
+
+def path_of(found: Any) -> str:
+    """``module:Class`` of a class or function: the path that it was loaded by, else one that leads to it.
+
+    A library may make classes, whose ``__module__`` is its own; then the module that has a name for it is looked for.
+    """
+    loaded = _loaded.get(found)
+    if loaded is not None:
+        return loaded
+    home, name = found.__module__, found.__qualname__
+    if "<" in name or _leads_to(sys.modules.get(home), name, found):
+        return f"{home}:{name}"
+    places = (f"{module}:{key}" for module, key in _names_for(found))
+    return min(places, key=lambda path: (path.startswith("__main__:"), path), default=f"{home}:{name}")
+
+
+def _leads_to(module: ModuleType | None, name: str, found: object) -> bool:
+    at: Any = module
+    for part in name.split("."):
+        at = getattr(at, part, None)
+    return at is found
+
+
+def _names_for(found: object) -> Iterator[tuple[str, str]]:
+    for module_name, module in list(sys.modules.items()):
+        if isinstance(module, ModuleType):
+            yield from [(module_name, key) for key, value in list(vars(module).items()) if value is found]
 
 
 def split_class_path(path: str) -> tuple[str, str]:

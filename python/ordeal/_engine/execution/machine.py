@@ -10,6 +10,7 @@ from hypothesis.errors import InvalidDefinition
 from hypothesis.stateful import RuleBasedStateMachine
 
 from ordeal import _native
+from ordeal._engine.execution.class_path import path_of
 from ordeal._engine.execution.driver import END, Driver, Script
 from ordeal._hypothesis import MachineDefinition, RunContext, check_constructor, define_machine, machine_of_test_case
 from ordeal.chaos import ChaosTest
@@ -75,8 +76,7 @@ def _faults_of(cls: type[RuleBasedStateMachine]) -> list[Fault]:
 
 def class_path(given: MachineFactory, cls: type) -> str:
     """``module:Class`` of what the user gave, as traces and reports name it."""
-    named = given if inspect.isclass(given) or inspect.isfunction(given) else cls
-    return f"{named.__module__}:{named.__qualname__}"
+    return path_of(given if inspect.isclass(given) or inspect.isfunction(given) else cls)
 
 
 def is_importable(given: MachineFactory, path: str) -> bool:

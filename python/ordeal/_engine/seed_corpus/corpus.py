@@ -28,7 +28,7 @@ class SeedReplay:
     """What the replay of one seed showed.
 
     ``trace`` is None when the file cannot be read, ``error`` what the run failed with, ``reason`` why the seed does
-    not apply any more or cannot be read; it is empty otherwise.
+    not apply any more, its class cannot be used or it cannot be read; it is empty otherwise.
     """
 
     path: Path
@@ -120,9 +120,10 @@ class SeedReplayer:
         except TraceError as error:
             return SeedReplay(path, SeedStatus.UNREADABLE, reason=error.message)
         try:
-            return replay_trace(path, trace, test_class or self._load(trace.test_class), self._rule_timeout)
+            found = test_class or self._load(trace.test_class)
         except OrdealError as error:
-            return SeedReplay(path, SeedStatus.NO_LONGER_APPLIES, trace, reason=error.message)
+            return SeedReplay(path, SeedStatus.CLASS_UNUSABLE, trace, reason=error.message)
+        return replay_trace(path, trace, found, self._rule_timeout)
 
     def _load(self, test_class: str) -> MachineFactory:
         if test_class in self._refused:
@@ -144,11 +145,13 @@ def replay_trace(path: Path, trace: Trace, test_class: MachineFactory, rule_time
     try:
         with _same_folder():
             return _judged(path, trace, rerun(trace, test_class, rule_timeout=rule_timeout))
-    except OrdealError as error:
+    except TraceError as error:
         return SeedReplay(path, SeedStatus.NO_LONGER_APPLIES, trace, reason=error.message)
+    except OrdealError as error:
+        return SeedReplay(path, SeedStatus.CLASS_UNUSABLE, trace, reason=error.message)
     except Exception as error:  # noqa: BLE001 - defining a class runs the user's code, which may raise anything
         reason = f"{trace.test_class} cannot be replayed: {describe_error(error)}"
-        return SeedReplay(path, SeedStatus.NO_LONGER_APPLIES, trace, reason=reason)
+        return SeedReplay(path, SeedStatus.CLASS_UNUSABLE, trace, reason=reason)
 
 
 def load_seed(path: Path) -> Trace:

@@ -159,7 +159,6 @@ class TestReplaying:
         [
             ({"MAY_ADD": False}, "step 1, `add`, cannot run"),
             ({"check": "assume"}, "an assume() in it rejects the run now"),
-            ({"Till": None}, "`till:Till` is of type NoneType, not a rule machine"),
         ],
     )
     def test_what_did_not_run_as_it_did_is_never_called_fixed(
@@ -177,15 +176,7 @@ class TestReplaying:
         [
             (MACHINE.replace("def add", "def put"), "it has no rule 'add'"),
             (MACHINE.replace("by", "amount"), "it has no argument 'by'"),
-            ("import sys\nsys.exit(0)", "importing `till` raised SystemExit"),
-            ("def broken(:", "SyntaxError"),
-            ("import no_such_module", "No module named 'no_such_module'"),
             (MACHINE.replace("HIGHEST))", "1))"), "no longer fit what the rules draw"),
-            (
-                MACHINE + "\n        def setup_state():\n            pass\n",
-                "till:Till cannot be replayed: AttributeError",
-            ),
-            ("", "`till` has no `Till`"),
         ],
     )
     def test_a_class_that_has_changed_beyond_the_seed(
@@ -195,6 +186,27 @@ class TestReplaying:
         make_module(source, "till", import_it=False)
         replay = replay_seed(till[1])
         assert replay.status is SeedStatus.NO_LONGER_APPLIES
+        assert reason in replay.reason
+
+    @pytest.mark.parametrize(
+        ("source", "reason"),
+        [
+            ("import sys\nsys.exit(0)", "importing `till` raised SystemExit"),
+            ("def broken(:", "SyntaxError"),
+            ("import no_such_module", "No module named 'no_such_module'"),
+            (
+                MACHINE + "\n        def setup_state():\n            pass\n",
+                "till:Till cannot be replayed: AttributeError",
+            ),
+            ("", "`till` has no `Till`"),
+            (MACHINE.replace("def add(self, by)", "def add(self, by, more)"), "argument 'more'"),
+        ],
+    )
+    def test_a_class_that_cannot_be_used(self, till: Till, make_module: MakeModule, source: str, reason: str) -> None:
+        del sys.modules["till"]
+        make_module(source, "till", import_it=False)
+        replay = replay_seed(till[1])
+        assert replay.status is SeedStatus.CLASS_UNUSABLE
         assert reason in replay.reason
 
     @pytest.mark.parametrize("now", ['"xyz"', '["b", "a"]'])
