@@ -23,6 +23,7 @@ from ordeal._engine.formatting import (
 from ordeal._engine.properties.text import explored_properties, json_cells, json_properties
 from ordeal._engine.telling import error_message, type_name
 from ordeal.result.exploration import (
+    blind_lines,
     coverage_figures,
     coverage_lines,
     discovery_lines,
@@ -82,7 +83,7 @@ def _section_blocks(result: ExplorationResult) -> list[list[str]]:
     details = [failure_details(failure) for failure in result.failures[:_FAILURES_MAX]]
     swarm = [f"Swarm: {one_line(result.swarm_summary)}"] if result.swarm_summary else []
     properties = explored_properties(result.properties, result.reliability_cells)
-    coverage = swarm + coverage_lines(result) + discovery_lines(result.discovery)
+    coverage = swarm + coverage_lines(result) + blind_lines(result) + discovery_lines(result.discovery)
     blocks = [*details, properties, coverage, remark_lines(result)]
     return [block for block in blocks if block]
 
@@ -152,6 +153,8 @@ def _json_result(result: ExplorationResult) -> dict[str, Any]:
         "unconfirmed": result.unconfirmed,
         "inconclusive": None if result.inconclusive is None else asdict(result.inconclusive),
         "stopped_reason": result.stopped_reason,
+        "target_modules": None if result.target_modules is None else list(result.target_modules),
+        "imported_modules": list(result.imported_modules),
         "snapshot_kind": result.snapshot_kind,
         "discovery": _json_discovery(result.discovery),
         "telemetry": {

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import sysconfig
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import chain
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from ordeal._engine.formatting import MESSAGE_CHARS_MAX, counted, indented, one_line
@@ -50,6 +52,9 @@ _SUMMARY_FAILURES_MAX = 5
 
 
 _GAPS_MAX = 5
+_IMPORTED_MAX = 10
+_INSTALLED = frozenset({"dist-packages", "site-packages"})
+_STANDARD_LIBRARY = sysconfig.get_path("stdlib")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,7 +101,9 @@ class ExplorationResult:
     ``discovery`` estimates what is left to find, or is ``None`` where too few runs say something about it.
     ``run_kinds`` counts the runs by where they started, by how their swarm configuration was drawn, and by length.
     ``faults`` counts for each fault that acts on calls in how many runs it was on and what it met.
-    ``inconclusive`` says why an exploration without failures shows nothing, and is ``None`` when it shows something.
+    ``target_modules`` are those that were watched; without any the search is blind, and ``imported_modules`` names
+    those that the machine's module imports. ``inconclusive`` says why an exploration without failures shows nothing,
+    and is ``None`` when it shows something.
     """
 
     test_class: str
@@ -124,13 +131,15 @@ class ExplorationResult:
     notes: tuple[str, ...] = ()
     inconclusive: Inconclusive | None = None
     faults: list[FaultUse] = field(default_factory=list)
+    target_modules: tuple[str, ...] | None = None
+    imported_modules: tuple[str, ...] = ()
 
     def summary(self) -> str:
         """Return the result as a few lines of text, without a newline at the end."""
         return summary_text(self)
 
     def reachability_suggestions(self) -> list[dict[str, Any]]:
-        """Return, for each coverage gap, the ``reachable()`` call that would watch it.
+        """Return, for each coverage gap in code that is not installed, the ``reachable()`` call that would watch it.
 
         Each dict has ``file``, ``line``, ``code``, ``suggestion`` (Python source), ``confidence`` and ``runs``. The
         confidence is always ``"not_reached"``: no number of runs shows that a branch cannot be reached.
@@ -145,6 +154,7 @@ class ExplorationResult:
                 "runs": self.total_runs,
             }
             for gap in self.coverage_gaps
+            if not is_installed(gap["file"])
         ]
 
 
@@ -153,6 +163,25 @@ def reachable_call(gap: Mapping[str, Any]) -> str:
     # A JSON string is a Python string as well; quotes and backslashes of the code are escaped in it.
     label = json.dumps(f"{gap['file']}:{gap['line']}: {gap['code']}", ensure_ascii=False)
     return f"reachable({label})"
+
+
+def is_installed(file: str) -> bool:
+    """Whether a file is one of an installed package or of Python itself, which nobody wants to change."""
+    path = Path(file)
+    return not _INSTALLED.isdisjoint(path.parts) or (path.is_absolute() and path.is_relative_to(_STANDARD_LIBRARY))
+
+
+def blind_lines(result: ExplorationResult) -> list[str]:
+    """Return what a search without target modules does not see, and which modules it could; nothing with targets."""
+    if result.target_modules is None or result.target_modules:
+        return []
+    text = "Blind: no target modules, so no code is watched and only the order of rules guides the search"
+    imported = result.imported_modules
+    if not imported:
+        return [text]
+    more = ", ..." * (len(imported) > _IMPORTED_MAX)
+    names = one_line(", ".join(imported[:_IMPORTED_MAX]), limit=2 * MESSAGE_CHARS_MAX)
+    return [f"{text}; name what is tested in target_modules, the machine imports {names}{more}"]
 
 
 def coverage_lines(result: ExplorationResult) -> list[str]:
@@ -166,7 +195,8 @@ def coverage_lines(result: ExplorationResult) -> list[str]:
         lines.append(f"Not reached in {counted(result.total_runs, 'run')}: {len(gaps)} branch(es) in target modules")
         for gap in gaps[:_GAPS_MAX]:
             lines.append(f"  {one_line(f'{gap["file"]}:{gap["line"]} {gap["code"]}')}")
-            lines.append(f"    add: {one_line(reachable_call(gap), limit=2 * MESSAGE_CHARS_MAX)}")
+            if not is_installed(gap["file"]):
+                lines.append(f"    add: {one_line(reachable_call(gap), limit=2 * MESSAGE_CHARS_MAX)}")
         if len(gaps) > _GAPS_MAX:
             lines.append(f"  ... and {len(gaps) - _GAPS_MAX} more")
     return lines
@@ -210,6 +240,7 @@ def summary_text(result: ExplorationResult) -> str:
         *_summary_failures(result),
         *explored_properties(result.properties, result.reliability_cells),
         *coverage_lines(result),
+        *blind_lines(result),
         *remark_lines(result),
         f"Stopped: {result.stopped_reason}",
     ]

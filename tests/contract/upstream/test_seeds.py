@@ -146,7 +146,7 @@ class TestFinding22:
         till.explore()
         (till.root / "chaos.py").unlink()
         code, listing = listed(till)
-        assert code == 0
+        assert code == 2
         assert {seed["reason"] for seed in listing.values()} == {"no module named `chaos`"}
 
     def test_pruning_keeps_what_still_fails(self, till: Project) -> None:

@@ -255,6 +255,8 @@ class TestJson:
                     "unconfirmed": 0,
                     "inconclusive": None,
                     "stopped_reason": "time",
+                    "target_modules": None,
+                    "imported_modules": [],
                     "snapshot_kind": "copy",
                     "discovery": None,
                     "telemetry": {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 from typing import Any
 
 import pytest
@@ -129,3 +130,20 @@ class TestSuggestions:
 
     def test_none_without_gaps(self) -> None:
         assert make_result().reachability_suggestions() == []
+
+
+class TestAdvice:
+    def test_only_for_code_that_people_change(self) -> None:
+        installed = {"file": ".venv/lib/python3.13/site-packages/rich/text.py", "line": 3, "code": "if x:"}
+        standard = {"file": json.__file__, "line": 3, "code": "if x:"}
+        result = make_result(coverage_gaps=[installed, standard, gap()])
+        assert [each["file"] for each in result.reachability_suggestions()] == [gap()["file"]]
+        assert result.summary().count("add: reachable(") == 1
+
+    def test_a_blind_search_says_so(self) -> None:
+        text = make_result(target_modules=(), imported_modules=("bank", "bank.account")).summary()
+        assert "Blind: no target modules, so no code is watched" in text
+        assert "the machine imports bank, bank.account" in text
+        assert "Blind: no target modules" in make_result(target_modules=()).summary()
+        assert "Blind" not in make_result(target_modules=("bank",)).summary()
+        assert "Blind" not in make_result().summary()

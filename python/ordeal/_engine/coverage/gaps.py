@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import math
 import os
 import sys
 import tokenize
@@ -44,8 +45,8 @@ _Block = ast.stmt | ast.ExceptHandler | ast.match_case
 class Gaps:
     """What the runs left out of the targets.
 
-    ``gaps`` holds a dict for each branch statement that never ran, ordered by file and line: ``file`` (relative to the
-    working directory when it is inside of it), ``line`` and ``code`` (the source line).
+    ``gaps`` holds a dict for each branch statement that never ran, the nearest to lines that did first: ``file``
+    (relative to the working directory when it is inside of it), ``line`` and ``code`` (the source line).
     ``lines_covered`` of ``lines_total`` statement lines ran. ``unreadable`` names files that are gone or no Python,
     ``unreached`` the targets that have functions and of which no code ran.
     """
@@ -81,7 +82,7 @@ def find_gaps(targets: Sequence[Target], *lines: Mapping[str, Sequence[int]]) ->
     tracing begins; what importing it must have run counts as covered, and what importing it may have left out (the
     other side of an ``if`` at module level) counts only when it was seen to run.
     """
-    gaps: list[dict[str, Any]] = []
+    gaps: list[tuple[float, dict[str, Any]]] = []
     unreadable: list[str] = []
     covered = total = 0
     here = real_path(os.curdir)
@@ -94,8 +95,12 @@ def find_gaps(targets: Sequence[Target], *lines: Mapping[str, Sequence[int]]) ->
         reached, missed, missed_branches = _judge(source, parsed, lines)
         covered += len(reached)
         total += len(reached | missed)
-        gaps.extend(_gap(path, line, parsed.text[line - 1], here) for line in sorted(missed_branches))
-    return Gaps(gaps, covered, total, unreadable, _unreached(targets, lines))
+        ran = _executed(source, lines)
+        gaps.extend(
+            (_distance(line, ran), _gap(path, line, parsed.text[line - 1], here)) for line in sorted(missed_branches)
+        )
+    gaps.sort(key=lambda gap: gap[0])
+    return Gaps([gap for _, gap in gaps], covered, total, unreadable, _unreached(targets, lines))
 
 
 def _unreached(targets: Sequence[Target], lines: Sequence[Mapping[str, Sequence[int]]]) -> list[str]:
@@ -120,11 +125,20 @@ def files_with_gaps(sources: Iterable[Source], lines: Mapping[str, Sequence[int]
     return {source.path for source, known in parsed if known is not None and _judge(source, known, (lines,))[2]}
 
 
+def _executed(source: Source, lines: Iterable[Mapping[str, Sequence[int]]]) -> frozenset[int]:
+    return frozenset(chain.from_iterable(seen.get(source.path, ()) for seen in lines))
+
+
+def _distance(line: int, executed: frozenset[int]) -> float:
+    """How many lines lie between ``line`` and the nearest one that ran; infinity in a file of which none did."""
+    return min((abs(line - other) for other in executed), default=math.inf)
+
+
 def _judge(
     source: Source, parsed: _Parsed, lines: Iterable[Mapping[str, Sequence[int]]]
 ) -> tuple[set[int], set[int], set[int]]:
     """The lines that ran, the lines that did not, and those that only a branch statement has which did not."""
-    executed = frozenset(chain.from_iterable(seen.get(source.path, ()) for seen in lines))
+    executed = _executed(source, lines)
     imported = bool(executed) or source.module_name in sys.modules
     reached: set[int] = set()
     missed: set[int] = set()

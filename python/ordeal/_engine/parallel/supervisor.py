@@ -51,6 +51,7 @@ class Supervisor:
     def __init__(self, settings: Settings, driver: Driver, targets: list[Target], plan: Plan) -> None:
         self._settings = settings
         self._targets = targets
+        self._machine = driver.definition.cls
         self._meeting = plan.meeting
         self._relay: StoreClient | None = None
         self._started = 0.0
@@ -106,6 +107,7 @@ class Supervisor:
             watch=watch,
             seconds=self._elapsed(),
             stopped=self._stopped(),
+            machine=self._machine,
         )
 
     # -- the search ---------------------------------------------------------------------------------------------------

@@ -132,4 +132,5 @@ class Exploration:
             watch=search.watch,
             seconds=self._elapsed(),
             stopped=self._stopped,
+            machine=search.driver.definition.cls,
         )

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from ordeal import _native
 from ordeal._engine.coverage.gaps import Gaps, find_gaps
+from ordeal._engine.coverage.imports import imported_modules
 from ordeal._engine.coverage.targets import Target
 from ordeal._engine.execution.settings import Settings, Tally
 from ordeal._engine.properties.watch import PropertyWatch
@@ -53,6 +54,7 @@ def make_result(
     watch: PropertyWatch,
     seconds: float,
     stopped: StoppedReason,
+    machine: type | None = None,
 ) -> ExplorationResult:
     """The result, with a note of all that was odd. ``watch`` has ended its recording."""
     gaps = find_gaps(list(targets), totals.lines)
@@ -85,6 +87,8 @@ def make_result(
         unconfirmed=totals.tally.unconfirmed,
         notes=tuple(totals.tally.notes),
         faults=faults,
+        target_modules=tuple(dict.fromkeys(target.name for target in targets)),
+        imported_modules=() if machine is None else imported_modules(machine),
         inconclusive=None if failures else _why_inconclusive(settings, totals, gaps),
     )
 
