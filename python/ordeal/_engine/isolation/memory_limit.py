@@ -41,7 +41,9 @@ def limited_memory(mebibytes: int) -> Iterator[None]:
 
 def memory_is_limited() -> bool:
     """Whether a MemoryError may be one of a limit."""
-    return resource is not None and resource.getrlimit(resource.RLIMIT_DATA)[0] != resource.RLIM_INFINITY
+    if resource is None:
+        return False
+    return resource.getrlimit(resource.RLIMIT_DATA)[0] != resource.RLIM_INFINITY
 
 
 def _data_bytes() -> int:
