@@ -51,7 +51,7 @@ def branched_failures(source: Source) -> Iterator[Trace]:
     machine = load_class(source.machine)
     seen: set[str] = set()
     for rng_seed in itertools.count():
-        explorer = Explorer(machine, target_modules=source.targets, seed=rng_seed, checkpoint_prob=0.8)
+        explorer = Explorer(machine, target_modules=source.targets, seed=rng_seed, checkpoint_prob=0.8, workers=1)
         for failure in explorer.run(max_runs=RUNS_EACH, max_time=SECONDS_EACH, shrink=False).failures:
             trace = failure.trace
             if trace is None or trace.from_checkpoint is None or trace.content_hash() in seen:

@@ -72,7 +72,7 @@ def explore(name: str, rng_seed: int) -> dict[str, float]:
     machine = load_class(settings["tests"][0]["class"])
     wanted = len(SHIPPED[name].bugs)
     while True:
-        explorer = Explorer(machine, target_modules=settings["explorer"]["target_modules"], seed=rng_seed)
+        explorer = Explorer(machine, target_modules=settings["explorer"]["target_modules"], seed=rng_seed, workers=1)
         found = search(explorer, name, wanted)
         if found is not None:
             return found

@@ -48,7 +48,7 @@ def search(machine: str, limit: int, rng_seed: int) -> Search:
 
     limitless: Any = load_class(f"{MODULE}:{machine}")
     limited = type(machine, (limitless,), {"limit": limit})
-    explorer = Explorer(limited, target_modules=[MODULE], seed=rng_seed)
+    explorer = Explorer(limited, target_modules=[MODULE], seed=rng_seed, workers=1)
     result = explorer.run(max_time=UNLIMITED_S, max_runs=RUNS_MAX, shrink=False, progress=stop)
     return Search(bool(result.failures), result.total_runs, result.total_steps)
 

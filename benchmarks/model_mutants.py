@@ -74,7 +74,7 @@ def explore(pair: type[Pair], rng_seed: int, operations_max: int) -> Tally:
         if tally.until_failure is not None or tally.operations >= operations_max:
             raise KeyboardInterrupt  # What a user would do.
 
-    explorer = Explorer(counted(pair, tally), target_modules=[pair.impl.__module__], seed=rng_seed)
+    explorer = Explorer(counted(pair, tally), target_modules=[pair.impl.__module__], seed=rng_seed, workers=1)
     explorer.run(max_time=UNLIMITED_S, shrink=False, progress=stop)
     return tally
 

@@ -75,7 +75,7 @@ def explore(machine: Machine, rng_seed: int, options: Mapping[str, Any]) -> Sear
         if now.failures:
             raise KeyboardInterrupt  # What a user would do.
 
-    explorer = Explorer(machine, target_modules=[machine.__module__], seed=rng_seed, **options)
+    explorer = Explorer(machine, target_modules=[machine.__module__], seed=rng_seed, workers=1, **options)
     return timed(
         lambda: bool(explorer.run(max_time=UNLIMITED_S, max_runs=RUNS_MAX, shrink=False, progress=stop).failures)
     )

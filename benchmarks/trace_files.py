@@ -131,7 +131,7 @@ def failing_run(bank: type[Bank]) -> trace.Trace:
         if now.failures:
             raise KeyboardInterrupt  # What a user would do.
 
-    explorer = Explorer(bank, max_checkpoints=0)
+    explorer = Explorer(bank, max_checkpoints=0, workers=1)
     steps = min(4 * bank.steps_max, STEPS_PER_RUN_MAX)
     result = explorer.run(max_time=UNLIMITED_S, steps_per_run=steps, shrink=False, progress=stop)
     found = result.failures[0].trace

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -27,6 +28,14 @@ settings.load_profile("patient")
 # A shell has what it runs in the background ignore Ctrl-C, and all that this starts. Those who press it here mean it.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _one_core() -> Iterator[None]:
+    """Have an Explorer to which nobody says how many workers it has explore here, wherever the tests run."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("ordeal.explore.usable_cores", lambda: 1)
+        yield
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

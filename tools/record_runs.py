@@ -71,7 +71,7 @@ path, seed, module, folder = sys.argv[1:]
 sys.path.insert(0, "")
 where, _, name = path.partition(":")
 machine = getattr(importlib.import_module(where), name)
-explorer = Explorer(machine, target_modules=[module] if module else [], seed=int(seed), record_traces=True)
+explorer = Explorer(machine, target_modules=[module] if module else [], seed=int(seed), record_traces=True, workers=1)
 result = explorer.run(max_runs={MAX_RUNS}, max_time=600)
 for number, trace in enumerate(result.traces):
     trace.save(Path(folder) / f"{{number}}.json")

@@ -76,7 +76,7 @@ def walk_of_choice() -> Walk:
 
     original = Replayer.run
     with _replaced(Replayer, "run", seen):
-        Explorer(Till, seed=1).run(max_runs=20, shrink=False)
+        Explorer(Till, seed=1, workers=1).run(max_runs=20, shrink=False)
     return walk
 
 
@@ -118,7 +118,7 @@ def walk_of_failure() -> Walk:
         _replaced(Search, "_failed", seen),
         _replaced(Triage, "judge", judged),
     ):
-        Explorer(Till, seed=1, corpus_dir=folder).run(max_runs=20)
+        Explorer(Till, seed=1, corpus_dir=folder, workers=1).run(max_runs=20)
     return walk
 
 

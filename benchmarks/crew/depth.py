@@ -82,7 +82,7 @@ def search(way: str, seed: int, turns: int) -> Search:
     options, runs = WAYS[way]
     Stages.turns = turns
     stopwatch = Stopwatch()
-    explorer = Explorer(Stages, target_modules=["crew.stages"], seed=seed, **options)
+    explorer = Explorer(Stages, target_modules=["crew.stages"], seed=seed, **{"workers": 1} | options)
     result = explorer.run(max_time=LIMIT_S, max_runs=runs, shrink=False, progress=stopwatch)
     if not result.failures:
         return Search(False, result.total_runs, stopwatch.wall_s)

@@ -37,7 +37,7 @@ def timed[T](work: Callable[[], T]) -> tuple[T, float]:
 def measure(seed: int, folder: Path) -> dict[str, float]:
     """Save and load."""
     path = folder / "state"
-    explorer = Explorer(Remembered, seed=seed, max_checkpoints=TAPES)
+    explorer = Explorer(Remembered, seed=seed, max_checkpoints=TAPES, workers=1)
     explorer.run(max_time=120, max_runs=TAPES // 2, steps_per_run=STEPS_PER_RUN, shrink=False, save_state_to=path)
     names = machine_names(make_driver(Remembered))
     parts, read_s = timed(lambda: read_state(path))

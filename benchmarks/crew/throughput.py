@@ -39,7 +39,7 @@ def explored(options: argparse.Namespace, seed: int, *, runs: int | None = None,
              **kind: Any) -> Explored:  # fmt: skip
     """One exploration, which ends by a number of runs or by the clock."""
     cls, target = MACHINES[options.machine]
-    explorer = Explorer(cls, target_modules=[target] if options.coverage else None, seed=seed, **kind)
+    explorer = Explorer(cls, target_modules=[target] if options.coverage else None, seed=seed, **{"workers": 1} | kind)
     began = time.perf_counter()
     result = explorer.run(max_time=seconds, max_runs=runs, steps_per_run=STEPS_PER_RUN, shrink=False)
     took = time.perf_counter() - began

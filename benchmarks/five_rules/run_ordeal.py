@@ -32,7 +32,7 @@ def make() -> tuple[Callable[[], int], str]:
     targets = ["five_rules.shelf"] if options.coverage else None
     level: dict[str, Any] = {"coverage": "novelty"} if options.novelty else {}
     machine = FiveUnplannedChaos if options.unplanned else FiveRulesChaos
-    explorer = Explorer(machine, target_modules=targets, seed=options.seed, **level)
+    explorer = Explorer(machine, target_modules=targets, seed=options.seed, workers=1, **level)
 
     def explore() -> int:
         result = explorer.run(max_time=60, max_runs=options.runs, steps_per_run=options.steps, shrink=False)

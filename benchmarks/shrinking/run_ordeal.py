@@ -20,7 +20,7 @@ def find(machine: type[RuleBasedStateMachine], rng_seed: int) -> trace.Trace:
         if now.failures:
             raise KeyboardInterrupt  # What a user would do.
 
-    explorer = Explorer(machine, target_modules=[machine.__module__], seed=rng_seed)
+    explorer = Explorer(machine, target_modules=[machine.__module__], seed=rng_seed, workers=1)
     found = explorer.run(max_time=SEARCH_S_MAX, shrink=False, progress=stop).failures[0].trace
     assert found is not None
     return found

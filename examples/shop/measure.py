@@ -67,7 +67,7 @@ def explorer_search(rng_seed: int, seconds: float) -> Search:
         if progress.failures == len(REPAIRS):
             raise KeyboardInterrupt  # The Explorer ends as it does on Ctrl-C.
 
-    explorer = Explorer(ShopChaos, target_modules=["shop"], seed=rng_seed)
+    explorer = Explorer(ShopChaos, target_modules=["shop"], seed=rng_seed, workers=1)
     result = explorer.run(max_time=seconds, shrink=False, progress=note)
     found = {BUG_OF_MESSAGE[str(failure.error)]: elapsed[failure.run_id] for failure in result.failures}
     return found, result.total_runs

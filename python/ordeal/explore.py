@@ -53,7 +53,7 @@ class Explorer:
         record_traces: keep the traces of all runs that reached new code; ``run`` takes it too.
         workers: worker processes, 0 for all cores. With one, runs happen in this process, unless it is ``isolate``d.
         isolate: run also a single worker in a process of its own, as ``ordeal explore`` does: then nothing that a rule
-            does can end this process.
+            does can end this process. With ``workers=1`` and without it there is no other process at all.
         store: where it meets explorations of other processes and machines: ``dir://PATH`` or ``redis://HOST/DB``.
         share_edges, share_checkpoints: whether workers hear of the edges that others have reached, and of the tapes
             that lead to new states.
@@ -102,7 +102,7 @@ class Explorer:
         checkpoint_kind: str = "auto",
         fault_toggle_prob: float = 0.3,
         record_traces: bool = False,
-        workers: int = 1,
+        workers: int = 0,
         isolate: bool = False,
         max_memory: int = 0,
         store: str | None = None,

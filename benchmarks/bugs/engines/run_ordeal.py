@@ -45,7 +45,7 @@ def search(watch: Watch, modules: tuple[str, ...], rng_seed: int) -> None:
         if stop._is_over():
             raise KeyboardInterrupt
 
-    explorer = Explorer(machine, target_modules=list(modules), seed=rng_seed)
+    explorer = Explorer(machine, target_modules=list(modules), seed=rng_seed, workers=1)
     watch.start()
     try:
         explorer.run(

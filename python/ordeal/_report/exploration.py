@@ -148,6 +148,7 @@ def _json_result(result: ExplorationResult) -> dict[str, Any]:
         "total_runs": result.total_runs,
         "total_steps": result.total_steps,
         "unique_edges": result.unique_edges,
+        "checkpoints": result.checkpoints_saved if result.checkpoints is None else result.checkpoints,
         "checkpoints_saved": result.checkpoints_saved,
         "rejected_runs": result.rejected_runs,
         "unconfirmed": result.unconfirmed,

@@ -218,7 +218,8 @@ def _doubt_text(doubt: Doubt, result: ScalingResult) -> str:
         return f"{need}; there is N = {have}: {wanted}."
     if doubt.value == "low_r_squared":
         least = f"{analysis.r_squared_min:.2f}"
-        return f"The law explains too little of the measurements: R^2 is {fit.r_squared:.2f}, not {least} or more."
+        found = math.floor(fit.r_squared * 1e4) / 1e4
+        return f"The law explains too little of the measurements: R^2 is {found:.4f}, below {least}."
     far = [
         f"N={measurement.workers} by {_signed(residual)}"
         for measurement, residual in zip(measurements, fit.residuals, strict=True)

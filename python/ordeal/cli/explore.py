@@ -51,7 +51,7 @@ def command(**given: Any) -> int:
     own = given_to(ExploreFlags, given)
     config = load_config(own.config)
     options = _effective(config, given, own)
-    _refuse_flags(own, config, options)
+    _refuse_flags(own, config, options, given["workers"])
     terminal.say(session_header(version(), options.seed, _shown(own, options)))
     session = _Session(own, config, options)
     with termination_interrupts():
@@ -75,6 +75,7 @@ def _effective(config: OrdealConfig, given: Mapping[str, object], flags: Explore
     options = override(exploration_options(config, confirm_fresh=True), given)
     return dataclasses.replace(
         options,
+        workers=options.workers if options.isolate else 1,
         verbose=options.verbose or config.report.verbose,
         record_traces=flags.generate_tests is not None or config.report.traces,
         corpus_dir=None if flags.no_seeds else Path(config.report.corpus_dir),
@@ -86,10 +87,17 @@ def exploration_options(config: OrdealConfig, **changes: Any) -> ExplorationOpti
     return ExplorationOptions(**values_of(config.explorer) | changes, isolate=True)
 
 
-def _refuse_flags(flags: ExploreFlags, config: OrdealConfig, options: ExplorationOptions) -> None:
+def _refuse_flags(
+    flags: ExploreFlags, config: OrdealConfig, options: ExplorationOptions, given_workers: object
+) -> None:
     if flags.no_seeds and flags.prune_fixed_seeds:
         message = "`--no-seeds` and `--prune-fixed-seeds` contradict each other"
         raise ConfigError(message, hint="drop one of them: seeds that are not replayed cannot be pruned")
+    others = ("--workers", given_workers not in (None, 1)), ("--store", options.store is not None)
+    for option, is_given in others:
+        if is_given and not options.isolate:
+            message = f"`--in-process` and `{option}` contradict each other"
+            raise ConfigError(message, hint="drop one of them: in this process alone there is one worker")
     for option, path in (("--save-state", options.save_state_to), ("--resume", options.resume_from)):
         if path is not None and len(config.tests) != 1:
             message = f"`{option}` names one file, and {flags.config} has {len(config.tests)} [[tests]]"

@@ -52,7 +52,7 @@ def command(**flags: Any) -> int:
 
 
 def _seeds(flags: _Flags) -> int:
-    config = load_config() if flags.dir is None and Path(DEFAULT_PATH).exists() else None
+    config = load_config(needs_tests=False) if flags.dir is None and Path(DEFAULT_PATH).exists() else None
     corpus = SeedCorpus(flags.dir or (config.report.corpus_dir if config else CORPUS_DIR))
     paths = corpus.paths()
     if flags.dir is not None and not corpus.folder.is_dir():

@@ -217,7 +217,7 @@ class ExplorerConfig:
         default=0,
         metadata=Option(
             integer(0, WORKERS_MAX, expected="a whole number from 0 (all cores) to 4096", example=2),
-            init=1,
+            init=SAME,
             flag=Flag("--workers", "N", "Processes, 0 for all cores", short="-w"),
         ).metadata,
     )
@@ -276,7 +276,15 @@ class ExplorationOptions(ExplorerConfig, ShrinkOptions):
         metadata=Option(one_of(*get_args(CoverageLevel), example="auto"), init=SAME, saved=14).metadata,
     )
     record_traces: bool = field(default=False, metadata=Option(SWITCH, init=SAME, run=None).metadata)
-    isolate: bool = field(default=False, metadata=Option(SWITCH, init=SAME).metadata)
+    isolate: bool = field(
+        default=False,
+        metadata=Option(
+            SWITCH,
+            "in processes",
+            init=SAME,
+            flag=Flag("--in-process", "", "Explore in this process alone", "in processes", sets=False),
+        ).metadata,
+    )
     mutation_targets: tuple[str, ...] = field(default=(), metadata=Option(NO_MUTANTS, init=None).metadata)
     corpus_dir: Path | None = field(default=None, metadata=Option(PATH, init=SAME).metadata)
     confirm_fresh: bool = field(
@@ -469,7 +477,7 @@ _TABLES: dict[str, tuple[type, ...]] = {
 #: Which flags it has, in the order of its help.
 _FLAGS = {
     "explore": """
-        config seed max_time max_runs patience workers buggify_prob verbose shrink confirm_fresh no_seeds
+        config seed max_time max_runs patience workers isolate buggify_prob verbose shrink confirm_fresh no_seeds
         prune_fixed_seeds generate_tests save_state_to resume_from store json
     """,
     "benchmark": "config max_workers time metric repeat seed simulate csv json",

@@ -26,15 +26,15 @@ _FOREIGN_KEYS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OrdealConfig:
-    """A whole ``ordeal.toml``. ``tests`` has at least one entry."""
+    """A whole ``ordeal.toml``. ``tests`` has at least one entry, unless none was needed."""
 
     explorer: ExplorerConfig
     tests: tuple[TestConfig, ...]
     report: ReportConfig
 
 
-def load_config(path: str | Path = DEFAULT_PATH) -> OrdealConfig:
-    """Read and check a configuration file.
+def load_config(path: str | Path = DEFAULT_PATH, *, needs_tests: bool = True) -> OrdealConfig:
+    """Read and check a configuration file; one without ``[[tests]]`` is accepted where it ``needs_tests`` not.
 
     Raises ``ConfigError``, naming the file and the key, when the file cannot be read, is not TOML, or holds a value
     that cannot be used.
@@ -44,7 +44,7 @@ def load_config(path: str | Path = DEFAULT_PATH) -> OrdealConfig:
     _refuse_unknown_sections(document, source)
     return OrdealConfig(
         explorer=_section(ExplorerConfig, _table(document, "explorer", source), "explorer", source),
-        tests=_tests(document, source),
+        tests=_tests(document, source, needed=needs_tests),
         report=_section(ReportConfig, _table(document, "report", source), "report", source),
     )
 
@@ -123,12 +123,12 @@ def _table(document: Mapping[str, Any], name: str, source: str) -> Mapping[str, 
     return table
 
 
-def _tests(document: Mapping[str, Any], source: str) -> tuple[TestConfig, ...]:
+def _tests(document: Mapping[str, Any], source: str, *, needed: bool) -> tuple[TestConfig, ...]:
     entries = document.get("tests", [])
     example = '`[[tests]]` and below it `class = "tests.test_chaos:MyServiceChaos"`'
     if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
         raise refusal(f"`tests` in {source} is not a list of sections", f"write {example}, with double brackets")
-    if not entries:
+    if not entries and needed:
         raise refusal(f"no [[tests]] entries in {source}", f"add {example}")
     return tuple(_test(entry, f"tests.{number}", source) for number, entry in enumerate(entries))
 

@@ -89,6 +89,10 @@ class Fault(ABC):
         """What the fault has done in this process so far, whatever was reset in between."""
         return dataclasses.replace(self._use)
 
+    def forget_use(self) -> None:
+        """Have the run under way count as one in which the fault was on only if it is on now, or will be."""
+        self._was_on = self._active
+
     def check(self) -> None:  # noqa: B027 - most kinds have nothing to check
         """See that the fault can act, before anything runs. Raises FaultError when it cannot."""
 

@@ -35,6 +35,8 @@ _KIND_NAMES = {
         "splice": "joined",
         "repeat": "repeating",
         "edit": "edited",
+        "comparison": "turning a comparison",
+        "unknown": "unknown",
     },
     "swarm": {
         "full": "all on",
@@ -92,18 +94,18 @@ class Discovery:
 class ExplorationResult:
     """What one exploration did and found.
 
-    ``checkpoints_saved`` counts every checkpoint ever saved, also those evicted since. ``rejected_runs`` ended in a
-    failed ``assume()``. ``unconfirmed`` counts failures that did not fail again from a fresh machine. ``seed_replays``
-    tells what became of the saved seeds of the class. ``properties`` and ``reliability_cells`` are what the runs saw of
-    the assertions in the program and the machine; seeds, confirmations and shrinking are not counted. ``notes`` are
-    things the user should know, one sentence each. ``coverage_gaps`` holds a dict ``file``, ``line``, ``code`` for each
-    branch statement of the target modules that no run reached; another seed or a longer exploration may still reach it.
-    ``discovery`` estimates what is left to find, or is ``None`` where too few runs say something about it.
-    ``run_kinds`` counts the runs by where they started, by how their swarm configuration was drawn, and by length.
-    ``faults`` counts for each fault that acts on calls in how many runs it was on and what it met.
-    ``target_modules`` are those that were watched; without any the search is blind, and ``imported_modules`` names
-    those that the machine's module imports. ``inconclusive`` says why an exploration without failures shows nothing,
-    and is ``None`` when it shows something.
+    ``checkpoints`` is how many are kept in the end, by all workers together; ``checkpoints_saved`` counts every one
+    that was ever saved, also those evicted since. ``rejected_runs`` ended in a failed ``assume()``. ``unconfirmed``
+    counts failures that did not fail again from a fresh machine. ``seed_replays`` tells what became of the saved seeds
+    of the class. ``properties`` and ``reliability_cells`` are what the runs saw of the assertions in the program and
+    the machine; seeds, confirmations and shrinking are not counted. ``notes`` are things the user should know, one
+    sentence each. ``coverage_gaps`` holds a dict ``file``, ``line``, ``code`` for each branch statement of the target
+    modules that no run reached; another seed or a longer exploration may still reach it. ``discovery`` estimates what
+    is left to find, or is ``None`` where too few runs say something about it. ``run_kinds`` counts the runs by where
+    they started, by how their swarm configuration was drawn, and by length. ``faults`` counts for each fault that acts
+    on calls in how many runs it was on and what it met. ``target_modules`` are those that were watched; without any the
+    search is blind, and ``imported_modules`` names those that the machine's module imports. ``inconclusive`` says why
+    an exploration without failures shows nothing, and is ``None`` when it shows something.
     """
 
     test_class: str
@@ -131,6 +133,7 @@ class ExplorationResult:
     notes: tuple[str, ...] = ()
     inconclusive: Inconclusive | None = None
     faults: list[FaultUse] = field(default_factory=list)
+    checkpoints: int | None = None
     target_modules: tuple[str, ...] | None = None
     imported_modules: tuple[str, ...] = ()
 
@@ -257,7 +260,8 @@ def coverage_figures(result: ExplorationResult) -> list[str]:
     """What steered the search; nothing where all was run."""
     if result.stopped_reason in ("exhausted", "limit"):
         return []
-    return [f"{counted(result.unique_edges, 'edge')}, {counted(result.checkpoints_saved, 'checkpoint')}"]
+    kept = result.checkpoints_saved if result.checkpoints is None else result.checkpoints
+    return [f"{counted(result.unique_edges, 'edge')}, {counted(kept, 'checkpoint')}"]
 
 
 def inconclusive_lines(result: ExplorationResult) -> list[str]:

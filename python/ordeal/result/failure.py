@@ -94,7 +94,13 @@ def _necessary(faults: Mapping[str, bool]) -> str:
 
 def _sequence(rule_log: Sequence[str]) -> str:
     # A swarm configuration is recorded among the steps, but it is nothing that the machine does.
-    steps = [entry.partition("(")[0] for entry in rule_log if not entry.startswith("[swarm ")]
+    entries = [entry for entry in rule_log if not entry.startswith("[swarm ")]
+    # Two faults of one kind keep their arguments, as in the line of active faults.
+    faults = list(dict.fromkeys(entry[1:] for entry in entries if entry[:1] in ("+", "-")))
+    shown = dict(zip(faults, short_names(faults), strict=True))
+    steps = [
+        f"{entry[0]}{shown[entry[1:]]}" if entry[:1] in ("+", "-") else entry.partition("(")[0] for entry in entries
+    ]
     names = [one_line(step) for step in steps[-_SEQUENCE_STEPS_MAX:]]
     if len(steps) > _SEQUENCE_STEPS_MAX:
         names.insert(0, "...")

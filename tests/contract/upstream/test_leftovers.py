@@ -104,7 +104,7 @@ def test_finding_13_a_class_of_the_script_that_runs_is_explored_without_a_fresh_
                         raise ValueError
 
                 del subprocess.Popen
-                result = Explorer(Machine).run(max_runs=5, confirm_fresh=True)
+                result = Explorer(Machine, workers=1).run(max_runs=5, confirm_fresh=True)
                 print([failure.flaky for failure in result.failures], result.notes)
             """
         }

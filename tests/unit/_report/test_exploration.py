@@ -250,6 +250,7 @@ class TestJson:
                     "total_runs": 58320,
                     "total_steps": 1482010,
                     "unique_edges": 47,
+                    "checkpoints": 31,
                     "checkpoints_saved": 31,
                     "rejected_runs": 0,
                     "unconfirmed": 0,

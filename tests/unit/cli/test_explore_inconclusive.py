@@ -151,3 +151,30 @@ def ordeal(*arguments: str) -> subprocess.CompletedProcess[str]:
         [sys.executable, "-m", "ordeal", *arguments],
         capture_output=True, encoding="utf-8", env=environment, timeout=60, check=False,
     )  # fmt: skip
+
+
+PID = """
+import os
+from pathlib import Path
+
+class Machine(ChaosTest):
+    @rule()
+    def go(self):
+        Path("pid").write_text(str(os.getpid()))
+"""
+
+
+def test_in_process_has_no_other_process(run: Run) -> None:
+    write(PID, max_runs=5)
+    assert run("explore", "--in-process")[0] == 0
+    assert Path("pid").read_text() == str(os.getpid())
+    assert run("explore", "--workers", "1")[0] == 0
+    assert Path("pid").read_text() != str(os.getpid())
+
+
+@pytest.mark.parametrize("other", [("--workers", "2"), ("--store", "dir://none")])
+def test_in_process_contradicts_other_processes(run: Run, other: tuple[str, str]) -> None:
+    write(PID, max_runs=5)
+    code, _, err = run("explore", "--in-process", *other)
+    assert code == 2
+    assert f"`--in-process` and `{other[0]}` contradict each other" in err

@@ -200,8 +200,13 @@ class MergedProgress:
                 kinds.setdefault(what, Counter()).update(counted)
             for path, ran in report.lines.items():
                 lines.setdefault(path, set()).update(ran)
+        tally = self.tally()
+        told = sum(kinds["starts"].values()) if "starts" in kinds else 0
+        if tally.runs > told:
+            # Of the last runs of a process that ended in the middle of one, nobody knows more than their number.
+            kinds.setdefault("starts", Counter())["unknown"] = tally.runs - told
         return Totals(
-            tally=self.tally(),
+            tally=tally,
             edges=len(self.edges),
             checkpoints=self.checkpoints,
             checkpoints_saved=sum(report.checkpoints_saved for report in reports),

@@ -9,7 +9,7 @@ from ordeal import _native
 from ordeal._engine.coverage.digests import digest_targets
 from ordeal._engine.coverage.targets import Target
 from ordeal._engine.execution.recorder import RunRecorder
-from ordeal._engine.storage.trace_file import Trace, TraceStep
+from ordeal._engine.storage.trace_file import SWARM, Trace, TraceStep
 from ordeal._hypothesis import MachineDefinition
 from ordeal.faults import Fault
 
@@ -54,7 +54,7 @@ class TraceBuilder:
         """The trace of ``tape``, which ran while ``recorder`` watched."""
         steps = recorder.finished_steps(tape, self._definition)
         if origin.swarm is not None:
-            steps = [self._swarm_step(*origin.swarm, origin.weights), *steps]
+            steps = [self._swarm_step(*origin.swarm, origin.weights, steps), *steps]
         return Trace(
             run_id=origin.run_id,
             seed=self._seed,
@@ -68,15 +68,27 @@ class TraceBuilder:
             max_memory=self._max_memory,
         )
 
-    def _swarm_step(self, rules: list[bool], faults: list[bool], weights: Sequence[int]) -> TraceStep:
-        active_rules = [rule.name for rule, on in zip(self._definition.rules, rules, strict=True) if on]
-        active_faults = [fault.name for fault, on in zip(self._faults, faults, strict=True) if on]
+    def _swarm_step(
+        self, rules: list[bool], faults: list[bool], weights: Sequence[int], steps: Sequence[TraceStep]
+    ) -> TraceStep:
+        """The configuration of a run that took ``steps``: what was drawn for it, and what came before that.
+
+        The way to the checkpoint that it started from was made under another configuration.
+        """
+        ran = {step.name for step in steps if step.kind == "rule"}
+        switched = {step.name[1:] for step in steps if step.kind == "fault_toggle"}
+        active_rules = [
+            rule.name for rule, on in zip(self._definition.rules, rules, strict=True) if on or rule.name in ran
+        ]
+        active_faults = [
+            fault.name for fault, on in zip(self._faults, faults, strict=True) if on or fault.name in switched
+        ]
         params: dict[str, object] = {"active_rules": active_rules, "active_faults": active_faults}
         if weights:
             names = [rule.name for rule in self._definition.rules]
             params["weights"] = dict(zip(names, weights, strict=True))
         return TraceStep(
-            kind="rule_swarm",
+            kind=SWARM,
             name=f"[swarm rules={len(active_rules)} faults={len(active_faults)}]",
             params=params,
         )

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 
 from ordeal.faults import Fault
 from ordeal.result import FaultUse
@@ -19,20 +18,21 @@ class FaultUses:
         self._faults = faults
         self._in_the_end: list[list[int]] | None = None
         self._left_out = self._now()
+        self._paused_at: list[list[int]] | None = None
 
     def stop(self) -> None:
         """Leave out all that happens from here on."""
         self._in_the_end = self._now()
 
-    @contextmanager
-    def paused(self) -> Iterator[None]:
-        """Leave out what happens inside the block."""
-        before = self._now()
-        try:
-            yield
-        finally:
-            for left_out, then, now in zip(self._left_out, before, self._now(), strict=True):
-                left_out[:] = [each + end - begin for each, begin, end in zip(left_out, then, now, strict=True)]
+    def set_paused(self, paused: bool) -> None:
+        """Leave out what happens for a while, or go on with it."""
+        before, self._paused_at = self._paused_at, self._now() if paused else None
+        if before is None:
+            return
+        for fault in self._faults:
+            fault.forget_use()
+        for left_out, then, now in zip(self._left_out, before, self._now(), strict=True):
+            left_out[:] = [each + end - begin for each, begin, end in zip(left_out, then, now, strict=True)]
 
     def counts(self) -> Counts:
         """What was counted. Faults that cannot tell which calls they meet are left out."""

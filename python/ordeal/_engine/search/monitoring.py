@@ -11,12 +11,13 @@ from ordeal._engine.coverage.gaps import files_with_gaps
 from ordeal._engine.coverage.targets import Source, Target
 from ordeal._engine.execution.settings import Settings
 from ordeal._engine.properties.tracker import tracker
+from ordeal._engine.search.fault_uses import FaultUses
 from ordeal._engine.search.state import SearchProgress
 from ordeal.errors import TargetError
 
 
 class Monitoring:
-    """The monitor of one search of a machine with so many ``rules``, and what counts properties beside it.
+    """The monitor of one search of a machine with so many ``rules``, and what counts properties and faults beside it.
 
     Attributes:
         monitor: what watches the targets; None without any.
@@ -30,12 +31,14 @@ class Monitoring:
         session: _native.Session,
         coverage: _native.CoverageMap,
         rules: int,
+        faults: FaultUses,
     ) -> None:
         self._settings = settings
         self._targets = targets
         self._session = session
         self._coverage = coverage
         self._rules = rules
+        self._faults = faults
         self.learns_files = False
         self.monitor: _native.Monitor | None = None
         if targets:
@@ -72,6 +75,7 @@ class Monitoring:
     def set_paused(self, paused: bool) -> None:
         """Count nothing for a while, or go on with it."""
         tracker.active = not paused
+        self._faults.set_paused(paused)
         if self.monitor is not None:
             self.monitor.set_paused(paused)
 

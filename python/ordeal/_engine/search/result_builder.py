@@ -68,6 +68,7 @@ def make_result(
         total_runs=totals.tally.runs,
         total_steps=totals.tally.steps,
         unique_edges=totals.edges,
+        checkpoints=totals.checkpoints,
         checkpoints_saved=totals.checkpoints_saved,
         duration_seconds=seconds,
         failures=failures,

@@ -89,7 +89,7 @@ class Search:
         self.progress = SearchProgress(self.tally, self.findings, self.watch, self.faults)
         self.session = make_session(settings, driver, self.coverage, has_targets=bool(targets))
         rules = len(driver.definition.rules)
-        self.monitoring = Monitoring(settings, targets, self.session, self.coverage, rules)
+        self.monitoring = Monitoring(settings, targets, self.session, self.coverage, rules, self.faults)
         self.checkpoints = self._make_checkpoints()
         self._learning = Learning(
             driver, self.session, self.coverage, self.monitoring, self.watch, self.checkpoints, self.progress
@@ -134,7 +134,7 @@ class Search:
 
     def _explore(self, listener: SearchListener) -> StoppedReason:
         try:
-            with self._hidden():
+            with self.monitoring.hidden():
                 listener.begin()
             with self._within_time() as until:
                 while True:
@@ -194,12 +194,6 @@ class Search:
             tally.note(f"Each of the first {WARM_UP_RUNS} runs ended before its first step.")
         return reason
 
-    @contextmanager
-    def _hidden(self) -> Iterator[None]:
-        """Hide replays from all that counts."""
-        with self.monitoring.hidden(), self.faults.paused():
-            yield
-
     def end_broken_run(self) -> None:
         """Have the session forget a run that did not come to its end."""
         if self.session.running:
@@ -238,7 +232,7 @@ class Search:
             if outcome.steps == 0 and not plan.checkpoint:
                 raise MachineError(outcome.stuck, hint="a rule must be able to run from a fresh machine")
         if snapshot is not None and self.checkpoints.is_check_due():
-            with self._hidden():
+            with self.monitoring.hidden():
                 self.checkpoints.check(snapshot, session.tape, plan.prefix_steps, outcome)
         if edges or outcome.status is not Status.DONE:
             self._take_down(plan, outcome, edges, from_copy=snapshot is not None or self._ending is not None)
@@ -246,7 +240,7 @@ class Search:
 
     def _learn_values(self, monitor: _native.Monitor) -> None:
         """Replay runs for what the targets compare in them."""
-        with self._hidden():
+        with self.monitoring.hidden():
             self._values.gather(monitor)
 
     def _take_down(self, plan: _native.RunPlan, outcome: Outcome, edges: int, *, from_copy: bool) -> None:
@@ -283,7 +277,7 @@ class Search:
             return Outcome(Status.REJECTED, 0)
         if ending.raised:
             # What ends an exploration is raised here as well, where it belongs.
-            with self._hidden():
+            with self.monitoring.hidden():
                 self.replayer.run(self.session.tape)
             return Outcome(Status.REJECTED, ending.outcome.steps)
         self._ending = ending
@@ -311,7 +305,7 @@ class Search:
             self.driver.let_go(outcome)
         self._listener.failing(finding)
         seen_in = finding.bucket
-        with self._hidden():
+        with self.monitoring.hidden():
             verdict = self.findings.add(finding, from_copy=from_copy)
         if verdict in (Verdict.UNFAITHFUL, Verdict.DROPPED):
             self.tally.unconfirmed += 1
@@ -339,11 +333,18 @@ class Search:
             checkpoints_saved=self.session.checkpoints_saved,
             snapshot_kind=self.progress.kind,
             swarm=self.session.swarm_counts(),
-            run_kinds=self.session.run_counts(),
+            run_kinds=self._run_kinds(),
             discovery=Discovery.of(self.session.discovery(), self.coverage.edges_seen),
             lines=monitor.lines() if monitor is not None else {},
             faults=self.faults.counts(),
         )
+
+    def _run_kinds(self) -> dict[str, dict[str, int]]:
+        """How many runs there were of each kind. A run that turns a comparison follows none of the plans."""
+        kinds = self.session.run_counts()
+        starts = kinds["starts"]
+        starts["comparison"] = max(0, self.tally.runs - sum(starts.values()))
+        return kinds
 
     def note_what_was_untraced(self) -> None:
         """Note which code was not watched, and which strategies are drawn through Hypothesis after all."""

@@ -54,6 +54,10 @@ def versions_now() -> dict[str, str]:
     return dict(zip(WRITERS, versions, strict=True))
 
 
+#: The kind of the step that records the swarm configuration of a run.
+SWARM = "rule_swarm"
+
+
 @dataclass(slots=True)
 class TraceStep:
     """One step. ``kind`` is ``rule``, ``initialize``, ``fault_toggle`` or ``rule_swarm``.
@@ -122,7 +126,7 @@ class Trace:
 
     def taken_steps(self) -> list[TraceStep]:
         """The steps that the machine takes: all but the swarm's configuration, which is written among them."""
-        return [step for step in self.steps if step.kind != "rule_swarm"]
+        return [step for step in self.steps if step.kind != SWARM]
 
     def content_hash(self) -> str:
         """Twelve hex digits over what happens: class, steps, choices and bucket; not run ids, seeds or times."""
@@ -311,10 +315,17 @@ def _step_content(step: TraceStep) -> dict[str, Any]:
     return {"kind": step.kind, "name": step.name, "choices": choices}
 
 
+def _params_record(step: TraceStep) -> dict[str, Any]:
+    """The arguments as text. A swarm configuration has none: it is lists of names and weights."""
+    if step.kind == SWARM:
+        return dict(step.params)
+    return step.text or {name: repr(value) for name, value in step.params.items()}
+
+
 def _step_record(step: TraceStep) -> dict[str, Any]:
     return {
         **_step_content(step),
-        "params": step.text or {name: repr(value) for name, value in step.params.items()},
+        "params": _params_record(step),
         "active_faults": list(step.active_faults),
         "draws": list(step.draws),
     }
@@ -345,9 +356,14 @@ class _OwnStep(Record, forbid_unknown_fields=True):
     kind: Literal["rule", "initialize", "fault_toggle", "rule_swarm"]
     name: str
     choices: dict[str, list[Any]]
-    params: dict[str, str]
+    params: dict[str, str | list[str] | dict[str, int]]
     active_faults: list[str]
     draws: list[str]
+
+    def __post_init__(self) -> None:
+        for name, value in self.params.items():
+            if self.kind != SWARM and not isinstance(value, str):
+                raise ValueError(f"{name!r:.100} of `params` is no text")
 
 
 class _OwnFailure(_Failure, forbid_unknown_fields=True):
@@ -385,7 +401,7 @@ def _step(record: _OwnStep, where: str) -> TraceStep:
         params=dict(record.params),
         active_faults=record.active_faults,
         choices=choices,
-        text=record.params,
+        text={name: value for name, value in record.params.items() if isinstance(value, str)},
         draws=record.draws,
     )
 

@@ -76,8 +76,11 @@ def test_replays_are_not_counted() -> None:
 def test_paused_and_gone_on_with() -> None:
     fault = numerical.corrupted_floats()
     uses = FaultUses([fault])
-    with uses.paused(), fault:
+    uses.set_paused(True)
+    with fault:
         fault.value()
+    fault.reset()
+    uses.set_paused(False)
     assert uses.counts() == {fault.name: [0, 0, 0]}
     with fault:
         fault.value()

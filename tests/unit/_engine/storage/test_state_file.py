@@ -81,7 +81,8 @@ from ordeal.explore import Explorer
 
 options = json.loads(sys.argv[1])
 module, name = options["class"].split(":")
-explorer = Explorer(getattr(importlib.import_module(module), name), record_traces=True, **options["explorer"])
+cls = getattr(importlib.import_module(module), name)
+explorer = Explorer(cls, record_traces=True, **{"workers": 1} | options["explorer"])
 result = explorer.run(max_time=600, max_shrink_time=100, **options["run"])
 document = json.loads(json_report([result]))
 del document["results"][0]["timing"]
