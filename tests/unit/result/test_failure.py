@@ -48,6 +48,12 @@ class TestFailure:
         text = str(make_failure(active_faults=faults, necessary_faults=dict.fromkeys(faults, True)))
         assert text.count("timeout(a.get, 1.0s), timeout(a.put, 1.0s), disk_full") == 2
 
+    def test_faults_of_one_kind_are_told_apart_in_the_sequence(self) -> None:
+        steps = ["+timeout(a.get, 1.0s)", "+timeout(a.put, 1.0s)", "+disk_full()", "go(x=1)", "-timeout(a.get, 1.0s)"]
+        assert str(make_failure(rule_log=steps)).endswith(
+            "  Sequence: +timeout(a.get, 1.0s) -> +timeout(a.put, 1.0s) -> +disk_full -> go -> -timeout(a.get, 1.0s)"
+        )
+
     def test_long_sequence_shows_its_end(self) -> None:
         steps = [f"rule_{number}" for number in range(12)]
         sequence = str(make_failure(rule_log=steps)).splitlines()[-1]

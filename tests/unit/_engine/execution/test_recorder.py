@@ -8,10 +8,12 @@ import sys
 from typing import Any
 
 import pytest
-from hypothesis.stateful import RuleBasedStateMachine
+from hypothesis import strategies as st
+from hypothesis.stateful import Bundle, RuleBasedStateMachine, multiple, rule
 
 from ordeal._engine.execution.recorder import RunRecorder, render, slug
 from ordeal._engine.replay.loading import load_for_replay
+from ordeal.explore import Explorer
 from ordeal.trace import Trace, TraceStep
 
 from ...samples.traced import Everything, Faulty
@@ -106,3 +108,27 @@ def test_text_is_the_same_in_every_process() -> None:
 def test_names_of_values_are_identifiers(name: str, identifier: str) -> None:
     assert slug(name) == identifier
     assert identifier.isidentifier()
+
+
+@pytest.mark.parametrize("isolate", [False, True], ids=["here", "apart"])
+@pytest.mark.parametrize("ends", [False, True], ids=["raises", "ends"])
+def test_the_names_of_a_program_are_valid_python(isolate: bool, ends: bool) -> None:
+    class Odd(RuleBasedStateMachine):
+        jars: Bundle[int] = Bundle("my jars")
+        lids: Bundle[int] = Bundle("class")
+        rest: Bundle[int] = Bundle("1st")
+
+        @rule(targets=(jars, lids, rest), size=st.integers(0, 9))
+        def make(self, size: int) -> Any:
+            return multiple(size, size)
+
+        @rule(jar=jars, lid=lids, other=rest)
+        def use(self, jar: int, lid: int, other: int) -> None:
+            if jar + lid + other > 6:
+                if ends and isolate:
+                    os._exit(3)
+                raise ValueError(jar)
+
+    (failure,) = Explorer(Odd, seed=3, workers=1, isolate=isolate).run(max_runs=200).failures
+    assert "my_jars_0, my_jars_1 = class_0, class_1 = _1st_0, _1st_1 = state.make(" in failure.program
+    compile(failure.program, "program", "exec")

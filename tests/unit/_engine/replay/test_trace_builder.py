@@ -39,6 +39,21 @@ def test_the_configuration_of_the_swarm_is_its_first_line_and_no_step() -> None:
     assert Trace.from_dict(trace.to_dict()).content_hash() == trace.content_hash()
 
 
+def test_the_configuration_describes_the_way_to_the_checkpoint_as_well() -> None:
+    trace = made(Provenance(run_id=1, checkpoint=2, swarm=([False], [True, False, False]), edges=0))
+    first, _, third = (fault.name for fault in Faulty.faults)
+    assert trace.steps[0].params == {"active_rules": ["go"], "active_faults": [first, third]}
+
+
+def test_the_configuration_is_json_in_a_file() -> None:
+    trace = made(Provenance(run_id=1, checkpoint=0, swarm=([True], [False, False, True]), edges=0, weights=[3]))
+    loaded = Trace.from_json(trace.to_json())
+    assert loaded.steps[0].params == trace.steps[0].params == {
+        "active_rules": ["go"], "active_faults": ["three(c)"], "weights": {"go": 3},
+    }  # fmt: skip
+    assert loaded.to_json() == trace.to_json()
+
+
 def test_a_trace_holds_digests_of_the_source_of_its_targets() -> None:
     origin = Provenance(run_id=1, checkpoint=0, swarm=None, edges=0)
     trace = made(origin, resolve_targets([__name__]))

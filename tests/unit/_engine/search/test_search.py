@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 import pytest
 from hypothesis import reject
+from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, precondition, rule
 
 from ordeal._engine.execution.machine import make_driver
@@ -16,8 +17,10 @@ from ordeal._engine.search.result_builder import WARM_UP_RUNS
 from ordeal._engine.search.search import Search
 from ordeal._engine.triage.findings import Finding, Verdict
 from ordeal.errors import MachineError, OrdealError
+from ordeal.explore import Explorer
 from ordeal.result import StoppedReason
 
+from ...samples.monitored import MakeModule
 from ...samples.traced import Counter
 from ...samples.triaged import settings_for
 
@@ -238,3 +241,26 @@ def test_the_same_seed_makes_the_same_runs_and_another_one_others() -> None:
 
     assert traced(1) == traced(1)
     assert traced(1) != traced(2)
+
+
+SOURCE = """
+    def put(code):
+        if code == 123_456_789:
+            return "a"
+        if code > 77_777_777:
+            return "b"
+"""
+
+
+def test_the_kinds_of_runs_add_up_with_those_that_turn_comparisons(make_module: MakeModule) -> None:
+    target: Any = make_module(SOURCE, "coded")
+
+    class Coded(RuleBasedStateMachine):
+        @rule(code=st.integers())
+        def put(self, code: int) -> None:
+            target.put(code)
+
+    result = Explorer(Coded, target_modules=["coded"], seed=3, workers=1).run(max_runs=150)
+    starts = result.run_kinds["starts"]
+    assert starts["comparison"] > 0
+    assert sum(starts.values()) == 150
