@@ -352,6 +352,112 @@ def test_kinds_of_runs_are_told(explored: tuple[Project, str, str], monkeypatch:
     assert sum(result.run_kinds["starts"].values()) == result.total_runs
 
 
+# What options do
+
+
+@pytest.fixture(scope="module")
+def service_class(explored: tuple[Project, str, str]) -> Any:
+    return explored[0].load("tests.test_chaos:MyServiceChaos")
+
+
+def run(cls: Any, *, runs: int = 60, **options: Any) -> ExplorationResult:
+    explorer = Explorer(cls, **{"target_modules": ["myapp"], "workers": 1, **options})
+    return explorer.run(max_runs=runs, shrink=False, record_traces=True)
+
+
+def test_the_same_seed_gives_the_same_exploration(service_class: Any) -> None:
+    first, second, other = (run(service_class, seed=seed) for seed in (1, 1, 2))
+    assert (first.total_steps, first.unique_edges) == (second.total_steps, second.unique_edges)
+    assert [trace.to_dict() for trace in first.traces] == [trace.to_dict() for trace in second.traces]
+    assert first.total_steps != other.total_steps
+
+
+@pytest.mark.parametrize("strategy", ["energy", "uniform", "recent"])
+def test_each_strategy_chooses_checkpoints(service_class: Any, strategy: str) -> None:
+    assert run(service_class, checkpoint_strategy=strategy, checkpoint_prob=0.6).run_kinds["starts"]["branch"] > 0
+
+
+@pytest.mark.parametrize(("share", "low", "high"), [(0.0, 0, 0), (0.4, 0.32, 0.48), (1.0, 0.98, 1), (None, 0.32, 0.48)])
+def test_the_share_of_runs_from_checkpoints(service_class: Any, share: float | None, low: float, high: float) -> None:
+    result = run(service_class, runs=300, checkpoint_prob=share, swarm_policy="classic")
+    starts = result.run_kinds["starts"]
+    assert low <= starts["branch"] / (starts["fresh"] + starts["branch"]) <= high
+    assert "turn a comparison" in DEVIATIONS
+
+
+def test_no_run_is_longer_than_it_may_be(service_class: Any) -> None:
+    explorer = Explorer(service_class, workers=1, checkpoint_prob=0.0)
+    assert explorer.run(max_runs=40, steps_per_run=5, shrink=False).total_steps <= 200
+
+
+def test_without_toggles_no_fault_is_on(service_class: Any) -> None:
+    assert all(use.runs == 0 for use in run(service_class, fault_toggle_prob=0.0).faults)
+
+
+def test_there_are_no_more_checkpoints_than_may_be(service_class: Any) -> None:
+    assert run(service_class, max_checkpoints=2).checkpoints == 2
+
+
+def test_a_failure_does_not_end_the_search(service_class: Any) -> None:
+    result = run(service_class, runs=150)
+    assert result.total_runs == 150
+    assert len(result.failures) == 2
+    assert min(failure.run_id for failure in result.failures) < 75
+
+
+def test_without_targets_it_explores_and_says_what_it_misses(service_class: Any) -> None:
+    result = run(service_class, target_modules=[])
+    assert (result.unique_edges, result.total_runs) == (0, 60)
+    assert "Blind: no target modules" in result.summary()
+
+
+@pytest.mark.parametrize("option", ["share_edges", "share_checkpoints"])
+def test_workers_share_or_do_not(service_class: Any, option: str) -> None:
+    assert run(service_class, workers=2, **{option: False}).total_runs == 60
+
+
+def test_swarm_says_how_it_chose_and_traces_record_it(service_class: Any) -> None:
+    result = run(service_class, runs=80, rule_swarm=True)
+    assert re.match(
+        r"80 runs: 20 warm-up, \d+ full, \d+ coin-flip, \d+ coverage-directed, \d+ energy", result.swarm_summary
+    )
+    assert result.traces
+    for trace in result.traces:
+        first = trace.steps[0]
+        ran = {step.name for step in trace.steps if step.kind == "rule"}
+        assert first.kind == "rule_swarm"
+        assert ran <= set(first.params["active_rules"])
+
+
+def test_the_report_is_a_file_of_json_where_that_is_asked_for(tmp_path: Path) -> None:
+    with importable(tmp_path) as project:
+        project.write(PROJECT)
+        settings = tmp_path / "ordeal.toml"
+        more = '[report]\nformat = "json"\noutput = "report.json"\ntraces = true\ntraces_dir = "found"\n'
+        settings.write_text(f"{settings.read_text()}\n{more}")
+        done = project.explore("--no-shrink", "--max-runs", "40", "--seed", "0")
+        assert done.stdout == ""
+        assert "Report saved: report.json" in done.stderr
+        (result,) = json.loads((tmp_path / "report.json").read_text())["results"]
+    assert result["test_class"] == "tests.test_chaos:MyServiceChaos"
+    assert {"total_runs", "total_steps", "unique_edges", "checkpoints_saved", "telemetry", "failures"} <= set(result)
+    assert done.returncode == (1 if result["failures"] else 0)
+    assert list((tmp_path / "found").glob("*-run-*.json"))
+
+
+def test_a_fixed_seed_is_kept_until_it_is_pruned(tmp_path: Path) -> None:
+    with importable(tmp_path) as project:
+        project.write(PROJECT)
+        assert project.explore().returncode == 1
+        service = tmp_path / "myapp/api.py"
+        service.write_text(service.read_text().replace("if self.balance < -20:", "if False:"))
+        listed = project.python("-m", "ordeal", "seeds")
+        assert listed.stderr.count("  fixed       seed-") == 1
+        pruned = project.python("-m", "ordeal", "seeds", "--prune-fixed")
+        assert "Pruned 1 fixed seed(s)." in pruned.stderr
+        assert len(list((tmp_path / ".ordeal/seeds").rglob("seed-*.json"))) == 1
+
+
 # Deviations
 
 

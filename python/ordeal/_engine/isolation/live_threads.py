@@ -36,7 +36,7 @@ def _is_of_program(thread: threading.Thread) -> bool:
 
 
 def _target(thread: threading.Thread) -> Any:
-    target = getattr(thread, "_target", None)
+    target = getattr(thread, "function" if isinstance(thread, threading.Timer) else "_target", None)
     while type(target) is functools.partial:
         target = target.func
     return target

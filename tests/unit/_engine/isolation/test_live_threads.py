@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
+import pytest
+
 from ordeal._engine.isolation.live_threads import program_threads, threads_text
 
 
@@ -49,6 +51,18 @@ def test_a_thread_of_a_tool_does_not_count() -> None:
     finally:
         end.set()
         console.join()
+
+
+def test_a_timer_counts_by_what_it_calls() -> None:
+    before = program_threads()
+    for function, count in ((int, 1), (pytest.exit, 0)):
+        timer = threading.Timer(60, function)
+        timer.start()
+        try:
+            assert len(program_threads()) - len(before) == count
+        finally:
+            timer.cancel()
+            timer.join()
 
 
 def test_in_words() -> None:
