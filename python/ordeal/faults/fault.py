@@ -79,21 +79,21 @@ class Fault(ABC):
             self._use.calls += 1
             return self._hits
 
-    def changed(self) -> None:
+    def observe_change(self) -> None:
         """Count that a call which met the fault went in another way, or came to something else, because of it."""
         with self._hits_lock:
             self._use.hits += 1
 
     @property
-    def use(self) -> FaultUse:
+    def observed(self) -> FaultUse:
         """What the fault has done in this process so far, whatever was reset in between."""
         return dataclasses.replace(self._use)
 
-    def forget_use(self) -> None:
+    def forget_observed(self) -> None:
         """Have the run under way count as one in which the fault was on only if it is on now, or will be."""
         self._was_on = self._active
 
-    def check(self) -> None:  # noqa: B027 - most kinds have nothing to check
+    def check_targets(self) -> None:  # noqa: B027 - most kinds have nothing to check
         """See that the fault can act, before anything runs. Raises FaultError when it cannot."""
 
     def activate(self) -> None:
@@ -242,13 +242,13 @@ class MultiPatchFault(Fault):
 
     def strike(self) -> int:
         """Count a call that the fault is meant for: its number, from 1, or 0 when the limits let it pass."""
-        number = self.meet()
+        number = self._meet()
         if number:
-            self.changed()
+            self.observe_change()
         return number
 
-    def meet(self) -> int:
-        """The same where it is seen later, and told with ``changed()``, whether the fault changes something."""
+    def _meet(self) -> int:
+        """The same where it is seen later, and told with ``observe_change()``, whether the fault changes something."""
         number = self.observe()
         return number if self._limits.admits(self.name, number) else 0
 
@@ -257,7 +257,7 @@ class MultiPatchFault(Fault):
         """Whether the fault is off and no target carries its wrapper."""
         return super().is_unwound and not any(patch.is_applied for patch in self._patches)
 
-    def check(self) -> None:
+    def check_targets(self) -> None:
         """See that the targets exist, before anything runs.
 
         One that an object of the program lacks now may come to exist in a run, and is no mistake yet.
@@ -411,7 +411,7 @@ class CallFault(MultiPatchFault):
 
     def _around_call(self, original: Any) -> Any:
         def faulty(*args: Any, **kwargs: Any) -> Any:
-            number = self.meet()
+            number = self._meet()
             call = functools.partial(original, *args, **kwargs)
             return self._struck(number, call) if number else call()
 
@@ -421,7 +421,7 @@ class CallFault(MultiPatchFault):
     def _around_coroutine(self, original: Any) -> Any:
         @functools.wraps(original)
         async def faulty(*args: Any, **kwargs: Any) -> Any:
-            number = self.meet()
+            number = self._meet()
             call = functools.partial(original, *args, **kwargs)
             return await (self._struck_coroutine(number, call) if number else call())
 
@@ -432,7 +432,7 @@ class CallFault(MultiPatchFault):
             async def call() -> Any:
                 return original(*args, **kwargs)
 
-            number = self.meet()
+            number = self._meet()
             return await (self._struck_coroutine(number, call) if number else call())
 
         return async_generator_like(original, faulty)
@@ -453,12 +453,12 @@ class CallFault(MultiPatchFault):
 
     def _begin(self, number: int) -> None:
         if self._pause_s > 0 or self._answer is not None:
-            self.changed()
+            self.observe_change()
         if self._before is not None:
             try:
                 self._before(number)
             except BaseException:
-                self.changed()
+                self.observe_change()
                 raise
 
     def _end(self, result: Any) -> Any:
@@ -469,7 +469,7 @@ class CallFault(MultiPatchFault):
         assert self._after is not None
         made = self._after(result)
         if made is not result:
-            self.changed()
+            self.observe_change()
         return made
 
 

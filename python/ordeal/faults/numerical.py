@@ -144,7 +144,7 @@ class CorruptedFloats(Fault):
         if not self.active:
             return 0.0
         self.observe()
-        self.changed()
+        self.observe_change()
         return self._corrupt
 
     def _do_activate(self) -> None:

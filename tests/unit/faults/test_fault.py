@@ -144,7 +144,7 @@ def test_a_target_is_looked_up_when_the_fault_is_first_switched_on() -> None:
 )
 def test_a_target_that_names_nothing_is_an_error(shop: Any, target: str, hint: str) -> None:
     fault = timing.timeout(target)
-    for use in (fault.check, fault.activate):
+    for use in (fault.check_targets, fault.activate):
         with pytest.raises(FaultError, match="cannot resolve target") as caught:
             use()
         assert hint in (caught.value.hint or "")
@@ -154,7 +154,7 @@ def test_a_target_that_names_nothing_is_an_error(shop: Any, target: str, hint: s
 def test_a_target_in_an_object_that_is_not_there_yet_warns_once_and_stays_off(shop: Any) -> None:
     shop.api.connection = None
     fault = timing.timeout("shop_app.api.connection.send")
-    fault.check()
+    fault.check_targets()
     text = r"Skipping fault 'timeout\(shop_app.api.connection.send, 30.0s\)': cannot resolve target"
     with pytest.warns(UserWarning, match=text) as caught:
         fault.activate()

@@ -26,7 +26,7 @@ def through(fault: CallFault, result: Any) -> tuple[Any, int]:
         table: Any = add_module("table", "RESULT = None\ndef load(): return RESULT")
         table.RESULT = result
         with fault:
-            return table.load(), fault.use.hits
+            return table.load(), fault.observed.hits
 
 
 CASES: list[tuple[CallFault, Callable[[Any], Any]]] = [
@@ -80,5 +80,5 @@ def test_on_a_series(fault: CallFault, items: list[Any], labels: list[str]) -> N
 def test_what_changes_nothing_is_no_hit(fault: CallFault) -> None:
     words = pandas.DataFrame({"c": ["x", "y"], "d": ["v", "w"]})
     assert through(fault, words) == (words, 0) or through(fault, words)[0] is words
-    assert fault.use.hits == 0
-    assert fault.use.calls > 0
+    assert fault.observed.hits == 0
+    assert fault.observed.calls > 0

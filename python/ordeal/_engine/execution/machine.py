@@ -66,7 +66,7 @@ def usable_definition(cls: type[RuleBasedStateMachine]) -> MachineDefinition:
         only = " (faults alone do nothing)" if faults else ""
         raise MachineError(f"{cls.__name__} has no rules{only}", hint=EXAMPLE)
     for fault in faults:
-        fault.check()
+        fault.check_targets()
     return definition
 
 

@@ -30,7 +30,7 @@ class FaultUses:
         if before is None:
             return
         for fault in self._faults:
-            fault.forget_use()
+            fault.forget_observed()
         for left_out, then, now in zip(self._left_out, before, self._now(), strict=True):
             left_out[:] = [each + end - begin for each, begin, end in zip(left_out, then, now, strict=True)]
 
@@ -52,7 +52,7 @@ class FaultUses:
     def _now(self) -> list[list[int]]:
         if self._in_the_end is not None:
             return self._in_the_end
-        uses = [fault.use for fault in self._faults]
+        uses = [fault.observed for fault in self._faults]
         return [[use.runs, use.calls, use.hits] for use in uses]
 
 
