@@ -20,6 +20,10 @@ class UnreachableError(Exception):
     """The backend cannot be used now; the message says what happened."""
 
 
+class UnwritableError(UnreachableError):
+    """The backend can be read, and takes nothing: it is full, or not for this user to write."""
+
+
 class ShardName(NamedTuple):
     """The number of the member that writes a shard, and a token that no other member has.
 

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import stat
 import tempfile
@@ -26,9 +27,12 @@ from ordeal.store.backend import (
     Span,
     UnreachableError,
     Unreadable,
+    UnwritableError,
 )
 
 _SUFFIX = ".shard"
+#: A disk that is full, or a folder that this user may not write.
+_UNWRITABLE = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM}
 #: What a lease says: who has it, and until when, in milliseconds.
 _LEASE_CHARS = TOKEN_CHARS + 1 + 15
 #: A lease that says nothing yet is being taken, unless it has been so for this long.
@@ -41,10 +45,10 @@ class DirectoryBackend(Backend):
     """The folder of one namespace. Owned by one thread."""
 
     def __init__(self, folder: Path) -> None:
-        """Make the folder where it is not there.
+        """Make the folder where it is not there. One that can only be read will do.
 
         Raises:
-            StoreError: it cannot be made or written.
+            StoreError: it cannot be made, or neither be written nor read.
         """
         self._members, self._shards, self._leases = (folder / name for name in ("members", "shards", "leases"))
         try:
@@ -52,10 +56,20 @@ class DirectoryBackend(Backend):
             with tempfile.TemporaryFile(dir=self._shards):
                 pass
         except OSError as error:
+            if os.access(self._shards, os.R_OK | os.X_OK):
+                return  # who joins hears that it cannot be written
             raise StoreError(
                 f"the store cannot be written: {error.filename or folder}: {error.strerror or error}",
                 hint="name a folder that this user may write, as in `--store dir://shared/ordeal`",
             ) from error
+
+    def identity(self) -> str:
+        """A text that the store has from its first member on, and no other one at the same place; empty without one."""
+        path = self._members.parent / "identity"
+        with contextlib.suppress(OSError):
+            _made(path, os.urandom(16).hex().encode())
+            return _read_regular(path, 0, 32).decode("ascii", "replace")
+        return ""
 
     @override
     def claim(self, token: str, preferred: int | None) -> int:
@@ -94,7 +108,7 @@ class DirectoryBackend(Backend):
                 os.utime(path)
                 return
             # Opened each time: a network file system shows to others what was written when the file is closed.
-            descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
+            descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
             try:
                 written = os.pwrite(descriptor, data, offset)
                 os.fsync(descriptor)
@@ -154,18 +168,22 @@ class DirectoryBackend(Backend):
         try:
             yield
         except OSError as error:
-            raise UnreachableError(f"{error.filename or self._shards}: {error.strerror or error}") from error
+            kind = UnwritableError if error.errno in _UNWRITABLE else UnreachableError
+            raise kind(f"{error.filename or self._shards}: {error.strerror or error}") from error
 
 
 def _made(path: Path, content: bytes) -> bool:
     """Make a file that is not there yet."""
     try:
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
     except FileExistsError:
         return False
     try:
         os.write(descriptor, content)
         os.fsync(descriptor)
+    except OSError:
+        path.unlink(missing_ok=True)  # the disk is full: nobody has what this says
+        raise
     finally:
         os.close(descriptor)
     return True

@@ -12,13 +12,16 @@ from urllib.parse import SplitResult, unquote, urlsplit
 
 from ordeal._engine.formatting import one_line
 from ordeal.errors import StoreError
-from ordeal.store.backend import Backend
+from ordeal.store.backend import Backend, UnreachableError
 from ordeal.store.directory_backend import DirectoryBackend
 from ordeal.store.store import Store
 from ordeal.store.write_ahead import private_folder
 
 _ADDRESSES = "write `dir://PATH` for a folder, or `redis://HOST:PORT/DB` for a Redis server"
 _REDIS_PORT = 6379
+#: What people may take for the scheme of a store. Any other word may be part of a password.
+_SCHEMES = {"file", "ftp", "gs", "http", "https", "redis", "rediss", "s3", "unix", "valkey"}
+_PLAIN_HOST = re.compile(r"[A-Za-z0-9._-]{1,253}(:[0-9]{1,5})?(/[0-9]{0,4})?", re.ASCII)
 
 
 def open_store(url: str, namespace: str, *, folder: Path | None = None) -> Store:
@@ -35,14 +38,14 @@ def open_store(url: str, namespace: str, *, folder: Path | None = None) -> Store
     scheme, separator, rest = url.partition("://")
     if scheme == "dir" and separator:
         shared = _folder(url, rest)
-        backend: Backend = DirectoryBackend(shared / digest)
-        place = f"{shared.resolve()} {digest}"
+        backend: Backend = (directory := DirectoryBackend(shared / digest))
+        place = f"{shared.resolve()} {digest} {directory.identity()}"
     elif scheme == "redis" and separator:
         parts = _split(url)
         backend = _redis(url, parts, digest)
         folder = folder or private_folder()
         # Without the user and the password, which may change.
-        place = f"{parts.hostname} {parts.port} {parts.path} {digest}"
+        place = f"{parts.hostname} {parts.port} {parts.path} {digest} {_identity(backend)}"
     else:
         raise StoreError(f"the store {_shown(url)} has no known address", hint=_ADDRESSES)
     if folder is not None:
@@ -50,9 +53,19 @@ def open_store(url: str, namespace: str, *, folder: Path | None = None) -> Store
     return Store(backend, place=hashlib.blake2b(place.encode(), digest_size=8).hexdigest(), folder=folder)
 
 
+def _identity(backend: Backend) -> str:
+    """That of a server, which is asked once: one that is away then has none."""
+    try:
+        return cast("Callable[[], str]", backend.identity)()  # type: ignore[attr-defined]
+    except UnreachableError:
+        return ""
+
+
 def _folder(url: str, path: str) -> Path:
     if not path:
-        raise StoreError(f"the store {url} names no folder", hint="write for example `dir:///mnt/shared/ordeal`")
+        raise StoreError(
+            f"the store {_shown(url)} names no folder", hint="write for example `dir:///mnt/shared/ordeal`"
+        )
     if "\0" in path:
         raise StoreError(f"the store {_shown(url)} has a zero in its path", hint=_ADDRESSES)
     return Path(path).expanduser()
@@ -63,8 +76,8 @@ def _split(url: str) -> SplitResult:
         parts = urlsplit(url)
         # Read here, because it is checked only when it is read.
         port = parts.port
-    except ValueError as error:
-        raise StoreError(f"the store {_shown(url)} has no valid host and port: {error}", hint=_ADDRESSES) from error
+    except ValueError:
+        raise StoreError(f"the store {_shown(url)} has no valid host and port", hint=_ADDRESSES) from None
     if not parts.hostname or port == 0:
         raise StoreError(
             f"the store {_shown(url)} names no server", hint="write for example `redis://localhost:6379/0`"
@@ -78,7 +91,7 @@ def _redis(url: str, parts: SplitResult, digest: str) -> Backend:
     database = parts.path.removeprefix("/") or "0"
     if not re.fullmatch(r"[0-9]{1,4}", database):
         raise StoreError(
-            f"the store {_shown(url)} names the database {one_line(database, limit=40)!r}, which is no number",
+            f"the store {_shown(url)} names a database that is no number",
             hint="write a number from 0 on, as in `redis://localhost:6379/0`",
         )
     try:
@@ -100,8 +113,20 @@ def _redis(url: str, parts: SplitResult, digest: str) -> Backend:
 
 
 def _shown(url: str) -> str:
-    """An address as it may be printed: without its password."""
-    return one_line(re.sub(r"//[^/@]*@", "//", url), limit=200)
+    """An address as it may be printed: without any part of a password, wherever in it that stands.
+
+    Of an address that cannot be taken apart nobody knows where its password is, so all that is shown is its scheme, and
+    the host where that is one beyond doubt.
+    """
+    scheme, separator, rest = url.partition("://")
+    if scheme == "dir" and separator:
+        return one_line(url, limit=200)
+    known = scheme if scheme in _SCHEMES and separator else ""
+    credentials, _, host = rest.rpartition("@")
+    is_plain = _PLAIN_HOST.fullmatch(host) is not None and credentials.count("@") == 0 and "/" not in credentials
+    if not known or not is_plain:
+        return f"{known}://..." if known else "that was given"
+    return f"{known}://{host}"
 
 
 def _make(folder: Path) -> None:

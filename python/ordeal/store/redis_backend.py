@@ -7,6 +7,7 @@ one short command tells a member all that has grown. A server of any make knows 
 from __future__ import annotations
 
 import contextlib
+import os
 import struct
 import time
 from collections.abc import Iterator, Sequence
@@ -27,12 +28,15 @@ from ordeal.store.backend import (
     Span,
     UnreachableError,
     Unreadable,
+    UnwritableError,
 )
 
 #: How long a command may take, and the making of a connection.
 TIMEOUT_SECONDS = 5.0
 _SLOT = struct.Struct("<8sQQ")
 _FREE = bytes(8)
+#: A server that is full, or a copy of another one.
+_UNWRITABLE = (redis.ReadOnlyError, redis.OutOfMemoryError)
 
 _T = TypeVar("_T")
 
@@ -81,6 +85,13 @@ class RedisBackend(Backend):
                 "in `--store redis://:PASSWORD@HOST:6379/0`",
             ) from error
         return backend
+
+    def identity(self) -> str:
+        """A text that the store has from its first member on, and no other one at the same place."""
+        with self._reached():
+            key = self._key("identity")
+            self._client.set(key, os.urandom(16).hex(), nx=True)
+            return self._expected(self._client.getrange(key, 0, 31), bytes).decode("ascii", "replace")
 
     @override
     def claim(self, token: str, preferred: int | None) -> int:
@@ -182,6 +193,8 @@ class RedisBackend(Backend):
     def _reached(self) -> Iterator[None]:
         try:
             yield
+        except _UNWRITABLE as error:
+            raise UnwritableError(f"{self._place}: {_said(error)}") from error
         except (redis.RedisError, OSError) as error:
             raise UnreachableError(f"{self._place}: {_said(error)}") from error
         except (ValueError, TypeError, RecursionError) as error:

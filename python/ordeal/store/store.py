@@ -19,7 +19,17 @@ from typing import TypeVar
 
 from ordeal._engine.formatting import counted, one_line
 from ordeal.errors import StoreError
-from ordeal.store.backend import LEASE_SECONDS_MAX, Backend, ShardName, ShardState, Span, UnreachableError, Unreadable
+from ordeal.store.backend import (
+    LEASE_SECONDS_MAX,
+    MEMBERS_MAX,
+    Backend,
+    ShardName,
+    ShardState,
+    Span,
+    UnreachableError,
+    Unreadable,
+    UnwritableError,
+)
 from ordeal.store.failure_buckets import FailureBuckets
 from ordeal.store.import_queue import ImportQueue
 from ordeal.store.messages import Entry, FailureReport, Incoming, Outgoing
@@ -82,6 +92,9 @@ class Store:
     """Shares what is found with the other members of a namespace. Made by ``open_store``.
 
     Owned by one thread, in the process that made it. ``join`` comes first; those who only look need not.
+
+    Attributes:
+        read_only: why nothing is published, else empty.
     """
 
     def __init__(
@@ -91,6 +104,7 @@ class Store:
 
         ``folder`` is where what could not be published survives its member; without one it does not.
         """
+        self.read_only = ""
         self._medium = backend
         self._place = place
         self._folder = folder
@@ -113,7 +127,8 @@ class Store:
     def join(self) -> int:
         """Become a member, and publish what lost members of the same folder could not. Returns the number.
 
-        No other member of this namespace, now or before, has the same number. They begin at 0.
+        No other member of this namespace, now or before, has the same number. They begin at 0. A store that is full, or
+        that this user may not write, is joined for reading: ``read_only`` says why.
 
         Raises:
             StoreError: the store cannot be reached, or the folder cannot be written.
@@ -121,7 +136,11 @@ class Store:
         if self._member is None:
             token = _token()
             try:
-                name = ShardName(self._medium.claim(token, None), token)
+                number = self._claimed(token)
+                if number is None:
+                    self._member = _Member(ShardName(_number_of_reader(token), token), WriteAhead(None))
+                    return self._member.number
+                name = ShardName(number, token)
                 path = None if self._folder is None else file_of(self._folder, self._place, name)
                 self._member = _Member(name, WriteAhead(path))
                 self._publish_left_behind()
@@ -135,6 +154,15 @@ class Store:
                     hint="name a folder that this user may write",
                 ) from error
         return self._member.number
+
+    def _claimed(self, token: str) -> int | None:
+        """A number of its own, or None where the store can be read and not written."""
+        try:
+            return self._medium.claim(token, None)
+        except UnwritableError as error:
+            self._medium.survey()  # what cannot be read either is no store
+            self.read_only = str(error)
+            return None
 
     def _publish_left_behind(self) -> None:
         if self._folder is None:
@@ -169,6 +197,9 @@ class Store:
         member = self._joined()
         # Reading comes first: what the others have is not said again.
         self._attempted(lambda: self._read_news(EXCHANGE_SIZE_MAX), otherwise=False)
+        if self.read_only:
+            self._reached_here.update(outgoing.edges, *(entry.edges for entry in outgoing.entries))
+            return self._incoming(member, max_entries)
         self._take(member, outgoing)
         member.shard.save()
         if not self._paused:
@@ -184,6 +215,8 @@ class Store:
         token = self._joined().name.token
         if not 0 < seconds <= LEASE_SECONDS_MAX:
             raise ValueError(f"a lease of {seconds} s; write more than 0 and at most {LEASE_SECONDS_MAX:g}")
+        if self.read_only:
+            return True  # nobody would hear of a lease
         key = hashlib.blake2b(bucket_text(bucket).encode(), digest_size=16).hexdigest()
         return self._attempted(lambda: self._medium.lease(key, token, seconds), otherwise=False)
 
@@ -221,7 +254,7 @@ class Store:
     def _read_news(self, size_max: int) -> bool:
         """Read what the others have written, at most so many bytes. Returns whether there may be more."""
         states = self._medium.survey()
-        if self._member is not None:
+        if self._member is not None and not self.read_only:
             self._compare(self._member, states.pop(self._member.name, None))
         self._others = sum(state.age_seconds < LIVING_SECONDS for state in states.values())
         for name in sorted(states.keys() - self._readers.keys()):
@@ -381,6 +414,11 @@ class Store:
             return otherwise
         self._paused = ""
         return result
+
+
+def _number_of_reader(token: str) -> int:
+    """One that no member has, for who takes none."""
+    return MEMBERS_MAX + int(token, 16) % MEMBERS_MAX
 
 
 def _token() -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import random
 import shutil
@@ -12,6 +13,7 @@ import pytest
 
 from ordeal.errors import StoreError
 from ordeal.store import Entry, FailureReport, Outgoing, Store, open_store
+from ordeal.store.backend import MEMBERS_MAX
 from ordeal.store.records import encode
 from ordeal.store.shard import HEADER, framed
 
@@ -39,8 +41,8 @@ def url(tmp_path: Path) -> str:
     return f"dir://{tmp_path / 'shared'}"
 
 
-def member(url: str) -> Store:
-    store = open_store(url, NAMESPACE)
+def member(url: str, *, folder: Path | None = None) -> Store:
+    store = open_store(url, NAMESPACE, folder=folder)
     store.join()
     return store
 
@@ -90,14 +92,56 @@ def test_a_file_in_the_way_is_an_error(tmp_path: Path) -> None:
     assert caught.value.hint is not None
 
 
-def test_a_folder_that_cannot_be_written_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def denied(*_: object, **__: object) -> None:
-        raise PermissionError(13, "Permission denied", str(tmp_path))
+def denied(*_: object, **__: object) -> None:
+    raise PermissionError(13, "Permission denied", "somewhere")
 
+
+def test_a_folder_that_can_be_neither_written_nor_read_is_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     # The superuser may write anywhere.
     monkeypatch.setattr("ordeal.store.directory_backend.tempfile.TemporaryFile", denied)
+    monkeypatch.setattr(os, "access", lambda *_: False)
     with pytest.raises(StoreError, match="Permission denied"):
         open_store(f"dir://{tmp_path}", NAMESPACE)
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EROFS, errno.EACCES])
+def test_a_folder_that_is_full_or_not_to_be_written_is_read(
+    url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    a = member(url)
+    a.sync(entry("x"))
+
+    def refuses(*_: object, **__: object) -> None:
+        raise OSError(number, os.strerror(number), "somewhere")
+
+    monkeypatch.setattr("ordeal.store.directory_backend._made", refuses)
+    monkeypatch.setattr("ordeal.store.directory_backend.tempfile.TemporaryFile", refuses)
+    files = sorted(tmp_path.rglob("*"))
+    with open_store(url, NAMESPACE) as reader:
+        number_of_reader = reader.join()
+        assert os.strerror(number) in reader.read_only
+        assert number_of_reader >= MEMBERS_MAX
+        incoming = reader.sync(entry("y"))
+        assert [each.tape for each in incoming.entries] == [each.tape for each in entry("x").entries]
+        assert incoming.paused == ""
+        assert reader.lease("bucket", 1.0)
+    assert sorted(tmp_path.rglob("*")) == files
+
+
+def test_what_waits_for_a_store_is_not_for_the_next_one_at_its_place(url: str, tmp_path: Path) -> None:
+    spool = tmp_path / "spool"
+    a = member(url, folder=spool)
+    a._clock = lambda: 0.0
+    folder = folder_of(a)
+    shutil.move(folder, tmp_path / "away")
+    a.sync(entry("x"))
+    a.close()
+    assert list(spool.iterdir())
+    b = member(url, folder=spool)  # makes another store where the first one was
+    assert b.sync(Outgoing()).entries == ()
+    assert list(spool.iterdir())
 
 
 def test_a_folder_that_was_moved_away_pauses_and_what_waits_is_published_when_it_is_back(

@@ -15,7 +15,7 @@ from ordeal.store import Entry, Outgoing, open_store
     [
         ("", "no known address"),
         ("shared", "no known address"),
-        ("s3://bucket/x", "s3://bucket/x has no known address"),
+        ("s3://bucket/x", "s3://... has no known address"),
         ("dir:shared", "no known address"),
         ("redis:/localhost/0", "no known address"),
         ("REDIS//x", "no known address"),
@@ -27,10 +27,10 @@ from ordeal.store import Entry, Outgoing, open_store
         ("redis://localhost:66666/0", "no valid host and port"),
         ("redis://localhost:port/0", "no valid host and port"),
         ("redis://[::1/0", "no valid host and port"),
-        ("redis://localhost/first", "the database 'first', which is no number"),
-        ("redis://localhost/-1", "the database '-1'"),
-        ("redis://localhost/0/1", "the database '0/1'"),
-        ("redis://localhost/99999", "the database '99999'"),
+        ("redis://localhost/first", "names a database that is no number"),
+        ("redis://localhost/-1", "names a database that is no number"),
+        ("redis://localhost/0/1", "names a database that is no number"),
+        ("redis://localhost/99999", "names a database that is no number"),
         ("redis://localhost/0?x=1", "more behind its database"),
         ("redis://localhost/0#x", "more behind its database"),
     ],
@@ -45,7 +45,23 @@ def test_a_wrong_address_is_an_error(url: str, message: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "url", ["redis://me:secret@localhost/first", "redas://me:secret@localhost/0", "redis://:secret@"]
+    "url",
+    [
+        "redis://me:secret@localhost/first",
+        "redas://me:secret@localhost/0",
+        "redis://:secret@",
+        "redis://:se/secret@localhost/0",
+        "redis://:a@secret@localhost:x/0",
+        "redis://localhost:secret/0",
+        "redis://me:secret",
+        "redis://:a#secret@localhost/0",
+        "redis://:a?secret@localhost/0",
+        "redis:/me:secret@localhost",
+        "redis:me:secret@localhost",
+        "me:secret@localhost",
+        "secret://localhost@x y/secret",
+        "redis://[secret@localhost/0",
+    ],
 )
 def test_a_password_is_not_printed(url: str) -> None:
     with pytest.raises(StoreError) as caught:

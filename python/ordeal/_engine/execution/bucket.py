@@ -12,7 +12,10 @@ from types import CodeType, FrameType, TracebackType
 from ordeal._engine import telling
 from ordeal._engine.coverage.real_path import real_path
 from ordeal._engine.isolation.memory_limit import memory_is_limited
+from ordeal.faults import fault
 
+#: What switches faults.
+_FAULTS = fault.__file__
 _MACHINERY = ("ordeal", "hypothesis", "_pytest", "pluggy")
 
 
@@ -75,11 +78,15 @@ def _is_machinery(path: str) -> bool:
 
 
 def is_raised_by_program(error: BaseException) -> bool:
-    """Whether code that is none of the machinery has raised ``error`` itself."""
+    """Whether code that is none of the machinery has raised ``error`` itself, and not to say that a fault is broken."""
     tb = error.__traceback__
-    while tb is not None and tb.tb_next is not None:
+    path = ""
+    while tb is not None:
+        path = tb.tb_frame.f_code.co_filename
+        if path == _FAULTS:
+            return False
         tb = tb.tb_next
-    return tb is not None and not _is_machinery(tb.tb_frame.f_code.co_filename)
+    return bool(path) and not _is_machinery(path)
 
 
 @cache

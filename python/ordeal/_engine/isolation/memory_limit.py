@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
+import resource
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-
-try:
-    import resource
-except ImportError:  # a system without limits
-    resource = None  # type: ignore[assignment]
 
 MEBIBYTE = 2**20
 #: So much more than it has a process may take in any case: else nothing at all could run in it. In bytes.
@@ -22,7 +18,7 @@ def limited_memory(mebibytes: int) -> Iterator[None]:
 
     A limit that is there already and is lower stays, and one that is less than the process has is raised to that.
     """
-    if not mebibytes or resource is None:
+    if not mebibytes:
         yield
         return
     soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
@@ -41,8 +37,6 @@ def limited_memory(mebibytes: int) -> Iterator[None]:
 
 def memory_is_limited() -> bool:
     """Whether a MemoryError may be one of a limit."""
-    if resource is None:
-        return False
     return resource.getrlimit(resource.RLIMIT_DATA)[0] != resource.RLIM_INFINITY
 
 

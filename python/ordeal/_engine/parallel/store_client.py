@@ -74,11 +74,13 @@ class StoreClient:
     def _joined(self) -> int:
         deadline = monotonic() + JOIN_SECONDS_MAX
         while monotonic() < deadline:
-            for kind, value in self._child.messages():
+            for kind, value, *rest in self._child.messages():
                 if kind == ERROR:
                     broken = unpack(value, Broken)
                     raise StoreError(broken.message, hint=broken.hint or None)
                 if kind == _JOINED and isinstance(value, int):
+                    if any(rest):
+                        self._merged.note(f"The store is read and not written: {', '.join(map(str, rest))}.")
                     return value
             if self._child.has_ended():
                 break
@@ -212,7 +214,7 @@ def _relay(meeting: StoreOptions) -> Job:
         channel.set_timeout(None)
         try:
             store = open_store(meeting.url, meeting.namespace, folder=meeting.folder)
-            channel.send(_JOINED, store.join())
+            channel.send(_JOINED, store.join(), store.read_only)
         except OrdealError as error:
             channel.send(ERROR, pack(Broken(kind=type(error).__name__, message=error.message, hint=error.hint or "")))
             return

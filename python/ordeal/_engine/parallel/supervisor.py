@@ -83,7 +83,8 @@ class Supervisor:
             self._state.save()
             self._state.take_in(self._pool.number_of)
             self._meet()
-            findings = list(self._merged.findings.values())
+            # In the order of their runs: which worker tells of its own first is chance.
+            findings = sorted(self._merged.findings.values(), key=lambda each: (each.origin.run_id, each.bucket))
             failures = self._triage.judge(findings, shrink=not self._was_interrupted, others=self._relay)
             self._leave(failures)
             traces = self._triage.traces(failures, self._merged.productive)

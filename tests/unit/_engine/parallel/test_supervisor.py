@@ -292,6 +292,20 @@ def test_a_fault_that_cannot_be_switched_is_an_error_of_the_exploration(workers:
         Explorer(Broken, workers=workers).run(max_runs=200, max_time=20)
 
 
+class Many(RuleBasedStateMachine):
+    """Fails in several ways, each as soon as the others."""
+
+    @rule(key=st.integers(0, 3))
+    def fail(self, key: int) -> None:
+        raise (ValueError, KeyError, TypeError, OSError)[key]("it fails")
+
+
+def test_failures_come_in_the_order_of_their_runs() -> None:
+    failures = Explorer(Many, workers=2, seed=3).run(max_runs=60).failures
+    assert len(failures) == 4
+    assert [failure.run_id for failure in failures] == sorted(failure.run_id for failure in failures)
+
+
 def test_progress_is_told_in_the_process_that_asked() -> None:
     told: list[int] = []
 

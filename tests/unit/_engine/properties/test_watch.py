@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -115,7 +116,7 @@ def test_the_tracker_is_left_as_it_was(active: bool) -> None:
 
 def test_the_tracker_is_left_as_it_was_after_an_interrupt() -> None:
     def interrupt(_: object) -> None:
-        raise KeyboardInterrupt
+        signal.raise_signal(signal.SIGINT)
 
     result = explore(Tank, progress=interrupt)
     assert result.stopped_reason == "interrupted"
