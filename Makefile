@@ -14,6 +14,7 @@
 #   make soak          explore with two workers for an hour, and fail when memory grows; MINUTES=10 for less
 #   make check-threads the core's tests under the thread sanitizer
 #   make fuzz-shrinks  shrink 100,000 random tapes under the sanitizers
+#   make fuzz-forks    try 10,000 crafted messages on the channel of a fork
 #   make fuzz-traces   load 100,000 damaged trace files under the sanitizers
 #   make test-nightly  the slow tests alone
 #   make test-hypothesis  the tests of what depends on Hypothesis' inside, with its older versions
@@ -49,7 +50,7 @@ tidy_stamps := $(patsubst %.cpp,build/tidy/%.ok,$(filter cpp/%.cpp,$(cpp_files))
 # What starts with this line, wherever it lies.
 shell_scripts := $(shell grep -l '^\#!/bin/bash' tools/* .ci/run)
 
-.PHONY: demo test check nightly build lint format bench bench-full soak check-threads fuzz-traces fuzz-shrinks clean durations
+.PHONY: demo test check nightly build lint format bench bench-full soak check-threads fuzz-traces fuzz-shrinks fuzz-forks clean durations
 .PHONY: test-core test-python test-nightly test-hypothesis test-pythons
 .PHONY: checks check-shell check-ruff check-format check-types check-clang-format sanitized check-core check-bindings check-oldest
 
@@ -96,7 +97,10 @@ fuzz-traces: sanitized
 fuzz-shrinks: sanitized
 	@ORDEAL_SHRINKS=100000 tools/run-checked "100,000 shrinks" build/san/core_tests --gtest_brief=1 --gtest_filter='ShrinkerFuzz.*'
 
-nightly: check-threads fuzz-traces fuzz-shrinks
+fuzz-forks: build
+	@ORDEAL_CRAFTED_MESSAGES=10000 python -m pytest --quiet tests/unit/_engine/execution/test_fork_server.py
+
+nightly: check-threads fuzz-traces fuzz-shrinks fuzz-forks
 	@$(MAKE) test-nightly
 	@$(MAKE) test-hypothesis
 	@$(MAKE) test-pythons

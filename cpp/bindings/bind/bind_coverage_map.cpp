@@ -7,7 +7,6 @@
 #include "bindings/bindings.h"
 #include "bindings/casts/species_estimate_cast.h"
 #include "bindings/cpython/lent_memory.h"
-#include "core/coverage/coverage_hits.h"
 #include "core/coverage/coverage_map.h"
 #include "core/coverage/shared_edges.h"
 
@@ -59,8 +58,6 @@ void bind_coverage_map(py::module_& m) {
            })
       .def("forget", &CoverageMap::forget)
       .def("forget_sample", &CoverageMap::forget_sample)
-      .def("take_hits", [](CoverageMap& map) { return py::bytes(take_hits(map)); })
-      .def("add_hits", &add_hits, py::arg("hits"), py::kw_only(), py::arg("counted"))
       .def("keys", &CoverageMap::keys)
       .def("adopt", &CoverageMap::import_edge, py::arg("key"))
       .def(

@@ -77,20 +77,6 @@ PyMethodDef branch_method = method("on_branch", ordeal_on_branch);
 // A file name as the system spells it: it need not be valid text.
 std::string filename_of(PyCodeObject* code) { return path_text(code->co_filename); }
 
-// Every location of the code has something to tell again.
-template <typename Code>
-void wake(Code& code) {
-  code.entry_silent = false;
-  code.silent_lines.clear();
-  for (auto& site : code.sites) {
-    site.one_sided_hits = 0;
-    site.silent = false;
-    for (auto& side : site.sides) {
-      side.silent = false;
-    }
-  }
-}
-
 std::string text_of(const py::handle& object) { return py::str(object).cast<std::string>(); }
 
 }  // namespace
@@ -268,27 +254,35 @@ std::vector<std::uint32_t> Monitor::take_files() {
   return taken;
 }
 
-// Code that ran in an earlier process only is known by its key.
-std::optional<std::vector<Monitor::BranchSides>> Monitor::branch_sides(PyCodeObject* code) {
+std::vector<Monitor::BranchSides> Monitor::branch_sides(const TracedCode& code) const {
   std::vector<BranchSides> branches;
-  if (const TracedCode* const found = traced(code)) {
-    for (std::size_t instruction = 0; instruction < found->site_at.size(); ++instruction) {
-      if (const std::uint32_t place = found->site_at[instruction]; place != kUnknown) {
-        const auto from = static_cast<std::int64_t>(instruction) * kInstructionSize;
-        branches.push_back({from, found->sites[place].sides[1].edge != kUnknown});
-      }
+  for (std::size_t instruction = 0; instruction < code.site_at.size(); ++instruction) {
+    if (const std::uint32_t place = code.site_at[instruction]; place != kUnknown) {
+      const auto from = static_cast<std::int64_t>(instruction) * kInstructionSize;
+      branches.push_back({from, code.sites[place].sides[1].edge != kUnknown});
     }
-    return branches;
+  }
+  return branches;
+}
+
+// Code that ran in another process only is known by its key.
+std::optional<std::vector<Monitor::BranchSides>> Monitor::branch_sides(PyCodeObject* code) {
+  if (const TracedCode* const found = traced(code)) {
+    return branch_sides(*found);
   }
   const auto file = file_of(code);
-  if (!file || restored_.empty()) {
+  if (!file) {
     return std::nullopt;
   }
-  const auto state =
-      restored_.find(code_key(files_[*file].source.module_name, utf8(code->co_qualname), hash_code_body(code)));
+  const std::uint64_t key = code_key(files_[*file].source.module_name, utf8(code->co_qualname), hash_code_body(code));
+  if (const auto number = registry_.find_key(key)) {
+    return branch_sides(codes_[*number]);
+  }
+  const auto state = restored_.find(key);
   if (state == restored_.end()) {
     return std::nullopt;
   }
+  std::vector<BranchSides> branches;
   for (const MonitorState::Site& site : state->second.sites) {
     branches.push_back({site.from, site.sides[1].to >= 0});
   }
@@ -302,6 +296,9 @@ bool Monitor::on_entry(PyCodeObject* code) noexcept {
   }
   if (found == nullptr) {
     return false;
+  }
+  if (recorder_) [[unlikely]] {
+    return noted([&] { recorder_->entry(number_of(*found)); });
   }
   if (level_ == TraceLevel::kCounts) {
     count_event(*found);
@@ -330,6 +327,10 @@ bool Monitor::on_line(PyCodeObject* code, std::int64_t line) noexcept {
   }
   try {
     const std::int64_t line_in_code = line - found->first_line;
+    if (recorder_) [[unlikely]] {
+      recorder_->line(number_of(*found), line_in_code);
+      return false;
+    }
     if (found->silent_lines.insert(line_in_code).second) {
       count_event(*found);
       files_[found->file].lines.insert(line);
@@ -346,6 +347,9 @@ bool Monitor::on_branch(PyCodeObject* code, std::int64_t from, std::int64_t to) 
   if (found == nullptr) {
     return false;
   }
+  if (recorder_) [[unlikely]] {
+    return noted([&] { recorder_->branch(number_of(*found), from, to); });
+  }
   try {
     BranchSite& site = site_of(*found, from);
     if (is_silent(site, to)) {
@@ -358,6 +362,22 @@ bool Monitor::on_branch(PyCodeObject* code, std::int64_t from, std::int64_t to) 
       return true;
     }
     return mark_branch(site, to, edge);
+  } catch (...) {
+    keep_error();
+    return false;
+  }
+}
+
+std::uint32_t Monitor::number_of(const TracedCode& code) const noexcept {
+  return static_cast<std::uint32_t>(&code - codes_.data());
+}
+
+// Whether the location has more to tell: it has as long as it can be noted.
+template <typename Note>
+bool Monitor::noted(Note note) noexcept {
+  try {
+    note();
+    return true;
   } catch (...) {
     keep_error();
     return false;
@@ -387,9 +407,9 @@ Monitor::TracedCode* Monitor::adopt_or_throw(PyCodeObject* code) {
   const auto object = py::reinterpret_borrow<py::object>(reinterpret_cast<PyObject*>(code));
   const std::uint64_t key = code_key(files_[*file].source.module_name, utf8(code->co_qualname), hash_code_body(code));
   // All that may fail comes before the number: what has one is found in `codes_` from then on.
-  const bool is_new = !registry_.knows(key);
+  const bool is_new = !registry_.find_key(key);
   if (is_new) {
-    codes_.push_back(new_code(code, key, *file));
+    codes_.push_back(new_code(key, code->co_firstlineno, *file));
   }
   std::optional<std::uint32_t> number;
   try {
@@ -405,24 +425,32 @@ Monitor::TracedCode* Monitor::adopt_or_throw(PyCodeObject* code) {
     return nullptr;
   }
   ORDEAL_DCHECK(codes_.size() == registry_.size(), codes_.size() << " codes, " << registry_.size() << " numbers");
-  if (is_new) {
+  TracedCode& found = codes_[*number];
+  if (!std::exchange(found.is_met, true)) {
     restored_.erase(key);
+    const auto instructions = static_cast<std::size_t>(Py_SIZE(code));
+    found.site_at.resize(std::max(instructions, found.site_at.size()), kUnknown);
   } else {
-    wake(codes_[*number]);  // nothing of the second code object is silent yet
+    wake(found);  // nothing of the second code object is silent yet
+    if (recorder_) {
+      recorder_->met_again(*number);
+    }
   }
   references_.set_local_events(*tool_id_, object, local_events_);
   return &codes_[*number];
 }
 
-Monitor::TracedCode Monitor::new_code(PyCodeObject* code, std::uint64_t key, std::uint32_t file) {
+// One that is not met yet: no code object is known of it.
+Monitor::TracedCode Monitor::new_code(std::uint64_t key, std::int64_t first_line, std::uint32_t file) {
   TracedCode made{.key = key,
-                  .first_line = code->co_firstlineno,
+                  .first_line = first_line,
                   .file = file,
                   .entry_edge = coverage_->add_edge(entry_key(key)),
                   .entry_silent = false,
                   .silent_lines = {},
-                  .site_at = std::vector<std::uint32_t>(static_cast<std::size_t>(Py_SIZE(code)), kUnknown),
-                  .sites = {}};
+                  .site_at = {},
+                  .sites = {},
+                  .is_met = false};
   if (const auto state = restored_.find(key); state != restored_.end()) {
     put_back(made, state->second);
   }
@@ -453,6 +481,9 @@ std::optional<std::uint32_t> Monitor::add_file(const std::string& name) {
 
 Monitor::BranchSite& Monitor::site_of(TracedCode& code, std::int64_t from) {
   const auto instruction = static_cast<std::size_t>(from / kInstructionSize);
+  if (!code.is_met && from >= 0 && instruction >= code.site_at.size() && instruction < kInstructionsMax) {
+    code.site_at.resize(instruction + 1, kUnknown);  // how many there are is not known yet
+  }
   ORDEAL_CHECK(from >= 0 && instruction < code.site_at.size(), "from=" << from << " size=" << code.site_at.size());
   std::uint32_t& place = code.site_at[instruction];
   if (place == kUnknown) {

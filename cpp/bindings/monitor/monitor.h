@@ -9,12 +9,14 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "bindings/bindings.h"
 #include "core/coverage/code_registry.h"
 #include "core/coverage/coverage_map.h"
+#include "core/coverage/run_record.h"
 #include "core/coverage/traced_targets.h"
 
 namespace ordeal::bindings {
@@ -87,6 +89,14 @@ class Monitor {
   void set_paused(bool paused) noexcept { paused_ = paused; }
   [[nodiscard]] bool is_paused() const noexcept { return paused_; }
 
+  // In a fork: from here on nothing counts, but what runs is noted, for the monitor that this one is a fork of.
+  void record();
+  // What has run since the last call, in bytes. Where nothing is recorded, nothing has.
+  [[nodiscard]] std::string take_record();
+  // Sees what a fork has recorded as if it had run here, at the level of this monitor. Throws Error for bytes that
+  // take_record() cannot have made; then it has seen nothing.
+  void replay(std::string_view record);
+
   [[nodiscard]] MonitorState save() const;
   // Goes on where another monitor was saved. After start() and before the first run. A file that is no longer part of
   // the targets is left out, and with it its id.
@@ -127,6 +137,8 @@ class Monitor {
   static constexpr std::uint32_t kUnknown = UINT32_MAX;
   // Offsets of instructions are in bytes, and every instruction starts at an even one.
   static constexpr std::int64_t kInstructionSize = 2;
+  // Above the code of any function.
+  static constexpr std::size_t kInstructionsMax = std::size_t{1} << 22U;
   // A branch that went one way this often is silenced: its other side is most often a line that is still armed.
   static constexpr std::uint32_t kOneSidedHitsMax = 256;
 
@@ -150,6 +162,7 @@ class Monitor {
     tsl::robin_set<std::int64_t> silent_lines;  // from the first line
     std::vector<std::uint32_t> site_at;         // by instruction: place in sites, or kUnknown
     std::vector<BranchSite> sites;
+    bool is_met = true;  // false while forks alone have run it
   };
   struct TracedFile {
     TracedSource source;
@@ -167,16 +180,39 @@ class Monitor {
     std::vector<py::object> code_objects;  // traced ones: keeps their addresses from being given out again
   };
 
+  // Every location of the code has something to tell again.
+  template <typename Code>
+  static void wake(Code& code) {
+    code.entry_silent = false;
+    code.silent_lines.clear();
+    for (auto& site : code.sites) {
+      site.one_sided_hits = 0;
+      site.silent = false;
+      for (auto& side : site.sides) {
+        side.silent = false;
+      }
+    }
+  }
+
   int take_tool_id();
   void arm();
   void restart_events();
   void wake_all();
   void disarm(int tool_id) noexcept;
 
+  [[nodiscard]] std::uint32_t number_of(const TracedCode& code) const noexcept;
+  [[nodiscard]] std::vector<BranchSides> branch_sides(const TracedCode& code) const;
+  template <typename Note>
+  bool noted(Note note) noexcept;
   TracedCode* traced(PyCodeObject* code) noexcept;
   TracedCode* adopt(PyCodeObject* code) noexcept;
   TracedCode* adopt_or_throw(PyCodeObject* code);
-  TracedCode new_code(PyCodeObject* code, std::uint64_t key, std::uint32_t file);
+  TracedCode new_code(std::uint64_t key, std::int64_t first_line, std::uint32_t file);
+  TracedCode* told_code(const RunRecord::Code& code);
+  void replay_entry(TracedCode& code, std::uint32_t hits);
+  void replay_line(TracedCode& code, std::int64_t line_in_code);
+  void replay_branch(TracedCode& code, const RunRecord::Passage& passage);
+  void hit(std::uint32_t edge, std::uint32_t hits) noexcept;
   std::optional<std::uint32_t> file_of(PyCodeObject* code);
   std::optional<std::uint32_t> add_file(const std::string& name);
   [[nodiscard]] static MonitorState::Code saved(const TracedCode& code);
@@ -197,6 +233,7 @@ class Monitor {
   int global_events_ = 0;
   int local_events_ = 0;
   bool paused_ = false;
+  std::optional<RunRecorder> recorder_;
   bool sides_apart_ = false;  // since Python 3.14 each side of a branch is an event of its own
   CodeRegistry registry_;
   std::vector<TracedCode> codes_;                               // by number of the registry

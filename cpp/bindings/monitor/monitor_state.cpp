@@ -67,8 +67,9 @@ void Monitor::restore(const MonitorState& state) {
 void Monitor::put_back(TracedCode& code, const MonitorState::Code& state) {
   code.entry_silent = state.entry_silent;
   code.silent_lines.insert(state.silent_lines.begin(), state.silent_lines.end());
+  const std::size_t size = code.is_met ? code.site_at.size() : kInstructionsMax;
   for (const MonitorState::Site& saved_site : state.sites) {
-    if (saved_site.from < 0 || saved_site.from / kInstructionSize >= static_cast<std::int64_t>(code.site_at.size())) {
+    if (saved_site.from < 0 || std::cmp_greater_equal(saved_site.from / kInstructionSize, size)) {
       continue;
     }
     BranchSite& site = site_of(code, saved_site.from);

@@ -5,6 +5,16 @@
 
 namespace ordeal {
 
+std::optional<std::uint32_t> CodeRegistry::add_key(std::uint64_t key) {
+  if (const auto known = find_key(key)) {
+    return known;
+  }
+  if (numbers_by_key_.size() >= kCodeObjectsMax) {
+    return std::nullopt;
+  }
+  return numbers_by_key_.try_emplace(key, static_cast<std::uint32_t>(numbers_by_key_.size())).first->second;
+}
+
 std::optional<std::uint32_t> CodeRegistry::add(std::uintptr_t identity, std::uint64_t key) {
   ORDEAL_CHECK(identity != 0, "key=" << key);
   if (const auto known = find(identity)) {

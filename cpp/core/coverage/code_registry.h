@@ -31,8 +31,14 @@ class CodeRegistry {
     return last_number_;
   }
 
-  // Whether a code object of this key has a number.
-  [[nodiscard]] bool knows(std::uint64_t key) const noexcept { return numbers_by_key_.contains(key); }
+  // The number of a key; nothing where it has none.
+  [[nodiscard]] std::optional<std::uint32_t> find_key(std::uint64_t key) const noexcept {
+    const auto found = numbers_by_key_.find(key);
+    return found == numbers_by_key_.end() ? std::nullopt : std::optional(found->second);
+  }
+
+  // Gives a key a number before any code object of it is registered. Nothing when the registry is full.
+  std::optional<std::uint32_t> add_key(std::uint64_t key);
 
   // Registers a code object under its stable key. A second code object of the same key (a reloaded module) shares the
   // number of the first. Nothing when the registry is full; then, and where it throws, no number was given out.

@@ -57,6 +57,8 @@ class CoverageMap {
  public:
   static constexpr std::size_t kDefaultCapacity = 65536;
   static constexpr std::size_t kEdgesMax = std::size_t{1} << 26U;
+  // More passages of an edge in one run count no further.
+  static constexpr std::uint32_t kHitsCounted = 128;
   // How many of the new edges of a step are listed by id.
   static constexpr std::size_t kNewEdgesListed = 8;
 
@@ -144,7 +146,7 @@ class CoverageMap {
 
  private:
   // AFL's hit-count buckets 1, 2, 3, 4-7, 8-15, 16-31, 32-127 and 128 or more, a bit for each.
-  static constexpr std::uint8_t kHitsMax = 128;
+  static constexpr std::uint8_t kHitsMax = kHitsCounted;
   static constexpr std::array<std::uint8_t, 8> kBucketStarts{1, 2, 3, 4, 8, 16, 32, 128};
 
   struct Cell {

@@ -21,8 +21,7 @@ constexpr std::uint64_t kCountedEventsPerStepMax = 50;
 // Runs from copies are checked when so many were made, and each time so many more were.
 constexpr std::array<std::uint64_t, 3> kFirstChecks{1, 4, 16};
 constexpr std::uint64_t kCheckPeriod = 64;
-// After so many returns their cost is known; and after so many runs the level of coverage is chosen, which a count of
-// events decides that forks would add to.
+// After so many returns their cost is known, and after so many runs the level of coverage is chosen.
 constexpr std::uint64_t kReturnsMin = 8;
 constexpr std::uint64_t kReturnRunsMin = RunPolicy::kWarmUpRuns + 1;
 // Above this, in the mean, holding a state in a process is cheaper: forking twice and asking takes some of it.

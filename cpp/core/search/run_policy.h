@@ -59,8 +59,8 @@ class RunPolicy {
   // rarely.
   [[nodiscard]] bool check_copy() noexcept;
 
-  // Whether to hold states in processes rather than to run their steps again. `by_steps` is said where such a process
-  // would see more of the code than this one: there the clock must not decide.
+  // Whether to hold states in processes rather than to run their steps again. `by_steps` is said where the clock must
+  // not decide, as where the number of runs is what ends a search.
   [[nodiscard]] static bool returning_is_expensive(const ReturnCounts& counts, std::uint64_t runs,
                                                    bool by_steps) noexcept;
 

@@ -209,7 +209,7 @@ def test_an_argument_that_is_given_twice_is_no_hit() -> None:
     one = Counted()
     one.counts.add("x", KIND)
     with pytest.raises(TypeError, match="note"):
-        one.note(True, "x", name="x")
+        one.note(True, "x", name="x")  # type: ignore[misc]
     assert one.counts.take() == []
 
 

@@ -8,6 +8,7 @@ held state is on the tape and in the coverage map as any other is, and its proce
 from __future__ import annotations
 
 import json
+import math
 import os
 import signal
 import sys
@@ -20,11 +21,12 @@ from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
 from ordeal import _native
 from ordeal._engine.execution.bucket import Bucketer, traceback_text
-from ordeal._engine.execution.driver import Driver, Outcome, Status
+from ordeal._engine.execution.driver import END, Driver, Outcome, Status
 from ordeal._engine.isolation.channel import Channel, ChannelError, Value
 from ordeal._engine.properties.watch import PropertyWatch
 from ordeal._engine.telling import error_message, type_name
 from ordeal._hypothesis import GlobalRandoms, RunContext
+from ordeal.errors import OrdealError
 
 if TYPE_CHECKING:
     from hypothesis.stateful import RuleBasedStateMachine
@@ -32,29 +34,134 @@ if TYPE_CHECKING:
 # What messages begin with.
 _RUN, _REPLY, _ERROR = "run", "reply", "error"
 _NEXT, _REJECT, _ASK, _TELL, _STEP, _DONE = "next", "reject", "ask", "tell", "step", "done"
-_ENDED, _GONE = "ended", "gone"
+_STARTED, _ENDED, _GONE = "started", "ended", "gone"
 
-#: What a process may ask of the source of choices, and what it only tells it.
-_TOLD = frozenset({"begin_argument", "misalign", "note_integer", "note_text", "put", "set_producer"})
-_ASKED = frozenset(name for name in dir(_native.ChoiceSource) if not name.startswith("_")) - _TOLD
+#: What a run may say to its session, tells apart: more than any run draws.
+SAID_MAX = 1 << 20
+#: The longest text or bytes that a draw may be told, and be asked to have at least.
+SIZE_MAX = 1 << 24
+#: The longest list of the characters of an alphabet, and the longest text of an error.
+TEXT_MAX = 1 << 20
+#: What bounds of an integer are refused by the core.
+_WIDE_MAX = 2**125
 _RAISED_BY_DRAWS: dict[str, type[Exception]] = {
     kind.__name__: kind for kind in (OverflowError, TypeError, ValueError, RuntimeError)
 }
+
+
+class _RefusedError(Exception):
+    """A process says what no run says."""
+
+
+#: What it is refused with, here, by the core, and by who hears of what was seen.
+_REFUSALS = (_RefusedError, _native.CheckError, OrdealError, ValueError, TypeError, OverflowError, LookupError)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# What a run may ask of the source of choices, and what it may tell it: each with what its arguments must be
+
+
+_CHOICE_KINDS = 5
+
+
+def _is_integer(value: Value) -> bool:
+    return type(value) is int
+
+
+def _is_number(value: Value) -> bool:
+    return type(value) in (int, float)
+
+
+def _is_flag(value: Value) -> bool:
+    return type(value) is bool
+
+
+def _is_bound(value: Value) -> bool:
+    return value is None or type(value) is int
+
+
+def _is_wide(value: Value) -> bool:
+    return type(value) is int and abs(value) <= _WIDE_MAX
+
+
+def _is_least(value: Value) -> bool:
+    return type(value) is int and 0 <= value <= SIZE_MAX
+
+
+def _is_count(value: Value) -> bool:
+    return type(value) is int and value > 0
+
+
+def _is_kind(value: Value) -> bool:
+    return type(value) is int and 0 <= value < _CHOICE_KINDS
+
+
+def _is_alphabet(value: Value) -> bool:
+    return type(value) is bytes and len(value) <= TEXT_MAX and len(value) % 8 == 0
+
+
+def _is_name(value: Value) -> bool:
+    return type(value) is int and 0 <= value < 2**32
+
+
+def _is_producer(value: Value) -> bool:
+    return type(value) is int and -1 <= value < 2**63
+
+
+def _is_choice(value: Value) -> bool:
+    if type(value) is int:
+        return value.bit_length() <= SIZE_MAX
+    return value is not None and (not isinstance(value, (str, bytes)) or len(value) <= SIZE_MAX)
+
+
+_Check = Callable[[Value], bool]
+_ASKED: dict[str, tuple[_Check, ...]] = {
+    "boolean": (_is_number,),
+    "integer": (_is_integer, _is_integer, _is_integer),
+    "position": (_is_count,),
+    "real": (_is_number, _is_number, _is_flag, _is_number),
+    "text": (_is_alphabet, _is_least, _is_integer),
+    "bytes": (_is_least, _is_integer),
+    "open_integer": (_is_bound, _is_bound, _is_integer),
+    "wide_integer": (_is_wide, _is_wide, _is_wide),
+    "recorded": (_is_kind,),
+    "raw_unit": (),
+    "raw_bits": (),
+    "raw_below": (_is_count,),
+}
+_TOLD: dict[str, tuple[_Check, ...]] = {
+    "begin_argument": (_is_name,),
+    "misalign": (),
+    "note_integer": (_is_integer, _is_integer, _is_integer),
+    "note_text": (_is_integer, _is_integer, _is_name),
+    "put": (_is_choice,),
+    "set_producer": (_is_producer,),
+}
+
+
+def _check_said(table: dict[str, tuple[_Check, ...]], values: list[Value]) -> tuple[str, list[Value]]:
+    """The name and the arguments of what is said to the source of choices."""
+    name, *arguments = values or [None]
+    checks = table.get(name) if isinstance(name, str) else None
+    if checks is None or len(arguments) != len(checks):
+        raise _RefusedError(f"{str(name)[:40]!r} with {len(arguments)} values is nothing that a run says")
+    for value, check in zip(arguments, checks, strict=True):
+        if not check(value):
+            raise _RefusedError(f"{name!r} was said with a {type(value).__name__} that it does not take")
+    assert isinstance(name, str)
+    return name, arguments
 
 
 @dataclass(frozen=True, slots=True)
 class Seen:
     """What a process saw since it told last.
 
-    ``hits`` is for the coverage map, ``ticks`` counts the events of the monitor, ``properties`` is a snapshot of a
-    tracker, ``lines`` names the files of targets that ran, with the lines that are new to the process. ``sizes`` are
-    those of the bundles; ``events`` and ``targets`` are what the run told Hypothesis, from its start.
+    ``record`` is that of its monitor, ``properties`` a snapshot of a tracker. ``sizes`` are those of the bundles;
+    ``events`` and ``targets`` are what the run told Hypothesis, from its start.
     """
 
-    hits: bytes
-    ticks: int
+    record: bytes
     properties: dict[str, list[dict[str, Any]]]
-    lines: list[tuple[str, list[int]]]
     sizes: dict[str, int]
     events: dict[str, str]
     targets: dict[str, float]
@@ -95,17 +202,21 @@ class RunEnvironment:
     driver: Driver
     randoms: GlobalRandoms
     bucketer: Bucketer
-    coverage: _native.CoverageMap
     monitor: _native.Monitor | None
     watch: PropertyWatch
 
 
 class ForkServer:
-    """A process that holds the state of a machine. Owned by the thread that made it, which must close it."""
+    """A process that holds the state of a machine. Owned by the thread that made it, which must close it.
 
-    def __init__(self, process: int, channel: Channel) -> None:
+    ``arguments`` is how many names of arguments the machine has.
+    """
+
+    def __init__(self, process: int, channel: Channel, arguments: int = 2**32) -> None:
         self._process = process
         self._channel = channel
+        self._arguments = arguments
+        channel.tell_senders()
 
     def run(self, session: _native.Session, listener: Listener) -> Ending | int:
         """Have a fork of the process run what ``session``, whose run has begun there, says.
@@ -115,44 +226,31 @@ class ForkServer:
             negative.
 
         Raises:
-            ChannelError: the process that holds the state is gone.
+            ChannelError: the process that holds the state is gone, or somebody said what no run says.
         """
         self._channel.send(_RUN)
-        ending: Ending | None = None
+        run = _Answering(self._channel, session, listener, self._arguments)
+        early: list[list[Value]] = []  # what the run said before it was said which process it is
+        branch, sender = 0, 0
         while True:
-            kind, *values = self._channel.receive()
-            if kind == _ENDED:
-                ending, seen = _ending_of(values)
-                listener.end_seen(seen)
-            elif kind == _GONE:
-                (code,) = _typed(values, int)
-                return ending if ending is not None else code
-            elif kind == _STEP:
-                step, state_hash, *rest = _typed(values, int, int, *_SEEN)
-                listener.step_seen(step, state_hash, _seen_of(rest))
-            elif kind == _DONE:
-                listener.done_seen(_seen_of(_typed(values, *_SEEN)))
+            message = self._channel.receive()
+            if self._channel.sender == self._process:
+                kind, *values = message or [None]
+                (number,) = _typed(values, int)
+                if kind == _GONE:
+                    return run.ending if run.ending is not None else number
+                if kind != _STARTED or branch:
+                    raise ChannelError(f"{str(kind)[:40]!r} is nothing that a process says which holds a state")
+                branch = number
+            elif branch in (0, self._channel.sender) and sender in (0, self._channel.sender):
+                sender = self._channel.sender
+                early.append(message)
             else:
-                self._answer(session, kind, values)
-
-    def _answer(self, session: _native.Session, kind: Value, values: list[Value]) -> None:
-        if kind == _NEXT:
-            self._channel.send(_REPLY, session.next())
-        elif kind == _REJECT:
-            session.reject()
-        elif kind in (_ASK, _TELL) and values and values[0] in (_ASKED if kind == _ASK else _TOLD):
-            name, *arguments = values
-            try:
-                drawn: Value = getattr(session.source, str(name))(*arguments)
-            except tuple(_RAISED_BY_DRAWS.values()) as error:
-                if kind == _TELL:
-                    raise ChannelError(f"{name!r} was told {arguments}: {error}") from error
-                self._channel.send(_ERROR, type(error).__name__, str(error))
-                return
-            if kind == _ASK:
-                self._channel.send(_REPLY, drawn)
-        else:
-            raise ChannelError(f"{kind!r} begins no message of a run")
+                raise ChannelError(f"process {self._channel.sender}, which is not that of the run, spoke up")
+            if branch and sender not in (0, branch):
+                raise ChannelError(f"process {sender}, which is not that of the run, spoke up")
+            while branch and early:
+                run.hear(early.pop(0))
 
     def close(self) -> None:
         """End the process, and with it a run that goes on in a fork of it."""
@@ -206,7 +304,86 @@ def hold(run: RunContext, environment: RunEnvironment, others: Iterable[ForkServ
         finally:
             os._exit(1)
     there.close()
-    return ForkServer(process, here)
+    return ForkServer(process, here, len(environment.driver.definition.argument_names))
+
+
+class _Answering:
+    """Answers what one run asks, and passes on what it tells, as long as that is what a run can say.
+
+    Attributes:
+        ending: how the run ended, once it has said so.
+    """
+
+    def __init__(self, channel: Channel, session: _native.Session, listener: Listener, arguments: int) -> None:
+        self._channel = channel
+        self._session = session
+        self._listener = listener
+        self._arguments = arguments
+        self._step: int | None = None  # what runs now
+        self._said = 0
+        self.ending: Ending | None = None
+
+    def hear(self, message: list[Value]) -> None:
+        """Hear one message. Raises ChannelError for what no run says then: the core refuses that as well."""
+        try:
+            self._hear(message)
+        except ChannelError:
+            raise
+        except _REFUSALS as error:
+            raise ChannelError(f"a run said what no run says: {error}") from error
+
+    def _hear(self, message: list[Value]) -> None:
+        kind, *values = message or [None]
+        self._said += 1
+        if self.ending is not None:
+            raise _RefusedError(f"{str(kind)[:40]!r} after its end")
+        if self._said > SAID_MAX:
+            raise _RefusedError(f"more than {SAID_MAX} messages")
+        if kind == _ASK:
+            self._answer(*_check_said(_ASKED, values))
+        elif kind == _TELL:
+            name, arguments = _check_said(_TOLD, values)
+            if self._step is None or (name == "begin_argument" and arguments[0] >= self._arguments):  # type: ignore[operator]
+                raise _RefusedError(f"{name!r} outside of a step, or of an argument that there is not")
+            getattr(self._session.source, name)(*arguments)
+        elif kind == _NEXT and not values:
+            self._next()
+        elif kind == _REJECT and not values:
+            self._end_step(self._step)
+            self._session.reject()
+        elif kind == _STEP:
+            step, state_hash, *rest = _typed(values, int, int, *_SEEN)
+            self._end_step(step)
+            self._listener.step_seen(step, state_hash, _seen_of(rest))
+        elif kind == _DONE:
+            self._listener.done_seen(_seen_of(_typed(values, *_SEEN)))
+        elif kind == _ENDED:
+            self.ending, seen = _ending_of(values)
+            self._listener.end_seen(seen)
+        else:
+            raise _RefusedError(f"{str(kind)[:40]!r} begins no message of a run")
+
+    def _next(self) -> None:
+        if self._step is not None:
+            raise _RefusedError("a step was asked for in the middle of one")
+        step = self._session.next()
+        self._step = step if step & 7 < END else None
+        self._channel.send(_REPLY, step)
+
+    def _end_step(self, step: int | None) -> None:
+        if self._step is None or step != self._step:
+            raise _RefusedError(f"step {step} ended, and {self._step} was to run")
+        self._step = None
+
+    def _answer(self, name: str, arguments: list[Value]) -> None:
+        if self._step is None:
+            raise _RefusedError(f"{name!r} outside of a step")
+        try:
+            drawn: Value = getattr(self._session.source, name)(*arguments)
+        except tuple(_RAISED_BY_DRAWS.values()) as error:
+            self._channel.send(_ERROR, type(error).__name__, str(error))
+            return
+        self._channel.send(_REPLY, drawn)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -235,15 +412,45 @@ def _wait_for_runs(
                     environment.randoms.reseed()
                     for generator, state in randoms:
                         generator.setstate(state)
-                    _Branch(channel, run, environment).execute()
+                    _Branch(_Line(channel), run, environment).execute()
             finally:
                 _flush()
                 os._exit(0)
-        _, status = os.waitpid(process, 0)
         try:
+            channel.send(_STARTED, process, alone=True)
+            _, status = os.waitpid(process, 0)
             channel.send(_GONE, os.waitstatus_to_exitcode(status), alone=True)
         except ChannelError:
             os._exit(0)
+
+
+class _Line:
+    """What a run says to the process that decides, and hears of it. A fork of the run has no say: it ends here."""
+
+    def __init__(self, channel: Channel) -> None:
+        self._channel = channel
+        self._process = os.getpid()
+
+    def send(self, *values: Value) -> None:
+        """Say something."""
+        try:
+            if os.getpid() != self._process:
+                raise ChannelError("code of the user's has forked, and the fork came back")
+            self._channel.send(*values)
+        except ChannelError:
+            # Nobody is left to run for, and the code under test must not catch that.
+            os._exit(0)
+
+    def ask(self, *question: Value) -> Value:
+        """The answer."""
+        self.send(*question)
+        try:
+            kind, *values = self._channel.receive()
+        except ChannelError:
+            os._exit(0)
+        if kind == _ERROR:
+            raise _RAISED_BY_DRAWS[str(values[0])](values[1])
+        return values[0]
 
 
 class _Branch:
@@ -251,12 +458,10 @@ class _Branch:
 
     learns_each_step = True
 
-    def __init__(self, channel: Channel, held: RunContext, environment: RunEnvironment) -> None:
-        self._channel = channel
+    def __init__(self, line: _Line, held: RunContext, environment: RunEnvironment) -> None:
+        self._line = line
         self._held = held
         self._environment = environment
-        self._lines: dict[str, list[int]] = {}
-        self._ticks = 0
         self._run = held
         self._sizes: dict[str, int] = {}
         self.nearer: dict[str, None] = {}  # what is, the process that asks finds out
@@ -264,24 +469,24 @@ class _Branch:
     def execute(self) -> None:
         """Run as is said, and tell of it."""
         self._watch_from_here()
-        script = _AskedScript(self._channel)
+        script = _AskedScript(self._line)
         raised = False
         try:
             # The state is where it has always been, and a run that ends here ends for good.
             outcome = self._environment.driver.execute(script, restore=self._adopt, learner=self)
         except BaseException as error:  # noqa: BLE001 - what it is, the process that asks finds out by a replay
             outcome, raised = Outcome(Status.FAILED, 0, error), True
-        self._tell(_ENDED, *_values_of_ending(outcome, raised, self._environment.bucketer), *self._seen(last=True))
+        self._line.send(_ENDED, *_values_of_ending(outcome, raised, self._environment.bucketer), *self._seen())
 
     def step_done(self, run: RunContext, code: int, state_hash: int) -> None:
         """Tell of a step that ended well."""
         self._run = run
-        self._tell(_STEP, code, state_hash, *self._seen(last=False))
+        self._line.send(_STEP, code, state_hash, *self._seen())
 
     def run_done(self, run: RunContext) -> None:
         """Tell that the run has ended well."""
         self._run = run
-        self._tell(_DONE, *self._seen(last=False))
+        self._line.send(_DONE, *self._seen())
 
     def news(self, run: RunContext) -> None:
         """What is news, the process that asks finds out."""
@@ -295,59 +500,36 @@ class _Branch:
     def _watch_from_here(self) -> None:
         environment = self._environment
         environment.driver.watchdog.restart()
-        environment.coverage.begin_run()
         environment.watch.start_over()
         if environment.monitor is not None:
-            # Where the other process only looks whether code runs, it takes from the hits that it did.
-            environment.monitor.set_level("counts")
+            # What is new, and what would be silent, the other process finds out.
             environment.monitor.set_paused(False)
-            environment.monitor.take_files()
-            self._lines = environment.monitor.lines()
-            self._ticks = environment.monitor.events
+            environment.monitor.record()
 
-    def _seen(self, *, last: bool) -> tuple[Value, ...]:
+    def _seen(self) -> tuple[Value, ...]:
         environment, run = self._environment, self._run
         properties = environment.watch.take_snapshot()
-        lines: list[tuple[str, list[int]]] = []
-        ticks = 0
-        monitor = environment.monitor
-        if monitor is not None:
-            paths = monitor.files()
-            now = monitor.lines() if last else {}
-            new = {path: sorted(set(ran).difference(self._lines.get(path, ()))) for path, ran in now.items()}
-            touched = {paths[number] for number in monitor.take_files()}
-            lines = [(path, new.get(path, [])) for path in paths if path in touched or new.get(path)]
-            ticks, self._ticks = monitor.events - self._ticks, monitor.events
+        record = environment.monitor.take_record() if environment.monitor is not None else b""
         if run.machine is not None:  # else the run is over, and nothing has changed since its last step
             self._sizes = {name: len(references) for name, references in run.machine.bundles.items()}
         events = {label: payload if isinstance(payload, str) else "" for label, payload in run.events.items()}
-        return (
-            environment.coverage.take_hits(),
-            ticks,
-            json.dumps([properties, lines, self._sizes, events, dict(run.targets)]),
-        )
-
-    def _tell(self, *values: Value) -> None:
-        try:
-            self._channel.send(*values)
-        except ChannelError:
-            os._exit(0)
+        return record, json.dumps([properties, self._sizes, events, dict(run.targets)])
 
 
 class _AskedScript:
     """The script of a session in another process."""
 
-    def __init__(self, channel: Channel) -> None:
-        self._channel = channel
-        self.source: Any = _AskedSource(channel)
+    def __init__(self, line: _Line) -> None:
+        self._line = line
+        self.source: Any = _AskedSource(line)
 
     def next(self) -> int:
         """The next step."""
-        return int(_ask(self._channel, _NEXT))  # type: ignore[arg-type]
+        return int(self._line.ask(_NEXT))  # type: ignore[arg-type]
 
     def reject(self) -> None:
         """The rule given last cannot run now."""
-        _send(self._channel, _REJECT)
+        self._line.send(_REJECT)
 
 
 class _AskedSource:
@@ -357,45 +539,26 @@ class _AskedSource:
     misaligned = 0
     producer = -1
 
-    def __init__(self, channel: Channel) -> None:
-        self._channel = channel
+    def __init__(self, line: _Line) -> None:
+        self._line = line
 
     def __getattr__(self, name: str) -> Callable[..., Value]:
-        if name not in _ASKED | _TOLD:
+        if name not in _ASKED and name not in _TOLD:
             raise AttributeError(name)
-        channel = self._channel
+        line = self._line
         if name in _TOLD:
 
             def tell(*arguments: Value) -> None:
-                _send(channel, _TELL, name, *arguments)
+                line.send(_TELL, name, *arguments)
 
             self.__dict__[name] = tell
             return tell
 
         def ask(*arguments: Value) -> Value:
-            return _ask(channel, _ASK, name, *arguments)
+            return line.ask(_ASK, name, *arguments)
 
         self.__dict__[name] = ask
         return ask
-
-
-def _ask(channel: Channel, *question: Value) -> Value:
-    _send(channel, *question)
-    try:
-        kind, *values = channel.receive()
-    except ChannelError:
-        os._exit(0)
-    if kind == _ERROR:
-        raise _RAISED_BY_DRAWS[str(values[0])](values[1])
-    return values[0]
-
-
-def _send(channel: Channel, *values: Value) -> None:
-    try:
-        channel.send(*values)
-    except ChannelError:
-        # Nobody is left to run for, and the code under test must not catch that.
-        os._exit(0)
 
 
 def _flush() -> None:
@@ -408,7 +571,7 @@ def _flush() -> None:
 # ---------------------------------------------------------------------------------------------------------------------
 # Messages
 
-_SEEN = (bytes, int, str)
+_SEEN = (bytes, str)
 _ENDING = (str, int, str, bool, str, str, str, str)
 
 
@@ -421,37 +584,49 @@ def _values_of_ending(outcome: Outcome, raised: bool, bucketer: Bucketer) -> tup
         outcome.steps,
         outcome.stuck,
         raised,
-        bucketer.bucket(error),
+        bucketer.bucket(error)[:TEXT_MAX],
         type_name(type(error)),
-        error_message(error),
-        traceback_text(error),
+        error_message(error)[:TEXT_MAX],
+        traceback_text(error)[:TEXT_MAX],
     )
 
 
 def _ending_of(values: list[Value]) -> tuple[Ending, Seen]:
     status, steps, stuck, raised, bucket, error_type, text, traceback, *rest = _typed(values, *_ENDING, *_SEEN)
-    try:
-        outcome = Outcome(Status(status), steps, None, stuck)
-    except ValueError as error:
-        raise ChannelError(str(error)) from error
+    outcome = Outcome(Status(status), steps, None, stuck)
+    is_named = bool(bucket and error_type) and "\0" not in error_type and error_type.isprintable()
+    if not 0 <= steps <= SAID_MAX or (outcome.status is Status.FAILED and not is_named):
+        raise _RefusedError(f"it ended as {status} in bucket {bucket[:40]!r}, with {error_type[:40]!r}")
+    if max(map(len, (stuck, bucket, error_type, text, traceback))) > TEXT_MAX:
+        raise _RefusedError(f"an ending has a text of more than {TEXT_MAX} characters")
     return Ending(outcome, raised, bucket, error_type, text, traceback), _seen_of(rest)
 
 
 def _seen_of(values: list[Any]) -> Seen:
-    hits, ticks, text = values
+    record, text = values
     try:
-        properties, lines, sizes, events, targets = json.loads(text)
+        properties, sizes, events, targets = json.loads(text)
         return Seen(
-            hits=hits,
-            ticks=ticks,
+            record=record,
             properties=dict(properties),
-            lines=[(str(path), [int(line) for line in ran]) for path, ran in lines],
-            sizes={name: int(size) for name, size in sizes.items()},
+            sizes={name: _size(size) for name, size in sizes.items()},
             events={label: str(payload) for label, payload in events.items()},
-            targets={label: float(value) for label, value in targets.items()},
+            targets={label: _target(value) for label, value in targets.items()},
         )
-    except (AttributeError, TypeError, ValueError) as error:
+    except (AttributeError, TypeError, ValueError, OverflowError, RecursionError) as error:
         raise ChannelError(f"what a run has seen is damaged: {error}") from error
+
+
+def _target(value: object) -> float:
+    if not isinstance(value, (int, float)) or not math.isfinite(value):
+        raise ValueError("a target has no such value")
+    return float(value)
+
+
+def _size(size: object) -> int:
+    if not isinstance(size, int) or not 0 <= size < 2**31:
+        raise ValueError("a bundle has no such size")
+    return size
 
 
 def _typed(values: list[Value], *kinds: type) -> list[Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import select
 import socket
+import struct
 
 import msgspec
 from msgspec.msgpack import Ext
@@ -18,6 +19,7 @@ _MORE, _LAST, _ALONE = b"\x00", b"\x01", b"\x02"
 #: What MessagePack has no form for: integers that are wider, and texts with halves of surrogate pairs.
 _WIDE, _TEXT = 1, 2
 _NATIVE_BITS = 64
+_CREDENTIALS = struct.Struct("3i")  # process, user, group
 
 
 class ChannelError(Exception):
@@ -29,10 +31,20 @@ class Channel:
 
     What ``send(alone=True)`` sends is one message, whatever was sent before it: so that a process can speak up for
     another one that ended in the middle of a message.
+
+    Attributes:
+        sender: the process that the message received last is of; 0 before ``tell_senders``.
     """
 
     def __init__(self, end: socket.socket) -> None:
         self._end = end
+        self._tells_senders = False
+        self.sender = 0
+
+    def tell_senders(self) -> None:
+        """From here on know whom each message is of, as Linux says. Nothing may have been sent before."""
+        self._end.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
+        self._tells_senders = True
 
     @staticmethod
     def pair() -> tuple[Channel, Channel]:
@@ -71,7 +83,7 @@ class Channel:
         size = 0
         while True:
             try:
-                packet = self._end.recv(_PART_BYTES + 1)
+                packet = self._packet(is_first=not parts)
             except OSError as error:
                 raise ChannelError(f"the other process is gone: {error}") from error
             mark, part = packet[:1], packet[1:]
@@ -85,6 +97,18 @@ class Channel:
                 raise ChannelError(f"a message has more than {MESSAGE_BYTES_MAX} bytes")
             if mark == _LAST:
                 return decode(b"".join(parts))
+
+    def _packet(self, *, is_first: bool) -> bytes:
+        """The next one, whose sender is noted. What one process began no other may end."""
+        if not self._tells_senders:
+            return self._end.recv(_PART_BYTES + 1)
+        packet, notes, _, _ = self._end.recvmsg(_PART_BYTES + 1, socket.CMSG_SPACE(_CREDENTIALS.size))
+        senders = [data for level, kind, data in notes if (level, kind) == (socket.SOL_SOCKET, socket.SCM_CREDENTIALS)]
+        sender = _CREDENTIALS.unpack(senders[0])[0] if senders and len(senders[0]) == _CREDENTIALS.size else 0
+        if packet and not (is_first or packet[:1] == _ALONE or sender == self.sender):
+            raise ChannelError(f"process {sender} went on with a message of process {self.sender}")
+        self.sender = sender
+        return packet
 
     def set_timeout(self, seconds: float | None) -> None:
         """How long to wait for the other process to take or to send a part of a message; None for ever.

@@ -39,6 +39,7 @@ class Crash:
     error: BaseException
     bucket: str
     tape: _native.Tape
+    how: str = ""  # its process ended
 
 
 class CrashReader:
@@ -59,19 +60,15 @@ class CrashReader:
         if hung:
             error: Exception = timeout_error(place, self._driver.rule_timeout)
             return Crash(error, f"{RuleTimeoutError.__name__} at {place}{HUNG}", record.tape)
-        if death.signal:
-            name = _signal_name(death.signal)
-            text = f"{place} ended the process by {name}"
-            kind: type[Exception] = ProcessKilledError
-            bucket = f"{kind.__name__}({name}) at {place}"
-        else:
-            text = f"{place} ended the process with exit code {death.code}"
-            kind = ProcessExitError
-            bucket = f"{kind.__name__}({death.code}) at {place}"
-        error = kind(text)
+        crash = _crash_at(place, record.tape, death)
         if death.stacks:
-            error.add_note(death.stacks)  # what a traceback shows of it
-        return Crash(error, bucket, record.tape)
+            crash.error.add_note(death.stacks)  # what a traceback shows of it
+        return crash
+
+    def of_run(self, tape: _native.Tape, code: int) -> Crash:
+        """That of a run that ended with its process in the last step of ``tape``, or after it: ``code`` says how."""
+        place = bare_steps(self._driver, tape)[-1].name if len(tape) else "teardown"
+        return _crash_at(place, tape, Death(max(code, 0), max(-code, 0)))
 
     def place(self, journal: mmap) -> str:
         """What the process was doing; empty where that was nothing of the user's."""
@@ -105,6 +102,17 @@ class CrashReader:
         if not len(record.tape):
             return "the invariants"
         return bare_steps(self._driver, record.tape)[-1].name
+
+
+def _crash_at(place: str, tape: _native.Tape, death: Death) -> Crash:
+    if death.signal:
+        name = _signal_name(death.signal)
+        error: Exception = ProcessKilledError(f"{place} ended the process by {name}")
+        bucket = f"{ProcessKilledError.__name__}({name}) at {place}"
+        return Crash(error, bucket, tape, f"was ended by signal {death.signal}")
+    error = ProcessExitError(f"{place} ended the process with exit code {death.code}")
+    bucket = f"{ProcessExitError.__name__}({death.code}) at {place}"
+    return Crash(error, bucket, tape, f"ended with exit code {death.code}")
 
 
 def _is_idle(record: _native.JournalRecord) -> bool:

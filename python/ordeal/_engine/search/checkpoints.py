@@ -30,13 +30,20 @@ class Checkpoints:
     ``wanted`` is the kind that the user asks for: with ``auto``, states are copied until one cannot be copied or
     behaves unlike the steps that led to it, and then steps run again, or states are held in processes where that is
     expensive. What is explored is the same with each kind, as long as the state of a machine is all that its runs
-    depend on.
+    depend on. What is expensive is said ``by_steps`` or by the clock.
     """
 
     def __init__(
-        self, wanted: CheckpointKind, environment: RunEnvironment, snapshots: Snapshots, progress: SearchProgress
+        self,
+        wanted: CheckpointKind,
+        environment: RunEnvironment,
+        snapshots: Snapshots,
+        progress: SearchProgress,
+        *,
+        by_steps: bool,
     ) -> None:
         self._wanted = wanted
+        self._by_steps = by_steps
         self._environment = environment
         self._snapshots = snapshots
         self._progress = progress
@@ -80,11 +87,12 @@ class Checkpoints:
         """Whether a process holds the state of ``checkpoint``."""
         return checkpoint in self._held
 
-    def run_held(self, checkpoint: int, session: _native.Session, listener: Listener) -> Ending | None:
+    def run_held(self, checkpoint: int, session: _native.Session, listener: Listener) -> Ending | int | None:
         """Run what ``session`` says from the state of ``checkpoint``, which is held, in a process of its own.
 
         Returns:
-            How the run ended; None when its process ended first, which is noted.
+            How the run ended, or the exit code of its process when that ended first; None when nobody can say, which is
+            noted.
         """
         held = self._held.pop(checkpoint)
         is_whole = False
@@ -100,11 +108,7 @@ class Checkpoints:
                 self._held[checkpoint] = held
             else:
                 held.close()
-        if isinstance(ending, Ending):
-            return ending
-        how = f"ended with exit code {ending}" if ending >= 0 else f"was ended by signal {-ending}"
-        self._progress.tally.note(f"A run of {self._name} from a held state {how}: what it did is not known.")
-        return None
+        return ending
 
     # -- keeping ------------------------------------------------------------------------------------------------------
 
@@ -187,7 +191,7 @@ class Checkpoints:
             steps=self._steps_returned,
             seconds=self._seconds_returned,
             runs=self._progress.tally.runs,
-            by_steps=monitor is not None and monitor.level == "novelty",
+            by_steps=self._by_steps or (monitor is not None and monitor.level == "novelty"),
         )
 
     # -- fidelity -----------------------------------------------------------------------------------------------------

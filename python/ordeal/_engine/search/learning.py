@@ -27,7 +27,6 @@ class Learning:
         self,
         driver: Driver,
         session: _native.Session,
-        coverage: _native.CoverageMap,
         monitoring: Monitoring,
         watch: PropertyWatch,
         checkpoints: Checkpoints,
@@ -35,7 +34,6 @@ class Learning:
     ) -> None:
         self._driver = driver
         self._session = session
-        self._coverage = coverage
         self._monitoring = monitoring
         self._watch = watch
         self._observations = Observations(session, watch)
@@ -116,10 +114,9 @@ class Learning:
 
     def _take_in(self, seen: Seen) -> None:
         monitor = self._monitoring.monitor
-        self._coverage.add_hits(seen.hits, counted=monitor is not None and monitor.level == "counts")
-        self._watch.absorb(seen.properties)
         if monitor is not None:
-            monitor.restore(seen.lines, list(range(len(seen.lines))), [], monitor.events + seen.ticks)
+            monitor.replay(seen.record)
+        self._watch.absorb(seen.properties)
 
     # -- what comes of it ---------------------------------------------------------------------------------------------
 
@@ -129,7 +126,8 @@ class Learning:
             self._set_returning(False)
             plan = self._session.plan
             seconds = monotonic() - self._return_began
-            self._checkpoints.returned(plan.checkpoint, run, plan.prefix_steps, seconds)
+            with self._monitoring.hidden():
+                self._checkpoints.returned(plan.checkpoint, run, plan.prefix_steps, seconds)
 
     def _learn(self, run: RunContext | Seen, code: int, state_hash: int) -> None:
         """What a step of ``run`` brought, or of a run in another process."""
@@ -161,4 +159,6 @@ class Learning:
         if evicted is not None:
             self._checkpoints.forget(evicted)
         if checkpoint and evicted != checkpoint and run is not None:
-            self._checkpoints.take(checkpoint, run)
+            # What copying runs of the program's is no merit of a step: there is no such thing where nothing is copied.
+            with self._monitoring.hidden():
+                self._checkpoints.take(checkpoint, run)

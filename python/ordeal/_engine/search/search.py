@@ -21,6 +21,7 @@ from ordeal._engine.isolation.child import Limits
 from ordeal._engine.isolation.watchdog import OutOfTime
 from ordeal._engine.isolation.working_folder import WorkingFolder
 from ordeal._engine.properties.watch import PropertyWatch
+from ordeal._engine.replay.crash_replayer import Crash, CrashReader, CrashReplayer
 from ordeal._engine.replay.replayer import Replayer
 from ordeal._engine.replay.trace_builder import Provenance
 from ordeal._engine.search.checkpoints import Checkpoints
@@ -91,24 +92,23 @@ class Search:
         rules = len(driver.definition.rules)
         self.monitoring = Monitoring(settings, targets, self.session, self.coverage, rules, self.faults)
         self.checkpoints = self._make_checkpoints()
-        self._learning = Learning(
-            driver, self.session, self.coverage, self.monitoring, self.watch, self.checkpoints, self.progress
-        )
+        self._learning = Learning(driver, self.session, self.monitoring, self.watch, self.checkpoints, self.progress)
         traces_comparisons = settings.comparison_tracing == "auto"
         self._values = Dictionary(self.session, targets, self.replayer, traces_comparisons)
         self.saver = SessionState(settings, machine_names(driver), targets, self.session, self.folder)
         self._plans_given_up = len(given_up)
         self._ask_again = 0  # before so many runs nothing but the time ends the search
         self._ending: Ending | None = None  # of the latest run, where that was in another process
+        self._crash: Crash | None = None  # the same, where that process ended before it could say so
         self._listener: SearchListener | None = None
 
     def _make_checkpoints(self) -> Checkpoints:
         driver = self.driver
-        environment = RunEnvironment(
-            driver, self.randoms, self._bucketer, self.coverage, self.monitoring.monitor, self.watch
-        )
+        environment = RunEnvironment(driver, self.randoms, self._bucketer, self.monitoring.monitor, self.watch)
         snapshots = Snapshots(driver.definition.cls, driver.factory, driver.faults, self.randoms)
-        return Checkpoints(self.settings.checkpoint_kind, environment, snapshots, self.progress)
+        # Where the number of runs decides when it ends, no clock decides anything that a report shows.
+        by_steps = self.settings.max_runs is not None
+        return Checkpoints(self.settings.checkpoint_kind, environment, snapshots, self.progress, by_steps=by_steps)
 
     @contextmanager
     def prepared(self) -> Iterator[None]:
@@ -209,7 +209,7 @@ class Search:
         self._learning.begin_run()
         self.randoms.reseed()
         snapshot = self.checkpoints.copy_of(plan.checkpoint)
-        self._ending = None
+        self._ending = self._crash = None
         replayed_steps = 0
         if snapshot is not None:
             outcome = self._execute_from(snapshot)
@@ -235,8 +235,12 @@ class Search:
             with self.monitoring.hidden():
                 self.checkpoints.check(snapshot, session.tape, plan.prefix_steps, outcome)
         if edges or outcome.status is not Status.DONE:
-            self._take_down(plan, outcome, edges, from_copy=snapshot is not None or self._ending is not None)
+            self._take_down(plan, outcome, edges, from_copy=snapshot is not None or self._was_apart())
             self.driver.let_go(outcome)
+
+    def _was_apart(self) -> bool:
+        """Whether the latest run was in another process."""
+        return self._ending is not None or self._crash is not None
 
     def _learn_values(self, monitor: _native.Monitor) -> None:
         """Replay runs for what the targets compare in them."""
@@ -265,16 +269,23 @@ class Search:
         self.session.restored()
 
         def restore(run: RunContext) -> RuleBasedStateMachine:
-            return self.checkpoints.restore(snapshot, run, self.session.faults_on)
+            # What making a copy runs is seen as little as the steps are that lead there.
+            with self.monitoring.hidden():
+                return self.checkpoints.restore(snapshot, run, self.session.faults_on)
 
         return self.driver.execute(self.session, learner=self._learning, restore=restore)
 
     def _execute_in_fork(self) -> Outcome:
         """Run from a state that a process holds, in a process of its own."""
         self.session.restored()
-        ending = self.checkpoints.run_held(self.session.plan.checkpoint, self.session, self._learning)
+        plan = self.session.plan
+        ending = self.checkpoints.run_held(plan.checkpoint, self.session, self._learning)
         if ending is None:
             return Outcome(Status.REJECTED, 0)
+        if isinstance(ending, int):
+            # The session has the step that it died in, which is to be confirmed like any other failure.
+            self._crash = CrashReader(self.driver).of_run(self.session.tape, ending)
+            return Outcome(Status.FAILED, len(self.session.tape) - plan.prefix_steps, self._crash.error)
         if ending.raised:
             # What ends an exploration is raised here as well, where it belongs.
             with self.monitoring.hidden():
@@ -306,15 +317,27 @@ class Search:
         self._listener.failing(finding)
         seen_in = finding.bucket
         with self.monitoring.hidden():
-            verdict = self.findings.add(finding, from_copy=from_copy)
+            verdict = self.findings.add(finding, from_copy=from_copy, replayer=self._replayer_of(finding))
         if verdict in (Verdict.UNFAITHFUL, Verdict.DROPPED):
             self.tally.unconfirmed += 1
         self._listener.judged(finding, verdict)
+        if verdict is Verdict.UNFAITHFUL and self._crash is not None:
+            run = f"A run of {self.driver.definition.cls.__name__} from a held state"
+            self.tally.note(f"{run} {self._crash.how}, and none of the same steps from a fresh machine did.")
         if verdict is Verdict.UNFAITHFUL and self.progress.kind == "copy":
             self.checkpoints.stop_copying(f"a failure from a copy ({seen_in}) did not happen from a fresh machine")
 
+    def _replayer_of(self, finding: Finding) -> Replayer:
+        """What confirms it: what ends its process, in processes of its own."""
+        if self._crash is None or not finding.needs_own_process:
+            return self.replayer
+        # What a process may take, this one has from the one that it is a fork of, and its own forks from it.
+        return CrashReplayer(self.driver, self._bucketer, self.randoms, Limits(0))
+
     def _finding(self, outcome: Outcome, origin: Provenance) -> Finding:
-        ending = self._ending
+        ending, crash = self._ending, self._crash
+        if crash is not None:
+            return Finding(crash.bucket, self.session.tape, origin, crash.error, error_traceback=str(crash.error))
         if ending is not None:
             error = error_of_elsewhere(ending.error_type, ending.error_text)
             return Finding(ending.bucket, self.session.tape, origin, error, error_traceback=ending.traceback)

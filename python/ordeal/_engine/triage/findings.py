@@ -89,12 +89,15 @@ class Findings:
             known.count += 1
         return known is not None
 
-    def add(self, finding: Finding, *, from_copy: bool) -> Verdict:
-        """Confirm a new failure by replays from fresh machines, and keep it unless it is the fault of a copy."""
+    def add(self, finding: Finding, *, from_copy: bool, replayer: Replayer | None = None) -> Verdict:
+        """Confirm a new failure by replays from fresh machines, and keep it unless it is the fault of a copy.
+
+        ``replayer`` makes the replays where this one's own cannot, as where they end their process.
+        """
         tries = self._unfaithful.get(finding.bucket, 0)
         if len(self) >= BUCKETS_MAX or tries >= UNFAITHFUL_MAX:
             return Verdict.DROPPED
-        replays = self._replayer.confirm(finding.tape)
+        replays = (replayer or self._replayer).confirm(finding.tape)
         seen = [replayed.bucket for replayed in replays]
         steady = bool(seen[0]) and len(set(seen)) == 1
         if not steady and finding.bucket not in seen and from_copy:

@@ -141,6 +141,122 @@ def test_each_kind_explores_the_same(depot: str, swarm: bool) -> None:
     assert results["fork"].notes == results["copy"].notes
 
 
+#: A target with code of every kind: what runs once, what runs often, and what only deep states reach.
+WORKS = '''
+FRESH = """
+def fresh(a):
+    if a > 2:
+        return 1
+    return 2
+"""
+
+def once(number):
+    if number > 3:
+        seen = [each for each in range(number) if each % 2]
+    else:
+        seen = []
+    return len(seen)
+
+class Works:
+    def __init__(self):
+        self.level, self.log = 0, []
+
+    def __deepcopy__(self, memo):
+        made = Works()
+        made.level, made.log = copied(self.level), list(self.log)
+        return made
+
+    def turn(self, by):
+        for _ in range(by):
+            if self.level % 7 == 3:
+                self.level += 2
+            self.level += 1
+        while self.level > 60:
+            self.level -= 31
+        self.log.append(self.level)
+        if self.level > 20:
+            self.deep(by)
+        return self.level
+
+    def deep(self, by):
+        def inner(more):
+            match more:
+                case 0:
+                    return "none"
+                case 1 | 2:
+                    return "few"
+                case _ if self.level > 40:
+                    return "many, high"
+            return "many"
+
+        try:
+            made = inner(by)
+            if len(self.log) > 6:
+                exec(compile(FRESH, __file__, "exec"), names := {})
+                names["fresh"](by)
+            if by == 5 and self.level % 5 == 2:
+                raise LookupError(made)
+        except LookupError:
+            self.level = 1
+        finally:
+            self.rest = sum(each for each in (1, 2, by) if each != 2)
+
+def copied(level):
+    return level if level < 30 else int(str(level))
+
+class Broken(Exception):
+    pass
+'''
+
+
+@pytest.fixture
+def works(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """Another module to watch."""
+    (tmp_path / "works.py").write_text(WORKS)
+    monkeypatch.syspath_prepend(tmp_path)
+    yield "works"
+    sys.modules.pop("works", None)
+
+
+class Worker(ChaosTest):
+    """Goes deep into what it works with."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.works = sys.modules["works"].Works()
+
+    @rule(by=st.integers(0, 6))
+    def turn(self, by: int) -> None:
+        self.works.turn(by)
+
+    @rule(number=st.integers(0, 5))
+    def once(self, number: int) -> None:
+        sys.modules["works"].once(number)
+
+    @precondition(lambda self: self.works.level > 45)
+    @rule(by=st.integers(0, 3))
+    def deep(self, by: int) -> None:
+        self.works.deep(by)
+        assert by != 3 or self.works.level % 3
+
+    def teardown(self) -> None:
+        if self.works.level > 30:
+            sys.modules["works"].once(self.works.level)
+        super().teardown()
+
+
+@forks
+@pytest.mark.slow
+@pytest.mark.parametrize("swarm", [False, True])
+@pytest.mark.parametrize("coverage", ["counts", "novelty", "auto"])
+def test_each_kind_explores_the_same_at_each_level(works: str, coverage: str, swarm: bool) -> None:
+    options: dict[str, Any] = {"target_modules": [works], "coverage": coverage, "rule_swarm": swarm, "max_runs": 230}
+    results = {kind: facts(explore(Worker, kind, **options)) for kind in KINDS}
+    assert results["copy"]["checkpoints"] > 10
+    assert results["replay"] == results["copy"]
+    assert results["fork"] == results["copy"]
+
+
 @forks
 @pytest.mark.slow
 def test_each_kind_explores_the_same_without_targets() -> None:
@@ -183,6 +299,12 @@ class Locked(ChaosTest):
         with self.lock:
             self.count += by
         assert self.count < 60
+
+
+@forks
+def test_the_clock_decides_nothing_where_the_number_of_runs_is_given(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(time, "perf_counter", itertools.count(0, 1_000).__next__)
+    assert explore(Locked, "auto", max_runs=60).snapshot_kind == "replay"
 
 
 def test_what_cannot_be_copied_runs_again() -> None:
@@ -266,6 +388,87 @@ def test_a_copy_that_goes_another_way_is_noticed_without_a_failure(machine: type
     assert result.snapshot_kind == "replay"
     assert not result.failures
     assert any("went another way" in note for note in result.notes)
+
+
+class Crashing(ChaosTest):
+    """Ends its process, wherever that is, once it has come far enough."""
+
+    end: Callable[[], object] = staticmethod(lambda: None)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.lock = threading.Lock()
+        self.made_in = os.getpid()
+        self.count = 0
+
+    @rule(by=st.integers(0, 3))
+    def act(self, by: int) -> None:
+        self.count += by
+        # Not in the process of the tests, which explores.
+        if self.count > 12 and os.getpid() != explores_in:
+            type(self).end()
+
+    def state_hash(self) -> int:
+        return 1 + self.count
+
+
+#: The process that explores.
+explores_in = 0
+
+
+@forks
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("end", "bucket"),
+    [
+        (lambda: os._exit(3), "ProcessExitError(3) at act"),
+        (lambda: os.kill(os.getpid(), signal.SIGTERM), "ProcessKilledError(SIGTERM) at act"),
+    ],
+)
+def test_a_death_in_a_held_state_is_a_failure_like_any_other(
+    end: Callable[[], object], bucket: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Crashing, "end", staticmethod(end))
+    monkeypatch.setattr(sys.modules[__name__], "explores_in", os.getpid())
+    before = children()
+    (failure,) = (result := explore(Crashing, "fork", max_runs=60)).failures
+    assert (failure.bucket, failure.flaky) == (bucket, False)
+    assert failure.trace is not None
+    assert sum(int(each) for step in failure.trace.steps for each in step.choices["by"]) > 12
+    assert (result.total_runs, result.unconfirmed) == (60, 0)
+    assert children() == before
+
+
+class Forking(ChaosTest):
+    """Forks in the middle of a rule, and lets both go on. Where the test runs itself, it does not."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.lock = threading.Lock()
+        self.count = 0
+
+    @rule(number=st.integers(0, 9))
+    def act(self, number: int) -> None:
+        self.count += 1
+        if self.count == 5 and os.getpid() != explores_in:
+            os.fork()
+
+    @rule(number=st.integers(0, 9))
+    def look(self, number: int) -> None:
+        assert self.count < 9
+
+    def state_hash(self) -> int:
+        return 1 + self.count
+
+
+@forks
+def test_a_fork_that_comes_back_in_a_held_state_has_no_say(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.modules[__name__], "explores_in", os.getpid())
+    before = children()
+    result = explore(Forking, "fork", max_runs=80)
+    assert (result.total_runs, result.snapshot_kind) == (80, "fork")
+    assert len(result.failures) == 1
+    assert children() == before
 
 
 class Deadly(ChaosTest):

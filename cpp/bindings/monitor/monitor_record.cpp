@@ -1,0 +1,147 @@
+// Notes what runs in a fork, and has the monitor that it is a fork of see that.
+#include <algorithm>
+#include <utility>
+
+#include <tsl/robin_map.h>
+
+#include "bindings/monitor/monitor.h"
+#include "core/base/error.h"
+#include "core/coverage/edge.h"
+
+namespace ordeal::bindings {
+
+// All locations report again: what is silent here need not be so for who reads the record.
+void Monitor::record() {
+  recorder_.emplace();
+  if (tool_id_) {
+    restart_events();
+  }
+}
+
+std::string Monitor::take_record() {
+  RunRecord record;
+  if (recorder_) {
+    record.passages = recorder_->take();
+  }
+  tsl::robin_map<std::uint32_t, std::uint32_t> places;
+  for (RunRecord::Passage& passage : record.passages) {
+    const TracedCode& code = codes_[passage.code];
+    const auto [place, is_first] = places.try_emplace(passage.code, static_cast<std::uint32_t>(record.codes.size()));
+    if (is_first) {
+      record.codes.push_back({code.key, code.first_line, files_[code.file].source.path});
+    }
+    passage.code = place->second;
+  }
+  return record.encode();
+}
+
+// Looks at everything before it sees any of it.
+void Monitor::replay(std::string_view bytes) {
+  const RunRecord record = RunRecord::decode(bytes);
+  const auto code_at = [&](const RunRecord::Passage& passage) {
+    const auto number = registry_.find_key(record.codes[passage.code].key);
+    return number ? &codes_[*number] : nullptr;
+  };
+  for (const RunRecord::Passage& passage : record.passages) {
+    if (passage.kind != RunRecord::Kind::kBranch) {
+      continue;
+    }
+    const TracedCode* const code = code_at(passage);
+    const std::size_t size = code != nullptr && code->is_met ? code->site_at.size() : kInstructionsMax;
+    if (passage.from < 0 || passage.to < 0 || std::cmp_greater_equal(passage.from / kInstructionSize, size)) {
+      throw TraceError("a branch at " + std::to_string(passage.from) + " is outside of its code");
+    }
+  }
+  for (const RunRecord::Code& code : record.codes) {
+    if (!add_file(code.path)) {
+      throw TraceError("a file of another process is outside of the targets: " + code.path);
+    }
+  }
+  for (const RunRecord::Passage& passage : record.passages) {
+    // Looked up each time: the first passage of a code may add it, which moves the others.
+    TracedCode* const code = told_code(record.codes[passage.code]);
+    if (code == nullptr) {
+      continue;
+    }
+    switch (passage.kind) {
+      case RunRecord::Kind::kEntry:
+        replay_entry(*code, passage.hits);
+        break;
+      case RunRecord::Kind::kLine:
+        replay_line(*code, passage.from);
+        break;
+      case RunRecord::Kind::kBranch:
+        replay_branch(*code, passage);
+        break;
+      case RunRecord::Kind::kMetAgain:
+        wake(*code);
+        break;
+    }
+  }
+}
+
+// Null where there is no room for more code.
+Monitor::TracedCode* Monitor::told_code(const RunRecord::Code& told) {
+  if (const auto number = registry_.find_key(told.key)) {
+    return &codes_[*number];
+  }
+  const auto file = add_file(told.path);
+  if (!file || registry_.size() >= CodeRegistry::kCodeObjectsMax) {
+    return nullptr;
+  }
+  TracedCode code = new_code(told.key, told.first_line, *file);
+  codes_.push_back(std::move(code));
+  try {
+    registry_.add_key(told.key);
+  } catch (...) {
+    codes_.pop_back();
+    throw;
+  }
+  restored_.erase(told.key);
+  return &codes_.back();
+}
+
+// As on_entry(), so many times.
+void Monitor::replay_entry(TracedCode& code, std::uint32_t hits) {
+  if (level_ == TraceLevel::kCounts) {
+    events_ += hits;
+    touch(code.file);
+    hit(code.entry_edge, hits);
+  } else if (!std::exchange(code.entry_silent, true)) {
+    count_event(code);
+    coverage_->mark(code.entry_edge);
+  }
+}
+
+// As on_line().
+void Monitor::replay_line(TracedCode& code, std::int64_t line_in_code) {
+  if (code.silent_lines.insert(line_in_code).second) {
+    count_event(code);
+    files_[code.file].lines.insert(code.first_line + line_in_code);
+    coverage_->mark(coverage_->add_edge(line_key(code.key, line_in_code)));
+  }
+}
+
+// As on_branch(). Where the location would fall silent, how often it was passed after that does not matter.
+void Monitor::replay_branch(TracedCode& code, const RunRecord::Passage& passage) {
+  BranchSite& site = site_of(code, passage.from);
+  if (level_ == TraceLevel::kCounts) {
+    events_ += passage.hits;
+    touch(code.file);
+    hit(edge_of(code, site, passage.from, passage.to), passage.hits);
+    return;
+  }
+  for (std::uint32_t i = 0; i < passage.leading && !is_silent(site, passage.to); ++i) {
+    count_event(code);
+    mark_branch(site, passage.to, edge_of(code, site, passage.from, passage.to));
+  }
+}
+
+// The map counts no further than its last bucket.
+void Monitor::hit(std::uint32_t edge, std::uint32_t hits) noexcept {
+  for (std::uint32_t i = 0; i < std::min(hits, CoverageMap::kHitsCounted); ++i) {
+    coverage_->hit(edge);
+  }
+}
+
+}  // namespace ordeal::bindings
