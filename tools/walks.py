@@ -112,6 +112,7 @@ def walk_of_failure() -> Walk:
     with (
         tempfile.TemporaryDirectory() as folder,
         _replaced(Replayer, "run", unseen("run")),
+        _replaced(Replayer, "written", unseen("written")),
         _replaced(Replayer, "confirm", unseen("confirm")),
         _replaced(Replayer, "shrink", unseen("shrink")),
         _replaced(Replayer, "ablate", unseen("ablate")),

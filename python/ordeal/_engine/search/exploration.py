@@ -7,13 +7,12 @@ from collections.abc import Sequence
 from ordeal._engine.coverage.targets import Target
 from ordeal._engine.execution.driver import Driver
 from ordeal._engine.execution.settings import Settings
-from ordeal._engine.isolation.child import Limits
 from ordeal._engine.search.result_builder import make_result
 from ordeal._engine.search.search import Search
 from ordeal._engine.storage.trace_file import Trace
 from ordeal._engine.triage.executors import Here
 from ordeal._engine.triage.findings import Finding, Verdict
-from ordeal._engine.triage.setup import JobContext, ReplaySetup
+from ordeal._engine.triage.setup import JobContext
 from ordeal._engine.triage.triage import Triage
 from ordeal._native import monotonic
 from ordeal.result import (
@@ -33,7 +32,7 @@ class Exploration:
         self._settings = settings
         self._targets = targets
         self._search = search = Search(settings, driver, targets)
-        setup = ReplaySetup(settings, driver, targets, Limits(0))
+        setup = search.setup
         context = JobContext(setup, replayer=search.replayer, randoms=search.randoms)
         self._triage = Triage(setup, Here(context), self, search.folder)
         self._started = 0.0

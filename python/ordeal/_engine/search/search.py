@@ -82,7 +82,7 @@ class Search:
         self.coverage = _native.CoverageMap()
         self.watch = PropertyWatch()
         self._cuts_off = cuts_off
-        setup = ReplaySetup(settings, driver, targets, Limits(0))
+        self.setup = setup = ReplaySetup(settings, driver, targets, Limits(0))
         self._bucketer = setup.bucketer()
         self.replayer = Replayer(driver, self._bucketer, self.randoms)
         self.findings = setup.findings(self.replayer)

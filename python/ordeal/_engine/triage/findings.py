@@ -73,9 +73,9 @@ class Finding:
 class Findings:
     """The findings of one exploration, in the order of their discovery."""
 
-    def __init__(self, replayer: Replayer, maker: TraceBuilder) -> None:
+    def __init__(self, replayer: Replayer, trace_builder: TraceBuilder) -> None:
         self._replayer = replayer
-        self.maker = maker
+        self._trace_builder = trace_builder
         self._by_bucket: dict[str, Finding] = {}
         self._unfaithful: dict[str, int] = {}
 
@@ -199,7 +199,7 @@ class Findings:
         now = replayed.outcome.error if replayed.bucket == finding.bucket else None
         error, text = self._replayer.written(now) if now is not None else (finding.error, finding.error_traceback)
         step = len(recorder.steps)
-        trace = self.maker.make(finding.origin, replayed.tape, recorder)
+        trace = self._trace_builder.make(finding.origin, replayed.tape, recorder)
         trace.failure = TraceFailure.of(error, step, finding.bucket)
         return Failure(
             error=error,

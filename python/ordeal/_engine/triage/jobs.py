@@ -51,7 +51,7 @@ def replay_seeds(folder: Path, done: Sequence[str]) -> Job:
         context.isolate()
         setup = context.setup
         findings = setup.findings(context.replayer)
-        seeds = ClassSeeds(folder, setup.settings.test_class, setup.driver)
+        seeds = ClassSeeds(folder, setup)
         with context.running():
             known = 0
             for path, outcome in seeds.replays(findings, done, begin=lambda path: tell(SeedBegun(str(path)))):
@@ -137,7 +137,7 @@ def write_traces(productive: Sequence[tuple[Provenance, _native.Tape]]) -> Job:
         setup = context.setup
         with context.running():
             for trace in path_traces(
-                context.replayer, setup.trace_maker(), setup.targets, productive, shrink=setup.settings.shrink
+                context.replayer, setup.trace_builder, setup.targets, productive, shrink=setup.settings.shrink
             ):
                 tell(TraceWritten(trace))
 

@@ -7,8 +7,6 @@ from collections.abc import Callable, Container, Iterator, Sequence
 from pathlib import Path
 
 from ordeal._engine.execution.bucket import is_in_bucket
-from ordeal._engine.execution.driver import Driver
-from ordeal._engine.execution.machine import is_importable
 from ordeal._engine.formatting import describe_error
 from ordeal._engine.replay.loading import tape_of
 from ordeal._engine.seed_corpus.corpus import SeedCorpus, load_seed, replay_trace
@@ -16,6 +14,7 @@ from ordeal._engine.seed_corpus.paths import SeedError, seed_name
 from ordeal._engine.storage.trace_file import Trace
 from ordeal._engine.telling import type_name
 from ordeal._engine.triage.findings import Finding, Findings
+from ordeal._engine.triage.setup import ReplaySetup
 from ordeal.errors import OrdealError, TraceError
 from ordeal.result import Failure, Note, NoteKind, SeedOutcome, SeedStatus
 
@@ -23,10 +22,11 @@ from ordeal.result import Failure, Note, NoteKind, SeedOutcome, SeedStatus
 class ClassSeeds:
     """Replays and saves the seeds of one class."""
 
-    def __init__(self, folder: Path | None, test_class: str, driver: Driver) -> None:
+    def __init__(self, folder: Path | None, setup: ReplaySetup) -> None:
         self._corpus = None if folder is None else SeedCorpus(folder)
-        self._test_class = test_class
-        self._driver = driver
+        self._test_class = setup.settings.test_class
+        self._driver = setup.driver
+        self._is_importable = setup.is_importable
 
     def replays(
         self, findings: Findings, done: Container[str] = (), begin: Callable[[Path], object] | None = None
@@ -64,7 +64,7 @@ class ClassSeeds:
             except SeedError as error:
                 notes.append(_not_saved(error))
             kept.append(dataclasses.replace(failure, seed_path=None if path is None else str(path)))
-        if any(failure.seed_path for failure in kept) and not is_importable(self._driver.factory, self._test_class):
+        if any(failure.seed_path for failure in kept) and not self._is_importable:
             notes.append(
                 Note(f"Only an Explorer of {self._test_class} can replay its seeds: nothing else can import it.")
             )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -13,7 +12,7 @@ from ordeal._engine.buggify_state import many_runs
 from ordeal._engine.coverage.targets import Target
 from ordeal._engine.execution.bucket import Bucketer
 from ordeal._engine.execution.driver import Driver
-from ordeal._engine.execution.machine import machine_names
+from ordeal._engine.execution.machine import is_importable, machine_names
 from ordeal._engine.isolation.child import Limits
 from ordeal._engine.properties.watch import PropertyWatch
 from ordeal._engine.replay.crash_replayer import CrashReplayer
@@ -67,14 +66,29 @@ class TriageSettings(Protocol):
         """Whether the traces of runs that reached new code are wanted."""
 
 
-@dataclass(frozen=True, slots=True)
 class ReplaySetup:
-    """The exploration that replays belong to: its settings, driver and targets, and the limits of its processes."""
+    """The exploration that replays belong to: its settings, driver and targets, and the limits of its processes.
 
-    settings: TriageSettings
-    driver: Driver
-    targets: list[Target]
-    limits: Limits
+    Attributes:
+        is_importable: whether another process can import the class under test.
+        trace_builder: writes traces down as those of this exploration, with the sources as they are now.
+    """
+
+    def __init__(self, settings: TriageSettings, driver: Driver, targets: list[Target], limits: Limits) -> None:
+        self.settings = settings
+        self.driver = driver
+        self.targets = targets
+        self.limits = limits
+        self.is_importable = is_importable(driver.factory, settings.test_class)
+        self.trace_builder = TraceBuilder(
+            settings.test_class,
+            settings.seed,
+            driver.definition,
+            driver.faults,
+            targets=targets,
+            rule_timeout=settings.rule_timeout,
+            max_memory=settings.max_memory,
+        )
 
     @property
     def names(self) -> _native.MachineNames:
@@ -85,21 +99,9 @@ class ReplaySetup:
         """Names the buckets as the search does."""
         return Bucketer([target.path for target in self.targets])
 
-    def trace_maker(self) -> TraceBuilder:
-        """Writes traces down as those of this exploration."""
-        return TraceBuilder(
-            self.settings.test_class,
-            self.settings.seed,
-            self.driver.definition,
-            self.driver.faults,
-            targets=self.targets,
-            rule_timeout=self.settings.rule_timeout,
-            max_memory=self.settings.max_memory,
-        )
-
     def findings(self, replayer: Replayer) -> Findings:
         """None yet, to be confirmed by ``replayer``."""
-        return Findings(replayer, self.trace_maker())
+        return Findings(replayer, self.trace_builder)
 
 
 class JobContext:

@@ -214,9 +214,8 @@ class Triage:
         """The failures as fresh interpreters see them, saved as seeds."""
         with self._interruptible("No failure was confirmed in a fresh process: that was interrupted."):
             failures = self._seen_fresh(findings, failures)
-        settings, driver = self._setup.settings, self._setup.driver
         self._folder.restore()
-        seeds = ClassSeeds(settings.corpus_dir, settings.test_class, driver)
+        seeds = ClassSeeds(self._setup.settings.corpus_dir, self._setup)
         failures, notes = seeds.save(findings, failures, self.seed_outcomes)
         for note in notes:
             self._listener.note(note, note.kind)

@@ -101,9 +101,9 @@ def test_a_path_is_looked_up_once_for_all_replays(make_module: MakeModule, monke
     module = make_module(body("x == 500"))
     looked_up: list[str] = []
 
-    def counting(path: str) -> str:
+    def counting(path: str, **options: str) -> str:
         looked_up.append(path)
-        return real_path(path)
+        return real_path(path, **options)
 
     monkeypatch.setattr(cmplog, "real_path", counting)
     monitor = monitor_of(module)

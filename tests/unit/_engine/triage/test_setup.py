@@ -109,7 +109,7 @@ def test_names_are_those_of_the_machine() -> None:
 
 def test_traces_name_the_class_the_seed_and_the_limit_of_the_exploration() -> None:
     setup = setup_for(Exits, rule_timeout=7.5, seed=11)
-    trace = setup.trace_maker().make(Provenance(9, 0, None, 0), tape_for(setup.driver), RunRecorder())
+    trace = setup.trace_builder.make(Provenance(9, 0, None, 0), tape_for(setup.driver), RunRecorder())
     assert (trace.test_class, trace.seed, trace.run_id, trace.rule_timeout) == (
         f"{__name__}:Exits",
         11,
