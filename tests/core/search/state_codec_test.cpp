@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/byte_stream.h"
 #include "core/base/check.h"
 #include "core/base/error.h"
 #include "core/base/rng.h"
@@ -251,6 +252,22 @@ TEST(StateCodec, RefusesStringsThatPythonCannotHold) {
     tape.add(Choice::text(std::string(text)));
     EXPECT_EQ(refusal(with_tapes({tape})), "a string is not UTF-8");
   }
+}
+
+TEST(StateCodec, RefusesMoreNamesThanAnyMachineHas) {
+  for (const int table : {0, 1, 2, 3}) {
+    ByteWriter out;
+    for (int i = 0; i < table; ++i) {
+      out.number(0);
+    }
+    out.number(1'000'000);
+    const std::string bytes = std::move(out).take() + std::string(1'000'000, '\0');
+    EXPECT_NE(refusal(bytes).find("at most 65536 are possible"), std::string::npos) << table << refusal(bytes);
+  }
+}
+
+TEST(StateCodec, RefusesMoreTapesThanASessionHas) {
+  EXPECT_NE(refusal(with_tapes(std::vector<Tape>(70'000))).find("at most 65536 are possible"), std::string::npos);
 }
 
 TEST(StateCodec, RefusesIndexesOutsideTheirTables) {
