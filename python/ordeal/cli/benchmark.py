@@ -14,6 +14,7 @@ from typing import Any
 import click
 
 from ordeal._engine.formatting import one_line
+from ordeal._engine.isolation.live_threads import program_threads, threads_text
 from ordeal._engine.version import version
 from ordeal._report.exploration import session_header
 from ordeal._report.scaling import benchmark_header, scaling_csv, scaling_json, scaling_report, trial_line
@@ -23,7 +24,7 @@ from ordeal.cli.flags import command_flags, given_to
 from ordeal.config import RNG_SEED_MAX, BenchmarkConfig, ExplorerConfig, OrdealConfig, load_config, override
 from ordeal.config.arguments import given_arguments, options_of_entry
 from ordeal.config.options import BenchmarkFlags, options_of
-from ordeal.errors import WRONG_USE, ConfigError
+from ordeal.errors import WRONG_USE, ConfigError, MachineError
 from ordeal.result import ExplorationResult
 from ordeal.scaling.extrapolation import Extrapolation, extrapolate
 from ordeal.scaling.law import Analysis, analyse
@@ -154,7 +155,9 @@ class _Trials:
         try:
             # What the program under test prints is talk as well; on stdout it would end up inside the result.
             with redirect_stdout(sys.stderr):
-                result = make_explorer(test, options).run(**given_arguments("run", options))
+                explorer = make_explorer(test, options)
+                _refuse_threads(test.class_path)
+                result = explorer.run(**given_arguments("run", options))
         except KeyboardInterrupt:
             self.interrupted = True
             return None
@@ -182,6 +185,15 @@ class _Trials:
             if note not in self._told:
                 terminal.say(f"  note: {one_line(note)}")
                 self._told.add(note)
+
+
+def _refuse_threads(class_path: str) -> None:
+    """Refuse a program whose threads keep it in one process: all numbers of workers would be the same there."""
+    if threads := program_threads():
+        raise MachineError(
+            f"{class_path} cannot be measured: {threads_text(threads)} of the program would not live on in workers",
+            hint="start threads when a machine is made, and end them in its teardown()",
+        )
 
 
 def _extrapolation(analysis: Analysis, options: BenchmarkConfig) -> Extrapolation | None:

@@ -178,3 +178,17 @@ def test_in_process_contradicts_other_processes(run: Run, other: tuple[str, str]
     code, _, err = run("explore", "--in-process", *other)
     assert code == 2
     assert f"`--in-process` and `{other[0]}` contradict each other" in err
+
+
+def test_a_program_with_threads_has_no_scaling_to_measure() -> None:
+    write(f"LIMIT = 10**9\n{PORTAL}")
+    measured = ordeal("benchmark", "--time", "1", "--max-workers", "2")
+    assert measured.returncode == 2
+    assert "machines:Machine cannot be measured: the thread 'portal' of the program" in measured.stderr
+
+
+def test_a_program_with_threads_cannot_share_what_it_finds() -> None:
+    write(f"LIMIT = 10**9\n{PORTAL}", max_runs=10)
+    explored = ordeal("explore", "--store", "dir://shared")
+    assert explored.returncode == 2
+    assert "a store needs processes, and the thread 'portal' of the program" in explored.stderr
