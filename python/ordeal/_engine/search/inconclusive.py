@@ -19,8 +19,8 @@ def why_inconclusive(
     if idle_workers:
         workers = counted(idle_workers, "worker")
         return Inconclusive(
-            f"{workers} never came to the end of a run",
-            "look for what a rule waits for, such as a lock that another process holds, or set `rule_timeout`",
+            f"{workers} never came to the end of a run in {max_time:g} s",
+            "give it more time or fewer steps in a run, or look for what a rule waits for, such as a lock",
         )
     if not tally.runs:
         return Inconclusive(

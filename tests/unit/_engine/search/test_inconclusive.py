@@ -28,5 +28,5 @@ def test_of_runs_and_steps(tally: Tally, expected: str | None) -> None:
 
 def test_of_workers_and_targets() -> None:
     good = Tally(runs=5, steps=9)
-    assert reason(good, idle_workers=1) == "1 worker never came to the end of a run"
+    assert reason(good, idle_workers=1) == "1 worker never came to the end of a run in 3 s"
     assert reason(good, unreached=("shop", "till")) == "no code of shop, till ran"
