@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import time
-from functools import cache
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -26,7 +25,7 @@ from ordeal.faults import Fault, LambdaFault
 from ordeal.result import Failure, SeedStatus
 from ordeal.trace import Trace, ablate_faults, generate_tests, lower, rerun, shrink
 
-pytestmark = pytest.mark.forks
+pytestmark = [pytest.mark.forks, pytest.mark.together]
 
 LIMITS = Limits()
 # Runs and candidates end these searches, the clock must not: a busy machine then comes to the same.
@@ -40,13 +39,13 @@ class Exiting(ChaosTest):
         super().__init__()
         self.sum = 0
 
-    @rule(x=st.integers(0, 100))
+    @rule(x=st.integers(0, 3))
     def add(self, x: int) -> None:
         self.sum += x
 
     @rule(data=st.data())
     def check(self, data: Any) -> None:
-        if self.sum > 250 and data.draw(st.integers(0, 9)) > 5:
+        if self.sum > 8 and data.draw(st.integers(0, 9)) > 5:
             os._exit(3)
 
 
@@ -81,20 +80,21 @@ class FailingBefore(ChaosTest):
         os._exit(4)
 
 
-def crash_of(machine: type[ChaosTest], **options: Any) -> Failure:
+def crash_of(machine: type[ChaosTest], *, runs: int = 3, **options: Any) -> Failure:
     explorer = Explorer(machine, isolate=True, **options)
-    (failure,) = explorer.run(max_runs=60, max_time=UNLIMITED_S, max_shrink_time=UNLIMITED_S).failures
+    result = explorer.run(max_runs=runs, steps_per_run=20, max_time=UNLIMITED_S, max_shrink_time=UNLIMITED_S)
+    (failure,) = result.failures
     return failure
 
 
-@cache
-def exit_crash() -> Failure:
-    """What several tests look at, and none changes."""
-    return crash_of(Exiting)
+@pytest.fixture(scope="module")
+def exit_crash(tmp_path_factory: pytest.TempPathFactory) -> Failure:
+    """What several tests look at, and none changes, with its seed."""
+    return crash_of(Exiting, runs=10, corpus_dir=tmp_path_factory.mktemp("seeds"))
 
 
-def test_a_rule_that_exits_is_a_failure_with_the_trace_that_leads_there() -> None:
-    failure = exit_crash()
+def test_a_rule_that_exits_is_a_failure_with_the_trace_that_leads_there(exit_crash: Failure) -> None:
+    failure = exit_crash
     assert type(failure.error).__name__ == "ProcessExitError"
     assert str(failure.error) == "check ended the process with exit code 3"
     assert failure.bucket == "ProcessExitError(3) at check"
@@ -105,8 +105,8 @@ def test_a_rule_that_exits_is_a_failure_with_the_trace_that_leads_there() -> Non
     assert "state.check(data=data(...))" in failure.program
 
 
-def test_such_a_trace_replays_shrinks_and_is_never_a_test_or_a_run_of_hypothesis() -> None:
-    trace = exit_crash().trace
+def test_such_a_trace_replays_shrinks_and_is_never_a_test_or_a_run_of_hypothesis(exit_crash: Failure) -> None:
+    trace = exit_crash.trace
     assert trace is not None
     again = Trace.from_json(trace.to_json())
     assert rerun(again, Exiting).status is ReplayStatus.REPRODUCED
@@ -132,12 +132,14 @@ def test_a_crash_before_the_first_step_has_a_trace_without_steps() -> None:
     assert rerun(failure.trace, FailingBefore).status is ReplayStatus.REPRODUCED
 
 
-def test_its_seed_is_replayed_in_a_process_of_its_own(tmp_path: Path) -> None:
-    failure = crash_of(Exiting, corpus_dir=tmp_path)
+def test_its_seed_is_replayed_in_a_process_of_its_own(exit_crash: Failure) -> None:
+    failure = exit_crash
     assert failure.seed_path is not None
-    replay = SeedReplayer().replay(Path(failure.seed_path), Exiting)
+    seed = Path(failure.seed_path)
+    replay = SeedReplayer().replay(seed, Exiting)
     assert replay.status is SeedStatus.REPRODUCED
-    result = Explorer(Exiting, isolate=True, corpus_dir=tmp_path).run(max_runs=1, max_shrink_time=2)
+    folder = next(parent for parent in seed.parents if parent.name.startswith("seeds"))
+    result = Explorer(Exiting, isolate=True, corpus_dir=folder).run(max_runs=1, max_shrink_time=2)
     assert [outcome.status for outcome in result.seed_replays] == [SeedStatus.REPRODUCED]
     assert [failure.seed_path for failure in result.failures] == [failure.seed_path]
 
