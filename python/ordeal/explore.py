@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import inspect
 import os
-from collections.abc import Sequence
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 from hypothesis.errors import InvalidDefinition
 
@@ -29,6 +31,10 @@ from ordeal.store import namespace_of
 from ordeal.swarm.weights import distribution_of
 
 __all__ = ["ExplorationResult", "Explorer", "Failure", "ProgressSnapshot"]
+
+
+#: Held by the thread whose runs have faults or targets; an exploration inside of a rule is of the same thread.
+_of_process = threading.RLock()
 
 
 class Explorer:
@@ -194,7 +200,7 @@ class Explorer:
         if options.store is not None and not can_supervise():
             raise ConfigError("store is given, and this system does not have what workers need")
         if (workers == 1 and not options.isolate and options.store is None) or not can_supervise():
-            with limited_memory(options.max_memory):
+            with self._alone(), limited_memory(options.max_memory):
                 return Exploration(settings, self._driver, self.targets).run()
         if threads := program_threads():
             return self._explored_here(settings, threads)
@@ -221,8 +227,24 @@ class Explorer:
             f"Explored in this process (one worker, and nothing guards it from what rules do): {found}. It is explored "
             "in processes of its own where threads start when a machine is made, and end in its teardown()."
         )
-        with limited_memory(self.options.max_memory):
+        with self._alone(), limited_memory(self.options.max_memory):
             return exploration.run()
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Refuse a second thread: faults and what watches targets are of the process, and would get into its runs."""
+        if not (self._driver.faults or self.targets):
+            yield
+            return
+        if not _of_process.acquire(blocking=False):
+            raise ConfigError(
+                "another thread of this process explores with faults or target modules, and both are of the process",
+                hint="explore one after the other, or give each a process of its own with `isolate=True`",
+            )
+        try:
+            yield
+        finally:
+            _of_process.release()
 
     def _meeting(self) -> StoreOptions | None:
         options = self.options
@@ -276,7 +298,7 @@ class Explorer:
             max_memory=self.options.max_memory,
         )
         try:
-            with limited_memory(self.options.max_memory):
+            with self._alone(), limited_memory(self.options.max_memory):
                 return BoundedSearch(scope, self._driver, self.targets).run()
         except InvalidDefinition as error:
             raise MachineError(str(error)) from error

@@ -6,14 +6,25 @@ import pytest
 
 from ordeal._engine.parallel.supervisor import can_supervise
 
-from . import objects
+from . import copies, interpreters, objects
 from .base import PROGRAMS, Program
 from .runs import commanded, explored
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(not can_supervise(), reason="processes are watched on Linux only")]
 
 #: One of each kind, which together take no more than some seconds.
-SHORT = {objects.TextInterrupts.__name__, objects.NotesLoop.__name__, objects.RaisesMachineError.__name__}
+SHORT = {
+    each.__name__
+    for each in (
+        objects.TextInterrupts,
+        objects.RaisesMachineError,
+        copies.CopyComplains,
+        copies.CopyEndsProcess,
+        copies.CopyExits,
+        interpreters.NoStreams,
+        interpreters.OtherClocks,
+    )
+}
 
 
 def each(programs: list[Program]) -> pytest.MarkDecorator:

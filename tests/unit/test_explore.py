@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import math
+import threading
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, rule
 
+from ordeal.chaos import ChaosTest
 from ordeal.errors import ConfigError, InfiniteStrategyError, MachineError, OrdealError, StateError, TargetError
 from ordeal.explore import Explorer
+from ordeal.faults import Fault, LambdaFault
 from ordeal.result import ProgressSnapshot
 
 from .samples.traced import Counter
@@ -166,3 +169,55 @@ def test_a_scope_without_an_end_names_the_argument() -> None:
         Explorer(Endless).exhaustive(depth=1)
     assert isinstance(caught.value, InfiniteStrategyError)
     assert Explorer(Endless).exhaustive(depth=1, values=3).total_runs == 1 + 3
+
+
+# -- two threads ---------------------------------------------------------------------------------------------------
+
+
+class Waiting(ChaosTest):
+    """Lets another thread try while it runs."""
+
+    faults: ClassVar[list[Fault]] = [LambdaFault("nothing", lambda: None, lambda: None)]
+    begun, tried = threading.Event(), threading.Event()
+
+    @rule()
+    def wait(self) -> None:
+        Waiting.begun.set()
+        Waiting.tried.wait(30)
+
+
+class Faulty(ChaosTest):
+    faults: ClassVar[list[Fault]] = [LambdaFault("nothing", lambda: None, lambda: None)]
+
+    @rule()
+    def pay(self) -> None:
+        pass
+
+
+def test_a_second_thread_with_faults_or_targets_is_refused_and_a_plain_one_runs() -> None:
+    thread = threading.Thread(target=lambda: Explorer(Waiting).run(max_runs=3))
+    thread.start()
+    try:
+        assert Waiting.begun.wait(30)
+        with pytest.raises(ConfigError, match="another thread of this process explores") as caught:
+            Explorer(Faulty).run(max_runs=1)
+        assert caught.value.hint is not None
+        assert "isolate=True" in caught.value.hint
+        with pytest.raises(ConfigError, match="another thread of this process explores"):
+            Explorer(Faulty).exhaustive(depth=1)
+        with pytest.raises(ConfigError, match="another thread of this process explores"):
+            Explorer(Quiet, target_modules=[__name__]).run(max_runs=1)
+        assert Explorer(Quiet).run(max_runs=1).total_runs == 1
+    finally:
+        Waiting.tried.set()
+        thread.join()
+    assert Explorer(Faulty).run(max_runs=1).total_runs == 1
+
+
+def test_an_exploration_inside_of_a_rule_is_of_the_same_thread() -> None:
+    class Outer(Faulty):
+        @rule()
+        def explore(self) -> None:
+            Explorer(Faulty).run(max_runs=1)
+
+    assert Explorer(Outer).run(max_runs=2).failures == []

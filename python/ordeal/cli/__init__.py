@@ -74,6 +74,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     ``arguments`` are those after the program's name, ``None`` for those of this process.
     """
     terminal.accept_any_text()
+    with terminal.kept_streams():
+        return _main(arguments)
+
+
+def _main(arguments: Sequence[str] | None) -> int:
     try:
         _search_current_folder_first()
         code = _ordeal.main(args=arguments, prog_name="ordeal", standalone_mode=False)

@@ -5,6 +5,9 @@ from __future__ import annotations
 import io
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import TextIO
 
 import click
 
@@ -19,18 +22,59 @@ def accept_any_text() -> None:
             stream.reconfigure(errors="backslashreplace")
 
 
+class _Kept:
+    """The streams of the command, out of reach for the program under test, which may close or replace its own."""
+
+    out: TextIO | None = None
+    err: TextIO | None = None
+
+
+@contextmanager
+def kept_streams() -> Iterator[None]:
+    """Write to the streams as they are now, while the block runs, whatever becomes of them."""
+    _Kept.out, _Kept.err = _twin(sys.stdout), _twin(sys.stderr)
+    try:
+        yield
+    finally:
+        for stream in (_Kept.out, _Kept.err):
+            if stream not in (sys.stdout, sys.stderr):
+                with suppress(OSError, ValueError):
+                    stream.close()
+        _Kept.out = _Kept.err = None
+
+
+def _twin(stream: TextIO) -> TextIO:
+    """A stream to where ``stream`` goes, with a descriptor of its own; the same one where it has none."""
+    if type(stream) is not io.TextIOWrapper:
+        return stream
+    try:
+        stream.flush()
+        descriptor = os.dup(stream.fileno())
+    except (OSError, ValueError):
+        return stream
+    return os.fdopen(descriptor, "w", encoding=stream.encoding, errors=stream.errors)
+
+
+def _out() -> TextIO:
+    return _Kept.out or sys.stdout
+
+
+def _err() -> TextIO:
+    return _Kept.err or sys.stderr
+
+
 def write(text: str) -> None:
     """Write data to stdout, as it is."""
     # click.echo would write UTF-8 to a stream that was set to ASCII.
-    sys.stdout.write(text)
-    sys.stdout.flush()
+    _out().write(text)
+    _out().flush()
 
 
 def say(text: str, *, newline: bool = True) -> None:
     """Tell the user something, on stderr. Colours are dropped for a file or pipe, and when ``NO_COLOR`` is set."""
     coloured = is_terminal() and not os.environ.get("NO_COLOR")
-    sys.stderr.write((text if coloured else click.unstyle(text)) + ("\n" if newline else ""))
-    sys.stderr.flush()
+    _err().write((text if coloured else click.unstyle(text)) + ("\n" if newline else ""))
+    _err().flush()
 
 
 def say_error(message: str, hint: str | None = None) -> None:
@@ -52,4 +96,4 @@ def _bold(word: str, colour: str) -> str:
 
 def is_terminal() -> bool:
     """Return whether stderr is a terminal, so that a line can be overwritten."""
-    return sys.stderr.isatty()
+    return _err().isatty()

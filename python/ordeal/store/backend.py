@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
+import itertools
+import os
 import re
+import socket
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
@@ -14,6 +19,15 @@ LEASE_SECONDS_MAX = 24 * 3600.0
 #: Hex digits of a token.
 TOKEN_CHARS = 16
 _NAME = re.compile(rf"(\d{{6}})-([0-9a-f]{{{TOKEN_CHARS}}})", re.ASCII)
+
+
+_births = itertools.count()
+
+
+def new_name() -> str:
+    """Sixteen hex digits that nothing else has: told by where and when it is made, as there is no chance here."""
+    birth = f"{socket.gethostname()} {os.getpid()} {time.time_ns()} {next(_births)}"
+    return hashlib.blake2b(birth.encode(), digest_size=8).hexdigest()
 
 
 class UnreachableError(Exception):

@@ -28,6 +28,7 @@ from ordeal.store.backend import (
     UnreachableError,
     Unreadable,
     UnwritableError,
+    new_name,
 )
 
 _SUFFIX = ".shard"
@@ -67,8 +68,8 @@ class DirectoryBackend(Backend):
         """A text that the store has from its first member on, and no other one at the same place; empty without one."""
         path = self._members.parent / "identity"
         with contextlib.suppress(OSError):
-            _made(path, os.urandom(16).hex().encode())
-            return _read_regular(path, 0, 32).decode("ascii", "replace")
+            _made(path, new_name().encode())
+            return _read_regular(path, 0, TOKEN_CHARS).decode("ascii", "replace")
         return ""
 
     @override

@@ -7,7 +7,6 @@ one short command tells a member all that has grown. A server of any make knows 
 from __future__ import annotations
 
 import contextlib
-import os
 import struct
 import time
 from collections.abc import Iterator, Sequence
@@ -29,6 +28,7 @@ from ordeal.store.backend import (
     UnreachableError,
     Unreadable,
     UnwritableError,
+    new_name,
 )
 
 #: How long a command may take, and the making of a connection.
@@ -90,8 +90,8 @@ class RedisBackend(Backend):
         """A text that the store has from its first member on, and no other one at the same place."""
         with self._reached():
             key = self._key("identity")
-            self._client.set(key, os.urandom(16).hex(), nx=True)
-            return self._expected(self._client.getrange(key, 0, 31), bytes).decode("ascii", "replace")
+            self._client.set(key, new_name(), nx=True)
+            return self._expected(self._client.getrange(key, 0, TOKEN_CHARS - 1), bytes).decode("ascii", "replace")
 
     @override
     def claim(self, token: str, preferred: int | None) -> int:

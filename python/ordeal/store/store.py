@@ -7,9 +7,6 @@ it may come late, twice and in any order; a member that is lost leaves what it w
 from __future__ import annotations
 
 import hashlib
-import itertools
-import os
-import socket
 import time
 from collections import deque
 from collections.abc import Callable, Mapping
@@ -29,6 +26,7 @@ from ordeal.store.backend import (
     UnreachableError,
     Unreadable,
     UnwritableError,
+    new_name,
 )
 from ordeal.store.failure_buckets import FailureBuckets
 from ordeal.store.import_queue import ImportQueue
@@ -53,7 +51,6 @@ LIVING_SECONDS = 60.0
 WAIT_FACTOR = 9.0
 WAIT_SECONDS_MAX = 30.0
 
-_births = itertools.count()
 _T = TypeVar("_T")
 
 
@@ -134,7 +131,7 @@ class Store:
             StoreError: the store cannot be reached, or the folder cannot be written.
         """
         if self._member is None:
-            token = _token()
+            token = new_name()
             try:
                 number = self._claimed(token)
                 if number is None:
@@ -419,9 +416,3 @@ class Store:
 def _number_of_reader(token: str) -> int:
     """One that no member has, for who takes none."""
     return MEMBERS_MAX + int(token, 16) % MEMBERS_MAX
-
-
-def _token() -> str:
-    """Sixteen hex digits that no other member has: told by where and when it joins, as there is no chance here."""
-    birth = f"{socket.gethostname()} {os.getpid()} {time.time_ns()} {next(_births)}"
-    return hashlib.blake2b(birth.encode(), digest_size=8).hexdigest()

@@ -29,14 +29,14 @@ def test_each_counts_where_nobody_watches() -> None:
     assert not interrupts.is_of_person(SystemExit(), interrupts.heard())
 
 
-def test_the_handlers_found_come_back() -> None:
+def test_what_was_set_before_comes_back() -> None:
     before = [signal.getsignal(number) for number in interrupts.SIGNALS]
     with interrupts.watched(), interrupts.watched():
         pressed()
     assert [signal.getsignal(number) for number in interrupts.SIGNALS] == before
 
 
-def test_a_handler_that_the_program_has_set_stays() -> None:
+def test_what_the_program_has_set_stays() -> None:
     before = signal.getsignal(signal.SIGINT)
     try:
         with interrupts.watched():

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 from hypothesis.errors import FailedHealthCheck, InvalidDefinition
 from hypothesis.stateful import RuleBasedStateMachine
 
-from ordeal._engine import interrupts
+from ordeal._engine import builtins_kept, interrupts
 from ordeal._engine.execution.bucket import is_raised_by_program
 from ordeal._engine.isolation.rule_timeout import RuleLoop, timeout_error
 from ordeal._engine.isolation.watchdog import OutOfTime, Watchdog
@@ -248,6 +248,7 @@ class Driver:
             outcome.error = error
         finally:
             self.watchdog.armed = False
+            builtins_kept.restore()
             self._loop.close()
             self._faults_off()
             if type(journaled) is Replay:

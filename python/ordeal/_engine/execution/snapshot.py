@@ -8,7 +8,9 @@ from typing import Any
 
 from hypothesis.stateful import RuleBasedStateMachine
 
+from ordeal._engine import interrupts
 from ordeal._engine.formatting import describe_error
+from ordeal._engine.isolation.watchdog import OutOfTime
 from ordeal._hypothesis import ENGINE_ATTRIBUTES, BundleState, GlobalRandoms, RunContext
 from ordeal._native import deep_copy
 from ordeal.chaos import ChaosTest, overrides
@@ -70,6 +72,7 @@ class Snapshots:
         if slots is not None:
             raise SnapshotError(f"{slots} has __slots__")
         state: dict[str, Any] = {"shared": {key: value for key, (value, _) in run.shared.items()}}
+        heard = interrupts.heard()
         memo: dict[int, Any] = {id(strategy): strategy for _, strategy in run.shared.values()}
         try:
             if self._clones_itself:
@@ -80,9 +83,11 @@ class Snapshots:
             # The machine itself stands for whichever machine the copy ends up in.
             memo[id(machine)] = _MACHINE
             copied = deep_copy(state, memo)
-        except (KeyboardInterrupt, SystemExit):
+        except OutOfTime:
             raise
         except BaseException as error:
+            if interrupts.is_of_person(error, heard):
+                raise
             raise SnapshotError(describe_error(error)) from error
         return Snapshot(
             shared_attributes={k: v for k, v in vars(machine).items() if k in ENGINE_ATTRIBUTES},

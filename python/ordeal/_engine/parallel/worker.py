@@ -125,14 +125,15 @@ class SharedCounters:
     """Memory that the supervisor and its ``workers`` see.
 
     It says whether all are to end, and of the process of each worker how many runs it has begun, the steps of those
-    before the last, and whether there are finds for it.
+    before the last, whether there are finds for it, and whether it copies a state.
     """
 
     def __init__(self, workers: int) -> None:
-        self._cells = memoryview(mmap(-1, 8 * (3 * workers + 1))).cast("Q")
+        self._cells = memoryview(mmap(-1, 8 * (4 * workers + 1))).cast("Q")
         self.runs = self._cells[1 : workers + 1]
         self.steps = self._cells[workers + 1 : 2 * workers + 1]
-        self.finds = self._cells[2 * workers + 1 :]
+        self.finds = self._cells[2 * workers + 1 : 3 * workers + 1]
+        self.copying = self._cells[3 * workers + 1 :]
 
     @property
     def stop(self) -> bool:
@@ -207,6 +208,10 @@ class _Worker:
         self._report_due = 0.0
         self._save_due = 0.0 if part.saves_first else monotonic() + PERIOD_SECONDS
         self._unconfirmed: Finding | None = None
+        self._search.checkpoints.mark_copying = self._mark_copying
+
+    def _mark_copying(self, copying: bool) -> None:
+        self._part.board.copying[self._part.number] = copying
 
     def search(self) -> None:
         """Make runs, and tell in the end what is known."""

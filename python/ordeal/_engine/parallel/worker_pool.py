@@ -50,6 +50,7 @@ from ordeal._engine.parallel.worker import (
 )
 from ordeal._engine.replay.crash_replayer import CrashReader, Stall
 from ordeal._engine.replay.trace_builder import Provenance
+from ordeal._engine.telling import type_name
 from ordeal._engine.triage.findings import Finding
 from ordeal._engine.triage.messages import unpack, unpack_finding
 from ordeal._engine.triage.setup import ReplaySetup
@@ -309,7 +310,7 @@ class WorkerPool:
             saves=state.is_wanted,
             saves_first=takes_over,
         )
-        self._board.runs[number] = self._board.steps[number] = 0
+        self._board.runs[number] = self._board.steps[number] = self._board.copying[number] = 0
         self._folder.restore()
         slot.started = monotonic()
         slot.child = Child(lambda channel, journal: work(part, channel, journal), self._setup.limits)
@@ -414,13 +415,16 @@ class WorkerPool:
         assert child is not None
         assert child.death is not None
         failed, slot.failed = slot.failed, ""
-        crash = None if failed else self._crashes.read(child.journal, child.death, hung=hung)
+        in_copy = bool(self._board.copying[slot.number])
+        crash = None if failed or in_copy else self._crashes.read(child.journal, child.death, hung=hung)
         runs = self._board.runs[slot.number]
         if crash is not None:
             origin = Provenance(run_id=self.number_of(slot.number, runs), checkpoint=0, swarm=None, edges=0)
             finding = Finding(crash.bucket, crash.tape, origin, crash.error, count=0)
             finding.error_traceback = traceback_text(crash.error)
             self._found(slot, finding)
+        elif in_copy:
+            self._stop_copying(f"to copy one {'takes too long' if hung else 'ends the process'}")
         elif child.death.is_unknown:
             self._merged.note("A worker was replaced: the process that guards it was killed.")
         else:
@@ -442,6 +446,13 @@ class WorkerPool:
         """Whether no run of this worker came to its end, though there was time."""
         runs = slot.runs_before + self._board.runs[slot.number]
         return runs <= 1 and monotonic() - slot.started >= IDLE_SECONDS
+
+    def _stop_copying(self, why: str) -> None:
+        """What comes of a copy is no failure. From here on no worker makes any."""
+        name = type_name(self._setup.driver.definition.cls)
+        if self._settings.checkpoint_kind != "replay":
+            self._merged.note(f"Checkpoints of {name} are reached by running their steps again: {why}.")
+        self._settings = dataclasses.replace(self._settings, checkpoint_kind="replay")
 
     def _end_report(self, slot: _Slot, bucket: str) -> None:
         board = self._board

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any
 
 from hypothesis.errors import InvalidDefinition
 from hypothesis.stateful import RuleBasedStateMachine
@@ -16,6 +18,7 @@ from ordeal._engine.execution.fork_server import Ending, ForkServer, Listener, R
 from ordeal._engine.execution.snapshot import Snapshot, SnapshotError, Snapshots
 from ordeal._engine.isolation.channel import ChannelError
 from ordeal._engine.search.state import SearchProgress
+from ordeal._engine.telling import type_name
 from ordeal._hypothesis import RunContext
 from ordeal.chaos import ChaosTest, overrides
 from ordeal.config import CheckpointKind
@@ -31,6 +34,9 @@ class Checkpoints:
     behaves unlike the steps that led to it, and then steps run again, or states are held in processes where that is
     expensive. What is explored is the same with each kind, as long as the state of a machine is all that its runs
     depend on. What is expensive is said ``by_steps`` or by the clock.
+
+    Attributes:
+        mark_copying: told before and after each copy: what the objects do then is no step, and may end the process.
     """
 
     def __init__(
@@ -54,6 +60,8 @@ class Checkpoints:
         self._seconds_returned = 0.0
         self._policy = _native.RunPolicy()
         self._may_fork = wanted in ("auto", "fork")
+        self._complaint = ""
+        self.mark_copying: Callable[[bool], object] = lambda _copying: None
 
     @contextmanager
     def open(self) -> Iterator[None]:
@@ -63,11 +71,29 @@ class Checkpoints:
         if self._progress.kind == "fork" and self._definition_refuses():
             self._refuse_fork(self._definition_refuses())
         try:
-            yield
+            with self._listening():
+                yield
         finally:
             for held in self._held.values():
                 held.close()
             self._held.clear()
+
+    @contextmanager
+    def _listening(self) -> Iterator[None]:
+        """Hear when an object complains while it is let go of: copies of it are not what they should be."""
+        found = sys.unraisablehook
+
+        def heard(unraisable: Any) -> None:
+            if self._copies and getattr(unraisable.object, "__name__", "") == "__del__":
+                self._complaint = self._complaint or type_name(unraisable.exc_type)
+            found(unraisable)
+
+        sys.unraisablehook = heard
+        try:
+            yield
+        finally:
+            if sys.unraisablehook is heard:
+                sys.unraisablehook = found
 
     # -- coming back --------------------------------------------------------------------------------------------------
 
@@ -77,7 +103,11 @@ class Checkpoints:
 
     def restore(self, snapshot: Snapshot, run: RunContext, faults_on: list[bool]) -> RuleBasedStateMachine:
         """A machine in the state of ``snapshot``, with these faults on."""
-        machine = self._snapshots.restore(snapshot, run)
+        self.mark_copying(True)
+        try:
+            machine = self._snapshots.restore(snapshot, run)
+        finally:
+            self.mark_copying(False)
         for fault, on in zip(self._environment.driver.faults, faults_on, strict=True):
             if on:
                 fault.activate()
@@ -116,10 +146,16 @@ class Checkpoints:
         """Copy the state of ``run`` for a new checkpoint, where states are copied."""
         if self._progress.kind != "copy":
             return
+        if self._complaint:
+            self.stop_copying(f"an object in it raises {self._complaint} when a copy is let go of")
+            return
+        self.mark_copying(True)
         try:
             self._copies[checkpoint] = self._snapshots.take(run)
         except SnapshotError as error:
             self.stop_copying(f"its state cannot be copied ({error})")
+        finally:
+            self.mark_copying(False)
 
     def returned(self, checkpoint: int, run: RunContext, steps: int, seconds: float) -> None:
         """``run`` came back to ``checkpoint`` by running its ``steps`` again, in so many seconds. Keep the state."""

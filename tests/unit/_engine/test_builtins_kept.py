@@ -1,0 +1,40 @@
+"""Builtins that a run has replaced or deleted are there again afterwards; others stay as the program wants them."""
+
+from __future__ import annotations
+
+import builtins
+
+import pytest
+from hypothesis.stateful import RuleBasedStateMachine, rule
+
+from ordeal._engine import builtins_kept
+from ordeal.explore import Explorer
+
+
+def test_what_was_replaced_or_deleted_comes_back() -> None:
+    before = dict(vars(builtins))
+    vars(builtins)["len"] = lambda _: 0
+    del vars(builtins)["sorted"]
+    builtins_kept.restore()
+    assert vars(builtins) == before
+
+
+def test_what_a_program_may_replace_for_good_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    mine = object()
+    monkeypatch.setitem(vars(builtins), "open", mine)
+    monkeypatch.setitem(vars(builtins), "_", mine)
+    builtins_kept.restore()
+    assert vars(builtins)["open"] is mine
+    assert vars(builtins)["_"] is mine
+
+
+class Replacing(RuleBasedStateMachine):
+    @rule()
+    def replace(self) -> None:
+        vars(builtins).update(len=lambda _: 0, isinstance=lambda *_: False)
+
+
+def test_a_run_leaves_the_search_as_it_was() -> None:
+    before = len, isinstance
+    assert Explorer(Replacing).run(max_runs=20).total_runs == 20
+    assert (len, isinstance) == before
