@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from functools import partial
 from types import ModuleType
@@ -114,7 +115,7 @@ def test_a_path_is_looked_up_once_for_all_replays(make_module: MakeModule, monke
         replayer = Replaying(lambda observer: module.f(3)).run
         assert [len(watched.gather(replayer, _native.Tape())) for _ in range(3)] == [1, 1, 1]
         monitor.set_paused(False)
-    assert looked_up == [file_of(module)]
+    assert looked_up == [os.curdir, file_of(module)]
 
 
 def test_code_that_has_not_run_is_not_watched(make_module: MakeModule) -> None:
