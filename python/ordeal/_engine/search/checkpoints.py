@@ -14,7 +14,8 @@ from hypothesis.stateful import RuleBasedStateMachine
 
 from ordeal import _native
 from ordeal._engine.execution.driver import BODY, FAULT_OFF, FAULT_ON, Outcome, Status
-from ordeal._engine.execution.fork_server import Ending, ForkServer, Listener, RunEnvironment, hold, refusal
+from ordeal._engine.execution.fork_messages import Ending
+from ordeal._engine.execution.fork_server import ForkServer, Listener, RunEnvironment, hold, refusal
 from ordeal._engine.execution.snapshot import Snapshot, SnapshotError, Snapshots
 from ordeal._engine.isolation.channel import ChannelError
 from ordeal._engine.search.state import SearchProgress

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from ordeal import _native
 from ordeal._engine.execution.driver import INITIALIZE, RULE, Driver
-from ordeal._engine.execution.fork_server import Seen
+from ordeal._engine.execution.fork_messages import Seen
 from ordeal._engine.properties.observations import Observations
 from ordeal._engine.properties.watch import PropertyWatch
 from ordeal._engine.search.checkpoints import Checkpoints

@@ -13,7 +13,8 @@ from ordeal._engine.buggify_state import many_runs
 from ordeal._engine.coverage.targets import Target
 from ordeal._engine.execution.bucket import traceback_text
 from ordeal._engine.execution.driver import Driver, Outcome, Status
-from ordeal._engine.execution.fork_server import Ending, RunEnvironment
+from ordeal._engine.execution.fork_messages import Ending
+from ordeal._engine.execution.fork_server import RunEnvironment
 from ordeal._engine.execution.machine import machine_names
 from ordeal._engine.execution.settings import Settings, Tally
 from ordeal._engine.execution.snapshot import Snapshot, Snapshots

@@ -11,9 +11,10 @@ from typing import Any
 import pytest
 
 from ordeal import _native
-from ordeal._engine.execution import fork_server
+from ordeal._engine.execution import fork_messages
 from ordeal._engine.execution.driver import RULE
-from ordeal._engine.execution.fork_server import Ending, ForkServer, Seen, refusal
+from ordeal._engine.execution.fork_messages import Ending, Seen
+from ordeal._engine.execution.fork_server import ForkServer, refusal
 from ordeal._engine.execution.machine import make_driver
 from ordeal._engine.isolation.channel import Channel, ChannelError
 from ordeal._engine.search.search import make_session
@@ -132,7 +133,7 @@ def test_a_run_without_an_ending_gives_its_exit_code() -> None:
         ("ended", "sleeping", *ENDED[2:], *SEEN),
         (*ENDED[:5], "", *ENDED[6:], *SEEN),
         (*ENDED[:6], "a\0b", *ENDED[7:], *SEEN),
-        (*ENDED[:7], "x" * (fork_server.TEXT_MAX + 1), ENDED[8], *SEEN),
+        (*ENDED[:7], "x" * (fork_messages.TEXT_MAX + 1), ENDED[8], *SEEN),
         ("ended",),
         ("ask", "__class__"),
         ("ask", "put", 1),
@@ -149,7 +150,7 @@ def test_a_run_without_an_ending_gives_its_exit_code() -> None:
         ("ask",),
         ("tell", "put", 1.5, 2),
         ("tell", "put", None),
-        ("tell", "put", b"x" * (fork_server.SIZE_MAX + 1)),
+        ("tell", "put", b"x" * (fork_messages.SIZE_MAX + 1)),
         ("tell", "begin_argument", 3),
         ("tell", "begin_argument", -1),
         ("tell", "set_producer", -2),
@@ -212,7 +213,7 @@ def test_a_draw_that_cannot_be_is_an_error_of_the_run_alone() -> None:
 #: ``ORDEAL_CRAFTED_MESSAGES`` sets how many are tried.
 CRAFTED = int(os.environ.get("ORDEAL_CRAFTED_MESSAGES", "2000"))
 KINDS = ("next", "reject", "ask", "tell", "step", "done", "ended", "started", "gone", "reply", "run", "")
-NAMES = (*fork_server._ASKED, *fork_server._TOLD, "live", "producer", "recorded_for", "__init__", "journal")
+NAMES = (*fork_messages.ASKED, *fork_messages.TOLD, "live", "producer", "recorded_for", "__init__", "journal")
 VALUES: tuple[Any, ...] = (
     *(0, 1, 3, 8, -1, 2**31, 2**63, -(2**63), 2**64, 2**130, True, None, 0.5, math.inf, math.nan, "", "a", b""),
     *(*SEEN, b"\0" * 8, STEP, RECORD[:-1], "[[], {}, {}, {}]", "failed", "done"),
@@ -226,7 +227,7 @@ def crafted(rng: random.Random, step: int) -> tuple[Any, ...]:
     rest = shapes.get(kind, [])
     if kind in ("ask", "tell"):
         name = rng.choice(NAMES)
-        count = len(fork_server._ASKED.get(name) or fork_server._TOLD.get(name) or ())
+        count = len(fork_messages.ASKED.get(name) or fork_messages.TOLD.get(name) or ())
         rest = [name, *(rng.choice(VALUES) for _ in range(count))]
     for _ in range(rng.choice((0, 0, 0, 1, 2))):
         at = rng.randrange(len(rest) + 1)
@@ -308,14 +309,6 @@ def test_messages_tell_which_process_they_are_of() -> None:
     assert (here.receive(), here.sender) == (["from here"], os.getpid())
     here.close()
     there.close()
-
-
-def test_the_source_knows_what_it_may_be_asked() -> None:
-    said = {*fork_server._ASKED, *fork_server._TOLD}
-    assert {"integer", "boolean", "raw_unit", "recorded", "put", "begin_argument"} <= said
-    # What is only asked of a source that replays is not asked here.
-    others = {"live", "misaligned", "origin", "producer", "recorded_for"}
-    assert {name for name in dir(_native.ChoiceSource) if not name.startswith("_")} == said | others
 
 
 def test_without_other_threads_nothing_is_refused() -> None:

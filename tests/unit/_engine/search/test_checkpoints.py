@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import itertools
-import os
 import random
-import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
 from hypothesis import strategies as st
-from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, initialize, multiple, precondition, rule
+from hypothesis.stateful import Bundle, consumes, initialize, multiple, precondition, rule
 
 from ordeal import ChaosTest, _native
 from ordeal._engine.search.checkpoints import HELD_MAX, Checkpoints
@@ -23,11 +21,11 @@ from ordeal.assertions import always_lt, sometimes
 from ordeal.explore import ExplorationResult, Explorer
 from ordeal.faults import Fault
 
+from ...samples.explored import KINDS, children, explore
 from ...samples.machines import switches
 
 pytestmark = pytest.mark.usefixtures("own_threads_alone")
 
-KINDS = ("copy", "replay", "fork")
 forks = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="states are held on Linux only")
 
 
@@ -97,21 +95,6 @@ class Depot(ChaosTest):
 
     def state_hash(self) -> int:
         return 1 + min(len(self.stored), 6) * 1000 + sum(self.draws) % 7
-
-
-def explore(machine: type[RuleBasedStateMachine], kind: str, **options: Any) -> ExplorationResult:
-    given = {"max_runs": 150, "max_time": 3600.0, "shrink": False, "steps_per_run": 30} | options
-    modules = given.pop("target_modules", ())
-    explorer = Explorer(
-        machine,
-        target_modules=modules,
-        seed=3,
-        checkpoint_kind=kind,
-        coverage=given.pop("coverage", "auto"),
-        rule_swarm=given.pop("rule_swarm", False),
-        checkpoint_prob=0.6,
-    )
-    return explorer.run(record_traces=True, **given)
 
 
 def facts(result: ExplorationResult) -> dict[str, Any]:
@@ -269,10 +252,6 @@ def test_each_kind_explores_the_same_without_targets() -> None:
     assert results[1:] == results[:1] * 2
 
 
-def children() -> list[int]:
-    return [int(each) for each in Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()]
-
-
 @forks
 def test_no_process_stays(depot: str) -> None:
     before = children()
@@ -388,228 +367,6 @@ def test_a_copy_that_goes_another_way_is_noticed_without_a_failure(machine: type
     assert result.snapshot_kind == "replay"
     assert not result.failures
     assert any("went another way" in note for note in result.notes)
-
-
-class Crashing(ChaosTest):
-    """Ends its process, wherever that is, once it has come far enough."""
-
-    end: Callable[[], object] = staticmethod(lambda: None)
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.lock = threading.Lock()
-        self.made_in = os.getpid()
-        self.count = 0
-
-    @rule(by=st.integers(0, 3))
-    def act(self, by: int) -> None:
-        self.count += by
-        # Not in the process of the tests, which explores.
-        if self.count > 12 and os.getpid() != explores_in:
-            type(self).end()
-
-    def state_hash(self) -> int:
-        return 1 + self.count
-
-
-#: The process that explores.
-explores_in = 0
-
-
-@forks
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("end", "bucket"),
-    [
-        (lambda: os._exit(3), "ProcessExitError(3) at act"),
-        (lambda: os.kill(os.getpid(), signal.SIGTERM), "ProcessKilledError(SIGTERM) at act"),
-    ],
-)
-def test_a_death_in_a_held_state_is_a_failure_like_any_other(
-    end: Callable[[], object], bucket: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(Crashing, "end", staticmethod(end))
-    monkeypatch.setattr(sys.modules[__name__], "explores_in", os.getpid())
-    before = children()
-    (failure,) = (result := explore(Crashing, "fork", max_runs=60)).failures
-    assert (failure.bucket, failure.flaky) == (bucket, False)
-    assert failure.trace is not None
-    assert sum(int(each) for step in failure.trace.steps for each in step.choices["by"]) > 12
-    assert (result.total_runs, result.unconfirmed) == (60, 0)
-    assert children() == before
-
-
-class Forking(ChaosTest):
-    """Forks in the middle of a rule, and lets both go on. Where the test runs itself, it does not."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.lock = threading.Lock()
-        self.count = 0
-
-    @rule(number=st.integers(0, 9))
-    def act(self, number: int) -> None:
-        self.count += 1
-        if self.count == 5 and os.getpid() != explores_in:
-            os.fork()
-
-    @rule(number=st.integers(0, 9))
-    def look(self, number: int) -> None:
-        assert self.count < 9
-
-    def state_hash(self) -> int:
-        return 1 + self.count
-
-
-@forks
-def test_a_fork_that_comes_back_in_a_held_state_has_no_say(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys.modules[__name__], "explores_in", os.getpid())
-    before = children()
-    result = explore(Forking, "fork", max_runs=80)
-    assert (result.total_runs, result.snapshot_kind) == (80, "fork")
-    assert len(result.failures) == 1
-    assert children() == before
-
-
-class Deadly(ChaosTest):
-    """Ends its process where that is not the one it was made in."""
-
-    end: Callable[[], object] = staticmethod(lambda: None)
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.made_in = os.getpid()
-        self.lock = threading.Lock()
-
-    @rule(number=st.integers(0, 50))
-    def act(self, number: int) -> None:
-        if os.getpid() != self.made_in and number > 45:
-            type(self).end()
-
-
-@forks
-@pytest.mark.parametrize(
-    ("end", "said"),
-    [
-        (lambda: os._exit(3), "ended with exit code 3"),
-        (lambda: os.kill(os.getpid(), signal.SIGKILL), "was ended by signal 9"),
-        (lambda: os.kill(os.getppid(), signal.SIGKILL), "was lost"),
-    ],
-)
-def test_a_run_that_ends_its_process_is_noted_and_the_rest_goes_on(
-    end: Callable[[], object], said: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(Deadly, "end", staticmethod(end))
-    before = children()
-    result = explore(Deadly, "fork", max_runs=60)
-    assert result.total_runs == 60
-    assert any(said in note for note in result.notes), result.notes
-    assert children() == before
-
-
-#: Where a process that slept to its end leaves a file.
-slept_in: list[Path] = []
-
-
-@pytest.fixture
-def sleepers(tmp_path: Path) -> Iterator[Path]:
-    """A folder with a file for each process whose long sleep nobody ended."""
-    slept_in.append(tmp_path)
-    yield tmp_path
-    slept_in.clear()
-
-
-def sleep_long() -> None:
-    time.sleep(60)
-    (slept_in[0] / str(os.getpid())).touch()
-
-
-class Slow(ChaosTest):
-    """Takes too long, in a held state."""
-
-    rule_timeout = 0.2
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.made_in = os.getpid()
-        self.count = 0
-
-    @rule()
-    def act(self) -> None:
-        self.count += 1
-        if os.getpid() != self.made_in:
-            sleep_long()
-
-
-@forks
-def test_a_rule_of_a_held_state_has_its_time_limit(sleepers: Path) -> None:
-    result = explore(Slow, "fork", max_runs=12)
-    assert list(sleepers.iterdir()) == []
-    assert result.unconfirmed > 0
-
-
-class Interrupting(ChaosTest):
-    """Presses Ctrl-C while a held state runs, and goes on as if nothing was."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.made_in = os.getpid()
-
-    @rule()
-    def act(self) -> None:
-        if os.getpid() != self.made_in:
-            os.kill(self.made_in, signal.SIGINT)
-            sleep_long()
-
-
-@forks
-def test_ctrl_c_ends_a_run_of_a_held_state(sleepers: Path) -> None:
-    before = children()
-    result = explore(Interrupting, "fork")
-    assert result.stopped_reason == "interrupted"
-    assert list(sleepers.iterdir()) == []
-    assert children() == before
-
-
-class Skipping(ChaosTest):
-    """Breaks a rule of Hypothesis once it has run for a while."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.count = 0
-
-    @rule()
-    def act(self) -> Any:
-        self.count += 1
-        return 1 if self.count > 25 else None
-
-
-def test_what_ends_an_exploration_ends_it_from_a_held_state_too() -> None:
-    failures = {kind: [each.bucket for each in explore(Skipping, kind).failures] for kind in KINDS}
-    assert failures["fork"] == failures["copy"] == failures["replay"]
-
-
-@forks
-def test_what_is_printed_is_printed_once(capfd: pytest.CaptureFixture[str]) -> None:
-    made = itertools.count()
-
-    class Printing(ChaosTest):
-        def __init__(self) -> None:
-            super().__init__()
-            self.number, self.steps = next(made), 0
-
-        @rule()
-        def act(self) -> None:
-            self.steps += 1
-            sys.stdout.write(f"{os.getpid()} {self.number} {self.steps}\n")
-
-        def state_hash(self) -> int:
-            return self.steps
-
-    explore(Printing, "fork", max_runs=40)
-    lines = capfd.readouterr().out.splitlines()
-    assert len({line.split()[0] for line in lines}) > 5
-    assert sorted(set(lines)) == sorted(lines)
 
 
 def test_an_unknown_kind_is_an_error() -> None:

@@ -1,0 +1,226 @@
+"""The messages of a run in a forked process: what it may say, with what values, and what they mean.
+
+The process runs code under test, which may write anything to the channel that it finds: each message is checked.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from ordeal._engine.execution.bucket import Bucketer, traceback_text
+from ordeal._engine.execution.driver import Outcome, Status
+from ordeal._engine.isolation.channel import ChannelError, Value
+from ordeal._engine.telling import error_message, type_name
+
+# What messages begin with.
+RUN, REPLY, ERROR = "run", "reply", "error"
+NEXT, REJECT, ASK, TELL, STEP, DONE = "next", "reject", "ask", "tell", "step", "done"
+STARTED, ENDED, GONE = "started", "ended", "gone"
+
+#: What a run may say to its session, tells apart: more than any run draws.
+SAID_MAX = 1 << 20
+#: The longest text or bytes that a draw may be told, and be asked to have at least.
+SIZE_MAX = 1 << 24
+#: The longest list of the characters of an alphabet, and the longest text of an error.
+TEXT_MAX = 1 << 20
+#: What bounds of an integer are refused by the core.
+_WIDE_MAX = 2**125
+
+
+class RefusedError(Exception):
+    """A process says what no run says."""
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# What a run may ask of the source of choices, and what it may tell it: each with what its arguments must be
+
+
+_CHOICE_KINDS = 5
+
+
+def _is_integer(value: Value) -> bool:
+    return type(value) is int
+
+
+def _is_number(value: Value) -> bool:
+    return type(value) in (int, float)
+
+
+def _is_flag(value: Value) -> bool:
+    return type(value) is bool
+
+
+def _is_bound(value: Value) -> bool:
+    return value is None or type(value) is int
+
+
+def _is_wide(value: Value) -> bool:
+    return type(value) is int and abs(value) <= _WIDE_MAX
+
+
+def _is_least(value: Value) -> bool:
+    return type(value) is int and 0 <= value <= SIZE_MAX
+
+
+def _is_count(value: Value) -> bool:
+    return type(value) is int and value > 0
+
+
+def _is_kind(value: Value) -> bool:
+    return type(value) is int and 0 <= value < _CHOICE_KINDS
+
+
+def _is_alphabet(value: Value) -> bool:
+    return type(value) is bytes and len(value) <= TEXT_MAX and len(value) % 8 == 0
+
+
+def _is_name(value: Value) -> bool:
+    return type(value) is int and 0 <= value < 2**32
+
+
+def _is_producer(value: Value) -> bool:
+    return type(value) is int and -1 <= value < 2**63
+
+
+def _is_choice(value: Value) -> bool:
+    if type(value) is int:
+        return value.bit_length() <= SIZE_MAX
+    return value is not None and (not isinstance(value, (str, bytes)) or len(value) <= SIZE_MAX)
+
+
+_Check = Callable[[Value], bool]
+ASKED: dict[str, tuple[_Check, ...]] = {
+    "boolean": (_is_number,),
+    "integer": (_is_integer, _is_integer, _is_integer),
+    "position": (_is_count,),
+    "real": (_is_number, _is_number, _is_flag, _is_number),
+    "text": (_is_alphabet, _is_least, _is_integer),
+    "bytes": (_is_least, _is_integer),
+    "open_integer": (_is_bound, _is_bound, _is_integer),
+    "wide_integer": (_is_wide, _is_wide, _is_wide),
+    "recorded": (_is_kind,),
+    "raw_unit": (),
+    "raw_bits": (),
+    "raw_below": (_is_count,),
+}
+TOLD: dict[str, tuple[_Check, ...]] = {
+    "begin_argument": (_is_name,),
+    "misalign": (),
+    "note_integer": (_is_integer, _is_integer, _is_integer),
+    "note_text": (_is_integer, _is_integer, _is_name),
+    "put": (_is_choice,),
+    "set_producer": (_is_producer,),
+}
+
+
+def check_said(table: dict[str, tuple[_Check, ...]], values: list[Value]) -> tuple[str, list[Value]]:
+    """The name and the arguments of what is said to the source of choices."""
+    name, *arguments = values or [None]
+    checks = table.get(name) if isinstance(name, str) else None
+    if checks is None or len(arguments) != len(checks):
+        raise RefusedError(f"{str(name)[:40]!r} with {len(arguments)} values is nothing that a run says")
+    for value, check in zip(arguments, checks, strict=True):
+        if not check(value):
+            raise RefusedError(f"{name!r} was said with a {type(value).__name__} that it does not take")
+    assert isinstance(name, str)
+    return name, arguments
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What a process saw since it told last.
+
+    ``record`` is that of its monitor, ``properties`` a snapshot of a tracker. ``sizes`` are those of the bundles;
+    ``events`` and ``targets`` are what the run told Hypothesis, from its start.
+    """
+
+    record: bytes
+    properties: dict[str, list[dict[str, Any]]]
+    sizes: dict[str, int]
+    events: dict[str, str]
+    targets: dict[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How a run in a process of its own ended. Of its error, which stays there, the names are known.
+
+    ``raised`` is said of a run that ended with what no run is to end with.
+    """
+
+    outcome: Outcome
+    raised: bool
+    bucket: str
+    error_type: str
+    error_text: str
+    traceback: str
+
+
+SEEN_KINDS = (bytes, str)
+_ENDING = (str, int, str, bool, str, str, str, str)
+
+
+def values_of_ending(outcome: Outcome, raised: bool, bucketer: Bucketer) -> tuple[Value, ...]:
+    error = outcome.error
+    if error is None:
+        return outcome.status.value, outcome.steps, outcome.stuck, raised, "", "", "", ""
+    return (
+        outcome.status.value,
+        outcome.steps,
+        outcome.stuck,
+        raised,
+        bucketer.bucket(error)[:TEXT_MAX],
+        type_name(type(error)),
+        error_message(error)[:TEXT_MAX],
+        traceback_text(error)[:TEXT_MAX],
+    )
+
+
+def ending_of(values: list[Value]) -> tuple[Ending, Seen]:
+    status, steps, stuck, raised, bucket, error_type, text, traceback, *rest = typed(values, *_ENDING, *SEEN_KINDS)
+    outcome = Outcome(Status(status), steps, None, stuck)
+    is_named = bool(bucket and error_type) and "\0" not in error_type and error_type.isprintable()
+    if not 0 <= steps <= SAID_MAX or (outcome.status is Status.FAILED and not is_named):
+        raise RefusedError(f"it ended as {status} in bucket {bucket[:40]!r}, with {error_type[:40]!r}")
+    if max(map(len, (stuck, bucket, error_type, text, traceback))) > TEXT_MAX:
+        raise RefusedError(f"an ending has a text of more than {TEXT_MAX} characters")
+    return Ending(outcome, raised, bucket, error_type, text, traceback), seen_of(rest)
+
+
+def seen_of(values: list[Any]) -> Seen:
+    record, text = values
+    try:
+        properties, sizes, events, targets = json.loads(text)
+        return Seen(
+            record=record,
+            properties=dict(properties),
+            sizes={name: _size(size) for name, size in sizes.items()},
+            events={label: str(payload) for label, payload in events.items()},
+            targets={label: _target(value) for label, value in targets.items()},
+        )
+    except (AttributeError, TypeError, ValueError, OverflowError, RecursionError) as error:
+        raise ChannelError(f"what a run has seen is damaged: {error}") from error
+
+
+def _target(value: object) -> float:
+    if not isinstance(value, (int, float)) or not math.isfinite(value):
+        raise ValueError("a target has no such value")
+    return float(value)
+
+
+def _size(size: object) -> int:
+    if not isinstance(size, int) or not 0 <= size < 2**31:
+        raise ValueError("a bundle has no such size")
+    return size
+
+
+def typed(values: list[Value], *kinds: type) -> list[Any]:
+    """The values, which must be of these kinds."""
+    found = tuple(type(value) for value in values)
+    if found != kinds:
+        raise ChannelError(f"a message holds {found}, not {kinds}")
+    return values
