@@ -64,8 +64,7 @@ void bind_journal(py::module_& m) {
              return static_cast<std::uint32_t>(before);
            })
       .def(
-          "end_telling",
-          [](LentJournal& self, std::uint32_t before) { self.enter(static_cast<JournalStage>(before)); },
+          "end_telling", [](LentJournal& self, std::uint32_t before) { self.enter(static_cast<JournalStage>(before)); },
           py::arg("before"))
       .def(
           "add_decision",

@@ -48,7 +48,8 @@ bool keep_orphans() {
 #endif
 }
 
-// What Python's time.monotonic() says, and programs cannot replace, as they do that one to test with clocks of their own.
+// What Python's time.monotonic() says, and programs cannot replace, as they do that one to test with clocks of their
+// own.
 double monotonic() {
   timespec now{};
   clock_gettime(CLOCK_MONOTONIC, &now);

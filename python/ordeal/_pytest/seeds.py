@@ -19,6 +19,7 @@ import pytest
 
 from ordeal._engine.formatting import counted, describe_error, one_line
 from ordeal._engine.seed_corpus.paths import SeedError, seed_paths
+from ordeal._engine.telling import told, traceback_text
 from ordeal._pytest.projects import ROOT, Project, class_name, own_package, relative_path, test_name
 from ordeal._report.pytest_seeds import SeedRecord, recorded_failure, seed_failure_sections, seed_section
 from ordeal.errors import TraceError
@@ -124,7 +125,9 @@ class SeedItem(pytest.Item):
         self._replay, self.record = replay, record_of(replay, self._project)
         if replay.error is not None:
             # With the traceback of the failure, --pdb stops where it happened.
-            raise SeedFailedError(self.record.error).with_traceback(replay.error.__traceback__) from replay.error
+            raise SeedFailedError(self.record.error).with_traceback(replay.error.__traceback__) from _cause(
+                replay.error
+            )
         if self.record.status == "class_unusable":
             raise SeedClassError(self.record.reason)
         if replay.reason:
@@ -141,6 +144,8 @@ class SeedItem(pytest.Item):
         if error is not None and error.__traceback__ is not None:  # one that ended its process was not raised in this
             failure = pytest.ExceptionInfo.from_exception(error)
         wanted = self.config.getoption("tbstyle", "auto")
+        if error is not None and _cause(error) is None:
+            return traceback_text(error, error.__traceback__)
         shown = failure.getrepr(
             style="short" if wanted == "auto" else wanted,
             showlocals=self.config.getoption("showlocals", False),
@@ -159,6 +164,11 @@ class SeedItem(pytest.Item):
         """Return the file of the seed and what the test is called in a report."""
         assert self.parent is not None, "a seed stands in the group of its class"
         return self.path, None, f"{ROOT} {self.parent.name}/{self.name}"
+
+
+def _cause(error: BaseException) -> BaseException | None:
+    """``error``, unless it has no truth value: pytest asks it for that, and would end with the exception it gets."""
+    return told(lambda: (error, bool(error))[0], lambda _raised: None)
 
 
 def _code_under_test(failure: pytest.ExceptionInfo[BaseException]) -> Any:

@@ -411,7 +411,7 @@ TEST(Journal, RefusesAHeaderThatCannotBe) {
   }
   for (const std::size_t at : {kStageAt, kCutAt}) {
     Journaled it;
-    it.memory.set(at, std::uint32_t{4});
+    it.memory.set(at, std::uint32_t{5});
     EXPECT_NE(it.memory.refusal(), "") << at;
   }
 }

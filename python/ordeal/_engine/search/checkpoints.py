@@ -18,6 +18,7 @@ from ordeal._engine.execution.fork_messages import Ending
 from ordeal._engine.execution.fork_server import ForkServer, Listener, RunEnvironment, hold, refusal
 from ordeal._engine.execution.snapshot import Snapshot, SnapshotError, Snapshots
 from ordeal._engine.isolation.channel import ChannelError
+from ordeal._engine.isolation.memory_limit import resident_bytes
 from ordeal._engine.search.state import SearchProgress
 from ordeal._engine.telling import type_name
 from ordeal._hypothesis import RunContext
@@ -26,6 +27,9 @@ from ordeal.config import CheckpointKind
 
 #: Each is a process, which costs memory where its state and that of others part.
 HELD_MAX = 16
+#: How much larger than before the process may be with its copies, in bytes. After so many copies it is looked at.
+COPIES_BYTES_MAX = 1 << 30
+LOOK_PERIOD = 16
 
 
 class Checkpoints:
@@ -62,6 +66,8 @@ class Checkpoints:
         self._policy = _native.RunPolicy()
         self._may_fork = wanted in ("auto", "fork")
         self._complaint = ""
+        self._taken = 0
+        self._bytes_before = resident_bytes()
         self.mark_copying: Callable[[bool], object] = lambda _copying: None
 
     @contextmanager
@@ -153,10 +159,24 @@ class Checkpoints:
         self.mark_copying(True)
         try:
             self._copies[checkpoint] = self._snapshots.take(run)
+            self._make_room()
         except SnapshotError as error:
             self.stop_copying(f"its state cannot be copied ({error})")
         finally:
             self.mark_copying(False)
+
+    def _make_room(self) -> None:
+        """Give up the older half of the copies where the process has grown too much: how large they are nobody knows.
+
+        Runs get back to those states by their steps, in the same way.
+        """
+        self._taken += 1
+        if self._taken % LOOK_PERIOD:
+            return
+        now = resident_bytes()
+        if now - self._bytes_before > COPIES_BYTES_MAX and len(self._copies) > 1:
+            for checkpoint in list(self._copies)[: len(self._copies) // 2]:
+                del self._copies[checkpoint]
 
     def returned(self, checkpoint: int, run: RunContext, steps: int, seconds: float) -> None:
         """``run`` came back to ``checkpoint`` by running its ``steps`` again, in so many seconds. Keep the state."""

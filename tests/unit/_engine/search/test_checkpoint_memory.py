@@ -1,0 +1,59 @@
+"""Copies of states take no more memory than they may: the older ones are given up, and their runs stay the same."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import strategies as st
+from hypothesis.stateful import rule
+
+from ordeal._engine.search import checkpoints
+from ordeal._engine.search.checkpoints import Checkpoints
+from ordeal.chaos import ChaosTest
+from ordeal.explore import Explorer
+
+
+class Growing(ChaosTest):
+    """Comes to many states."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.seen: list[int] = []
+
+    @rule(number=st.integers(0, 9))
+    def see(self, number: int) -> None:
+        self.seen.append(number)
+        if len(set(self.seen)) == 8:
+            raise ValueError("eight")
+
+    def state_hash(self) -> int:
+        return len(set(self.seen)) + 1
+
+
+def explored() -> tuple[Any, ...]:
+    result = Explorer(Growing, seed=5).run(max_runs=400)
+    return result.total_runs, result.total_steps, [(each.bucket, each.run_id, each.count) for each in result.failures]
+
+
+def test_copies_are_given_up_and_nothing_else_changes(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = explored()
+    size = [0]
+    kept: list[int] = []
+    make_room = Checkpoints._make_room
+
+    def watched(self: Checkpoints) -> None:
+        make_room(self)
+        kept.append(len(self._copies))
+
+    def growing() -> int:
+        size[0] += 1
+        return size[0]
+
+    monkeypatch.setattr(checkpoints, "LOOK_PERIOD", 1)
+    monkeypatch.setattr(checkpoints, "COPIES_BYTES_MAX", 0)
+    monkeypatch.setattr(checkpoints, "resident_bytes", growing)
+    monkeypatch.setattr(Checkpoints, "_make_room", watched)
+    assert explored() == before
+    assert kept
+    assert max(kept) <= 2
