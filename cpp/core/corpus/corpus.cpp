@@ -54,8 +54,8 @@ CheckpointStrategy parse_strategy(std::string_view name) {
 }
 
 // Takes no memory yet: a session with a large limit mostly keeps few checkpoints.
-Corpus::Corpus(std::size_t max_checkpoints, CheckpointStrategy strategy)
-    : max_checkpoints_(max_checkpoints), strategy_(strategy) {
+Corpus::Corpus(std::size_t max_checkpoints, CheckpointStrategy strategy, std::size_t bytes_max)
+    : max_checkpoints_(max_checkpoints), strategy_(strategy), bytes_max_(bytes_max) {
   if (max_checkpoints > kCheckpointsMax) {
     throw ConfigError("max_checkpoints is " + std::to_string(max_checkpoints) + "; it must be between 0 and " +
                       std::to_string(kCheckpointsMax));
@@ -67,13 +67,18 @@ std::optional<std::uint64_t> Corpus::add(Checkpoint checkpoint, Rng& rng) {
   ORDEAL_CHECK(!slot_of_.contains(checkpoint.id), "id=" << checkpoint.id << " is kept already");
   ORDEAL_CHECK(std::isfinite(checkpoint.energy) && checkpoint.energy > 0, "energy=" << checkpoint.energy);
   ORDEAL_CHECK(checkpoint.frequency_class <= kFrequencyClassMax, "frequency_class=" << checkpoint.frequency_class);
-  if (max_checkpoints_ == 0) {
+  const std::size_t bytes = checkpoint.prefix.bytes();
+  if (max_checkpoints_ == 0 || bytes > bytes_max_ / kPartMax) {
     return std::nullopt;
   }
   std::optional<std::uint64_t> evicted;
-  if (size() == max_checkpoints_) {
+  if (size() == max_checkpoints_ || bytes_ + bytes > bytes_max_) {
     evicted = make_room(rng);
   }
+  if (bytes_ + bytes > bytes_max_) {
+    return evicted;
+  }
+  bytes_ += bytes;
   if (slots_.empty() || slots_.size() == tree_.slots()) {
     compact();
   }
@@ -97,6 +102,7 @@ std::uint64_t Corpus::make_room(Rng& rng) {
 void Corpus::clear_slot(std::size_t slot) {
   ORDEAL_DCHECK(slots_[slot].has_value(), "slot " << slot << " is empty");
   slot_of_.erase(slots_[slot]->id);
+  bytes_ -= slots_[slot]->prefix.bytes();
   slots_[slot].reset();
   tree_.clear(slot);
 }

@@ -48,12 +48,17 @@ struct Checkpoint {
 class Corpus {
  public:
   static constexpr std::size_t kCheckpointsMax = EnergyTree::kSlotsMax;
+  // So much the prefixes of all take together, far above what the default number of checkpoints needs.
+  static constexpr std::size_t kBytesMax = std::size_t{256} << 20U;
+  // One that takes a larger part of that is not kept.
+  static constexpr std::size_t kPartMax = 4;
 
   // With max_checkpoints 0 nothing is kept. ConfigError above kCheckpointsMax.
-  Corpus(std::size_t max_checkpoints, CheckpointStrategy strategy);
+  Corpus(std::size_t max_checkpoints, CheckpointStrategy strategy, std::size_t bytes_max = kBytesMax);
 
   // Keeps the checkpoint, whose id must be new. In a full corpus another makes room and its id is returned: the one of
   // lowest energy (of equals the oldest) under kEnergy, else a random one; never the newest, which is the one added.
+  // Where that is not enough for the bytes of the prefix, the new one is not kept.
   std::optional<std::uint64_t> add(Checkpoint checkpoint, Rng& rng);
   // Nothing when the corpus is empty. Counts the selection in the entry.
   const Checkpoint* pick(Rng& rng);
@@ -87,6 +92,8 @@ class Corpus {
 
   std::size_t max_checkpoints_;
   CheckpointStrategy strategy_;
+  std::size_t bytes_max_;
+  std::size_t bytes_ = 0;  // of all prefixes
   // Slots in the order of creation; empty ones are closed up when they run out, which costs O(1) per add in the mean.
   std::vector<std::optional<Checkpoint>> slots_;
   EnergyTree tree_;

@@ -190,6 +190,9 @@ KeepResult Learning::add(Checkpoint checkpoint, Rng& schedule) {
   checkpoint.run_id = run_id_;
   KeepResult kept{checkpoint.id, std::nullopt};
   kept.evicted = corpus_.add(std::move(checkpoint), schedule);
+  if (corpus_.find(kept.id) == nullptr) {
+    kept.id = 0;  // there is no room for its bytes
+  }
   return kept;
 }
 

@@ -96,6 +96,15 @@ void Tape::append(const Tape& from, const TapeStep& step) {
   }
 }
 
+std::size_t Tape::bytes() const noexcept {
+  std::size_t sum = (steps_.size() * sizeof(TapeStep)) + (arguments_.size() * sizeof(TapeArgument)) +
+                    (choices_.size() * sizeof(Choice));
+  for (const Choice& choice : choices_) {
+    sum += choice.blob().size();
+  }
+  return sum;
+}
+
 // O(choices that stay).
 Tape Tape::subset(const std::vector<bool>& keep) const {
   ORDEAL_CHECK(keep.size() == steps_.size(), "keep=" << keep.size() << " steps=" << steps_.size());

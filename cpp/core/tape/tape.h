@@ -91,6 +91,8 @@ class Tape {
   [[nodiscard]] std::span<const TapeArgument> arguments(const TapeStep& step) const noexcept;
   [[nodiscard]] std::span<const Choice> choices(const TapeArgument& argument) const noexcept;
   [[nodiscard]] std::size_t choice_count() const noexcept { return choices_.size(); }
+  // What a copy of it takes, in bytes. O(choices).
+  [[nodiscard]] std::size_t bytes() const noexcept;
   // Of all steps in order. The choices of a step follow each other, and so do those of its arguments.
   [[nodiscard]] std::span<const TapeArgument> arguments() const& noexcept { return arguments_; }
   std::span<const TapeArgument> arguments() && = delete;

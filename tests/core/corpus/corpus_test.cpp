@@ -53,6 +53,46 @@ std::vector<std::uint64_t> ids(const Corpus& corpus) {
   return result;
 }
 
+Checkpoint of_bytes(std::uint64_t id, std::size_t bytes) {
+  Checkpoint result = checkpoint(id);
+  result.prefix.begin_step(StepKind::kRule, 0, 0);
+  result.prefix.begin_argument(1);
+  result.prefix.add(Choice::bytes(std::string(bytes, 'x')));
+  return result;
+}
+
+TEST(Corpus, HoldsNoMoreBytesThanItMay) {
+  constexpr std::size_t kMax = 100'000;
+  Corpus corpus(1'000, CheckpointStrategy::kEnergy, kMax);
+  Rng rng(0);
+  for (std::uint64_t id = 0; id < 200; ++id) {
+    corpus.add(of_bytes(id, 1'000 * (1 + id % 20)), rng);
+    std::size_t bytes = 0;
+    for (const Checkpoint* const entry : corpus.entries()) {
+      bytes += entry->prefix.bytes();
+    }
+    EXPECT_LE(bytes, kMax);
+  }
+  EXPECT_GT(corpus.size(), 4U);
+}
+
+TEST(Corpus, MakesRoomForNoneThatIsTooLargeForIt) {
+  Corpus corpus(1'000, CheckpointStrategy::kEnergy, 100'000);
+  Rng rng(0);
+  corpus.add(of_bytes(1, 1'000), rng);
+  EXPECT_EQ(corpus.add(of_bytes(2, 50'000), rng), std::nullopt);
+  EXPECT_EQ(ids(corpus), (std::vector<std::uint64_t>{1}));
+}
+
+TEST(Corpus, ForgetsTheBytesOfWhatIsRemoved) {
+  Corpus corpus(1'000, CheckpointStrategy::kUniform, 100'000);
+  Rng rng(0);
+  for (std::uint64_t id = 0; id < 50; ++id) {
+    EXPECT_EQ(corpus.add(of_bytes(id, 20'000), rng), std::nullopt);
+    EXPECT_TRUE(corpus.remove(id));
+  }
+}
+
 TEST(ParseStrategy, KnowsThree) {
   EXPECT_EQ(parse_strategy("energy"), CheckpointStrategy::kEnergy);
   EXPECT_EQ(parse_strategy("uniform"), CheckpointStrategy::kUniform);
