@@ -113,10 +113,13 @@ def _become(request: dict[str, Any]) -> None:
 
 def _main() -> None:
     import hypothesis.stateful  # noqa: F401, PLC0415
+    from hypothesis import strategies as st  # noqa: PLC0415
 
     import ordeal.cli.explore  # noqa: PLC0415
     import ordeal.cli.replay  # noqa: F401, PLC0415
 
+    # What Hypothesis knows of Unicode it computes in seconds, unless it finds it in a folder of the project.
+    st.text().validate()
     _become(_serve())
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from ..projects import Project
+from ..projects import USUAL_HASH_SEED, Project
 
 pytestmark = pytest.mark.slow
 
@@ -122,7 +122,7 @@ def without_timing(value: Any) -> Any:
     return value
 
 
-def written(project: Project, *options: str, hash_seed: str) -> dict[str, str]:
+def written(project: Project, *options: str, hash_seed: str = USUAL_HASH_SEED) -> dict[str, str]:
     """All files that one exploration in a clean project writes, by path; only the timing of JSON files is taken out."""
     shutil.rmtree(project.root / ".ordeal", ignore_errors=True)
     shutil.rmtree(project.root / "out", ignore_errors=True)
@@ -140,9 +140,9 @@ def written(project: Project, *options: str, hash_seed: str) -> dict[str, str]:
 def test_finding_04_the_same_seed_writes_the_same_bytes_in_another_process(project: Project, rule_swarm: str) -> None:
     project.write(QUEUE)
     project.write({"ordeal.toml": SETTINGS.format(rule_swarm=rule_swarm)})
-    first = written(project, "--seed", "42", hash_seed="1")
+    first = written(project, "--seed", "42")
     second = written(project, "--seed", "42", hash_seed="31337")
-    other = written(project, "--seed", "43", hash_seed="1")
+    other = written(project, "--seed", "43")
     assert list(first) == list(second)
     for name, text in first.items():
         assert second[name] == text, name
@@ -159,7 +159,7 @@ def test_finding_04_a_trace_does_not_tell_where_the_project_lies(project: Projec
         place.root.mkdir(parents=True)
         place.write(QUEUE)
         place.write({"ordeal.toml": SETTINGS.format(rule_swarm="false")})
-        files.append(written(place, hash_seed="1"))
+        files.append(written(place))
     assert files[0] == files[1]
 
 
@@ -169,7 +169,7 @@ def test_finding_12_swarm_of_a_test_entry_has_an_effect(project: Project) -> Non
     summaries = []
     for entry in (settings, settings.replace("steps_per_run = 20", "steps_per_run = 20\n    swarm = true")):
         project.write({"ordeal.toml": entry})
-        report = json.loads(written(project, hash_seed="1")["out/report.json"])
+        report = json.loads(written(project)["out/report.json"])
         summaries.append(report["results"][0]["telemetry"]["swarm"]["summary"])
     assert summaries[0] == ""
     assert summaries[1] != ""
