@@ -23,8 +23,8 @@ from ordeal.store import Store, namespace_of, open_store
 from .._engine.parallel.test_supervisor import TOWER
 from ..samples.stores import PACKAGE_FOLDER, PATIENCE_SECONDS, RedisServer, running_server
 
-PROCESSES = 4
-SECONDS = 12.0
+PROCESSES = 3
+SECONDS = 6.0
 MACHINE = """
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, rule
