@@ -22,7 +22,7 @@ from hypothesis.internal.conjecture.data import ConjectureData
 from hypothesis.strategies import DrawFn, SearchStrategy
 
 from ordeal import _native
-from ordeal._hypothesis.draws import plan_draw
+from ordeal._hypothesis.draws import compile_argument
 from ordeal._hypothesis.provider import TapeProvider
 from ordeal._hypothesis.tape_data import TapeData
 
@@ -88,23 +88,23 @@ def no_test() -> None:
     pass
 
 
-def by_plan(strategy: SearchStrategy[Any], seed: int) -> float:
-    rehearsal = _native.Rehearsal(seed)
-    data = TapeData(TapeProvider(rehearsal.source))
-    run = _native.PlanRun()
-    plan = compiled(strategy)
+def by_compiled(strategy: SearchStrategy[Any], seed: int) -> float:
+    redraw = _native.Redraw(seed)
+    data = TapeData(TapeProvider(redraw.source))
+    run = _native.DrawContext()
+    compiled_strategy = compiled(strategy)
     with BuildContext(data, is_final=False, wrapped_test=no_test):
-        run.begin(rehearsal.source, Context(data))
+        run.begin(redraw.source, Context(data))
         loop = range(DRAWS_A_RUN)
         start = time.process_time()
         for _ in loop:
-            plan(run)
+            compiled_strategy(run)
         return (time.process_time() - start) / DRAWS_A_RUN
 
 
 def by_tape(strategy: SearchStrategy[Any], seed: int) -> float:
-    rehearsal = _native.Rehearsal(seed)
-    return drawn_by(TapeData(TapeProvider(rehearsal.source)), strategy)
+    redraw = _native.Redraw(seed)
+    return drawn_by(TapeData(TapeProvider(redraw.source)), strategy)
 
 
 def by_hypothesis(strategy: SearchStrategy[Any], seed: int) -> float:
@@ -121,19 +121,19 @@ def drawn_by(data: ConjectureData, strategy: SearchStrategy[Any]) -> float:
         return (time.process_time() - start) / DRAWS_A_RUN
 
 
-PLANS: dict[int, _native.Plan] = {}
+COMPILED: dict[int, _native.CompiledStrategy] = {}
 
 
-def compiled(strategy: SearchStrategy[Any]) -> _native.Plan:
-    if id(strategy) not in PLANS:
-        plan, _ = plan_draw(strategy)
-        assert isinstance(plan, _native.Plan)
-        assert plan.planned or plan.compile(), strategy
-        PLANS[id(strategy)] = plan
-    return PLANS[id(strategy)]
+def compiled(strategy: SearchStrategy[Any]) -> _native.CompiledStrategy:
+    if id(strategy) not in COMPILED:
+        compiled_strategy, _ = compile_argument(strategy)
+        assert isinstance(compiled_strategy, _native.CompiledStrategy)
+        assert compiled_strategy.is_compiled or compiled_strategy.compile(), strategy
+        COMPILED[id(strategy)] = compiled_strategy
+    return COMPILED[id(strategy)]
 
 
-WAYS = {"plan": by_plan, "through Hypothesis": by_tape, "Hypothesis": by_hypothesis}
+WAYS = {"plan": by_compiled, "through Hypothesis": by_tape, "Hypothesis": by_hypothesis}
 
 
 def measure(rounds: int) -> dict[str, dict[str, list[float]]]:

@@ -282,7 +282,7 @@ def _session_seed(config: pytest.Config) -> Any:
 @pytest.hookimpl(optionalhook=True)
 def pytest_configure_node(node: Any) -> None:
     """Have all workers of xdist draw from one seed."""
-    _session_seed(node.config).tell(node)
+    _session_seed(node.config).send_to(node)
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:

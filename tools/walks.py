@@ -103,11 +103,11 @@ def walk_of_failure() -> Walk:
         with walk.walked():
             failed(self, *arguments, **options)
 
-    judge = Triage.judge
+    confirm = Triage.confirm_and_shrink
 
-    def judged(self: Triage, *arguments: Any, **options: Any) -> Any:
+    def confirmed(self: Triage, *arguments: Any, **options: Any) -> Any:
         with walk.walked():
-            return judge(self, *arguments, **options)
+            return confirm(self, *arguments, **options)
 
     with (
         tempfile.TemporaryDirectory() as folder,
@@ -117,7 +117,7 @@ def walk_of_failure() -> Walk:
         _replaced(Replayer, "shrink", unseen("shrink")),
         _replaced(Replayer, "ablate", unseen("ablate")),
         _replaced(Search, "_failed", seen),
-        _replaced(Triage, "judge", judged),
+        _replaced(Triage, "confirm_and_shrink", confirmed),
     ):
         Explorer(Till, seed=1, corpus_dir=folder, workers=1).run(max_runs=20)
     return walk

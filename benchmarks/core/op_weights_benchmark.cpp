@@ -13,7 +13,7 @@ namespace {
 void op_pick(benchmark::State& state) {
   Rng rng(1);
   const std::vector<Operation> operations(static_cast<std::size_t>(state.range(0)));
-  const OpPicker picker(draw_weights(rng, operations, std::vector<bool>(operations.size(), true)));
+  const RulePicker picker(draw_weights(rng, operations, std::vector<bool>(operations.size(), true)));
   std::uint64_t sum = 0;
   for (auto _ : state) {
     sum += picker.pick(rng);

@@ -44,13 +44,13 @@ def measure(seed: int, folder: Path) -> dict[str, float]:
     ((header, engine),) = parts
     loaded, decode_s = timed(lambda: _native.decode_state(engine, names))
     session = empty_session(names, seed)
-    _, give_s = timed(lambda: loaded.give(session))
+    _, give_s = timed(lambda: loaded.restore_into(session))
     part, encode_s = timed(lambda: join_part(header, _native.encode_state(names, session, [])))
     _, write_s = timed(lambda: write_state(path, [part]))
-    finds = loaded.finds()
+    entries = loaded.entries()
     return {
-        "tapes": len(finds),
-        "steps": sum(len(find.tape) for find in finds),
+        "tapes": len(entries),
+        "steps": sum(len(entry.tape) for entry in entries),
         "megabytes": path.stat().st_size / 1e6,
         "encode_s": encode_s,
         "write_s": write_s,

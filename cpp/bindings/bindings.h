@@ -11,7 +11,7 @@ namespace py = pybind11;
 void bind_codec(py::module_& m);
 void bind_coverage_map(py::module_& m);
 void bind_fault_ablation(py::module_& m);
-void bind_gate(py::module_& m);
+void bind_fast_path(py::module_& m);
 void bind_graph_copy(py::module_& m);
 void bind_journal(py::module_& m);
 void bind_monitor(py::module_& m);

@@ -31,7 +31,7 @@ PYBIND11_MODULE(_native, m) {
   ordeal::bindings::bind_monitor(m);
   ordeal::bindings::bind_odometer(m);
   ordeal::bindings::bind_process(m);
-  ordeal::bindings::bind_gate(m);
+  ordeal::bindings::bind_fast_path(m);
   ordeal::bindings::bind_graph_copy(m);
   ordeal::bindings::bind_rng(m);
   ordeal::bindings::bind_rule_weights(m);

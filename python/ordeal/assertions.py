@@ -20,7 +20,7 @@ from ordeal._engine.properties.tracker import (
     PropertyType,
     ReliabilityCell,
     ReliabilityCoverage,
-    assertions_switch,
+    assertions_enabled,
     hit_counts,
     tracker,
 )
@@ -58,7 +58,7 @@ LABELS = ("operation", "fault")
 # What holds whenever it is checked
 
 
-@fast_path(assertions_switch, "holds", labels=LABELS, counts=hit_counts, kind=PROPERTY_TYPES.index("always"))
+@fast_path(assertions_enabled, "holds", labels=LABELS, counts=hit_counts, kind=PROPERTY_TYPES.index("always"))
 def always(
     condition: object,
     name: str,
@@ -82,7 +82,7 @@ def always(
 
 
 @fast_path(
-    assertions_switch, "holds", labels=LABELS, counts=hit_counts, kind=PROPERTY_TYPES.index("always_or_unreachable")
+    assertions_enabled, "holds", labels=LABELS, counts=hit_counts, kind=PROPERTY_TYPES.index("always_or_unreachable")
 )
 def always_or_unreachable(
     condition: object,
@@ -98,7 +98,7 @@ def always_or_unreachable(
     _check("always_or_unreachable", bool(condition), name, mute, operation, fault, details)
 
 
-@fast_path(assertions_switch, "gt")
+@fast_path(assertions_enabled, "gt")
 def always_gt(
     left: Any,
     right: Any,
@@ -114,7 +114,7 @@ def always_gt(
     _check_order(bool(left > right), left, right, name, mute, operation, fault, details)
 
 
-@fast_path(assertions_switch, "ge")
+@fast_path(assertions_enabled, "ge")
 def always_ge(
     left: Any,
     right: Any,
@@ -130,7 +130,7 @@ def always_ge(
     _check_order(bool(left >= right), left, right, name, mute, operation, fault, details)
 
 
-@fast_path(assertions_switch, "lt")
+@fast_path(assertions_enabled, "lt")
 def always_lt(
     left: Any,
     right: Any,
@@ -146,7 +146,7 @@ def always_lt(
     _check_order(bool(left < right), left, right, name, mute, operation, fault, details)
 
 
-@fast_path(assertions_switch, "le")
+@fast_path(assertions_enabled, "le")
 def always_le(
     left: Any,
     right: Any,
@@ -183,7 +183,7 @@ def unreachable(
 
 
 @fast_path(
-    assertions_switch,
+    assertions_enabled,
     "nothing",
     working=("attempts", "warn"),
     labels=LABELS,
@@ -219,7 +219,7 @@ def sometimes(
         say_observed(name, passed)
 
 
-@fast_path(assertions_switch, "nothing")
+@fast_path(assertions_enabled, "nothing")
 def sometimes_all(
     conditions: Mapping[str, object],
     name: str,
@@ -237,7 +237,7 @@ def sometimes_all(
     _record("sometimes", name, not false, operation, fault, float(len(false)), text)
 
 
-@fast_path(assertions_switch, "nothing")
+@fast_path(assertions_enabled, "nothing")
 def sometimes_gt(
     left: Any, right: Any, name: str, *, operation: str | None = None, fault: str | None = None, **details: object
 ) -> None:
@@ -245,7 +245,7 @@ def sometimes_gt(
     _note_order(bool(left > right), left, right, name, operation, fault, details)
 
 
-@fast_path(assertions_switch, "nothing")
+@fast_path(assertions_enabled, "nothing")
 def sometimes_ge(
     left: Any, right: Any, name: str, *, operation: str | None = None, fault: str | None = None, **details: object
 ) -> None:
@@ -253,7 +253,7 @@ def sometimes_ge(
     _note_order(bool(left >= right), left, right, name, operation, fault, details)
 
 
-@fast_path(assertions_switch, "nothing")
+@fast_path(assertions_enabled, "nothing")
 def sometimes_lt(
     left: Any, right: Any, name: str, *, operation: str | None = None, fault: str | None = None, **details: object
 ) -> None:
@@ -261,7 +261,7 @@ def sometimes_lt(
     _note_order(bool(left < right), left, right, name, operation, fault, details)
 
 
-@fast_path(assertions_switch, "nothing")
+@fast_path(assertions_enabled, "nothing")
 def sometimes_le(
     left: Any, right: Any, name: str, *, operation: str | None = None, fault: str | None = None, **details: object
 ) -> None:
@@ -269,7 +269,7 @@ def sometimes_le(
     _note_order(bool(left <= right), left, right, name, operation, fault, details)
 
 
-@fast_path(assertions_switch, "nothing", labels=LABELS, counts=hit_counts, kind=PROPERTY_TYPES.index("reachable"))
+@fast_path(assertions_enabled, "nothing", labels=LABELS, counts=hit_counts, kind=PROPERTY_TYPES.index("reachable"))
 def reachable(name: str, *, operation: str | None = None, fault: str | None = None, **details: object) -> None:
     """Note that this place was reached: once in all runs it must be. Raises PropertyError as ``always``."""
     del details

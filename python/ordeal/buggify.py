@@ -18,7 +18,7 @@ from contextlib import AbstractContextManager, contextmanager
 from typing import Any, Protocol
 
 from ordeal import _native
-from ordeal._engine.buggify_state import set_probability, state, switch
+from ordeal._engine.buggify_state import enabled, set_probability, state
 from ordeal._engine.callable_module import make_callable
 from ordeal._engine.fast_path import fast_path
 from ordeal.errors import ConfigError
@@ -29,7 +29,7 @@ DEFAULT_PROBABILITY = 0.1
 SEED_MAX = 2**64 - 1
 
 
-@fast_path(switch, "false")
+@fast_path(enabled, "false")
 def buggify(probability: float | None = None) -> bool:
     """Whether this point is to act now: False while buggify is inactive, else True with ``probability``.
 
@@ -42,7 +42,7 @@ def buggify(probability: float | None = None) -> bool:
     return _decide(default if probability is None else _checked(probability))
 
 
-@fast_path(switch, "first")
+@fast_path(enabled, "first")
 def buggify_value[Value](normal: Value, faulty: Value, probability: float | None = None) -> Value:
     """``faulty`` when this point is to act now, and ``normal`` otherwise. Arguments and errors as for ``buggify``."""
     return faulty if buggify(probability) else normal

@@ -18,7 +18,7 @@ from ordeal.buggify import DEFAULT_PROBABILITY, activate, set_seed
 from ordeal.errors import MachineError
 from ordeal.faults import Fault, release
 from ordeal.swarm.weighted_rules import ChanceStrategy, weigh_rules
-from ordeal.swarm.weights import Chance, OpWeights, SwarmPlan, draw_by_size, plan_of
+from ordeal.swarm.weights import Chance, OpWeights, SwarmOptions, draw_by_size, swarm_options_of
 
 __all__ = ["ChaosTest", "RuleTimeoutError", "chaos_test", "overrides"]
 
@@ -93,7 +93,7 @@ class ChaosTest(RuleBasedStateMachine):
         """
         super().__init_subclass__(**kwargs)
         _check_faults(cls)
-        cls._swarm_plan = plan_of(cls)
+        cls._swarm_options = swarm_options_of(cls)
         _set_automatic_rules(cls)
         _adopt_rules_of_plain_machines(cls)
         rewrap_rules(cls, _timed)
@@ -113,7 +113,7 @@ class ChaosTest(RuleBasedStateMachine):
     #: Made with the first coroutine: most machines have none, and each copy of one would have to copy it.
     _rule_loop: RuleLoop | None = None
     _has_nemesis: ClassVar[bool] = False
-    _swarm_plan: ClassVar[SwarmPlan]
+    _swarm_options: ClassVar[SwarmOptions]
 
     @property
     def active_faults(self) -> list[Fault]:
@@ -162,7 +162,7 @@ class ChaosTest(RuleBasedStateMachine):
         return [fault.name for fault, on in zip(self._faults, kept, strict=True) if on]
 
     def _draw_weights(self, chance: Chance) -> OpWeights:
-        return self._swarm_plan.draw(chance, [NEMESIS] if self._has_nemesis else [])
+        return self._swarm_options.draw(chance, [NEMESIS] if self._has_nemesis else [])
 
     def run_coroutine(self, coroutine: Any) -> Any:
         """The result of ``coroutine``, run on the event loop of this machine."""
@@ -197,14 +197,14 @@ def _nemesis(self: ChaosTest, data: st.DataObject) -> None:
 
 
 def _swarm_init(self: ChaosTest, data: st.DataObject) -> None:
-    plan = self._swarm_plan
-    if len(self._faults) > 1 and plan.law == "coins":
+    options = self._swarm_options
+    if len(self._faults) > 1 and options.distribution == "coins":
         mask = data.draw(st.integers(1, 2 ** len(self._faults) - 1), label="faults of this run, as bits")
         self._faults = [fault for index, fault in enumerate(self._faults) if mask >> index & 1]
-    elif len(self._faults) > 1 and plan.law == "sizes":
+    elif len(self._faults) > 1 and options.distribution == "sizes":
         names = data.draw(ChanceStrategy(self._draw_faults), label="faults of this run")
         self._faults = [fault for fault in self._faults if fault.name in names]
-    if plan.chooses_rules:
+    if options.chooses_rules:
         drawn = data.draw(ChanceStrategy(self._draw_weights), label="weights of this run")
         weigh_rules(self, drawn.weights)
 
@@ -219,10 +219,10 @@ _SWARM_RULE = initialize(data=st.data())(_swarm_init)
 def _set_automatic_rules(cls: type[ChaosTest]) -> None:
     """Give the class the rules it needs only: each costs steps and lines in a report, and "no rules" must be seen."""
     cls._has_nemesis = bool(cls.faults)
-    plan = cls._swarm_plan
-    draws_faults = plan.law in ("coins", "sizes") and len(cls.faults) > 1
+    options = cls._swarm_options
+    draws_faults = options.distribution in ("coins", "sizes") and len(cls.faults) > 1
     _offer(cls, NEMESIS, _NEMESIS_RULE, needed=bool(cls.faults))
-    _offer(cls, "_swarm_init", _SWARM_RULE, needed=draws_faults or plan.chooses_rules)
+    _offer(cls, "_swarm_init", _SWARM_RULE, needed=draws_faults or options.chooses_rules)
 
 
 def _offer(cls: type[ChaosTest], name: str, member: Any, *, needed: bool) -> None:

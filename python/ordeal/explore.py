@@ -13,13 +13,13 @@ from hypothesis.errors import InvalidDefinition
 from ordeal._engine.coverage.targets import resolve_targets
 from ordeal._engine.execution.class_path import trust
 from ordeal._engine.execution.machine import MachineFactory, class_path, make_driver
-from ordeal._engine.execution.settings import Progress, Settings, ShrinkTold
+from ordeal._engine.execution.settings import Progress, Settings, ShrinkListener
 from ordeal._engine.isolation.live_threads import program_threads, threads_text
 from ordeal._engine.isolation.memory_limit import MEBIBYTE, limited_memory
 from ordeal._engine.parallel.store_client import StoreOptions, spool_folder
 from ordeal._engine.parallel.supervisor import Supervisor, can_supervise, usable_cores
 from ordeal._engine.parallel.sync import Sharing
-from ordeal._engine.parallel.worker_pool import Plan
+from ordeal._engine.parallel.worker_pool import WorkerOptions
 from ordeal._engine.search.bounded import BoundedSearch, Scope
 from ordeal._engine.search.exploration import Exploration
 from ordeal.buggify import DEFAULT_PROBABILITY
@@ -146,7 +146,7 @@ class Explorer:
         confirm_fresh: bool = False,
         patience: int = 0,
         progress: Progress | None = None,
-        shrink_progress: ShrinkTold | None = None,
+        shrink_progress: ShrinkListener | None = None,
         record_traces: bool | None = None,
         save_state_to: str | os.PathLike[str] | None = None,
         resume_from: str | os.PathLike[str] | None = None,
@@ -204,13 +204,13 @@ class Explorer:
                 return Exploration(settings, self._driver, self.targets).run()
         if threads := program_threads():
             return self._explored_here(settings, threads)
-        plan = Plan(
+        worker_options = WorkerOptions(
             workers=workers,
             sharing=Sharing(edges=options.share_edges, checkpoints=options.share_checkpoints),
             memory=options.max_memory * MEBIBYTE,
-            meeting=self._meeting(),
+            store_options=self._store_options(),
         )
-        return Supervisor(settings, self._driver, self.targets, plan).run()
+        return Supervisor(settings, self._driver, self.targets, worker_options).run()
 
     def _explored_here(self, settings: Settings, threads: list[str]) -> ExplorationResult:
         """Explore in this process, because ``threads`` would not live on in others that are forked from it.
@@ -246,7 +246,7 @@ class Explorer:
         finally:
             _of_process.release()
 
-    def _meeting(self) -> StoreOptions | None:
+    def _store_options(self) -> StoreOptions | None:
         options = self.options
         if options.store is None:
             return None

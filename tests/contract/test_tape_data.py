@@ -13,7 +13,7 @@ from hypothesis.internal.conjecture.data import ConjectureData, Status
 
 from ordeal._hypothesis.provider import TapeProvider
 from ordeal._hypothesis.tape_data import TapeData
-from ordeal._native import Rehearsal
+from ordeal._native import Redraw
 
 from .drawn.strategies import Table
 
@@ -26,7 +26,7 @@ class Machine:
     history = "abc"
 
 
-def tape_data(live: Rehearsal) -> TapeData:
+def tape_data(live: Redraw) -> TapeData:
     """As a record of Hypothesis begins."""
     data = TapeData(TapeProvider(live.source))
     data.stand(0)
@@ -49,7 +49,7 @@ def drawn(data: ConjectureData, strategy: st.SearchStrategy[Any]) -> tuple[str, 
 def test_it_draws_as_the_record_of_hypothesis_does(part: int) -> None:
     for number in range(part, STRATEGIES, 4):
         strategy = Table(random.Random(number), []).any()
-        ours, theirs = (Rehearsal(number) for _ in range(2))
+        ours, theirs = (Redraw(number) for _ in range(2))
         assert drawn(tape_data(ours), strategy) == drawn(
             ConjectureData(random=None, provider=TapeProvider(theirs.source)), strategy
         ), strategy
@@ -57,7 +57,7 @@ def test_it_draws_as_the_record_of_hypothesis_does(part: int) -> None:
 
 def test_strategies_without_end_are_given_up_at_the_same_depth() -> None:
     endless: st.SearchStrategy[Any] = st.deferred(lambda: st.tuples(st.booleans(), endless))
-    live = [Rehearsal(1) for _ in range(2)]
+    live = [Redraw(1) for _ in range(2)]
     ours, theirs = (
         tape_data(live[0]),
         ConjectureData(random=None, provider=TapeProvider(live[1].source)),

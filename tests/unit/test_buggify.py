@@ -413,35 +413,35 @@ def test_a_failure_that_needs_no_buggify_is_shrunk_to_one_in_which_nothing_acts(
 def replaying(*recorded: bool) -> tuple[_native.Replay, BuggifyDraws]:
     """A replay within its only step, which recorded these decisions under the name 2, and a body under the name 0."""
     arguments: list[tuple[int, list[Any]]] = [(0, [5]), (2, list(recorded))]
-    script = _native.Replay(_native.Tape.from_steps([(0, 0, 0, arguments)]))
-    script.next()
-    draws = BuggifyDraws(script.source, 2)
+    step_source = _native.Replay(_native.Tape.from_steps([(0, 0, 0, arguments)]))
+    step_source.next()
+    draws = BuggifyDraws(step_source.source, 2)
     draws.in_step = True
-    return script, draws
+    return step_source, draws
 
 
 def test_a_replay_takes_what_was_recorded_whatever_the_probability() -> None:
-    script, draws = replaying(True, False, True)
+    step_source, draws = replaying(True, False, True)
     assert [draws.decide(0.0), draws.decide(1.0), draws.decide(0.5)] == [True, False, True]
     assert draws.decide(1.0) is False
     draws.end_step()
-    assert script.tape.steps()[0][3] == [(2, [True, False, True, False])]
+    assert step_source.tape.steps()[0][3] == [(2, [True, False, True, False])]
     # The only step is also the last one, where the recorded run may have ended.
-    assert script.source.misaligned == 0
+    assert step_source.source.misaligned == 0
 
 
 def test_decisions_wait_for_the_end_of_the_step() -> None:
-    script, draws = replaying(True, True)
-    script.source.begin_argument(0)
+    step_source, draws = replaying(True, True)
+    step_source.source.begin_argument(0)
     assert draws.decide(0.5)
-    assert script.source.integer(0, 9, 0) == 5
+    assert step_source.source.integer(0, 9, 0) == 5
     draws.end_step()
-    assert script.tape.steps()[0][3] == [(0, [5]), (2, [True])]
-    assert script.source.misaligned == 0
+    assert step_source.tape.steps()[0][3] == [(0, [5]), (2, [True])]
+    assert step_source.source.misaligned == 0
     assert draws.decide(1.0) is False
 
 
 def test_a_step_without_decisions_leaves_the_tape_alone() -> None:
-    script, draws = replaying(True)
+    step_source, draws = replaying(True)
     draws.end_step()
-    assert script.tape.steps()[0][3] == []
+    assert step_source.tape.steps()[0][3] == []

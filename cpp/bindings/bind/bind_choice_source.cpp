@@ -32,7 +32,7 @@ py::list recorded_for(const ChoiceSource& source, std::uint32_t name) {
   return choices;
 }
 
-// Of intervals as pairs of 32-bit numbers in the order of bytes of the machine. KeepResult by their content; the one
+// Of intervals as pairs of 32-bit numbers in the order of bytes of the machine. Kept by their content; the one
 // asked for last, which a strategy asks for again and again, is known by its object.
 const Alphabet& alphabet_of(const py::bytes& packed) {
   static auto* const kKnown = new tsl::robin_map<std::string, std::unique_ptr<Alphabet>>();  // outlives the interpreter

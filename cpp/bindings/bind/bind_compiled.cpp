@@ -72,33 +72,33 @@ Node make_one_of(const std::vector<std::pair<Node, py::object>>& branches, bool 
 
 void bind_values(py::module_& m) {
   m.def(
-      "plan_integers", [](std::int64_t low, std::int64_t high) { return held(integers_node(low, high)); },
+      "integers_node", [](std::int64_t low, std::int64_t high) { return held(integers_node(low, high)); },
       py::arg("low"), py::arg("high"));
   m.def(
-      "plan_open_integers",
+      "open_integers_node",
       [](std::optional<std::int64_t> low, std::optional<std::int64_t> high) {
         return held(open_integers_node(low, high));
       },
       py::arg("low"), py::arg("high"));
   m.def(
-      "plan_wide_integers",
+      "wide_integers_node",
       [](py::handle low, py::handle high) {
         return held(wide_integers_node(wide_from_python(low), wide_from_python(high)));
       },
       py::arg("low"), py::arg("high"));
-  m.def("plan_booleans", [] { return held(booleans_node()); });
+  m.def("booleans_node", [] { return held(booleans_node()); });
   m.def(
-      "plan_floats",
+      "floats_node",
       [](double low, double high, bool allow_nan, double smallest_nonzero) {
         return held(floats_node(low, high, allow_nan, smallest_nonzero));
       },
       py::arg("low"), py::arg("high"), py::arg("allow_nan"), py::arg("smallest_nonzero"));
   m.def(
-      "plan_bytes", [](std::int64_t low, std::int64_t high) { return held(bytes_node(low, high)); }, py::arg("low"),
+      "bytes_node", [](std::int64_t low, std::int64_t high) { return held(bytes_node(low, high)); }, py::arg("low"),
       py::arg("high"));
-  m.def("plan_constant", [](py::object value) { return held(constant_node(std::move(value))); }, py::arg("value"));
+  m.def("constant_node", [](py::object value) { return held(constant_node(std::move(value))); }, py::arg("value"));
   m.def(
-      "plan_calendar",
+      "calendar_node",
       [](py::object make, const CalendarParts& low, const CalendarParts& high, std::size_t first, std::size_t end,
          bool has_fold, double tricky_p, std::vector<CalendarParts> instants, std::size_t simplest,
          std::vector<std::int64_t> widths_us) {
@@ -109,7 +109,7 @@ void bind_values(py::module_& m) {
       py::arg("has_fold"), py::arg("tricky_p") = 0.0, py::arg("instants") = std::vector<CalendarParts>(),
       py::arg("simplest") = 0, py::arg("widths_us") = std::vector<std::int64_t>());
   m.def(
-      "plan_timedelta",
+      "timedelta_node",
       [](py::object make, const std::array<std::int64_t, 3>& low, const std::array<std::int64_t, 3>& high) {
         return held(timedelta_node(std::move(make), low, high));
       },
@@ -132,40 +132,40 @@ void bind_text(py::module_& m) {
           "at", [](const Alphabet& self, std::uint32_t rank) { return static_cast<std::uint32_t>(self.at(rank)); },
           py::arg("rank"));
   m.def(
-      "plan_text",
+      "text_node",
       [](const std::shared_ptr<Alphabet>& alphabet, std::int64_t low, std::int64_t high) {
         return held(text_node(alphabet, low, high));
       },
       py::arg("alphabet"), py::arg("low"), py::arg("high"));
-  m.def("plan_joined", [](const Node& texts) { return held(joined_node(texts)); }, py::arg("texts"));
+  m.def("joined_node", [](const Node& texts) { return held(joined_node(texts)); }, py::arg("texts"));
 }
 
 void bind_choices(py::module_& m) {
   m.def(
-      "plan_sampled",
+      "sampled_node",
       [](py::object elements, bool is_position) { return held(sampled_node(std::move(elements), is_position)); },
       py::arg("elements"), py::arg("is_position"));
   m.def(
-      "plan_filtered_sample",
+      "filtered_sample_node",
       [](py::object elements, const Steps& steps) {
         return held(filtered_sample_node(std::move(elements), to_transformations(steps)));
       },
       py::arg("elements"), py::arg("transformations"));
   m.def(
-      "plan_transformed",
+      "transformed_node",
       [](py::object value, const Steps& steps) {
         return held(transformed_node(std::move(value), to_transformations(steps)));
       },
       py::arg("value"), py::arg("transformations"));
-  m.def("plan_one_of", &make_one_of, py::arg("branches"), py::arg("chooses_one"));
+  m.def("one_of_node", &make_one_of, py::arg("branches"), py::arg("chooses_one"));
 }
 
 void bind_collections(py::module_& m) {
   m.def(
-      "plan_list", [](const Node& element, const Sizes& sizes) { return held(list_node(element, to_sizes(sizes))); },
+      "list_node", [](const Node& element, const Sizes& sizes) { return held(list_node(element, to_sizes(sizes))); },
       py::arg("element"), py::arg("sizes"));
   m.def(
-      "plan_unique_list",
+      "unique_list_node",
       [](const Node& element, std::vector<py::object> conditions, const Sizes& sizes, std::vector<py::object> keys,
          const Node& suffix) {
         return held(
@@ -173,7 +173,7 @@ void bind_collections(py::module_& m) {
       },
       py::arg("element"), py::arg("conditions"), py::arg("sizes"), py::arg("keys"), py::arg("suffix"));
   m.def(
-      "plan_unique_sample",
+      "unique_sample_node",
       [](py::object elements, const Steps& steps, const Sizes& sizes, std::vector<py::object> keys, const Node& suffix,
          bool forces_end) {
         return held(unique_sample_node(std::move(elements), to_transformations(steps), to_sizes(sizes),
@@ -181,12 +181,12 @@ void bind_collections(py::module_& m) {
       },
       py::arg("elements"), py::arg("transformations"), py::arg("sizes"), py::arg("keys"), py::arg("suffix"),
       py::arg("forces_end"));
-  m.def("plan_tuple", [](const Nodes& elements) { return held(tuple_node(shared(elements))); }, py::arg("elements"));
+  m.def("tuple_node", [](const Nodes& elements) { return held(tuple_node(shared(elements))); }, py::arg("elements"));
   m.def(
-      "plan_permutation", [](py::object elements) { return held(permutation_node(std::move(elements))); },
+      "permutation_node", [](py::object elements) { return held(permutation_node(std::move(elements))); },
       py::arg("elements"));
   m.def(
-      "plan_fixed_dictionary",
+      "fixed_dictionary_node",
       [](py::object make, const Keyed& required, const Keyed& optional, const Sizes& sizes, bool shuffles) {
         return held(
             fixed_dictionary_node(std::move(make), shared(required), shared(optional), to_sizes(sizes), shuffles));
@@ -196,26 +196,26 @@ void bind_collections(py::module_& m) {
 
 void bind_calls(py::module_& m) {
   m.def(
-      "plan_map", [](const Node& mapped, py::object function) { return held(map_node(mapped, std::move(function))); },
+      "map_node", [](const Node& mapped, py::object function) { return held(map_node(mapped, std::move(function))); },
       py::arg("mapped"), py::arg("function"));
   m.def(
-      "plan_filter",
+      "filter_node",
       [](const Node& filtered, std::vector<py::object> conditions) {
         return held(filter_node(filtered, std::move(conditions)));
       },
       py::arg("filtered"), py::arg("conditions"));
   m.def(
-      "plan_builds",
+      "builds_node",
       [](py::object target, const Nodes& arguments, const Keyed& keywords) {
         return held(builds_node(std::move(target), shared(arguments), shared(keywords)));
       },
       py::arg("target"), py::arg("arguments"), py::arg("keywords"));
   m.def(
-      "plan_flatmap",
+      "flatmap_node",
       [](const Node& base, py::object expand, int depth) { return held(flatmap_node(base, std::move(expand), depth)); },
       py::arg("base"), py::arg("expand"), py::arg("depth"));
   m.def(
-      "plan_composite",
+      "composite_node",
       [](py::object definition, const py::tuple& arguments, const py::dict& keywords, int depth) {
         return held(composite_node(std::move(definition), arguments, keywords, depth));
       },
@@ -224,21 +224,21 @@ void bind_calls(py::module_& m) {
 
 void bind_machine(py::module_& m) {
   m.def(
-      "plan_bundle",
+      "bundle_node",
       [](py::object name, bool consumes, bool draws_references, const Steps& steps) {
         return held(bundle_node(std::move(name), consumes, draws_references, to_transformations(steps)));
       },
       py::arg("name"), py::arg("consumes"), py::arg("draws_references"), py::arg("transformations"));
-  m.def("plan_runner", [](const Node& otherwise) { return held(runner_node(otherwise)); }, py::arg("otherwise"));
+  m.def("runner_node", [](const Node& otherwise) { return held(runner_node(otherwise)); }, py::arg("otherwise"));
   m.def(
-      "plan_generic", [](py::object strategy, int depth) { return held(generic_node(std::move(strategy), depth)); },
+      "generic_node", [](py::object strategy, int depth) { return held(generic_node(std::move(strategy), depth)); },
       py::arg("strategy"), py::arg("depth"));
 }
 
 }  // namespace
 
 void bind_compiled(py::module_& m) {
-  py::class_<StrategyNode, Node>(m, "PlanNode")
+  py::class_<StrategyNode, Node>(m, "StrategyNode")
       .def(
           "draw",
           [](const StrategyNode& self, py::handle run) {
@@ -246,7 +246,7 @@ void bind_compiled(py::module_& m) {
             PyObject* const value = draw_context == nullptr ? nullptr : self.draw(*draw_context);
             if (value == nullptr) {
               if (draw_context == nullptr) {
-                throw py::type_error("a node draws in a PlanRun");
+                throw py::type_error("a node draws in a DrawContext");
               }
               throw py::error_already_set();
             }
@@ -260,9 +260,9 @@ void bind_compiled(py::module_& m) {
   bind_collections(m);
   bind_calls(m);
   bind_machine(m);
-  m.def("set_plan_hooks", &set_compiler_hooks, py::arg("compiler"), py::arg("auditor"));
+  m.def("set_compiler_hooks", &set_compiler_hooks, py::arg("compiler"), py::arg("auditor"));
   m.def("set_unsatisfied", &set_unsatisfied, py::arg("exception"));
-  py::class_<Redraw>(m, "Rehearsal")
+  py::class_<Redraw>(m, "Redraw")
       .def(py::init<std::uint64_t, std::string_view>(), py::arg("seed"), py::arg("stream") = "rehearsal")
       .def(py::init([](const std::vector<py::object>& choices) {
              std::vector<Choice> all;
@@ -275,7 +275,7 @@ void bind_compiled(py::module_& m) {
            py::arg("choices"))
       .def_property_readonly("source", &Redraw::source, py::return_value_policy::reference_internal)
       .def("repeat", &Redraw::repeat)
-      .def_property_readonly("is_faithful", &Redraw::matches);
+      .def_property_readonly("matches", &Redraw::matches);
 }
 
 }  // namespace ordeal::bindings

@@ -51,7 +51,7 @@ void bind_coverage_map(py::module_& m) {
           py::arg("edge"))
       .def("hits", &CoverageMap::hits, py::arg("edge"))
       .def("begin_run", &CoverageMap::begin_run)
-      .def("take_fresh",
+      .def("take_new_coverage",
            [](CoverageMap& map) {
              const NewCoverage new_coverage = map.take_new_coverage();
              return py::make_tuple(new_coverage.edges, new_coverage.buckets);
@@ -59,14 +59,14 @@ void bind_coverage_map(py::module_& m) {
       .def("forget", &CoverageMap::forget)
       .def("forget_sample", &CoverageMap::forget_sample)
       .def("keys", &CoverageMap::keys)
-      .def("adopt", &CoverageMap::import_edge, py::arg("key"))
+      .def("import_edge", &CoverageMap::import_edge, py::arg("key"))
       .def(
           "share",
           [](CoverageMap& map, std::shared_ptr<LentEdges> others, bool listens) {
             map.share(std::move(others), listens);
           },
           py::arg("others"), py::kw_only(), py::arg("listens"))
-      .def("discovery", [](const CoverageMap& map) { return told(estimate_species(map.sample_counts())); })
+      .def("species_estimate", [](const CoverageMap& map) { return told(estimate_species(map.sample_counts())); })
       .def_property_readonly("edges_seen", &CoverageMap::edges_seen);
 }
 

@@ -8,7 +8,7 @@ void bind_fault_ablation(py::module_& m) {
   py::class_<FaultAblation>(m, "FaultAblation")
       .def(py::init<Tape>(), py::arg("failing"))
       .def("candidate", &FaultAblation::candidate)
-      .def("tell", &FaultAblation::tell, py::arg("fails"))
+      .def("accept", &FaultAblation::accept, py::arg("fails"))
       .def("verdicts", &FaultAblation::verdicts);
 }
 

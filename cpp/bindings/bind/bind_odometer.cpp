@@ -51,7 +51,7 @@ void bind_odometer(py::module_& m) {
       .def(
           "retry", [](Counter& self, std::size_t begin) { return self.odometer.retry(begin); }, py::arg("begin"))
       .def(
-          "is_news", [](const Counter& self, std::size_t begin) { return self.odometer.is_new(begin); },
+          "is_new", [](const Counter& self, std::size_t begin) { return self.odometer.is_new(begin); },
           py::arg("begin"))
       .def(
           "hold", [](Counter& self, std::size_t begin) { self.odometer.hold(begin); }, py::arg("begin"))

@@ -11,9 +11,9 @@
 namespace ordeal::bindings {
 namespace {
 
-constexpr const char* kCapsule = "ordeal.op_picker";
+constexpr const char* kCapsule = "ordeal.rule_picker";
 
-std::vector<std::uint32_t> draw_op_weights(std::uint64_t seed, const std::vector<OperationFields>& fields) {
+std::vector<std::uint32_t> draw_rule_weights(std::uint64_t seed, const std::vector<OperationFields>& fields) {
   Rng rng = Rng::stream(seed, "op weights");
   const std::vector<Operation> operations = to_operations(fields);
   return draw_weights(rng, operations, draw_kept(rng, operations));
@@ -22,7 +22,7 @@ std::vector<std::uint32_t> draw_op_weights(std::uint64_t seed, const std::vector
 // What is picked is an object of the caller, so that a pick makes no string.
 struct Picks {
   py::tuple names;
-  OpPicker picker;
+  RulePicker picker;
   py::str random{py::reinterpret_steal<py::str>(PyUnicode_InternFromString("random"))};
 };
 
@@ -51,11 +51,11 @@ PyObject* pick(PyObject* self, PyObject* rng) noexcept {
 
 PyMethodDef pick_method{"pick", &pick, METH_O, "An operation by its weight; takes one number from the generator."};
 
-py::object op_picker(py::tuple names, const std::vector<std::uint32_t>& weights) {
+py::object rule_picker(py::tuple names, const std::vector<std::uint32_t>& weights) {
   if (names.size() != weights.size()) {
     throw py::value_error("as many names as weights are needed");
   }
-  auto picks = std::make_unique<Picks>(Picks{.names = std::move(names), .picker = OpPicker(weights)});
+  auto picks = std::make_unique<Picks>(Picks{.names = std::move(names), .picker = RulePicker(weights)});
   const py::capsule self(picks.release(), kCapsule, [](PyObject* capsule) {
     delete static_cast<Picks*>(PyCapsule_GetPointer(capsule, kCapsule));
   });
@@ -65,8 +65,8 @@ py::object op_picker(py::tuple names, const std::vector<std::uint32_t>& weights)
 }  // namespace
 
 void bind_rule_weights(py::module_& m) {
-  m.def("draw_op_weights", &draw_op_weights, py::arg("seed"), py::arg("operations"));
-  m.def("op_picker", &op_picker, py::arg("names"), py::arg("weights"));
+  m.def("draw_rule_weights", &draw_rule_weights, py::arg("seed"), py::arg("operations"));
+  m.def("rule_picker", &rule_picker, py::arg("names"), py::arg("weights"));
 }
 
 }  // namespace ordeal::bindings

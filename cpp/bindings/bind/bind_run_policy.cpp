@@ -22,12 +22,12 @@ const char* name_of(EndReason reason) {
 }  // namespace
 
 void bind_run_policy(py::module_& m) {
-  py::class_<WatchPlan>(m, "WatchPlan")
-      .def_readonly("full", &WatchPlan::full)
-      .def_readonly("choose_level", &WatchPlan::choose_level)
-      .def_readonly("learn_files", &WatchPlan::learn_files)
-      .def_readonly("drop_files", &WatchPlan::drop_files)
-      .def_readonly("direct_swarm", &WatchPlan::direct_swarm);
+  py::class_<WatchSpec>(m, "WatchSpec")
+      .def_readonly("full", &WatchSpec::full)
+      .def_readonly("choose_level", &WatchSpec::choose_level)
+      .def_readonly("learn_files", &WatchSpec::learn_files)
+      .def_readonly("drop_files", &WatchSpec::drop_files)
+      .def_readonly("direct_swarm", &WatchSpec::direct_swarm);
   py::class_<RunPolicy>(m, "RunPolicy")
       .def(py::init<>())
       .def_readonly_static("WARM_UP_RUNS", &RunPolicy::kWarmUpRuns)
@@ -44,15 +44,16 @@ void bind_run_policy(py::module_& m) {
           py::kw_only(), py::arg("returns"), py::arg("steps"), py::arg("seconds"), py::arg("runs"), py::arg("by_steps"))
       .def_static(
           "end",
-          [](std::uint64_t runs, std::uint64_t steps, std::uint64_t runs_without_news,
+          [](std::uint64_t runs, std::uint64_t steps, std::uint64_t runs_without_new_features,
              std::optional<std::uint64_t> max_runs,
              std::uint64_t patience) -> std::pair<std::optional<std::string>, std::uint64_t> {
-            const EndDecision decision = RunPolicy::end(
-                {.runs = runs, .steps = steps, .runs_without_news = runs_without_news}, max_runs, patience);
+            const EndDecision decision =
+                RunPolicy::end({.runs = runs, .steps = steps, .runs_without_new_features = runs_without_new_features},
+                               max_runs, patience);
             const auto reason = decision.reason ? std::optional<std::string>(name_of(*decision.reason)) : std::nullopt;
             return {reason, decision.ask_again};
           },
-          py::kw_only(), py::arg("runs"), py::arg("steps"), py::arg("runs_without_news"), py::arg("max_runs"),
+          py::kw_only(), py::arg("runs"), py::arg("steps"), py::arg("runs_without_new_features"), py::arg("max_runs"),
           py::arg("patience"));
 }
 

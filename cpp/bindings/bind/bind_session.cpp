@@ -129,11 +129,11 @@ py::dict swarm_counts(const Session& session) {
 }  // namespace
 
 void bind_session(py::module_& m) {
-  py::class_<RunPlan>(m, "RunPlan")
-      .def_readonly("run_id", &RunPlan::run_id)
-      .def_readonly("checkpoint", &RunPlan::checkpoint)
-      .def_readonly("prefix_steps", &RunPlan::prefix_steps)
-      .def_readonly("steps", &RunPlan::steps);
+  py::class_<RunSpec>(m, "RunSpec")
+      .def_readonly("run_id", &RunSpec::run_id)
+      .def_readonly("checkpoint", &RunSpec::checkpoint)
+      .def_readonly("prefix_steps", &RunSpec::prefix_steps)
+      .def_readonly("steps", &RunSpec::steps);
 
   py::class_<Session>(m, "Session")
       .def(py::init(&make_session), py::arg("shape"), py::arg("coverage"), py::kw_only(), py::arg("seed"),
@@ -150,10 +150,10 @@ void bind_session(py::module_& m) {
           [](Session& self, std::uint64_t state_hash, std::uint32_t improved) {
             return packed(self.done(state_hash, improved));
           },
-          py::arg("state_hash") = 0, py::arg("nearer") = 0)
+          py::arg("state_hash") = 0, py::arg("improved") = 0)
       .def(
           "finished", [](Session& self, std::uint32_t improved) { return packed(self.finished(improved)); },
-          py::arg("nearer") = 0)
+          py::arg("improved") = 0)
       .def("bundle_size", &Session::bundle_size, py::arg("bundle"), py::arg("size"))
       .def(
           "event", [](Session& self, std::string_view label) { self.feature(FeatureKind::kEvent, hash_bytes(label)); },
@@ -162,13 +162,13 @@ void bind_session(py::module_& m) {
           "target",
           [](Session& self, std::string_view label, double value) { return self.target(hash_bytes(label), value); },
           py::arg("label"), py::arg("value"))
-      .def("discovery", [](const Session& self) { return told(self.species_estimate()); })
+      .def("species_estimate", [](const Session& self) { return told(self.species_estimate()); })
       .def("keep",
            [](Session& self) {
              const KeepResult kept = self.keep();
              return py::make_tuple(kept.id, kept.evicted);
            })
-      .def("supersede", &Session::transfer_energy, py::arg("checkpoint"), py::arg("by"))
+      .def("transfer_energy", &Session::transfer_energy, py::arg("checkpoint"), py::arg("by"))
       .def("end_run", &Session::end_run)
       .def("direct_swarm", &Session::direct_swarm, py::arg("rules"))
       .def("configuration", &configuration)
@@ -176,7 +176,7 @@ void bind_session(py::module_& m) {
       .def("swarm_counts", &swarm_counts)
       .def("run_counts", &run_counts)
       .def_property_readonly("learns_swarm", &Session::learns_swarm)
-      .def_property_readonly("plan", &Session::plan)
+      .def_property_readonly("spec", &Session::spec)
       .def_property_readonly("running", &Session::running)
       .def_property_readonly("prefix_left", &Session::prefix_left)
       .def_property_readonly("source", &Session::source, py::return_value_policy::reference_internal)

@@ -24,7 +24,7 @@ std::vector<std::uint64_t> edges_of(const SharedEntry& entry) {
 }  // namespace
 
 void bind_shared_entry(py::module_& m) {
-  py::class_<SharedEntry>(m, "Find")
+  py::class_<SharedEntry>(m, "SharedEntry")
       .def(py::init([](const Tape& tape) { return SharedEntry{.prefix = tape, .shows = {}}; }), py::arg("tape"))
       .def_readonly("tape", &SharedEntry::prefix)
       .def_readonly("energy", &SharedEntry::energy)
@@ -32,28 +32,28 @@ void bind_shared_entry(py::module_& m) {
       .def("__eq__", [](const SharedEntry& self, const SharedEntry& other) { return self == other; });
 
   m.def(
-      "encode_finds",
+      "encode_entries",
       [](const NamesTuple& names, const std::vector<SharedEntry>& entries) {
         return py::bytes(encode_entries(machine_names(names), entries));
       },
-      py::arg("names"), py::arg("finds"));
+      py::arg("names"), py::arg("entries"));
   m.def(
-      "decode_finds",
+      "decode_entries",
       [](const py::bytes& entries, const NamesTuple& names) {
         LoadedEntries loaded = decode_entries(std::string_view(entries), machine_names(names));
         return py::make_tuple(std::move(loaded.entries), loaded.dropped);
       },
-      py::arg("finds"), py::arg("names"));
+      py::arg("entries"), py::arg("names"));
 
   auto session = py::reinterpret_borrow<py::class_<Session>>(m.attr("Session"));
-  session.def("take_finds", &Session::take_new_entries)
+  session.def("take_new_entries", &Session::take_new_entries)
       .def(
-          "adopt",
+          "import_entry",
           [](Session& self, const SharedEntry& entry) {
             const KeepResult kept = self.import_entry(entry);
             return py::make_tuple(kept.id, kept.evicted);
           },
-          py::arg("find"));
+          py::arg("entry"));
 }
 
 }  // namespace ordeal::bindings

@@ -31,8 +31,9 @@ void bind_state(py::module_& m) {
       .def_readonly("tapes_dropped", &LoadedState::tapes_dropped)
       .def_readonly("machine_changed", &LoadedState::machine_changed)
       .def(
-          "give", [](const LoadedState& self, Session& session) { session.restore(self.session); }, py::arg("session"))
-      .def("finds",
+          "restore_into", [](const LoadedState& self, Session& session) { session.restore(self.session); },
+          py::arg("session"))
+      .def("entries",
            [](const LoadedState& self) {
              std::vector<SharedEntry> entries;
              entries.reserve(self.session.checkpoints.size());

@@ -43,17 +43,17 @@ void bind_step_loop(py::module_& m) {
       .def(
           "run",
           [](StepLoop& self, py::object step_source, py::object context, py::object machine, py::object driver,
-             py::object learner, bool fresh, double deadline) {
+             py::object listener, bool fresh, double deadline) {
             const StepLoop::Run run{std::move(step_source),
                                     std::move(context),
                                     std::move(machine),
                                     std::move(driver),
-                                    std::move(learner),
+                                    std::move(listener),
                                     fresh,
                                     deadline};
             return self.run(run) == StepLoop::End::kStuck;
           },
-          py::arg("script"), py::arg("context"), py::arg("machine"), py::arg("driver"), py::arg("learner"),
+          py::arg("step_source"), py::arg("context"), py::arg("machine"), py::arg("driver"), py::arg("listener"),
           py::arg("fresh"), py::arg("deadline"))
       .def_readonly("in_step", &StepLoop::in_step)
       // Steps since this was asked last.

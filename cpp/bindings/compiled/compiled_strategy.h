@@ -1,9 +1,9 @@
 // What draws an argument: a strategy of Hypothesis, compiled to a tree of nodes once it has been drawn a few times.
 //
-// For the step loop. The `draw` of a rule's argument is mostly a `_native.Plan`, for which compiled_strategy_of() gives
-// the CompiledStrategy (null for any other object). A run's context has a `_native.PlanRun` as `plans`, for which
-// draw_context_of() gives the DrawContext (null for None). Where both exist, the argument is drawn as below; elsewhere
-// `draw(context)` is called.
+// For the step loop. The `draw` of a rule's argument is mostly a `_native.CompiledStrategy`, for which
+// compiled_strategy_of() gives the CompiledStrategy (null for any other object). A run's context has a
+// `_native.DrawContext` as `draw_context`, for which draw_context_of() gives the DrawContext (null for None). Where
+// both exist, the argument is drawn as below; elsewhere `draw(context)` is called.
 //
 //     source.begin_argument(number);
 //     PyObject* value = draw_compiled(*compiled, context);  // a new reference, or null with an exception
@@ -135,9 +135,9 @@ class CompiledStrategy {
   bool is_auditable_ = false;
 };
 
-// Null for anything that is not a `_native.Plan`, without an exception.
+// Null for anything that is not a `_native.CompiledStrategy`, without an exception.
 CompiledStrategy* compiled_strategy_of(PyObject* object) noexcept;
-// Null for anything that is not a `_native.PlanRun`, without an exception.
+// Null for anything that is not a `_native.DrawContext`, without an exception.
 DrawContext* draw_context_of(PyObject* object) noexcept;
 
 // See above.

@@ -145,7 +145,7 @@ PyObject* DrawContext::draw_through_hypothesis(PyObject* strategy, int depth) no
   PyObject* const data = this->data();
   if (data == nullptr) {
     if (context_ == nullptr) {
-      PyErr_SetString(PyExc_RuntimeError, "a strategy without a plan needs a run of Hypothesis");
+      PyErr_SetString(PyExc_RuntimeError, "a strategy that is not compiled needs a run of Hypothesis");
     }
     return nullptr;
   }

@@ -48,7 +48,7 @@ class DrawContext {
   // Borrowed. Hypothesis' data object of the run, made now if need be; null without Hypothesis or with an exception.
   PyObject* data() noexcept;
   // It was made, with the length that the run had.
-  void adopt_data(PyObject* data) noexcept { Py_XSETREF(data_, Py_NewRef(data)); }
+  void set_data(PyObject* data) noexcept { Py_XSETREF(data_, Py_NewRef(data)); }
   // Borrowed; None before the machine exists.
   PyObject* machine() noexcept;
   // Forgets a machine that was asked for: the run goes on with another.

@@ -18,7 +18,7 @@ const InternedNames& interned_names() {
                                     .name = PyUnicode_InternFromString("name"),
                                     .names_to_values = PyUnicode_InternFromString("names_to_values"),
                                     .observe_as = PyUnicode_InternFromString("observe_as"),
-                                    .plans = PyUnicode_InternFromString("plans")};
+                                    .draw_context = PyUnicode_InternFromString("draw_context")};
   return kNames;
 }
 

@@ -22,7 +22,7 @@ struct InternedNames {
   PyObject* name;
   PyObject* names_to_values;
   PyObject* observe_as;
-  PyObject* plans;
+  PyObject* draw_context;
 };
 
 const InternedNames& interned_names();

@@ -35,11 +35,12 @@ DrawContext& run_in(PyObject* self) noexcept { return reinterpret_cast<DrawConte
 PyObject* draw_in(PyObject* self, PyObject* argument) noexcept {
   DrawContext* const run = draw_context_of(argument);
   if (run == nullptr) {
-    PyErr_Format(PyExc_TypeError, "a plan draws in a PlanRun, not in a %s", Py_TYPE(argument)->tp_name);
+    PyErr_Format(PyExc_TypeError, "a compiled strategy draws in a DrawContext, not in a %s",
+                 Py_TYPE(argument)->tp_name);
     return nullptr;
   }
   if (!run->is_open()) {
-    PyErr_SetString(PyExc_RuntimeError, "a plan drew after its run had ended");
+    PyErr_SetString(PyExc_RuntimeError, "a compiled strategy drew after its run had ended");
     return nullptr;
   }
   PyObject* const value = draw_compiled(strategy_in(self), *run);
@@ -56,18 +57,18 @@ extern "C" {
 PyObject* ordeal_compiled_call(PyObject* self, PyObject* const* arguments, std::size_t flags,
                                PyObject* names) noexcept {
   if (PyVectorcall_NARGS(flags) != 1 || (names != nullptr && PyTuple_GET_SIZE(names) != 0)) {
-    PyErr_SetString(PyExc_TypeError, "a plan takes a run");
+    PyErr_SetString(PyExc_TypeError, "a compiled strategy takes a run");
     return nullptr;
   }
   if (Py_IS_TYPE(arguments[0], draw_context_type)) {
     return draw_in(self, arguments[0]);
   }
-  PyObject* const run = PyObject_GetAttr(arguments[0], interned_names().plans);
+  PyObject* const run = PyObject_GetAttr(arguments[0], interned_names().draw_context);
   if (run == nullptr) {
     return nullptr;
   }
-  const DrawContext* const plans = draw_context_of(run);
-  PyObject* const value = plans != nullptr && plans->is_open()
+  const DrawContext* const draw_context = draw_context_of(run);
+  PyObject* const value = draw_context != nullptr && draw_context->is_open()
                               ? draw_in(self, run)
                               : PyObject_CallOneArg(strategy_in(self).fallback().ptr(), arguments[0]);
   Py_DECREF(run);
@@ -83,7 +84,7 @@ PyObject* ordeal_compiled_compile(PyObject* self, PyObject* /*nothing*/) noexcep
       PyExc_TypeError);
 }
 
-PyObject* ordeal_compiled_planned(PyObject* self, void* /*closure*/) noexcept {
+PyObject* ordeal_compiled_is_compiled(PyObject* self, void* /*closure*/) noexcept {
   return PyBool_FromLong(strategy_in(self).is_compiled() ? 1 : 0);
 }
 
@@ -166,8 +167,8 @@ int ordeal_draw_context_set_length(PyObject* self, PyObject* value, void* /*clos
   return run_in(self).set_length(length) ? 0 : -1;
 }
 
-PyObject* ordeal_draw_context_adopt_data(PyObject* self, PyObject* data) noexcept {
-  run_in(self).adopt_data(data);
+PyObject* ordeal_draw_context_set_data(PyObject* self, PyObject* data) noexcept {
+  run_in(self).set_data(data);
   return Py_NewRef(Py_None);
 }
 
@@ -177,7 +178,7 @@ PyObject* ordeal_draw_context_adopt_data(PyObject* self, PyObject* data) noexcep
 py::object make_strategy_type() {
   static std::array<PyMethodDef, 2> methods{
       {{"compile", ordeal_compiled_compile, METH_NOARGS, nullptr}, {nullptr, nullptr, 0, nullptr}}};
-  static std::array<PyGetSetDef, 3> properties{{{"planned", ordeal_compiled_planned, nullptr, nullptr, nullptr},
+  static std::array<PyGetSetDef, 3> properties{{{"is_compiled", ordeal_compiled_is_compiled, nullptr, nullptr, nullptr},
                                                 {"strategy", ordeal_compiled_strategy, nullptr, nullptr, nullptr},
                                                 {nullptr, nullptr, nullptr, nullptr, nullptr}}};
   static std::array<PyMemberDef, 2> members{
@@ -192,14 +193,14 @@ py::object make_strategy_type() {
                                     {Py_tp_members, members.data()},
                                     {0, nullptr}}};
   PyType_Spec spec{
-      "ordeal._native.Plan", sizeof(CompiledStrategyObject), 0,
+      "ordeal._native.CompiledStrategy", sizeof(CompiledStrategyObject), 0,
       Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_HAVE_GC,
       slots.data()};
   return py::reinterpret_steal<py::object>(PyType_FromSpec(&spec));
 }
 
 py::object make_draw_context_type() {
-  static std::array<PyMethodDef, 4> methods{{{"adopt_data", ordeal_draw_context_adopt_data, METH_O, nullptr},
+  static std::array<PyMethodDef, 4> methods{{{"set_data", ordeal_draw_context_set_data, METH_O, nullptr},
                                              {"begin", fast(ordeal_draw_context_begin), METH_FASTCALL, nullptr},
                                              {"end", ordeal_draw_context_end, METH_NOARGS, nullptr},
                                              {nullptr, nullptr, 0, nullptr}}};
@@ -213,7 +214,7 @@ py::object make_draw_context_type() {
                                     {Py_tp_methods, methods.data()},
                                     {Py_tp_getset, properties.data()},
                                     {0, nullptr}}};
-  PyType_Spec spec{"ordeal._native.PlanRun", sizeof(DrawContextObject), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC,
+  PyType_Spec spec{"ordeal._native.DrawContext", sizeof(DrawContextObject), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC,
                    slots.data()};
   return py::reinterpret_steal<py::object>(PyType_FromSpec(&spec));
 }
@@ -240,17 +241,17 @@ DrawContext* draw_context_of(PyObject* object) noexcept {
 }
 
 void add_strategy_objects(py::module_& m) {
-  m.attr("Plan") = make_strategy_type();
-  m.attr("PlanRun") = make_draw_context_type();
-  strategy_type = reinterpret_cast<PyTypeObject*>(py::object(m.attr("Plan")).inc_ref().ptr());
-  draw_context_type = reinterpret_cast<PyTypeObject*>(py::object(m.attr("PlanRun")).inc_ref().ptr());
+  m.attr("CompiledStrategy") = make_strategy_type();
+  m.attr("DrawContext") = make_draw_context_type();
+  strategy_type = reinterpret_cast<PyTypeObject*>(py::object(m.attr("CompiledStrategy")).inc_ref().ptr());
+  draw_context_type = reinterpret_cast<PyTypeObject*>(py::object(m.attr("DrawContext")).inc_ref().ptr());
   m.def(
-      "new_plan",
+      "new_compiled_strategy",
       [](py::object strategy, py::object fallback, const std::shared_ptr<StrategyNode>& plain) {
         return new_compiled_strategy(CompiledStrategy(std::move(strategy), std::move(fallback), plain));
       },
       py::arg("strategy"), py::arg("fallback"), py::arg("plain") = nullptr);
-  m.attr("PLAN_LENGTH_MAX") = kBufferLengthMax;
+  m.attr("BUFFER_LENGTH_MAX") = kBufferLengthMax;
   m.attr("SPANS_OF_ARGUMENT") = kSpansOfArgument;
 }
 

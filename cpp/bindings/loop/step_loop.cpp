@@ -160,7 +160,7 @@ void StepLoop::look_up() {
   static PyObject* const kBuggify = interned("buggify");
   static PyObject* const kDrawn = interned("drawn");
   static PyObject* const kProducers = interned("producers");
-  static PyObject* const kPlans = interned("plans");
+  static PyObject* const kDrawContext = interned("draw_context");
   static PyObject* const kLearnsEachStep = interned("learns_each_step");
   static PyObject* const kNearer = interned("nearer");
   machine_ = run_->machine.ptr();
@@ -175,12 +175,12 @@ void StepLoop::look_up() {
   producers_ = attribute(run_->context.ptr(), kProducers);
   begun = 0;
   observed_ = 0;
-  draw_context_ = draw_context_of(attribute(run_->context.ptr(), kPlans).ptr());
-  ORDEAL_CHECK(draw_context_ != nullptr && draw_context_->is_open(), "the context of a run has the run of its plans");
-  if (!run_->learner.is_none()) {
+  draw_context_ = draw_context_of(attribute(run_->context.ptr(), kDrawContext).ptr());
+  ORDEAL_CHECK(draw_context_ != nullptr && draw_context_->is_open(), "the context of a run has an open draw context");
+  if (!run_->listener.is_none()) {
     // There is nothing but steps to tell where there is no session.
-    learns_in_python_ = !is_session || attribute(run_->learner.ptr(), kLearnsEachStep).cast<bool>();
-    improved_ = learns_in_python_ ? py::dict() : attribute(run_->learner.ptr(), kNearer);
+    learns_in_python_ = !is_session || attribute(run_->listener.ptr(), kLearnsEachStep).cast<bool>();
+    improved_ = learns_in_python_ ? py::dict() : attribute(run_->listener.ptr(), kNearer);
   }
 }
 
@@ -234,8 +234,8 @@ bool StepLoop::may_run(const StepRule& rule) const {
   if (is_initializing()) {
     return false;
   }
-  for (const py::object& gate : rule.gates) {
-    PyObject* const references = store_.references(gate);
+  for (const py::object& bundle : rule.required_bundles) {
+    PyObject* const references = store_.references(bundle);
     if (references == nullptr || PyObject_Size(references) == 0) {
       return false;
     }
@@ -374,7 +374,7 @@ std::uint64_t StepLoop::state_hash() {
 }
 
 void StepLoop::learn(const NextStep& step) {
-  if (run_->learner.is_none()) {
+  if (run_->listener.is_none()) {
     return;
   }
   const std::uint64_t hash = state_hash();
@@ -384,12 +384,12 @@ void StepLoop::learn(const NextStep& step) {
   const Py_ssize_t observed = observations();
   const bool has_observed = std::exchange(observed_, observed) != observed;
   if (learns_in_python_ || has_observed || PyDict_GET_SIZE(improved_.ptr()) > 0) {
-    tell(run_->learner, "step_done", run_->context, step.packed(), hash);
+    tell(run_->listener, "step_done", run_->context, step.packed(), hash);
     return;
   }
   const StepNovelty novelty = session_->done(hash, 0);
   if (novelty.any() && !session_->replaying_prefix()) {
-    tell(run_->learner, "news", run_->context);
+    tell(run_->listener, "new_features", run_->context);
   }
 }
 

@@ -30,7 +30,7 @@ class StepLoop {
     py::object context;      // the run's context
     py::object machine;
     py::object driver;    // toggles faults, awaits coroutines, and words what a user did wrong
-    py::object learner;   // hears of each step that ended well; may be None
+    py::object listener;  // hears of each step that ended well; may be None
     bool fresh = true;    // the machine was just made: invariants are due before the first step
     double deadline = 0;  // by the monotonic clock, in seconds; infinite for none
   };

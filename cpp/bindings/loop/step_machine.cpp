@@ -56,7 +56,7 @@ StepRule read_rule(const py::handle& rule, const py::function& bundle_of) {
     keywords[i] = names[i];
   }
   read.keywords = std::move(keywords);
-  read.gates = interned_names(rule.attr("gates"));
+  read.required_bundles = interned_names(rule.attr("required_bundles"));
   read.preconditions = objects(rule.attr("preconditions"));
   const py::object reference_type = py::module_::import("hypothesis.stateful").attr("VarReference");
   for (py::object& target : interned_names(rule.attr("targets"))) {

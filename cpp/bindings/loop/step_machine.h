@@ -28,7 +28,7 @@ struct StepRule {
   py::object original;  // Hypothesis' own rule
   py::object keywords;  // a tuple of the argument names
   std::vector<StepArgument> arguments;
-  std::vector<py::object> gates;
+  std::vector<py::object> required_bundles;
   std::vector<py::object> preconditions;
   std::vector<TargetBundle> targets;
   std::vector<std::pair<std::uint32_t, py::object>> fills;  // bundles whose size it changes, by number and name

@@ -34,7 +34,7 @@ std::uint64_t key_of(const Tape& tape, const ChoiceEdit& edit) {
 // that it could not end, half as long after a new edge.
 void Cmplog::end_run(std::uint32_t new_edges, bool follows_solution) {
   if (new_edges > 0) {
-    barren_runs_ = 0;
+    runs_without_new_edges_ = 0;
     wait_ = follows_solution ? kWaitMin : std::max(kWaitMin, wait_ / 2);
     // What lies behind a comparison that was turned is met in this run and in hardly any other.
     watches_run_ = watches_run_ || follows_solution;
@@ -43,8 +43,8 @@ void Cmplog::end_run(std::uint32_t new_edges, bool follows_solution) {
   if (due() || !queue_.empty()) {
     return;
   }
-  if (++barren_runs_ >= wait_) {
-    barren_runs_ = 0;
+  if (++runs_without_new_edges_ >= wait_) {
+    runs_without_new_edges_ = 0;
     wait_ = std::min(wait_ * 2, kWaitMax);
     watches_run_ = true;
     others_left_ = kOthersInARow;
@@ -118,7 +118,7 @@ std::optional<Tape> Cmplog::next() {
 
 // Sorted, so that equal states are equal bytes.
 CmplogState Cmplog::save() const {
-  CmplogState state{.barren_runs = barren_runs_,
+  CmplogState state{.runs_without_new_edges = runs_without_new_edges_,
                     .wait = wait_,
                     .watches_run = watches_run_,
                     .others_left = others_left_,
@@ -132,7 +132,7 @@ CmplogState Cmplog::save() const {
 
 // What is out of range in a file is brought into it: no state of this can do harm.
 void Cmplog::restore(CmplogState state) {
-  barren_runs_ = state.barren_runs;
+  runs_without_new_edges_ = state.runs_without_new_edges;
   wait_ = std::clamp(state.wait, kWaitMin, kWaitMax);
   watches_run_ = state.watches_run;
   others_left_ = std::min(state.others_left, kOthersInARow);

@@ -23,7 +23,7 @@ namespace ordeal {
 
 // Plain values, for files.
 struct CmplogState {
-  std::uint64_t barren_runs = 0;
+  std::uint64_t runs_without_new_edges = 0;
   std::uint64_t wait = 0;
   bool watches_run = false;
   std::uint64_t others_left = 0;
@@ -69,7 +69,7 @@ class Cmplog {
  private:
   bool is_worth_trying(const Tape& tape, const ChoiceEdit& edit);
 
-  std::uint64_t barren_runs_ = 0;
+  std::uint64_t runs_without_new_edges_ = 0;
   std::uint64_t wait_ = kWaitMin;
   bool watches_run_ = false;
   std::uint64_t others_left_ = 0;

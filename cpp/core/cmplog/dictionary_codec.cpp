@@ -35,7 +35,7 @@ std::vector<DictionaryEntry> read_values(ByteReader& in) {
 
 // The tapes that wait to be run go along: they are what the watching was for.
 void write_cmplog(ByteWriter& out, const CmplogState& search) {
-  out.number(search.barren_runs);
+  out.number(search.runs_without_new_edges);
   out.number(search.wait);
   out.byte(search.watches_run ? 1 : 0);
   out.number(search.others_left);
@@ -54,7 +54,7 @@ void write_cmplog(ByteWriter& out, const CmplogState& search) {
 
 // A tape that names what is gone is left out: it can be found again.
 CmplogState read_cmplog(ByteReader& in, const Renaming& renaming) {
-  CmplogState search{.barren_runs = in.number("barren runs"),
+  CmplogState search{.runs_without_new_edges = in.number("barren runs"),
                      .wait = in.number("runs to wait", Cmplog::kWaitMax),
                      .watches_run = in.number("a run to watch", 1) == 1,
                      .others_left = in.number("checkpoints to watch", Cmplog::kOthersInARow),

@@ -227,7 +227,7 @@ KeepResult Learning::import_entry(SharedEntry entry, Rng& schedule) {
 
 // New edges of the teardown count for the run, but for no checkpoint.
 RunTally Learning::end_run(const PlannedRun& run) {
-  ORDEAL_CHECK(run.plan.run_id == run_id_, "run " << run.plan.run_id << " ends in run " << run_id_);
+  ORDEAL_CHECK(run.spec.run_id == run_id_, "run " << run.spec.run_id << " ends in run " << run_id_);
   coverage_->enter_rule(0);
   const std::uint32_t edges_at_end = coverage_->take_new_coverage().edges;  // of a last step that did not end
   coverage_->end_run();
@@ -235,7 +235,7 @@ RunTally Learning::end_run(const PlannedRun& run) {
   tally_.weight += edges_at_end * Features::kWeightOfEdge;
   tally_.reward += reward_of({.edges = edges_at_end});
   cmplog_.end_run(tally_.edges, run.follows_solution);
-  reward_checkpoint(run.plan.checkpoint);
+  reward_checkpoint(run.spec.checkpoint);
   return tally_;
 }
 

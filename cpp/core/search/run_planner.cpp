@@ -20,7 +20,7 @@ constexpr std::uint32_t kBranches =
 
 // The plan stays that of a fresh run; only its steps are given.
 void follow(PlannedRun& run, Tape tape) {
-  run.plan.steps = std::min(run.plan.steps, kStepsAfterMax);
+  run.spec.steps = std::min(run.spec.steps, kStepsAfterMax);
   run.sequence.changed.assign(tape.size(), false);
   run.sequence.tape = std::move(tape);
 }
@@ -29,7 +29,7 @@ void follow(PlannedRun& run, Tape tape) {
 
 // Whether a report of the run should say which rules were on.
 bool PlannedRun::draws_rules() const noexcept {
-  return plan.swarm != RunPlan::kNoSwarm || distribution == SwarmDistribution::kUniformSize ||
+  return spec.swarm != RunSpec::kNoSwarm || distribution == SwarmDistribution::kUniformSize ||
          distribution == SwarmDistribution::kHypothesis;
 }
 
@@ -44,17 +44,17 @@ RunPlanner::RunPlanner(const MachineShape& shape, const SessionOptions& options)
 
 // A stream of its own for every run, here and below: what one run draws shifts nothing in the next.
 void RunPlanner::plan(PlannedRun& run, Corpus& corpus, std::optional<Tape> solution) {
-  run.plan = RunPlan{.run_id = run.plan.run_id + 1};
-  run.rng = Rng::stream(options_.seed, "run", run.plan.run_id);
+  run.spec = RunSpec{.run_id = run.spec.run_id + 1};
+  run.rng = Rng::stream(options_.seed, "run", run.spec.run_id);
   run.follows_solution = solution.has_value();
   choose_kind(run, corpus);
-  run.plan.steps = draw_steps(run);
+  run.spec.steps = draw_steps(run);
   choose_start(run, corpus);
   if (solution) {
     follow(run, *std::move(solution));
   }
   choose_configuration(run);
-  ORDEAL_DCHECK(run.plan.steps >= 1 && run.plan.steps <= options_.steps_per_run, "a run of " << run.plan.steps);
+  ORDEAL_DCHECK(run.spec.steps >= 1 && run.spec.steps <= options_.steps_per_run, "a run of " << run.spec.steps);
   ORDEAL_DCHECK(run.sequence.changed.size() == run.sequence.tape.size(), "not every step says whether it is changed");
 }
 
@@ -63,8 +63,8 @@ void RunPlanner::report(const PlannedRun& run, std::uint64_t reward, std::uint64
   if (!run.follows_solution) {
     runs_.report(run.kind, reward, cost);
   }
-  if (run.plan.swarm != RunPlan::kNoSwarm) {
-    swarm_.report(run.plan.swarm, new_edges);
+  if (run.spec.swarm != RunSpec::kNoSwarm) {
+    swarm_.report(run.spec.swarm, new_edges);
   }
 }
 
@@ -75,8 +75,8 @@ void RunPlanner::choose_kind(PlannedRun& run, const Corpus& corpus) {
     return;
   }
   if (options_.policy == SwarmPolicy::kAdaptive) {
-    Rng rng = Rng::stream(options_.seed, "kind of run", run.plan.run_id);
-    const RunKinds allowed = allowed_kinds(run.plan.run_id, corpus, rng);
+    Rng rng = Rng::stream(options_.seed, "kind of run", run.spec.run_id);
+    const RunKinds allowed = allowed_kinds(run.spec.run_id, corpus, rng);
     run.kind = runs_.draw(rng, allowed);
   } else if (schedule_.chance(*options_.checkpoint_prob) && !corpus.empty()) {
     run.kind.start = RunStart::kBranch;
@@ -147,11 +147,11 @@ void RunPlanner::choose_start(PlannedRun& run, Corpus& corpus) {
     return;
   }
   const Checkpoint* const checkpoint = corpus.pick(schedule_);
-  ORDEAL_CHECK(checkpoint != nullptr, "run " << run.plan.run_id << " has no checkpoint to start from");
+  ORDEAL_CHECK(checkpoint != nullptr, "run " << run.spec.run_id << " has no checkpoint to start from");
   if (start != RunStart::kEdit) {
     run.prefix = checkpoint->prefix;
-    run.plan.checkpoint = checkpoint->id;
-    run.plan.prefix_steps = run.prefix.size();
+    run.spec.checkpoint = checkpoint->id;
+    run.spec.prefix_steps = run.prefix.size();
     run.mutate_prob = start == RunStart::kMutate ? kMutateProb : options_.seed_mutation_prob.value_or(0.0);
   }
   choose_sequence(run, *checkpoint, corpus);
@@ -159,13 +159,13 @@ void RunPlanner::choose_start(PlannedRun& run, Corpus& corpus) {
 
 // Donors are picked from the schedule, as checkpoints are; what is made of them comes from a stream of the run.
 void RunPlanner::choose_sequence(PlannedRun& run, const Checkpoint& checkpoint, Corpus& corpus) {
-  Rng rng = Rng::stream(options_.seed, "sequence", run.plan.run_id);
+  Rng rng = Rng::stream(options_.seed, "sequence", run.spec.run_id);
   if (run.kind.start == RunStart::kSplice) {
     std::vector<const Tape*> donors(1 + rng.below(kDonorsMax));
     std::ranges::generate(donors, [&] { return &corpus.pick(schedule_)->prefix; });
-    run.sequence = splice(rng, donors, run.plan.steps);
+    run.sequence = splice(rng, donors, run.spec.steps);
   } else if (run.kind.start == RunStart::kRepeat) {
-    run.sequence = repeat(rng, checkpoint.prefix, run.plan.steps);
+    run.sequence = repeat(rng, checkpoint.prefix, run.spec.steps);
   } else if (run.kind.start == RunStart::kEdit) {
     run.sequence = edit(rng, checkpoint.prefix);
   }
@@ -173,7 +173,7 @@ void RunPlanner::choose_sequence(PlannedRun& run, const Checkpoint& checkpoint, 
 
 void RunPlanner::choose_configuration(PlannedRun& run) {
   // A stream of its own, so that nothing of it has to be remembered from run to run.
-  Rng rng = Rng::stream(options_.seed, "op weights", run.plan.run_id);
+  Rng rng = Rng::stream(options_.seed, "op weights", run.spec.run_id);
   run.configuration = draw_configuration(run, rng);
   for (std::size_t rule = 0; rule < shape_.rules; ++rule) {
     run.configuration.rules[rule] = run.configuration.rules[rule] || options_.operations[rule].always_on;
@@ -184,8 +184,8 @@ void RunPlanner::choose_configuration(PlannedRun& run) {
 // A configuration of the swarm, or one that this run alone has.
 SwarmConfiguration RunPlanner::draw_configuration(PlannedRun& run, Rng& rng) {
   choose_distribution(run);
-  if (run.plan.swarm != RunPlan::kNoSwarm) {
-    return swarm_.configuration(run.plan.swarm);
+  if (run.spec.swarm != RunSpec::kNoSwarm) {
+    return swarm_.configuration(run.spec.swarm);
   }
   SwarmConfiguration drawn{std::vector<bool>(shape_.rules, true), std::vector<bool>(shape_.faults, true)};
   if (run.distribution == SwarmDistribution::kCoinFlip && shape_.faults > 1) {
@@ -203,15 +203,15 @@ void RunPlanner::choose_distribution(PlannedRun& run) {
   run.distribution = options_.swarm;
   const bool learns = learns_swarm();
   if (options_.rule_swarm || !learns) {
-    run.plan.swarm = learns ? swarm_.draw(schedule_) : RunPlan::kNoSwarm;
-    run.kind.swarm = learns ? kind_of(swarm_.source(run.plan.swarm)) : kind_of(run.distribution);
+    run.spec.swarm = learns ? swarm_.draw(schedule_) : RunSpec::kNoSwarm;
+    run.kind.swarm = learns ? kind_of(swarm_.source(run.spec.swarm)) : kind_of(run.distribution);
     return;
   }
   switch (run.kind.swarm) {
     case RunSwarm::kFull:
       break;
     case RunSwarm::kCoinFlip:
-      run.plan.swarm = swarm_.draw(schedule_, SwarmSource::kCoinFlip);
+      run.spec.swarm = swarm_.draw(schedule_, SwarmSource::kCoinFlip);
       break;
     case RunSwarm::kUniformSize:
       run.distribution = SwarmDistribution::kUniformSize;
@@ -220,10 +220,10 @@ void RunPlanner::choose_distribution(PlannedRun& run) {
       run.distribution = SwarmDistribution::kHypothesis;
       break;
     case RunSwarm::kDirected:
-      run.plan.swarm = swarm_.draw(schedule_, SwarmSource::kDirected);
+      run.spec.swarm = swarm_.draw(schedule_, SwarmSource::kDirected);
       break;
     case RunSwarm::kEnergy:
-      run.plan.swarm = swarm_.draw(schedule_, SwarmSource::kEnergy);
+      run.spec.swarm = swarm_.draw(schedule_, SwarmSource::kEnergy);
       break;
   }
 }

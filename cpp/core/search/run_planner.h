@@ -20,7 +20,7 @@
 namespace ordeal {
 
 // What a driver has to know of a run before it begins.
-struct RunPlan {
+struct RunSpec {
   std::uint64_t run_id = 0;      // from 1
   std::uint64_t checkpoint = 0;  // 0: fresh machine
   std::size_t prefix_steps = 0;  // of the checkpoint
@@ -32,7 +32,7 @@ struct RunPlan {
 
 // All that is decided of a run before its first step.
 struct PlannedRun {
-  RunPlan plan;
+  RunSpec spec;
   RunKind kind;
   SwarmDistribution distribution = SwarmDistribution::kOff;  // that drew the configuration, where it is not the swarm's
   bool follows_solution = false;                             // the sequence is to turn a comparison

@@ -30,16 +30,16 @@ constexpr std::uint64_t kReturnStepsMax = 200;
 
 }  // namespace
 
-WatchPlan RunPolicy::watch(std::uint64_t run_id, bool learns_swarm, bool by_bandit) noexcept {
+WatchSpec RunPolicy::watch(std::uint64_t run_id, bool learns_swarm, bool by_bandit) noexcept {
   ORDEAL_DCHECK(run_id > 0, "runs are counted from one");
-  WatchPlan plan;
-  plan.full = run_id % kFullRunPeriod == 0;
-  plan.choose_level = run_id == kWarmUpRuns + 1;
-  plan.learn_files = learns_swarm && (plan.full || !by_bandit);
-  plan.drop_files = by_bandit && plan.learn_files;
+  WatchSpec spec;
+  spec.full = run_id % kFullRunPeriod == 0;
+  spec.choose_level = run_id == kWarmUpRuns + 1;
+  spec.learn_files = learns_swarm && (spec.full || !by_bandit);
+  spec.drop_files = by_bandit && spec.learn_files;
   const std::uint64_t period = by_bandit ? kBanditDirectPeriod : kDirectPeriod;
-  plan.direct_swarm = learns_swarm && run_id > kWarmUpRuns && run_id % period == 1;
-  return plan;
+  spec.direct_swarm = learns_swarm && run_id > kWarmUpRuns && run_id % period == 1;
+  return spec;
 }
 
 bool RunPolicy::counting_is_expensive(std::uint64_t events, std::uint64_t steps) noexcept {
@@ -72,7 +72,7 @@ EndDecision RunPolicy::end(const SearchCounts& counts, std::optional<std::uint64
   if (counts.runs == kWarmUpRuns && counts.steps == 0) {
     return {.reason = EndReason::kStuck};
   }
-  if (patience != 0 && counts.runs_without_news >= patience) {
+  if (patience != 0 && counts.runs_without_new_features >= patience) {
     return {.reason = EndReason::kPatience};
   }
   // Patience is used up at the soonest when none of the next runs brings news.
@@ -81,7 +81,7 @@ EndDecision RunPolicy::end(const SearchCounts& counts, std::optional<std::uint64
     ask_again = std::min(ask_again, kWarmUpRuns);
   }
   if (patience != 0) {
-    ask_again = std::min(ask_again, counts.runs + (patience - counts.runs_without_news));
+    ask_again = std::min(ask_again, counts.runs + (patience - counts.runs_without_new_features));
   }
   ORDEAL_DCHECK(ask_again > counts.runs, "asked again in run " << ask_again << " after " << counts.runs);
   return {.reason = std::nullopt, .ask_again = ask_again};

@@ -7,7 +7,7 @@
 namespace ordeal {
 
 // What to do with the monitor before a run.
-struct WatchPlan {
+struct WatchSpec {
   bool full = false;          // arm every location again
   bool choose_level = false;  // decide now whether counting events is worth its cost
   bool learn_files = false;   // note which rule touches which file
@@ -28,7 +28,7 @@ struct EndDecision {
 struct SearchCounts {
   std::uint64_t runs = 0;
   std::uint64_t steps = 0;
-  std::uint64_t runs_without_news = 0;
+  std::uint64_t runs_without_new_features = 0;
 };
 
 // How a state was reached again by its steps: how often, in how many steps and seconds together.
@@ -50,7 +50,7 @@ class RunPolicy {
 
   // What to watch in run `run_id`, counted from one. `learns_swarm` says that the swarm can be directed, and
   // `by_bandit` that a bandit decides how often it is: looking for gaps takes as long as many runs.
-  [[nodiscard]] static WatchPlan watch(std::uint64_t run_id, bool learns_swarm, bool by_bandit) noexcept;
+  [[nodiscard]] static WatchSpec watch(std::uint64_t run_id, bool learns_swarm, bool by_bandit) noexcept;
 
   // Whether counting `events` in `steps` steps costs more than a tenth of their time.
   [[nodiscard]] static bool counting_is_expensive(std::uint64_t events, std::uint64_t steps) noexcept;

@@ -30,7 +30,7 @@ void RunState::begin(const Rng& values) {
   step_of_prefix_ = false;
   step_of_sequence_ = false;
   rejected_ = false;
-  steps_left_ = planned_.plan.steps;
+  steps_left_ = planned_.spec.steps;
   source_.begin_run();
   live_ = values;
   source_.live(live_);
@@ -58,8 +58,8 @@ void RunState::apply_configuration() {
 
 // Notes each step as if it had run, so that faults and initialize rules are as they were.
 void RunState::restored() {
-  const RunPlan& plan = planned_.plan;
-  ORDEAL_CHECK(plan.checkpoint != 0 && prefix_position_ == 0, "nothing to restore in run " << plan.run_id);
+  const RunSpec& spec = planned_.spec;
+  ORDEAL_CHECK(spec.checkpoint != 0 && prefix_position_ == 0, "nothing to restore in run " << spec.run_id);
   source_.take_prefix(planned_.prefix);
   for (const TapeStep& step : tape_.steps()) {
     note_step(step);

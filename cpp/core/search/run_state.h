@@ -60,7 +60,7 @@ class RunState {
   NextStep next_of_prefix();
   std::optional<NextStep> next_of_sequence();
   // Whether its steps count like others. In a fresh run they take the place of a prefix.
-  [[nodiscard]] bool counts_sequence() const noexcept { return planned_.plan.checkpoint != 0; }
+  [[nodiscard]] bool counts_sequence() const noexcept { return planned_.spec.checkpoint != 0; }
   [[nodiscard]] bool applies(const TapeStep& step) const noexcept;
   void replay(const Tape& tape, const TapeStep& step);
   void go_live();

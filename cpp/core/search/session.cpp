@@ -18,27 +18,27 @@ Session::Session(const MachineShape& shape, const SessionOptions& options, std::
 }
 
 // Between two runs nobody holds a step, so that the parts may change what runs start from.
-void Session::check_idle() const { ORDEAL_CHECK(!running(), "run " << plan().run_id << " is under way"); }
+void Session::check_idle() const { ORDEAL_CHECK(!running(), "run " << spec().run_id << " is under way"); }
 
 // The plan comes first: what is learnt of a run has its number.
-RunPlan Session::begin_run() {
+RunSpec Session::begin_run() {
   check_idle();
   planner_.plan(run_.planned(), learning_.corpus(), learning_.next_solution());
   stage_ = Stage::kReady;
-  run_.begin(Rng::stream(options_.seed, "values", plan().run_id));
-  learning_.begin_run(plan().run_id);
-  return plan();
+  run_.begin(Rng::stream(options_.seed, "values", spec().run_id));
+  learning_.begin_run(spec().run_id);
+  return spec();
 }
 
 // The order matters in one place: a smaller corpus draws which checkpoints make room, from the restored schedule.
 void Session::restored() {
-  ORDEAL_CHECK(stage_ == Stage::kReady, "run " << plan().run_id << " waits for no step");
+  ORDEAL_CHECK(stage_ == Stage::kReady, "run " << spec().run_id << " waits for no step");
   run_.restored();
 }
 
 // The step is on the tape before anyone is told of it, so that a journal has it when it crashes.
 NextStep Session::next() {
-  ORDEAL_CHECK(stage_ == Stage::kReady, "run " << plan().run_id << " waits for no step");
+  ORDEAL_CHECK(stage_ == Stage::kReady, "run " << spec().run_id << " waits for no step");
   const NextStep step = run_.next();
   learning_.begin_step(step, run_.replaying_prefix());
   if (step.kind != NextKind::kEnd && step.kind != NextKind::kStuck) {
@@ -48,26 +48,26 @@ NextStep Session::next() {
 }
 
 void Session::reject() {
-  ORDEAL_CHECK(stage_ == Stage::kProposed, "run " << plan().run_id << " proposed no step");
+  ORDEAL_CHECK(stage_ == Stage::kProposed, "run " << spec().run_id << " proposed no step");
   run_.reject();
   stage_ = Stage::kReady;
 }
 
 // The state of the run changes first: what is learnt is of the state after the step.
 StepNovelty Session::done(std::uint64_t state_hash, std::uint32_t improved) {
-  ORDEAL_CHECK(stage_ == Stage::kProposed, "run " << plan().run_id << " proposed no step");
+  ORDEAL_CHECK(stage_ == Stage::kProposed, "run " << spec().run_id << " proposed no step");
   stage_ = Stage::kReady;
   run_.step_done();
   return learning_.end_step(tape(), state_hash, improved);
 }
 
 StepNovelty Session::finished(std::uint32_t improved) {
-  ORDEAL_CHECK(stage_ == Stage::kReady, "a step of run " << plan().run_id << " is not done");
+  ORDEAL_CHECK(stage_ == Stage::kReady, "a step of run " << spec().run_id << " is not done");
   return learning_.finished(tape(), improved);
 }
 
 KeepResult Session::keep() {
-  ORDEAL_CHECK(stage_ == Stage::kReady, "a step of run " << plan().run_id << " is not done");
+  ORDEAL_CHECK(stage_ == Stage::kReady, "a step of run " << spec().run_id << " is not done");
   return learning_.keep(tape(), planner_.schedule());
 }
 
@@ -112,7 +112,7 @@ SessionState Session::save() const {
 }
 
 void Session::restore(SessionState state) {
-  ORDEAL_CHECK(plan().run_id == 0, "run " << plan().run_id << " has begun");
+  ORDEAL_CHECK(spec().run_id == 0, "run " << spec().run_id << " has begun");
   for (const Checkpoint& checkpoint : state.checkpoints) {
     if (checkpoint.prefix.size() >= kTapeStepsMax) {
       throw TraceError("checkpoint " + std::to_string(checkpoint.id) + " has " +
@@ -120,7 +120,7 @@ void Session::restore(SessionState state) {
                        std::to_string(kTapeStepsMax));
     }
   }
-  run_.planned().plan.run_id = state.runs;
+  run_.planned().spec.run_id = state.runs;
   planner_.restore(state.schedule, std::move(state.swarm), std::move(state.runs_by_kind));
   learning_.restore(std::move(state), planner_.schedule());
 }

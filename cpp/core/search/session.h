@@ -42,7 +42,7 @@ class Session {
   Session& operator=(const Session&) = delete;
 
   // One run.
-  RunPlan begin_run();
+  RunSpec begin_run();
   // The checkpoint's machine was restored from a snapshot: its prefix need not run again. The draws of the new steps
   // are the same either way.
   void restored();
@@ -97,7 +97,7 @@ class Session {
   [[nodiscard]] bool running() const noexcept { return stage_ != Stage::kIdle; }
   [[nodiscard]] ChoiceSource& source() noexcept { return run_.source(); }
   [[nodiscard]] const Tape& tape() const noexcept { return run_.tape(); }
-  [[nodiscard]] const RunPlan& plan() const noexcept { return run_.planned().plan; }
+  [[nodiscard]] const RunSpec& spec() const noexcept { return run_.planned().spec; }
   // What is on in this run.
   [[nodiscard]] const SwarmConfiguration& configuration() const noexcept { return run_.planned().configuration; }
   [[nodiscard]] const std::vector<std::uint32_t>& weights() const noexcept { return run_.planned().weights; }

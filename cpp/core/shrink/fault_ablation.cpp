@@ -48,7 +48,7 @@ std::optional<Tape> FaultAblation::candidate() {
 }
 
 // After each candidate, once.
-void FaultAblation::tell(bool fails) {
+void FaultAblation::accept(bool fails) {
   ORDEAL_CHECK(!is_pending_.empty(), "told without having asked");
   const Removal removal = std::exchange(is_pending_, {});
   fails_.emplace(removal, fails);

@@ -15,7 +15,8 @@
 
 namespace ordeal {
 
-// Thread-compatible. Loop: candidate() until it gives nothing; after each, tell(whether it failed in the same bucket).
+// Thread-compatible. Loop: candidate() until it gives nothing; after each, accept(whether it failed in the same
+// bucket).
 //
 // Faults are taken out one by one, then all that are left together, then in pairs, then delta debugging looks for the
 // smallest set of them without which the failure is gone (three faults of which any one suffices are such a set). It
@@ -25,7 +26,7 @@ class FaultAblation {
   explicit FaultAblation(Tape failing);
 
   std::optional<Tape> candidate();
-  void tell(bool fails);
+  void accept(bool fails);
 
   // The faults of the tape in the order of their first toggle, each with whether it is necessary. Final once
   // candidate() has given nothing.

@@ -71,7 +71,7 @@ std::vector<std::uint32_t> draw_weights(Rng& rng, std::span<const Operation> ope
 }
 
 // Vose's way to fill the columns: a small weight takes what its column has left from a large one. O(weights).
-OpPicker::OpPicker(std::span<const std::uint32_t> weights) : columns_(weights.size()) {
+RulePicker::RulePicker(std::span<const std::uint32_t> weights) : columns_(weights.size()) {
   if (weights.size() > kOperationsMax) {
     throw ConfigError("there are " + std::to_string(weights.size()) + " operations; at most " +
                       std::to_string(kOperationsMax) + " are possible");

@@ -48,12 +48,12 @@ std::vector<std::uint32_t> draw_weights(Rng& rng, std::span<const Operation> ope
 
 // Picks an index in proportion to its weight, in constant time. The same draws give the same picks on every platform.
 // Immutable, so threads may share it.
-class OpPicker {
+class RulePicker {
  public:
   static constexpr std::size_t kOperationsMax = 65'536;
 
   // ConfigError when there is no weight above zero, or there are too many of them.
-  explicit OpPicker(std::span<const std::uint32_t> weights);
+  explicit RulePicker(std::span<const std::uint32_t> weights);
 
   // Draws from `rng` once.
   std::size_t pick(Rng& rng) const noexcept { return at(rng.below(range_)); }

@@ -10,7 +10,7 @@ from typing import Protocol
 from ordeal import _native
 
 #: Whether any thread is active: while none is, a point costs next to nothing.
-switch = _native.Switch()
+enabled = _native.EnabledFlag()
 _count_lock = threading.Lock()
 _active_threads = 0
 
@@ -78,4 +78,4 @@ def _count(change: int) -> None:
     global _active_threads  # noqa: PLW0603 - how many threads are active is a fact about the process
     with _count_lock:
         _active_threads += change
-        switch.on = _active_threads > 0
+        enabled.on = _active_threads > 0

@@ -14,7 +14,7 @@ _TAKES_ANY_KEYWORD = 0x08  # of a code object's flags
 
 
 def fast_path[Function: Callable[..., Any]](
-    power: _native.Switch,
+    enabled: _native.EnabledFlag,
     idle: Idle,
     *,
     working: tuple[str, ...] = (),
@@ -24,7 +24,7 @@ def fast_path[Function: Callable[..., Any]](
 ) -> Callable[[Function], Function]:
     """Decorate a function to be called only when it has work to do.
 
-    While ``power`` is off, a call returns what ``idle`` says: None for ``nothing``, False for ``false``, its first
+    While ``enabled`` is off, a call returns what ``idle`` says: None for ``nothing``, False for ``false``, its first
     argument for ``first``. For ``holds`` it returns None when its first argument is true, and for ``lt`` to ``ge``
     when the first argument compares so to the second. In all other cases the function is called, and also with a
     keyword of ``working`` or with arguments that it does not take.
@@ -37,9 +37,9 @@ def fast_path[Function: Callable[..., Any]](
     def decorate(function: Function) -> Function:
         assert isinstance(function, FunctionType)
         code, defaults = function.__code__, function.__defaults__ or ()
-        return _native.gate(  # type: ignore[return-value]
+        return _native.fast_path(  # type: ignore[return-value]
             function,
-            power,
+            enabled,
             idle=idle,
             names=code.co_varnames[: code.co_argcount],
             required=code.co_argcount - len(defaults),

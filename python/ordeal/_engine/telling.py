@@ -224,7 +224,7 @@ def _chain(error: BaseException) -> Iterator[tuple[BaseException, str]]:
         current = _context_of(current) if cause is None and not _suppresses_context(current) else cause
 
 
-def error_of_elsewhere(name: str, message: str) -> BaseException:
+def remote_error(name: str, message: str) -> BaseException:
     """Stands for an exception of another process: its type by name only, and its text."""
     kind: type[Exception] = type(name, (Exception,), {"__module__": "builtins"})
     return kind(message)
@@ -232,7 +232,7 @@ def error_of_elsewhere(name: str, message: str) -> BaseException:
 
 def stand_in(error: BaseException) -> BaseException:
     """What is left of ``error`` where nothing of the user's may be kept."""
-    return error_of_elsewhere(type_name(type(error)), error_message(error))
+    return remote_error(type_name(type(error)), error_message(error))
 
 
 def source_line(path: str, number: int) -> str:

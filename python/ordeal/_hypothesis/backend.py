@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis.internal.conjecture.data import ConjectureData
 
 from ordeal._hypothesis.provider import TapeProvider
-from ordeal._native import Rehearsal
+from ordeal._native import Redraw
 
 SEED_BITS = 64
 
@@ -19,6 +19,6 @@ class TapeBackend(TapeProvider):
     def __init__(self, data: ConjectureData | None) -> None:
         seed = 0 if data is None or data._random is None else data._random.getrandbits(SEED_BITS)
         # The name of the stream decides the draws of a seed. Kept, as the source writes to its tape.
-        self._rehearsal = Rehearsal(seed, "live source")
-        super().__init__(self._rehearsal.source)
+        self._redraw = Redraw(seed, "live source")
+        super().__init__(self._redraw.source)
         self._cd = data

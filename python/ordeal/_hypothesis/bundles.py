@@ -75,7 +75,7 @@ class BundleState:
             list(machine._initialize_rules_to_run),
         )
 
-    def give(self, machine: RuleBasedStateMachine) -> None:
+    def restore_into(self, machine: RuleBasedStateMachine) -> None:
         """Set a copy of the state on ``machine``."""
         machine.bundles = {name: list(references) for name, references in self.bundles.items()}
         machine.names_counters = _copied(self.names_counters)

@@ -44,36 +44,36 @@ def compile_draw(strategy: SearchStrategy[Any]) -> tuple[Draw, bool]:
     return _draw_generic(strategy), True
 
 
-def plan_draw(strategy: SearchStrategy[Any]) -> tuple[Draw, bool]:
-    """As ``compile_draw``, from a plan where the run has plans: nothing that it explores depends on that."""
+def compile_argument(strategy: SearchStrategy[Any]) -> tuple[Draw, bool]:
+    """Return a compiled strategy that draws as ``compile_draw`` does, and whether Hypothesis draws until then."""
     draw, goes_through_hypothesis = compile_draw(strategy)
     if goes_through_hypothesis:
-        return _native.new_plan(strategy, draw), True
+        return _native.new_compiled_strategy(strategy, draw), True
     plain: Any = unwrap_strategies(strategy)  # type: ignore[no-untyped-call]
     kind = type(plain)
     if kind is IntegersStrategy:
-        node = _native.plan_integers(plain.start, plain.end)
+        node = _native.integers_node(plain.start, plain.end)
     elif kind is BooleansStrategy:
-        node = _native.plan_booleans()
+        node = _native.booleans_node()
     elif kind is JustStrategy:
-        node = _native.plan_constant(plain.elements[0])
+        node = _native.constant_node(plain.elements[0])
     elif kind is SampledFromStrategy:
-        node = _native.plan_sampled(tuple(plain.elements), is_position=True)
+        node = _native.sampled_node(tuple(plain.elements), is_position=True)
     else:
         return draw, False  # a bundle: the step loop looks into it itself
-    return _native.new_plan(strategy, draw, node), False
+    return _native.new_compiled_strategy(strategy, draw, node), False
 
 
 # Both are loaded when a strategy is compiled: a short run never does.
 def _compile(strategy: SearchStrategy[Any]) -> Any:
-    return importlib.import_module("ordeal._hypothesis.plans").compile_plan(strategy)
+    return importlib.import_module("ordeal._hypothesis.strategy_compiler").compile_strategy(strategy)
 
 
 def _audit(strategy: SearchStrategy[Any], choices: list[Any], value: Any, length: int) -> Any:
-    return importlib.import_module("ordeal._hypothesis.plan_checks").audit(strategy, choices, value, length)
+    return importlib.import_module("ordeal._hypothesis.compiled_checks").audit(strategy, choices, value, length)
 
 
-_native.set_plan_hooks(_compile, _audit)
+_native.set_compiler_hooks(_compile, _audit)
 
 
 def _draw_integers(low: int, high: int) -> Draw:

@@ -13,7 +13,7 @@ from hypothesis.strategies import SearchStrategy
 
 from ordeal._hypothesis.buggify_choices import BUGGIFY_ARGUMENT
 from ordeal._hypothesis.definition_checks import check_definition
-from ordeal._hypothesis.draws import Draw, plan_draw
+from ordeal._hypothesis.draws import Draw, compile_argument
 from ordeal._hypothesis.markers import untimed
 
 
@@ -38,7 +38,7 @@ class Rule:
     index: int
     function: Callable[..., Any]
     arguments: tuple[Argument, ...]
-    gates: tuple[str, ...]
+    required_bundles: tuple[str, ...]
     preconditions: tuple[Callable[[Any], bool], ...]
     targets: tuple[str, ...]
     fills: tuple[tuple[int, str], ...]
@@ -125,8 +125,8 @@ def may_run(machine: RuleBasedStateMachine, rule: Rule) -> bool:
     """
     if machine._initialize_rules_to_run:
         return False
-    for gate in rule.gates:
-        if not machine.bundles.get(gate):
+    for bundle in rule.required_bundles:
+        if not machine.bundles.get(bundle):
             return False
     return holds(rule.preconditions, machine)
 
@@ -167,7 +167,7 @@ def _read_rule(
     generic = False
     for name, strategy in strategies.items():
         _check_strategy(rule.function.__name__, name, strategy)
-        draw, goes_through_hypothesis = plan_draw(strategy)
+        draw, goes_through_hypothesis = compile_argument(strategy)
         generic = generic or goes_through_hypothesis
         arguments.append(Argument(name, names.setdefault(name, len(names)), draw, strategy))
     filled = dict.fromkeys((*rule.targets, *(bundle.name for bundle in rule.bundles if _is_consumed(bundle))))
@@ -176,7 +176,7 @@ def _read_rule(
         index=index,
         function=untimed(rule.function),
         arguments=tuple(arguments),
-        gates=tuple(bundle.name for bundle in rule.bundles),
+        required_bundles=tuple(bundle.name for bundle in rule.bundles),
         preconditions=tuple(rule.preconditions),
         targets=tuple(rule.targets),
         fills=tuple((bundles.setdefault(name, len(bundles)), name) for name in filled),

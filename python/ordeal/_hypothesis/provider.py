@@ -1,4 +1,4 @@
-"""Gives Hypothesis its choices from the tape, and says which plans were given up for it."""
+"""Gives Hypothesis its choices from the tape, and says which strategies are no longer drawn compiled."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ordeal._hypothesis.tape_draws import TapeDraws
 if TYPE_CHECKING:
     from ordeal._native import ChoiceSource
 
-#: Which plans were given up in this process and why, for reports; the newest last.
+#: Which compiled strategies this process has given up and why, for reports; the newest last.
 given_up: list[str] = []
 
 

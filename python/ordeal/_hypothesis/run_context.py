@@ -20,7 +20,7 @@ from ordeal._hypothesis.buggify_choices import BuggifyDraws
 from ordeal._hypothesis.machines import Argument, MachineDefinition, Rule
 from ordeal._hypothesis.provider import TapeProvider
 from ordeal._hypothesis.tape_data import TapeData
-from ordeal._native import ChoiceSource, PlanRun
+from ordeal._native import ChoiceSource, DrawContext
 
 if TYPE_CHECKING:
     from ordeal._native import StepLoop
@@ -83,7 +83,8 @@ class RunContext:
             A replay does so, as it may have lost steps; other runs go by positions, however they came there.
         producers: which step of the tape made the value of a name, once a step that was recorded has run.
         loop: the step loop that runs the machine, if one does: it is told when there is a record of the run.
-        plans: the run as plans see it, while it is entered. It counts the length until there is a record of the run.
+        draw_context: what compiled strategies draw in while the run is entered. It counts the length until the run has
+            a record.
     """
 
     __slots__ = (
@@ -92,10 +93,10 @@ class RunContext:
         "_context",
         "_data",
         "buggify",
+        "draw_context",
         "follows",
         "loop",
         "machine",
-        "plans",
         "producers",
         "source",
     )
@@ -110,8 +111,8 @@ class RunContext:
         self.producers: dict[str, int] = {}
         self.loop: StepLoop | None = None
         self._data: TapeData | None = None
-        self.plans = PlanRun()
-        self.plans.length = 0
+        self.draw_context = DrawContext()
+        self.draw_context.length = 0
         self._context = LateContext(self)
 
     def renew(self, source: ChoiceSource, buggify_prob: float | None) -> None:
@@ -125,37 +126,37 @@ class RunContext:
             self._data = None
             if self.loop is not None:
                 self.loop.data = None
-        self.plans.length = 0
+        self.draw_context.length = 0
         self._context.renew()
 
     def __enter__(self) -> RunContext:
         self._context.__enter__()
         if isinstance(self.source, ChoiceSource):
-            self.plans.begin(self.source, self)
+            self.draw_context.begin(self.source, self)
         self._before = enter_run(self.buggify, self._buggify_prob)
         return self
 
     def __exit__(self, *exc_info: Any) -> None:
-        self.plans.end()
+        self.draw_context.end()
         leave_run(self._before)
         self._context.__exit__(*exc_info)
 
     @property
     def data(self) -> TapeData:
-        """Hypothesis' record of the run, through which strategies without a plan draw. Made when it is first needed."""
+        """Hypothesis' record of the run, through which strategies draw that are not compiled. Made when needed."""
         return self._data if self._data is not None else self._make_data()
 
     def _make_data(self) -> TapeData:
         self._data = data = TapeData(TapeProvider(self.source))
-        data.length = self.plans.length
-        self.plans.adopt_data(data)
+        data.length = self.draw_context.length
+        self.draw_context.set_data(data)
         if self.loop is not None:
             self.loop.data = data
         if self.machine is not None:
-            self.adopt(self.machine)
+            self.use_machine(self.machine)
         return data
 
-    def adopt(self, machine: RuleBasedStateMachine) -> None:
+    def use_machine(self, machine: RuleBasedStateMachine) -> None:
         """Make ``machine`` the runner of this run, as ``st.runner()`` and bundles see it."""
         self.machine = machine
         if self._data is not None:
@@ -164,7 +165,7 @@ class RunContext:
 
     def begin(self, machine: RuleBasedStateMachine, definition: MachineDefinition) -> None:
         """Adopt a fresh machine: initialize rules that ordeal added itself are not for the Explorer to run."""
-        self.adopt(machine)
+        self.use_machine(machine)
         machine._initialize_rules_to_run = [rule.original for rule in definition.initializers]
 
     def made(self, names: list[list[str]]) -> None:
@@ -193,18 +194,18 @@ class RunContext:
 
     def draw_by(self, provider: PrimitiveProvider, draw: Callable[..., Any]) -> None:
         """Have Hypothesis take its choices from ``provider``, and ``draw(original, strategy, ...)`` make its draws."""
-        self.plans.end()  # they know the tape only
+        self.draw_context.end()  # they know the tape only
         self.data.provider = provider
         self.data.draw = functools.partial(draw, self.data.draw)  # type: ignore[method-assign]
 
     @property
     def length(self) -> int:
         """How much of Hypothesis' buffer the run has used; a restored run goes on from what its copy had used."""
-        return self.plans.length if self._data is None else self._data.length
+        return self.draw_context.length if self._data is None else self._data.length
 
     @length.setter
     def length(self, used: int) -> None:
-        self.plans.length = used
+        self.draw_context.length = used
 
     @property
     def events(self) -> Mapping[str, str | int | float]:

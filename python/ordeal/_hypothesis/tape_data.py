@@ -35,7 +35,7 @@ _SHORT_BITS = 30 * 8
 
 
 class _Events(dict[str, Any]):
-    """What ``event()`` was told. That a filter had to try again says nothing of the program; plans do not say it."""
+    """What ``event()`` was told. It leaves out that a filter tried again: compiled strategies do not say so."""
 
     def __setitem__(self, label: str, payload: Any) -> None:
         if not label.startswith("Retried draw from "):

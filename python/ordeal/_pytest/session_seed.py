@@ -128,7 +128,7 @@ class SessionSeed:
 
     # Workers
 
-    def tell(self, node: Any) -> None:
+    def send_to(self, node: Any) -> None:
         """Tell a worker of xdist the seed."""
         node.workerinput[_KEY] = {"seed": f"{self._chosen.seed:#x}", "every_test": self._chosen.every_test}
         if self._chosen.every_test:

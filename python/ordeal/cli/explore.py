@@ -166,8 +166,8 @@ class _Session:
         else:
             self._results.append(self._save_traces(result))
             self._save_properties(result)
-            self._tell_of_seeds(result)
-            self._tell_of_state(result)
+            self._report_seeds(result)
+            self._report_state(result)
             self._tell_of_inconclusive(result)
             self._interrupted = result.stopped_reason == "interrupted"
 
@@ -185,7 +185,7 @@ class _Session:
             terminal.show_error(error)
             self._unwritten += 1
 
-    def _tell_of_seeds(self, result: ExplorationResult) -> None:
+    def _report_seeds(self, result: ExplorationResult) -> None:
         if result.seed_replays:
             verbose = self._options.verbose
             terminal.say(seed_outcomes_text(result.seed_replays, verbose=verbose))
@@ -205,7 +205,7 @@ class _Session:
             self._unwritten += 1
         return len(pruned)
 
-    def _tell_of_state(self, result: ExplorationResult) -> None:
+    def _report_state(self, result: ExplorationResult) -> None:
         if self._options.save_state_to is None:
             return
         if has_kind(result.notes, NoteKind.STATE_NOT_SAVED):

@@ -188,7 +188,7 @@ class Gen(_native.Choices):
         odometer = self._odometer
         begin = odometer.position
         found, value = self._search(draw, begin)
-        if found and (self._drops or not odometer.is_news(begin)):
+        if found and (self._drops or not odometer.is_new(begin)):
             return value
         if found:
             odometer.hold(begin)

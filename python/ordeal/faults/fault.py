@@ -279,7 +279,7 @@ class MultiPatchFault(Fault):
         return FaultError(f"fault {self.name!r} cannot resolve target {error}", hint=hint)
 
     def _do_activate(self) -> bool:
-        self._tell_once()
+        self._warn_once()
         try:
             for patch in self._patches:
                 patch.apply()
@@ -309,7 +309,7 @@ class MultiPatchFault(Fault):
         if errors:
             raise errors[0]
 
-    def _tell_once(self) -> None:
+    def _warn_once(self) -> None:
         """Warn of what a fault cannot reach; looking for it takes too long for every switch."""
         if self._has_told:
             return

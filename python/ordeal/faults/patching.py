@@ -20,7 +20,7 @@ from typing import Any
 
 from ordeal.errors import FaultError
 from ordeal.faults.function_kinds import mark_like, passing_on
-from ordeal.faults.unpatched_references import keepers
+from ordeal.faults.unpatched_references import unpatched_references
 
 Wrap = Callable[[Any], Any]
 
@@ -371,7 +371,9 @@ def kept_elsewhere(target: str) -> list[str]:
             return []
         near = {id(module): module for module, _ in _bindings(_ids_of(original) | {id(owner)})}
     near[id(owner)] = owner
-    return keepers(original, [module for module in near.values() if _may_patch(module.__name__, owner.__name__)])
+    return unpatched_references(
+        original, [module for module in near.values() if _may_patch(module.__name__, owner.__name__)]
+    )
 
 
 def is_of_program(target: str) -> bool:

@@ -15,7 +15,7 @@ _CALLABLES = (staticmethod, classmethod, functools.partial, functools.partialmet
 _LENGTH_MAX = 10_000
 
 
-def keepers(function: Any, modules: Iterable[ModuleType]) -> list[str]:
+def unpatched_references(function: Any, modules: Iterable[ModuleType]) -> list[str]:
     """What in ``modules`` keeps ``function`` other than by a name of the module, in words, sorted.
 
     These are default arguments and closures of their functions, attributes of their classes, and containers and

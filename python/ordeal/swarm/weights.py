@@ -15,7 +15,7 @@ from typing import Any, Protocol
 
 from ordeal._engine.formatting import weights_text
 from ordeal._hypothesis import RULE_MARKER
-from ordeal._native import draw_op_weights, op_picker
+from ordeal._native import draw_rule_weights, rule_picker
 from ordeal.errors import MachineError, OrdealError
 
 __all__ = ["OpWeights", "SwarmError", "op_weights", "ops_of"]
@@ -67,7 +67,7 @@ class OpWeights:
         weights = [weight for _, weight in self.entries]
         if not any(weights):
             raise SwarmError("no operation has a weight above 0", hint="give one of them a weight")
-        object.__setattr__(self, "_pick", op_picker(names, weights))
+        object.__setattr__(self, "_pick", rule_picker(names, weights))
 
     @property
     def weights(self) -> dict[str, int]:
@@ -138,14 +138,14 @@ def op_weights(
     """
     names = tuple([ops] if isinstance(ops, str) else ops)
     _check_names(names)
-    plan = SwarmPlan(
+    options = SwarmOptions(
         "sizes",
         names,
         bases=_checked("weights", weights or {}, names, BASE_MAX),
         caps=_checked("caps", caps or {}, names, None),
         always_on=_checked_names("always_on", always_on, names),
     )
-    drawn = draw_op_weights(_seed_from(rng), plan.operations(names))
+    drawn = draw_rule_weights(_seed_from(rng), options.operations(names))
     return OpWeights(tuple(zip(names, drawn, strict=True)))
 
 
@@ -179,14 +179,14 @@ def _is_rule(member: object) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class SwarmPlan:
+class SwarmOptions:
     """What is known of the operations of a machine before a run draws its configuration.
 
-    ``law`` is one of DISTRIBUTIONS, or "off". ``bases`` multiply what is drawn, ``caps`` bound it, each
+    ``distribution`` is one of DISTRIBUTIONS, or "off". ``bases`` multiply what is drawn, ``caps`` bound it, each
     for some operations.
     """
 
-    law: str
+    distribution: str
     ops: tuple[str, ...]
     bases: Mapping[str, int]
     caps: Mapping[str, int]
@@ -195,7 +195,7 @@ class SwarmPlan:
     @property
     def chooses_rules(self) -> bool:
         """Whether rules are picked by weight. If not, it is left to Hypothesis under pytest."""
-        return bool(self.ops) and (self.law == "sizes" or any(base != 1 for base in self.bases.values()))
+        return bool(self.ops) and (self.distribution == "sizes" or any(base != 1 for base in self.bases.values()))
 
     def operations(self, names: Iterable[str]) -> list[tuple[int, int, bool]]:
         """What the core is told of the operations ``names``, in their order."""
@@ -208,7 +208,7 @@ class SwarmPlan:
         """
         free = [name for name in self.ops if name not in self.always_on]
         kept = {*always, *self.always_on}
-        if self.law == "sizes":
+        if self.distribution == "sizes":
             kept |= {name for name, on in zip(free, draw_by_size(len(free), chance), strict=True) if on}
         else:
             kept |= _draw_by_share(free, chance)
@@ -218,7 +218,7 @@ class SwarmPlan:
         return OpWeights(tuple((name, weight if name in kept else 0) for name, weight in drawn))
 
     def _weight(self, name: str, chance: Chance) -> int:
-        drawn = 1 + draw_below(self._cap(name), chance) if self.law == "sizes" else 1
+        drawn = 1 + draw_below(self._cap(name), chance) if self.distribution == "sizes" else 1
         return drawn * self.bases.get(name, 1)
 
     def _cap(self, name: str) -> int:
@@ -273,7 +273,7 @@ def draw_below(bound: int, chance: Chance) -> int:
     return low
 
 
-def plan_of(cls: type) -> SwarmPlan:
+def swarm_options_of(cls: type) -> SwarmOptions:
     """What the class body of a machine says of its swarm. A machine that is no ChaosTest says nothing.
 
     Raises:
@@ -282,7 +282,7 @@ def plan_of(cls: type) -> SwarmPlan:
     ops = tuple(ops_of(cls))
     marked = {name: getattr(getattr(cls, name), WEIGHT_MARKER) for name in ops if _is_marked(cls, name)}
     try:
-        return SwarmPlan(
+        return SwarmOptions(
             distribution_of(cls),
             ops,
             bases={**marked, **_checked("weights", getattr(cls, "weights", {}), ops, BASE_MAX)},

@@ -1,4 +1,4 @@
-"""Strategies that plans draw, by name: what they give is compared with what Hypothesis makes of the choices."""
+"""Strategies that are compiled, by name: what they give is compared with what Hypothesis makes of the choices."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ TEST(ValuesCodec, KeepsTheSearchForOperands) {
   tape.begin_step(StepKind::kRule, 0, 0);
   tape.begin_argument(0);
   tape.add(Choice::integer(123'456));
-  const CmplogState search{.barren_runs = 5,
+  const CmplogState search{.runs_without_new_edges = 5,
                            .wait = 64,
                            .watches_run = true,
                            .others_left = 2,
@@ -42,7 +42,7 @@ TEST(ValuesCodec, KeepsTheSearchForOperands) {
   ByteReader in(bytes);
   const CmplogState read = read_cmplog(in, {{0}, {}, {}, {0}});
   in.check_end();
-  EXPECT_EQ(read.barren_runs, 5U);
+  EXPECT_EQ(read.runs_without_new_edges, 5U);
   EXPECT_EQ(read.wait, 64U);
   EXPECT_TRUE(read.watches_run);
   EXPECT_EQ(read.others_left, 2U);

@@ -28,7 +28,7 @@ struct Learner {
 
   void begin_run() {
     tape.clear();
-    learning.begin_run(++run.plan.run_id);
+    learning.begin_run(++run.spec.run_id);
   }
   void begin_step(bool is_of_prefix = false) {
     tape.begin_step(StepKind::kRule, 0, static_cast<std::uint32_t>(tape.size()));
@@ -96,7 +96,7 @@ TEST(Learning, ARunThatFoundNothingTakesEnergyFromItsCheckpoint) {
   learner.step_with_edge(1);
   const std::uint64_t id = learner.learning.keep(learner.tape, learner.schedule).id;
   learner.learning.end_run(learner.run);
-  learner.run.plan.checkpoint = id;
+  learner.run.spec.checkpoint = id;
   learner.begin_run();
   learner.learning.end_run(learner.run);
   EXPECT_LT(learner.learning.corpus().find(id)->energy, kEnergyInitial);
@@ -124,7 +124,7 @@ TEST(Learning, GoesOnFromItsState) {
   SessionState state;
   one.learning.save(state);
   Learner other;
-  other.run.plan.run_id = state.runs;
+  other.run.spec.run_id = state.runs;
   other.learning.restore(std::move(state), other.schedule);
   EXPECT_EQ(other.learning.corpus().size(), 1U);
   other.begin_run();
@@ -136,7 +136,7 @@ TEST(Learning, ChecksTheOrderOfRuns) {
   Learner learner;
   learner.begin_run();
   EXPECT_THROW(learner.learning.begin_run(1), CheckFailure);
-  learner.run.plan.run_id = 7;
+  learner.run.spec.run_id = 7;
   EXPECT_THROW(learner.learning.end_run(learner.run), CheckFailure);
   EXPECT_THROW(learner.learning.keep(Tape(), learner.schedule), CheckFailure);
   EXPECT_THROW(Learning(kShape, checked(classic(), kShape), nullptr), CheckFailure);

@@ -49,7 +49,7 @@ SessionOptions adaptive() { return {.seed = 3, .steps_per_run = 20, .policy = Sw
 TEST(RunPlanner, NumbersRunsFromOne) {
   Planning planning(classic({.seed = 1}));
   for (std::uint64_t id = 1; id <= 3; ++id) {
-    EXPECT_EQ(planning.plan().plan.run_id, id);
+    EXPECT_EQ(planning.plan().spec.run_id, id);
   }
 }
 
@@ -59,7 +59,7 @@ TEST(RunPlanner, APlanDependsOnItsNumberAndNotOnWhatRunsDrew) {
   for (int i = 0; i < 50; ++i) {
     one.plan();
     other.plan();
-    EXPECT_EQ(one.run.plan.steps, other.run.plan.steps);
+    EXPECT_EQ(one.run.spec.steps, other.run.spec.steps);
     EXPECT_EQ(one.run.configuration, other.run.configuration);
     EXPECT_EQ(one.run.kind, other.run.kind);
     other.run.rng.next();  // as a longer run would
@@ -68,11 +68,11 @@ TEST(RunPlanner, APlanDependsOnItsNumberAndNotOnWhatRunsDrew) {
 
 TEST(RunPlanner, ABranchTakesThePrefixAndCountsAsASelection) {
   Planning planning(classic({.checkpoint_prob = 1}));
-  EXPECT_EQ(planning.plan().plan.checkpoint, 0U) << "there is none yet";
+  EXPECT_EQ(planning.plan().spec.checkpoint, 0U) << "there is none yet";
   planning.keep(3);
   const PlannedRun& run = planning.plan();
-  EXPECT_EQ(run.plan.checkpoint, 1U);
-  EXPECT_EQ(run.plan.prefix_steps, 3U);
+  EXPECT_EQ(run.spec.checkpoint, 1U);
+  EXPECT_EQ(run.spec.prefix_steps, 3U);
   EXPECT_EQ(run.prefix, tape_of(3));
   EXPECT_EQ(planning.corpus.find(1)->times_selected, 1U);
 }
@@ -83,10 +83,10 @@ TEST(RunPlanner, ASolutionIsFollowedFromAFreshMachineForAFewSteps) {
   for (int i = 0; i < 20; ++i) {
     const PlannedRun& run = planning.plan(tape_of(5));
     EXPECT_TRUE(run.follows_solution);
-    EXPECT_EQ(run.plan.checkpoint, 0U);
+    EXPECT_EQ(run.spec.checkpoint, 0U);
     EXPECT_EQ(run.sequence.tape, tape_of(5));
     EXPECT_EQ(run.sequence.changed, std::vector<bool>(5, false));
-    EXPECT_LE(run.plan.steps, 8U);
+    EXPECT_LE(run.spec.steps, 8U);
   }
   EXPECT_EQ(planning.planner.runs().counts().starts, RunCounts{}.starts) << "no kind of run was chosen";
   EXPECT_FALSE(planning.plan().follows_solution);
@@ -141,7 +141,7 @@ TEST(RunPlanner, ARestoredPlannerPlansTheSame) {
   }
   Planning other(adaptive());
   other.keep(4);
-  other.run.plan.run_id = one.run.plan.run_id;
+  other.run.spec.run_id = one.run.spec.run_id;
   other.planner.restore(one.planner.schedule().state(), one.planner.swarm().save(), one.planner.runs().save());
   for (int i = 0; i < 40; ++i) {
     one.plan();

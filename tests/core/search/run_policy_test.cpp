@@ -9,7 +9,7 @@
 namespace ordeal::ORDEAL_TEST_FILE {
 namespace {
 
-std::vector<std::uint64_t> runs_that(bool WatchPlan::* wanted, bool learns_swarm, bool by_bandit, std::uint64_t last) {
+std::vector<std::uint64_t> runs_that(bool WatchSpec::* wanted, bool learns_swarm, bool by_bandit, std::uint64_t last) {
   std::vector<std::uint64_t> found;
   for (std::uint64_t run = 1; run <= last; ++run) {
     if (RunPolicy::watch(run, learns_swarm, by_bandit).*wanted) {
@@ -20,28 +20,28 @@ std::vector<std::uint64_t> runs_that(bool WatchPlan::* wanted, bool learns_swarm
 }
 
 TEST(RunPolicy, ArmsEveryLocationAgainInEachHundredthRun) {
-  EXPECT_EQ(runs_that(&WatchPlan::full, false, false, 310), (std::vector<std::uint64_t>{100, 200, 300}));
+  EXPECT_EQ(runs_that(&WatchSpec::full, false, false, 310), (std::vector<std::uint64_t>{100, 200, 300}));
 }
 
 TEST(RunPolicy, ChoosesTheLevelOnceAfterTheWarmUp) {
-  EXPECT_EQ(runs_that(&WatchPlan::choose_level, true, true, 1000), (std::vector<std::uint64_t>{21}));
+  EXPECT_EQ(runs_that(&WatchSpec::choose_level, true, true, 1000), (std::vector<std::uint64_t>{21}));
 }
 
 TEST(RunPolicy, DirectsNoSwarmThatCannotBeDirected) {
-  EXPECT_TRUE(runs_that(&WatchPlan::direct_swarm, false, false, 1000).empty());
-  EXPECT_TRUE(runs_that(&WatchPlan::learn_files, false, true, 1000).empty());
+  EXPECT_TRUE(runs_that(&WatchSpec::direct_swarm, false, false, 1000).empty());
+  EXPECT_TRUE(runs_that(&WatchSpec::learn_files, false, true, 1000).empty());
 }
 
 TEST(RunPolicy, DirectsTheSwarmTenTimesLessOftenWhereABanditDecides) {
-  EXPECT_EQ(runs_that(&WatchPlan::direct_swarm, true, false, 160), (std::vector<std::uint64_t>{51, 101, 151}));
-  EXPECT_EQ(runs_that(&WatchPlan::direct_swarm, true, true, 1100), (std::vector<std::uint64_t>{501, 1001}));
+  EXPECT_EQ(runs_that(&WatchSpec::direct_swarm, true, false, 160), (std::vector<std::uint64_t>{51, 101, 151}));
+  EXPECT_EQ(runs_that(&WatchSpec::direct_swarm, true, true, 1100), (std::vector<std::uint64_t>{501, 1001}));
 }
 
 TEST(RunPolicy, LearnsFilesInFullRunsAloneWhereABanditDecides) {
-  EXPECT_EQ(runs_that(&WatchPlan::learn_files, true, true, 250), (std::vector<std::uint64_t>{100, 200}));
-  EXPECT_EQ(runs_that(&WatchPlan::drop_files, true, true, 250), (std::vector<std::uint64_t>{100, 200}));
-  EXPECT_EQ(runs_that(&WatchPlan::learn_files, true, false, 5).size(), 5U);
-  EXPECT_TRUE(runs_that(&WatchPlan::drop_files, true, false, 250).empty());
+  EXPECT_EQ(runs_that(&WatchSpec::learn_files, true, true, 250), (std::vector<std::uint64_t>{100, 200}));
+  EXPECT_EQ(runs_that(&WatchSpec::drop_files, true, true, 250), (std::vector<std::uint64_t>{100, 200}));
+  EXPECT_EQ(runs_that(&WatchSpec::learn_files, true, false, 5).size(), 5U);
+  EXPECT_TRUE(runs_that(&WatchSpec::drop_files, true, false, 250).empty());
 }
 
 TEST(RunPolicy, CountsUpToFiftyEventsAStep) {
@@ -95,8 +95,8 @@ TEST(RunPolicy, EndsWhereNoRunOfTheWarmUpMadeAStep) {
 }
 
 TEST(RunPolicy, EndsWhenPatienceIsUsedUp) {
-  EXPECT_EQ(reason({.runs = 9, .steps = 9, .runs_without_news = 4}, std::nullopt, 5), std::nullopt);
-  EXPECT_EQ(reason({.runs = 9, .steps = 9, .runs_without_news = 5}, std::nullopt, 5), EndReason::kPatience);
+  EXPECT_EQ(reason({.runs = 9, .steps = 9, .runs_without_new_features = 4}, std::nullopt, 5), std::nullopt);
+  EXPECT_EQ(reason({.runs = 9, .steps = 9, .runs_without_new_features = 5}, std::nullopt, 5), EndReason::kPatience);
 }
 
 TEST(RunPolicy, SaysWhenItIsToBeAskedAgain) {
@@ -104,7 +104,7 @@ TEST(RunPolicy, SaysWhenItIsToBeAskedAgain) {
   EXPECT_EQ(RunPolicy::end({}, 7, 0).ask_again, 7U);
   EXPECT_EQ(RunPolicy::end({.runs = 30, .steps = 1}, std::nullopt, 0).ask_again,
             std::numeric_limits<std::uint64_t>::max());
-  EXPECT_EQ(RunPolicy::end({.runs = 30, .steps = 1, .runs_without_news = 2}, 100, 10).ask_again, 38U);
+  EXPECT_EQ(RunPolicy::end({.runs = 30, .steps = 1, .runs_without_new_features = 2}, 100, 10).ask_again, 38U);
 }
 
 // Whoever asks only when told to ends where one who always asks does.
@@ -118,7 +118,7 @@ TEST(RunPolicy, LosesNoEndByNotBeingAsked) {
       }
       counts = {.runs = counts.runs + 1,
                 .steps = counts.steps + 1,
-                .runs_without_news = counts.runs < news_until ? 0 : counts.runs_without_news + 1};
+                .runs_without_new_features = counts.runs < news_until ? 0 : counts.runs_without_new_features + 1};
     }
     EXPECT_GE(counts.runs, ask_again);
   }

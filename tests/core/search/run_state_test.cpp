@@ -28,12 +28,12 @@ struct Running {
   RunState state;
 
   explicit Running(double fault_toggle_prob = 0.0) : state(kShape, fault_toggle_prob) {
-    state.planned().plan = {.run_id = 1, .steps = 6};
+    state.planned().spec = {.run_id = 1, .steps = 6};
     state.planned().configuration = {std::vector<bool>(kShape.rules, true), std::vector<bool>(kShape.faults, true)};
   }
 
   void branch_from(Tape prefix) {
-    state.planned().plan.checkpoint = 1;
+    state.planned().spec.checkpoint = 1;
     state.planned().prefix = std::move(prefix);
   }
 

@@ -37,7 +37,7 @@ struct Searching : Bench {
   // To the end of a run that has begun.
   void go_on() {
     while (step()) {
-      if (session.tape().size() == session.plan().prefix_steps + 5) {
+      if (session.tape().size() == session.spec().prefix_steps + 5) {
         mark(++edge);
         session.keep();
       }
@@ -125,9 +125,9 @@ TEST(SessionSchedule, StepsPerRunStaysTheMost) {
   Searching bench(kPlain, {.steps_per_run = 20});
   for (int i = 0; i < 1000; ++i) {
     bench.search(1);
-    EXPECT_LE(bench.session.plan().steps, 20U);
-    if (bench.session.plan().checkpoint != 0) {
-      EXPECT_LE(bench.session.tape().size() - bench.session.plan().prefix_steps, 20U);
+    EXPECT_LE(bench.session.spec().steps, 20U);
+    if (bench.session.spec().checkpoint != 0) {
+      EXPECT_LE(bench.session.tape().size() - bench.session.spec().prefix_steps, 20U);
     }
   }
 }
@@ -212,8 +212,8 @@ TEST(SessionSchedule, StepsThatCannotRunAreLeftOut) {
       }
     }
     bench.session.end_run();
-    EXPECT_LE(bench.session.tape().size() - bench.session.plan().prefix_steps,
-              std::size_t{bench.session.plan().steps} + kEditedStepsMax);
+    EXPECT_LE(bench.session.tape().size() - bench.session.spec().prefix_steps,
+              std::size_t{bench.session.spec().steps} + kEditedStepsMax);
   }
 }
 

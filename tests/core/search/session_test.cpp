@@ -77,7 +77,7 @@ TEST(Session, RunLengthsAreUniform) {
     const std::size_t steps = bench.run(0).size();
     ASSERT_GE(steps, 1U);
     ASSERT_LE(steps, 20U);
-    EXPECT_EQ(steps, bench.session.plan().steps);
+    EXPECT_EQ(steps, bench.session.spec().steps);
     ++counts[steps - 1];
   }
   expect_fits(counts, std::vector<double>(20, 1.0));
@@ -156,7 +156,7 @@ TEST(Session, RejectingOffersEveryRuleOnceInRandomOrder) {
   for (int i = 0; i < 3000; ++i) {
     bench.session.begin_run();
     bench.step();  // an earlier step must leave no trace in the order
-    if (bench.session.plan().steps > 1) {
+    if (bench.session.spec().steps > 1) {
       ++orders[reject_all(bench.session)];
     }
     EXPECT_EQ(bench.session.tape().size(), 1U);
@@ -176,7 +176,7 @@ TEST(Session, RejectingOffersTheActiveRulesFirst) {
   Bench bench({.rules = 6, .initializers = 0, .faults = 0}, {.rule_swarm = true});
   for (int i = 0; i < 500; ++i) {
     bench.session.begin_run();
-    const SwarmConfiguration configuration = bench.session.swarm().configuration(bench.session.plan().swarm);
+    const SwarmConfiguration configuration = bench.session.swarm().configuration(bench.session.spec().swarm);
     const std::vector<std::uint32_t> offered = reject_all(bench.session);
     bench.session.end_run();
     EXPECT_EQ(std::set<std::uint32_t>(offered.begin(), offered.end()).size(), 6U);
@@ -197,7 +197,7 @@ TEST(Session, ARejectedRuleCostsNoStep) {
       }
       bench.session.reject();
     } while (bench.step());
-    EXPECT_EQ(bench.session.tape().size(), bench.session.plan().steps);
+    EXPECT_EQ(bench.session.tape().size(), bench.session.spec().steps);
     bench.session.end_run();
   }
 }
@@ -206,7 +206,7 @@ TEST(Session, ASwarmConfigurationIsRespected) {
   Bench bench(kFaulty, {.checkpoint_prob = 0, .fault_toggle_prob = 0.5, .rule_swarm = true});
   for (int i = 0; i < 500; ++i) {
     const Tape tape = bench.run(0);
-    const SwarmConfiguration& configuration = bench.session.swarm().configuration(bench.session.plan().swarm);
+    const SwarmConfiguration& configuration = bench.session.swarm().configuration(bench.session.spec().swarm);
     for (const TapeStep& step : tape.steps()) {
       EXPECT_TRUE(step.kind != StepKind::kRule || configuration.rules[step.target]);
       EXPECT_TRUE(!is_fault(step.kind) || configuration.faults[step.target]);
@@ -218,7 +218,7 @@ TEST(Session, ASwarmConfigurationIsRespected) {
 TEST(Session, AMachineOfOneRuleHasNoSwarm) {
   Bench bench({.rules = 1, .initializers = 0, .faults = 0}, {.rule_swarm = true});
   bench.run();
-  EXPECT_EQ(bench.session.plan().swarm, RunPlan::kNoSwarm);
+  EXPECT_EQ(bench.session.spec().swarm, RunSpec::kNoSwarm);
 }
 
 TEST(Session, AFaultSwarmDrawsFaultsAndNeverNone) {
@@ -246,7 +246,7 @@ TEST(Session, RunsBranchWithTheirShare) {
   std::vector<std::uint64_t> counts(2);
   for (int i = 0; i < kRuns; ++i) {
     bench.run(0);
-    ++counts[bench.session.plan().checkpoint != 0 ? 0 : 1];
+    ++counts[bench.session.spec().checkpoint != 0 ? 0 : 1];
   }
   expect_fits(counts, std::vector<double>{0.4, 0.6});
 }
@@ -261,9 +261,9 @@ TEST(Session, ABranchIsThePrefixAndThenNewSteps) {
   const std::uint64_t id = bench.session.keep().id;
   bench.finish();
   for (int i = 0; i < 100; ++i) {
-    const RunPlan plan = bench.session.begin_run();
-    EXPECT_EQ(plan.checkpoint, id);
-    EXPECT_EQ(plan.prefix_steps, prefix.size());
+    const RunSpec spec = bench.session.begin_run();
+    EXPECT_EQ(spec.checkpoint, id);
+    EXPECT_EQ(spec.prefix_steps, prefix.size());
     while (bench.session.tape().size() < prefix.size()) {
       ASSERT_TRUE(bench.step());
       EXPECT_TRUE(bench.session.replaying_prefix());
@@ -274,7 +274,7 @@ TEST(Session, ABranchIsThePrefixAndThenNewSteps) {
     ASSERT_TRUE(bench.step());
     EXPECT_FALSE(bench.session.replaying_prefix());
     bench.finish();
-    EXPECT_EQ(bench.session.tape().size(), prefix.size() + plan.steps);
+    EXPECT_EQ(bench.session.tape().size(), prefix.size() + spec.steps);
   }
 }
 
@@ -312,14 +312,14 @@ TEST(Session, RestoringEqualsRunningThePrefixAgain) {
   int branches = 0;
   for (int i = 0; i < 300; ++i) {
     for (Bench* bench : {&restoring, &replaying}) {
-      const RunPlan plan = bench->session.begin_run();
-      if (plan.checkpoint != 0 && bench == &restoring) {
+      const RunSpec spec = bench->session.begin_run();
+      if (spec.checkpoint != 0 && bench == &restoring) {
         bench->session.restored();
-        EXPECT_EQ(bench->session.tape().size(), plan.prefix_steps);
+        EXPECT_EQ(bench->session.tape().size(), spec.prefix_steps);
         EXPECT_FALSE(bench->session.replaying_prefix());
         ++branches;
       }
-      while (bench->session.tape().size() < plan.prefix_steps + 4 && bench->step()) {
+      while (bench->session.tape().size() < spec.prefix_steps + 4 && bench->step()) {
       }
       bench->session.keep();
       bench->finish();

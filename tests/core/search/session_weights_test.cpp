@@ -113,7 +113,7 @@ TEST(Session, WeightsAreOfTheRunAndNotOfWhatCameBefore) {
 TEST(Session, RefusesOperationsThatAreNotOfItsRules) {
   const auto coverage = std::make_shared<CoverageMap>();
   const auto make = [&](std::vector<Operation> operations) {
-    return Session(kWeighed, {.operations = std::move(operations)}, coverage).plan().run_id;
+    return Session(kWeighed, {.operations = std::move(operations)}, coverage).spec().run_id;
   };
   EXPECT_THROW(make({{}, {}}), ConfigError);
   EXPECT_THROW(make({{}, {}, {}, {.base = 0}}), ConfigError);

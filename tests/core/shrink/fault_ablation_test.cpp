@@ -51,7 +51,7 @@ Ablated ablate(std::uint32_t faults, const std::function<bool(const Faults&)>& f
     const Faults left = faults_of(*candidate);
     EXPECT_TRUE(result.asked.insert(left).second) << "asked twice";
     EXPECT_LE(result.asked.size(), 1'000U);
-    ablation.tell(fails(left));
+    ablation.accept(fails(left));
   }
   for (const auto& [fault, necessary] : ablation.verdicts()) {
     if (necessary) {
@@ -147,7 +147,7 @@ TEST(FaultAblation, OnlyTogglesLeaveTheTape) {
 
 TEST(FaultAblation, AVerdictWithoutACandidateIsABrokenCaller) {
   FaultAblation ablation(tape_with(1));
-  EXPECT_THROW(ablation.tell(true), CheckFailure);
+  EXPECT_THROW(ablation.accept(true), CheckFailure);
 }
 
 }  // namespace

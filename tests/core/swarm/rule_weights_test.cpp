@@ -98,9 +98,9 @@ TEST(OpWeights, AWeightIsUniformUpToItsCapAndTimesItsBase) {
   expect_fits(multiplied, std::vector<double>(2, 1.0));
 }
 
-TEST(OpPicker, PicksInProportionToTheWeights) {
+TEST(RulePicker, PicksInProportionToTheWeights) {
   const std::vector<std::uint32_t> weights{1, 100, 37, 5, 62, 3};
-  const OpPicker picker(weights);
+  const RulePicker picker(weights);
   Rng rng(7);
   std::vector<std::uint64_t> counts(weights.size());
   for (int i = 0; i < 500'000; ++i) {
@@ -109,9 +109,9 @@ TEST(OpPicker, PicksInProportionToTheWeights) {
   expect_fits(counts, std::vector<double>(weights.begin(), weights.end()));
 }
 
-TEST(OpPicker, DividesItsRangeExactly) {
+TEST(RulePicker, DividesItsRangeExactly) {
   const std::vector<std::uint32_t> weights{3, 0, 1, 9, 2};
-  const OpPicker picker(weights);
+  const RulePicker picker(weights);
   std::vector<std::uint64_t> counts(weights.size());
   constexpr int kRange = 5 * 15;
   for (int i = 0; i < kRange; ++i) {
@@ -120,17 +120,17 @@ TEST(OpPicker, DividesItsRangeExactly) {
   EXPECT_EQ(counts, (std::vector<std::uint64_t>{15, 0, 5, 45, 10}));
 }
 
-TEST(OpPicker, StaysInsideForTheLargestUnit) {
-  const OpPicker picker(std::vector<std::uint32_t>{0, 1});
+TEST(RulePicker, StaysInsideForTheLargestUnit) {
+  const RulePicker picker(std::vector<std::uint32_t>{0, 1});
   EXPECT_EQ(picker.pick_at(0.0), 1U);
   EXPECT_EQ(picker.pick_at(1.0 - 0x1.0p-53), 1U);
   EXPECT_EQ(picker.pick_at(1.0), 1U);
 }
 
-TEST(OpPicker, RefusesWhatItCannotPickFrom) {
-  EXPECT_THROW(OpPicker(std::vector<std::uint32_t>{}), ConfigError);
-  EXPECT_THROW(OpPicker(std::vector<std::uint32_t>{0, 0}), ConfigError);
-  EXPECT_THROW(OpPicker(std::vector<std::uint32_t>(OpPicker::kOperationsMax + 1, 1)), ConfigError);
+TEST(RulePicker, RefusesWhatItCannotPickFrom) {
+  EXPECT_THROW(RulePicker(std::vector<std::uint32_t>{}), ConfigError);
+  EXPECT_THROW(RulePicker(std::vector<std::uint32_t>{0, 0}), ConfigError);
+  EXPECT_THROW(RulePicker(std::vector<std::uint32_t>(RulePicker::kOperationsMax + 1, 1)), ConfigError);
 }
 
 }  // namespace

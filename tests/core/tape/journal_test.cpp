@@ -145,9 +145,9 @@ struct Exploring {
                   std::make_shared<CoverageMap>(64)};
 
   void run(std::uint32_t rules_from, const std::function<void()>& look) {
-    const RunPlan plan = session.begin_run();
+    const RunSpec spec = session.begin_run();
     look();
-    if (plan.checkpoint != 0 && plan.run_id % 2 == 0) {
+    if (spec.checkpoint != 0 && spec.run_id % 2 == 0) {
       session.restored();
       look();
     }
@@ -186,7 +186,7 @@ TEST(Journal, IsTheTapeOfASessionAtAnyMoment) {
       EXPECT_EQ(record.ended, !exploring.session.running());
       ++looks;
     });
-    from_checkpoints += exploring.session.plan().checkpoint != 0 ? 1U : 0U;
+    from_checkpoints += exploring.session.spec().checkpoint != 0 ? 1U : 0U;
   }
   EXPECT_GT(looks, 1000U);
   EXPECT_GT(from_checkpoints, 20U);

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from ordeal._engine import buggify_state
-from ordeal._engine.buggify_state import enter_run, leave_run, many_runs, set_probability, state, switch
+from ordeal._engine.buggify_state import enabled, enter_run, leave_run, many_runs, set_probability, state
 
 
 class Always:
@@ -20,18 +20,18 @@ class Always:
 
 def known() -> tuple[object, object, bool]:
     """What this thread knows, and whether any is active."""
-    return state.probability, state.decisions, switch.on
+    return state.probability, state.decisions, enabled.on
 
 
 @pytest.fixture(autouse=True)
 def inactive(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """No thread is active before the test: one that ended in another test without deactivating stays counted."""
     assert state.probability is None
-    others = switch.on
+    others = enabled.on
     monkeypatch.setattr(buggify_state, "_active_threads", 0)
-    switch.on = False
+    enabled.on = False
     yield
-    switch.on = others
+    enabled.on = others
 
 
 def test_a_run_turns_points_on_and_leaves_what_it_found() -> None:
@@ -49,34 +49,34 @@ def test_a_run_turns_points_on_and_leaves_what_it_found() -> None:
 
 def test_a_probability_of_zero_is_active_all_the_same() -> None:
     set_probability(0.0)
-    assert switch.on, "the points of a replay act as they are recorded"
+    assert enabled.on, "the points of a replay act as they are recorded"
     set_probability(None)
-    assert not switch.on
+    assert not enabled.on
 
 
 def test_many_runs_stay_counted_between_them() -> None:
     with many_runs():
-        assert switch.on
+        assert enabled.on
         leave_run(enter_run(Always(), 0.5))
-        assert switch.on
+        assert enabled.on
         with many_runs():
             assert state.is_counted
         assert state.is_counted, "the outer block is not over"
-    assert not switch.on
+    assert not enabled.on
 
 
 def test_what_becomes_active_within_many_runs_stays_so() -> None:
     with many_runs():
         set_probability(0.5)
-    assert switch.on
+    assert enabled.on
     set_probability(None)
-    assert not switch.on
+    assert not enabled.on
 
 
 def test_an_error_within_many_runs_leaves_no_thread_counted() -> None:
     with pytest.raises(LookupError), many_runs():
         raise LookupError
-    assert not switch.on
+    assert not enabled.on
     assert buggify_state._active_threads == 0
 
 

@@ -1,4 +1,4 @@
-"""A gate answers calls that have nothing to do, and passes all others on."""
+"""A fast path answers calls that have nothing to do, and passes all others on."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from ordeal._engine.fast_path import fast_path
 
 
 @pytest.fixture
-def power() -> _native.Switch:
-    return _native.Switch()
+def enabled() -> _native.EnabledFlag:
+    return _native.EnabledFlag()
 
 
-def checked(power: _native.Switch) -> Callable[..., Any]:
-    @fast_path(power, "holds", working=("slow",))
+def checked(enabled: _native.EnabledFlag) -> Callable[..., Any]:
+    @fast_path(enabled, "holds", working=("slow",))
     def check(condition: object, name: str, *, slow: bool = False, **details: object) -> tuple[object, ...]:
         """Says what it was called with."""
         return condition, name, slow, details
@@ -32,11 +32,11 @@ def checked(power: _native.Switch) -> Callable[..., Any]:
 
 @pytest.mark.parametrize(("arguments", "keywords"), [((True, "x"), {}), ((1, "x"), {"a": 1}), ((True,), {"name": "x"})])
 def test_a_call_with_nothing_to_do_ends_at_the_gate(
-    power: _native.Switch, arguments: tuple[Any, ...], keywords: dict[str, Any]
+    enabled: _native.EnabledFlag, arguments: tuple[Any, ...], keywords: dict[str, Any]
 ) -> None:
-    check = checked(power)
+    check = checked(enabled)
     assert check(*arguments, **keywords) is None
-    power.on = True
+    enabled.on = True
     assert check(*arguments, **keywords) is not None
 
 
@@ -51,9 +51,9 @@ def test_a_call_with_nothing_to_do_ends_at_the_gate(
     ],
 )
 def test_all_other_calls_are_passed_on(
-    power: _native.Switch, arguments: tuple[Any, ...], keywords: dict[str, Any], seen: tuple[Any, ...]
+    enabled: _native.EnabledFlag, arguments: tuple[Any, ...], keywords: dict[str, Any], seen: tuple[Any, ...]
 ) -> None:
-    assert checked(power)(*arguments, **keywords) == seen
+    assert checked(enabled)(*arguments, **keywords) == seen
 
 
 @pytest.mark.parametrize("on", [False, True])
@@ -70,15 +70,15 @@ def test_all_other_calls_are_passed_on(
     ],
 )
 def test_python_refuses_what_is_no_call(
-    power: _native.Switch, arguments: tuple[Any, ...], keywords: dict[str, Any], on: bool
+    enabled: _native.EnabledFlag, arguments: tuple[Any, ...], keywords: dict[str, Any], on: bool
 ) -> None:
-    power.on = on
+    enabled.on = on
     with pytest.raises(TypeError, match="check"):
-        checked(power)(*arguments, **keywords)
+        checked(enabled)(*arguments, **keywords)
 
 
-def test_an_unknown_keyword_is_refused_where_none_is_taken(power: _native.Switch) -> None:
-    @fast_path(power, "false")
+def test_an_unknown_keyword_is_refused_where_none_is_taken(enabled: _native.EnabledFlag) -> None:
+    @fast_path(enabled, "false")
     def maybe(probability: float | None = None) -> bool:
         return True
 
@@ -94,9 +94,9 @@ def test_an_unknown_keyword_is_refused_where_none_is_taken(power: _native.Switch
     [("lt", 1, 0, 0), ("le", 1, 1, 0), ("gt", 0, 0, 1), ("ge", 0, 1, 1)],
 )
 def test_a_comparison_that_holds_ends_at_the_gate(
-    power: _native.Switch, idle: Any, below: int, same: int, above: int
+    enabled: _native.EnabledFlag, idle: Any, below: int, same: int, above: int
 ) -> None:
-    @fast_path(power, idle)
+    @fast_path(enabled, idle)
     def compare(left: int, right: int, name: str) -> str:
         return name
 
@@ -104,12 +104,12 @@ def test_a_comparison_that_holds_ends_at_the_gate(
     assert ends == [bool(below), bool(same), bool(above)]
 
 
-def test_nothing_and_first(power: _native.Switch) -> None:
-    @fast_path(power, "nothing")
+def test_nothing_and_first(enabled: _native.EnabledFlag) -> None:
+    @fast_path(enabled, "nothing")
     def note(name: str) -> int:
         return 1
 
-    @fast_path(power, "first")
+    @fast_path(enabled, "first")
     def choose(normal: object, faulty: object) -> object:
         return faulty
 
@@ -117,21 +117,21 @@ def test_nothing_and_first(power: _native.Switch) -> None:
     assert note("x") is None
     assert choose(normal, 2) is normal
     assert choose(normal, faulty=2) is normal
-    power.on = True
+    enabled.on = True
     assert (note("x"), choose(normal, 2)) == (1, 2)
 
 
-def test_an_error_of_the_condition_is_raised(power: _native.Switch) -> None:
+def test_an_error_of_the_condition_is_raised(enabled: _native.EnabledFlag) -> None:
     class Odd:
         def __bool__(self) -> bool:
             raise ArithmeticError("neither true nor false")
 
     with pytest.raises(ArithmeticError, match="neither"):
-        checked(power)(Odd(), "x")
+        checked(enabled)(Odd(), "x")
 
 
-def test_a_gate_has_the_name_the_text_and_the_signature_of_its_function(power: _native.Switch) -> None:
-    @fast_path(power, "nothing")
+def test_a_fast_path_has_the_name_the_text_and_the_signature_of_its_function(enabled: _native.EnabledFlag) -> None:
+    @fast_path(enabled, "nothing")
     def note(a: int, /, name: str = "n", *, b: int, c: float = 0.5, **rest: object) -> None:
         """Text."""
 
@@ -142,23 +142,23 @@ def test_a_gate_has_the_name_the_text_and_the_signature_of_its_function(power: _
     assert copy.deepcopy(note) is note
 
 
-def test_a_gate_is_freed_with_all_that_it_holds(power: _native.Switch) -> None:
-    switches = sys.getrefcount(power)
-    check = checked(power)
+def test_a_fast_path_is_freed_with_all_that_it_holds(enabled: _native.EnabledFlag) -> None:
+    switches = sys.getrefcount(enabled)
+    check = checked(enabled)
     body = weakref.ref(check(False, "x")[3].__class__)
     assert body() is dict
-    assert sys.getrefcount(power) > switches
+    assert sys.getrefcount(enabled) > switches
     del check
     gc.collect()
-    assert sys.getrefcount(power) == switches
+    assert sys.getrefcount(enabled) == switches
 
 
-def test_an_unknown_idle_is_refused(power: _native.Switch) -> None:
+def test_an_unknown_idle_is_refused(enabled: _native.EnabledFlag) -> None:
     with pytest.raises(_native.CoreError, match="idle is 'never'; it must be nothing"):
-        fast_path(power, "never")(lambda: None)  # type: ignore[arg-type]
+        fast_path(enabled, "never")(lambda: None)  # type: ignore[arg-type]
 
 
-# -- hits that are counted at the gate --------------------------------------------------------------------------------
+# -- hits that are counted on the fast path ---------------------------------------------------------------------------
 
 KIND = 3
 
@@ -169,10 +169,10 @@ class Counted:
     def __init__(self, idle: Any = "nothing") -> None:
         self.counts = _native.HitCounts()
         self.passed_on: list[tuple[object, object]] = []
-        power = _native.Switch()
-        power.on = True
+        enabled = _native.EnabledFlag()
+        enabled.on = True
 
-        @fast_path(power, idle, labels=("label",), counts=self.counts, kind=KIND)
+        @fast_path(enabled, idle, labels=("label",), counts=self.counts, kind=KIND)
         def note(condition: object, name: object, *, label: str = "", **details: object) -> None:
             self.passed_on.append((condition, name))
 

@@ -18,7 +18,7 @@ class Live:
     """A live run."""
 
     def __init__(self, *, points_act: bool = True) -> None:
-        self.live = _native.Rehearsal(5)
+        self.live = _native.Redraw(5)
         self.draws = BuggifyDraws(self.live.source, ARGUMENT, points_act=points_act)
 
 

@@ -80,7 +80,7 @@ def test_a_state_is_kept_apart_from_the_machine_and_may_be_given_again() -> None
     for each in define_machine(Boxes).initializers:
         initialized(machine, each)
     for _ in range(2):
-        state.give(machine)
+        state.restore_into(machine)
         assert contents(machine) == {"a": [1], "b": [1]}
         assert (machine.names_list, machine.names_counters["a"]) == (["a_0", "b_0"], 1)
         assert is_initializing(machine)

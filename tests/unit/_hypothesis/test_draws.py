@@ -12,7 +12,7 @@ from hypothesis.internal.conjecture.data import Status
 from hypothesis.stateful import Bundle, VarReference, consumes
 
 from ordeal import _native
-from ordeal._hypothesis.draws import compile_draw, describe_strategy, plan_draw
+from ordeal._hypothesis.draws import compile_argument, compile_draw, describe_strategy
 from ordeal._hypothesis.provider import TapeProvider
 from ordeal._hypothesis.tape_data import TapeData
 
@@ -23,12 +23,12 @@ class Run:
     """What a draw asks of a run that is live."""
 
     def __init__(self, seed: int, references: int = 0) -> None:
-        self.live = _native.Rehearsal(seed)
+        self.live = _native.Redraw(seed)
         self.source = self.live.source
         self.data = TapeData(TapeProvider(self.source))
         jars = [VarReference(f"jars_{number}") for number in range(references)]
         self.machine = SimpleNamespace(bundles={"jars": jars})
-        self.plans = None
+        self.draw_context = None
 
 
 @pytest.mark.parametrize(
@@ -54,7 +54,7 @@ class Run:
 )
 def test_only_plain_strategies_are_drawn_without_hypothesis(strategy: Any, through_hypothesis: bool) -> None:
     assert compile_draw(strategy)[1] is through_hypothesis
-    assert plan_draw(strategy)[1] is through_hypothesis
+    assert compile_argument(strategy)[1] is through_hypothesis
 
 
 @pytest.mark.parametrize(

@@ -81,7 +81,7 @@ def test_arguments_are_numbered_among_all_of_the_class() -> None:
 
 def test_a_rule_knows_what_it_needs_and_what_it_fills() -> None:
     close, make = RULES["close"], RULES["make"]
-    assert set(close.gates) == {"jars", "lids"}
+    assert set(close.required_bundles) == {"jars", "lids"}
     assert [name for _, name in close.fills] == ["jars"], "what it consumes"
     assert [name for _, name in make.fills] == ["lids"]
     assert (make.targets, len(make.preconditions)) == (("lids",), 1)

@@ -37,7 +37,7 @@ class Live:
     """A run whose choices are invented."""
 
     def __init__(self, buggify_prob: float | None = None) -> None:
-        self.live = _native.Rehearsal(1)
+        self.live = _native.Redraw(1)
         self.run = RunContext(self.live.source, len(DEFINITION.argument_names) - 1, buggify_prob)
 
 

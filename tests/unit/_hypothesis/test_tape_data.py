@@ -9,11 +9,11 @@ from hypothesis.internal.conjecture.data import Status
 
 from ordeal._hypothesis.provider import TapeProvider
 from ordeal._hypothesis.tape_data import TapeData
-from ordeal._native import Rehearsal
+from ordeal._native import Redraw
 
 
 def test_a_run_that_takes_too_much_ends() -> None:
-    live = Rehearsal(1)
+    live = Redraw(1)
     data = TapeData(TapeProvider(live.source))
     data.length = data.max_length - 1
     with pytest.raises(StopTest):
@@ -24,7 +24,7 @@ def test_a_run_that_takes_too_much_ends() -> None:
 
 
 def test_an_error_says_what_was_drawn() -> None:
-    live = Rehearsal(1)
+    live = Redraw(1)
     data = TapeData(TapeProvider(live.source))
     with pytest.raises(ZeroDivisionError) as caught:
         data.draw(st.integers(0, 0).map(lambda number: 1 // number), observe_as="generate:number")
@@ -32,7 +32,7 @@ def test_an_error_says_what_was_drawn() -> None:
 
 
 def test_no_nan_is_another() -> None:
-    live = Rehearsal(1)
+    live = Redraw(1)
     data = TapeData(TapeProvider(live.source))
     nan = float("nan")
     first, second = (data.draw_float(forced=nan) for _ in range(2))

@@ -10,20 +10,20 @@ import pytest
 from hypothesis.internal.intervalsets import IntervalSet
 
 from ordeal._hypothesis.tape_draws import INT64_MAX, INT64_MIN, WIDE_MAX, TapeDraws, is_int64
-from ordeal._native import Rehearsal
+from ordeal._native import Redraw
 
 LETTERS = IntervalSet.from_string("abcxyz")
 HUGE = 2**200
 
 
-def live(seed: int = 1) -> tuple[Rehearsal, TapeDraws]:
-    source = Rehearsal(seed)
+def live(seed: int = 1) -> tuple[Redraw, TapeDraws]:
+    source = Redraw(seed)
     return source, TapeDraws(source.source)  # the first is kept: the source writes to its tape
 
 
-def replaying(*choices: int) -> tuple[Rehearsal, TapeDraws]:
-    rehearsal = Rehearsal(choices)
-    return rehearsal, TapeDraws(rehearsal.source)
+def replaying(*choices: int) -> tuple[Redraw, TapeDraws]:
+    redraw = Redraw(choices)
+    return redraw, TapeDraws(redraw.source)
 
 
 BOUNDS = [
@@ -47,7 +47,7 @@ BOUNDS = [
 def test_a_negative_power_of_two_has_one_form(value: int) -> None:
     again, draws = replaying(value)
     assert draws.draw_integer(-HUGE, HUGE) == value
-    assert again.is_faithful
+    assert again.matches
 
 
 @pytest.mark.parametrize(("low", "high"), BOUNDS)
@@ -60,7 +60,7 @@ def test_integers_keep_their_bounds_and_come_again(low: int | None, high: int | 
         assert len(set(values)) > 3
     again, draws = replaying(*values)
     assert [draws.draw_integer(low, high) for _ in range(200)] == values
-    assert again.is_faithful
+    assert again.matches
 
 
 @pytest.mark.parametrize(
@@ -72,7 +72,7 @@ def test_a_recorded_integer_that_fits_no_longer_becomes_the_nearest(
 ) -> None:
     again, draws = replaying(recorded)
     assert draws.draw_integer(low, high) == value
-    assert not again.is_faithful
+    assert not again.matches
 
 
 @pytest.mark.parametrize(

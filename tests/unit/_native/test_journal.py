@@ -449,9 +449,9 @@ def test_it_is_the_tape_of_every_run_and_replay(kind: str, monkeypatch: pytest.M
     execute = Driver.execute
     seen = {_native.Session: 0, _native.Replay: 0}
 
-    def executed(self: Driver, script: Any, **options: Any) -> Outcome:
-        outcome = execute(self, script, **options)
-        followed = getattr(script, "replay", script)
+    def executed(self: Driver, step_source: Any, **options: Any) -> Outcome:
+        outcome = execute(self, step_source, **options)
+        followed = getattr(step_source, "replay", step_source)
         record = read(Failing, memory)
         assert record.tape == followed.tape
         assert record.ended == isinstance(followed, _native.Replay)
@@ -504,16 +504,16 @@ def a_replay(steps: int = 1) -> _native.Replay:
 
 def test_a_script_keeps_its_journal_and_the_journal_its_memory() -> None:
     memory = mmap.mmap(-1, BYTES)
-    script = a_replay()
-    assert script.journal is None
-    script.journal = _native.Journal(memory)
+    step_source = a_replay()
+    assert step_source.journal is None
+    step_source.journal = _native.Journal(memory)
     gc.collect()
-    assert script.journal.steps == 1
-    script.next()
+    assert step_source.journal.steps == 1
+    step_source.next()
     with pytest.raises(BufferError):
         memory.close()
-    assert _native.read_journal(memory, (1, 0, 0), 2).tape == script.tape
-    script.journal = None
+    assert _native.read_journal(memory, (1, 0, 0), 2).tape == step_source.tape
+    step_source.journal = None
     memory.close()
 
 
@@ -542,21 +542,21 @@ def test_memory_without_a_journal_is_refused(memory: Any) -> None:
 
 def test_a_tape_without_room_is_cut() -> None:
     memory = bytearray(4096)
-    script = a_replay(1000)
-    script.journal = _native.Journal(memory)
-    while script.next() != 4:
-        script.source.begin_argument(1)
-        script.source.put("text")
+    step_source = a_replay(1000)
+    step_source.journal = _native.Journal(memory)
+    while step_source.next() != 4:
+        step_source.source.begin_argument(1)
+        step_source.source.put("text")
     record = _native.read_journal(memory, (1, 0, 0), 2)
     assert record.cut
     assert record.steps == 1001
-    assert record.tape.steps() == script.tape.steps()[: len(record.tape)]
+    assert record.tape.steps() == step_source.tape.steps()[: len(record.tape)]
 
 
 def test_a_journal_of_another_machine_is_refused() -> None:
     memory = bytearray(4096)
-    script = a_replay()
-    script.journal = _native.Journal(memory)
-    script.next()
+    step_source = a_replay()
+    step_source.journal = _native.Journal(memory)
+    step_source.next()
     with pytest.raises(_native.CoreError, match="a step in the journal is number 0 of 0"):
         _native.read_journal(memory, (0, 1, 1), 2)

@@ -198,11 +198,11 @@ def test_novelty_is_silent_once_everything_was_seen(make_module: MakeModule) -> 
     coverage = _native.CoverageMap()
     with tracing(monitor_of(module, coverage=coverage)) as monitor:
         module.run(10)
-        assert coverage.take_fresh()[0] > 0
+        assert coverage.take_new_coverage()[0] > 0
         events = monitor.events
         module.run(10)
         assert monitor.events == events
-        assert coverage.take_fresh() == (0, 0)
+        assert coverage.take_new_coverage() == (0, 0)
 
 
 def test_counts_feed_the_hit_count_buckets(make_module: MakeModule) -> None:
@@ -210,14 +210,14 @@ def test_counts_feed_the_hit_count_buckets(make_module: MakeModule) -> None:
     coverage = _native.CoverageMap()
     with tracing(monitor_of(module, coverage=coverage, level="counts")) as monitor:
         module.run(2)
-        edges, buckets = coverage.take_fresh()
+        edges, buckets = coverage.take_new_coverage()
         assert buckets >= edges > 0
         monitor.begin_run()
         module.run(2)
-        assert coverage.take_fresh() == (0, 0)
+        assert coverage.take_new_coverage() == (0, 0)
         monitor.begin_run()
         module.run(200)
-        edges, buckets = coverage.take_fresh()
+        edges, buckets = coverage.take_new_coverage()
         assert edges == 0
         assert buckets >= 3, "the loop and both sides of the branch reached new buckets"
 
@@ -240,9 +240,9 @@ def test_the_other_side_of_a_branch_is_an_edge(make_module: MakeModule) -> None:
         coverage = _native.CoverageMap()
         with tracing(monitor_of(module, coverage=coverage, level=level)):
             module.run(0, 1)
-            coverage.take_fresh()
+            coverage.take_new_coverage()
             module.run(1, 1)
-            assert coverage.take_fresh()[0] == 1
+            assert coverage.take_new_coverage()[0] == 1
 
 
 def test_a_one_sided_branch_falls_silent_and_a_full_run_listens_again(make_module: MakeModule) -> None:
@@ -255,10 +255,10 @@ def test_a_one_sided_branch_falls_silent_and_a_full_run_listens_again(make_modul
         assert events <= 300
         module.run(0, 1)
         assert monitor.events == events
-        coverage.take_fresh()
+        coverage.take_new_coverage()
         monitor.begin_run(full=True)
         module.run(1, 1)
-        assert coverage.take_fresh()[0] == 1
+        assert coverage.take_new_coverage()[0] == 1
 
 
 def test_events_are_deterministic(make_module: MakeModule) -> None:
@@ -281,9 +281,9 @@ def test_the_level_can_change_while_tracing(make_module: MakeModule) -> None:
         module.run(10)
         monitor.set_level("counts")
         assert monitor.level == "counts"
-        coverage.take_fresh()
+        coverage.take_new_coverage()
         module.run(10)
-        assert coverage.take_fresh()[1] > 0
+        assert coverage.take_new_coverage()[1] > 0
         monitor.set_level("novelty")
         module.run(10)
         events = monitor.events

@@ -25,7 +25,7 @@ def test_what_one_map_saw_is_no_news_to_another() -> None:
     maps[0].mark(maps[0].add_edge(7))
     maps[0].share(edges, listens=True)  # what it has seen is shared now
     maps[1].mark(maps[1].add_edge(7))
-    assert maps[1].take_fresh() == (0, 0)
+    assert maps[1].take_new_coverage() == (0, 0)
     assert edges.keys() == [7]
     edges.erase(7)
     assert edges.keys() == []

@@ -23,7 +23,7 @@ from ordeal.explore import Explorer
 from ordeal.faults import Fault
 from ordeal.model import Pair, op
 from ordeal.swarm import OpWeights, SwarmError, op_weights, ops_of
-from ordeal.swarm.weights import SwarmPlan, draw_below, draw_by_size, pick_in_order, plan_of
+from ordeal.swarm.weights import SwarmOptions, draw_below, draw_by_size, pick_in_order, swarm_options_of
 from ordeal.trace import lower, replay
 
 from .machines import Filling, Seen, fault
@@ -258,7 +258,7 @@ class TestDefinition:
         ("swarm", "law"), [(True, "coins"), (False, "off"), ("coins", "coins"), ("sizes", "sizes")]
     )
     def test_a_class_names_its_law(self, swarm: Any, law: str) -> None:
-        assert plan_of(type("Named", (Base,), {"swarm": swarm})).law == law
+        assert swarm_options_of(type("Named", (Base,), {"swarm": swarm})).distribution == law
 
     def test_an_operation_of_a_pair_has_a_weight(self) -> None:
         class Both(Pair):
@@ -273,8 +273,8 @@ class TestDefinition:
         class Other(Both):
             weights: ClassVar[Mapping[str, int]] = {"clear": 7}
 
-        assert plan_of(Both).bases == {"clear": 3, "copy": 1}
-        assert plan_of(Other).bases == {"clear": 7, "copy": 1}
+        assert swarm_options_of(Both).bases == {"clear": 3, "copy": 1}
+        assert swarm_options_of(Other).bases == {"clear": 7, "copy": 1}
 
     @pytest.mark.parametrize("weight", [0, 1001, 1.5, True])
     def test_an_operation_of_another_weight_is_refused(self, weight: Any) -> None:
@@ -301,13 +301,13 @@ class TestDecisions:
         assert chi_squared([picks[name] for name in "abdef"], [1, 50, 20, 9, 3]) < CHI_SQUARED[4]
 
     def test_without_a_chance_everything_is_on_and_alike(self) -> None:
-        plan = SwarmPlan("sizes", ("a", "b", "c"), {}, {"b": 5}, frozenset({"c"}))
-        assert plan.draw(lambda p: False).weights == {"a": 1, "b": 1, "c": 1}
+        options = SwarmOptions("sizes", ("a", "b", "c"), {}, {"b": 5}, frozenset({"c"}))
+        assert options.draw(lambda p: False).weights == {"a": 1, "b": 1, "c": 1}
 
     def test_another_law_leaves_out_rules_as_hypothesis_does_and_never_all(self) -> None:
         rng = random.Random(7)
-        plan = SwarmPlan("off", ("a", "b", "c"), {"b": 5}, {}, frozenset({"c"}))
-        drawn = [plan.draw(lambda p: rng.random() < p, ["d"]) for _ in range(300)]
+        options = SwarmOptions("off", ("a", "b", "c"), {"b": 5}, {}, frozenset({"c"}))
+        drawn = [options.draw(lambda p: rng.random() < p, ["d"]) for _ in range(300)]
         assert {weights.kept for weights in drawn} >= {("a", "b", "c", "d"), ("b", "c", "d"), ("a", "c", "d")}
         assert all(weights.weights["b"] in (0, 5) and weights.weights["c"] == 1 for weights in drawn)
 

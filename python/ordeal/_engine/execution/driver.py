@@ -1,4 +1,4 @@
-"""Runs a machine step by step as a script says: in plain Python, which is the reference, or by the step loop in C++."""
+"""Runs a machine as a step source says: in plain Python, which is the reference, or by the step loop in C++."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ BODY = 0
 HASH_MASK = 2**64 - 1
 
 
-class Script(Protocol):
+class StepSource(Protocol):
     """Where steps come from: a session that invents them or a replay that reads them. See ``_native.pyi``."""
 
     @property
@@ -84,10 +84,10 @@ class TimedReplay:
         return self._next()
 
 
-class Learner(Protocol):
-    """What is told of every step that ended well; only a live run has one.
+class RunListener(Protocol):
+    """Learns of every step that ended well; only a live run has one.
 
-    The step loop tells the session itself of a step, and the learner only where that brought news. It leaves both to
+    The step loop tells the session itself of a step, and the listener only of one that was new. It leaves both to
     ``step_done`` in runs with ``learns_each_step``, and while ``nearer`` holds something.
     """
 
@@ -102,7 +102,7 @@ class Learner(Protocol):
     def step_done(self, run: RunContext, code: int, state_hash: int) -> None:
         """The step ``code`` and the invariants after it have run."""
 
-    def news(self, run: RunContext) -> None:
+    def new_features(self, run: RunContext) -> None:
         """The latest step brought something new."""
 
     def run_done(self, run: RunContext) -> None:
@@ -110,7 +110,7 @@ class Learner(Protocol):
 
 
 #: What the step loop can follow.
-_NATIVE_SCRIPTS = (Session, Replay, TimedReplay)
+_NATIVE_STEP_SOURCES = (Session, Replay, TimedReplay)
 
 
 class Observer(Protocol):
@@ -192,13 +192,13 @@ class Driver:
 
     def execute(
         self,
-        script: Script,
+        step_source: StepSource,
         *,
         restore: Callable[[RunContext], RuleBasedStateMachine] | None = None,
-        learner: Learner | None = None,
+        listener: RunListener | None = None,
         observer: Observer | None = None,
     ) -> Outcome:
-        """Run ``script`` to its end.
+        """Run ``step_source`` to its end.
 
         ``restore`` gives the machine of a checkpoint in place of a fresh one. Failures come back in the outcome.
 
@@ -212,19 +212,19 @@ class Driver:
         outcome = Outcome(Status.DONE, 0)
         heard = interrupts.heard()
         plain = self.in_cpp and type(self) is Driver and observer is None
-        if plain and isinstance(script, Session if learner is not None else _NATIVE_SCRIPTS):
-            run = self._renewed(script)
+        if plain and isinstance(step_source, Session if listener is not None else _NATIVE_STEP_SOURCES):
+            run = self._renewed(step_source)
         else:
-            run = RunContext(script.source, len(self.definition.argument_names) - 1, self.buggify_prob)
-        run.follows = not isinstance(script, Session)
-        journaled = _journaled(script) if self.journal is not None else None
+            run = RunContext(step_source.source, len(self.definition.argument_names) - 1, self.buggify_prob)
+        run.follows = not isinstance(step_source, Session)
+        journaled = _journaled(step_source) if self.journal is not None else None
         if journaled is not None:
             journaled.journal = run.buggify.journal = self.journal
         try:
             with run:
-                self._run(run, script, restore, learner, observer, outcome)
-            if learner is not None:
-                learner.run_done(run)
+                self._run(run, step_source, restore, listener, observer, outcome)
+            if listener is not None:
+                listener.run_done(run)
             run.machine = None  # what it does when it is let go of is part of the run
         except (InvalidDefinition, OrdealError) as error:
             if not is_raised_by_program(error):
@@ -277,9 +277,9 @@ class Driver:
     def _run(
         self,
         run: RunContext,
-        script: Script,
+        step_source: StepSource,
         restore: Callable[[RunContext], RuleBasedStateMachine] | None,
-        learner: Learner | None,
+        listener: RunListener | None,
         observer: Observer | None,
         outcome: Outcome,
     ) -> None:
@@ -296,16 +296,16 @@ class Driver:
             run.begin(machine, self.definition)
         else:
             machine = restore(run)
-            run.adopt(machine)
+            run.use_machine(machine)
         if observer is not None:
             observer.started(machine)
         try:
             if run.loop is not None:
-                self._loop_steps(run.loop, run, script, learner, outcome, fresh=restore is None)
+                self._loop_steps(run.loop, run, step_source, listener, outcome, fresh=restore is None)
             else:
                 if restore is None:
                     self._check_invariants(machine)
-                self._steps(run, machine, script, learner, observer, outcome)
+                self._steps(run, machine, step_source, listener, observer, outcome)
         finally:
             run.buggify.end_step()
             self._current_rule = "teardown"
@@ -314,26 +314,35 @@ class Driver:
                 run.buggify.journal.enter_teardown()
             machine.teardown()
 
-    def _renewed(self, script: Script) -> RunContext:
+    def _renewed(self, step_source: StepSource) -> RunContext:
         """The context of a run by the step loop. The runs of a driver come one after the other, so one will do."""
         if self._native is None:
-            run = RunContext(script.source, len(self.definition.argument_names) - 1)
+            run = RunContext(step_source.source, len(self.definition.argument_names) - 1)
             run.loop = run.buggify.loop = make_loop(self.definition, self.faults, hashes_state=self._hashes_state)
             self.watchdog.taken = run.loop.taken
             self._native = run.loop, run
         _, run = self._native
-        run.renew(script.source, self.buggify_prob)
+        run.renew(step_source.source, self.buggify_prob)
         return run
 
     def _loop_steps(
-        self, loop: StepLoop, run: RunContext, script: Any, learner: Learner | None, outcome: Outcome, *, fresh: bool
+        self,
+        loop: StepLoop,
+        run: RunContext,
+        step_source: Any,
+        listener: RunListener | None,
+        outcome: Outcome,
+        *,
+        fresh: bool,
     ) -> None:
         """Have the step loop do what ``_steps`` does, after a fresh machine's invariants."""
-        replay, deadline = (script.replay, script.deadline) if type(script) is TimedReplay else (script, math.inf)
+        replay, deadline = (
+            (step_source.replay, step_source.deadline) if type(step_source) is TimedReplay else (step_source, math.inf)
+        )
         if not fresh and run.length > LENGTH_MAX:
             return
         try:
-            if loop.run(replay, run, run.machine, self, learner, fresh, deadline):
+            if loop.run(replay, run, run.machine, self, listener, fresh, deadline):
                 outcome.stuck = self._stuck_message(run.machine)
         finally:
             outcome.steps = loop.begun
@@ -342,21 +351,21 @@ class Driver:
         self,
         run: RunContext,
         machine: RuleBasedStateMachine,
-        script: Script,
-        learner: Learner | None,
+        step_source: StepSource,
+        listener: RunListener | None,
         observer: Observer | None,
         outcome: Outcome,
     ) -> None:
         rules, initializers = self.definition.rules, self.definition.initializers
         watchdog, buggify = self.watchdog, run.buggify
         while run.length <= LENGTH_MAX:
-            code = self.next_step(script, run)
+            code = self.next_step(step_source, run)
             kind = code & 7
             watchdog.step += 1
             if kind == RULE:
                 rule = rules[code >> 3]
                 if not may_run(machine, rule):
-                    script.reject()
+                    step_source.reject()
                     continue
                 outcome.steps += 1
                 buggify.in_step = True
@@ -364,7 +373,7 @@ class Driver:
             elif kind == INITIALIZE:
                 rule = initializers[code >> 3]
                 if not may_initialize(machine, rule):
-                    script.reject()
+                    step_source.reject()
                     continue
                 outcome.steps += 1
                 buggify.in_step = True
@@ -380,13 +389,13 @@ class Driver:
                 self.toggle(self.faults[code >> 3], kind == FAULT_ON, run, observer)
             self._check_invariants(machine)
             buggify.end_step()
-            if learner is not None:
-                learner.step_done(run, code, self.state_hash(machine) if self._hashes_state else 0)
+            if listener is not None:
+                listener.step_done(run, code, self.state_hash(machine) if self._hashes_state else 0)
 
-    def next_step(self, script: Script, run: RunContext) -> int:
-        """What the script wants next, packed: kind in the low three bits, index above."""
+    def next_step(self, step_source: StepSource, run: RunContext) -> int:
+        """The next step of the step source, packed: kind in the low three bits, index above."""
         del run
-        return script.next()
+        return step_source.next()
 
     def _step(
         self,
@@ -506,8 +515,8 @@ class Driver:
         )
 
 
-def _journaled(script: Script) -> Session | Replay | None:
-    """What writes the choices of ``script`` to a tape, and so to a journal."""
-    followed = script.replay if type(script) is TimedReplay else script
+def _journaled(step_source: StepSource) -> Session | Replay | None:
+    """What writes the choices of ``step_source`` to a tape, and so to a journal."""
+    followed = step_source.replay if type(step_source) is TimedReplay else step_source
     # As these types have no subclasses: to ask for an instance of them takes several times as long.
     return followed if type(followed) is Session or type(followed) is Replay else None

@@ -146,7 +146,7 @@ class Seen:
 
 
 @dataclass(frozen=True, slots=True)
-class Ending:
+class ForkedRunResult:
     """How a run in a process of its own ended. Of its error, which stays there, the names are known.
 
     ``raised`` is said of a run that ended with what no run is to end with.
@@ -180,7 +180,7 @@ def values_of_ending(outcome: Outcome, raised: bool, bucketer: Bucketer) -> tupl
     )
 
 
-def ending_of(values: list[Value]) -> tuple[Ending, Seen]:
+def ending_of(values: list[Value]) -> tuple[ForkedRunResult, Seen]:
     status, steps, stuck, raised, bucket, error_type, text, traceback, *rest = typed(values, *_ENDING, *SEEN_KINDS)
     outcome = Outcome(Status(status), steps, None, stuck)
     is_named = bool(bucket and error_type) and "\0" not in error_type and error_type.isprintable()
@@ -188,7 +188,7 @@ def ending_of(values: list[Value]) -> tuple[Ending, Seen]:
         raise RefusedError(f"it ended as {status} in bucket {bucket[:40]!r}, with {error_type[:40]!r}")
     if max(map(len, (stuck, bucket, error_type, text, traceback))) > TEXT_MAX:
         raise RefusedError(f"an ending has a text of more than {TEXT_MAX} characters")
-    return Ending(outcome, raised, bucket, error_type, text, traceback), seen_of(rest)
+    return ForkedRunResult(outcome, raised, bucket, error_type, text, traceback), seen_of(rest)
 
 
 def seen_of(values: list[Any]) -> Seen:

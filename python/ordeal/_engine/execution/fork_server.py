@@ -38,7 +38,7 @@ from ordeal._engine.execution.fork_messages import (
     STEP,
     TELL,
     TOLD,
-    Ending,
+    ForkedRunResult,
     RefusedError,
     Seen,
     check_said,
@@ -63,7 +63,7 @@ _RAISED_BY_DRAWS: dict[str, type[Exception]] = {
 _REFUSALS = (RefusedError, _native.CheckError, OrdealError, ValueError, TypeError, OverflowError, LookupError)
 
 
-class Listener(Protocol):
+class ForkedRunListener(Protocol):
     """What is told of a run in another process."""
 
     def step_seen(self, code: int, state_hash: int, seen: Seen) -> None:
@@ -99,7 +99,7 @@ class ForkServer:
         self._arguments = arguments
         channel.tell_senders()
 
-    def run(self, session: _native.Session, listener: Listener) -> Ending | int:
+    def run(self, session: _native.Session, listener: ForkedRunListener) -> ForkedRunResult | int:
         """Have a fork of the process run what ``session``, whose run has begun there, says.
 
         Returns:
@@ -162,7 +162,7 @@ def refusal() -> str:
     return ""
 
 
-def hold(run: RunContext, environment: RunEnvironment, others: Iterable[ForkServer]) -> ForkServer:
+def start_fork_server(run: RunContext, environment: RunEnvironment, others: Iterable[ForkServer]) -> ForkServer:
     """Hold the state of ``run`` as it is now, between two steps; ``others`` are held already.
 
     Raises:
@@ -195,14 +195,14 @@ class _Answering:
         ending: how the run ended, once it has said so.
     """
 
-    def __init__(self, channel: Channel, session: _native.Session, listener: Listener, arguments: int) -> None:
+    def __init__(self, channel: Channel, session: _native.Session, listener: ForkedRunListener, arguments: int) -> None:
         self._channel = channel
         self._session = session
         self._listener = listener
         self._arguments = arguments
         self._step: int | None = None  # what runs now
         self._said = 0
-        self.ending: Ending | None = None
+        self.ending: ForkedRunResult | None = None
 
     def hear(self, message: list[Value]) -> None:
         """Hear one message. Raises ChannelError for what no run says then: the core refuses that as well."""
@@ -293,7 +293,7 @@ def _wait_for_runs(
                     environment.randoms.reseed()
                     for generator, state in randoms:
                         generator.setstate(state)
-                    _Branch(_Line(channel), run, environment).execute()
+                    _ForkedRun(_Line(channel), run, environment).execute()
             finally:
                 _flush()
                 os._exit(0)
@@ -334,27 +334,27 @@ class _Line:
         return values[0]
 
 
-class _Branch:
-    """One run, in a process of its own: the learner of its driver."""
+class _ForkedRun:
+    """One run, in a process of its own: the listener of its driver."""
 
     learns_each_step = True
 
-    def __init__(self, line: _Line, held: RunContext, environment: RunEnvironment) -> None:
+    def __init__(self, line: _Line, held_run: RunContext, environment: RunEnvironment) -> None:
         self._line = line
-        self._held = held
+        self._held_run = held_run
         self._environment = environment
-        self._run = held
+        self._run = held_run
         self._sizes: dict[str, int] = {}
         self.nearer: dict[str, None] = {}  # what is, the process that asks finds out
 
     def execute(self) -> None:
         """Run as is said, and tell of it."""
         self._watch_from_here()
-        script = _AskedScript(self._line)
+        step_source = _RemoteStepSource(self._line)
         raised = False
         try:
             # The state is where it has always been, and a run that ends here ends for good.
-            outcome = self._environment.driver.execute(script, restore=self._adopt, learner=self)
+            outcome = self._environment.driver.execute(step_source, restore=self._take_over, listener=self)
         except BaseException as error:  # noqa: BLE001 - what it is, the process that asks finds out by a replay
             outcome, raised = Outcome(Status.FAILED, 0, error), True
         self._line.send(ENDED, *values_of_ending(outcome, raised, self._environment.bucketer), *self._seen())
@@ -369,13 +369,13 @@ class _Branch:
         self._run = run
         self._line.send(DONE, *self._seen())
 
-    def news(self, run: RunContext) -> None:
-        """What is news, the process that asks finds out."""
+    def new_features(self, run: RunContext) -> None:
+        """Do nothing: the process that asks finds out."""
 
-    def _adopt(self, run: RunContext) -> RuleBasedStateMachine:
-        run.length = self._held.length
-        run.share(dict(self._held.shared))
-        machine: RuleBasedStateMachine = self._held.machine
+    def _take_over(self, run: RunContext) -> RuleBasedStateMachine:
+        run.length = self._held_run.length
+        run.share(dict(self._held_run.shared))
+        machine: RuleBasedStateMachine = self._held_run.machine
         return machine
 
     def _watch_from_here(self) -> None:
@@ -397,12 +397,12 @@ class _Branch:
         return record, json.dumps([properties, self._sizes, events, dict(run.targets)])
 
 
-class _AskedScript:
-    """The script of a session in another process."""
+class _RemoteStepSource:
+    """The steps of a session in another process."""
 
     def __init__(self, line: _Line) -> None:
         self._line = line
-        self.source: Any = _AskedSource(line)
+        self.source: Any = _RemoteChoiceSource(line)
 
     def next(self) -> int:
         """The next step."""
@@ -413,8 +413,8 @@ class _AskedScript:
         self._line.send(REJECT)
 
 
-class _AskedSource:
-    """The source of choices of a session in another process. Where a run starts from a held state it is always live."""
+class _RemoteChoiceSource:
+    """The choices of a session in another process. Where a run starts from a held state, they are always live."""
 
     live = True
     misaligned = 0
@@ -429,11 +429,11 @@ class _AskedSource:
         line = self._line
         if name in TOLD:
 
-            def tell(*arguments: Value) -> None:
+            def notify(*arguments: Value) -> None:
                 line.send(TELL, name, *arguments)
 
-            self.__dict__[name] = tell
-            return tell
+            self.__dict__[name] = notify
+            return notify
 
         def ask(*arguments: Value) -> Value:
             return line.ask(ASK, name, *arguments)

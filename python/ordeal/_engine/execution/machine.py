@@ -11,7 +11,7 @@ from hypothesis.stateful import RuleBasedStateMachine
 
 from ordeal import _native
 from ordeal._engine.execution.class_path import path_of
-from ordeal._engine.execution.driver import END, Driver, Script
+from ordeal._engine.execution.driver import END, Driver, StepSource
 from ordeal._hypothesis import MachineDefinition, RunContext, check_constructor, define_machine, machine_of_test_case
 from ordeal.chaos import ChaosTest
 from ordeal.errors import MachineError
@@ -88,10 +88,10 @@ def is_importable(given: MachineFactory, path: str) -> bool:
 class _GenericDriver(Driver):
     """Runs generic machines, whose run is over when they have no step left."""
 
-    def next_step(self, script: Script, run: RunContext) -> int:
-        """The end where no step is left, else what the script wants next. Here an error in ``steps()`` is raised."""
+    def next_step(self, step_source: StepSource, run: RunContext) -> int:
+        """The end where no step is left, else the next step of the source. Here an error in ``steps()`` is raised."""
         self._current_rule = "steps"
-        return END if run.machine.is_over else super().next_step(script, run)
+        return END if run.machine.is_over else super().next_step(step_source, run)
 
 
 def _class_and_factory(given: Any) -> tuple[type[RuleBasedStateMachine], Callable[[], RuleBasedStateMachine]]:

@@ -12,7 +12,7 @@ from ordeal.config.options import SEED, ExplorationOptions, Option, options_of, 
 from ordeal.result import NoteKind, Notes, ProgressSnapshot, ShrinkSnapshot
 
 Progress = Callable[[ProgressSnapshot], object]
-ShrinkTold = Callable[[ShrinkSnapshot], object]
+ShrinkListener = Callable[[ShrinkSnapshot], object]
 
 LAW = one_of("off", "coins", "sizes", "hypothesis", example="off")
 
@@ -29,7 +29,7 @@ class Settings(ExplorationOptions):
     session_seed: int = field(metadata=Option(SEED, saved=2, core="seed").metadata)
     swarm: str = field(metadata=Option(LAW, saved=13, core="swarm").metadata)
     progress: Progress | None
-    shrink_progress: ShrinkTold | None
+    shrink_progress: ShrinkListener | None
 
     def core_options(self) -> dict[str, Any]:
         """Return what the session of the core is told, by the names that it has there."""

@@ -108,7 +108,7 @@ class Snapshots:
         if not fresh:
             machine.__dict__.update(snapshot.shared_attributes)
         machine.__dict__.update(copied["attributes"])
-        snapshot.bundles.give(machine)
+        snapshot.bundles.restore_into(machine)
         run.length = snapshot.length
         if self._clones_itself:
             machine.restore_checkpoint_state(copied["custom"])  # type: ignore[attr-defined]

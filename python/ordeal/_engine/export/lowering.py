@@ -18,11 +18,11 @@ from ordeal._engine.execution.driver import (
     INITIALIZE,
     RULE,
     Driver,
-    Learner,
     Observer,
     Outcome,
-    Script,
+    RunListener,
     Status,
+    StepSource,
 )
 from ordeal._hypothesis import Rule, RunContext, is_initializing, may_run, position_among_initializers
 from ordeal.chaos import NEMESIS
@@ -83,10 +83,10 @@ class LoweringDriver(Driver):
 
     def run(self, tape: _native.Tape) -> Lowered:
         """Run ``tape`` from a fresh machine. Raises what ``lower`` does."""
-        script = _native.Replay(tape)
+        step_source = _native.Replay(tape)
         with self.watchdog.watching():
-            outcome = self.execute(script)
-        if outcome.status is Status.REJECTED or script.rejected:
+            outcome = self.execute(step_source)
+        if outcome.status is Status.REJECTED or step_source.rejected:
             raise InvalidDefinition("the tape does not run to its end on this machine")
         if outcome.status is Status.DONE and not self._ended:
             raise InvalidDefinition("the run makes more choices than Hypothesis takes in one run")
@@ -99,9 +99,9 @@ class LoweringDriver(Driver):
     def _run(
         self,
         run: RunContext,
-        script: Script,
+        step_source: StepSource,
         restore: Callable[[RunContext], RuleBasedStateMachine] | None,
-        learner: Learner | None,
+        listener: RunListener | None,
         observer: Observer | None,
         outcome: Outcome,
     ) -> None:
@@ -109,7 +109,7 @@ class LoweringDriver(Driver):
         self._chance = _WrittenChance(run)
         before = enter_run(self._chance, self.buggify_prob)
         try:
-            super()._run(run, script, restore, learner, observer, outcome)
+            super()._run(run, step_source, restore, listener, observer, outcome)
         finally:
             leave_run(before)
 
@@ -120,11 +120,11 @@ class LoweringDriver(Driver):
             self._write_swarm(self._run_context)
         super()._check_invariants(machine)
 
-    def next_step(self, script: Script, run: RunContext) -> int:
+    def next_step(self, step_source: StepSource, run: RunContext) -> int:
         """The next step, after the choices that lead to it are written."""
         if self._swarm_is_due:
             self._write_swarm(run)
-        code = script.next()
+        code = step_source.next()
         if self._switches_nothing(code):
             return code
         self._write_stop(run, stop=code & 7 == END)
@@ -180,11 +180,11 @@ class LoweringDriver(Driver):
             return False
 
         machine = run.machine
-        if len(self.faults) > 1 and machine._swarm_plan.law == "coins":
+        if len(self.faults) > 1 and machine._swarm_options.distribution == "coins":
             run.write_integer(2 ** len(self.faults) - 1, 1, 2 ** len(self.faults) - 1)
-        elif len(self.faults) > 1 and machine._swarm_plan.law == "sizes":
+        elif len(self.faults) > 1 and machine._swarm_options.distribution == "sizes":
             machine._draw_faults(never)
-        if machine._swarm_plan.chooses_rules:
+        if machine._swarm_options.chooses_rules:
             self._weights = machine._draw_weights(never).weights
 
     def _write_pick(self, name: str, weights: dict[str, int], run: RunContext) -> None:

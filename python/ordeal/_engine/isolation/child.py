@@ -39,7 +39,7 @@ Job = Callable[[Channel, _native.Journal], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Death:
+class ChildExit:
     """How a process ended: with an exit code, or by a signal. With its reaper, where ``is_unknown``."""
 
     code: int = 0
@@ -78,7 +78,7 @@ class Child:
         self.channel, there = Channel.pair()
         self._stacks = os.memfd_create("stacks")
         self._note = mmap(-1, NOTE_BYTES)
-        self.death: Death | None = None
+        self.exit_status: ChildExit | None = None
         self._is_silent = self._is_closed = False
         _flush()
         # No signal is to reach a fork before it has said what it makes of it.
@@ -122,13 +122,13 @@ class Child:
 
     def has_ended(self) -> bool:
         """Whether the process is over, and all that came of it."""
-        if self.death is None and self._is_over(0):
+        if self.exit_status is None and self._is_over(0):
             self._reap()
-        return self.death is not None
+        return self.exit_status is not None
 
     def kill(self) -> None:
         """End the process, and all that came of it."""
-        if self.death is None:
+        if self.exit_status is None:
             # The code under test may have stopped the reaper.
             self._signal(signal.SIGTERM)
             self._signal(signal.SIGCONT)
@@ -159,7 +159,7 @@ class Child:
                 with suppress(ProcessLookupError, PermissionError):
                     os.killpg(fork, signal.SIGKILL)
         stacks = _of_the_user(os.pread(self._stacks, STACKS_BYTES_MAX, 0).decode(errors="replace"))
-        self.death = Death(max(code, 0), max(-code, 0), stacks, is_unknown)
+        self.exit_status = ChildExit(max(code, 0), max(-code, 0), stacks, is_unknown)
 
     def close(self) -> None:
         """End the process if it goes on, and give up what belongs to it. What it said last is lost."""
@@ -172,7 +172,7 @@ class Child:
 
     def wait(self, seconds: float) -> None:
         """Wait until it has ended, and end it when that takes longer."""
-        if self.death is None:
+        if self.exit_status is None:
             self._is_over(seconds)
         if not self.has_ended():
             self.kill()

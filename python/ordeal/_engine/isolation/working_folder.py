@@ -9,10 +9,10 @@ from pathlib import Path
 
 
 class WorkingFolder:
-    """The folder that the process works in when this is made. ``tell`` hears when it had to be made again."""
+    """The folder that the process works in when this is made. ``note`` hears when it had to be made again."""
 
-    def __init__(self, tell: Callable[[str], None]) -> None:
-        self._tell = tell
+    def __init__(self, note: Callable[[str], None]) -> None:
+        self._note = note
         self._path: Path | None = None
         with suppress(FileNotFoundError):
             self._path = Path.cwd()
@@ -28,7 +28,7 @@ class WorkingFolder:
         with suppress(OSError):
             if not self._path.is_dir():
                 self._path.mkdir(parents=True, exist_ok=True)
-                self._tell("The working folder was deleted while code of yours ran. It was made again, and is empty.")
+                self._note("The working folder was deleted while code of yours ran. It was made again, and is empty.")
             os.chdir(self._path)
 
     def _is_here(self, path: Path) -> bool:

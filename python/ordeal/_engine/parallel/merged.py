@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from ordeal import _native
 from ordeal._engine.execution.settings import Tally
 from ordeal._engine.isolation.channel import ChannelError
-from ordeal._engine.parallel.messages import Past, Report, nothing_told
+from ordeal._engine.parallel.messages import EarlierProcesses, Report, empty_report
 from ordeal._engine.properties.tracker import Tallies, tallies_of
 from ordeal._engine.properties.watch import PropertyWatch
 from ordeal._engine.replay.trace_builder import Provenance
@@ -30,14 +30,14 @@ class MergedProgress:
 
     def __init__(self, names: _native.MachineNames) -> None:
         self.edges: set[int] = set()
-        self.untold: set[int] = set()  # those of them of which nobody knows how to come there
+        self.unreported: set[int] = set()  # those of them of which nobody knows how to come there
         self.findings: dict[str, Finding] = {}
         self.notes = Notes()
         self.idle_workers = 0  # that had the time for a run, and came to the end of none
         self.names = names
         self._records = FindingRecords(names)
-        self._past: dict[int, Past] = {}  # by worker: the processes that have ended may be very many
-        self._given = nothing_told()  # by workers of another number, in what was resumed
+        self._earlier: dict[int, EarlierProcesses] = {}  # by worker: the processes that have ended may be very many
+        self._resumed = empty_report()  # by workers of another number, in what was resumed
         self._running: dict[int, Report] = {}
         self._productive: list[tuple[Provenance, _native.Tape]] = []
         self._coverage = _native.CoverageMap()
@@ -53,36 +53,36 @@ class MergedProgress:
 
         What it told last stays, and another one begins from zero.
         """
-        report = self._running.pop(worker, None) or nothing_told()
+        report = self._running.pop(worker, None) or empty_report()
         report.tally["runs"] = max(runs, report.tally.get("runs", 0))
         report.tally["steps"] = max(steps, report.tally.get("steps", 0))
         if bucket:
             report.counts[bucket] = report.counts.get(bucket, 0) + 1
-        self.add_past(worker, Past(processes=1, report=report))
+        self.add_earlier(worker, EarlierProcesses(processes=1, report=report))
 
-    def add_past(self, worker: int, past: Past) -> None:
+    def add_earlier(self, worker: int, earlier: EarlierProcesses) -> None:
         """More processes of ``worker`` have ended, now or in the exploration that this one goes on with."""
-        before = self._past.setdefault(worker, Past())
-        before.processes += past.processes
-        self._add_report(before.report, past.report)
-        if past.given is not None:
-            self._add_report(self._given, past.given)
-        self.add_untold(past.untold)
+        before = self._earlier.setdefault(worker, EarlierProcesses())
+        before.processes += earlier.processes
+        self._add_report(before.report, earlier.report)
+        if earlier.resumed is not None:
+            self._add_report(self._resumed, earlier.resumed)
+        self.add_unreported(earlier.unreported)
 
-    def add_given(self, past: Past) -> None:
+    def add_resumed(self, earlier: EarlierProcesses) -> None:
         """Processes of workers of another number, of which none has a place here, had ended."""
-        for report in filter(None, (past.report, past.given)):
-            self._add_report(self._given, report)
-        self.add_untold(past.untold)
+        for report in filter(None, (earlier.report, earlier.resumed)):
+            self._add_report(self._resumed, report)
+        self.add_unreported(earlier.unreported)
 
     def add_edges(self, edges: Iterable[int]) -> None:
         """Edges that somebody told of, who knows or hears how to come there."""
         self.edges.update(edges)
-        self.untold.difference_update(edges)
+        self.unreported.difference_update(edges)
 
-    def add_untold(self, edges: Iterable[int]) -> None:
+    def add_unreported(self, edges: Iterable[int]) -> None:
         """Edges that a process has seen, and ended before it told how it came there."""
-        self.untold.update(edges)
+        self.unreported.update(edges)
         self.edges.update(edges)
 
     def _add_report(self, total: Report, report: Report) -> None:
@@ -91,22 +91,24 @@ class MergedProgress:
         except PropertyError as error:
             self._note_uncounted(error)
 
-    def past(self, worker: int) -> Past:
+    def earlier(self, worker: int) -> EarlierProcesses:
         """What is counted of the processes of ``worker`` that have ended."""
-        return self._past.get(worker, Past())
+        return self._earlier.get(worker, EarlierProcesses())
 
-    def past_to_save(self, worker: int) -> Past:
+    def earlier_to_save(self, worker: int) -> EarlierProcesses:
         """The same for a state, where the first worker has what is of no worker too."""
-        past = self.past(worker)
+        earlier = self.earlier(worker)
         if worker:
-            return past
-        given = self._given if self._given.tally else None
-        return Past(processes=past.processes, report=past.report, given=given, untold=sorted(self.untold))
+            return earlier
+        resumed = self._resumed if self._resumed.tally else None
+        return EarlierProcesses(
+            processes=earlier.processes, report=earlier.report, resumed=resumed, unreported=sorted(self.unreported)
+        )
 
     @property
-    def given_runs(self) -> int:
+    def resumed_runs(self) -> int:
         """How many runs workers of another number had made."""
-        return max(0, self._given.tally.get("runs", 0))
+        return max(0, self._resumed.tally.get("runs", 0))
 
     def add_replayed_seed(self, finding: Finding) -> None:
         """A finding that a saved seed shows; one that is known already is known by the seed as well."""
@@ -145,7 +147,7 @@ class MergedProgress:
         if number_of is not None:
             return
         self.add_findings(header, loaded)
-        self._add_report(self._given, _report_of(header))
+        self._add_report(self._resumed, _report_of(header))
         self.edges.update(self._coverage.keys())
 
     def add_findings(self, header: Header, loaded: _native.LoadedState) -> None:
@@ -222,9 +224,9 @@ class MergedProgress:
     def _discovery(self) -> Discovery | None:
         """What is left to find: of a single worker it is what that says, of several it is told of edges only."""
         reports = self._reports()
-        if len(reports) == 1 and sum(past.processes for past in self._past.values()) <= 1:
+        if len(reports) == 1 and sum(earlier.processes for earlier in self._earlier.values()) <= 1:
             return Discovery.of(reports[0].discovery, len(self.edges))
-        return Discovery.of(self._coverage.discovery(), len(self.edges)) if self.edges else None
+        return Discovery.of(self._coverage.species_estimate(), len(self.edges)) if self.edges else None
 
     @property
     def checkpoints(self) -> int:
@@ -243,9 +245,9 @@ class MergedProgress:
         self.note(f"What a worker saw of the properties was not counted: {error}.")
 
     def _reports(self) -> list[Report]:
-        ended = [self._past[worker].report for worker in sorted(self._past)]
-        given = [self._given] if self._given.tally else []
-        return [*given, *ended, *(self._running[worker] for worker in sorted(self._running))]
+        ended = [self._earlier[worker].report for worker in sorted(self._earlier)]
+        resumed = [self._resumed] if self._resumed.tally else []
+        return [*resumed, *ended, *(self._running[worker] for worker in sorted(self._running))]
 
 
 def _kind_of(reports: Sequence[Report]) -> SnapshotKind:
@@ -256,7 +258,7 @@ def _kind_of(reports: Sequence[Report]) -> SnapshotKind:
 
 def _report_of(header: Header) -> Report:
     lines = {} if header.monitor is None else {file.path: file.lines for file in header.monitor.files}
-    report = nothing_told()
+    report = empty_report()
     report.tally = dict(header.tally)
     report.notes = list(header.notes)
     report.snapshot_kind = header.snapshot_kind

@@ -13,9 +13,9 @@ from ordeal.result import SnapshotKind, StoppedReason
 
 #: What a message begins with. From a worker: what it has to give, a new finding, what it knows, its end, an error that
 #: ends all, and one after which another worker takes its place.
-NEWS, FOUND, PART, DONE, ERROR, FAILED = "news", "found", "part", "done", "error", "failed"
+UPDATE, FOUND, PART, DONE, ERROR, FAILED = "news", "found", "part", "done", "error", "failed"
 #: From the supervisor: what others have to give.
-GIVEN = "given"
+FROM_OTHERS = "given"
 
 
 class Report(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
@@ -35,7 +35,7 @@ class Report(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     faults: dict[str, list[int]] = {}
 
 
-def nothing_told() -> Report:
+def empty_report() -> Report:
     """Of a process that has told nothing."""
     return Report(
         tally={},
@@ -52,17 +52,17 @@ def nothing_told() -> Report:
     )
 
 
-class Past(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+class EarlierProcesses(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     """The processes of a worker that have ended in the middle of their work: how many, and what they counted.
 
-    ``given`` is what workers of another number had counted, when they were resumed, and ``untold`` the edges that only
-    processes saw which ended before they told how they came there.
+    ``resumed`` is what workers of another number had counted before the exploration was resumed, and ``unreported`` the
+    edges that only processes saw which ended before they reported the way there.
     """
 
     processes: Annotated[int, msgspec.Meta(ge=0)] = 0
-    report: Report = msgspec.field(default_factory=nothing_told)
-    given: Report | None = None
-    untold: list[int] = []
+    report: Report = msgspec.field(default_factory=empty_report)
+    resumed: Report | None = msgspec.field(default=None, name="given")
+    unreported: list[int] = msgspec.field(default_factory=list, name="untold")
 
     @property
     def runs(self) -> int:

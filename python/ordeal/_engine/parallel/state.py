@@ -13,7 +13,7 @@ from ordeal._engine.formatting import counted
 from ordeal._engine.isolation.channel import ChannelError
 from ordeal._engine.isolation.working_folder import WorkingFolder
 from ordeal._engine.parallel.merged import MergedProgress
-from ordeal._engine.parallel.messages import Past
+from ordeal._engine.parallel.messages import EarlierProcesses
 from ordeal._engine.search.state import (
     check_same_exploration,
     check_what_applies,
@@ -41,14 +41,14 @@ class ParallelState:
     Attributes:
         parts: what each worker said last that it knows; no bytes where it has not.
         seeds: those of the sessions that the workers go on with, if they do.
-        finds: what workers of another number had found.
+        entries: the shared entries of a state that another number of workers saved.
         seconds: how long exploring took before.
     """
 
     def __init__(self, settings: Settings, merged: MergedProgress, folder: WorkingFolder, workers: int) -> None:
         self.parts = [b""] * workers
         self.seeds: list[int | None] = [None] * workers
-        self.finds: list[_native.Find] = []
+        self.entries: list[_native.SharedEntry] = []
         self.seconds = 0.0
         self._settings = settings
         self._merged = merged
@@ -81,11 +81,11 @@ class ParallelState:
                     if loaded.tapes_dropped:
                         self._merged.note(dropped_text(loaded))
                     self._merged.add_part(header, loaded)
-                    self._merged.add_given(_past_of(header))
-                    self.finds += loaded.finds()
+                    self._merged.add_resumed(_earlier_of(header))
+                    self.entries += loaded.entries()
                 else:
                     self._merged.add_findings(header, loaded)
-                    self._merged.add_past(number, _past_of(header))
+                    self._merged.add_earlier(number, _earlier_of(header))
                     self.parts[number] = join_part(header, engine)
                     self.seeds[number] = session_seed(header)
             except (ValueError, TypeError, OverflowError, ChannelError) as error:
@@ -108,7 +108,7 @@ class ParallelState:
         if path is None:
             return
         self._merged.notes.forget(NoteKind.STATE_NOT_SAVED)
-        parts = [self._with_past(worker, part) for worker, part in enumerate(self.parts) if part]
+        parts = [self._with_earlier(worker, part) for worker, part in enumerate(self.parts) if part]
         if not parts:
             self._merged.note(not_saved("no worker could say what it knew"), NoteKind.STATE_NOT_SAVED)
             return
@@ -124,12 +124,12 @@ class ParallelState:
         if path is not None and not path.exists():
             self.save()
 
-    def _with_past(self, worker: int, part: bytes) -> bytes:
-        past = self._merged.past_to_save(worker)
-        if past == Past():
+    def _with_earlier(self, worker: int, part: bytes) -> bytes:
+        earlier = self._merged.earlier_to_save(worker)
+        if earlier == EarlierProcesses():
             return part
         header, engine = split_part(part)
-        return join_part(msgspec.structs.replace(header, past=msgspec.Raw(pack(past))), engine)
+        return join_part(msgspec.structs.replace(header, past=msgspec.Raw(pack(earlier))), engine)
 
     def take_in(self, number_of: Callable[[int, int], int]) -> None:
         """Add what the parts say. ``number_of`` a worker and a run of it is the number among all runs."""
@@ -144,6 +144,6 @@ class ParallelState:
                 self._merged.note(f"What a worker knew in the end was not read: {error}.")
 
 
-def _past_of(header: Header) -> Past:
-    past = msgspec.json.decode(header.past, type=Past | None)
-    return Past() if past is None else past
+def _earlier_of(header: Header) -> EarlierProcesses:
+    earlier = msgspec.json.decode(header.past, type=EarlierProcesses | None)
+    return EarlierProcesses() if earlier is None else earlier

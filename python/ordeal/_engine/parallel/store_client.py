@@ -31,7 +31,7 @@ TRACE_BYTES_MAX = 2**20
 #: For how long one member alone may shrink a bucket.
 LEASE_SECONDS = 120.0
 
-_JOINED, _SYNC, _NEWS, _LEASE, _ANSWER = "joined", "sync", "news", "lease", "answer"
+_JOINED, _SYNC, _UPDATE, _LEASE, _ANSWER = "joined", "sync", "news", "lease", "answer"
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,9 +50,9 @@ class StoreClient:
         member: its number in the store.
     """
 
-    def __init__(self, meeting: StoreOptions, merged: MergedProgress) -> None:
+    def __init__(self, store_options: StoreOptions, merged: MergedProgress) -> None:
         self._merged = merged
-        self._child = Child(_relay(meeting), Limits())
+        self._child = Child(_client_job(store_options), Limits())
         self._due = 0.0
         self._waits = False
         self._entries: list[tuple[bytes, list[int]]] = []
@@ -89,25 +89,25 @@ class StoreClient:
 
     # -- what is found here -------------------------------------------------------------------------------------------
 
-    def add(self, edges: Iterable[int], finds: bytes) -> None:
-        """New edges and finds of a worker, to be told."""
+    def add(self, edges: Iterable[int], entries: bytes) -> None:
+        """Take new edges and entries of a worker, to be sent."""
         if self._child.has_ended():
             return  # nobody will ever ask for them
         self._edges.update(edges)
-        for find in _native.decode_finds(finds, self._merged.names)[0]:
-            self._entries.append((_native.encode_finds(self._merged.names, [find]), find.edges))
+        for entry in _native.decode_entries(entries, self._merged.names)[0]:
+            self._entries.append((_native.encode_entries(self._merged.names, [entry]), entry.edges))
 
     def add_failure(self, report: FailureReport) -> None:
-        """A failure, to be told; again when more is known of it."""
+        """Take a failure, to be sent; again when more is known of it."""
         self._failures[report.bucket] = report
 
     # -- the exchange -------------------------------------------------------------------------------------------------
 
     def exchange(self) -> list[tuple[list[int], bytes]]:
-        """Tell what is new here when it is time for it; the edges and finds of others that have come meanwhile."""
-        heard = [news for message in self._child.messages() if (news := self._hear(message)) is not None]
+        """Send what is new here when it is time; returns the edges and entries of others that came meanwhile."""
+        heard = [update for message in self._child.messages() if (update := self._receive(message)) is not None]
         if not self._waits and monotonic() >= self._due and not self._child.has_ended():
-            self._tell()
+            self._send_updates()
         return heard
 
     def listen(self) -> list[tuple[list[int], bytes]]:
@@ -116,7 +116,7 @@ class StoreClient:
         heard = self.exchange()
         while self._waits and monotonic() < deadline and not self._child.has_ended():
             sleep(0.005)
-            heard += [news for message in self._child.messages() if (news := self._hear(message)) is not None]
+            heard += [update for message in self._child.messages() if (update := self._receive(message)) is not None]
         return heard
 
     def lease(self, bucket: str) -> bool:
@@ -126,7 +126,7 @@ class StoreClient:
         deadline = monotonic() + LEAVE_SECONDS_MAX
         while monotonic() < deadline and not self._child.has_ended():
             for message in self._child.messages():
-                self._hear(message)
+                self._receive(message)
             if self._leases:
                 return self._leases.pop()
             sleep(0.005)
@@ -143,10 +143,10 @@ class StoreClient:
         told = False
         while monotonic() < deadline and not self._child.has_ended() and not (told and not self._waits):
             for message in self._child.messages():
-                self._hear(message)
+                self._receive(message)
             if not self._waits and not told:
                 told = True
-                self._tell()
+                self._send_updates()
             sleep(0.005)
         self.close()
 
@@ -154,7 +154,7 @@ class StoreClient:
         """End the process."""
         self._child.close()
 
-    def _tell(self) -> None:
+    def _send_updates(self) -> None:
         entries, self._entries = self._entries, []
         edges, self._edges = self._edges, set()
         failures, self._failures = list(self._failures.values()), {}
@@ -174,12 +174,12 @@ class StoreClient:
             return False
         return True
 
-    def _hear(self, message: Sequence[Value]) -> tuple[list[int], bytes] | None:
+    def _receive(self, message: Sequence[Value]) -> tuple[list[int], bytes] | None:
         kind, *values = message
         if kind == _ANSWER:
             self._leases.append(bool(values[0]))
             return None
-        if kind != _NEWS:
+        if kind != _UPDATE:
             return None
         self._waits = False
         edges, refused, refusal, paused, trace_count, *rest = values
@@ -191,29 +191,29 @@ class StoreClient:
                 self._traces[str(bucket)] = trace
         if refused:
             self._merged.note(f"{refused!r} records of the store were refused: {refusal!r}.")
-        self._tell_of_pause(str(paused))
-        loaded: list[_native.Find] = []
+        self._note_pause(str(paused))
+        loaded: list[_native.SharedEntry] = []
         for tape in tapes:
             try:
-                loaded += _native.decode_finds(tape if isinstance(tape, bytes) else b"", self._merged.names)[0]
+                loaded += _native.decode_entries(tape if isinstance(tape, bytes) else b"", self._merged.names)[0]
             except _native.CoreError as error:
                 self._merged.note(f"An entry of the store was refused: {error}.")
-        return unpack_keys(edges), _native.encode_finds(self._merged.names, loaded) if loaded else b""
+        return unpack_keys(edges), _native.encode_entries(self._merged.names, loaded) if loaded else b""
 
-    def _tell_of_pause(self, paused: str) -> None:
+    def _note_pause(self, paused: str) -> None:
         if paused and not self._paused:
             self._merged.note(f"The store was away for a while: {paused}.")
         self._paused = paused
 
 
-def _relay(meeting: StoreOptions) -> Job:
+def _client_job(store_options: StoreOptions) -> Job:
     """What talks to the store, in a process of its own."""
 
     def job(channel: Channel, journal: _native.Journal) -> None:
         del journal
         channel.set_timeout(None)
         try:
-            store = open_store(meeting.url, meeting.namespace, folder=meeting.folder)
+            store = open_store(store_options.url, store_options.namespace, folder=store_options.folder)
             channel.send(_JOINED, store.join(), store.read_only)
         except OrdealError as error:
             channel.send(ERROR, pack(Broken(kind=type(error).__name__, message=error.message, hint=error.hint or "")))
@@ -247,7 +247,7 @@ def _answer(channel: Channel, incoming: Incoming) -> None:
     told = [each for each in incoming.failures if 0 < len(each.trace) <= TRACE_BYTES_MAX][:TRACES_MAX]
     traces = [value for each in told for value in (each.bucket, each.trace)]
     facts = (incoming.refused, incoming.refusal, incoming.paused)
-    channel.send(_NEWS, pack_keys(incoming.edges), *facts, len(told), *traces, *tapes)
+    channel.send(_UPDATE, pack_keys(incoming.edges), *facts, len(told), *traces, *tapes)
 
 
 def spool_folder() -> Path:

@@ -18,8 +18,8 @@ from ordeal._engine.isolation.working_folder import WorkingFolder
 from ordeal._engine.parallel.merged import MergedProgress
 from ordeal._engine.parallel.state import ParallelState
 from ordeal._engine.parallel.store_client import StoreClient
-from ordeal._engine.parallel.sync import News
-from ordeal._engine.parallel.worker_pool import Plan, WorkerPool
+from ordeal._engine.parallel.sync import Update
+from ordeal._engine.parallel.worker_pool import WorkerOptions, WorkerPool
 from ordeal._engine.properties.watch import PropertyWatch
 from ordeal._engine.search.result_builder import make_result
 from ordeal._engine.triage.executors import OwnProcesses
@@ -48,21 +48,21 @@ def can_supervise() -> bool:
 class Supervisor:
     """Explores once. It runs no code of the user's itself, so that nothing of it can end this process."""
 
-    def __init__(self, settings: Settings, driver: Driver, targets: list[Target], plan: Plan) -> None:
+    def __init__(self, settings: Settings, driver: Driver, targets: list[Target], options: WorkerOptions) -> None:
         self._settings = settings
         self._targets = targets
         self._machine = driver.definition.cls
-        self._meeting = plan.meeting
-        self._relay: StoreClient | None = None
+        self._store_options = options.store_options
+        self._store_client: StoreClient | None = None
         self._started = 0.0
         self._was_interrupted = self._is_stuck = False
-        setup = ReplaySetup(settings, driver, targets, Limits(plan.memory))
+        setup = ReplaySetup(settings, driver, targets, Limits(options.memory))
         self._names = setup.names
         self._merged = MergedProgress(self._names)
         self._folder = WorkingFolder(self._merged.note)
-        self._state = ParallelState(settings, self._merged, self._folder, plan.workers)
-        self._pool = WorkerPool(settings, setup, plan, self._merged, self._state, self._folder)
-        self._triage = Triage(setup, OwnProcesses(setup, self._folder, plan.workers), self, self._folder)
+        self._state = ParallelState(settings, self._merged, self._folder, options.workers)
+        self._pool = WorkerPool(settings, setup, options, self._merged, self._state, self._folder)
+        self._triage = Triage(setup, OwnProcesses(setup, self._folder, options.workers), self, self._folder)
 
     def run(self) -> ExplorationResult:
         """Explore until time, runs or patience are used up or Ctrl-C is pressed, then shrink and report.
@@ -82,10 +82,12 @@ class Supervisor:
             self._write_down()
             self._state.save()
             self._state.take_in(self._pool.number_of)
-            self._meet()
+            self._exchange_with_store()
             # In the order of their runs: which worker tells of its own first is chance.
             findings = sorted(self._merged.findings.values(), key=lambda each: (each.origin.run_id, each.bucket))
-            failures = self._triage.judge(findings, shrink=not self._was_interrupted, others=self._relay)
+            failures = self._triage.confirm_and_shrink(
+                findings, shrink=not self._was_interrupted, others=self._store_client
+            )
             self._leave(failures)
             traces = self._triage.traces(failures, self._merged.productive)
             self._triage.fill_database(findings)
@@ -115,17 +117,17 @@ class Supervisor:
 
     def _search(self) -> None:
         pool, deadline = self._pool, monotonic() + self._settings.max_time
-        pool.given.edges |= self._merged.edges - self._merged.untold
-        pool.given.finds += self._state.finds
-        pool.given.findings |= self._merged.findings
+        pool.initial_corpus.edges |= self._merged.edges - self._merged.unreported
+        pool.initial_corpus.entries += self._state.entries
+        pool.initial_corpus.findings |= self._merged.findings
         try:
             pool.start(deadline)
-            self._attend_until(deadline + GRACE_SECONDS, deadline)
+            self._poll_until(deadline + GRACE_SECONDS, deadline)
         except KeyboardInterrupt:
             self.interrupted()
             pool.stop()
             # All come to an end now, and those that cannot are ended.
-            self._attend_until(monotonic() + GRACE_SECONDS, monotonic())
+            self._poll_until(monotonic() + GRACE_SECONDS, monotonic())
         except (OrdealError, SkipTest) as error:
             if not self._merged.findings:
                 raise
@@ -134,16 +136,16 @@ class Supervisor:
             self._is_stuck = True
         pool.cut_off("interrupted" if self._was_interrupted else "stuck" if self._is_stuck else "time")
 
-    def _attend_until(self, last: float, deadline: float) -> None:
+    def _poll_until(self, last: float, deadline: float) -> None:
         """Look after the workers until all are done, at the latest at ``last``. None begins anew after ``deadline``."""
         while self._pool.goes_on:
             left = last - monotonic()
             if left <= 0:
                 return
-            self._pool.attend(left, deadline)
-            self._meet()
+            self._pool.poll(left, deadline)
+            self._exchange_with_store()
             self._pool.answer()
-            self._tell_of_progress()
+            self._report_progress()
 
     def _write_down(self) -> None:
         """Have the state hold what is known of those workers as well that could not say it in the end."""
@@ -152,41 +154,43 @@ class Supervisor:
         with self._interruptible("The state lacks what some workers knew: that was interrupted."):
             now = monotonic()
             with self._pool.writing_down(now + GRACE_SECONDS):
-                self._attend_until(now + GRACE_SECONDS, now)
+                self._poll_until(now + GRACE_SECONDS, now)
 
     def _close(self) -> None:
         self._pool.close()
-        if self._relay is not None:
-            self._relay.close()
+        if self._store_client is not None:
+            self._store_client.close()
         self._triage.close()
 
     # -- others -------------------------------------------------------------------------------------------------------
 
     def _join(self) -> None:
-        if self._meeting is None:
+        if self._store_options is None:
             return
-        self._relay = self._pool.relay = StoreClient(self._meeting, self._merged)
+        self._store_client = self._pool.store_client = StoreClient(self._store_options, self._merged)
         # What others have found already is known from the first run on.
-        for edges, finds in self._relay.listen():
+        for edges, entries in self._store_client.listen():
             self._merged.add_edges(edges)
-            self._pool.given.finds += _native.decode_finds(finds, self._names)[0] if finds else []
+            self._pool.initial_corpus.entries += _native.decode_entries(entries, self._names)[0] if entries else []
 
-    def _meet(self) -> None:
+    def _exchange_with_store(self) -> None:
         """Hear what others have found, and tell them what was found here, without waiting for them."""
-        if self._relay is None:
+        if self._store_client is None:
             return
-        for edges, finds in self._relay.exchange():
+        for edges, entries in self._store_client.exchange():
             self._merged.add_edges(edges)
-            self._pool.hear(News(edges, finds))
+            self._pool.receive(Update(edges, entries))
 
     def _leave(self, failures: Sequence[Failure]) -> None:
-        if self._relay is None:
+        if self._store_client is None:
             return
         for failure in failures:
             if failure.trace is not None and not failure.flaky:
                 steps = len(failure.trace.taken_steps())
-                self._relay.add_failure(FailureReport(failure.bucket, failure.trace.to_json(), steps, failure.count))
-        self._relay.leave()
+                self._store_client.add_failure(
+                    FailureReport(failure.bucket, failure.trace.to_json(), steps, failure.count)
+                )
+        self._store_client.leave()
 
     # -- what the user sees -------------------------------------------------------------------------------------------
 
@@ -218,7 +222,7 @@ class Supervisor:
     def _elapsed(self) -> float:
         return self._state.seconds + monotonic() - self._started
 
-    def _tell_of_progress(self) -> None:
+    def _report_progress(self) -> None:
         if self._settings.progress is None or self._was_interrupted:
             return
         tally = self._merged.tally()

@@ -8,102 +8,102 @@ from typing import Protocol
 
 
 @dataclass(frozen=True, slots=True)
-class News:
-    """What a worker told at one time: new edges, and its finds as bytes."""
+class Update:
+    """What a worker reported at one time: new edges, and its shared entries as bytes."""
 
     edges: Sequence[int]
-    finds: bytes
+    entries: bytes
 
     def __bool__(self) -> bool:
-        return bool(self.edges or self.finds)
+        return bool(self.edges or self.entries)
 
 
-#: What is left of what all have heard.
-NOTHING = News((), b"")
+#: Stands for an update that all workers have received.
+NOTHING = Update((), b"")
 
 
 @dataclass(frozen=True, slots=True)
 class Sharing:
-    """What workers tell each other."""
+    """What workers share with each other."""
 
     edges: bool
     checkpoints: bool
 
 
 class Exchange(Protocol):
-    """Keeps what workers told, and says what one of them gets to hear when."""
+    """Keeps the updates of workers, and says which of them a worker receives when."""
 
-    def told(self, worker: int, news: News, *, last: bool) -> None:
-        """``worker`` has told its news and waits for those of others, unless they were its ``last``."""
+    def report(self, worker: int, update: Update, *, last: bool) -> None:
+        """Take the ``update`` of ``worker``, which waits for those of others unless this was its ``last``."""
 
-    def answers(self) -> list[tuple[int, list[News]]]:
-        """The workers that need not wait any longer, each with what is for it."""
+    def answers(self) -> list[tuple[int, list[Update]]]:
+        """The workers that need not wait any longer, each with the updates that it receives."""
 
-    def has_finds_for(self, worker: int) -> bool:
-        """Whether ``worker`` would do well to listen soon."""
+    def has_entries_for(self, worker: int) -> bool:
+        """Whether entries of others wait for ``worker``."""
 
     def rejoin(self, worker: int) -> None:
-        """``worker`` begins anew, in another process that knows what the one before had told and heard."""
+        """Have ``worker`` go on in another process, which knows what the one before had sent and received."""
 
 
-class AsItComes:
-    """Each worker hears at once what the others have told since it heard of them last.
+class ImmediateExchange:
+    """Each worker receives at once what the others have reported since it received something last.
 
-    Who only tells, and never listens, has a number from ``workers`` on.
+    Whoever only reports, and never receives, has a number from ``workers`` on.
     """
 
     def __init__(self, workers: int) -> None:
-        self._for: dict[int, list[News]] = {worker: [] for worker in range(workers)}
+        self._for: dict[int, list[Update]] = {worker: [] for worker in range(workers)}
         self._waiting: list[int] = []
 
-    def told(self, worker: int, news: News, *, last: bool) -> None:
+    def report(self, worker: int, update: Update, *, last: bool) -> None:
         """See ``Exchange``."""
         if last:
             self._for.pop(worker, None)  # what nobody will ask for must not pile up
         else:
             self._waiting.append(worker)
-        if news:
+        if update:
             for other, waiting in self._for.items():
                 if other != worker:
-                    waiting.append(news)
+                    waiting.append(update)
 
-    def answers(self) -> list[tuple[int, list[News]]]:
+    def answers(self) -> list[tuple[int, list[Update]]]:
         """See ``Exchange``."""
         waiting, self._waiting = self._waiting, []
         return [(worker, self._taken(worker)) for worker in waiting]
 
-    def has_finds_for(self, worker: int) -> bool:
+    def has_entries_for(self, worker: int) -> bool:
         """See ``Exchange``."""
-        return any(news.finds for news in self._for.get(worker, ()))
+        return any(update.entries for update in self._for.get(worker, ()))
 
     def rejoin(self, worker: int) -> None:
         """See ``Exchange``."""
         self._waiting = [each for each in self._waiting if each != worker]
 
-    def _taken(self, worker: int) -> list[News]:
-        news, self._for[worker] = self._for[worker], []
-        return news
+    def _taken(self, worker: int) -> list[Update]:
+        updates, self._for[worker] = self._for[worker], []
+        return updates
 
 
-class InRounds:
-    """A worker that ends a round hears what the others told in the one before it, in their order.
+class RoundExchange:
+    """A worker that ends a round receives what the others reported in the round before it, in their order.
 
-    So what it hears depends on no clock, and it waits for a worker only that is more than a round behind.
+    So what it receives depends on no clock, and it waits only for a worker that is more than a round behind.
     """
 
     def __init__(self, workers: int) -> None:
-        self._rounds: list[list[News]] = [[] for _ in range(workers)]
+        self._rounds: list[list[Update]] = [[] for _ in range(workers)]
         self._over = [False] * workers
         self._waiting: set[int] = set()
 
-    def told(self, worker: int, news: News, *, last: bool) -> None:
+    def report(self, worker: int, update: Update, *, last: bool) -> None:
         """See ``Exchange``."""
-        self._rounds[worker].append(news)
+        self._rounds[worker].append(update)
         self._over[worker] = last
         if not last:
             self._waiting.add(worker)
 
-    def answers(self) -> list[tuple[int, list[News]]]:
+    def answers(self) -> list[tuple[int, list[Update]]]:
         """See ``Exchange``."""
         ready = sorted(worker for worker in self._waiting if self._is_complete_for(worker))
         self._waiting.difference_update(ready)
@@ -111,7 +111,7 @@ class InRounds:
         self._forget()
         return answers
 
-    def has_finds_for(self, worker: int) -> bool:
+    def has_entries_for(self, worker: int) -> bool:
         """See ``Exchange``. When it listens is settled."""
         del worker
         return False
@@ -127,7 +127,7 @@ class InRounds:
         before = len(self._rounds[worker]) - 1
         return all(self._over[other] or len(self._rounds[other]) >= before for other in self._others(worker))
 
-    def _for(self, worker: int) -> list[News]:
+    def _for(self, worker: int) -> list[Update]:
         before = len(self._rounds[worker]) - 2
         if before < 0:
             return []
@@ -138,7 +138,7 @@ class InRounds:
         """Keep of the rounds that all have heard their number alone."""
         for worker, rounds in enumerate(self._rounds):
             listening = [other for other in self._others(worker) if not self._over[other]]
-            # Who waits has told one more round than it has been answered, and hears one less than it has told.
+            # A worker that waits has reported one round more than it was answered, and receives one less.
             ended = (len(self._rounds[other]) - (other in self._waiting) - 1 for other in listening)
             heard = min(max(min(ended, default=len(rounds)), 0), len(rounds))
             rounds[:heard] = [NOTHING] * heard

@@ -1,4 +1,4 @@
-"""A worker: an exploration in a process of its own, which tells a supervisor what it finds and hears what others do."""
+"""A worker: an exploration in a process of its own, which exchanges with a supervisor what it and others discover."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ from ordeal._engine.parallel.messages import (
     ERROR,
     FAILED,
     FOUND,
-    GIVEN,
-    NEWS,
+    FROM_OTHERS,
     PART,
+    UPDATE,
     Broken,
     Ended,
     Report,
@@ -46,7 +46,7 @@ from ordeal._native import monotonic
 from ordeal.errors import MachineError, OrdealError
 from ordeal.result import StoppedReason
 
-#: How often workers hear of each other where the clock decides, in seconds.
+#: How often workers exchange updates where the clock decides, in seconds.
 EXCHANGE_SECONDS = 0.25
 #: How soon after an exchange the next one may come when there are finds: until the others know of a state, they search
 #: for it too. And how much of the time may go into that, as one part of so many.
@@ -56,7 +56,7 @@ SOON_SHARE = 20
 #: much more. What one has found the others hear a round later: a search that is deep loses that at each of its stages.
 EXCHANGE_RUNS = 64
 EXCHANGE_SHARE = 128
-#: How often it tells how far it has come, which takes longer than all else that it tells. In seconds.
+#: How often a worker reports how far it has come, which takes longer than all else that it sends. In seconds.
 REPORT_SECONDS = 0.2
 
 
@@ -65,9 +65,9 @@ RESUMED = Path("that was resumed")
 
 
 class Schedule(Protocol):
-    """When a worker tells its news."""
+    """When a worker sends its updates."""
 
-    def is_due(self, runs: int, has_finds: Callable[[], bool]) -> bool:
+    def is_due(self, runs: int, has_entries: Callable[[], bool]) -> bool:
         """Whether it is to tell them now, after so many runs. Asked before each run."""
 
     def exchanged(self, seconds: float) -> None:
@@ -83,9 +83,9 @@ class ByRuns:
         while self._next <= before:
             self._advance()
 
-    def is_due(self, runs: int, has_finds: Callable[[], bool]) -> bool:
+    def is_due(self, runs: int, has_entries: Callable[[], bool]) -> bool:
         """Whether the round is over."""
-        del has_finds
+        del has_entries
         if self._before + runs < self._next:
             return False
         self._advance()
@@ -103,16 +103,16 @@ class ByClock:
 
     def __init__(self) -> None:
         self._next = monotonic() + EXCHANGE_SECONDS
-        self._look = 0.0  # when it is time to ask for finds, which costs more than to look at the clock
+        self._look = 0.0  # when to ask for entries next, which costs more than to look at the clock
 
-    def is_due(self, runs: int, has_finds: Callable[[], bool]) -> bool:
+    def is_due(self, runs: int, has_entries: Callable[[], bool]) -> bool:
         """Whether it is time."""
         del runs
         now = monotonic()
         if now < self._look:
             return False
         self._look = now + SOON_SECONDS
-        return now >= self._next or has_finds()
+        return now >= self._next or has_entries()
 
     def exchanged(self, seconds: float) -> None:
         """See ``Schedule``."""
@@ -132,7 +132,7 @@ class SharedCounters:
         self._cells = memoryview(mmap(-1, 8 * (4 * workers + 1))).cast("Q")
         self.runs = self._cells[1 : workers + 1]
         self.steps = self._cells[workers + 1 : 2 * workers + 1]
-        self.finds = self._cells[2 * workers + 1 : 3 * workers + 1]
+        self.entries = self._cells[2 * workers + 1 : 3 * workers + 1]
         self.copying = self._cells[3 * workers + 1 :]
 
     @property
@@ -146,11 +146,11 @@ class SharedCounters:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
-    """The part that one worker has in an exploration.
+class WorkerJob:
+    """The job of one worker in an exploration.
 
     ``settings`` are those of the worker: its own seed, its share of the runs, and the time that is left. ``edges``,
-    ``finds`` and ``known`` are what was found before it began. It ``hurries`` to tell finds where others want them.
+    ``entries`` and ``known`` are what was found before it began. It ``hurries`` to send entries where others want them.
     What it sees goes into ``shared``, and what is there already is no news to it when it ``listens``. What it knows it
     says at times when that ``saves`` a state, and before all else when nobody has said it (``saves_first``).
     """
@@ -159,13 +159,13 @@ class Part:
     driver: Driver
     targets: list[Target]
     schedule: Schedule
-    board: SharedCounters
+    counters: SharedCounters
     number: int
     shared: _native.SharedEdges
     listens: bool = False
     hurries: bool = False
     edges: Sequence[int] = ()
-    finds: Sequence[_native.Find] = ()
+    entries: Sequence[_native.SharedEntry] = ()
     known: Sequence[Finding] = ()
     state: bytes = b""
     saves: bool = False
@@ -176,13 +176,13 @@ class Part:
 TRACEBACK_CHARS_MAX = 10_000
 
 
-def work(part: Part, channel: Channel, journal: _native.Journal) -> None:
+def work(job: WorkerJob, channel: Channel, journal: _native.Journal) -> None:
     """Explore, in a forked process, until there are no more runs to make. An error that ends all is told."""
-    part.driver.journal = journal
-    part.driver.isolated = True
+    job.driver.journal = journal
+    job.driver.isolated = True
     tell_journal(journal)
     try:
-        _Worker(part, channel).search()
+        _Worker(job, channel).search()
     except OrdealError as error:
         channel.send(ERROR, pack(Broken(kind=type(error).__name__, message=error.message, hint=error.hint or "")))
     except InvalidDefinition as error:
@@ -196,55 +196,55 @@ def work(part: Part, channel: Channel, journal: _native.Journal) -> None:
 
 
 class _Worker:
-    """Has a search made in its process, and stops it between two runs to tell and to listen."""
+    """Has a search made in its process, and stops it between two runs to send and to receive."""
 
-    def __init__(self, part: Part, channel: Channel) -> None:
-        self._search = Search(part.settings, part.driver, part.targets, cuts_off=True)
-        self._part = part
+    def __init__(self, job: WorkerJob, channel: Channel) -> None:
+        self._search = Search(job.settings, job.driver, job.targets, cuts_off=True)
+        self._job = job
         self._channel = channel
-        self._names = machine_names(part.driver)
-        self._told_edges: set[int] = set()
-        self._told_checkpoints = 0
+        self._names = machine_names(job.driver)
+        self._reported_edges: set[int] = set()
+        self._reported_checkpoints = 0
         self._report_due = 0.0
-        self._save_due = 0.0 if part.saves_first else monotonic() + PERIOD_SECONDS
+        self._save_due = 0.0 if job.saves_first else monotonic() + PERIOD_SECONDS
         self._unconfirmed: Finding | None = None
         self._search.checkpoints.mark_copying = self._mark_copying
 
     def _mark_copying(self, copying: bool) -> None:
-        self._part.board.copying[self._part.number] = copying
+        self._job.counters.copying[self._job.number] = copying
 
     def search(self) -> None:
         """Make runs, and tell in the end what is known."""
         search = self._search
         with search.prepared():
             reason = search.run(self)
-            self._channel.send(DONE, pack(Ended(reason=reason)), *self._news(last=True), self._state())
+            self._channel.send(DONE, pack(Ended(reason=reason)), *self._update(last=True), self._state())
 
     def _state(self) -> bytes:
         """What it knows, as a part of a state."""
-        return self._search.saver.part(self._search.progress, self._search.monitoring.monitor)
+        return self._search.session_state.part(self._search.progress, self._search.monitoring.monitor)
 
     # -- the search ---------------------------------------------------------------------------------------------------
 
     def begin(self) -> None:
         """See ``SearchListener``. Saved seeds were replayed before: what fails is known."""
-        search, part = self._search, self._part
-        search.findings.restore(part.known, {})
-        if part.state:
+        search, job = self._search, self._job
+        search.findings.restore(job.known, {})
+        if job.state:
             # After what is known of others: of its own it knows how many runs met it.
-            search.saver.give(RESUMED, split_part(part.state), search.progress, search.monitoring.monitor)
-        self._take(part.edges, part.finds)
-        search.coverage.share(part.shared, listens=part.listens)
+            search.session_state.load_part(RESUMED, split_part(job.state), search.progress, search.monitoring.monitor)
+        self._take(job.edges, job.entries)
+        search.coverage.share(job.shared, listens=job.listens)
 
     def between_runs(self) -> StoppedReason | None:
         """See ``SearchListener``."""
-        board, number, tally = self._part.board, self._part.number, self._search.tally
-        board.runs[number], board.steps[number] = tally.runs + 1, tally.steps
-        if board.stop:
+        counters, number, tally = self._job.counters, self._job.number, self._search.tally
+        counters.runs[number], counters.steps[number] = tally.runs + 1, tally.steps
+        if counters.stop:
             return "interrupted"
-        if self._part.schedule.is_due(tally.runs, self._has_finds):
+        if self._job.schedule.is_due(tally.runs, self._has_entries):
             self._exchange()
-        if self._part.saves and monotonic() >= self._save_due:
+        if self._job.saves and monotonic() >= self._save_due:
             self._save_due = monotonic() + PERIOD_SECONDS
             self._channel.send(PART, self._state())
         return None
@@ -256,60 +256,61 @@ class _Worker:
         """See ``SearchListener``."""
         self._unconfirmed = finding
 
-    def judged(self, finding: Finding, verdict: Verdict) -> None:
+    def checked(self, finding: Finding, verdict: Verdict) -> None:
         """See ``SearchListener``: others need not find it again."""
         self._unconfirmed = None
         if verdict in (Verdict.CONFIRMED, Verdict.FLAKY):
-            self._tell_of_finding(finding)
+            self._report_finding(finding)
 
     def cut_off(self) -> None:
         """See ``SearchListener``: what could not be confirmed in time is told all the same."""
         if self._unconfirmed is not None:
-            self._tell_of_finding(self._unconfirmed)
+            self._report_finding(self._unconfirmed)
 
     # -- others -------------------------------------------------------------------------------------------------------
 
-    def _has_finds(self) -> bool:
-        """Whether there are finds to tell or to hear of, which are for somebody."""
-        part = self._part
-        return part.hurries and (
-            bool(part.board.finds[part.number]) or self._search.session.checkpoints_saved != self._told_checkpoints
+    def _has_entries(self) -> bool:
+        """Whether there are entries to send or to receive, which are for somebody."""
+        job = self._job
+        return job.hurries and (
+            bool(job.counters.entries[job.number])
+            or self._search.session.checkpoints_saved != self._reported_checkpoints
         )
 
     def _exchange(self) -> None:
         started = monotonic()
-        self._channel.send(NEWS, *self._news())
+        self._channel.send(UPDATE, *self._update())
         self._listen()
-        self._part.schedule.exchanged(monotonic() - started)
+        self._job.schedule.exchanged(monotonic() - started)
 
     def _listen(self) -> None:
-        kind, edges, *finds = self._channel.receive()
-        if kind != GIVEN or not all(isinstance(each, bytes) for each in finds):
+        kind, edges, *entries = self._channel.receive()
+        if kind != FROM_OTHERS or not all(isinstance(each, bytes) for each in entries):
             raise ChannelError(f"{kind!r} is not what others have found")
-        loaded = [find for each in finds for find in _native.decode_finds(each, self._names)[0]]  # type: ignore[arg-type]
+        loaded = [entry for each in entries for entry in _native.decode_entries(each, self._names)[0]]  # type: ignore[arg-type]
         self._take(unpack_keys(edges), loaded)
 
-    def _take(self, edges: Sequence[int], finds: Sequence[_native.Find]) -> None:
+    def _take(self, edges: Sequence[int], entries: Sequence[_native.SharedEntry]) -> None:
         # Finds first: what leads somewhere new is worth having only as long as it is new.
-        for find in finds:
-            _, evicted = self._search.session.adopt(find)
+        for entry in entries:
+            _, evicted = self._search.session.import_entry(entry)
             if evicted is not None:
                 self._search.checkpoints.forget(evicted)
-            self._told_edges.update(find.edges)
+            self._reported_edges.update(entry.edges)
         for key in edges:
-            self._search.coverage.adopt(key)
-        self._told_edges.update(edges)
+            self._search.coverage.import_edge(key)
+        self._reported_edges.update(edges)
 
-    def _news(self, *, last: bool = False) -> tuple[bytes, bytes, bytes]:
-        """How far it has come, and the edges and the finds since it was asked last."""
+    def _update(self, *, last: bool = False) -> tuple[bytes, bytes, bytes]:
+        """How far it has come, and the edges and the entries since it was asked last."""
         coverage, session = self._search.coverage, self._search.session
         edges: set[int] = set()
-        if coverage.edges_seen != len(self._told_edges):
-            edges = set(coverage.keys()) - self._told_edges
-            self._told_edges |= edges
-        finds = session.take_finds()
-        self._told_checkpoints = session.checkpoints_saved
-        return self._packed_report(last=last), pack_keys(sorted(edges)), _native.encode_finds(self._names, finds)
+        if coverage.edges_seen != len(self._reported_edges):
+            edges = set(coverage.keys()) - self._reported_edges
+            self._reported_edges |= edges
+        entries = session.take_new_entries()
+        self._reported_checkpoints = session.checkpoints_saved
+        return self._packed_report(last=last), pack_keys(sorted(edges)), _native.encode_entries(self._names, entries)
 
     def _packed_report(self, *, last: bool) -> bytes:
         """How far it has come, or nothing when it has said so just now."""
@@ -332,11 +333,11 @@ class _Worker:
             counts={finding.bucket: finding.count for finding in search.findings.all()},
             properties=writable_snapshot(search.watch.snapshot()),
             lines=totals.lines,
-            discovery=search.session.discovery(),
+            discovery=search.session.species_estimate(),
             faults={writable_text(name): counts for name, counts in totals.faults.items()},
         )
 
-    def _tell_of_finding(self, finding: Finding) -> None:
+    def _report_finding(self, finding: Finding) -> None:
         self._channel.send(FOUND, *pack_finding(finding, self._names))
 
 
@@ -349,7 +350,7 @@ def share_of_runs(max_runs: int | None, made: int, workers: int, number: int) ->
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ProcessIdentity:
     """Which process this is: of which ``member`` of a store, of which worker there, and how many that had before."""
 
     member: int
@@ -363,10 +364,12 @@ class Place:
         return _native.derived_seed(seed, f"worker {self.member} {self.number} {self.restart_count}")
 
 
-def settings_of(settings: Settings, place: Place, seed: int | None, runs: int | None, seconds: float) -> Settings:
+def settings_of(
+    settings: Settings, identity: ProcessIdentity, seed: int | None, runs: int | None, seconds: float
+) -> Settings:
     """The settings of one worker. It goes on with ``seed``, if it has one already."""
     if seed is None:
-        seed = place.seed_of(settings.seed)
+        seed = identity.seed_of(settings.seed)
     return dataclasses.replace(
         settings,
         session_seed=seed,

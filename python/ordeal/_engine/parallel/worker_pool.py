@@ -1,4 +1,4 @@
-"""The workers of an exploration: starts their processes, hears what they tell, and replaces those that end too soon."""
+"""The workers of an exploration: starts their processes, takes their messages, and replaces those that end too soon."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from ordeal._engine.formatting import one_line
 from ordeal._engine.isolation.channel import ChannelError, Value
 from ordeal._engine.isolation.child import Child, wait_for
 from ordeal._engine.isolation.working_folder import WorkingFolder
-from ordeal._engine.parallel.known import Known
+from ordeal._engine.parallel.known_coverage import KnownCoverage
 from ordeal._engine.parallel.merged import MergedProgress
 from ordeal._engine.parallel.messages import (
     DONE,
     ERROR,
     FAILED,
     FOUND,
-    GIVEN,
-    NEWS,
+    FROM_OTHERS,
     PART,
+    UPDATE,
     Broken,
     Ended,
     Report,
@@ -36,14 +36,14 @@ from ordeal._engine.parallel.messages import (
 )
 from ordeal._engine.parallel.state import ParallelState
 from ordeal._engine.parallel.store_client import StoreClient, StoreOptions
-from ordeal._engine.parallel.sync import AsItComes, Exchange, InRounds, News, Sharing
+from ordeal._engine.parallel.sync import Exchange, ImmediateExchange, RoundExchange, Sharing, Update
 from ordeal._engine.parallel.worker import (
     ByClock,
     ByRuns,
-    Part,
-    Place,
+    ProcessIdentity,
     Schedule,
     SharedCounters,
+    WorkerJob,
     settings_of,
     share_of_runs,
     work,
@@ -81,24 +81,24 @@ def edge_bytes(targets: Sequence[Target]) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class WorkerOptions:
     """How an exploration is split up. ``memory`` is what a process may take in bytes, 0 for no limit.
 
-    ``meeting`` is where it meets others, if it does.
+    ``store_options`` is where it meets others, if it does.
     """
 
     workers: int
     sharing: Sharing
     memory: int = 0
-    meeting: StoreOptions | None = None
+    store_options: StoreOptions | None = None
 
 
 @dataclass(slots=True)
-class Given:
+class InitialCorpus:
     """What is known before the first run: of a state, of other machines, and of seeds."""
 
     edges: set[int] = field(default_factory=set)
-    finds: list[_native.Find] = field(default_factory=list)
+    entries: list[_native.SharedEntry] = field(default_factory=list)
     findings: dict[str, Finding] = field(default_factory=dict)
 
 
@@ -130,8 +130,8 @@ def _listed(names: Sequence[str]) -> str:
 
 
 @dataclass(slots=True)
-class _Slot:
-    """The place of one worker, which a new process takes when the one before has ended in the middle of a run."""
+class _PoolWorker:
+    """One worker: a process, and the one that replaces it when it has ended in the middle of a run."""
 
     number: int
     runs: int | None = None  # those of all its processes together
@@ -143,43 +143,45 @@ class _Slot:
     started: float = 0.0  # by monotonic(), that of the process which has it now
     over: StoppedReason | None = None
     failed: str = ""  # with what its process failed, where it could still say so
-    # What its processes have told and heard until now, and what they have found.
-    known: Known = field(default_factory=Known)
+    # What its processes have sent and received until now, and what they have found.
+    known: KnownCoverage = field(default_factory=KnownCoverage)
     findings: dict[str, Finding] = field(default_factory=dict)
 
 
 class WorkerPool:
-    """The workers, each with a place that one process after the other may take. Used for one search.
+    """The workers, each of them one process after the other. Used for one search.
 
     Attributes:
         given: what the workers know before their first run. To be set before they start.
-        relay: who tells other machines what the workers find, if anybody does. To be set before they start.
+        store_client: shares with other machines what the workers find, if set. To be set before they start.
     """
 
     def __init__(
         self,
         settings: Settings,
         setup: ReplaySetup,
-        plan: Plan,
+        options: WorkerOptions,
         merged: MergedProgress,
         state: ParallelState,
         folder: WorkingFolder,
     ) -> None:
-        self.given = Given()
-        self.relay: StoreClient | None = None
+        self.initial_corpus = InitialCorpus()
+        self.store_client: StoreClient | None = None
         self._settings = settings
         self._setup = setup
-        self._plan = plan
+        self._options = options
         self._merged = merged
         self._state = state
         self._folder = folder
         self._crashes = CrashReader(setup.driver)
         self._losses = Losses()
-        self._slots = [_Slot(number) for number in range(plan.workers)]
+        self._workers = [_PoolWorker(number) for number in range(options.workers)]
         # Where the number of runs decides when it ends, what is found must not hang on a clock; others have theirs.
-        self._in_rounds = settings.max_runs is not None and plan.meeting is None
-        self._exchange: Exchange = InRounds(plan.workers) if self._in_rounds else AsItComes(plan.workers)
-        self._board = SharedCounters(plan.workers)
+        self._in_rounds = settings.max_runs is not None and options.store_options is None
+        self._exchange: Exchange = (
+            RoundExchange(options.workers) if self._in_rounds else ImmediateExchange(options.workers)
+        )
+        self._counters = SharedCounters(options.workers)
         self._edges = _native.SharedEdges(mmap(-1, edge_bytes(setup.targets)))
 
     # -- all of them --------------------------------------------------------------------------------------------------
@@ -187,265 +189,271 @@ class WorkerPool:
     def share_runs(self) -> None:
         """Say how many runs each worker is to make. Those count that were made before, whoever made them."""
         runs = self._settings.max_runs
-        for slot in self._slots:
-            slot.runs = share_of_runs(runs, self._merged.given_runs, len(self._slots), slot.number)
-            slot.runs_before = self._merged.past(slot.number).runs
+        for worker in self._workers:
+            worker.runs = share_of_runs(runs, self._merged.resumed_runs, len(self._workers), worker.number)
+            worker.runs_before = self._merged.earlier(worker.number).runs
 
     def start(self, deadline: float) -> None:
         """Have all of them begin. They come to their end at ``deadline``, by monotonic(), if not before."""
-        for slot in self._slots:
-            self._start(slot, deadline)
+        for worker in self._workers:
+            self._start(worker, deadline)
 
     @property
     def goes_on(self) -> bool:
         """Whether one of them has not come to its end."""
-        return any(slot.over is None for slot in self._slots)
+        return any(worker.over is None for worker in self._workers)
 
-    def attend(self, seconds: float, deadline: float) -> None:
+    def poll(self, seconds: float, deadline: float) -> None:
         """Look after the workers once, as soon as there is something to see, after ``seconds`` at the latest.
 
         None begins anew after ``deadline``.
         """
-        going = [slot for slot in self._slots if slot.over is None]
-        wait_for([slot.child for slot in going if slot.child is not None], min(seconds, TICK_SECONDS))
-        for slot in going:
-            self._attend(slot, deadline)
+        going = [worker for worker in self._workers if worker.over is None]
+        wait_for([worker.child for worker in going if worker.child is not None], min(seconds, TICK_SECONDS))
+        for worker in going:
+            self._poll(worker, deadline)
 
     def answer(self) -> None:
-        """Let those that have told their news hear what is for them."""
-        for number, news in self._exchange.answers():
-            slot = self._slots[number]
-            child, slot.waits = slot.child, False
+        """Send the workers that have sent their update those of others."""
+        for number, updates in self._exchange.answers():
+            worker = self._workers[number]
+            child, worker.waits = worker.child, False
             assert child is not None
-            assert slot.stall is not None
-            slot.stall.begin()
-            edges = [key for each in news for key in each.edges]
-            finds = [each.finds for each in news if each.finds]
-            for each in news:
-                slot.known.add(each.edges, each.finds)
+            assert worker.stall is not None
+            worker.stall.begin()
+            edges = [key for each in updates for key in each.edges]
+            entries = [each.entries for each in updates if each.entries]
+            for each in updates:
+                worker.known.add(each.edges, each.entries)
             try:
-                child.channel.send(GIVEN, pack_keys(edges), *finds)
+                child.channel.send(FROM_OTHERS, pack_keys(edges), *entries)
             except ChannelError:
                 continue  # it has ended, which is seen next
-        for slot in self._slots:
-            self._board.finds[slot.number] = self._exchange.has_finds_for(slot.number)
+        for worker in self._workers:
+            self._counters.entries[worker.number] = self._exchange.has_entries_for(worker.number)
 
-    def hear(self, news: News) -> None:
-        """Others, on another machine for example, have found something that the workers are to hear of."""
-        self._exchange.told(self._plan.workers, news, last=True)
+    def receive(self, update: Update) -> None:
+        """Pass on to the workers what others have found, on another machine for example."""
+        self._exchange.report(self._options.workers, update, last=True)
 
     def stop(self) -> None:
         """Have all of them come to their end, and those not begin that have not yet."""
-        self._board.stop = True
-        for slot in self._slots:
-            if slot.child is None:
-                slot.over = "interrupted"
+        self._counters.stop = True
+        for worker in self._workers:
+            if worker.child is None:
+                worker.over = "interrupted"
 
     def cut_off(self, reason: StoppedReason) -> None:
         """End those that do not come to their end, for ``reason``. A step that this breaks off is no failure."""
         for note in self._losses.notes():
             self._merged.note(note)
-        for slot in self._slots:
-            if slot.over is None and slot.child is not None:
-                self._cut_off(slot, reason)
+        for worker in self._workers:
+            if worker.over is None and worker.child is not None:
+                self._cut_off(worker, reason)
 
     @contextmanager
     def writing_down(self, deadline: float) -> Iterator[None]:
         """Have processes that make no run say what is known, in place of those that could not in the end.
 
-        They are to be attended while the block runs.
+        They are to be polled while the block runs.
         """
-        mute = [slot for slot in self._slots if slot.over is not None and not self._state.parts[slot.number]]
-        ends = [slot.over for slot in mute]
+        silent = [
+            worker for worker in self._workers if worker.over is not None and not self._state.parts[worker.number]
+        ]
+        ends = [worker.over for worker in silent]
         try:
-            for slot in mute:
-                slot.over, slot.runs = None, slot.runs_before
-                self._start(slot, deadline)
+            for worker in silent:
+                worker.over, worker.runs = None, worker.runs_before
+                self._start(worker, deadline)
             yield
         finally:
-            for slot, end in zip(mute, ends, strict=True):
-                if slot.child is not None:
-                    slot.child.close()
-                slot.over = end
+            for worker, end in zip(silent, ends, strict=True):
+                if worker.child is not None:
+                    worker.child.close()
+                worker.over = end
 
-    def number_of(self, worker: int, run: int) -> int:
+    def number_of(self, worker_id: int, run: int) -> int:
         """The number of a run among those of all workers, who take turns in it; of one alone it is its own."""
-        return (self._slots[worker].runs_before + run - 1) * len(self._slots) + worker + 1
+        return (self._workers[worker_id].runs_before + run - 1) * len(self._workers) + worker_id + 1
 
     def reasons(self) -> list[StoppedReason]:
         """Why those came to their end that did."""
-        return [slot.over for slot in self._slots if slot.over is not None]
+        return [worker.over for worker in self._workers if worker.over is not None]
 
     def close(self) -> None:
         """End all processes that still go on."""
-        for slot in self._slots:
-            if slot.child is not None:
-                slot.child.close()
+        for worker in self._workers:
+            if worker.child is not None:
+                worker.child.close()
 
     # -- one worker ---------------------------------------------------------------------------------------------------
 
-    def _start(self, slot: _Slot, deadline: float) -> None:
-        state, number = self._state, slot.number
-        runs = None if slot.runs is None else slot.runs - slot.runs_before
+    def _start(self, worker: _PoolWorker, deadline: float) -> None:
+        state, number = self._state, worker.number
+        runs = None if worker.runs is None else worker.runs - worker.runs_before
         left = deadline - monotonic()
-        takes_over = slot.child is not None
+        takes_over = worker.child is not None
         if takes_over:
             state.seeds[number], state.parts[number] = None, b""
         # It goes on from what the process before it knew, not from what all know: that would hang on the clock.
-        given, known = self.given, slot.known
-        part = Part(
-            settings=settings_of(self._settings, self._place_of(slot), state.seeds[number], runs, left),
+        initial, known = self.initial_corpus, worker.known
+        job = WorkerJob(
+            settings=settings_of(self._settings, self._identity_of(worker), state.seeds[number], runs, left),
             driver=self._setup.driver,
             targets=self._setup.targets,
-            schedule=self._schedule(slot),
-            board=self._board,
+            schedule=self._schedule(worker),
+            counters=self._counters,
             number=number,
             shared=self._edges,
-            listens=self._plan.sharing.edges and len(self._slots) > 1 and not self._in_rounds,
-            hurries=self._plan.sharing.checkpoints and (len(self._slots) > 1 or self.relay is not None),
-            edges=sorted(given.edges | known.edges),
-            finds=given.finds + known.finds(self._merged.names),
-            known=[dataclasses.replace(each, count=0) for each in (given.findings | slot.findings).values()],
+            listens=self._options.sharing.edges and len(self._workers) > 1 and not self._in_rounds,
+            hurries=self._options.sharing.checkpoints and (len(self._workers) > 1 or self.store_client is not None),
+            edges=sorted(initial.edges | known.edges),
+            entries=initial.entries + known.entries(self._merged.names),
+            known=[dataclasses.replace(each, count=0) for each in (initial.findings | worker.findings).values()],
             state=state.parts[number],
             saves=state.is_wanted,
             saves_first=takes_over,
         )
-        self._board.runs[number] = self._board.steps[number] = self._board.copying[number] = 0
+        self._counters.runs[number] = self._counters.steps[number] = self._counters.copying[number] = 0
         self._folder.restore()
-        slot.started = monotonic()
-        slot.child = Child(lambda channel, journal: work(part, channel, journal), self._setup.limits)
-        slot.stall = Stall(slot.child.journal, self._setup.driver.rule_timeout)
-        slot.waits = False
+        worker.started = monotonic()
+        worker.child = Child(lambda channel, journal: work(job, channel, journal), self._setup.limits)
+        worker.stall = Stall(worker.child.journal, self._setup.driver.rule_timeout)
+        worker.waits = False
 
-    def _place_of(self, slot: _Slot) -> Place:
-        member = 0 if self.relay is None else self.relay.member
-        return Place(member, slot.number, self._merged.past(slot.number).processes)
+    def _identity_of(self, worker: _PoolWorker) -> ProcessIdentity:
+        member = 0 if self.store_client is None else self.store_client.member
+        return ProcessIdentity(member, worker.number, self._merged.earlier(worker.number).processes)
 
-    def _schedule(self, slot: _Slot) -> Schedule:
+    def _schedule(self, worker: _PoolWorker) -> Schedule:
         # One that is alone hears nothing: when it tells how far it is changes no run.
-        return ByRuns(slot.runs_before) if self._in_rounds and len(self._slots) > 1 else ByClock()
+        return ByRuns(worker.runs_before) if self._in_rounds and len(self._workers) > 1 else ByClock()
 
-    def _attend(self, slot: _Slot, deadline: float) -> None:
-        child = slot.child
+    def _poll(self, worker: _PoolWorker, deadline: float) -> None:
+        child = worker.child
         assert child is not None
-        assert slot.stall is not None
-        self._hear(slot)
+        assert worker.stall is not None
+        self._receive(worker)
         if child.has_ended():
-            self._hear(slot)  # what it said last
-            if slot.over is None:
-                self._lost(slot, deadline, hung=False)
+            self._receive(worker)  # what it said last
+            if worker.over is None:
+                self._lost(worker, deadline, hung=False)
             child.close()
-        elif not slot.waits and slot.stall.hangs() and self._crashes.is_running(child.journal):
+        elif not worker.waits and worker.stall.hangs() and self._crashes.is_running(child.journal):
             child.kill()
-            self._hear(slot)
-            self._lost(slot, deadline, hung=True)
+            self._receive(worker)
+            self._lost(worker, deadline, hung=True)
             child.close()
-        elif not slot.waits and self._board.runs[slot.number] and slot.stall.seconds_still() > IDLE_SECONDS_MAX:
+        elif (
+            not worker.waits and self._counters.runs[worker.number] and worker.stall.seconds_still() > IDLE_SECONDS_MAX
+        ):
             child.kill()
-            self._hear(slot)
-            slot.failed = slot.failed or f"did not get on for {IDLE_SECONDS_MAX:g} s"
-            self._lost(slot, deadline, hung=False)
+            self._receive(worker)
+            worker.failed = worker.failed or f"did not get on for {IDLE_SECONDS_MAX:g} s"
+            self._lost(worker, deadline, hung=False)
             child.close()
 
-    def _hear(self, slot: _Slot) -> None:
-        assert slot.child is not None
+    def _receive(self, worker: _PoolWorker) -> None:
+        assert worker.child is not None
         try:
-            for message in slot.child.messages():
-                self._take(slot, message)
+            for message in worker.child.messages():
+                self._take(worker, message)
         except OrdealError:
             raise  # the worker met it: some of them are ValueErrors as well
         except (ChannelError, ValueError, TypeError, OverflowError) as error:
             self._merged.note(f"A worker was given up, which told what no worker tells: {error}.")
-            slot.child.kill()
+            worker.child.kill()
 
-    def _take(self, slot: _Slot, message: list[Value]) -> None:
+    def _take(self, worker: _PoolWorker, message: list[Value]) -> None:
         kind, *values = message
-        if kind == NEWS:
-            self._take_news(slot, values, last=False)
+        if kind == UPDATE:
+            self._take_update(worker, values, last=False)
         elif kind == FOUND:
-            self._take_finding(slot, *values)
+            self._take_finding(worker, *values)
         elif kind == PART:
-            self._state.keep(slot.number, *_bytes(values))
+            self._state.keep(worker.number, *_bytes(values))
         elif kind == DONE:
-            ended, *news, part = values
-            self._take_news(slot, news, last=True)
-            (self._state.parts[slot.number],) = _bytes([part])
-            slot.over = unpack(ended, Ended).reason
-            self._merged.idle_workers += slot.over == "time" and self._has_idled(slot)
+            ended, *update, part = values
+            self._take_update(worker, update, last=True)
+            (self._state.parts[worker.number],) = _bytes([part])
+            worker.over = unpack(ended, Ended).reason
+            self._merged.idle_workers += worker.over == "time" and self._has_idled(worker)
         elif kind == FAILED:
             told, _traceback = values
-            slot.failed = f"failed ({one_line(str(told))})"
+            worker.failed = f"failed ({one_line(str(told))})"
         elif kind == ERROR:
             (broken,) = values
             raise _error_of(unpack(broken, Broken))
         else:
             raise ChannelError(f"{kind!r} begins no message of a worker")
 
-    def _take_news(self, slot: _Slot, values: Sequence[Value], *, last: bool) -> None:
-        report, keys, finds = values
-        edges, (encoded,) = unpack_keys(keys), _bytes([finds])
-        loaded, _ = _native.decode_finds(encoded, self._merged.names)  # refuses what the others should not get
+    def _take_update(self, worker: _PoolWorker, values: Sequence[Value], *, last: bool) -> None:
+        report, keys, entries = values
+        edges, (encoded,) = unpack_keys(keys), _bytes([entries])
+        loaded, _ = _native.decode_entries(encoded, self._merged.names)  # refuses what the others should not get
         found = encoded if loaded else b""
         if report:
-            self._merged.report(slot.number, unpack(report, Report))
+            self._merged.report(worker.number, unpack(report, Report))
         self._merged.add_edges(edges)
-        slot.known.add(edges, found)
-        shared = News(
-            edges if self._plan.sharing.edges else (),
-            found if self._plan.sharing.checkpoints else b"",
+        worker.known.add(edges, found)
+        shared = Update(
+            edges if self._options.sharing.edges else (),
+            found if self._options.sharing.checkpoints else b"",
         )
-        self._exchange.told(slot.number, shared, last=last)
-        slot.waits = not last
-        if self.relay is not None:
-            self.relay.add(edges, encoded)
+        self._exchange.report(worker.number, shared, last=last)
+        worker.waits = not last
+        if self.store_client is not None:
+            self.store_client.add(edges, encoded)
 
-    def _take_finding(self, slot: _Slot, record: Value, tape: Value) -> None:
+    def _take_finding(self, worker: _PoolWorker, record: Value, tape: Value) -> None:
         finding = unpack_finding(record, tape, self._merged.names)
-        finding.origin = dataclasses.replace(finding.origin, run_id=self.number_of(slot.number, finding.origin.run_id))
+        finding.origin = dataclasses.replace(
+            finding.origin, run_id=self.number_of(worker.number, finding.origin.run_id)
+        )
         finding.count = 0  # what the worker counts it tells in its reports
-        self._found(slot, finding)
+        self._found(worker, finding)
 
-    def _found(self, slot: _Slot, finding: Finding) -> None:
-        slot.findings.setdefault(finding.bucket, finding)
+    def _found(self, worker: _PoolWorker, finding: Finding) -> None:
+        worker.findings.setdefault(finding.bucket, finding)
         self._merged.add_finding(finding)
 
-    def _lost(self, slot: _Slot, deadline: float, *, hung: bool) -> None:
+    def _lost(self, worker: _PoolWorker, deadline: float, *, hung: bool) -> None:
         """A process has ended in the middle of its work. What it did last is known, and another takes its place."""
-        child = slot.child
+        child = worker.child
         assert child is not None
-        assert child.death is not None
-        failed, slot.failed = slot.failed, ""
-        in_copy = bool(self._board.copying[slot.number])
-        crash = None if failed or in_copy else self._crashes.read(child.journal, child.death, hung=hung)
-        runs = self._board.runs[slot.number]
+        assert child.exit_status is not None
+        failed, worker.failed = worker.failed, ""
+        in_copy = bool(self._counters.copying[worker.number])
+        crash = None if failed or in_copy else self._crashes.read(child.journal, child.exit_status, hung=hung)
+        runs = self._counters.runs[worker.number]
         if crash is not None:
-            origin = Provenance(run_id=self.number_of(slot.number, runs), checkpoint=0, swarm=None, edges=0)
+            origin = Provenance(run_id=self.number_of(worker.number, runs), checkpoint=0, swarm=None, edges=0)
             finding = Finding(crash.bucket, crash.tape, origin, crash.error, count=0)
             finding.error_traceback = traceback_text(crash.error)
-            self._found(slot, finding)
+            self._found(worker, finding)
         elif in_copy:
             self._stop_copying(f"to copy one {'takes too long' if hung else 'ends the process'}")
-        elif child.death.is_unknown:
+        elif child.exit_status.is_unknown:
             self._merged.note("A worker was replaced: the process that guards it was killed.")
         else:
             self._losses.add(failed or f"ended ({_how(child)})", self._crashes.rules(child.journal))
-        self._end_report(slot, crash.bucket if crash is not None else "")
+        self._end_report(worker, crash.bucket if crash is not None else "")
         self._release_edges()
-        slot.false_starts = 0 if runs else slot.false_starts + 1
-        slot.runs_before += runs
-        self._exchange.rejoin(slot.number)
-        out_of_runs = slot.runs is not None and slot.runs_before >= slot.runs
-        if monotonic() >= deadline or out_of_runs or slot.false_starts >= FALSE_STARTS_MAX or self._board.stop:
-            self._merged.idle_workers += slot.false_starts >= FALSE_STARTS_MAX and not slot.runs_before
-            slot.over = "max_runs" if out_of_runs else "stuck" if slot.false_starts else "time"
-            self._exchange.told(slot.number, News((), b""), last=True)
+        worker.false_starts = 0 if runs else worker.false_starts + 1
+        worker.runs_before += runs
+        self._exchange.rejoin(worker.number)
+        out_of_runs = worker.runs is not None and worker.runs_before >= worker.runs
+        if monotonic() >= deadline or out_of_runs or worker.false_starts >= FALSE_STARTS_MAX or self._counters.stop:
+            self._merged.idle_workers += worker.false_starts >= FALSE_STARTS_MAX and not worker.runs_before
+            worker.over = "max_runs" if out_of_runs else "stuck" if worker.false_starts else "time"
+            self._exchange.report(worker.number, Update((), b""), last=True)
         else:
-            self._start(slot, deadline)
+            self._start(worker, deadline)
 
-    def _has_idled(self, slot: _Slot) -> bool:
+    def _has_idled(self, worker: _PoolWorker) -> bool:
         """Whether no run of this worker came to its end, though there was time."""
-        runs = slot.runs_before + self._board.runs[slot.number]
-        return runs <= 1 and monotonic() - slot.started >= IDLE_SECONDS
+        runs = worker.runs_before + self._counters.runs[worker.number]
+        return runs <= 1 and monotonic() - worker.started >= IDLE_SECONDS
 
     def _stop_copying(self, why: str) -> None:
         """What comes of a copy is no failure. From here on no worker makes any."""
@@ -454,34 +462,34 @@ class WorkerPool:
             self._merged.note(f"Checkpoints of {name} are reached by running their steps again: {why}.")
         self._settings = dataclasses.replace(self._settings, checkpoint_kind="replay")
 
-    def _end_report(self, slot: _Slot, bucket: str) -> None:
-        board = self._board
-        self._merged.end_report(slot.number, board.runs[slot.number], board.steps[slot.number], bucket)
+    def _end_report(self, worker: _PoolWorker, bucket: str) -> None:
+        counters = self._counters
+        self._merged.end_report(worker.number, counters.runs[worker.number], counters.steps[worker.number], bucket)
 
     def _release_edges(self) -> None:
-        """What a process saw and did not tell is news again, as nobody knows how it came there.
+        """Have the edges that a process saw and did not report count as new again: nobody knows how it came there.
 
         It was seen all the same. The others can tell once more what they were about to.
         """
-        untold = set(self._edges.keys()) - self._merged.edges
-        for key in untold:
+        unreported = set(self._edges.keys()) - self._merged.edges
+        for key in unreported:
             self._edges.erase(key)
-        self._merged.add_untold(untold)
+        self._merged.add_unreported(unreported)
 
-    def _cut_off(self, slot: _Slot, reason: StoppedReason) -> None:
-        assert slot.child is not None
-        slot.child.kill()
-        self._hear(slot)
+    def _cut_off(self, worker: _PoolWorker, reason: StoppedReason) -> None:
+        assert worker.child is not None
+        worker.child.kill()
+        self._receive(worker)
         self._release_edges()
-        if slot.over is None:
-            place = self._crashes.place(slot.child.journal)
+        if worker.over is None:
+            place = self._crashes.place(worker.child.journal)
             where = f" in the middle of {place}" if place else ""
             if place and reason != "stuck":
                 self._merged.note(f"A worker was ended{where}: the time was over.")
-            self._merged.idle_workers += reason == "time" and self._has_idled(slot)
-            self._end_report(slot, "")
-            slot.over = reason
-        slot.child.close()
+            self._merged.idle_workers += reason == "time" and self._has_idled(worker)
+            self._end_report(worker, "")
+            worker.over = reason
+        worker.child.close()
 
 
 def _bytes(values: Sequence[Value]) -> list[bytes]:
@@ -492,8 +500,8 @@ def _bytes(values: Sequence[Value]) -> list[bytes]:
 
 
 def _how(child: Child) -> str:
-    assert child.death is not None
-    return f"signal {child.death.signal}" if child.death.signal else f"exit code {child.death.code}"
+    assert child.exit_status is not None
+    return f"signal {child.exit_status.signal}" if child.exit_status.signal else f"exit code {child.exit_status.code}"
 
 
 def _error_of(broken: Broken) -> BaseException:

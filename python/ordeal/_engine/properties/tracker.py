@@ -230,14 +230,14 @@ class PropertyTracker:
     is remembered in any case, because modules declare their properties when they are imported.
     """
 
-    def __init__(self, power: _native.Switch, counts: _native.HitCounts) -> None:
-        self._power = power
-        self._active = power.on  # the switch is for the gates; to ask it takes longer than all else here
+    def __init__(self, enabled: _native.EnabledFlag, counts: _native.HitCounts) -> None:
+        self._enabled = enabled
+        self._active = enabled.on  # the flag is for the fast paths; to ask it takes longer than all else here
         self._tallies = Tallies()
         #: Which properties came nearer since somebody last took the names: by a rung of the numbers that they compare,
         #: or because what must happen sometimes happened for the first time.
         self.nearer: dict[str, None] = {}
-        # Plain hits of properties that were met before are counted by the gates, at a fifth of the price.
+        # Fast paths count plain hits of properties that were met before, at a fifth of the price.
         self._counts = counts
         self._counted: set[str] = set()
         self._renew_lock()
@@ -245,7 +245,7 @@ class PropertyTracker:
         os.register_at_fork(after_in_child=self._renew_lock)
 
     def _collect(self) -> Tallies:
-        """The tallies, with what the gates have counted. Under the lock."""
+        """The tallies, with what the fast paths have counted. Under the lock."""
         for name, passes, failures in self._counts.take():
             self._tallies.properties[name].count(passes, failures)
         return self._tallies
@@ -269,7 +269,7 @@ class PropertyTracker:
 
     @active.setter
     def active(self, on: bool) -> None:
-        self._active = self._power.on = bool(on)
+        self._active = self._enabled.on = bool(on)
 
     # -- what the assertions tell -------------------------------------------------------------------------------------
 
@@ -294,7 +294,7 @@ class PropertyTracker:
         with self._lock:
             tally = self._tallies.tally(kind, name)
             became_true = passed and tally.is_yet_to_become_true
-            # The gates do not tell a first time from others, so until then a sometimes comes here.
+            # A fast path does not know a first hit from others, so until then a sometimes comes here.
             if name not in self._counted and (passed or kind != "sometimes"):
                 self._counted.add(name)
                 self._counts.add(name, PROPERTY_TYPES.index(kind))
@@ -504,8 +504,8 @@ class PropertyReport(TypedDict):
 
 
 #: Whether assertions count at all, and how often those that only count were hit: the core looks at both at each call.
-assertions_switch = _native.Switch()
+assertions_enabled = _native.EnabledFlag()
 hit_counts = _native.HitCounts()
 
-tracker = PropertyTracker(assertions_switch, hit_counts)
+tracker = PropertyTracker(assertions_enabled, hit_counts)
 """Counts what the assertions of this process see, while its ``active`` is true."""

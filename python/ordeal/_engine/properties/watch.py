@@ -51,7 +51,7 @@ class PropertyWatch:
         """The properties that came nearer since the last call."""
         return tracker.take_nearer()
 
-    def outdone(self, nearer: Sequence[str], checkpoint: int) -> list[int]:
+    def superseded(self, nearer: Sequence[str], checkpoint: int) -> list[int]:
         """Have ``checkpoint`` be the nearest one of some properties; the checkpoints that nothing speaks for any more.
 
         One that was kept for more than a distance is passed as 0: it is never outdone.

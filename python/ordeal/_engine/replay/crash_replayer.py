@@ -18,7 +18,7 @@ from ordeal._engine.execution.bucket import HUNG, Bucketer, ProcessExitError, Pr
 from ordeal._engine.execution.driver import Driver, Observer, Outcome, Status
 from ordeal._engine.execution.recorder import RunRecorder
 from ordeal._engine.isolation.channel import Channel
-from ordeal._engine.isolation.child import Child, Death, Limits
+from ordeal._engine.isolation.child import Child, ChildExit, Limits
 from ordeal._engine.isolation.rule_timeout import RuleTimeoutError, timeout_error
 from ordeal._engine.replay.replayer import Replayed, Replayer
 from ordeal._engine.storage.trace_file import TraceStep
@@ -51,24 +51,24 @@ class CrashReader:
         self._arguments = len(definition.argument_names)
         self._driver = driver
 
-    def read(self, journal: mmap, death: Death, *, hung: bool) -> Crash | None:
+    def read(self, journal: mmap, exit_status: ChildExit, *, hung: bool) -> Crash | None:
         """The crash, or None where the process was in no run, or nobody can say in which."""
         record = self._record(journal)
-        if record is None or _is_idle(record) or death.is_unknown:
+        if record is None or _is_idle(record) or exit_status.is_unknown:
             return None
         place = self._place(record)
         if hung:
             error: Exception = timeout_error(place, self._driver.rule_timeout)
             return Crash(error, f"{RuleTimeoutError.__name__} at {place}{HUNG}", record.tape)
-        crash = _crash_at(place, record.tape, death)
-        if death.stacks:
-            crash.error.add_note(death.stacks)  # what a traceback shows of it
+        crash = _crash_at(place, record.tape, exit_status)
+        if exit_status.stacks:
+            crash.error.add_note(exit_status.stacks)  # what a traceback shows of it
         return crash
 
     def of_run(self, tape: _native.Tape, code: int) -> Crash:
         """That of a run that ended with its process in the last step of ``tape``, or after it: ``code`` says how."""
         place = bare_steps(self._driver, tape)[-1].name if len(tape) else "teardown"
-        return _crash_at(place, tape, Death(max(code, 0), max(-code, 0)))
+        return _crash_at(place, tape, ChildExit(max(code, 0), max(-code, 0)))
 
     def place(self, journal: mmap) -> str:
         """What the process was doing; empty where that was nothing of the user's."""
@@ -104,15 +104,15 @@ class CrashReader:
         return bare_steps(self._driver, record.tape)[-1].name
 
 
-def _crash_at(place: str, tape: _native.Tape, death: Death) -> Crash:
-    if death.signal:
-        name = _signal_name(death.signal)
+def _crash_at(place: str, tape: _native.Tape, exit_status: ChildExit) -> Crash:
+    if exit_status.signal:
+        name = _signal_name(exit_status.signal)
         error: Exception = ProcessKilledError(f"{place} ended the process by {name}")
         bucket = f"{ProcessKilledError.__name__}({name}) at {place}"
-        return Crash(error, bucket, tape, f"was ended by signal {death.signal}")
-    error = ProcessExitError(f"{place} ended the process with exit code {death.code}")
-    bucket = f"{ProcessExitError.__name__}({death.code}) at {place}"
-    return Crash(error, bucket, tape, f"ended with exit code {death.code}")
+        return Crash(error, bucket, tape, f"was ended by signal {exit_status.signal}")
+    error = ProcessExitError(f"{place} ended the process with exit code {exit_status.code}")
+    bucket = f"{ProcessExitError.__name__}({exit_status.code}) at {place}"
+    return Crash(error, bucket, tape, f"ended with exit code {exit_status.code}")
 
 
 def _is_idle(record: _native.JournalRecord) -> bool:
@@ -183,12 +183,12 @@ class CrashReplayer(Replayer):
         try:
             hung = self._await(child, deadline)
             said = child.messages()
-            assert child.death is not None
+            assert child.exit_status is not None
             if said:
                 (bucket, *_) = said[0]
                 status = Status.FAILED if bucket else Status.DONE
                 return self._replayed(Outcome(status, 0, None), str(bucket), tape)
-            crash = self._reader.read(child.journal, child.death, hung=hung)
+            crash = self._reader.read(child.journal, child.exit_status, hung=hung)
         finally:
             child.close()
         if crash is None:
@@ -264,7 +264,7 @@ class CrashReplayer(Replayer):
         with self._randoms.managed(), self._driver.watchdog.watching():
             self._randoms.reseed()
             self._driver.execute(_native.Replay(tape), observer=observer)
-        observer.tell()
+        observer.report()
 
 
 class _UpToLast:
@@ -291,7 +291,7 @@ class _UpToLast:
         self._recorder.fault(fault, on)
         self._count()
 
-    def tell(self) -> None:
+    def report(self) -> None:
         """What was recorded until now."""
         self._channel.send(self._recorder.written())
 
@@ -300,10 +300,10 @@ class _UpToLast:
         if self._steps == self._last:
             self._end()
         if self._steps == self._last - 1:
-            self.tell()  # in case the last one cannot even begin
+            self.report()  # in case the last one cannot even begin
 
     def _end(self) -> None:
-        self.tell()
+        self.report()
         # Neither the step nor the teardown is to run here.
         os._exit(0)
 

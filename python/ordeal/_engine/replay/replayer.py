@@ -10,7 +10,7 @@ from hypothesis.errors import InvalidDefinition
 
 from ordeal import _native
 from ordeal._engine.execution.bucket import Bucketer, traceback_text
-from ordeal._engine.execution.driver import BODY, Driver, Observer, Outcome, Script, Status, TimedReplay
+from ordeal._engine.execution.driver import BODY, Driver, Observer, Outcome, Status, StepSource, TimedReplay
 from ordeal._engine.isolation.watchdog import OutOfTime
 from ordeal._engine.telling import stand_in
 from ordeal._hypothesis import GlobalRandoms, skip_types
@@ -73,9 +73,9 @@ class Replayer:
 
     def run(self, tape: _native.Tape, observer: Observer | None = None) -> Replayed:
         """Run ``tape`` from a fresh machine while ``observer`` watches."""
-        script = _native.Replay(tape)
-        outcome, bucket = self._execute(script, observer)
-        return self._told(script, outcome, bucket)
+        step_source = _native.Replay(tape)
+        outcome, bucket = self._execute(step_source, observer)
+        return self._facts_of(step_source, outcome, bucket)
 
     def written(self, error: BaseException) -> tuple[BaseException, str]:
         """``error`` as it is kept, and its traceback: in a process for runs alone, nothing of the user's is kept."""
@@ -140,19 +140,19 @@ class Replayer:
     def _try(
         self, shrinker: _native.Shrinker, candidate: _native.Tape, holds: Callable[[Replayed], bool], deadline: float
     ) -> None:
-        script = _native.Replay(candidate)
+        step_source = _native.Replay(candidate)
         try:
-            outcome, bucket = self._execute(TimedReplay(script, deadline))
+            outcome, bucket = self._execute(TimedReplay(step_source, deadline))
         except OrdealError:
-            shrinker.refuse(script)
+            shrinker.refuse(step_source)
             return
         except skip_types():
-            shrinker.refuse(script)
+            shrinker.refuse(step_source)
             return
-        if holds(self._told(script, outcome, bucket)):
-            shrinker.accept(script)
+        if holds(self._facts_of(step_source, outcome, bucket)):
+            shrinker.accept(step_source)
         else:
-            shrinker.refuse(script)
+            shrinker.refuse(step_source)
 
     def ablate(self, tape: _native.Tape, bucket: str, seconds: float = math.inf) -> dict[str, bool] | None:
         """For each fault of ``tape`` whether the failure in ``bucket`` needs it; None when ``seconds`` were too few."""
@@ -163,7 +163,7 @@ class Replayer:
                 while (candidate := ablation.candidate()) is not None:
                     if monotonic() >= deadline:
                         return None
-                    ablation.tell(self._fails_in(bucket, candidate, deadline))
+                    ablation.accept(self._fails_in(bucket, candidate, deadline))
         except OutOfTime:
             return None
         return {self._driver.faults[fault].name: necessary for fault, necessary in ablation.verdicts()}
@@ -175,21 +175,21 @@ class Replayer:
         except skip_types():
             return False
 
-    def _told(self, script: _native.Replay, outcome: Outcome, bucket: str) -> Replayed:
+    def _facts_of(self, step_source: _native.Replay, outcome: Outcome, bucket: str) -> Replayed:
         return Replayed(
             outcome=outcome,
             bucket=bucket,
-            tape=script.tape,
-            misaligned=script.source.misaligned,
-            unused=script.unused(self._in_body, outcome.status is Status.DONE),
-            rejected=script.rejected,
+            tape=step_source.tape,
+            misaligned=step_source.source.misaligned,
+            unused=step_source.unused(self._in_body, outcome.status is Status.DONE),
+            rejected=step_source.rejected,
         )
 
-    def _execute(self, script: Script, observer: Observer | None = None) -> tuple[Outcome, str]:
-        """How a run as ``script`` says ended, and its bucket, which is empty when it did not fail."""
+    def _execute(self, step_source: StepSource, observer: Observer | None = None) -> tuple[Outcome, str]:
+        """How a run as ``step_source`` says ended, and its bucket, which is empty when it did not fail."""
         self._randoms.reseed()
         try:
-            outcome = self._driver.execute(script, observer=observer)
+            outcome = self._driver.execute(step_source, observer=observer)
         except InvalidDefinition as error:
             outcome = Outcome(Status.REJECTED, 0, error)
         bucket = ""

@@ -13,7 +13,17 @@ from typing import TYPE_CHECKING, cast
 
 from ordeal import _native
 from ordeal._engine.coverage.targets import Target
-from ordeal._engine.execution.driver import END, FAULT_OFF, FAULT_ON, INITIALIZE, RULE, Driver, Outcome, Script, Status
+from ordeal._engine.execution.driver import (
+    END,
+    FAULT_OFF,
+    FAULT_ON,
+    INITIALIZE,
+    RULE,
+    Driver,
+    Outcome,
+    Status,
+    StepSource,
+)
 from ordeal._engine.isolation.child import Limits
 from ordeal._engine.isolation.working_folder import WorkingFolder
 from ordeal._engine.replay.replayer import Replayer
@@ -185,39 +195,39 @@ class ScopeStepSource:
 
 
 class _RecordingSource(EnumerableSource):
-    """Draws by the choices of a script, and has it write them down."""
+    """Draws by the choices of a step source, and has it write them down."""
 
-    def __init__(self, script: ScopeStepSource) -> None:
-        super().__init__(script.choose)
-        self._script = script
+    def __init__(self, step_source: ScopeStepSource) -> None:
+        super().__init__(step_source.choose)
+        self._step_source = step_source
         self.restricted: dict[str, None] = {}  # arguments that have more values than were taken
 
     def begin_argument(self, name: int) -> None:
         """The choices that follow are of the argument ``name``."""
-        self._script.begin_argument(name)
+        self._step_source.begin_argument(name)
 
     def put(self, value: ChoiceValue) -> None:
         """Write a choice down."""
-        self._script.record(value)
+        self._step_source.record(value)
 
     def restrict(self) -> None:
         """The argument has more values than are taken."""
-        self.restricted[self._script.argument] = None
+        self.restricted[self._step_source.argument] = None
 
 
 class _ScopeDriver(Driver):
-    """Has what a run draws through Hypothesis be choices of its script. Else it does as the driver of the machine."""
+    """Takes what a run draws through Hypothesis from its step source. Else it does as the driver of the machine."""
 
     def __init__(self, driver: Driver) -> None:
         super().__init__(driver.definition, driver.factory, driver.faults, driver.rule_timeout)
         self._ordinary = driver
 
-    def next_step(self, script: Script, run: RunContext) -> int:
-        """What the script wants next, or the end where the machine has no step left."""
-        if isinstance(script, ScopeStepSource) and not script.is_bound:
-            make_enumerable(run, script.finite)
-            script.is_bound = True
-        return self._ordinary.next_step(script, run)
+    def next_step(self, step_source: StepSource, run: RunContext) -> int:
+        """The next step of the step source, or the end where the machine has no step left."""
+        if isinstance(step_source, ScopeStepSource) and not step_source.is_bound:
+            make_enumerable(run, step_source.finite)
+            step_source.is_bound = True
+        return self._ordinary.next_step(step_source, run)
 
 
 class BoundedSearch:
@@ -232,7 +242,7 @@ class BoundedSearch:
         setup = ReplaySetup(scope, self._driver, targets, Limits(0))
         self._bucketer = setup.bucketer()
         self._odometer = _native.Odometer(limit=scope.limit, shard=(0, 1))
-        self._script = ScopeStepSource(self._driver, self._odometer, scope)
+        self._step_source = ScopeStepSource(self._driver, self._odometer, scope)
         self._notes = Notes()
         replayer = Replayer(self._driver, self._bucketer, self._randoms)
         self._findings = setup.findings(replayer)
@@ -255,7 +265,7 @@ class BoundedSearch:
         with self._randoms.managed(), self._driver.watchdog.watching():
             self._triage.replay_seeds(self._findings.add_replayed_seed)
             stopped = self._run_all()
-            failures = self._triage.judge(self._findings.all(), shrink=True)
+            failures = self._triage.confirm_and_shrink(self._findings.all(), shrink=True)
         return self._result("interrupted" if self._was_interrupted else stopped, failures)
 
     # -- triage -------------------------------------------------------------------------------------------------------
@@ -296,7 +306,7 @@ class BoundedSearch:
                 f"no rule of {self._scope.test_class} can run from a fresh machine",
                 hint="a precondition is false, a bundle is empty, or every argument is rejected",
             )
-        scope, restricted = self._scope, list(self._script.finite.restricted)
+        scope, restricted = self._scope, list(self._step_source.finite.restricted)
         self._notes.add(scope_statement(self._runs, scope.depth, faults=scope.faults, cut=restricted))
         return "exhausted"
 
@@ -312,17 +322,17 @@ class BoundedSearch:
         return scope_incomplete(self._runs, self._scope.depth)
 
     def _one_run(self) -> None:
-        script = self._script
-        script.begin_run()
+        step_source = self._step_source
+        step_source.begin_run()
         self._randoms.reseed()
         try:
-            outcome = self._driver.execute(script)
+            outcome = self._driver.execute(step_source)
         except InfiniteStrategyError as error:
             raise InfiniteStrategyError(
-                f"{script.argument} cannot be gone through: {error.message}",
+                f"{step_source.argument} cannot be gone through: {error.message}",
                 hint=f"{error.hint}; or take the simplest few of each with `values=3`",
             ) from None
-        if script.is_void or outcome.status is Status.REJECTED:
+        if step_source.is_void or outcome.status is Status.REJECTED:
             self._odometer.drop()
             self._rejected += outcome.status is Status.REJECTED
             return
@@ -336,7 +346,7 @@ class BoundedSearch:
         bucket = self._bucketer.bucket(outcome.error)
         if not self._findings.count(bucket):
             origin = Provenance(run_id=self._runs, checkpoint=0, swarm=None, edges=0)
-            self._findings.add(Finding(bucket, self._script.tape, origin, outcome.error), from_copy=False)
+            self._findings.add(Finding(bucket, self._step_source.tape, origin, outcome.error), from_copy=False)
 
     def _snapshot(self) -> ProgressSnapshot:
         elapsed = monotonic() - self._started

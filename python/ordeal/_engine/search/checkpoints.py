@@ -14,8 +14,14 @@ from hypothesis.stateful import RuleBasedStateMachine
 
 from ordeal import _native
 from ordeal._engine.execution.driver import BODY, FAULT_OFF, FAULT_ON, Outcome, Status
-from ordeal._engine.execution.fork_messages import Ending
-from ordeal._engine.execution.fork_server import ForkServer, Listener, RunEnvironment, hold, refusal
+from ordeal._engine.execution.fork_messages import ForkedRunResult
+from ordeal._engine.execution.fork_server import (
+    ForkedRunListener,
+    ForkServer,
+    RunEnvironment,
+    refusal,
+    start_fork_server,
+)
 from ordeal._engine.execution.snapshot import Snapshot, SnapshotError, Snapshots
 from ordeal._engine.isolation.channel import ChannelError
 from ordeal._engine.isolation.memory_limit import resident_bytes
@@ -26,7 +32,7 @@ from ordeal.chaos import ChaosTest, overrides
 from ordeal.config import CheckpointKind
 
 #: Each is a process, which costs memory where its state and that of others part.
-HELD_MAX = 16
+FORK_SERVERS_MAX = 16
 #: How much larger than before the process may be with its copies, in bytes. After so many copies it is looked at.
 COPIES_BYTES_MAX = 1 << 30
 LOOK_PERIOD = 16
@@ -59,7 +65,7 @@ class Checkpoints:
         self._snapshots = snapshots
         self._progress = progress
         self._copies: dict[int, Snapshot] = {}
-        self._held: OrderedDict[int, ForkServer] = OrderedDict()
+        self._fork_servers: OrderedDict[int, ForkServer] = OrderedDict()
         self._name = environment.driver.definition.cls.__name__
         self._returns = self._steps_returned = 0
         self._seconds_returned = 0.0
@@ -81,9 +87,9 @@ class Checkpoints:
             with self._listening():
                 yield
         finally:
-            for held in self._held.values():
-                held.close()
-            self._held.clear()
+            for server in self._fork_servers.values():
+                server.close()
+            self._fork_servers.clear()
 
     @contextmanager
     def _listening(self) -> Iterator[None]:
@@ -120,21 +126,23 @@ class Checkpoints:
                 fault.activate()
         return machine
 
-    def is_held(self, checkpoint: int) -> bool:
+    def has_fork_server(self, checkpoint: int) -> bool:
         """Whether a process holds the state of ``checkpoint``."""
-        return checkpoint in self._held
+        return checkpoint in self._fork_servers
 
-    def run_held(self, checkpoint: int, session: _native.Session, listener: Listener) -> Ending | int | None:
+    def run_forked(
+        self, checkpoint: int, session: _native.Session, listener: ForkedRunListener
+    ) -> ForkedRunResult | int | None:
         """Run what ``session`` says from the state of ``checkpoint``, which is held, in a process of its own.
 
         Returns:
             How the run ended, or the exit code of its process when that ended first; None when nobody can say, which is
             noted.
         """
-        held = self._held.pop(checkpoint)
+        server = self._fork_servers.pop(checkpoint)
         is_whole = False
         try:
-            ending = held.run(session, listener)
+            ending = server.run(session, listener)
             is_whole = True
         except ChannelError as error:
             self._progress.tally.note(f"A process that held a state of {self._name} was lost: {error}.")
@@ -142,9 +150,9 @@ class Checkpoints:
         finally:
             # After Ctrl-C too: the run must not go on behind our back.
             if is_whole:
-                self._held[checkpoint] = held
+                self._fork_servers[checkpoint] = server
             else:
-                held.close()
+                server.close()
         return ending
 
     # -- keeping ------------------------------------------------------------------------------------------------------
@@ -199,14 +207,14 @@ class Checkpoints:
                     f"States of {self._name} are held in processes of their own: running their steps again takes long."
                 )
         if self._progress.kind == "fork":
-            self._hold(checkpoint, run)
+            self._start_fork_server(checkpoint, run)
 
     def forget(self, checkpoint: int) -> None:
         """The checkpoint has made room for another."""
         self._copies.pop(checkpoint, None)
-        held = self._held.pop(checkpoint, None)
-        if held is not None:
-            held.close()
+        server = self._fork_servers.pop(checkpoint, None)
+        if server is not None:
+            server.close()
 
     def stop_copying(self, why: str) -> None:
         """Run steps again from here on: copies are not possible, or not what they should be."""
@@ -214,18 +222,20 @@ class Checkpoints:
         self._copies.clear()
         self._progress.tally.note(f"Checkpoints of {self._name} are reached by running their steps again: {why}.")
 
-    def _hold(self, checkpoint: int, run: RunContext) -> None:
+    def _start_fork_server(self, checkpoint: int, run: RunContext) -> None:
         why = self._definition_refuses()
         if not why:
             try:
                 with self._environment.driver.watchdog.disarmed():
-                    self._held[checkpoint] = hold(run, self._environment, self._held.values())
+                    self._fork_servers[checkpoint] = start_fork_server(
+                        run, self._environment, self._fork_servers.values()
+                    )
             except OSError as error:
                 why = str(error)
         if why:
             self._refuse_fork(why)
-        elif len(self._held) > HELD_MAX:
-            _, oldest = self._held.popitem(last=False)
+        elif len(self._fork_servers) > FORK_SERVERS_MAX:
+            _, oldest = self._fork_servers.popitem(last=False)
             oldest.close()
 
     def _definition_refuses(self) -> str:
@@ -264,14 +274,14 @@ class Checkpoints:
         """
         if outcome.status is Status.REJECTED:
             return
-        lived = _RunFacts(outcome.status, self._bucket(outcome), prefix_steps + outcome.steps, True, [])
+        branch = _RunFacts(outcome.status, self._bucket(outcome), prefix_steps + outcome.steps, True, [])
         if self._hashes_state():
             keep = [at >= prefix_steps for at in range(len(tape))]
             on = _faults_on(tape, prefix_steps, len(self._environment.driver.faults))
             again = self._replay(tape.subset(keep), lambda run: self.restore(snapshot, run, on))
-            lived.hashes.extend(again.hashes)
+            branch.hashes.extend(again.hashes)
         replayed_facts = self._replay(tape)
-        if replayed_facts.is_like(lived):
+        if replayed_facts.is_like(branch):
             return
         if self._replay(tape) == replayed_facts:
             self.stop_copying("a run from a copy went another way than the same steps from a fresh machine")
@@ -280,16 +290,16 @@ class Checkpoints:
         self, tape: _native.Tape, restore: Callable[[RunContext], RuleBasedStateMachine] | None = None
     ) -> _RunFacts:
         environment = self._environment
-        script = _native.Replay(tape)
+        step_source = _native.Replay(tape)
         hashes = _Hashes()
         environment.randoms.reseed()
         try:
-            outcome = environment.driver.execute(script, restore=restore, learner=hashes)
+            outcome = environment.driver.execute(step_source, restore=restore, listener=hashes)
         except InvalidDefinition as error:
             outcome = Outcome(Status.REJECTED, 0, error)
         in_body = (BODY, len(environment.driver.definition.argument_names) - 1)
-        unused = script.unused(in_body, outcome.status is Status.DONE)
-        fits = not (script.rejected or script.source.misaligned or unused)
+        unused = step_source.unused(in_body, outcome.status is Status.DONE)
+        fits = not (step_source.rejected or step_source.source.misaligned or unused)
         return _RunFacts(outcome.status, self._bucket(outcome), outcome.steps, fits, hashes.seen)
 
     def _hashes_state(self) -> bool:
@@ -323,7 +333,7 @@ class _RunFacts:
 
 
 class _Hashes:
-    """The learner of a run that is only looked at."""
+    """The listener of a run that is only looked at."""
 
     learns_each_step = True
 
@@ -336,8 +346,8 @@ class _Hashes:
         del run, code
         self.seen.append(state_hash)
 
-    def news(self, run: RunContext) -> None:
-        """Nothing is news here."""
+    def new_features(self, run: RunContext) -> None:
+        """Do nothing: the run teaches nothing."""
 
     def run_done(self, run: RunContext) -> None:
         """What comes after the last step changes nothing that is looked at."""
@@ -346,9 +356,9 @@ class _Hashes:
 def _faults_on(tape: _native.Tape, steps: int, faults: int) -> list[bool]:
     """Which faults are on after the first ``steps`` of ``tape``."""
     on = [False] * faults
-    script = _native.Replay(tape)
+    step_source = _native.Replay(tape)
     for _ in range(steps):
-        code = script.next()
+        code = step_source.next()
         if code & 7 in (FAULT_ON, FAULT_OFF):
             on[code >> 3] = code & 7 == FAULT_ON
     return on

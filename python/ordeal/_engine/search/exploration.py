@@ -41,17 +41,17 @@ class Exploration:
     def run(self) -> ExplorationResult:
         """Explore until time, runs or patience are used up or Ctrl-C is pressed, then shrink and report."""
         search, triage = self._search, self._triage
-        search.saver.check()
+        search.session_state.check()
         self._started = monotonic()
         with search.prepared():
             self._stopped = search.run(self)
             findings = search.findings.all()
-            failures = triage.judge(findings, shrink=True)
+            failures = triage.confirm_and_shrink(findings, shrink=True)
             traces = triage.traces(failures, search.progress.productive)
         triage.fill_database(findings)
         # What the user's code has done to the folder of all that was written, while it ran after that.
         search.folder.restore()
-        search.saver.save_again(search.tally)
+        search.session_state.save_again(search.tally)
         triage.save_again(failures)
         return self._result(failures, traces)
 
@@ -73,7 +73,7 @@ class Exploration:
     def failing(self, finding: Finding) -> None:
         """See ``SearchListener``: nobody else is to hear of it."""
 
-    def judged(self, finding: Finding, verdict: Verdict) -> None:
+    def checked(self, finding: Finding, verdict: Verdict) -> None:
         """See ``SearchListener``: it is reported in the end."""
 
     def cut_off(self) -> None:

@@ -20,7 +20,7 @@ class Learning:
     """Hears of each step of the runs of one search, in this process and in forked ones, and tells the session.
 
     Attributes:
-        has_news: whether the run that is under way brought something new.
+        has_new_features: whether the run that is under way brought something new.
     """
 
     def __init__(
@@ -41,11 +41,11 @@ class Learning:
         self._progress = progress
         self._returning = False  # to a checkpoint of an earlier process, which has no snapshot in this one
         self._return_began = 0.0  # by monotonic()
-        self.has_news = False
+        self.has_new_features = False
 
     def begin_run(self) -> None:
         """Nothing was progress from the run yet."""
-        self.has_news = False
+        self.has_new_features = False
         if self._watch.nearer:
             self._watch.begin_run()
         self._observations.begin_run()
@@ -82,19 +82,19 @@ class Learning:
         else:
             self._learn(run, code, state_hash)
 
-    def news(self, run: RunContext) -> None:
+    def new_features(self, run: RunContext) -> None:
         """The step loop tells of a step that brought something new, and nothing else."""
-        self.has_news = True
+        self.has_new_features = True
         self._keep(run, (), alone=False)
 
     def run_done(self, run: RunContext | Seen) -> None:
         """The driver tells that a run has ended well, teardown included: what that showed is the last step's merit."""
         self._observations.look(run)
         nearer = self._watch.take_nearer() if self._watch.nearer else ()
-        news = self._session.finished(len(nearer))
-        if news and len(self._session.tape) and not self._session.prefix_left:
-            self.has_news = True
-            self._keep(None, nearer, alone=news == len(nearer))
+        new_features = self._session.finished(len(nearer))
+        if new_features and len(self._session.tape) and not self._session.prefix_left:
+            self.has_new_features = True
+            self._keep(None, nearer, alone=new_features == len(nearer))
 
     # -- what a run in another process tells --------------------------------------------------------------------------
 
@@ -124,10 +124,10 @@ class Learning:
         self._session.done(state_hash)
         if not self._session.prefix_left:
             self._set_returning(False)
-            plan = self._session.plan
+            spec = self._session.spec
             seconds = monotonic() - self._return_began
             with self._monitoring.hidden():
-                self._checkpoints.returned(plan.checkpoint, run, plan.prefix_steps, seconds)
+                self._checkpoints.returned(spec.checkpoint, run, spec.prefix_steps, seconds)
 
     def _learn(self, run: RunContext | Seen, code: int, state_hash: int) -> None:
         """What a step of ``run`` brought, or of a run in another process."""
@@ -136,10 +136,10 @@ class Learning:
         self._observations.look(run)
         self._tell_sizes(run, code)
         nearer = self._watch.take_nearer() if self._watch.nearer else ()
-        news = self._session.done(state_hash, len(nearer)) if nearer else self._session.done(state_hash)
-        if news and not self._session.replaying_prefix:
-            self.has_news = True
-            self._keep(run if isinstance(run, RunContext) else None, nearer, alone=news == len(nearer))
+        new_features = self._session.done(state_hash, len(nearer)) if nearer else self._session.done(state_hash)
+        if new_features and not self._session.replaying_prefix:
+            self.has_new_features = True
+            self._keep(run if isinstance(run, RunContext) else None, nearer, alone=new_features == len(nearer))
 
     def _tell_sizes(self, run: RunContext | Seen, code: int) -> None:
         """How many values the bundles hold that the step may have changed. The step loop has told it before."""
@@ -154,8 +154,8 @@ class Learning:
     def _keep(self, run: RunContext | None, nearer: Sequence[str], *, alone: bool) -> None:
         """Keep the state as a checkpoint: for the properties that came ``nearer``, and when not ``alone`` for more."""
         checkpoint, evicted = self._session.keep()
-        for outdone in self._watch.outdone(nearer, checkpoint if alone else 0):
-            self._session.supersede(outdone, checkpoint)
+        for superseded in self._watch.superseded(nearer, checkpoint if alone else 0):
+            self._session.transfer_energy(superseded, checkpoint)
         if evicted is not None:
             self._checkpoints.forget(evicted)
         if checkpoint and evicted != checkpoint and run is not None:

@@ -85,14 +85,14 @@ class Monitoring:
         if monitor is None:
             return
         by_bandit = self._settings.rule_swarm is None and session.learns_swarm
-        plan = _native.RunPolicy.watch(run_id, learns_swarm=session.learns_swarm, by_bandit=by_bandit)
-        if plan.choose_level and self._settings.coverage == "auto":
+        spec = _native.RunPolicy.watch(run_id, learns_swarm=session.learns_swarm, by_bandit=by_bandit)
+        if spec.choose_level and self._settings.coverage == "auto":
             self._choose_level(monitor, progress)
-        monitor.begin_run(full=plan.full)
-        self.learns_files = plan.learn_files
-        if plan.drop_files:
+        monitor.begin_run(full=spec.full)
+        self.learns_files = spec.learn_files
+        if spec.drop_files:
             monitor.take_files()
-        if plan.direct_swarm:
+        if spec.direct_swarm:
             self._direct_swarm(monitor, progress)
 
     def _choose_level(self, monitor: _native.Monitor, progress: SearchProgress) -> None:

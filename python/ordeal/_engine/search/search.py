@@ -13,7 +13,7 @@ from ordeal._engine.buggify_state import many_runs
 from ordeal._engine.coverage.targets import Target
 from ordeal._engine.execution.bucket import traceback_text
 from ordeal._engine.execution.driver import Driver, Outcome, Status
-from ordeal._engine.execution.fork_messages import Ending
+from ordeal._engine.execution.fork_messages import ForkedRunResult
 from ordeal._engine.execution.fork_server import RunEnvironment
 from ordeal._engine.execution.machine import machine_names
 from ordeal._engine.execution.settings import Settings, Tally
@@ -32,7 +32,7 @@ from ordeal._engine.search.learning import Learning
 from ordeal._engine.search.monitoring import Monitoring
 from ordeal._engine.search.result_builder import WARM_UP_RUNS, Totals
 from ordeal._engine.search.state import SearchProgress, SessionState
-from ordeal._engine.telling import error_of_elsewhere, stand_in
+from ordeal._engine.telling import remote_error, stand_in
 from ordeal._engine.triage.findings import Finding, Verdict
 from ordeal._engine.triage.messages import CheckFailed
 from ordeal._engine.triage.setup import ReplaySetup
@@ -40,7 +40,7 @@ from ordeal._hypothesis import GlobalRandoms, RunContext, given_up
 from ordeal._native import monotonic
 from ordeal.errors import MachineError, OrdealError
 from ordeal.result import Discovery, StoppedReason
-from ordeal.swarm.weights import plan_of
+from ordeal.swarm.weights import swarm_options_of
 
 TRACES_MAX = 10_000
 
@@ -60,7 +60,7 @@ class SearchListener(Protocol):
     def failing(self, finding: Finding) -> None:
         """A run failed in a bucket that is not known; it is confirmed next, which may take long."""
 
-    def judged(self, finding: Finding, verdict: Verdict) -> None:
+    def checked(self, finding: Finding, verdict: Verdict) -> None:
         """It was confirmed, or not."""
 
     def cut_off(self) -> None:
@@ -96,10 +96,10 @@ class Search:
         self._learning = Learning(driver, self.session, self.monitoring, self.watch, self.checkpoints, self.progress)
         traces_comparisons = settings.comparison_tracing == "auto"
         self._values = Dictionary(self.session, targets, self.replayer, traces_comparisons)
-        self.saver = SessionState(settings, machine_names(driver), targets, self.session, self.folder)
-        self._plans_given_up = len(given_up)
+        self.session_state = SessionState(settings, machine_names(driver), targets, self.session, self.folder)
+        self._given_up_before = len(given_up)
         self._ask_again = 0  # before so many runs nothing but the time ends the search
-        self._ending: Ending | None = None  # of the latest run, where that was in another process
+        self._ending: ForkedRunResult | None = None  # of the latest run, where that was in another process
         self._crash: Crash | None = None  # the same, where that process ended before it could say so
         self._listener: SearchListener | None = None
 
@@ -122,13 +122,13 @@ class Search:
         self._listener = listener
         monitor = self.monitoring.monitor
         with self.monitoring.started():
-            self.saver.resume(self.progress, monitor)
+            self.session_state.resume(self.progress, monitor)
             with self.watch.counting(), self.checkpoints.open():
                 stopped = self._explore(listener)
             self.faults.stop()
             self.folder.restore()
             # Before shrinking: a resumed exploration shrinks what it finds in the end, as one without a break does.
-            self.saver.save(self.progress, monitor)
+            self.session_state.save(self.progress, monitor)
         return stopped
 
     # -- runs ---------------------------------------------------------------------------------------------------------
@@ -143,7 +143,7 @@ class Search:
                     if stopped is not None:
                         return stopped
                     self._one_run()
-                    self.saver.save_when_due(self.progress, self.monitoring.monitor)
+                    self.session_state.save_when_due(self.progress, self.monitoring.monitor)
                     listener.run_made()
         except KeyboardInterrupt:
             if self.driver.isolated:
@@ -185,7 +185,7 @@ class Search:
             reason, self._ask_again = _native.RunPolicy.end(
                 runs=tally.runs,
                 steps=tally.steps,
-                runs_without_news=tally.barren_runs,
+                runs_without_new_features=tally.barren_runs,
                 max_runs=self.settings.max_runs,
                 patience=self.settings.patience,
             )
@@ -204,39 +204,39 @@ class Search:
         session, tally = self.session, self.tally
         if tally.runs >= WARM_UP_RUNS and not self._values.has_constants:
             self._values.add_constants()
-        plan = session.begin_run()
+        spec = session.begin_run()
         if self.monitoring.monitor is not None:
-            self.monitoring.begin_run(plan.run_id, self.progress)
+            self.monitoring.begin_run(spec.run_id, self.progress)
         self._learning.begin_run()
         self.randoms.reseed()
-        snapshot = self.checkpoints.copy_of(plan.checkpoint)
+        snapshot = self.checkpoints.copy_of(spec.checkpoint)
         self._ending = self._crash = None
         replayed_steps = 0
         if snapshot is not None:
             outcome = self._execute_from(snapshot)
-        elif self.checkpoints.is_held(plan.checkpoint):
+        elif self.checkpoints.has_fork_server(spec.checkpoint):
             outcome = self._execute_in_fork()
-        elif plan.checkpoint:
-            replayed_steps = plan.prefix_steps
+        elif spec.checkpoint:
+            replayed_steps = spec.prefix_steps
             outcome = self._return_and_execute()
         else:
-            outcome = self.driver.execute(session, learner=self._learning)
+            outcome = self.driver.execute(session, listener=self._learning)
         session.end_run()
         if self.monitoring.monitor is not None and self._values.are_due:
             self._learn_values(self.monitoring.monitor)
         tally.runs += 1
         tally.steps += max(0, outcome.steps - replayed_steps)
         edges = session.edges_in_run
-        tally.barren_runs = 0 if edges or self._learning.has_news else tally.barren_runs + 1
+        tally.barren_runs = 0 if edges or self._learning.has_new_features else tally.barren_runs + 1
         if outcome.stuck:
             tally.stuck += 1
-            if outcome.steps == 0 and not plan.checkpoint:
+            if outcome.steps == 0 and not spec.checkpoint:
                 raise MachineError(outcome.stuck, hint="a rule must be able to run from a fresh machine")
         if snapshot is not None and self.checkpoints.is_check_due():
             with self.monitoring.hidden():
-                self.checkpoints.check(snapshot, session.tape, plan.prefix_steps, outcome)
+                self.checkpoints.check(snapshot, session.tape, spec.prefix_steps, outcome)
         if edges or outcome.status is not Status.DONE:
-            self._take_down(plan, outcome, edges, from_copy=snapshot is not None or self._was_apart())
+            self._record_run(spec, outcome, edges, from_copy=snapshot is not None or self._was_apart())
             self.driver.let_go(outcome)
 
     def _was_apart(self) -> bool:
@@ -248,7 +248,7 @@ class Search:
         with self.monitoring.hidden():
             self._values.gather(monitor)
 
-    def _take_down(self, plan: _native.RunPlan, outcome: Outcome, edges: int, *, from_copy: bool) -> None:
+    def _record_run(self, spec: _native.RunSpec, outcome: Outcome, edges: int, *, from_copy: bool) -> None:
         """Keep what a run came to: a failure, or the way to new code."""
         if outcome.status is Status.REJECTED:
             self.tally.rejected += 1
@@ -257,7 +257,7 @@ class Search:
         if outcome.status is not Status.FAILED and not is_productive:
             return
         session = self.session
-        origin = Provenance(plan.run_id, plan.checkpoint, session.configuration(), edges, session.weights)
+        origin = Provenance(spec.run_id, spec.checkpoint, session.configuration(), edges, session.weights)
         if outcome.status is Status.FAILED:
             self._failed(outcome, origin, from_copy=from_copy)
         else:
@@ -274,19 +274,19 @@ class Search:
             with self.monitoring.hidden():
                 return self.checkpoints.restore(snapshot, run, self.session.faults_on)
 
-        return self.driver.execute(self.session, learner=self._learning, restore=restore)
+        return self.driver.execute(self.session, listener=self._learning, restore=restore)
 
     def _execute_in_fork(self) -> Outcome:
         """Run from a state that a process holds, in a process of its own."""
         self.session.restored()
-        plan = self.session.plan
-        ending = self.checkpoints.run_held(plan.checkpoint, self.session, self._learning)
+        spec = self.session.spec
+        ending = self.checkpoints.run_forked(spec.checkpoint, self.session, self._learning)
         if ending is None:
             return Outcome(Status.REJECTED, 0)
         if isinstance(ending, int):
             # The session has the step that it died in, which is to be confirmed like any other failure.
             self._crash = CrashReader(self.driver).of_run(self.session.tape, ending)
-            return Outcome(Status.FAILED, len(self.session.tape) - plan.prefix_steps, self._crash.error)
+            return Outcome(Status.FAILED, len(self.session.tape) - spec.prefix_steps, self._crash.error)
         if ending.raised:
             # What ends an exploration is raised here as well, where it belongs.
             with self.monitoring.hidden():
@@ -299,7 +299,7 @@ class Search:
         """Run to a checkpoint by its steps, and on from there."""
         self._learning.begin_return()
         try:
-            return self.driver.execute(self.session, learner=self._learning)
+            return self.driver.execute(self.session, listener=self._learning)
         finally:
             self._learning.end_return()
 
@@ -321,7 +321,7 @@ class Search:
             verdict = self.findings.add(finding, from_copy=from_copy, replayer=self._replayer_of(finding))
         if verdict in (Verdict.UNFAITHFUL, Verdict.DROPPED):
             self.tally.unconfirmed += 1
-        self._listener.judged(finding, verdict)
+        self._listener.checked(finding, verdict)
         if verdict is Verdict.UNFAITHFUL and self._crash is not None:
             run = f"A run of {self.driver.definition.cls.__name__} from a held state"
             self.tally.note(f"{run} {self._crash.how}, and none of the same steps from a fresh machine did.")
@@ -340,7 +340,7 @@ class Search:
         if crash is not None:
             return Finding(crash.bucket, self.session.tape, origin, crash.error, error_traceback=str(crash.error))
         if ending is not None:
-            error = error_of_elsewhere(ending.error_type, ending.error_text)
+            error = remote_error(ending.error_type, ending.error_text)
             return Finding(ending.bucket, self.session.tape, origin, error, error_traceback=ending.traceback)
         assert outcome.error is not None
         return Finding(self._bucketer.bucket(outcome.error), self.session.tape, origin, outcome.error)
@@ -358,7 +358,7 @@ class Search:
             snapshot_kind=self.progress.kind,
             swarm=self.session.swarm_counts(),
             run_kinds=self._run_kinds(),
-            discovery=Discovery.of(self.session.discovery(), self.coverage.edges_seen),
+            discovery=Discovery.of(self.session.species_estimate(), self.coverage.edges_seen),
             lines=monitor.lines() if monitor is not None else {},
             faults=self.faults.counts(),
         )
@@ -375,7 +375,7 @@ class Search:
         monitor = self.monitoring.monitor
         if monitor is not None and monitor.error is not None:
             self.tally.note(f"Some code was not traced: {monitor.error}.")
-        for note in given_up[self._plans_given_up :]:
+        for note in given_up[self._given_up_before :]:
             self.tally.note(note)
 
 
@@ -387,7 +387,7 @@ def make_session(
     return _native.Session(
         (len(definition.rules), len(definition.initializers), len(driver.faults)),
         coverage,
-        operations=plan_of(definition.cls).operations(rule.name for rule in definition.rules),
+        operations=swarm_options_of(definition.cls).operations(rule.name for rule in definition.rules),
         pair_features=not has_targets,
         **settings.core_options(),
     )

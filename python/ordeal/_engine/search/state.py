@@ -186,9 +186,9 @@ class SessionState:
                     f"the state {self._resume_from} is one of several processes, one after the other",
                     hint="resume it with `isolate=True`, as `ordeal explore` does",
                 )
-            self.give(self._resume_from, part, progress, monitor)
+            self.load_part(self._resume_from, part, progress, monitor)
 
-    def give(
+    def load_part(
         self, path: Path, part: tuple[Header, bytes], progress: SearchProgress, monitor: _native.Monitor | None
     ) -> None:
         """As ``resume``, from a part of the state that was read from ``path``."""
@@ -196,7 +196,7 @@ class SessionState:
         check_same_exploration(path, header, self._settings)
         try:
             loaded = _native.decode_state(engine, self._names)
-            loaded.give(self._session)
+            loaded.restore_into(self._session)
             self._put_back(header, loaded.tapes, progress)
             if monitor is not None and header.monitor is not None:
                 self._put_back_monitor(header.monitor, header.rule_files, progress, monitor)

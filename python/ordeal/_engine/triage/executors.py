@@ -21,7 +21,7 @@ from ordeal.errors import OrdealError
 TICK_SECONDS = 0.05
 
 
-class Ending(Enum):
+class JobEnd(Enum):
     """How a job came to its end."""
 
     DONE = "done"
@@ -38,8 +38,8 @@ class Task:
     """
 
     job: Job
-    hear: Callable[[Message], object]
-    ended: Callable[[Ending, Crash | None], object] = lambda _ending, _crash: None
+    on_message: Callable[[Message], object]
+    ended: Callable[[JobEnd, Crash | None], object] = lambda _ending, _crash: None
     seconds: float | None = None
 
 
@@ -65,8 +65,8 @@ class Here:
     def run(self, tasks: Sequence[Task]) -> None:
         """See ``Executor``. What a job raises gets out."""
         for task in tasks:
-            task.job(self._context, task.hear)
-            task.ended(Ending.DONE, None)
+            task.job(self._context, task.on_message)
+            task.ended(JobEnd.DONE, None)
 
     def finish(self, tasks: Sequence[Task]) -> None:
         """See ``Executor``."""
@@ -146,7 +146,7 @@ class OwnProcesses:
         if not self._hear(running):
             child.close()
             self._running.remove(running)
-            running.task.ended(Ending.LOST, None)
+            running.task.ended(JobEnd.LOST, None)
             return
         hangs = not has_ended and running.stall is not None and running.stall.hangs()
         is_late = not has_ended and not hangs and monotonic() >= running.deadline
@@ -155,13 +155,13 @@ class OwnProcesses:
         if not has_ended:
             child.kill()
             self._hear(running)
-        assert child.death is not None
+        assert child.exit_status is not None
         if is_late:
-            ending, crash = Ending.LATE, None
-        elif has_ended and child.death.is_clean:
-            ending, crash = Ending.DONE, None
+            ending, crash = JobEnd.LATE, None
+        elif has_ended and child.exit_status.is_clean:
+            ending, crash = JobEnd.DONE, None
         else:
-            ending, crash = Ending.LOST, self._crashes.read(child.journal, child.death, hung=hangs)
+            ending, crash = JobEnd.LOST, self._crashes.read(child.journal, child.exit_status, hung=hangs)
         child.close()
         self._running.remove(running)
         running.task.ended(ending, crash)
@@ -173,5 +173,5 @@ class OwnProcesses:
                 message = unpack_message(values, self._names)
             except (ChannelError, ValueError, TypeError, OverflowError, OrdealError):
                 return False
-            running.task.hear(message)
+            running.task.on_message(message)
         return True

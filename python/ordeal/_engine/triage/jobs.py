@@ -28,18 +28,18 @@ from ordeal._engine.triage.seeds import ClassSeeds
 from ordeal._engine.triage.setup import JobContext
 from ordeal._native import monotonic
 
-Tell = Callable[[Message], object]
-Job = Callable[[JobContext, Tell], None]
+Send = Callable[[Message], object]
+Job = Callable[[JobContext, Send], None]
 
 
 def kept(what: str, work: Job) -> Job:
     """``work``, of which a failed check of the core costs nothing but what was not told before."""
 
-    def job(context: JobContext, tell: Tell) -> None:
+    def job(context: JobContext, send: Send) -> None:
         try:
-            work(context, tell)
+            work(context, send)
         except _native.CheckError as error:
-            tell(CheckFailed(what, str(error)))
+            send(CheckFailed(what, str(error)))
 
     return job
 
@@ -47,29 +47,29 @@ def kept(what: str, work: Job) -> Job:
 def replay_seeds(folder: Path, done: Sequence[str]) -> Job:
     """Replay the seeds of the class but for those in the files ``done``, and tell of each, with its finding if any."""
 
-    def job(context: JobContext, tell: Tell) -> None:
+    def job(context: JobContext, send: Send) -> None:
         context.isolate()
         setup = context.setup
         findings = setup.findings(context.replayer)
         seeds = ClassSeeds(folder, setup)
         with context.running():
             known = 0
-            for path, outcome in seeds.replays(findings, done, begin=lambda path: tell(SeedBegun(str(path)))):
+            for path, outcome in seeds.replays(findings, done, begin=lambda path: send(SeedBegun(str(path)))):
                 new = findings.all()[known:]
                 known += len(new)
-                tell(SeedReplayed(str(path), outcome, tuple(new)))
+                send(SeedReplayed(str(path), outcome, tuple(new)))
 
     return kept("Replaying the seeds", job)
 
 
-def judge(finding: Finding, *, shrink: bool, shorter: _native.Tape | None = None) -> Job:
+def triage_finding(finding: Finding, *, shrink: bool, shorter: _native.Tape | None = None) -> Job:
     """Confirm a finding where that is still to be done, shrink it, and write it down.
 
     A process that may end before that writes it down first. Others may have a ``shorter`` tape, which counts only when
     it fails here in the same way, each time.
     """
 
-    def job(context: JobContext, tell: Tell) -> None:
+    def job(context: JobContext, send: Send) -> None:
         began = monotonic()
         replayer = writer = context.replayer_of(finding)
         if finding.is_timeout and context.own_process:
@@ -81,16 +81,16 @@ def judge(finding: Finding, *, shrink: bool, shorter: _native.Tape | None = None
             if finding.needs_own_process and not finding.is_timeout:
                 _confirm(replayer, finding)
             if context.own_process:
-                _write(context, writer, finding, tell)
+                _write(context, writer, finding, send)
             if shorter is not None and not finding.flaky and _take_over(replayer, finding, shorter):
-                _write(context, writer, finding, tell)
+                _write(context, writer, finding, send)
             seconds = context.setup.settings.max_shrink_time - 2 * (monotonic() - began)
             finished = True
             if shrink and not finding.flaky and seconds > 0:
-                finished = _shrink(context, replayer, finding, seconds, tell)
+                finished = _shrink(context, replayer, finding, seconds, send)
             elif context.own_process:
                 return
-            _write(context, writer, finding, tell, finished=finished)
+            _write(context, writer, finding, send, finished=finished)
 
     return kept(f"Writing down {finding.bucket}", job)
 
@@ -111,35 +111,35 @@ def _take_over(replayer: Replayer, finding: Finding, tape: _native.Tape) -> bool
     return True
 
 
-def _shrink(context: JobContext, replayer: Replayer, finding: Finding, seconds: float, tell: Tell) -> bool:
+def _shrink(context: JobContext, replayer: Replayer, finding: Finding, seconds: float, send: Send) -> bool:
     """Whether there was the time to make it minimal."""
     before = len(finding.tape)
 
     def tick(now: ShrinkProgress) -> None:
-        tell(Shrinking(before, now.steps, now.candidates))
+        send(Shrinking(before, now.steps, now.candidates))
 
     try:
         return context.setup.findings(replayer).shrink(finding, seconds, tick)
     except _native.CheckError as error:
-        tell(CheckFailed(f"Shrinking of {finding.bucket}", str(error)))
+        send(CheckFailed(f"Shrinking of {finding.bucket}", str(error)))
         return True
 
 
-def _write(context: JobContext, writer: Replayer, finding: Finding, tell: Tell, *, finished: bool = True) -> None:
+def _write(context: JobContext, writer: Replayer, finding: Finding, send: Send, *, finished: bool = True) -> None:
     failure = context.setup.findings(writer).failure(finding)
-    tell(FailureWritten(failure, finding.tape, improved=finding.improved, finished=finished))
+    send(FailureWritten(failure, finding.tape, improved=finding.improved, finished=finished))
 
 
 def write_traces(productive: Sequence[tuple[Provenance, _native.Tape]]) -> Job:
     """Write down the runs that reached new code, each shrunk to the steps that reach it."""
 
-    def job(context: JobContext, tell: Tell) -> None:
+    def job(context: JobContext, send: Send) -> None:
         setup = context.setup
         with context.running():
             for trace in path_traces(
                 context.replayer, setup.trace_builder, setup.targets, productive, shrink=setup.settings.shrink
             ):
-                tell(TraceWritten(trace))
+                send(TraceWritten(trace))
 
     return kept("Writing traces", job)
 
@@ -147,10 +147,10 @@ def write_traces(productive: Sequence[tuple[Provenance, _native.Tape]]) -> Job:
 def fill_database(tapes: Sequence[_native.Tape]) -> Job:
     """Let plain pytest find the failures too; tell why it does not find some of them."""
 
-    def job(context: JobContext, tell: Tell) -> None:
+    def job(context: JobContext, send: Send) -> None:
         if context.own_process:
             context.setup.driver.isolated = True
         for reason in save_to_database(context.setup.driver, tapes).reasons:
-            tell(NotInDatabase(reason))
+            send(NotInDatabase(reason))
 
     return kept("Filling the database of pytest", job)

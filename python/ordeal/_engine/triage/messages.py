@@ -13,7 +13,7 @@ from ordeal import _native
 from ordeal._engine.isolation.channel import ChannelError, Value
 from ordeal._engine.storage.state_file import SavedFinding
 from ordeal._engine.storage.trace_file import Trace, TraceStep
-from ordeal._engine.telling import error_message, error_of_elsewhere, type_name
+from ordeal._engine.telling import error_message, remote_error, type_name
 from ordeal._engine.triage.findings import Finding
 from ordeal._engine.triage.records import FindingRecords, writable_text
 from ordeal.result import Failure, SeedOutcome
@@ -122,7 +122,7 @@ def unpack_failure(data: Value) -> Failure:
     trace = None if sent.trace is None else Trace.from_json(sent.trace)
     for step in _swarm_steps(trace):
         step.params = sent.swarm  # what is read from a record is text
-    error = error_of_elsewhere(sent.error_type, sent.error_message)
+    error = remote_error(sent.error_type, sent.error_message)
     return Failure(error=error, trace=trace, **msgspec.structs.asdict(sent.fields))
 
 
@@ -160,7 +160,7 @@ def unpack[Kind](data: Value, kind: type[Kind]) -> Kind:
 
 def pack_tape(tape: _native.Tape, names: _native.MachineNames) -> bytes:
     """A tape as bytes, by names."""
-    return _native.encode_finds(names, [_native.Find(tape)])
+    return _native.encode_entries(names, [_native.SharedEntry(tape)])
 
 
 def unpack_tape(data: Value, names: _native.MachineNames) -> _native.Tape:
@@ -171,8 +171,8 @@ def unpack_tape(data: Value, names: _native.MachineNames) -> _native.Tape:
     """
     if not isinstance(data, bytes):
         raise ChannelError(f"a tape of another process is a {type(data).__name__}")
-    (find,) = _native.decode_finds(data, names)[0]
-    return find.tape
+    (entry,) = _native.decode_entries(data, names)[0]
+    return entry.tape
 
 
 def pack_finding(finding: Finding, names: _native.MachineNames) -> tuple[bytes, bytes]:

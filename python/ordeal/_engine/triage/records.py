@@ -8,7 +8,7 @@ from ordeal import _native
 from ordeal._engine.execution.bucket import traceback_text
 from ordeal._engine.replay.trace_builder import Provenance
 from ordeal._engine.storage.state_file import SavedFinding, SavedOrigin
-from ordeal._engine.telling import error_message, error_of_elsewhere, type_name
+from ordeal._engine.telling import error_message, remote_error, type_name
 from ordeal._engine.triage.findings import Finding
 
 
@@ -43,7 +43,7 @@ class FindingRecords:
 
     def finding(self, saved: SavedFinding, tape: _native.Tape) -> Finding:
         """What ``saved_finding`` wrote, with its tape."""
-        error = error_of_elsewhere(saved.error_type, saved.error_message)
+        error = remote_error(saved.error_type, saved.error_message)
         finding = Finding(saved.bucket, tape, self.origin(saved.origin), error, saved.count, saved.flaky)
         finding.error_traceback = saved.traceback
         return finding

@@ -17,10 +17,10 @@ from ordeal._engine.replay.loading import tape_of
 from ordeal._engine.replay.path_shrinking import SECONDS as PATH_SECONDS
 from ordeal._engine.replay.trace_builder import Provenance
 from ordeal._engine.storage.trace_file import Trace, TraceFailure
-from ordeal._engine.triage.executors import Ending, Executor, Task
+from ordeal._engine.triage.executors import Executor, JobEnd, Task
 from ordeal._engine.triage.findings import OF_SEED, Finding
 from ordeal._engine.triage.fresh_interpreter import confirm_fresh, fresh_interpreter_of
-from ordeal._engine.triage.jobs import Job, fill_database, judge, replay_seeds, write_traces
+from ordeal._engine.triage.jobs import Job, fill_database, replay_seeds, triage_finding, write_traces
 from ordeal._engine.triage.messages import (
     CheckFailed,
     FailureWritten,
@@ -69,7 +69,7 @@ class Listener(Protocol):
 
 
 @dataclass(slots=True)
-class _Judged:
+class _FindingInTriage:
     """A finding with what its job has told."""
 
     number: int
@@ -112,8 +112,8 @@ class Triage:
         done: list[str] = []
         while folder is not None:
             replays = _SeedReplays(done, self.seed_outcomes, found)
-            self._executor.run([Task(replay_seeds(folder, done), self._hearing(replays.hear), replays.ended)])
-            if replays.ending is Ending.DONE:
+            self._executor.run([Task(replay_seeds(folder, done), self._hearing(replays.on_message), replays.ended)])
+            if replays.ending is JobEnd.DONE:
                 break
             if replays.crash is None or not replays.current:
                 self._listener.note("Not all seeds were replayed: their process ended.")
@@ -133,13 +133,15 @@ class Triage:
 
     # -- failures -----------------------------------------------------------------------------------------------------
 
-    def judge(self, findings: Sequence[Finding], *, shrink: bool, others: Others | None = None) -> list[Failure]:
+    def confirm_and_shrink(
+        self, findings: Sequence[Finding], *, shrink: bool, others: Others | None = None
+    ) -> list[Failure]:
         """Confirm, shrink and write down all ``findings``, and save them as seeds.
 
         ``others`` may shrink a bucket in place of this exploration, or have done so.
         """
         shrink = shrink and self._setup.settings.shrink
-        waiting = [_Judged(number, finding, shrink) for number, finding in enumerate(findings, start=1)]
+        waiting = [_FindingInTriage(number, finding, shrink) for number, finding in enumerate(findings, start=1)]
         with self._interruptible("Shrinking was interrupted: some traces are longer than need be."):
             if others is not None:
                 for each in waiting:
@@ -156,10 +158,10 @@ class Triage:
             failures.append(dataclasses.replace(failure, count=each.finding.count))
         return self._kept([each.finding for each in judged], failures)
 
-    def _task(self, each: _Judged, total: int, *, shrink: bool) -> Task:
+    def _task(self, each: _FindingInTriage, total: int, *, shrink: bool) -> Task:
         settings, finding = self._setup.settings, each.finding
 
-        def hear(message: Message) -> None:
+        def on_message(message: Message) -> None:
             if isinstance(message, Shrinking):
                 self._listener.shrinking(each.number, total, message.steps_before, message.steps, message.candidates)
             elif isinstance(message, FailureWritten):
@@ -168,21 +170,21 @@ class Triage:
                 if not message.finished:
                     self._note_limit(finding)
 
-        def ended(ending: Ending, _crash: Crash | None) -> None:
-            if ending is Ending.LATE:
+        def ended(ending: JobEnd, _crash: Crash | None) -> None:
+            if ending is JobEnd.LATE:
                 self._note_limit(finding)
 
-        job = judge(finding, shrink=shrink, shorter=each.shorter)
-        return Task(job, self._hearing(hear), ended, seconds=settings.max_shrink_time + SLACK_SECONDS)
+        job = triage_finding(finding, shrink=shrink, shorter=each.shorter)
+        return Task(job, self._hearing(on_message), ended, seconds=settings.max_shrink_time + SLACK_SECONDS)
 
-    def _hearing(self, hear: Callable[[Message], object]) -> Callable[[Message], object]:
-        """What notes failed checks of the core, and leaves all else to ``hear``."""
+    def _hearing(self, on_message: Callable[[Message], object]) -> Callable[[Message], object]:
+        """What notes failed checks of the core, and leaves all else to ``on_message``."""
 
         def hear_or_note(message: Message) -> None:
             if isinstance(message, CheckFailed):
                 self._listener.note(message.text)
             else:
-                hear(message)
+                on_message(message)
 
         return hear_or_note
 
@@ -203,7 +205,7 @@ class Triage:
         limit = f"{self._setup.settings.max_shrink_time:g} s"
         self._listener.note(f"Shrinking of {finding.bucket} stopped after {limit}, before its trace was minimal.")
 
-    def _was_lost(self, each: _Judged) -> bool:
+    def _was_lost(self, each: _FindingInTriage) -> bool:
         """Whether a process was only killed from outside, or by the system that was out of memory."""
         if not (each.finding.flaky and each.finding.was_killed):
             return False
@@ -240,12 +242,12 @@ class Triage:
             return []
         traces = [failure.trace for failure in failures if failure.trace is not None]
 
-        def hear(message: Message) -> None:
+        def on_message(message: Message) -> None:
             assert isinstance(message, TraceWritten)
             traces.append(message.trace)
 
         lost = "Not all runs that reached new code have a trace"
-        self._run_one(write_traces(productive), hear, lost, PATH_SECONDS + SLACK_SECONDS)
+        self._run_one(write_traces(productive), on_message, lost, PATH_SECONDS + SLACK_SECONDS)
         return traces
 
     def fill_database(self, findings: Sequence[Finding]) -> None:
@@ -254,26 +256,28 @@ class Triage:
         if self._setup.settings.corpus_dir is None or not steady:
             return
 
-        def hear(message: Message) -> None:
+        def on_message(message: Message) -> None:
             assert isinstance(message, NotInDatabase)
             self._listener.note(message.reason)
 
-        self._run_one(fill_database(steady), hear, "Not all failures were saved for plain pytest", DATABASE_SECONDS)
+        self._run_one(
+            fill_database(steady), on_message, "Not all failures were saved for plain pytest", DATABASE_SECONDS
+        )
 
     def save_again(self, failures: Sequence[Failure]) -> None:
         """Write the seeds of ``failures`` once more that are gone, when no code of the user's runs any more."""
         for note in save_again(failures):
             self._listener.note(note, note.kind)
 
-    def _run_one(self, job: Job, hear: Callable[[Message], None], lost: str, seconds: float) -> None:
+    def _run_one(self, job: Job, on_message: Callable[[Message], None], lost: str, seconds: float) -> None:
         """Run a job that may take so many ``seconds``; ``lost`` begins the note on what is missing then."""
 
-        def ended(ending: Ending, _crash: Crash | None) -> None:
-            if ending is not Ending.DONE:
+        def ended(ending: JobEnd, _crash: Crash | None) -> None:
+            if ending is not JobEnd.DONE:
                 self._listener.note(f"{lost}: that took longer than {seconds:g} s, or its process ended.")
 
         with self._interruptible(f"{lost}: that was interrupted."):
-            self._executor.run([Task(job, self._hearing(hear), ended, seconds)])
+            self._executor.run([Task(job, self._hearing(on_message), ended, seconds)])
 
     @contextmanager
     def _interruptible(self, note: str) -> Iterator[None]:
@@ -293,10 +297,10 @@ class _SeedReplays:
         self._outcomes = outcomes
         self._found = found
         self.current = ""  # the seed that runs now
-        self.ending = Ending.LOST
+        self.ending = JobEnd.LOST
         self.crash: Crash | None = None
 
-    def hear(self, message: Message) -> None:
+    def on_message(self, message: Message) -> None:
         """See ``Task``."""
         if isinstance(message, SeedBegun):
             self.current = message.path
@@ -308,7 +312,7 @@ class _SeedReplays:
                 finding.seed = Path(message.path)
                 self._found(finding)
 
-    def ended(self, ending: Ending, crash: Crash | None) -> None:
+    def ended(self, ending: JobEnd, crash: Crash | None) -> None:
         """See ``Task``."""
         self.ending, self.crash = ending, crash
 

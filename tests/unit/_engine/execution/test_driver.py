@@ -38,7 +38,7 @@ class Steps:
     """A script of steps, each a kind and the name of a rule or fault, that notes which are rejected."""
 
     def __init__(self, driver: Driver, *steps: tuple[int, str], seed: int = 1, then: int = END) -> None:
-        self._live = _native.Rehearsal(seed)
+        self._live = _native.Redraw(seed)
         self.source = self._live.source
         tables: dict[int, list[str]] = {
             RULE: [each.name for each in driver.definition.rules],
@@ -126,8 +126,8 @@ def run(*steps: tuple[int, str], **options: Any) -> tuple[Outcome, Steps]:
     """What comes of a run of ``Shop`` in plain Python."""
     driver = make_driver(Shop)
     driver.in_cpp = False
-    script = Steps(driver, *steps)
-    return driver.execute(script, **options), script
+    step_source = Steps(driver, *steps)
+    return driver.execute(step_source, **options), step_source
 
 
 def test_a_run_begins_with_a_machine_and_ends_with_its_teardown() -> None:
@@ -164,8 +164,8 @@ def test_invariants_that_wait_for_the_initialize_rules_do() -> None:
     ],
 )
 def test_what_cannot_run_now_is_rejected_and_does_not_count(steps: list[tuple[int, str]], rejected: list[int]) -> None:
-    outcome, script = run(*steps)
-    assert script.rejected == rejected
+    outcome, step_source = run(*steps)
+    assert step_source.rejected == rejected
     assert outcome.steps == len(steps) - len(rejected)
     assert outcome.status is Status.DONE
 
@@ -178,9 +178,9 @@ def test_a_rule_waits_for_a_value_in_its_bundle() -> None:
         def use(self, jar: int) -> None: ...
 
     driver = make_driver(Unfilled)
-    script = Steps(driver, (RULE, "use"))
-    assert driver.execute(script).steps == 0
-    assert script.rejected == [0]
+    step_source = Steps(driver, (RULE, "use"))
+    assert driver.execute(step_source).steps == 0
+    assert step_source.rejected == [0]
 
 
 def test_faults_are_switched_as_the_script_says_and_off_at_the_end() -> None:
@@ -235,9 +235,9 @@ def test_a_fault_is_off_again_also_where_there_is_no_machine_to_tear_down() -> N
 
 def test_the_failing_step_counts_and_what_follows_does_not() -> None:
     Shop.fails = {"second": LookupError()}
-    outcome, script = run(*BEGIN, (RULE, "use"))
+    outcome, step_source = run(*BEGIN, (RULE, "use"))
     assert outcome.steps == 2
-    assert len(script.given) == 2
+    assert len(step_source.given) == 2
 
 
 class Assuming(RuleBasedStateMachine):
@@ -354,7 +354,7 @@ class Recorder:
     def step_done(self, run: RunContext, code: int, state_hash: int) -> None:
         self.told.append(f"step {code & 7} {state_hash}")
 
-    def news(self, run: RunContext) -> None:
+    def new_features(self, run: RunContext) -> None:
         self.told.append("news")
 
     def run_done(self, run: RunContext) -> None:
@@ -363,7 +363,7 @@ class Recorder:
 
 def test_observer_and_learner_hear_of_each_step_in_order() -> None:
     recorder = Recorder()
-    run(*BEGIN, (FAULT_ON, "power"), (RULE, "use"), learner=recorder, observer=recorder)
+    run(*BEGIN, (FAULT_ON, "power"), (RULE, "use"), listener=recorder, observer=recorder)
     assert recorder.told == [
         "making Shop",
         "started Shop",
@@ -386,7 +386,7 @@ def test_observer_and_learner_hear_of_each_step_in_order() -> None:
 def test_a_learner_hears_nothing_of_what_did_not_end_well(where: str) -> None:
     Shop.fails = {where: LookupError()}
     recorder = Recorder()
-    run(*BEGIN, (RULE, "use"), learner=recorder)
+    run(*BEGIN, (RULE, "use"), listener=recorder)
     assert "run done" not in recorder.told
     assert recorder.told.count(f"step {RULE} 0") == (where == "teardown")
 
@@ -407,7 +407,7 @@ class Hashed(ChaosTest):
 def test_the_hash_of_a_state_has_64_bits(value: int, told: int) -> None:
     Hashed.value = value
     driver, recorder = make_driver(Hashed), Recorder()
-    driver.execute(Steps(driver, (RULE, "act")), learner=recorder)
+    driver.execute(Steps(driver, (RULE, "act")), listener=recorder)
     assert recorder.told == [f"step {RULE} {told}", "run done"]
 
 
@@ -415,7 +415,7 @@ def test_a_hash_that_is_no_number_is_no_failure_of_the_program_but_an_error() ->
     Hashed.value = "open"
     driver = make_driver(Hashed)
     with pytest.raises(MachineError) as caught:
-        driver.execute(Steps(driver, (RULE, "act")), learner=Recorder())
+        driver.execute(Steps(driver, (RULE, "act")), listener=Recorder())
     assert caught.value.message == "Hashed.state_hash() returned 'open', which is not an int"
     assert caught.value.hint == "return an int computed from the state, or 0 for none"
 
@@ -466,9 +466,9 @@ def test_a_replay_ends_between_steps_when_its_time_is_up() -> None:
 def test_time_that_is_up_is_neither_failure_nor_rejection(in_cpp: bool) -> None:
     driver = make_driver(Shop)
     driver.in_cpp = in_cpp
-    script = TimedReplay(_native.Replay(_native.Tape.from_steps([(INITIALIZE, 0, 0, [])])), time.monotonic())
+    step_source = TimedReplay(_native.Replay(_native.Tape.from_steps([(INITIALIZE, 0, 0, [])])), time.monotonic())
     with pytest.raises(OutOfTime):
-        driver.execute(script)
+        driver.execute(step_source)
     assert Shop.log[-1] == "teardown"
 
 

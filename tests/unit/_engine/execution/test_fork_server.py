@@ -13,7 +13,7 @@ import pytest
 from ordeal import _native
 from ordeal._engine.execution import fork_messages
 from ordeal._engine.execution.driver import RULE
-from ordeal._engine.execution.fork_messages import Ending, Seen
+from ordeal._engine.execution.fork_messages import ForkedRunResult, Seen
 from ordeal._engine.execution.fork_server import ForkServer, refusal
 from ordeal._engine.execution.machine import make_driver
 from ordeal._engine.isolation.channel import Channel, ChannelError
@@ -50,8 +50,8 @@ class SessionDouble:
     """A session that gives the second rule, and of which else only the source is used."""
 
     def __init__(self) -> None:
-        self.rehearsal = _native.Rehearsal(1)
-        self.source = self.rehearsal.source
+        self.redraw = _native.Redraw(1)
+        self.source = self.redraw.source
 
     def next(self) -> int:
         return STEP
@@ -84,13 +84,13 @@ class ScriptedChannel:
         return list(message)
 
 
-def served(*messages: tuple[int, tuple[Any, ...]]) -> tuple[Ending | int, list[tuple[Any, ...]]]:
+def served(*messages: tuple[int, tuple[Any, ...]]) -> tuple[ForkedRunResult | int, list[tuple[Any, ...]]]:
     channel = ScriptedChannel(*messages)
     held = ForkServer(HOLDER, channel, arguments=3)  # type: ignore[arg-type]
     return held.run(SessionDouble(), Listening()), channel.sent[1:]  # type: ignore[arg-type]
 
 
-def told(*messages: tuple[Any, ...], code: int = 0) -> Ending | int:
+def told(*messages: tuple[Any, ...], code: int = 0) -> ForkedRunResult | int:
     """What comes of a run that sends these messages, and ends with this exit code."""
     ending, _ = served((HOLDER, ("started", BRANCH)), *((BRANCH, each) for each in messages), (HOLDER, ("gone", code)))
     return ending
@@ -104,7 +104,7 @@ NEXT = ("next",)
 
 def test_an_ending_is_told() -> None:
     ending = told((*ENDED, *SEEN))
-    assert isinstance(ending, Ending)
+    assert isinstance(ending, ForkedRunResult)
     assert (ending.bucket, ending.error_type, ending.outcome.steps) == ("a bucket", "ValueError", 3)
 
 

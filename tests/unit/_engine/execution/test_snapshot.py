@@ -48,7 +48,7 @@ def randoms() -> Iterator[GlobalRandoms]:
 
 def run_of(machine: Any) -> RunContext:
     run = RunContext(_native.Replay(_native.Tape()).source)
-    run.adopt(machine)
+    run.use_machine(machine)
     return run
 
 

@@ -15,7 +15,7 @@ import pytest
 
 from ordeal import _native
 from ordeal._engine.isolation.channel import Channel, Value
-from ordeal._engine.isolation.child import Child, Death, Limits, wait_for
+from ordeal._engine.isolation.child import Child, ChildExit, Limits, wait_for
 from ordeal._engine.parallel.supervisor import can_supervise
 
 pytestmark = [
@@ -27,14 +27,14 @@ SECONDS = 20.0
 MEBIBYTE = 1 << 20
 
 
-def outcome(work: Callable[[Channel], object], *, memory: int = 0) -> tuple[Death, list[list[Value]]]:
+def outcome(work: Callable[[Channel], object], *, memory: int = 0) -> tuple[ChildExit, list[list[Value]]]:
     """How a process that does ``work`` ends, and what it says until then."""
     child = Child(lambda channel, journal: void(work(channel)), Limits(memory))
     try:
         child.wait(SECONDS)
         said = child.messages()
-        assert child.death is not None
-        return child.death, said
+        assert child.exit_status is not None
+        return child.exit_status, said
     finally:
         child.close()
 
@@ -73,9 +73,9 @@ def first_message(child: Child) -> list[Value]:
     ids=["returns", "exits", "raises", "raises an exit", "is killed", "is terminated"],
 )
 def test_its_end_is_told(work: Any, code: int, number: int) -> None:
-    death, _ = outcome(work)
-    assert (death.code, death.signal, death.is_unknown) == (code, number, False)
-    assert death.is_clean is (not code and not number)
+    exit_status, _ = outcome(work)
+    assert (exit_status.code, exit_status.signal, exit_status.is_unknown) == (code, number, False)
+    assert exit_status.is_clean is (not code and not number)
 
 
 def crash_here(channel: Channel) -> None:
@@ -83,11 +83,11 @@ def crash_here(channel: Channel) -> None:
 
 
 def test_of_a_fatal_signal_the_calls_of_the_user_are_told() -> None:
-    death, _ = outcome(crash_here)
-    assert death.signal == signal.SIGSEGV
-    assert "Segmentation fault" in death.stacks
-    assert "in crash_here" in death.stacks
-    assert "isolation/child.py" not in death.stacks
+    exit_status, _ = outcome(crash_here)
+    assert exit_status.signal == signal.SIGSEGV
+    assert "Segmentation fault" in exit_status.stacks
+    assert "in crash_here" in exit_status.stacks
+    assert "isolation/child.py" not in exit_status.stacks
 
 
 def say_two_things(channel: Channel) -> None:
@@ -97,8 +97,8 @@ def say_two_things(channel: Channel) -> None:
 
 
 def test_it_says_what_it_has_to_say_before_its_end() -> None:
-    death, said = outcome(say_two_things)
-    assert death.code == 3
+    exit_status, said = outcome(say_two_things)
+    assert exit_status.code == 3
     assert said == [[1, "two"], [None]]
 
 
@@ -112,8 +112,8 @@ def take_memory(channel: Channel) -> None:
 
 
 def test_memory_beyond_its_limit_is_refused_in_it_alone() -> None:
-    death, said = outcome(take_memory, memory=256 * MEBIBYTE)
-    assert (death.is_clean, said) == (True, [["no memory"]])
+    exit_status, said = outcome(take_memory, memory=256 * MEBIBYTE)
+    assert (exit_status.is_clean, said) == (True, [["no memory"]])
     assert len(np.empty(512 * MEBIBYTE, np.uint8)) == 512 * MEBIBYTE
 
 
@@ -131,8 +131,8 @@ def test_one_that_takes_too_long_is_ended() -> None:
     (process,) = first_message(child)
     assert not child.has_ended()
     child.wait(0.01)
-    assert child.death is not None
-    assert child.death.signal == signal.SIGKILL
+    assert child.exit_status is not None
+    assert child.exit_status.signal == signal.SIGKILL
     assert is_gone(int(str(process)))
     child.close()
 

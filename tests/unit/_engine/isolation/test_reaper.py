@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from ordeal._engine.isolation.child import Child, Death, Limits
+from ordeal._engine.isolation.child import Child, ChildExit, Limits
 from ordeal._engine.parallel.supervisor import can_supervise
 
 pytestmark = pytest.mark.skipif(not can_supervise(), reason="processes are watched on Linux only")
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.skipif(not can_supervise(), reason="processes are watch
 SECONDS = 20.0
 
 
-def ended(job: Callable[[], object]) -> Death:
+def ended(job: Callable[[], object]) -> ChildExit:
     """How a process ends that does ``job``, and nothing else."""
 
     def work(channel: Any, journal: Any) -> None:
@@ -27,8 +27,8 @@ def ended(job: Callable[[], object]) -> Death:
     child = Child(work, Limits())
     child.wait(SECONDS)
     child.close()
-    assert child.death is not None
-    return child.death
+    assert child.exit_status is not None
+    return child.exit_status
 
 
 def sleeper(channel: Any) -> None:
@@ -59,9 +59,9 @@ def said_by(child: Child, count: int = 1) -> list[int]:
 
 
 def test_it_tells_how_the_process_ended() -> None:
-    assert ended(lambda: None) == Death()
-    assert ended(lambda: os._exit(7)) == Death(code=7)
-    assert ended(lambda: os.kill(os.getpid(), signal.SIGKILL)) == Death(signal=signal.SIGKILL)
+    assert ended(lambda: None) == ChildExit()
+    assert ended(lambda: os._exit(7)) == ChildExit(code=7)
+    assert ended(lambda: os.kill(os.getpid(), signal.SIGKILL)) == ChildExit(signal=signal.SIGKILL)
 
 
 def test_it_is_the_parent_of_the_process_and_in_another_group() -> None:
@@ -96,7 +96,7 @@ def test_a_daemon_ends_with_the_process(ends: bool) -> None:
         child.wait(SECONDS)
     child.close()
     assert is_gone(daemon)
-    assert child.death == (Death() if ends else Death(signal=signal.SIGKILL))
+    assert child.exit_status == (ChildExit() if ends else ChildExit(signal=signal.SIGKILL))
 
 
 def test_one_that_is_stopped_ends_all_the_same() -> None:
@@ -114,20 +114,20 @@ def test_one_that_is_killed_takes_the_process_along_and_nobody_knows_how_that_en
     child.wait(SECONDS)
     child.close()
     assert is_gone(process)
-    assert child.death == Death(signal=signal.SIGKILL, is_unknown=True)
+    assert child.exit_status == ChildExit(signal=signal.SIGKILL, is_unknown=True)
 
 
 def test_it_hears_of_the_end_in_a_program_that_ignores_that_of_its_children() -> None:
     before = signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     try:
         # The job finds it as it was, and nobody can wait for the reaper: the system has done so already.
-        death = ended(lambda: os._exit(7 if signal.getsignal(signal.SIGCHLD) == signal.SIG_IGN else 0))
+        exit_status = ended(lambda: os._exit(7 if signal.getsignal(signal.SIGCHLD) == signal.SIG_IGN else 0))
         killed = Child(lambda channel, journal: sleeper(channel), Limits())
         killed.close()
     finally:
         signal.signal(signal.SIGCHLD, before)
-    assert death == Death(code=7)
-    assert killed.death == Death(signal=signal.SIGKILL)
+    assert exit_status == ChildExit(code=7)
+    assert killed.exit_status == ChildExit(signal=signal.SIGKILL)
 
 
 def test_signals_are_blocked_in_neither_process_for_long() -> None:

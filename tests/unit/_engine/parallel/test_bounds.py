@@ -9,7 +9,7 @@ import pytest
 from ordeal._engine.parallel import worker as worker_module
 from ordeal._engine.parallel.merged import MergedProgress
 from ordeal._engine.parallel.messages import Report
-from ordeal._engine.parallel.sync import NOTHING, AsItComes, InRounds, News
+from ordeal._engine.parallel.sync import NOTHING, ImmediateExchange, RoundExchange, Update
 from ordeal._engine.parallel.worker import ByClock
 from ordeal._engine.properties.tracker import PropertyResult
 from ordeal._engine.properties.watch import PropertyWatch
@@ -39,60 +39,60 @@ def report(runs: int, *, line: int, kind: str = "copy", bucket: str = "A", note:
 
 class TestAsItComes:
     def test_what_all_have_heard_is_dropped(self) -> None:
-        exchange = AsItComes(2)
+        exchange = ImmediateExchange(2)
         for number in range(100):
             for worker in (0, 1):
-                exchange.told(worker, News((number,), b"find"), last=False)
+                exchange.report(worker, Update((number,), b"find"), last=False)
                 exchange.answers()
         assert sum(map(len, exchange._for.values())) == 1
 
     def test_nothing_is_kept_for_who_is_done(self) -> None:
-        exchange = AsItComes(2)
-        exchange.told(1, News((), b""), last=True)
+        exchange = ImmediateExchange(2)
+        exchange.report(1, Update((), b""), last=True)
         for number in range(10):
-            exchange.told(0, News((number,), b""), last=False)
+            exchange.report(0, Update((number,), b""), last=False)
         assert exchange._for == {0: []}
 
     def test_one_that_only_tells_is_heard_by_all_again_and_again(self) -> None:
-        exchange = AsItComes(1)
+        exchange = ImmediateExchange(1)
         for number in range(2):
-            exchange.told(1, News((number,), b""), last=True)
-        exchange.told(0, News((9,), b""), last=False)
-        assert exchange.answers() == [(0, [News((0,), b""), News((1,), b"")])]
+            exchange.report(1, Update((number,), b""), last=True)
+        exchange.report(0, Update((9,), b""), last=False)
+        assert exchange.answers() == [(0, [Update((0,), b""), Update((1,), b"")])]
 
     def test_who_has_nothing_to_tell_leaves_nothing(self) -> None:
-        exchange = AsItComes(2)
-        exchange.told(0, News((), b""), last=False)
+        exchange = ImmediateExchange(2)
+        exchange.report(0, Update((), b""), last=False)
         assert exchange.answers() == [(0, [])]
         assert exchange._for == {0: [], 1: []}
 
     def test_finds_are_urgent_and_edges_are_not(self) -> None:
-        exchange = AsItComes(2)
-        exchange.told(0, News((1,), b""), last=False)
-        assert not exchange.has_finds_for(1)
-        exchange.told(0, News((), b"find"), last=False)
-        assert exchange.has_finds_for(1)
-        assert not exchange.has_finds_for(0)
-        exchange.told(1, News((), b""), last=False)
+        exchange = ImmediateExchange(2)
+        exchange.report(0, Update((1,), b""), last=False)
+        assert not exchange.has_entries_for(1)
+        exchange.report(0, Update((), b"find"), last=False)
+        assert exchange.has_entries_for(1)
+        assert not exchange.has_entries_for(0)
+        exchange.report(1, Update((), b""), last=False)
         exchange.answers()
-        assert not exchange.has_finds_for(1)
+        assert not exchange.has_entries_for(1)
 
 
 class TestInRounds:
     def test_rounds_that_all_have_heard_leave_their_number_alone(self) -> None:
-        exchange = InRounds(3)
+        exchange = RoundExchange(3)
         for number in range(50):
             for worker in range(3):
-                exchange.told(worker, News((number,), b""), last=False)
+                exchange.report(worker, Update((number,), b""), last=False)
             assert len(exchange.answers()) == 3
         kept = [[each for each in rounds if each is not NOTHING] for rounds in exchange._rounds]
-        assert kept == [[News((49,), b"")]] * 3
+        assert kept == [[Update((49,), b"")]] * 3
 
     def test_who_is_done_is_waited_for_by_no_news(self) -> None:
-        exchange = InRounds(2)
-        exchange.told(1, News((7,), b""), last=True)
+        exchange = RoundExchange(2)
+        exchange.report(1, Update((7,), b""), last=True)
         for number in range(10):
-            exchange.told(0, News((number,), b""), last=False)
+            exchange.report(0, Update((number,), b""), last=False)
             exchange.answers()
         assert exchange._rounds[0] == [NOTHING] * 10
 
@@ -178,12 +178,12 @@ class TestByClock:
     def test_it_is_asked_for_finds_every_now_and_then(self, clock: Callable[[float], None]) -> None:
         asked = []
 
-        def has_finds() -> bool:
+        def has_entries() -> bool:
             asked.append(True)
             return False
 
         schedule = ByClock()
         for _ in range(200):
             clock(0.0001)
-            schedule.is_due(0, has_finds)
+            schedule.is_due(0, has_entries)
         assert 1 <= len(asked) <= 3

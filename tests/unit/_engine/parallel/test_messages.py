@@ -8,7 +8,15 @@ import msgspec
 import pytest
 
 from ordeal._engine.isolation.channel import ChannelError, Value
-from ordeal._engine.parallel.messages import Broken, Ended, Past, Report, nothing_told, pack_keys, unpack_keys
+from ordeal._engine.parallel.messages import (
+    Broken,
+    EarlierProcesses,
+    Ended,
+    Report,
+    empty_report,
+    pack_keys,
+    unpack_keys,
+)
 from ordeal._engine.triage.messages import pack, unpack
 
 
@@ -48,10 +56,10 @@ def full_report() -> Report:
 @pytest.mark.parametrize(
     "record",
     [
-        nothing_told(),
+        empty_report(),
         full_report(),
-        Past(),
-        Past(processes=2, report=full_report(), given=nothing_told(), untold=[2**64 - 1]),
+        EarlierProcesses(),
+        EarlierProcesses(processes=2, report=full_report(), resumed=empty_report(), unreported=[2**64 - 1]),
         Ended(reason="patience"),
         Broken(kind="MachineError", message="m", hint="h"),
     ],
@@ -68,12 +76,16 @@ def test_records_arrive_as_they_were(record: msgspec.Struct) -> None:
         (Report, {"snapshot_kind": "by magic"}),
         (Report, {"discovery": [1, 2]}),
         (Report, {"more": 1}),
-        (Past, {"processes": -1}),
+        (EarlierProcesses, {"processes": -1}),
         (Ended, {"reason": "because"}),
     ],
 )
 def test_a_record_with_a_wrong_field_is_refused(kind: type[msgspec.Struct], change: dict[str, Any]) -> None:
-    good: dict[type, msgspec.Struct] = {Report: full_report(), Past: Past(), Ended: Ended(reason="time")}
+    good: dict[type, msgspec.Struct] = {
+        Report: full_report(),
+        EarlierProcesses: EarlierProcesses(),
+        Ended: Ended(reason="time"),
+    }
     fields = msgspec.to_builtins(good[kind]) | change
     with pytest.raises(ChannelError, match="damaged"):
         unpack(msgspec.json.encode(fields), kind)
@@ -81,13 +93,13 @@ def test_a_record_with_a_wrong_field_is_refused(kind: type[msgspec.Struct], chan
 
 @pytest.mark.parametrize(("tally", "runs"), [({}, 0), ({"runs": 5}, 5), ({"runs": -5}, 0)])
 def test_the_runs_of_the_past_are_never_fewer_than_none(tally: dict[str, int], runs: int) -> None:
-    report = nothing_told()
+    report = empty_report()
     report.tally = tally
-    assert Past(report=report).runs == runs
+    assert EarlierProcesses(report=report).runs == runs
 
 
 def test_nothing_told_is_made_anew_each_time() -> None:
-    nothing_told().tally["runs"] = 1
-    nothing_told().notes.append("x")
-    assert nothing_told() == Past().report
-    assert Past().runs == 0
+    empty_report().tally["runs"] = 1
+    empty_report().notes.append("x")
+    assert empty_report() == EarlierProcesses().report
+    assert EarlierProcesses().runs == 0

@@ -25,7 +25,7 @@ def part_of(seed: int) -> bytes:
     """What a worker with a session of this seed knows after some runs."""
     search = Search(settings_for(Counter, session_seed=seed, max_runs=40), make_driver(Counter), [])
     run(search, Log())
-    return search.saver.part(search.progress, None)
+    return search.session_state.part(search.progress, None)
 
 
 def parts_of(workers: int, **options: Any) -> tuple[ParallelState, MergedProgress]:
@@ -50,7 +50,7 @@ def test_as_many_workers_go_on_each_with_its_own_part_and_seed(tmp_path: Path) -
     state, union = parts_of(2, resume_from=path)
     state.resume()
     assert (state.seeds, state.parts) == ([10, 11], parts)
-    assert state.finds == []
+    assert state.entries == []
     assert len(union.findings) == 1
     assert list(union.notes) == []
 
@@ -61,7 +61,7 @@ def test_workers_of_another_number_share_it_and_say_so(tmp_path: Path) -> None:
     state, union = parts_of(3, resume_from=path)
     state.resume()
     assert (state.seeds, state.parts) == ([None] * 3, [b""] * 3)
-    assert union.given_runs == 80
+    assert union.resumed_runs == 80
     assert len(union.findings) == 1
     assert "The resumed state is one of 2 workers: its 3 now share it." in union.notes
 

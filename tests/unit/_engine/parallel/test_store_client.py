@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from ordeal._engine.coverage.targets import resolve_targets
-from ordeal._engine.parallel.worker import Place
+from ordeal._engine.parallel.worker import ProcessIdentity
 from ordeal.errors import StoreError
 from ordeal.explore import Explorer
 from ordeal.result import ExplorationResult
@@ -114,6 +114,8 @@ def test_a_store_that_cannot_be_joined_is_an_error(tmp_path: Path) -> None:
 
 
 def test_each_process_anywhere_has_a_seed_of_its_own() -> None:
-    places = [Place(member, number, again) for member in range(3) for number in range(3) for again in range(3)]
+    places = [
+        ProcessIdentity(member, number, again) for member in range(3) for number in range(3) for again in range(3)
+    ]
     assert len({place.seed_of(42) for place in places}) == len(places)
-    assert Place(0, 0, 0).seed_of(42) == 42
+    assert ProcessIdentity(0, 0, 0).seed_of(42) == 42

@@ -20,7 +20,7 @@ from ordeal._engine.parallel.worker import (
     SOON_SHARE,
     ByClock,
     ByRuns,
-    Place,
+    ProcessIdentity,
     SharedCounters,
     settings_of,
     share_of_runs,
@@ -111,35 +111,35 @@ class TestByRuns:
 
 
 class TestByClock:
-    def due(self, schedule: ByClock, *, finds: bool) -> bool:
-        return schedule.is_due(0, lambda: finds)
+    def due(self, schedule: ByClock, *, entries: bool) -> bool:
+        return schedule.is_due(0, lambda: entries)
 
     def test_without_finds_it_is_due_after_its_time(self, clock: Clock) -> None:
         schedule = ByClock()
-        assert not self.due(schedule, finds=False)
+        assert not self.due(schedule, entries=False)
         clock.now += EXCHANGE_SECONDS - 0.001
-        assert not self.due(schedule, finds=False)
+        assert not self.due(schedule, entries=False)
         clock.now += SOON_SECONDS
-        assert self.due(schedule, finds=False)
+        assert self.due(schedule, entries=False)
 
     def test_finds_are_told_soon(self, clock: Clock) -> None:
         schedule = ByClock()
         schedule.exchanged(0.0)
         clock.now += SOON_SECONDS * 0.9
-        assert not self.due(schedule, finds=True)
+        assert not self.due(schedule, entries=True)
         clock.now += SOON_SECONDS * 0.2
-        assert self.due(schedule, finds=True)
+        assert self.due(schedule, entries=True)
 
     def test_finds_are_asked_for_no_more_often_than_that(self, clock: Clock) -> None:
         asked: list[float] = []
 
-        def has_finds() -> bool:
+        def has_entries() -> bool:
             asked.append(clock.now)
             return False
 
         schedule = ByClock()
         for _ in range(100):
-            schedule.is_due(0, has_finds)
+            schedule.is_due(0, has_entries)
             clock.now += SOON_SECONDS / 10
         assert 9 <= len(asked) <= 11
 
@@ -150,27 +150,27 @@ class TestByClock:
         took = 2 * SOON_SECONDS / SOON_SHARE
         schedule.exchanged(took)
         clock.now += SOON_SECONDS * 1.5
-        assert not self.due(schedule, finds=True)
+        assert not self.due(schedule, entries=True)
         clock.now += SOON_SECONDS
-        assert self.due(schedule, finds=True)
+        assert self.due(schedule, entries=True)
         schedule.exchanged(60.0)
         clock.now += EXCHANGE_SECONDS * 0.9
-        assert not self.due(schedule, finds=True)
+        assert not self.due(schedule, entries=True)
         clock.now += EXCHANGE_SECONDS * 0.2
-        assert self.due(schedule, finds=False)
+        assert self.due(schedule, entries=False)
 
 
 class TestPlaces:
     def test_the_first_of_all_has_the_seed_of_the_exploration(self) -> None:
-        assert Place(0, 0, 0).seed_of(42) == 42
+        assert ProcessIdentity(0, 0, 0).seed_of(42) == 42
 
     def test_each_other_one_has_a_seed_of_its_own_each_time_the_same(self) -> None:
-        places = [Place(m, n, i) for m in range(3) for n in range(3) for i in range(3)]
-        seeds = [place.seed_of(42) for place in places]
-        assert len(set(seeds)) == len(places)
-        assert seeds == [place.seed_of(42) for place in places]
+        identities = [ProcessIdentity(m, n, i) for m in range(3) for n in range(3) for i in range(3)]
+        seeds = [identity.seed_of(42) for identity in identities]
+        assert len(set(seeds)) == len(identities)
+        assert seeds == [identity.seed_of(42) for identity in identities]
         assert all(0 <= seed < 2**64 for seed in seeds)
-        assert set(seeds).isdisjoint(place.seed_of(43) for place in places)
+        assert set(seeds).isdisjoint(identity.seed_of(43) for identity in identities)
 
 
 class TestSettings:
@@ -179,9 +179,9 @@ class TestSettings:
             Plain, shrink=True, confirm_fresh=True, progress=print, shrink_progress=print, corpus_dir=tmp_path,
             save_state_to=tmp_path / "a", resume_from=tmp_path / "b", steps_per_run=7, seed=5, max_runs=100,
         )  # fmt: skip
-        own = settings_of(whole, Place(0, 1, 0), None, 33, 2.5)
+        own = settings_of(whole, ProcessIdentity(0, 1, 0), None, 33, 2.5)
         expected: dict[str, Any] = {
-            "session_seed": Place(0, 1, 0).seed_of(5), "max_runs": 33, "max_time": 2.5, "shrink": False,
+            "session_seed": ProcessIdentity(0, 1, 0).seed_of(5), "max_runs": 33, "max_time": 2.5, "shrink": False,
             "confirm_fresh": False, "progress": None, "shrink_progress": None, "corpus_dir": None,
             "save_state_to": None, "resume_from": None,
         }  # fmt: skip
@@ -190,40 +190,40 @@ class TestSettings:
 
     def test_the_seed_of_the_exploration_stays_and_a_session_goes_on_with_its_own(self) -> None:
         whole = settings_for(Plain, seed=5)
-        own = settings_of(whole, Place(0, 1, 0), 77, None, 1.0)
+        own = settings_of(whole, ProcessIdentity(0, 1, 0), 77, None, 1.0)
         assert (own.seed, own.session_seed, own.max_runs) == (5, 77, None)
-        assert settings_of(whole, Place(0, 1, 0), 0, None, 1.0).session_seed == 0  # a seed like any other
+        assert settings_of(whole, ProcessIdentity(0, 1, 0), 0, None, 1.0).session_seed == 0  # a seed like any other
 
 
 class TestBoards:
     def test_the_cells_of_each_worker_are_its_own(self) -> None:
-        board = SharedCounters(3)
-        for column, cells in enumerate((board.runs, board.steps, board.finds)):
+        counters = SharedCounters(3)
+        for column, cells in enumerate((counters.runs, counters.steps, counters.entries)):
             assert list(cells) == [0, 0, 0]
             for number in range(3):
                 cells[number] = 100 * (column + 1) + number
-        assert [list(cells) for cells in (board.runs, board.steps, board.finds)] == [
+        assert [list(cells) for cells in (counters.runs, counters.steps, counters.entries)] == [
             [100, 101, 102],
             [200, 201, 202],
             [300, 301, 302],
         ]
-        assert not board.stop
+        assert not counters.stop
 
     def test_to_stop_is_seen_and_touches_nothing_else(self) -> None:
-        board = SharedCounters(1)
-        board.stop = True
-        assert board.stop
-        assert (board.runs[0], board.steps[0], board.finds[0]) == (0, 0, 0)
-        board.stop = False
-        assert not board.stop
+        counters = SharedCounters(1)
+        counters.stop = True
+        assert counters.stop
+        assert (counters.runs[0], counters.steps[0], counters.entries[0]) == (0, 0, 0)
+        counters.stop = False
+        assert not counters.stop
 
     @pytest.mark.forks
     def test_another_process_sees_and_writes_the_same(self) -> None:
-        board = SharedCounters(2)
-        board.stop = True
+        counters = SharedCounters(2)
+        counters.stop = True
         pid = os.fork()
         if pid == 0:
-            board.runs[1] = 2**63 if board.stop else 1
+            counters.runs[1] = 2**63 if counters.stop else 1
             os._exit(0)
         os.waitpid(pid, 0)
-        assert list(board.runs) == [0, 2**63]
+        assert list(counters.runs) == [0, 2**63]

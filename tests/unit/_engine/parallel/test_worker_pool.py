@@ -18,14 +18,14 @@ from ordeal._engine.parallel.merged import MergedProgress
 from ordeal._engine.parallel.messages import DONE, ERROR, FAILED, Broken, Ended, pack_keys
 from ordeal._engine.parallel.state import ParallelState
 from ordeal._engine.parallel.sync import Sharing
-from ordeal._engine.parallel.worker import Part
-from ordeal._engine.parallel.worker_pool import FALSE_STARTS_MAX, Plan, WorkerPool, edge_bytes
+from ordeal._engine.parallel.worker import WorkerJob
+from ordeal._engine.parallel.worker_pool import FALSE_STARTS_MAX, WorkerOptions, WorkerPool, edge_bytes
 from ordeal._engine.triage.messages import pack
 from ordeal.errors import MachineError, OrdealError
 
 from ...samples.triaged import setup_for
 
-Work = Callable[[Part, Channel, _native.Journal], None]
+Work = Callable[[WorkerJob, Channel, _native.Journal], None]
 
 
 class Plain(RuleBasedStateMachine):
@@ -46,8 +46,8 @@ class Pool:
         self.union = MergedProgress(setup.names)
         folder = WorkingFolder(self.union.note)
         self.state = ParallelState(settings, self.union, folder, workers)
-        plan = Plan(workers, Sharing(True, True))
-        self.pool = WorkerPool(settings, setup, plan, self.union, self.state, folder)
+        worker_options = WorkerOptions(workers, Sharing(True, True))
+        self.pool = WorkerPool(settings, setup, worker_options, self.union, self.state, folder)
 
     def search(self, *, seconds: float = 20.0) -> None:
         """Have all of them come to their end."""
@@ -56,7 +56,7 @@ class Pool:
         pool.start(deadline)
         while pool.goes_on:
             assert time.monotonic() < deadline + 20, "the workers do not come to their end"
-            pool.attend(0.05, deadline)
+            pool.poll(0.05, deadline)
             pool.answer()
 
 
@@ -73,23 +73,23 @@ def make(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Pool]]:
         each.pool.close()
 
 
-def ends(part: Part, channel: Channel, journal: _native.Journal) -> None:
+def ends(job: WorkerJob, channel: Channel, journal: _native.Journal) -> None:
     """It has no more runs to make, and knows nothing."""
-    finds = _native.encode_finds(([], [], [], []), [])
-    channel.send(DONE, pack(Ended(reason="patience")), b"", pack_keys([]), finds, b"")
+    entries = _native.encode_entries(([], [], [], []), [])
+    channel.send(DONE, pack(Ended(reason="patience")), b"", pack_keys([]), entries, b"")
 
 
-def dies(part: Part, channel: Channel, journal: _native.Journal) -> None:
+def dies(job: WorkerJob, channel: Channel, journal: _native.Journal) -> None:
     os._exit(9)
 
 
-def dies_in_its_second_run(part: Part, channel: Channel, journal: _native.Journal) -> None:
-    part.board.runs[part.number] = 2
+def dies_in_its_second_run(job: WorkerJob, channel: Channel, journal: _native.Journal) -> None:
+    job.counters.runs[job.number] = 2
     os._exit(9)
 
 
-def fails_after_its_second_run(part: Part, channel: Channel, journal: _native.Journal) -> None:
-    part.board.runs[part.number] = 2
+def fails_after_its_second_run(job: WorkerJob, channel: Channel, journal: _native.Journal) -> None:
+    job.counters.runs[job.number] = 2
     channel.send(FAILED, "LookupError: lost", "its traceback")
 
 
@@ -109,7 +109,7 @@ class TestEndings:
         assert list(pool.union.notes) == [
             "A worker ended (exit code 9) while it ran no code of yours, and was replaced."
         ]
-        assert pool.union.past(0).processes == FALSE_STARTS_MAX
+        assert pool.union.earlier(0).processes == FALSE_STARTS_MAX
 
     def test_one_that_fails_outside_of_runs_is_replaced(self, make: Callable[..., Pool]) -> None:
         pool = make(fails_after_its_second_run, max_runs=11)
@@ -123,16 +123,16 @@ class TestEndings:
         pool = make(dies_in_its_second_run, max_runs=11)
         pool.search()
         assert pool.pool.reasons() == ["max_runs"]
-        assert pool.union.past(0).processes == 6  # more than may start in vain
+        assert pool.union.earlier(0).processes == 6  # more than may start in vain
 
     def test_none_begins_anew_when_the_time_is_up(self, make: Callable[..., Pool]) -> None:
         pool = make(dies_in_its_second_run)
         pool.search(seconds=0.0)
         assert pool.pool.reasons() == ["time"]
-        assert pool.union.past(0).processes == 1
+        assert pool.union.earlier(0).processes == 1
 
     def test_one_that_goes_on_is_cut_off(self, make: Callable[..., Pool]) -> None:
-        pool = make(lambda part, channel, journal: time.sleep(60))
+        pool = make(lambda job, channel, journal: time.sleep(60))
         began = time.monotonic()
         pool.pool.start(began)
         pool.pool.cut_off("time")
@@ -157,7 +157,7 @@ class TestWhatTheyTell:
     def test_who_tells_rubbish_is_given_up_and_nothing_is_taken_from_it(
         self, make: Callable[..., Pool], message: tuple[Any, ...]
     ) -> None:
-        def babbles(part: Part, channel: Channel, journal: _native.Journal) -> None:
+        def babbles(job: WorkerJob, channel: Channel, journal: _native.Journal) -> None:
             channel.send(*message)
             time.sleep(60)
 
@@ -175,7 +175,7 @@ class TestWhatTheyTell:
     def test_an_error_of_a_worker_is_raised_here(
         self, make: Callable[..., Pool], kind: str, raised: type[OrdealError]
     ) -> None:
-        def breaks(part: Part, channel: Channel, journal: _native.Journal) -> None:
+        def breaks(job: WorkerJob, channel: Channel, journal: _native.Journal) -> None:
             channel.send(ERROR, pack(Broken(kind=kind, message="no rule", hint="add one")))
 
         with pytest.raises(OrdealError, match="no rule") as caught:

@@ -17,7 +17,7 @@ from ordeal.errors import PropertyError
 
 @pytest.fixture
 def tracker() -> PropertyTracker:
-    tracker = PropertyTracker(_native.Switch(), _native.HitCounts())
+    tracker = PropertyTracker(_native.EnabledFlag(), _native.HitCounts())
     tracker.active = True
     return tracker
 
@@ -184,7 +184,7 @@ def test_a_snapshot_is_json_and_can_be_restored(tracker: PropertyTracker) -> Non
 
 def test_workers_add_up(tracker: PropertyTracker) -> None:
     filled(tracker)
-    other = PropertyTracker(_native.Switch(), _native.HitCounts())
+    other = PropertyTracker(_native.EnabledFlag(), _native.HitCounts())
     other.active = True
     other.record("sometimes", "s", True, distance=0.0)
     other.record("reachable", "r", True)
@@ -199,14 +199,14 @@ def test_workers_add_up(tracker: PropertyTracker) -> None:
     }
     assert tracker.distances() == {"s": 0.0}
     cells = tracker.cells
-    tracker.merge(PropertyTracker(_native.Switch(), _native.HitCounts()).snapshot())
+    tracker.merge(PropertyTracker(_native.EnabledFlag(), _native.HitCounts()).snapshot())
     assert tracker.cells == cells
 
 
 def test_of_a_worker_that_fits_not_nothing_is_added(tracker: PropertyTracker) -> None:
     filled(tracker)
     before = tracker.snapshot()
-    other = PropertyTracker(_native.Switch(), _native.HitCounts())
+    other = PropertyTracker(_native.EnabledFlag(), _native.HitCounts())
     other.active = True
     other.record("always", "0", True)
     other.record("always", "s", True)

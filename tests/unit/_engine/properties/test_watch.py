@@ -192,14 +192,14 @@ def test_what_became_true_in_a_fork_came_nearer() -> None:
 
 def test_a_checkpoint_is_outdone_when_no_property_needs_it() -> None:
     watch = PropertyWatch()
-    assert watch.outdone(["x", "y"], 1) == []
-    assert watch.outdone(["x"], 2) == []
-    assert watch.outdone(["y"], 3) == [1]
-    assert watch.outdone(["x", "y"], 4) == [2, 3]
+    assert watch.superseded(["x", "y"], 1) == []
+    assert watch.superseded(["x"], 2) == []
+    assert watch.superseded(["y"], 3) == [1]
+    assert watch.superseded(["x", "y"], 4) == [2, 3]
 
 
 def test_a_checkpoint_that_is_worth_more_is_never_outdone() -> None:
     watch = PropertyWatch()
-    assert watch.outdone(["x"], 0) == []
-    assert watch.outdone(["x"], 2) == []
-    assert watch.outdone([], 3) == []
+    assert watch.superseded(["x"], 0) == []
+    assert watch.superseded(["x"], 2) == []
+    assert watch.superseded([], 3) == []

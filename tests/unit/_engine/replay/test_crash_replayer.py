@@ -14,7 +14,7 @@ from hypothesis.stateful import invariant, rule
 from ordeal import _native
 from ordeal._engine.execution.bucket import ends_process
 from ordeal._engine.execution.machine import make_driver
-from ordeal._engine.isolation.child import Child, Death, Limits
+from ordeal._engine.isolation.child import Child, ChildExit, Limits
 from ordeal._engine.replay.crash_replayer import CrashReader, Stall
 from ordeal._engine.replay.rerun import ReplayStatus
 from ordeal._engine.seed_corpus.corpus import SeedReplayer
@@ -161,15 +161,15 @@ def left_by(job: Any) -> Child:
 
 def test_a_process_that_ran_nothing_tells_of_no_crash() -> None:
     child = left_by(lambda channel, journal: os._exit(7))
-    assert child.death == Death(code=7)
-    assert CrashReader(make_driver(Exiting)).read(child.journal, child.death, hung=False) is None
+    assert child.exit_status == ChildExit(code=7)
+    assert CrashReader(make_driver(Exiting)).read(child.journal, child.exit_status, hung=False) is None
     child.close()
 
 
 def test_a_journal_that_was_written_over_tells_of_no_crash() -> None:
     child = left_by(lambda channel, journal: None)
     child.journal[:] = b"\xff" * len(child.journal)
-    assert CrashReader(make_driver(Exiting)).read(child.journal, Death(signal=11), hung=False) is None
+    assert CrashReader(make_driver(Exiting)).read(child.journal, ChildExit(signal=11), hung=False) is None
     child.close()
 
 

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, consumes, initialize, multiple, precondition, rule
 
 from ordeal import ChaosTest, _native
-from ordeal._engine.search.checkpoints import HELD_MAX, Checkpoints
+from ordeal._engine.search.checkpoints import FORK_SERVERS_MAX, Checkpoints
 from ordeal.assertions import always_lt, sometimes
 from ordeal.explore import ExplorationResult, Explorer
 from ordeal.faults import Fault
@@ -258,7 +258,7 @@ def test_no_process_stays(depot: str) -> None:
     seen: list[int] = []
     explorer = Explorer(Depot, target_modules=[depot], seed=3, checkpoint_kind="fork", checkpoint_prob=0.6)
     explorer.run(max_runs=100, shrink=False, progress=lambda _: seen.append(len(children())))
-    assert 2 < max(seen) <= HELD_MAX + len(before)
+    assert 2 < max(seen) <= FORK_SERVERS_MAX + len(before)
     assert children() == before
 
 

@@ -124,7 +124,7 @@ def test_a_failed_check_in_a_run_ends_the_exploration_with_what_was_found(monkey
     class BrokenSession(_native.Session):  # type: ignore[misc]
         def end_run(self) -> None:
             super().end_run()
-            if self.plan.run_id == broken_in:
+            if self.spec.run_id == broken_in:
                 raise _native.CheckError("core/x.cpp:1: no")
 
     monkeypatch.setattr(_native, "Session", BrokenSession)

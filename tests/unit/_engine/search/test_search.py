@@ -48,7 +48,7 @@ class Log:
     def failing(self, finding: Finding) -> None:
         self.heard.append("failing")
 
-    def judged(self, finding: Finding, verdict: Verdict) -> None:
+    def checked(self, finding: Finding, verdict: Verdict) -> None:
         self.heard.append("judged")
         self.verdicts.append((finding.bucket, verdict))
 

@@ -65,7 +65,7 @@ def test_the_state_of_another_exploration_is_refused(
 def test_a_state_of_several_workers_is_refused_with_what_to_do(tmp_path: Path) -> None:
     path = tmp_path / "state"
     saved = searched(path, max_runs=5)
-    write_state(path, [saved.saver.part(saved.progress, None)] * 3)
+    write_state(path, [saved.session_state.part(saved.progress, None)] * 3)
     with pytest.raises(StateError, match="is one of 3 workers") as caught:
         searched(None, resume_from=path)
     assert "workers=3" in str(caught.value.hint)
@@ -93,15 +93,15 @@ def test_a_state_that_cannot_be_saved_is_noted_once_and_forgotten_when_it_can(tm
     search = Search(settings_for(Plain, save_state_to=folder / "state", max_runs=1), make_driver(Plain), [])
     folder.write_text("a file where the folder should be")
     with pytest.raises(StateError):
-        search.saver.check()
+        search.session_state.check()
     for _ in range(2):
-        search.saver.save(search.progress, None)
+        search.session_state.save(search.progress, None)
     (note,) = search.tally.notes
     assert note.startswith("The state was not saved: ")
     assert getattr(note, "kind", None) is NoteKind.STATE_NOT_SAVED
     folder.unlink()
     folder.mkdir()
-    search.saver.save(search.progress, None)
+    search.session_state.save(search.progress, None)
     assert list(search.tally.notes) == []
     assert len(read_state(folder / "state")) == 1
 
@@ -111,10 +111,10 @@ def test_a_saved_state_that_is_gone_is_written_once_more_and_one_that_is_there_i
     search = searched(path, max_runs=2)
     whole = path.read_bytes()
     path.unlink()
-    search.saver.save_again(search.tally)
+    search.session_state.save_again(search.tally)
     assert path.read_bytes() == whole
     path.write_bytes(b"of somebody else")
-    search.saver.save_again(search.tally)
+    search.session_state.save_again(search.tally)
     assert path.read_bytes() == b"of somebody else"
 
 
@@ -125,7 +125,7 @@ def test_it_is_saved_when_it_is_due_and_not_between(tmp_path: Path, monkeypatch:
     search = Search(settings_for(Plain, save_state_to=path), make_driver(Plain), [])
     saved = []
     for _ in range(10):
-        search.saver.save_when_due(search.progress, None)
+        search.session_state.save_when_due(search.progress, None)
         saved.append(path.exists())
         path.unlink(missing_ok=True)
         now[0] += state.PERIOD_SECONDS / 2

@@ -17,8 +17,8 @@ from ordeal._engine.isolation.working_folder import WorkingFolder
 from ordeal._engine.replay.crash_replayer import Crash
 from ordeal._engine.replay.replayer import Replayer
 from ordeal._engine.triage import executors
-from ordeal._engine.triage.executors import Ending, Executor, Here, OwnProcesses, Task
-from ordeal._engine.triage.jobs import Job, Tell
+from ordeal._engine.triage.executors import Executor, Here, JobEnd, OwnProcesses, Task
+from ordeal._engine.triage.jobs import Job, Send
 from ordeal._engine.triage.messages import Message, NotInDatabase, SeedBegun, Shrinking, pack_message
 from ordeal._engine.triage.setup import JobContext, ReplaySetup
 from ordeal._hypothesis import GlobalRandoms
@@ -53,10 +53,10 @@ class Log:
     """What was heard of each task, in the order in which it was."""
 
     heard: list[tuple[str, Message]] = field(default_factory=list)
-    endings: dict[str, tuple[Ending, Crash | None]] = field(default_factory=dict)
+    endings: dict[str, tuple[JobEnd, Crash | None]] = field(default_factory=dict)
 
     def task(self, name: str, job: Job, seconds: float | None = None) -> Task:
-        def ended(ending: Ending, crash: Crash | None) -> None:
+        def ended(ending: JobEnd, crash: Crash | None) -> None:
             self.endings[name] = ending, crash
 
         return Task(job, lambda message: self.heard.append((name, message)), ended, seconds)
@@ -83,25 +83,25 @@ def running(setup: ReplaySetup, *steps: str) -> Job:
     """Runs these steps, as the replay of a seed does, and tells before it."""
     tape = tape_for(setup.driver, *steps)
 
-    def job(context: JobContext, tell: Tell) -> None:
+    def job(context: JobContext, send: Send) -> None:
         context.isolate()
         with context.running():
-            tell(SeedBegun("here"))
-            tell(NotInDatabase(context.replayer.run(tape).bucket))
+            send(SeedBegun("here"))
+            send(NotInDatabase(context.replayer.run(tape).bucket))
 
     return job
 
 
 def saying(*texts: str) -> Job:
-    def job(_context: JobContext, tell: Tell) -> None:
+    def job(_context: JobContext, send: Send) -> None:
         for text in texts:
-            tell(NotInDatabase(text))
+            send(NotInDatabase(text))
 
     return job
 
 
-def sleeping(_context: JobContext, tell: Tell) -> None:
-    tell(SeedBegun(str(os.getpid())))
+def sleeping(_context: JobContext, send: Send) -> None:
+    send(SeedBegun(str(os.getpid())))
     time.sleep(60)
 
 
@@ -128,7 +128,7 @@ class TestBothPlaces:
         executor.run([log.task("a", saying("1", "\ud800", "3")), log.task("b", saying())])
         assert log.of("a") == [NotInDatabase("1"), NotInDatabase("\ud800"), NotInDatabase("3")]
         assert log.of("b") == []
-        assert log.endings == {"a": (Ending.DONE, None), "b": (Ending.DONE, None)}
+        assert log.endings == {"a": (JobEnd.DONE, None), "b": (JobEnd.DONE, None)}
 
     def test_a_run_comes_to_the_same(self, executor: Executor, setup: ReplaySetup, log: Log) -> None:
         executor.run([log.task("a", running(setup, "rest", "rest"), 60.0)])
@@ -140,8 +140,8 @@ class TestBothPlaces:
 
 
 def test_here_a_jobs_error_gets_out_and_what_comes_after_it_does_not_run(setup: ReplaySetup, log: Log) -> None:
-    def failing(_context: JobContext, tell: Tell) -> None:
-        tell(NotInDatabase("before"))
+    def failing(_context: JobContext, send: Send) -> None:
+        send(NotInDatabase("before"))
         raise LookupError
 
     context = JobContext(setup, replayer=Replayer(setup.driver, setup.bucketer(), GlobalRandoms()))
@@ -156,7 +156,7 @@ def test_here_what_is_left_after_ctrl_c_is_done_and_in_own_processes_it_is_not(s
     own_processes(setup).finish([log.task("own", saying("x"))])
     Here(context).finish([log.task("here", saying("x"))])
     assert log.heard == [("here", NotInDatabase("x"))]
-    assert log.endings == {"here": (Ending.DONE, None)}
+    assert log.endings == {"here": (JobEnd.DONE, None)}
 
 
 class TestOwnProcesses:
@@ -175,26 +175,26 @@ class TestOwnProcesses:
             own_processes(setup).run([log.task("a", running(setup, "rest", step, "rest")), log.task("b", saying("on"))])
         assert log.of("a") == [SeedBegun("here")]
         ending, crash = log.endings["a"]
-        assert ending is Ending.LOST
+        assert ending is JobEnd.LOST
         assert crash is not None
         assert (type(crash.error).__name__, crash.bucket, len(crash.tape)) == (error, bucket, 2)
-        assert log.endings["b"] == (Ending.DONE, None)
+        assert log.endings["b"] == (JobEnd.DONE, None)
 
     def test_a_process_that_ends_in_no_run_has_no_crash(self, setup: ReplaySetup, log: Log) -> None:
-        def leaving(_context: JobContext, tell: Tell) -> None:
-            tell(NotInDatabase("last words"))
+        def leaving(_context: JobContext, send: Send) -> None:
+            send(NotInDatabase("last words"))
             os._exit(1)
 
         own_processes(setup).run([log.task("a", leaving)])
         assert log.of("a") == [NotInDatabase("last words")]
-        assert log.endings == {"a": (Ending.LOST, None)}
+        assert log.endings == {"a": (JobEnd.LOST, None)}
 
     def test_a_job_that_raises_is_lost_and_the_next_one_runs(self, setup: ReplaySetup, log: Log) -> None:
-        def failing(_context: JobContext, _tell: Tell) -> None:
+        def failing(_context: JobContext, _send: Send) -> None:
             raise LookupError
 
         own_processes(setup).run([log.task("a", failing), log.task("b", saying("on"))])
-        assert log.endings == {"a": (Ending.LOST, None), "b": (Ending.DONE, None)}
+        assert log.endings == {"a": (JobEnd.LOST, None), "b": (JobEnd.DONE, None)}
 
     def test_a_job_that_takes_too_long_is_ended_and_what_it_had_told_is_kept(
         self, setup: ReplaySetup, log: Log
@@ -204,22 +204,22 @@ class TestOwnProcesses:
         (told,) = log.of("a")
         assert isinstance(told, SeedBegun)
         assert not exists(told.path)
-        assert log.endings == {"a": (Ending.LATE, None)}
+        assert log.endings == {"a": (JobEnd.LATE, None)}
 
     def test_a_run_that_is_cut_off_by_the_time_of_its_job_is_no_crash(self, log: Log) -> None:
         setup = setup_for(Deadly, rule_timeout=60.0)
         with quickly():
             own_processes(setup).run([log.task("a", running(setup, "hang"), 0.3)])
-        assert log.endings == {"a": (Ending.LATE, None)}
+        assert log.endings == {"a": (JobEnd.LATE, None)}
 
     def test_so_many_run_at_the_same_time_and_no_more(self, setup: ReplaySetup, log: Log, tmp_path: Path) -> None:
         def meeting(name: str) -> Job:
-            def job(_context: JobContext, tell: Tell) -> None:
+            def job(_context: JobContext, send: Send) -> None:
                 (tmp_path / name).touch()
                 deadline = time.monotonic() + 5.0
                 while len(list(tmp_path.iterdir())) < 2 and time.monotonic() < deadline:
                     time.sleep(0.005)
-                tell(Shrinking(len(list(tmp_path.iterdir())), 0, 0))
+                send(Shrinking(len(list(tmp_path.iterdir())), 0, 0))
 
             return job
 
@@ -238,9 +238,9 @@ class TestOwnProcesses:
             log.heard.append(("a", message))
             raise KeyboardInterrupt
 
-        def after_the_other(context: JobContext, tell: Tell) -> None:
+        def after_the_other(context: JobContext, send: Send) -> None:
             time.sleep(0.3)
-            sleeping(context, tell)
+            sleeping(context, send)
 
         with quickly(), pytest.raises(KeyboardInterrupt):
             executor.run([beside, Task(after_the_other, when_both_run)])
@@ -249,13 +249,13 @@ class TestOwnProcesses:
         assert not any(map(exists, processes))
         assert log.endings == {}
         executor.run([log.task("c", saying("again"))])  # nothing is left of what was ended
-        assert log.endings == {"c": (Ending.DONE, None)}
+        assert log.endings == {"c": (JobEnd.DONE, None)}
 
     def test_ctrl_c_while_processes_are_ended_leaves_none_either(self, setup: ReplaySetup, log: Log) -> None:
-        def chatting(_context: JobContext, tell: Tell) -> None:
+        def chatting(_context: JobContext, send: Send) -> None:
             time.sleep(0.3)  # until the other one is heard
             while True:
-                tell(SeedBegun(str(os.getpid())))
+                send(SeedBegun(str(os.getpid())))
                 time.sleep(0.001)
 
         def always_interrupt(message: Message) -> None:
@@ -271,7 +271,7 @@ class TestOwnProcesses:
 
     def test_what_a_job_changes_in_its_process_stays_there(self, setup: ReplaySetup, log: Log) -> None:
         own_processes(setup).run([log.task("a", running(setup, "rest"))])
-        assert log.endings == {"a": (Ending.DONE, None)}
+        assert log.endings == {"a": (JobEnd.DONE, None)}
         assert not setup.driver.isolated
 
     def test_what_no_job_tells_loses_the_job_alone(
@@ -285,4 +285,4 @@ class TestOwnProcesses:
             own_processes(setup, workers=2).run([log.task("a", sleeping), log.task("b", saying("on"))])
         assert log.of("a") == []
         assert log.of("b") == [NotInDatabase("on")]
-        assert log.endings == {"a": (Ending.LOST, None), "b": (Ending.DONE, None)}
+        assert log.endings == {"a": (JobEnd.LOST, None), "b": (JobEnd.DONE, None)}

@@ -18,7 +18,7 @@ from ordeal._engine.replay.replayer import Replayer
 from ordeal._engine.seed_corpus.corpus import SeedCorpus
 from ordeal._engine.triage.executors import Here, OwnProcesses, Task
 from ordeal._engine.triage.findings import Finding
-from ordeal._engine.triage.jobs import Job, fill_database, judge, replay_seeds, write_traces
+from ordeal._engine.triage.jobs import Job, fill_database, replay_seeds, triage_finding, write_traces
 from ordeal._engine.triage.messages import (
     CheckFailed,
     FailureWritten,
@@ -129,7 +129,7 @@ def failures_of(messages: list[Message]) -> list[FailureWritten]:
 class TestJudging:
     def test_a_failure_is_shrunk_and_written_down_last(self, setup: ReplaySetup, run: Run) -> None:
         finding = finding_for(setup, tape_for(setup.driver, *LONG))
-        told = run(setup, judge(finding, shrink=True))
+        told = run(setup, triage_finding(finding, shrink=True))
         last = told[-1]
         assert isinstance(last, FailureWritten)
         assert (last.finished, last.improved, last.failure.shrunk, last.failure.flaky) == (True, True, True, False)
@@ -141,21 +141,21 @@ class TestJudging:
         assert ticks[-1].steps == 2
 
     def test_own_processes_write_it_down_before_they_shrink_it(self, setup: ReplaySetup) -> None:
-        told = apart(setup, judge(finding_for(setup, tape_for(setup.driver, *LONG)), shrink=True))
+        told = apart(setup, triage_finding(finding_for(setup, tape_for(setup.driver, *LONG)), shrink=True))
         first, last = failures_of(told)
         assert told[0] is first
         assert (len(first.tape), first.failure.shrunk, len(last.tape)) == (4, False, 2)
-        assert len(failures_of(here(setup, judge(finding_for(setup, first.tape), shrink=True)))) == 1
+        assert len(failures_of(here(setup, triage_finding(finding_for(setup, first.tape), shrink=True)))) == 1
 
     def test_without_shrinking_it_is_written_down_once_as_it_is(self, setup: ReplaySetup, run: Run) -> None:
         finding = finding_for(setup, tape_for(setup.driver, *LONG))
-        (told,) = run(setup, judge(finding, shrink=False))
+        (told,) = run(setup, triage_finding(finding, shrink=False))
         assert isinstance(told, FailureWritten)
         assert (len(told.tape), told.improved, told.failure.shrunk, told.finished) == (4, False, False, True)
 
     def test_without_time_it_is_written_down_as_it_is(self, run: Run) -> None:
         setup = setup_for(Counter, max_shrink_time=0.0)
-        (told,) = run(setup, judge(finding_for(setup, tape_for(setup.driver, *LONG)), shrink=True))
+        (told,) = run(setup, triage_finding(finding_for(setup, tape_for(setup.driver, *LONG)), shrink=True))
         assert isinstance(told, FailureWritten)
         assert (len(told.tape), told.failure.shrunk) == (4, False)
 
@@ -164,7 +164,7 @@ class TestJudging:
     ) -> None:
         monkeypatch.setattr(_native, "Shrinker", BrokenShrinker)
         finding = finding_for(setup, tape_for(setup.driver, *LONG))
-        *_, failed, last = run(setup, judge(finding, shrink=True))
+        *_, failed, last = run(setup, triage_finding(finding, shrink=True))
         assert isinstance(failed, CheckFailed)
         why = "stopped at a failed check of ordeal's own (core/x.cpp:1: no): please report it."
         assert failed.text == f"Shrinking of {finding.bucket} {why}"
@@ -176,21 +176,23 @@ class TestJudging:
     ) -> None:
         finding = finding_for(setup, tape_for(setup.driver, *LONG))
         monkeypatch.setattr(Replayer, "run", raise_check)
-        told = run(setup, judge(finding, shrink=True))
+        told = run(setup, triage_finding(finding, shrink=True))
         assert isinstance(told[-1], CheckFailed)
         assert not failures_of(told)
 
     def test_a_flaky_one_is_not_shrunk(self, setup: ReplaySetup, run: Run) -> None:
         finding = finding_for(setup, tape_for(setup.driver, *LONG))
         finding.flaky = True
-        (told,) = run(setup, judge(finding, shrink=True))
+        (told,) = run(setup, triage_finding(finding, shrink=True))
         assert isinstance(told, FailureWritten)
         assert told.failure.flaky
         assert len(told.tape) == 4
 
     def test_the_shorter_tape_of_others_is_taken(self, setup: ReplaySetup, run: Run) -> None:
         finding = finding_for(setup, tape_for(setup.driver, *LONG))
-        told = failures_of(run(setup, judge(finding, shrink=False, shorter=tape_for(setup.driver, *SHORT))))[-1]
+        told = failures_of(run(setup, triage_finding(finding, shrink=False, shorter=tape_for(setup.driver, *SHORT))))[
+            -1
+        ]
         assert (len(told.tape), told.improved, told.failure.rule_log) == (2, True, ["add", "add"])
 
     @pytest.mark.parametrize(
@@ -200,20 +202,22 @@ class TestJudging:
         self, setup: ReplaySetup, run: Run, others: list[str]
     ) -> None:
         finding = finding_for(setup, tape_for(setup.driver, *LONG))
-        told = failures_of(run(setup, judge(finding, shrink=False, shorter=tape_for(setup.driver, *others))))[-1]
+        told = failures_of(run(setup, triage_finding(finding, shrink=False, shorter=tape_for(setup.driver, *others))))[
+            -1
+        ]
         assert (told.tape.hash(), told.improved) == (finding.tape.hash(), False)
 
     def test_a_flaky_one_does_not_go_on_with_a_tape_of_others(self, setup: ReplaySetup, run: Run) -> None:
         finding = finding_for(setup, tape_for(setup.driver, *LONG))
         finding.flaky = True
-        told = failures_of(run(setup, judge(finding, shrink=True, shorter=tape_for(setup.driver, *SHORT))))[-1]
+        told = failures_of(run(setup, triage_finding(finding, shrink=True, shorter=tape_for(setup.driver, *SHORT))))[-1]
         assert len(told.tape) == 4
 
     def test_one_that_does_not_fail_again_is_written_down_as_flaky(self) -> None:
         Moody.calls = 0
         setup = setup_for(Moody)
         finding = finding_for(setup, tape_for(setup.driver, "go"))
-        (told,) = here(setup, judge(finding, shrink=False))
+        (told,) = here(setup, triage_finding(finding, shrink=False))
         assert isinstance(told, FailureWritten)
         assert told.failure.flaky
         assert "ValueError: first" in told.failure.error_traceback
@@ -228,12 +232,12 @@ class TestWhatEndsItsProcess:
 
     def test_it_is_confirmed_shrunk_and_written_down_all_the_same(self, run: Run) -> None:
         setup = setup_for(Leaving)
-        told = failures_of(run(setup, judge(self.finding(setup, "rest", "leave"), shrink=True)))[-1]
+        told = failures_of(run(setup, triage_finding(self.finding(setup, "rest", "leave"), shrink=True)))[-1]
         assert (told.failure.rule_log, told.failure.flaky, len(told.tape)) == (["leave"], False, 1)
 
     def test_one_that_ends_otherwise_now_is_flaky_and_not_shrunk(self, run: Run) -> None:
         setup = setup_for(Leaving)
-        told = run(setup, judge(self.finding(setup, "rest", "leave", code=4), shrink=True))
+        told = run(setup, triage_finding(self.finding(setup, "rest", "leave", code=4), shrink=True))
         assert not [message for message in told if isinstance(message, Shrinking)]
         last = failures_of(told)[-1]
         assert (last.failure.flaky, len(last.tape)) == (True, 2)
@@ -246,7 +250,7 @@ class TestSeeds:
         folder = tmp_path / "seeds"
         paths = []
         for steps in (["other"], SHORT):
-            (told,) = here(setup, judge(finding_for(setup, tape_for(setup.driver, *steps)), shrink=False))
+            (told,) = here(setup, triage_finding(finding_for(setup, tape_for(setup.driver, *steps)), shrink=False))
             assert isinstance(told, FailureWritten)
             assert isinstance(told.failure.trace, Trace)
             paths.append(SeedCorpus(folder).save(told.failure.trace))
@@ -269,7 +273,9 @@ class TestSeeds:
     def test_a_seed_of_a_known_bucket_is_no_second_finding(
         self, setup: ReplaySetup, run: Run, seeds: list[Path]
     ) -> None:
-        (long,) = failures_of(here(setup, judge(finding_for(setup, tape_for(setup.driver, *LONG)), shrink=False)))
+        (long,) = failures_of(
+            here(setup, triage_finding(finding_for(setup, tape_for(setup.driver, *LONG)), shrink=False))
+        )
         assert isinstance(long.failure.trace, Trace)
         folder = seeds[0].parents[1]
         again = SeedCorpus(folder).save(long.failure.trace)

@@ -6,7 +6,7 @@ import pytest
 
 from ordeal import _native
 from ordeal._engine.replay.trace_builder import Provenance
-from ordeal._engine.telling import error_of_elsewhere
+from ordeal._engine.telling import remote_error
 from ordeal._engine.triage.findings import Finding
 from ordeal._engine.triage.records import FindingRecords, writable_text
 
@@ -59,6 +59,6 @@ def test_any_text_can_be_written(text: str, written: str) -> None:
 
 
 def test_an_error_of_elsewhere_reads_as_the_one_that_it_stands_for_and_is_caught_as_no_other() -> None:
-    error = error_of_elsewhere("KeyboardInterrupt", "pressed")
+    error = remote_error("KeyboardInterrupt", "pressed")
     assert (type(error).__name__, type(error).__module__, str(error)) == ("KeyboardInterrupt", "builtins", "pressed")
     assert not isinstance(error, KeyboardInterrupt)

@@ -17,7 +17,7 @@ from ordeal._engine.isolation.working_folder import WorkingFolder
 from ordeal._engine.replay.crash_replayer import Crash
 from ordeal._engine.replay.replayer import Replayer
 from ordeal._engine.seed_corpus.corpus import SeedCorpus
-from ordeal._engine.triage.executors import Ending, Executor, Here, OwnProcesses, Task
+from ordeal._engine.triage.executors import Executor, Here, JobEnd, OwnProcesses, Task
 from ordeal._engine.triage.findings import Finding
 from ordeal._engine.triage.messages import FailureWritten, Message, NotInDatabase, SeedBegun, Shrinking, TraceWritten
 from ordeal._engine.triage.setup import JobContext, ReplaySetup
@@ -90,10 +90,10 @@ class Scripted:
         self.closed += 1
 
 
-def tells(*messages: Message, ending: Ending = Ending.DONE, crash: Crash | None = None) -> Callable[[Task], None]:
+def tells(*messages: Message, ending: JobEnd = JobEnd.DONE, crash: Crash | None = None) -> Callable[[Task], None]:
     def script(task: Task) -> None:
         for message in messages:
-            task.hear(message)
+            task.on_message(message)
         task.ended(ending, crash)
 
     return script
@@ -157,9 +157,9 @@ def trace_of(steps: Steps) -> bytes:
 
 @pytest.mark.forks
 class TestBothPlaces:
-    def judged(self, make: Callable[[ReplaySetup], Executor], corpus: Path) -> list[tuple[object, ...]]:
+    def checked(self, make: Callable[[ReplaySetup], Executor], corpus: Path) -> list[tuple[object, ...]]:
         setup, findings = counter(LONG, ["rest", "other"], corpus_dir=corpus)
-        failures = triage_of(setup, make(setup), Told()).judge(findings, shrink=True)
+        failures = triage_of(setup, make(setup), Told()).confirm_and_shrink(findings, shrink=True)
         return [self.plain(failure) for failure in failures]
 
     def plain(self, failure: Failure) -> tuple[object, ...]:
@@ -171,8 +171,8 @@ class TestBothPlaces:
         )  # fmt: skip
 
     def test_failures_and_their_seeds_are_the_same(self, tmp_path: Path) -> None:
-        one = self.judged(executor_here, tmp_path / "one")
-        assert one == self.judged(executor_apart, tmp_path / "two")
+        one = self.checked(executor_here, tmp_path / "one")
+        assert one == self.checked(executor_apart, tmp_path / "two")
         assert len(one) == 2
         assert seed_files(tmp_path / "one") == seed_files(tmp_path / "two")
         assert len(seed_files(tmp_path / "one")) == 2
@@ -181,7 +181,7 @@ class TestBothPlaces:
     def test_seeds_are_replayed_and_shrunk_ones_stay(
         self, make: Callable[[ReplaySetup], Executor], tmp_path: Path, told: Told
     ) -> None:
-        self.judged(executor_here, tmp_path)
+        self.checked(executor_here, tmp_path)
         setup, _ = counter(corpus_dir=tmp_path)
         found: list[Finding] = []
         triage = triage_of(setup, make(setup), told)
@@ -190,7 +190,7 @@ class TestBothPlaces:
         assert sorted(str(finding.seed) for finding in found) == [each.path for each in triage.seed_outcomes]
         assert {outcome.status for outcome in triage.seed_outcomes} == {SeedStatus.REPRODUCED}
         before = seed_files(tmp_path)
-        failures = triage.judge(found, shrink=True)
+        failures = triage.confirm_and_shrink(found, shrink=True)
         assert [failure.run_id for failure in failures] == [0, 0]
         assert seed_files(tmp_path) == before
         assert told.notes == []
@@ -222,14 +222,14 @@ class TestSeeds:
         self, tmp_path: Path, told: Told
     ) -> None:
         setup, _ = counter(corpus_dir=tmp_path)
-        executor = Scripted(tells(ending=Ending.LOST))
+        executor = Scripted(tells(ending=JobEnd.LOST))
         triage_of(setup, executor, told).replay_seeds(lambda _finding: pytest.fail("nothing was found"))
         assert told.sentences == ["Not all seeds were replayed: their process ended."]
         assert len(executor.tasks) == 1
 
     def test_a_seed_whose_end_nobody_can_read_is_noted_and_left_out(self, tmp_path: Path, told: Told) -> None:
         setup, _ = counter(corpus_dir=tmp_path)
-        executor = Scripted(tells(SeedBegun("one"), ending=Ending.LOST), tells())
+        executor = Scripted(tells(SeedBegun("one"), ending=JobEnd.LOST), tells())
         triage_of(setup, executor, told).replay_seeds(lambda _finding: pytest.fail("nothing was found"))
         assert told.sentences == ["Not all seeds were replayed: their process ended."]
         assert len(executor.tasks) == 2
@@ -244,7 +244,7 @@ class TestSeeds:
 class TestJudging:
     def test_failures_keep_the_order_of_the_findings_and_their_counts(self, told: Told) -> None:
         setup, findings = counter(["rest", "other"], SHORT)
-        failures = triage_of(setup, executor_here(setup), told).judge(findings, shrink=False)
+        failures = triage_of(setup, executor_here(setup), told).confirm_and_shrink(findings, shrink=False)
         assert [failure.bucket for failure in failures] == [finding.bucket for finding in findings]
         assert [failure.count for failure in failures] == [finding.count for finding in findings] == [5, 5]
         assert told.notes == []
@@ -252,26 +252,28 @@ class TestJudging:
     def test_progress_is_told_with_the_number_of_the_failure(self, told: Told) -> None:
         setup, findings = counter(SHORT, ["other"])
         executor = Scripted(tells(Shrinking(9, 5, 1)), tells(Shrinking(3, 2, 8)))
-        triage_of(setup, executor, told).judge(findings, shrink=True)
+        triage_of(setup, executor, told).confirm_and_shrink(findings, shrink=True)
         assert told.progress == [(1, 2, 9, 5, 1), (2, 2, 3, 2, 8)]
 
     @pytest.mark.parametrize("shrink", [(False, True), (True, False)])
     def test_who_does_not_want_it_gets_no_shrinking(self, shrink: tuple[bool, bool], told: Told) -> None:
         setup, findings = counter(LONG, shrink=shrink[0])
-        (failure,) = triage_of(setup, executor_here(setup), told).judge(findings, shrink=shrink[1])
+        (failure,) = triage_of(setup, executor_here(setup), told).confirm_and_shrink(findings, shrink=shrink[1])
         assert (failure.shrunk, failure.step, told.progress) == (False, 4, [])
 
     def test_time_that_is_up_is_noted(self, told: Told) -> None:
         setup, findings = counter(LONG, max_shrink_time=2.5)
         (finding,) = findings
         executor = Scripted(tells(written(setup, finding, finished=False)))
-        triage_of(setup, executor, told).judge(findings, shrink=True)
+        triage_of(setup, executor, told).confirm_and_shrink(findings, shrink=True)
         assert told.sentences == [f"Shrinking of {finding.bucket} stopped after 2.5 s, before its trace was minimal."]
         assert executor.tasks[0].seconds == pytest.approx(3.5)
 
     def test_a_late_one_is_noted_and_known_by_its_tape(self, told: Told) -> None:
         setup, findings = counter(LONG, max_shrink_time=1.0)
-        (failure,) = triage_of(setup, Scripted(tells(ending=Ending.LATE)), told).judge(findings, shrink=True)
+        (failure,) = triage_of(setup, Scripted(tells(ending=JobEnd.LATE)), told).confirm_and_shrink(
+            findings, shrink=True
+        )
         assert len(told.notes) == 1
         assert (failure.rule_log, failure.step, failure.bucket) == (
             ["rest", "add", "rest", "add"],
@@ -284,8 +286,8 @@ class TestJudging:
     def test_what_was_written_before_the_process_was_lost_counts(self, told: Told) -> None:
         setup, findings = counter(LONG)
         short = finding_for(setup, tape_for(setup.driver, *SHORT))
-        executor = Scripted(tells(written(setup, short), ending=Ending.LOST))
-        (failure,) = triage_of(setup, executor, told).judge(findings, shrink=True)
+        executor = Scripted(tells(written(setup, short), ending=JobEnd.LOST))
+        (failure,) = triage_of(setup, executor, told).confirm_and_shrink(findings, shrink=True)
         assert failure.rule_log == ["add", "add"]
         assert findings[0].tape.hash() == short.tape.hash()
         assert findings[0].improved
@@ -296,7 +298,7 @@ class TestJudging:
         setup, (finding,) = counter(SHORT)
         finding.bucket, finding.error = "ProcessKilledError(SIGKILL) at add", ProcessKilledError("killed")
         finding.flaky = flaky
-        assert len(triage_of(setup, Scripted(tells()), told).judge([finding], shrink=True)) == kept
+        assert len(triage_of(setup, Scripted(tells()), told).confirm_and_shrink([finding], shrink=True)) == kept
         said = "A worker was killed from outside, or because memory was short: no run brings that about."
         assert told.sentences == [said] * (1 - kept)
 
@@ -304,7 +306,7 @@ class TestJudging:
         setup, findings = counter(LONG, ["other"])
         first = written(setup, findings[0])
         executor = Scripted(tells(first), interrupts)
-        failures = triage_of(setup, executor, told).judge(findings, shrink=True)
+        failures = triage_of(setup, executor, told).confirm_and_shrink(findings, shrink=True)
         assert told.sentences == [INTERRUPTED]
         assert told.interruptions == 1
         assert len(executor.finished) == 1
@@ -314,12 +316,12 @@ class TestJudging:
         setup, findings = counter(LONG)
         monkeypatch.setattr(told, "interrupted", lambda: interrupts(None))  # type: ignore[arg-type]
         with pytest.raises(KeyboardInterrupt):
-            triage_of(setup, Scripted(interrupts), told).judge(findings, shrink=True)
+            triage_of(setup, Scripted(interrupts), told).confirm_and_shrink(findings, shrink=True)
 
     def test_a_seed_that_cannot_be_saved_is_noted_as_such(self, tmp_path: Path, told: Told) -> None:
         (tmp_path / "file").write_text("no folder")
         setup, findings = counter(SHORT, corpus_dir=tmp_path / "file")
-        (failure,) = triage_of(setup, executor_here(setup), told).judge(findings, shrink=False)
+        (failure,) = triage_of(setup, executor_here(setup), told).confirm_and_shrink(findings, shrink=False)
         assert failure.seed_path is None
         ((note, kind),) = told.notes
         assert note.startswith("A seed was not saved: ")
@@ -329,7 +331,9 @@ class TestJudging:
 class TestOthers:
     def judge(self, others: OfOthers, told: Told, steps: Steps = LONG) -> Failure:
         setup, findings = counter(steps)
-        (failure,) = triage_of(setup, executor_here(setup), told).judge(findings, shrink=True, others=others)
+        (failure,) = triage_of(setup, executor_here(setup), told).confirm_and_shrink(
+            findings, shrink=True, others=others
+        )
         return failure
 
     def test_their_shorter_trace_is_taken_where_they_have_the_shrinking(self, told: Told) -> None:
@@ -381,8 +385,8 @@ class TestTracesAndDatabase:
         assert traces == [failure.trace, more]
         assert told.notes == []
 
-    @pytest.mark.parametrize("ending", [Ending.LATE, Ending.LOST])
-    def test_traces_that_are_missing_are_noted_and_the_others_kept(self, ending: Ending, told: Told) -> None:
+    @pytest.mark.parametrize("ending", [JobEnd.LATE, JobEnd.LOST])
+    def test_traces_that_are_missing_are_noted_and_the_others_kept(self, ending: JobEnd, told: Told) -> None:
         setup, _ = counter(record_traces=True)
         more = Trace(9, 42, "x:Y")
         triage = triage_of(setup, Scripted(tells(TraceWritten(more), ending=ending)), told)
@@ -415,7 +419,7 @@ class TestTracesAndDatabase:
     def test_a_seed_that_is_gone_is_written_once_more(self, tmp_path: Path, told: Told) -> None:
         setup, findings = counter(SHORT, corpus_dir=tmp_path)
         triage = triage_of(setup, executor_here(setup), told)
-        failures = triage.judge(findings, shrink=False)
+        failures = triage.confirm_and_shrink(findings, shrink=False)
         (path,) = [Path(str(failure.seed_path)) for failure in failures]
         text = path.read_bytes()
         path.unlink()

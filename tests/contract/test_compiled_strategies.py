@@ -1,4 +1,4 @@
-"""Plans make the choices that Hypothesis would make: their tapes replay through the strategies to the same values."""
+"""Compiled strategies make the choices of Hypothesis: their tapes replay through the strategies to the same values."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from hypothesis.internal.conjecture.engine import BUFFER_SIZE
 from hypothesis.strategies import SearchStrategy
 
 from ordeal import _native
-from ordeal._hypothesis.plan_checks import same
-from ordeal._hypothesis.plans import Compiler
+from ordeal._hypothesis.compiled_checks import same
 from ordeal._hypothesis.provider import TapeProvider
+from ordeal._hypothesis.strategy_compiler import Compiler
 from ordeal._hypothesis.tape_data import TapeData
 
 from .drawn.compiled_strategies import PLANNED, THROUGH_HYPOTHESIS
@@ -22,7 +22,7 @@ DRAWS = 300
 
 
 class Run:
-    """A run of its own: what a plan asks of the context of one."""
+    """A run of its own: what a compiled strategy asks of its context."""
 
     machine = None
 
@@ -44,62 +44,62 @@ def _by_hypothesis(strategy: SearchStrategy[Any], source: _native.ChoiceSource) 
         return _ending(lambda: data.draw(strategy)), data.length
 
 
-def _by_plan(node: _native.PlanNode, source: _native.ChoiceSource) -> tuple[Any, int]:
+def _by_node(node: _native.StrategyNode, source: _native.ChoiceSource) -> tuple[Any, int]:
     context = Run(source)
-    run = _native.PlanRun()
+    run = _native.DrawContext()
     run.begin(source, context)
     with BuildContext(context.data, is_final=False, wrapped_test=lambda: None):
         return _ending(lambda: node.draw(run)), run.length
 
 
-def _plan(strategy: SearchStrategy[Any]) -> _native.PlanNode | None:
+def _node_of(strategy: SearchStrategy[Any]) -> _native.StrategyNode | None:
     return Compiler().whole(strategy)
 
 
 @pytest.mark.parametrize("name", PLANNED)
-def test_what_a_plan_draws_replays_through_hypothesis(name: str) -> None:
+def test_what_a_node_draws_replays_through_hypothesis(name: str) -> None:
     strategy = PLANNED[name]
-    node = _plan(strategy)
+    node = _node_of(strategy)
     assert (node is None) == (name in THROUGH_HYPOTHESIS)
     if node is None:
         return
     for seed in range(DRAWS):
-        rehearsal = _native.Rehearsal(seed)
-        drawn, length = _by_plan(node, rehearsal.source)
-        rehearsal.repeat()
-        repeated, length_repeated = _by_hypothesis(strategy, rehearsal.source)
-        assert rehearsal.is_faithful, seed
+        redraw = _native.Redraw(seed)
+        drawn, length = _by_node(node, redraw.source)
+        redraw.repeat()
+        repeated, length_repeated = _by_hypothesis(strategy, redraw.source)
+        assert redraw.matches, seed
         assert same(drawn, repeated), (seed, drawn, repeated)
         assert length == length_repeated, seed
 
 
 @pytest.mark.parametrize("name", PLANNED)
-def test_what_hypothesis_draws_a_plan_draws_too(name: str) -> None:
+def test_what_hypothesis_draws_a_node_draws_too(name: str) -> None:
     strategy = PLANNED[name]
-    node = _plan(strategy)
+    node = _node_of(strategy)
     if node is None:
         return
     for seed in range(DRAWS // 3):
-        by_hypothesis, by_plan = _native.Rehearsal(seed), _native.Rehearsal(seed)
+        by_hypothesis, by_node = _native.Redraw(seed), _native.Redraw(seed)
         expected, length = _by_hypothesis(strategy, by_hypothesis.source)
-        drawn, length_drawn = _by_plan(node, by_plan.source)
+        drawn, length_drawn = _by_node(node, by_node.source)
         assert same(drawn, expected), (seed, drawn, expected)
         assert length_drawn == length, seed
-        assert by_plan.source.raw_bits() == by_hypothesis.source.raw_bits(), "a plan takes the same random numbers"
+        assert by_node.source.raw_bits() == by_hypothesis.source.raw_bits(), "both take the same random numbers"
 
 
 def test_the_buffer_is_as_long_as_that_of_hypothesis() -> None:
-    assert BUFFER_SIZE == _native.PLAN_LENGTH_MAX
+    assert BUFFER_SIZE == _native.BUFFER_LENGTH_MAX
 
 
-def test_a_plan_overruns_where_hypothesis_does() -> None:
+def test_a_node_overruns_where_hypothesis_does() -> None:
     strategy = PLANNED["binary long"]
-    node = _plan(strategy)
+    node = _node_of(strategy)
     assert node is not None
-    rehearsal = _native.Rehearsal(1)
-    context = Run(rehearsal.source)
-    run = _native.PlanRun()
-    run.begin(rehearsal.source, context)
+    redraw = _native.Redraw(1)
+    context = Run(redraw.source)
+    run = _native.DrawContext()
+    run.begin(redraw.source, context)
 
     def draw_all() -> None:
         for _ in range(BUFFER_SIZE):

@@ -1,8 +1,8 @@
-"""Compiles strategies of Hypothesis to plans, which C++ draws from.
+"""Compiles strategies of Hypothesis to trees of nodes, which C++ draws from.
 
-Only strategies of exactly the types below are planned, by what they are made of. A plan makes the choices that the
+Only strategies of exactly the types below are compiled, by what they are made of. A node makes the choices that the
 strategy itself would make, in the same order, and calls what the user wrote as often and in the same order. A part that
-cannot be planned is drawn through Hypothesis within the plan of the whole.
+cannot be compiled is drawn through Hypothesis inside the tree of the whole.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from hypothesis.strategies._internal.strategies import (
 )
 
 from ordeal import _native
-from ordeal._hypothesis.plan_checks import (
+from ordeal._hypothesis.compiled_checks import (
     chooses_single_branch,
     ends_by_choice,
     is_own_function,
@@ -40,21 +40,21 @@ from ordeal._hypothesis.plan_checks import (
     shuffles_dictionaries,
     spans_of_unique_list,
 )
-from ordeal._hypothesis.plan_times import TIME_STRATEGIES, plan_time
 from ordeal._hypothesis.tape_draws import SIZE_MAX, WIDE_MAX, is_int64
+from ordeal._hypothesis.time_nodes import TIME_STRATEGIES, time_node
 
-Node = _native.PlanNode
+Node = _native.StrategyNode
 
 
-class UnplannableError(Exception):
-    """The strategy is none of those that are planned."""
+class NotCompilableError(Exception):
+    """The strategy is none of those that can be compiled."""
 
 
 class Compiler:
     """Compiles one strategy.
 
     Attributes:
-        height: how many spans Hypothesis opens, one in the other, in the plans made so far.
+        height: how many spans Hypothesis opens, one in the other, in the nodes made so far.
         is_auditable: whether drawing calls nothing of the user's and changes nothing, so that it can be done again.
     """
 
@@ -64,33 +64,33 @@ class Compiler:
         self._open: list[SearchStrategy[Any]] = []
 
     def whole(self, strategy: SearchStrategy[Any]) -> Node | None:
-        """The plan of ``strategy``, or None."""
+        """The node of ``strategy``, or None."""
         try:
             return self._node(strategy, 0)
-        except UnplannableError:
+        except NotCompilableError:
             return None
 
     def part(self, strategy: SearchStrategy[Any], depth: int) -> Node:
-        """The plan of a part, drawn with ``depth`` spans open; where there is none it goes through Hypothesis."""
+        """The node of a part, drawn with ``depth`` spans open; where there is none, Hypothesis draws."""
         try:
             return self._node(strategy, depth)
-        except UnplannableError:
+        except NotCompilableError:
             return self._generic(strategy, depth)
 
     def _generic(self, strategy: SearchStrategy[Any], depth: int) -> Node:
         self.is_auditable = False
         self.height = max(self.height, depth + 1)
-        return _native.plan_generic(strategy, depth)
+        return _native.generic_node(strategy, depth)
 
     def _node(self, strategy: SearchStrategy[Any], depth: int) -> Node:
         strategy.validate()
         # One that contains itself, by deferred(), ends here; a draw that never ends does so in Hypothesis.
         if strategy.is_empty or any(each is strategy for each in self._open) or depth >= MAX_DEPTH:
-            raise UnplannableError
+            raise NotCompilableError
         plain: Any = unwrap_strategies(strategy)  # type: ignore[no-untyped-call]
         make = _MAKERS.get(type(plain))
         if make is None:
-            raise UnplannableError
+            raise NotCompilableError
         self.height = max(self.height, depth + 1)
         self._open.append(strategy)
         try:
@@ -99,12 +99,12 @@ class Compiler:
             self._open.pop()
 
     def calls(self, *functions: Callable[..., Any]) -> None:
-        """The plan calls ``functions``."""
+        """Note that drawing calls ``functions``."""
         self.is_auditable = self.is_auditable and all(map(is_own_function, functions))
 
 
-def compile_plan(strategy: SearchStrategy[Any]) -> tuple[Node, int, bool] | None:
-    """The plan of ``strategy``, the depth of its spans, and whether it can be audited; None where there is none."""
+def compile_strategy(strategy: SearchStrategy[Any]) -> tuple[Node, int, bool] | None:
+    """The node of ``strategy``, the depth of its spans, and whether it can be audited; None where there is none."""
     compiler = Compiler()
     node = compiler.whole(strategy)
     if node is None or (compiler.is_auditable and not passes_probe(strategy, node)):
@@ -113,7 +113,7 @@ def compile_plan(strategy: SearchStrategy[Any]) -> tuple[Node, int, bool] | None
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# What is planned. A maker gets the strategy and how many spans are open while it draws.
+# What is compiled. A maker gets the strategy and how many spans are open while it draws.
 
 _Maker = Callable[[Compiler, Any, int], Node]
 
@@ -122,20 +122,20 @@ def _integers(_compiler: Compiler, strategy: Any, _depth: int) -> Node:
     low, high = strategy.start, strategy.end
     plain = all(bound is None or is_int64(bound) for bound in (low, high))
     if plain and (low is None or high is None):
-        return _native.plan_open_integers(low, high)
+        return _native.open_integers_node(low, high)
     if plain:
-        return _native.plan_integers(low, high)
+        return _native.integers_node(low, high)
     if low is None or high is None or low < -WIDE_MAX or high > WIDE_MAX:
-        raise UnplannableError
-    return _native.plan_wide_integers(low, high)
+        raise NotCompilableError
+    return _native.wide_integers_node(low, high)
 
 
 def _booleans(_compiler: Compiler, _strategy: Any, _depth: int) -> Node:
-    return _native.plan_booleans()
+    return _native.booleans_node()
 
 
 def _floats(_compiler: Compiler, strategy: Any, _depth: int) -> Node:
-    return _native.plan_floats(
+    return _native.floats_node(
         strategy.min_value, strategy.max_value, strategy.allow_nan, strategy.smallest_nonzero_magnitude
     )
 
@@ -143,21 +143,21 @@ def _floats(_compiler: Compiler, strategy: Any, _depth: int) -> Node:
 def _just(compiler: Compiler, strategy: Any, _depth: int) -> Node:
     value = strategy.elements[0]
     if not strategy._transformations:
-        return _native.plan_constant(value)
-    return _native.plan_transformed(value, _steps(compiler, strategy))
+        return _native.constant_node(value)
+    return _native.transformed_node(value, _steps(compiler, strategy))
 
 
 def _sampled(compiler: Compiler, strategy: Any, _depth: int) -> Node:
     elements = _elements(strategy)
     if not strategy._transformations:
-        return _native.plan_sampled(elements, is_position=False)
-    return _native.plan_filtered_sample(elements, _steps(compiler, strategy))
+        return _native.sampled_node(elements, is_position=False)
+    return _native.filtered_sample_node(elements, _steps(compiler, strategy))
 
 
 def _elements(strategy: Any) -> Any:
     # Hypothesis remarks it when a strategy was drawn from strategies.
     if type(strategy.elements) is not range and any(isinstance(each, SearchStrategy) for each in strategy.elements):
-        raise UnplannableError
+        raise NotCompilableError
     return strategy.elements
 
 
@@ -173,22 +173,22 @@ def _one_of(compiler: Compiler, strategy: Any, depth: int) -> Node:
         bundle = None
         if type(branch).is_currently_empty is not SearchStrategy.is_currently_empty:
             if type(branch) is not Bundle:
-                raise UnplannableError
+                raise NotCompilableError
             bundle = branch.name
         branches.append((compiler.part(branch, depth), bundle))
     chooses_one = len(branches) == 1 and chooses_single_branch()
-    return _native.plan_one_of(branches, chooses_one)
+    return _native.one_of_node(branches, chooses_one)
 
 
 def _text(compiler: Compiler, strategy: Any, depth: int) -> Node:
     characters: Any = unwrap_strategies(strategy.element_strategy)  # type: ignore[no-untyped-call]
     if isinstance(characters, string_strategies.OneCharStringStrategy):
-        return _native.plan_text(_alphabet(characters), strategy.min_size, _size_max(strategy.max_size))
-    return _native.plan_joined(_list(compiler, strategy, depth))
+        return _native.text_node(_alphabet(characters), strategy.min_size, _size_max(strategy.max_size))
+    return _native.joined_node(_list(compiler, strategy, depth))
 
 
 def _characters(_compiler: Compiler, strategy: Any, _depth: int) -> Node:
-    return _native.plan_text(_alphabet(strategy), 1, 1)
+    return _native.text_node(_alphabet(strategy), 1, 1)
 
 
 def _alphabet(characters: Any) -> _native.Alphabet:
@@ -201,7 +201,7 @@ def _alphabet_of(intervals: tuple[tuple[int, int], ...]) -> _native.Alphabet:
 
 
 def _bytes(_compiler: Compiler, strategy: Any, _depth: int) -> Node:
-    return _native.plan_bytes(strategy.min_size, _size_max(strategy.max_size))
+    return _native.bytes_node(strategy.min_size, _size_max(strategy.max_size))
 
 
 def _size_max(size: float) -> int:
@@ -218,14 +218,14 @@ def _sizes(low: int, high: float, average: float) -> _Sizes:
 
 def _list(compiler: Compiler, strategy: Any, depth: int) -> Node:
     if strategy.element_strategy.is_empty:
-        raise UnplannableError
+        raise NotCompilableError
     element = compiler.part(strategy.element_strategy, depth + 1)
-    return _native.plan_list(element, _sizes(strategy.min_size, strategy.max_size, strategy.average_size))
+    return _native.list_node(element, _sizes(strategy.min_size, strategy.max_size, strategy.average_size))
 
 
 def _unique_list(compiler: Compiler, strategy: Any, depth: int) -> Node:
     if strategy.element_strategy.is_empty:
-        raise UnplannableError
+        raise NotCompilableError
     # Hypothesis joins the filter for what was seen with those of the element.
     filtered = FilteredStrategy(strategy.element_strategy, conditions=(bool,))
     conditions = list(filtered.flat_conditions[:-1])
@@ -234,16 +234,16 @@ def _unique_list(compiler: Compiler, strategy: Any, depth: int) -> Node:
     element = compiler.part(filtered.filtered_strategy, inside + 1)
     sizes = _sizes(strategy.min_size, strategy.max_size, strategy.average_size)
     keys, suffix = _uniqueness(compiler, strategy, inside)
-    return _native.plan_unique_list(element, conditions, sizes, keys, suffix)
+    return _native.unique_list_node(element, conditions, sizes, keys, suffix)
 
 
 def _unique_sample(compiler: Compiler, strategy: Any, depth: int) -> Node:
     sampled = strategy.element_strategy
     if type(sampled) not in (SampledFromStrategy, JustStrategy):
-        raise UnplannableError
+        raise NotCompilableError
     sizes = _sizes(strategy.min_size, strategy.max_size, strategy.average_size)
     keys, suffix = _uniqueness(compiler, strategy, depth + 1)
-    return _native.plan_unique_sample(
+    return _native.unique_sample_node(
         _elements(sampled), _steps(compiler, sampled), sizes, keys, suffix, ends_by_choice()
     )
 
@@ -255,16 +255,16 @@ def _uniqueness(compiler: Compiler, strategy: Any, depth: int) -> tuple[list[Cal
     if suffix is None:
         return keys, None
     if type(suffix) is not collection_strategies.TupleStrategy:
-        raise UnplannableError
+        raise NotCompilableError
     return keys, compiler.part(suffix, depth)
 
 
 def _tuple(compiler: Compiler, strategy: Any, depth: int) -> Node:
-    return _native.plan_tuple([compiler.part(each, depth) for each in strategy.element_strategies])
+    return _native.tuple_node([compiler.part(each, depth) for each in strategy.element_strategies])
 
 
 def _permutation(_compiler: Compiler, strategy: Any, _depth: int) -> Node:
-    return _native.plan_permutation(strategy.values)
+    return _native.permutation_node(strategy.values)
 
 
 def _fixed_dictionary(compiler: Compiler, strategy: Any, depth: int) -> Node:
@@ -277,52 +277,52 @@ def _fixed_dictionary(compiler: Compiler, strategy: Any, depth: int) -> Node:
     left = [(key, each) for key, each in (strategy.optional or {}).items() if not each.is_empty]
     optional = [(key, compiler.part(each, depth + 1)) for key, each in left]
     sizes = _sizes(0, len(left), len(left) / 2)
-    return _native.plan_fixed_dictionary(make, required, optional, sizes, shuffles)
+    return _native.fixed_dictionary_node(make, required, optional, sizes, shuffles)
 
 
 def _map(compiler: Compiler, strategy: Any, depth: int) -> Node:
     compiler.calls(strategy.pack)
-    return _native.plan_map(compiler.part(strategy.mapped_strategy, depth + 1), strategy.pack)
+    return _native.map_node(compiler.part(strategy.mapped_strategy, depth + 1), strategy.pack)
 
 
 def _filter(compiler: Compiler, strategy: Any, depth: int) -> Node:
     compiler.calls(*strategy.flat_conditions)
-    return _native.plan_filter(compiler.part(strategy.filtered_strategy, depth + 1), list(strategy.flat_conditions))
+    return _native.filter_node(compiler.part(strategy.filtered_strategy, depth + 1), list(strategy.flat_conditions))
 
 
 def _builds(compiler: Compiler, strategy: Any, depth: int) -> Node:
     compiler.calls(strategy.target)
     arguments = [compiler.part(each, depth) for each in strategy.args]
     keywords = [(name, compiler.part(each, depth)) for name, each in strategy.kwargs.items()]
-    return _native.plan_builds(strategy.target, arguments, keywords)
+    return _native.builds_node(strategy.target, arguments, keywords)
 
 
 def _flatmap(compiler: Compiler, strategy: Any, depth: int) -> Node:
     compiler.is_auditable = False
-    return _native.plan_flatmap(compiler.part(strategy.base, depth), strategy.expand, depth)
+    return _native.flatmap_node(compiler.part(strategy.base, depth), strategy.expand, depth)
 
 
 def _composite(compiler: Compiler, strategy: Any, depth: int) -> Node:
     compiler.is_auditable = False
-    return _native.plan_composite(strategy.definition, tuple(strategy.args), dict(strategy.kwargs), depth)
+    return _native.composite_node(strategy.definition, tuple(strategy.args), dict(strategy.kwargs), depth)
 
 
 def _bundle(compiler: Compiler, strategy: Any, _depth: int) -> Node:
     compiler.is_auditable = False
     if not hasattr(strategy, "_transformations"):
-        raise UnplannableError
-    return _native.plan_bundle(strategy.name, strategy.consume, strategy.draw_references, _steps(compiler, strategy))
+        raise NotCompilableError
+    return _native.bundle_node(strategy.name, strategy.consume, strategy.draw_references, _steps(compiler, strategy))
 
 
 def _runner(compiler: Compiler, strategy: Any, depth: int) -> Node:
     compiler.is_auditable = False
-    return _native.plan_runner(_native.plan_generic(strategy, depth - 1))
+    return _native.runner_node(_native.generic_node(strategy, depth - 1))
 
 
 def _time(_compiler: Compiler, strategy: Any, _depth: int) -> Node:
-    node = plan_time(strategy)
+    node = time_node(strategy)
     if node is None:
-        raise UnplannableError
+        raise NotCompilableError
     return node
 
 

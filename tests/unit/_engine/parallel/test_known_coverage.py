@@ -5,28 +5,28 @@ from __future__ import annotations
 import pytest
 
 from ordeal import _native
-from ordeal._engine.parallel import known as known_module
-from ordeal._engine.parallel.known import Known
+from ordeal._engine.parallel import known_coverage
+from ordeal._engine.parallel.known_coverage import KnownCoverage
 
 NAMES: _native.MachineNames = (["climb"], [], [], [])
 
 
 def packed(count: int) -> bytes:
-    return _native.encode_finds(NAMES, [_native.Find(_native.Tape()) for _ in range(count)])
+    return _native.encode_entries(NAMES, [_native.SharedEntry(_native.Tape()) for _ in range(count)])
 
 
 def test_edges_and_finds_add_up() -> None:
-    known = Known()
+    known = KnownCoverage()
     known.add([3, 1], packed(2))
     known.add([1, 2], b"")
     known.add([], packed(1))
     assert known.edges == {1, 2, 3}
-    assert len(known.finds(NAMES)) == 3
+    assert len(known.entries(NAMES)) == 3
 
 
 def test_of_too_many_finds_the_newest_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(known_module, "FINDS_BYTES_MAX", 2 * len(packed(3)))
-    known = Known()
+    monkeypatch.setattr(known_coverage, "ENTRIES_BYTES_MAX", 2 * len(packed(3)))
+    known = KnownCoverage()
     for count in (1, 2, 3, 3):
         known.add([], packed(count))
-    assert len(known.finds(NAMES)) == 6
+    assert len(known.entries(NAMES)) == 6

@@ -1,4 +1,4 @@
-"""Whether plans make the choices that Hypothesis makes: what this version does, a probe, and an audit now and then."""
+"""Checks that compiled strategies draw as Hypothesis does: by its version, by a probe, and by an audit now and then."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from ordeal import _native
 from ordeal._hypothesis.provider import TapeProvider, given_up
 from ordeal._hypothesis.tape_data import TapeData
 
-#: So many draws of a new plan are repeated through Hypothesis before it is used.
+#: How many draws from new nodes are repeated through Hypothesis before the nodes are used.
 PROBES = 3
 
 _OWN_TYPES = (set, frozenset, dict, list, tuple, str, bytes, int, float, bool)
@@ -61,32 +61,32 @@ def _draw(strategy: SearchStrategy[Any], source: _native.ChoiceSource) -> tuple[
             return type(ending), data
 
 
-def passes_probe(strategy: SearchStrategy[Any], node: _native.PlanNode) -> bool:
-    """Whether some draws from the plan of ``strategy`` are the same through Hypothesis. They belong to no run."""
+def passes_probe(strategy: SearchStrategy[Any], node: _native.StrategyNode) -> bool:
+    """Whether some draws from ``node`` are the same through Hypothesis, from ``strategy``. They belong to no run."""
     for seed in range(PROBES):
-        rehearsal = _native.Rehearsal(seed)
-        run = _native.PlanRun()
-        run.begin(rehearsal.source, _NoRun(rehearsal.source))
+        redraw = _native.Redraw(seed)
+        run = _native.DrawContext()
+        run.begin(redraw.source, _NoRun(redraw.source))
         try:
             value = node.draw(run)
         except (StopTest, UnsatisfiedAssumption) as ending:
             value = type(ending)
         length = run.length
         run.end()
-        rehearsal.repeat()
-        if not _is_repeated(strategy, rehearsal, value, length):
+        redraw.repeat()
+        if not _is_repeated(strategy, redraw, value, length):
             return False
     return True
 
 
 def audit(strategy: SearchStrategy[Any], choices: Sequence[Any], value: Any, length: int) -> bool:
-    """Whether Hypothesis makes ``value`` of ``choices``, which a plan of ``strategy`` drew in a run."""
-    return _is_repeated(strategy, _native.Rehearsal(choices), value, length)
+    """Whether Hypothesis makes ``value`` of ``choices``, which the compiled ``strategy`` drew in a run."""
+    return _is_repeated(strategy, _native.Redraw(choices), value, length)
 
 
-def _is_repeated(strategy: SearchStrategy[Any], rehearsal: _native.Rehearsal, value: Any, length: int) -> bool:
-    repeated, data = _draw(strategy, rehearsal.source)
-    if rehearsal.is_faithful and data.length == length and same(value, repeated):
+def _is_repeated(strategy: SearchStrategy[Any], redraw: _native.Redraw, value: Any, length: int) -> bool:
+    repeated, data = _draw(strategy, redraw.source)
+    if redraw.matches and data.length == length and same(value, repeated):
         return True
     given_up.append(
         f"{strategy!r} is drawn through Hypothesis: its plan does not do what Hypothesis {hypothesis.__version__} does."
@@ -119,7 +119,7 @@ def same(one: Any, other: Any) -> bool:
 
 def _choices(strategy: SearchStrategy[Any], *given: Any) -> int:
     """How many choices a draw of ``strategy`` makes; ``given`` are those that it is free to make."""
-    _, data = _draw(strategy, _native.Rehearsal(given).source)
+    _, data = _draw(strategy, _native.Redraw(given).source)
     return len(data.choices)
 
 

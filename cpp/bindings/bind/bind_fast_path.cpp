@@ -15,7 +15,7 @@ namespace ordeal::bindings {
 namespace {
 
 // On while the functions behind its gates have work to do. Guarded by the GIL.
-struct Switch {
+struct EnabledFlag {
   bool on = false;
 };
 
@@ -100,11 +100,11 @@ class HitCounts {
 };
 
 // Owned by the capsule that is the C function's `self`. CPython reads the method definition as long as that lives.
-struct Gate {
+struct FastPath {
   py::object function;  // does the work, and knows what a valid call is
-  py::object power;     // keeps the switch alive
+  py::object enabled;   // keeps the switch alive
   py::object counts;    // and these the hits; None for a function that is not counted
-  const Switch* state = nullptr;
+  const EnabledFlag* state = nullptr;
   HitCounts* hits = nullptr;
   int kind = 0;
   Idle idle = Idle::kNothing;
@@ -147,20 +147,21 @@ bool is_among(PyObject* keyword, const std::vector<py::str>& names) noexcept {
 }
 
 // Whether the shape of the call leaves nothing for Python to do or to refuse.
-bool is_plain(const Gate& gate, Py_ssize_t count, PyObject* keywords) noexcept {
+bool is_plain(const FastPath& fast_path, Py_ssize_t count, PyObject* keywords) noexcept {
   const Py_ssize_t named = keywords == nullptr ? 0 : PyTuple_GET_SIZE(keywords);
   Py_ssize_t required = count;
   for (Py_ssize_t i = 0; i < named; ++i) {
     PyObject* const keyword = PyTuple_GET_ITEM(keywords, i);
     // An argument that is given twice is Python's to refuse.
-    const bool is_last = count + 1 == gate.required && same_text(keyword, gate.names[static_cast<std::size_t>(count)]);
-    const bool is_other = !is_last && (!gate.any_keyword || is_among(keyword, gate.names));
-    if (is_other || is_among(keyword, gate.working)) {
+    const bool is_last =
+        count + 1 == fast_path.required && same_text(keyword, fast_path.names[static_cast<std::size_t>(count)]);
+    const bool is_other = !is_last && (!fast_path.any_keyword || is_among(keyword, fast_path.names));
+    if (is_other || is_among(keyword, fast_path.working)) {
       return false;
     }
     required += is_last ? 1 : 0;
   }
-  return required >= gate.required && count <= static_cast<Py_ssize_t>(gate.names.size());
+  return required >= fast_path.required && count <= static_cast<Py_ssize_t>(fast_path.names.size());
 }
 
 // A new reference; null with no exception set when there is work.
@@ -191,10 +192,11 @@ PyObject* idle_result(Idle idle, PyObject* const* arguments) noexcept {
 }
 
 // Whether a keyword says more of a hit, or gives an argument again.
-bool says_more(const Gate& gate, PyObject* keywords) noexcept {
+bool says_more(const FastPath& fast_path, PyObject* keywords) noexcept {
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(keywords); ++i) {
     PyObject* const keyword = PyTuple_GET_ITEM(keywords, i);
-    if (is_among(keyword, gate.labels) || is_among(keyword, gate.working) || is_among(keyword, gate.names)) {
+    if (is_among(keyword, fast_path.labels) || is_among(keyword, fast_path.working) ||
+        is_among(keyword, fast_path.names)) {
       return true;
     }
   }
@@ -202,18 +204,18 @@ bool says_more(const Gate& gate, PyObject* keywords) noexcept {
 }
 
 // Counts a call with a condition and a name, or a name alone. False when it is not that plain: then Python does it.
-bool count_hit(const Gate& gate, PyObject* const* arguments, Py_ssize_t count, PyObject* keywords) noexcept {
-  if (count != gate.required) {
+bool count_hit(const FastPath& fast_path, PyObject* const* arguments, Py_ssize_t count, PyObject* keywords) noexcept {
+  if (count != fast_path.required) {
     return false;
   }
   const bool has_condition = count == 2;
   const bool passes = !has_condition || arguments[0] == Py_True;
   // Details are of interest where a condition is false.
-  const bool fails = !passes && gate.idle == Idle::kNothing && arguments[0] == Py_False && keywords == nullptr;
-  if (!(passes || fails) || (keywords != nullptr && (!gate.any_keyword || says_more(gate, keywords)))) {
+  const bool fails = !passes && fast_path.idle == Idle::kNothing && arguments[0] == Py_False && keywords == nullptr;
+  if (!(passes || fails) || (keywords != nullptr && (!fast_path.any_keyword || says_more(fast_path, keywords)))) {
     return false;
   }
-  HitCounts::Hits* const hits = gate.hits->find(arguments[count - 1], gate.kind);
+  HitCounts::Hits* const hits = fast_path.hits->find(arguments[count - 1], fast_path.kind);
   if (hits == nullptr) {
     return false;
   }
@@ -223,73 +225,75 @@ bool count_hit(const Gate& gate, PyObject* const* arguments, Py_ssize_t count, P
 
 extern "C" {
 
-PyObject* ordeal_call_gate(PyObject* self, PyObject* const* arguments, Py_ssize_t count, PyObject* keywords) noexcept {
-  const auto& gate = *static_cast<const Gate*>(PyCapsule_GetPointer(self, nullptr));
-  if (gate.state->on) {
-    if (gate.hits != nullptr && count_hit(gate, arguments, count, keywords)) {
+PyObject* ordeal_call_fast_path(PyObject* self, PyObject* const* arguments, Py_ssize_t count,
+                                PyObject* keywords) noexcept {
+  const auto& fast_path = *static_cast<const FastPath*>(PyCapsule_GetPointer(self, nullptr));
+  if (fast_path.state->on) {
+    if (fast_path.hits != nullptr && count_hit(fast_path, arguments, count, keywords)) {
       return Py_NewRef(Py_None);
     }
-  } else if (is_plain(gate, count, keywords)) {
-    PyObject* const result = idle_result(gate.idle, arguments);
+  } else if (is_plain(fast_path, count, keywords)) {
+    PyObject* const result = idle_result(fast_path.idle, arguments);
     if (result != nullptr || PyErr_Occurred() != nullptr) {
       return result;
     }
   }
-  return PyObject_Vectorcall(gate.function.ptr(), arguments, static_cast<std::size_t>(count), keywords);
+  return PyObject_Vectorcall(fast_path.function.ptr(), arguments, static_cast<std::size_t>(count), keywords);
 }
 
-void ordeal_free_gate(PyObject* capsule) noexcept {
-  const std::unique_ptr<Gate> gate(static_cast<Gate*>(PyCapsule_GetPointer(capsule, nullptr)));
+void ordeal_free_fast_path(PyObject* capsule) noexcept {
+  const std::unique_ptr<FastPath> fast_path(static_cast<FastPath*>(PyCapsule_GetPointer(capsule, nullptr)));
 }
 
 }  // extern "C"
 
-py::object make_gate(py::object function, py::object power, const std::string& idle, const py::tuple& names,
-                     Py_ssize_t required, const py::tuple& working, const py::tuple& labels, bool any_keyword,
-                     std::string doc, py::object counts, int kind) {
-  auto gate = std::make_unique<Gate>();
+py::object make_fast_path(py::object function, py::object enabled, const std::string& idle, const py::tuple& names,
+                          Py_ssize_t required, const py::tuple& working, const py::tuple& labels, bool any_keyword,
+                          std::string doc, py::object counts, int kind) {
+  auto fast_path = std::make_unique<FastPath>();
   if (!counts.is_none()) {
-    gate->hits = &counts.cast<HitCounts&>();
-    gate->kind = kind;
+    fast_path->hits = &counts.cast<HitCounts&>();
+    fast_path->kind = kind;
   }
-  gate->counts = std::move(counts);
-  gate->idle = idle_of(idle);
-  gate->state = &power.cast<const Switch&>();
-  gate->names = interned_texts(names);
-  gate->required = std::clamp<Py_ssize_t>(required, 0, static_cast<Py_ssize_t>(gate->names.size()));
-  gate->working = interned_texts(working);
-  gate->labels = interned_texts(labels);
-  gate->any_keyword = any_keyword;
-  gate->name = function.attr("__name__").cast<std::string>();
-  gate->doc = std::move(doc);
+  fast_path->counts = std::move(counts);
+  fast_path->idle = idle_of(idle);
+  fast_path->state = &enabled.cast<const EnabledFlag&>();
+  fast_path->names = interned_texts(names);
+  fast_path->required = std::clamp<Py_ssize_t>(required, 0, static_cast<Py_ssize_t>(fast_path->names.size()));
+  fast_path->working = interned_texts(working);
+  fast_path->labels = interned_texts(labels);
+  fast_path->any_keyword = any_keyword;
+  fast_path->name = function.attr("__name__").cast<std::string>();
+  fast_path->doc = std::move(doc);
   const py::object module = function.attr("__module__");
-  gate->function = std::move(function);
-  gate->power = std::move(power);
+  fast_path->function = std::move(function);
+  fast_path->enabled = std::move(enabled);
   // CPython's own way to store a fast function: the flags say what it really is.
-  gate->method = {gate->name.c_str(), reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(ordeal_call_gate)),
-                  METH_FASTCALL | METH_KEYWORDS, gate->doc.c_str()};
-  PyMethodDef* const method = &gate->method;
-  const auto self = py::reinterpret_steal<py::object>(PyCapsule_New(gate.get(), nullptr, ordeal_free_gate));
+  fast_path->method = {fast_path->name.c_str(),
+                       reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(ordeal_call_fast_path)),
+                       METH_FASTCALL | METH_KEYWORDS, fast_path->doc.c_str()};
+  PyMethodDef* const method = &fast_path->method;
+  const auto self = py::reinterpret_steal<py::object>(PyCapsule_New(fast_path.get(), nullptr, ordeal_free_fast_path));
   if (!self) {
     throw py::error_already_set();
   }
-  static_cast<void>(gate.release());  // NOLINT: the capsule owns it now
+  static_cast<void>(fast_path.release());  // NOLINT: the capsule owns it now
   PyObject* const made = PyCFunction_NewEx(method, self.ptr(), module.ptr());
   return made != nullptr ? py::reinterpret_steal<py::object>(made) : throw py::error_already_set();
 }
 
 }  // namespace
 
-void bind_gate(py::module_& m) {
-  py::class_<Switch>(m, "Switch").def(py::init<>()).def_readwrite("on", &Switch::on);
+void bind_fast_path(py::module_& m) {
+  py::class_<EnabledFlag>(m, "EnabledFlag").def(py::init<>()).def_readwrite("on", &EnabledFlag::on);
   py::class_<HitCounts>(m, "HitCounts")
       .def(py::init<>())
       .def("add", &HitCounts::add, py::arg("name"), py::arg("kind"))
       .def("clear", &HitCounts::clear)
       .def("take", &HitCounts::take);
-  m.def("gate", &make_gate, py::arg("function"), py::arg("power"), py::kw_only(), py::arg("idle"), py::arg("names"),
-        py::arg("required"), py::arg("working"), py::arg("labels"), py::arg("any_keyword"), py::arg("doc"),
-        py::arg("counts"), py::arg("kind"));
+  m.def("fast_path", &make_fast_path, py::arg("function"), py::arg("enabled"), py::kw_only(), py::arg("idle"),
+        py::arg("names"), py::arg("required"), py::arg("working"), py::arg("labels"), py::arg("any_keyword"),
+        py::arg("doc"), py::arg("counts"), py::arg("kind"));
 }
 
 }  // namespace ordeal::bindings

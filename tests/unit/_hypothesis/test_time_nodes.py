@@ -9,16 +9,16 @@ import pytest
 from hypothesis import strategies as st
 from hypothesis.strategies._internal.lazy import unwrap_strategies
 
-from ordeal._hypothesis import plan_checks
-from ordeal._hypothesis.plan_times import TIME_STRATEGIES, plan_time
+from ordeal._hypothesis import compiled_checks
+from ordeal._hypothesis.time_nodes import TIME_STRATEGIES, time_node
 
 MOMENT = dt.datetime(2024, 2, 28, 23, 59, 58)
 
 
-def plan_of(strategy: Any) -> Any:
+def node_of(strategy: Any) -> Any:
     plain = unwrap_strategies(strategy)  # type: ignore[no-untyped-call]
     assert isinstance(plain, TIME_STRATEGIES)
-    return plan_time(plain)
+    return time_node(plain)
 
 
 @pytest.mark.parametrize(
@@ -38,11 +38,11 @@ def plan_of(strategy: Any) -> Any:
 )
 def test_a_plan_draws_what_hypothesis_draws(strategy: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     given_up: list[str] = []
-    monkeypatch.setattr(plan_checks, "given_up", given_up)
-    monkeypatch.setattr(plan_checks, "PROBES", 60)
-    node = plan_of(strategy)
+    monkeypatch.setattr(compiled_checks, "given_up", given_up)
+    monkeypatch.setattr(compiled_checks, "PROBES", 60)
+    node = node_of(strategy)
     assert node is not None
-    assert plan_checks.passes_probe(strategy, node), given_up
+    assert compiled_checks.passes_probe(strategy, node), given_up
 
 
 @pytest.mark.parametrize(
@@ -56,4 +56,4 @@ def test_a_plan_draws_what_hypothesis_draws(strategy: Any, monkeypatch: pytest.M
     ids=["time", "datetime", "perhaps", "mapped"],
 )
 def test_timezones_have_no_plan(strategy: Any) -> None:
-    assert plan_of(strategy) is None
+    assert node_of(strategy) is None

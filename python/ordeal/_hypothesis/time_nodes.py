@@ -16,32 +16,32 @@ _PARTS = ("year", "month", "day", "hour", "minute", "second", "microsecond")
 _FIRST_OF_TIME = 3
 
 
-def plan_time(strategy: Any) -> _native.PlanNode | None:
-    """The plan of a strategy for dates or times without a timezone, or None."""
+def time_node(strategy: Any) -> _native.StrategyNode | None:
+    """The node of a strategy for dates or times without a timezone, or None."""
     low, high = strategy.min_value, strategy.max_value
     kind = type(low)
     if type(high) is not kind or kind is not _KINDS[type(strategy)]:
         return None
     if kind is datetime.timedelta:
-        return _native.plan_timedelta(kind, _timedelta_parts(low), _timedelta_parts(high))
+        return _native.timedelta_node(kind, _timedelta_parts(low), _timedelta_parts(high))
     if kind is datetime.date:
         end = _FIRST_OF_TIME
-        return _native.plan_calendar(kind, _parts(low), _parts(high), first=0, end=end, has_fold=False)
+        return _native.calendar_node(kind, _parts(low), _parts(high), first=0, end=end, has_fold=False)
     if not _is_none(strategy.tz_strat) or low.tzinfo is not None or high.tzinfo is not None:
         return None
     if kind is datetime.time:
         first = _FIRST_OF_TIME
-        return _native.plan_calendar(kind, _parts(low), _parts(high), first=first, end=len(_PARTS), has_fold=True)
-    return _plan_datetime(strategy)
+        return _native.calendar_node(kind, _parts(low), _parts(high), first=first, end=len(_PARTS), has_fold=True)
+    return _datetime_node(strategy)
 
 
-def _plan_datetime(strategy: Any) -> _native.PlanNode | None:
+def _datetime_node(strategy: Any) -> _native.StrategyNode | None:
     low, high = _parts(strategy.min_value), _parts(strategy.max_value)
     make = datetime.datetime
     if not getattr(strategy, "tricky_possible", False):
-        return _native.plan_calendar(make, low, high, first=0, end=len(_PARTS), has_fold=True)
+        return _native.calendar_node(make, low, high, first=0, end=len(_PARTS), has_fold=True)
     instants, nearest = time_strategies._interesting_instants(None, *strategy.instant_window)
-    return _native.plan_calendar(
+    return _native.calendar_node(
         make,
         low,
         high,

@@ -1,4 +1,4 @@
-"""How plans are compiled, checked and given up, and what a run sees of them. What they draw is in tests/contract."""
+"""Strategies are compiled, checked and given up, and a run sees little of it. What they draw is in tests/contract."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from hypothesis.strategies import DrawFn, SearchStrategy
 from hypothesis.strategies._internal.numbers import FloatStrategy
 
 from ordeal import _native
-from ordeal._hypothesis import plan_checks, plans
-from ordeal._hypothesis.draws import plan_draw
+from ordeal._hypothesis import compiled_checks, strategy_compiler
+from ordeal._hypothesis.draws import compile_argument
 from ordeal._hypothesis.provider import TapeProvider
 from ordeal._hypothesis.tape_data import TapeData
 from ordeal.explore import Explorer
@@ -29,7 +29,7 @@ DRAWS_PER_AUDIT = 1000
 
 
 class Context:
-    """What a plan asks of a run."""
+    """What a compiled strategy asks of a run."""
 
     def __init__(self, source: _native.ChoiceSource, machine: Any = None) -> None:
         self.data = TapeData(TapeProvider(source))
@@ -41,100 +41,100 @@ class Context:
 @pytest.fixture(autouse=True)
 def build_context() -> Iterator[None]:
     """The context that strategies ask for while they draw."""
-    data = TapeData(TapeProvider(_native.Rehearsal(0).source))
+    data = TapeData(TapeProvider(_native.Redraw(0).source))
     with BuildContext(data, is_final=False, wrapped_test=lambda: None):
         yield
 
 
 class Run:
-    """A run in which plans draw."""
+    """A run in which compiled strategies draw."""
 
     def __init__(self, seed: int = 0, machine: Any = None) -> None:
-        self.rehearsal = _native.Rehearsal(seed)
-        self.context = Context(self.rehearsal.source, machine)
-        self.plans = _native.PlanRun()
-        self.plans.begin(self.rehearsal.source, self.context)
+        self.redraw = _native.Redraw(seed)
+        self.context = Context(self.redraw.source, machine)
+        self.draw_context = _native.DrawContext()
+        self.draw_context.begin(self.redraw.source, self.context)
 
 
-def _plan(strategy: SearchStrategy[Any]) -> _native.Plan:
-    plan, _ = plan_draw(strategy)
-    assert isinstance(plan, _native.Plan)
-    return plan
+def _uncompiled(strategy: SearchStrategy[Any]) -> _native.CompiledStrategy:
+    compiled_strategy, _ = compile_argument(strategy)
+    assert isinstance(compiled_strategy, _native.CompiledStrategy)
+    return compiled_strategy
 
 
-def _is_planned(plan: _native.Plan) -> bool:
-    return plan.planned  # which changes while it draws
+def _is_compiled(compiled_strategy: _native.CompiledStrategy) -> bool:
+    return compiled_strategy.is_compiled  # which changes while it draws
 
 
-def _compiled(strategy: SearchStrategy[Any]) -> _native.Plan:
-    plan = _plan(strategy)
-    assert plan.compile()
-    return plan
+def _compiled(strategy: SearchStrategy[Any]) -> _native.CompiledStrategy:
+    compiled_strategy = _uncompiled(strategy)
+    assert compiled_strategy.compile()
+    return compiled_strategy
 
 
-def test_one_plain_choice_is_planned_from_the_start_and_takes_no_room() -> None:
+def test_one_plain_choice_is_compiled_from_the_start_and_takes_no_room() -> None:
     run = Run()
     for strategy in (st.integers(0, 9), st.booleans(), st.just(3), st.sampled_from("abc")):
-        plan = _plan(strategy)
-        assert plan.planned
-        plan(run)
-    assert run.plans.length == 0
+        compiled_strategy = _uncompiled(strategy)
+        assert compiled_strategy.is_compiled
+        compiled_strategy(run)
+    assert run.draw_context.length == 0
 
 
 def test_a_strategy_is_compiled_once_it_has_been_drawn_a_few_times() -> None:
-    plan, run = _plan(st.lists(st.integers())), Run()
+    compiled_strategy, run = _uncompiled(st.lists(st.integers())), Run()
     for _ in range(DRAWS_BEFORE_COMPILING):
-        plan(run)
-    assert not _is_planned(plan)
-    plan(run)
-    assert _is_planned(plan)
-    assert run.plans.length == run.context.data.length > 0
+        compiled_strategy(run)
+    assert not _is_compiled(compiled_strategy)
+    compiled_strategy(run)
+    assert _is_compiled(compiled_strategy)
+    assert run.draw_context.length == run.context.data.length > 0
 
 
 @pytest.mark.parametrize("strategy", [st.lists(st.integers()), st.text(), st.tuples(st.floats(), st.booleans())])
 def test_it_does_not_matter_when_a_strategy_is_compiled(strategy: SearchStrategy[Any]) -> None:
-    late, early = _plan(strategy), _compiled(strategy)
+    late, early = _uncompiled(strategy), _compiled(strategy)
     one, other = Run(7), Run(7)
     for _ in range(3 * DRAWS_BEFORE_COMPILING):
-        assert plan_checks.same(late(one), early(other))
-    assert one.plans.length == other.plans.length
-    assert one.rehearsal.source.raw_bits() == other.rehearsal.source.raw_bits()
+        assert compiled_checks.same(late(one), early(other))
+    assert one.draw_context.length == other.draw_context.length
+    assert one.redraw.source.raw_bits() == other.redraw.source.raw_bits()
 
 
-def test_without_a_run_of_plans_the_fallback_draws() -> None:
+def test_without_a_draw_context_the_fallback_draws() -> None:
     class Elsewhere:
-        plans = None
+        draw_context = None
 
-    plan = _native.new_plan(st.text(), lambda run: ("fallback", run))
+    compiled_strategy = _native.new_compiled_strategy(st.text(), lambda run: ("fallback", run))
     elsewhere = Elsewhere()
-    assert plan(elsewhere) == ("fallback", elsewhere)
+    assert compiled_strategy(elsewhere) == ("fallback", elsewhere)
 
 
-def test_a_plan_refuses_what_is_no_run() -> None:
-    plan, run = _compiled(st.text()), Run()
-    run.plans.end()
+def test_a_compiled_strategy_refuses_what_is_no_run() -> None:
+    compiled_strategy, run = _compiled(st.text()), Run()
+    run.draw_context.end()
     with pytest.raises(RuntimeError, match="after its run had ended"):
-        plan(run.plans)
+        compiled_strategy(run.draw_context)
     with pytest.raises(AttributeError):
-        plan(3)
+        compiled_strategy(3)
     with pytest.raises(TypeError, match="takes a run"):
-        plan()  # type: ignore[call-arg]
+        compiled_strategy()  # type: ignore[call-arg]
 
 
 # -- what the user wrote ----------------------------------------------------------------------------------------------
 
 
 def _called(strategy_of: Callable[[list[Any]], SearchStrategy[Any]], draws: int = 60) -> tuple[list[Any], list[Any]]:
-    """What is called with what, by Hypothesis and by the plan."""
+    """What is called with what, by Hypothesis and by the compiled strategy."""
     calls = []
     for compiled in (False, True):
         seen: list[Any] = []
         strategy = strategy_of(seen)
         run = Run(3)
-        plan = _compiled(strategy) if compiled else None
+        compiled_strategy = _compiled(strategy) if compiled else None
         for _ in range(draws):
             try:
-                plan(run) if plan is not None else run.context.data.draw(strategy)
+                compiled_strategy(run) if compiled_strategy is not None else run.context.data.draw(strategy)
             except (StopTest, UnsatisfiedAssumption) as ending:
                 seen.append(type(ending).__name__)
                 break
@@ -196,7 +196,7 @@ def test_the_draw_of_a_composite_is_of_no_use_after_the_run() -> None:
     run = Run()
     _compiled(keeping())(run)
     assert kept[0](st.just(5)) == 5
-    run.plans.end()
+    run.draw_context.end()
     with pytest.raises(RuntimeError, match="after the run"):
         kept[0](st.just(5))
 
@@ -218,19 +218,19 @@ def test_values_are_not_shared_between_draws() -> None:
         st.dictionaries(st.text(), st.none()),
         st.builds(list),
     ):
-        plan = _compiled(strategy)
-        values = [plan(run) for _ in range(20)]
+        compiled_strategy = _compiled(strategy)
+        values = [compiled_strategy(run) for _ in range(20)]
         assert len({id(value) for value in values}) == len(values)
 
 
 def test_each_nan_is_a_value_of_its_own() -> None:
-    plan, run = _compiled(st.lists(st.floats(), min_size=100)), Run()
-    nans = [value for value in plan(run) if value != value]
+    compiled_strategy, run = _compiled(st.lists(st.floats(), min_size=100)), Run()
+    nans = [value for value in compiled_strategy(run) if value != value]
     assert len(nans) > 1
     assert len({id(value) for value in nans}) == len(nans)
 
 
-# -- what cannot be planned -------------------------------------------------------------------------------------------
+# -- what cannot be compiled ------------------------------------------------------------------------------------------
 
 
 class Mine(SearchStrategy[int]):
@@ -246,29 +246,29 @@ class Mine(SearchStrategy[int]):
     ids=["own", "shared", "randoms", "recursive", "data"],
 )
 def test_others_are_drawn_through_hypothesis(strategy: SearchStrategy[Any]) -> None:
-    plan = _plan(strategy)
-    assert not plan.compile()
-    plan(Run())
+    compiled_strategy = _uncompiled(strategy)
+    assert not compiled_strategy.compile()
+    compiled_strategy(Run())
 
 
 def test_a_part_that_cannot_be_planned_goes_through_hypothesis_within_the_plan() -> None:
     strategy = st.tuples(Mine(), st.lists(Mine(), min_size=1))
     run, by_hypothesis = Run(1), Run(1)
-    plan = _compiled(strategy)
-    assert [plan(run) for _ in range(20)] == [by_hypothesis.context.data.draw(strategy) for _ in range(20)]
-    assert run.plans.length == by_hypothesis.context.data.length
+    compiled_strategy = _compiled(strategy)
+    assert [compiled_strategy(run) for _ in range(20)] == [by_hypothesis.context.data.draw(strategy) for _ in range(20)]
+    assert run.draw_context.length == by_hypothesis.context.data.length
 
 
 # -- machines ---------------------------------------------------------------------------------------------------------
 
 
 def _explored(with_plans: bool, monkeypatch: pytest.MonkeyPatch) -> tuple[list[list[Any]], int]:
-    """What the rules of a machine with bundles inside strategies drew, run by run, and how many plans were made."""
+    """What the rules of a machine with bundles inside strategies drew, by run, and how many were compiled."""
     runs: list[list[Any]] = []
     made: list[object] = []
-    compile_really = plans.compile_plan
+    compile_really = strategy_compiler.compile_strategy
 
-    def compile_plan(strategy: SearchStrategy[Any]) -> Any:
+    def compile_strategy(strategy: SearchStrategy[Any]) -> Any:
         compiled = compile_really(strategy) if with_plans else None
         made.append(compiled)
         return compiled
@@ -296,7 +296,7 @@ def _explored(with_plans: bool, monkeypatch: pytest.MonkeyPatch) -> tuple[list[l
             self.drawn.append((pair[0], pair[2]))
 
     with monkeypatch.context() as patch:
-        patch.setattr(plans, "compile_plan", compile_plan)
+        patch.setattr(strategy_compiler, "compile_strategy", compile_strategy)
         result = Explorer(Store, seed=5, checkpoint_prob=0.0).run(max_runs=60, steps_per_run=12)
     assert not result.failures
     return runs, sum(compiled is not None for compiled in made)
@@ -333,9 +333,9 @@ def test_a_filter_may_take_values_out_of_its_bundle(consumes: bool, left: int, d
             return (len(value[0]) + int(value[0][-1]) + seed) % 3 == 0
 
         run = Run(seed, machine)
-        node = _native.plan_bundle("names", consumes, draws_references, [(True, shrink)])
+        node = _native.bundle_node("names", consumes, draws_references, [(True, shrink)])
         try:
-            drawn = node.draw(run.plans)
+            drawn = node.draw(run.draw_context)
         except StopTest:  # nothing was left to draw
             continue
         assert isinstance(drawn, VarReference) if draws_references else drawn[0].startswith("names_")
@@ -348,16 +348,16 @@ def test_a_bundle_that_is_no_list_is_an_error() -> None:
     machine = Named(1)
     machine.bundles["names"] = ("names_0",)  # type: ignore[assignment]
     with pytest.raises(TypeError, match="bundle 'names' is not a list"):
-        _native.plan_bundle("names", False, False, []).draw(Run(0, machine).plans)
+        _native.bundle_node("names", False, False, []).draw(Run(0, machine).draw_context)
 
 
 def test_a_plan_may_be_compiled_anew_while_it_draws() -> None:
     def again(number: int) -> int:
-        assert plan.compile()
+        assert compiled_strategy.compile()
         return number
 
-    plan = _compiled(st.lists(st.integers(0, 9).map(again), min_size=3, max_size=3))
-    assert len(plan(Run())) == 3
+    compiled_strategy = _compiled(st.lists(st.integers(0, 9).map(again), min_size=3, max_size=3))
+    assert len(compiled_strategy(Run())) == 3
 
 
 class Unreadable:
@@ -375,14 +375,14 @@ class Unreadable:
 
 
 def test_the_end_of_a_run_leaves_the_exception_that_ended_it() -> None:
-    rehearsal = _native.Rehearsal(1)
+    redraw = _native.Redraw(1)
 
-    def begun() -> _native.PlanRun:
-        plans = _native.PlanRun()
-        plans.begin(rehearsal.source, SimpleNamespace(data=Unreadable(), machine=None))
-        plans.adopt_data(Unreadable())
-        _compiled(st.integers(0, 9))(plans)
-        return plans
+    def begun() -> _native.DrawContext:
+        strategy_compiler = _native.DrawContext()
+        strategy_compiler.begin(redraw.source, SimpleNamespace(data=Unreadable(), machine=None))
+        strategy_compiler.set_data(Unreadable())
+        _compiled(st.integers(0, 9))(strategy_compiler)
+        return strategy_compiler
 
     def fail() -> NoReturn:
         raise LookupError
@@ -392,47 +392,47 @@ def test_the_end_of_a_run_leaves_the_exception_that_ended_it() -> None:
 
 
 class Owner:
-    """Has a plan, and is where its parts lead."""
+    """Has a compiled strategy, and is where its parts lead."""
 
-    plan: _native.Plan
+    compiled_strategy: _native.CompiledStrategy
 
     def use(self, *values: object, **named: object) -> object:
         return values or named
 
 
-NODES: dict[str, Callable[[Owner], _native.PlanNode]] = {
-    "constant": _native.plan_constant,
-    "sampled": lambda owner: _native.plan_sampled((owner, 1), False),
-    "position": lambda owner: _native.plan_sampled((owner, 1), True),
-    "filtered": lambda owner: _native.plan_filtered_sample((1, 2), [(True, owner.use)]),
-    "transformed": lambda owner: _native.plan_transformed(1, [(False, owner.use)]),
-    "one of": lambda owner: _native.plan_one_of([(_native.plan_constant(owner), None)], True),
-    "bundles": lambda owner: _native.plan_one_of([(_native.plan_constant(owner), "names")], True),
-    "list": lambda owner: _native.plan_list(_native.plan_constant(owner), (1, 1, 0.5)),
-    "unique": lambda owner: _native.plan_unique_list(
-        _native.plan_integers(0, 9), [owner.use], (0, 1, 0.5), [owner.use], _native.plan_tuple([])
+NODES: dict[str, Callable[[Owner], _native.StrategyNode]] = {
+    "constant": _native.constant_node,
+    "sampled": lambda owner: _native.sampled_node((owner, 1), False),
+    "position": lambda owner: _native.sampled_node((owner, 1), True),
+    "filtered": lambda owner: _native.filtered_sample_node((1, 2), [(True, owner.use)]),
+    "transformed": lambda owner: _native.transformed_node(1, [(False, owner.use)]),
+    "one of": lambda owner: _native.one_of_node([(_native.constant_node(owner), None)], True),
+    "bundles": lambda owner: _native.one_of_node([(_native.constant_node(owner), "names")], True),
+    "list": lambda owner: _native.list_node(_native.constant_node(owner), (1, 1, 0.5)),
+    "unique": lambda owner: _native.unique_list_node(
+        _native.integers_node(0, 9), [owner.use], (0, 1, 0.5), [owner.use], _native.tuple_node([])
     ),
-    "unique sample": lambda owner: _native.plan_unique_sample((1,), [], (0, 1, 0.5), [owner.use], None, False),
-    "tuple": lambda owner: _native.plan_tuple([_native.plan_booleans(), _native.plan_constant(owner)]),
-    "permutation": lambda owner: _native.plan_permutation((owner, 1)),
-    "dictionary": lambda owner: _native.plan_fixed_dictionary(
-        dict, [("a", _native.plan_constant(owner))], [("b", _native.plan_booleans())], (0, 1, 0.5), False
+    "unique sample": lambda owner: _native.unique_sample_node((1,), [], (0, 1, 0.5), [owner.use], None, False),
+    "tuple": lambda owner: _native.tuple_node([_native.booleans_node(), _native.constant_node(owner)]),
+    "permutation": lambda owner: _native.permutation_node((owner, 1)),
+    "dictionary": lambda owner: _native.fixed_dictionary_node(
+        dict, [("a", _native.constant_node(owner))], [("b", _native.booleans_node())], (0, 1, 0.5), False
     ),
-    "map": lambda owner: _native.plan_map(_native.plan_booleans(), owner.use),
-    "filter": lambda owner: _native.plan_filter(_native.plan_constant(owner), [owner.use]),
-    "builds": lambda owner: _native.plan_builds(owner.use, [_native.plan_booleans()], [("a", _native.plan_booleans())]),
-    "flatmap": lambda owner: _native.plan_flatmap(_native.plan_booleans(), owner.use, 1),
-    "composite": lambda owner: _native.plan_composite(owner.use, (1,), {"a": owner}, 1),
-    "runner": lambda owner: _native.plan_runner(_native.plan_constant(owner)),
-    "bundle": lambda owner: _native.plan_bundle("names", False, False, [(True, owner.use)]),
-    "generic": lambda owner: _native.plan_generic(st.just(owner), 1),
+    "map": lambda owner: _native.map_node(_native.booleans_node(), owner.use),
+    "filter": lambda owner: _native.filter_node(_native.constant_node(owner), [owner.use]),
+    "builds": lambda owner: _native.builds_node(owner.use, [_native.booleans_node()], [("a", _native.booleans_node())]),
+    "flatmap": lambda owner: _native.flatmap_node(_native.booleans_node(), owner.use, 1),
+    "composite": lambda owner: _native.composite_node(owner.use, (1,), {"a": owner}, 1),
+    "runner": lambda owner: _native.runner_node(_native.constant_node(owner)),
+    "bundle": lambda owner: _native.bundle_node("names", False, False, [(True, owner.use)]),
+    "generic": lambda owner: _native.generic_node(st.just(owner), 1),
 }
 
 
 @pytest.mark.parametrize("kind", NODES)
-def test_a_plan_that_leads_to_itself_is_freed(kind: str) -> None:
+def test_a_compiled_strategy_that_leads_to_itself_is_freed(kind: str) -> None:
     owner = Owner()
-    owner.plan = _native.new_plan(st.none(), owner.use, NODES[kind](owner))
+    owner.compiled_strategy = _native.new_compiled_strategy(st.none(), owner.use, NODES[kind](owner))
     gone = weakref.ref(owner)
     del owner
     gc.collect()
@@ -441,8 +441,8 @@ def test_a_plan_that_leads_to_itself_is_freed(kind: str) -> None:
 
 def test_a_part_that_two_plans_share_outlives_the_first() -> None:
     owner = Owner()
-    node = _native.plan_map(_native.plan_booleans(), owner.use)
-    one, other = (_native.new_plan(st.none(), print, node) for _ in range(2))
+    node = _native.map_node(_native.booleans_node(), owner.use)
+    one, other = (_native.new_compiled_strategy(st.none(), print, node) for _ in range(2))
     del node, owner
     gc.collect()
     assert one(Run()) in ((False,), (True,))
@@ -456,35 +456,35 @@ def test_a_part_that_two_plans_share_outlives_the_first() -> None:
 
 def test_an_audit_sees_a_plan_that_went_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
     given_up: list[str] = []
-    monkeypatch.setattr(plan_checks, "given_up", given_up)
-    monkeypatch.setattr(plans, "passes_probe", lambda *_: True)
-    monkeypatch.setitem(plans._MAKERS, FloatStrategy, lambda *_: _native.plan_integers(0, 9))
-    plan, run = _compiled(st.floats()), Run()
+    monkeypatch.setattr(compiled_checks, "given_up", given_up)
+    monkeypatch.setattr(strategy_compiler, "passes_probe", lambda *_: True)
+    monkeypatch.setitem(strategy_compiler._MAKERS, FloatStrategy, lambda *_: _native.integers_node(0, 9))
+    compiled_strategy, run = _compiled(st.floats()), Run()
     for _ in range(DRAWS_PER_AUDIT - 1):
-        run.plans.length = 0
-        plan(run)
-    assert _is_planned(plan)
-    plan(run)
-    assert not _is_planned(plan)
+        run.draw_context.length = 0
+        compiled_strategy(run)
+    assert _is_compiled(compiled_strategy)
+    compiled_strategy(run)
+    assert not _is_compiled(compiled_strategy)
     assert len(given_up) == 1
 
 
 def test_an_audit_is_not_seen_by_the_run() -> None:
-    plan, run = _compiled(st.integers()), Run(5)
+    compiled_strategy, run = _compiled(st.integers()), Run(5)
     other = Run(5)
     for _ in range(DRAWS_PER_AUDIT + 1):
-        run.plans.length = other.context.data.length = 0
-        assert plan(run) == other.context.data.draw(st.integers())
-    assert run.plans.length == other.context.data.length
-    assert run.rehearsal.source.raw_bits() == other.rehearsal.source.raw_bits()
+        run.draw_context.length = other.context.data.length = 0
+        assert compiled_strategy(run) == other.context.data.draw(st.integers())
+    assert run.draw_context.length == other.context.data.length
+    assert run.redraw.source.raw_bits() == other.redraw.source.raw_bits()
 
 
 def test_what_calls_the_user_is_not_audited() -> None:
     calls: list[int] = []
-    plan, run = _compiled(st.integers(0, 3).map(calls.append)), Run()
+    compiled_strategy, run = _compiled(st.integers(0, 3).map(calls.append)), Run()
     for _ in range(DRAWS_PER_AUDIT + 1):
-        run.plans.length = 0
-        plan(run)
+        run.draw_context.length = 0
+        compiled_strategy(run)
     assert len(calls) == DRAWS_PER_AUDIT + 1
 
 
@@ -494,7 +494,7 @@ def test_a_run_of_plans_is_collected() -> None:
 
     run, target = Run(), Target()
     run.context.machine = target
-    run.context.plans = run.plans  # type: ignore[attr-defined]
+    run.context.draw_context = run.draw_context  # type: ignore[attr-defined]
     gone = weakref.ref(target)
     _compiled(st.tuples(st.runner(), st.booleans()))(run)
     del run, target
