@@ -146,7 +146,7 @@ class Dying(Climber):
 
 
 @pytest.mark.usefixtures("tower")
-@pytest.mark.parametrize(("runs", "times"), [(300, 2), pytest.param(900, 4, marks=pytest.mark.nightly)])
+@pytest.mark.parametrize(("runs", "times"), [(150, 2), pytest.param(900, 4, marks=pytest.mark.nightly)])
 def test_the_clock_decides_nothing_where_workers_crash(runs: int, times: int) -> None:
     first, *others = (
         shown(Explorer(Dying, target_modules=["tower"], workers=3).run(max_runs=runs, steps_per_run=8, **UNLIMITED))
@@ -330,9 +330,9 @@ def test_a_resumed_exploration_goes_on_as_if_it_had_not_stopped(tmp_path: Path, 
         return explorer.run(max_runs=runs, **UNLIMITED, **files)  # type: ignore[arg-type]
 
     state = tmp_path / "state"
-    whole = explore(300, save_state_to=tmp_path / "whole")
-    explore(120, save_state_to=state)
-    rest = explore(300, resume_from=state, save_state_to=state)
+    whole = explore(120, save_state_to=tmp_path / "whole")
+    explore(50, save_state_to=state)
+    rest = explore(120, resume_from=state, save_state_to=state)
     assert rest.total_runs == whole.total_runs
     if workers == 1:
         assert shown(rest) == shown(whole)
@@ -347,13 +347,13 @@ def test_a_state_goes_on_with_another_number_of_workers(tmp_path: Path, before: 
         explorer = Explorer(Climber, target_modules=["tower"], workers=workers, isolate=True)
         return explorer.run(max_runs=runs, **UNLIMITED, **files)  # type: ignore[arg-type]
 
-    first = explore(before, 200, save_state_to=state)
-    second = explore(after, 350, resume_from=state, save_state_to=state)
-    assert second.total_runs == 350
+    first = explore(before, 80, save_state_to=state)
+    second = explore(after, 140, resume_from=state, save_state_to=state)
+    assert second.total_runs == 140
     assert second.unique_edges >= first.unique_edges
     assert {failure.bucket for failure in second.failures} >= {failure.bucket for failure in first.failures}
-    assert explore(after, 450, resume_from=state, save_state_to=state).total_runs == 450
-    assert explore(before, 500, resume_from=state).total_runs == 500
+    assert explore(after, 180, resume_from=state, save_state_to=state).total_runs == 180
+    assert explore(before, 200, resume_from=state).total_runs == 200
 
 
 @pytest.mark.usefixtures("tower")
@@ -365,12 +365,12 @@ def test_what_crashed_workers_counted_is_in_the_state(tmp_path: Path, after: int
         explorer = Explorer(Dying, target_modules=["tower"], workers=workers)
         return explorer.run(max_runs=runs, steps_per_run=20, shrink=False, **UNLIMITED, **files)  # type: ignore[arg-type]
 
-    first = explore(2, 300, save_state_to=state)
+    first = explore(2, 100, save_state_to=state)
     (crash,) = first.failures
     assert crash.count > 1
-    second = explore(after, 500, resume_from=state, save_state_to=state)
-    third = explore(after, 600, resume_from=state)
-    assert [result.total_runs for result in (first, second, third)] == [300, 500, 600]
+    second = explore(after, 170, resume_from=state, save_state_to=state)
+    third = explore(after, 240, resume_from=state)
+    assert [result.total_runs for result in (first, second, third)] == [100, 170, 240]
     assert crash.count < second.failures[0].count < third.failures[0].count
     assert first.total_steps < second.total_steps < third.total_steps
     assert first.unique_edges <= second.unique_edges <= third.unique_edges
