@@ -124,10 +124,12 @@ class SeedItem(pytest.Item):
         replay = self._replays.replay(self._project, self.path)
         self._replay, self.record = replay, record_of(replay, self._project)
         if replay.error is not None:
-            # With the traceback of the failure, --pdb stops where it happened.
-            raise SeedFailedError(self.record.error).with_traceback(replay.error.__traceback__) from _cause(
-                replay.error
-            )
+            failed = SeedFailedError(self.record.error)
+            if self.config.getoption("usepdb", False):
+                # With the traceback of the failure, --pdb stops where it happened.
+                raise failed.with_traceback(replay.error.__traceback__) from _cause(replay.error)
+            # Without it pytest and its plugins hold nothing of the code under test, whose objects may do anything.
+            raise failed from None
         if self.record.status == "class_unusable":
             raise SeedClassError(self.record.reason)
         if replay.reason:
@@ -140,25 +142,35 @@ class SeedItem(pytest.Item):
         if self._replay is None or self._replay.trace is None or self.record is None:
             return super().repr_failure(excinfo, style)
         error = self._replay.error
-        failure = excinfo
-        if error is not None and error.__traceback__ is not None:  # one that ended its process was not raised in this
-            failure = pytest.ExceptionInfo.from_exception(error)
+        sections: list[tuple[str, str]] = []
+        if self.config.getoption("tbstyle", "auto") != "line":
+            found = seed_failure_sections(self.record, self._replay.trace)
+            sections = [(title, "\n".join(lines)) for title, lines in found]
+        if error is None or error.__traceback__ is None:  # one that ended its process was not raised in this
+            shown = self._shown(excinfo)
+        else:
+            # pytest asks the error, and its arguments and locals, what they say of themselves: they are of the user.
+            shown = told(lambda: self._shown(pytest.ExceptionInfo.from_exception(error)), lambda _raised: None)
+        if shown is None:
+            assert error is not None
+            return "\n".join(
+                [traceback_text(error, error.__traceback__), *(text for each in sections for text in each)]
+            )
+        for title, text in sections:
+            shown.addsection(title, text)
+        return shown
+
+    def _shown(self, failure: pytest.ExceptionInfo[BaseException]) -> Any:
         wanted = self.config.getoption("tbstyle", "auto")
-        if error is not None and _cause(error) is None:
-            return traceback_text(error, error.__traceback__)
-        shown = failure.getrepr(
+        return failure.getrepr(
             style="short" if wanted == "auto" else wanted,
             showlocals=self.config.getoption("showlocals", False),
             tbfilter=False if self.config.getoption("fulltrace", False) else _code_under_test,
         )
-        if wanted != "line":
-            for title, lines in seed_failure_sections(self.record, self._replay.trace):
-                shown.addsection(title, "\n".join(lines))
-        return shown
 
     def teardown(self) -> None:
         """Let go of the failure: its frames keep the machine and all that it holds alive."""
-        self._replay = None
+        told(lambda: setattr(self, "_replay", None), lambda _raised: None)
 
     def reportinfo(self) -> tuple[Path, None, str]:
         """Return the file of the seed and what the test is called in a report."""
