@@ -26,6 +26,8 @@ class FaultUses:
 
     def set_paused(self, paused: bool) -> None:
         """Leave out what happens for a while, or go on with it."""
+        if not self._faults:
+            return
         before, self._paused_at = self._paused_at, self._now() if paused else None
         if before is None:
             return

@@ -268,11 +268,15 @@ class Search:
     def _execute_from(self, snapshot: Snapshot) -> Outcome:
         """Run from a copy of a state."""
         self.session.restored()
+        set_paused = self.monitoring.set_paused
 
         def restore(run: RunContext) -> RuleBasedStateMachine:
             # What making a copy runs is seen as little as the steps are that lead there.
-            with self.monitoring.hidden():
+            set_paused(True)
+            try:
                 return self.checkpoints.restore(snapshot, run, self.session.faults_on)
+            finally:
+                set_paused(False)
 
         return self.driver.execute(self.session, listener=self._learning, restore=restore)
 
