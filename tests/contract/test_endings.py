@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import signal
+from types import FrameType
+from typing import NoReturn
 from unittest import SkipTest
 
 import pytest
@@ -183,14 +186,22 @@ def test_32_everything_that_ends_a_program_is_a_failure(runner: Runner, kind: ty
     assert "planted" in str(outcome.failures[0])
 
 
+def interrupt(signum: int, frame: FrameType | None) -> NoReturn:
+    raise Interruption
+
+
 def test_32_an_interruption_stops_the_exploration_at_once_and_is_no_failure(runner: Runner) -> None:
     class Machine(LoggedMachine):
         @rule()
         def step(self) -> None:
             self.log("s")
-            raise Interruption
+            signal.raise_signal(signal.SIGINT)
 
-    outcome = runner.explore(Machine, runs=20, steps=5)
+    before = signal.signal(signal.SIGINT, interrupt)
+    try:
+        outcome = runner.explore(Machine, runs=20, steps=5)
+    finally:
+        signal.signal(signal.SIGINT, before)
     assert outcome.interrupted
     assert outcome.failures == ()
     assert Machine.histories == ["s"]

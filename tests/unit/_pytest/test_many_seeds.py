@@ -28,8 +28,13 @@ COUNTS = """
         builtins.__build_class__ = counting
         # An audit hook cannot be taken back.
         if not counts["test"]:
-            sys.addaudithook(lambda event, arguments: counts.update([event]))
+            sys.addaudithook(count)
         counts["test"] += 1
+
+    def count(event, arguments):
+        # open() with an opener tells of itself and of the call to os.open() inside, which has no mode.
+        if event != "open" or arguments[1] is not None:
+            counts[event] += 1
 
     def pytest_sessionfinish():
         print("COUNTS", *(counts[event] for event in ("test", "class", "import", "compile", "exec", "open")))
