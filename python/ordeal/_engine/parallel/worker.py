@@ -37,7 +37,6 @@ from ordeal._engine.parallel.messages import (
 from ordeal._engine.search.search import Search
 from ordeal._engine.search.state import PERIOD_SECONDS, writable_snapshot
 from ordeal._engine.storage.state_file import split_part
-from ordeal._engine.telling import tell_journal
 from ordeal._engine.triage.findings import Finding, Verdict
 from ordeal._engine.triage.messages import pack, pack_finding
 from ordeal._engine.triage.records import writable_text
@@ -180,7 +179,6 @@ def work(job: WorkerJob, channel: Channel, journal: _native.Journal) -> None:
     """Explore, in a forked process, until there are no more runs to make. An error that ends all is told."""
     job.driver.journal = journal
     job.driver.isolated = True
-    tell_journal(journal)
     try:
         _Worker(job, channel).search()
     except OrdealError as error:

@@ -431,10 +431,10 @@ class WorkerPool:
             finding = Finding(crash.bucket, crash.tape, origin, crash.error, count=0)
             finding.error_traceback = traceback_text(crash.error)
             self._found(worker, finding)
-        elif in_copy:
-            self._stop_copying(f"to copy one {'takes too long' if hung else 'ends the process'}")
         elif child.exit_status.is_unknown:
             self._merged.note("A worker was replaced: the process that guards it was killed.")
+        elif in_copy:
+            self._stop_copying(f"to copy one {'takes too long' if hung else 'ends the process'}")
         else:
             self._losses.add(failed or f"ended ({_how(child)})", self._crashes.rules(child.journal))
         self._end_report(worker, crash.bucket if crash is not None else "")

@@ -13,7 +13,6 @@ from typing import Any
 from hypothesis.stateful import RuleBasedStateMachine
 
 from ordeal import _native
-from ordeal._engine import telling
 from ordeal._engine.execution.bucket import HUNG, Bucketer, ProcessExitError, ProcessKilledError
 from ordeal._engine.execution.driver import Driver, Observer, Outcome, Status
 from ordeal._engine.execution.recorder import RunRecorder
@@ -203,7 +202,6 @@ class CrashReplayer(Replayer):
         """In the other process."""
         self._driver.journal = journal
         self._driver.isolated = True
-        telling.tell_journal(journal)
         with self._randoms.managed(), self._driver.watchdog.watching():
             outcome, bucket = self._execute(_native.Replay(tape))
             if outcome.error is not None:

@@ -97,7 +97,9 @@ class Checkpoints:
         found = sys.unraisablehook
 
         def heard(unraisable: Any) -> None:
-            if self._copies and getattr(unraisable.object, "__name__", "") == "__del__":
+            # A warning that a filter has made an error says nothing of copies: a process that goes on, a file left open.
+            is_warning = isinstance(unraisable.exc_type, type) and issubclass(unraisable.exc_type, Warning)
+            if self._copies and not is_warning and getattr(unraisable.object, "__name__", "") == "__del__":
                 self._complaint = self._complaint or type_name(unraisable.exc_type)
             found(unraisable)
 

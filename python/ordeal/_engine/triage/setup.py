@@ -18,7 +18,6 @@ from ordeal._engine.properties.watch import PropertyWatch
 from ordeal._engine.replay.crash_replayer import CrashReplayer
 from ordeal._engine.replay.replayer import Replayer
 from ordeal._engine.replay.trace_builder import TraceBuilder
-from ordeal._engine.telling import tell_journal
 from ordeal._engine.triage.findings import Finding, Findings
 from ordeal._hypothesis import GlobalRandoms
 
@@ -130,7 +129,6 @@ class JobContext:
         if self.own_process:
             self.setup.driver.journal = self._journal
             self.setup.driver.isolated = True
-            tell_journal(self._journal)
 
     def running(self) -> AbstractContextManager[None]:
         """Have all that runs of the user's code depend on set up while the block runs."""
