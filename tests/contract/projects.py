@@ -7,12 +7,13 @@ import importlib
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from textwrap import dedent
+from types import ModuleType
 from typing import Any
 
 import ordeal
@@ -61,6 +62,9 @@ class Project:
     def load(self, class_path: str) -> Any:
         """Import ``module.path:Name``."""
         module, _, name = class_path.partition(":")
+        package = module.partition(".")[0]
+        if package in sys.modules and not _lies_in(sys.modules[package], self.root):
+            _forget(lambda name, _: name.partition(".")[0] == package)  # that of another project
         return getattr(importlib.import_module(module), name)
 
     def python(self, *arguments: str, hash_seed: str = USUAL_HASH_SEED) -> subprocess.CompletedProcess[str]:
@@ -91,10 +95,20 @@ def importable(root: Path) -> Iterator[Project]:
         yield Project(root)
     finally:
         sys.path.remove(str(root))
-        for name, module in list(sys.modules.items()):
-            file = getattr(module, "__file__", None)
-            if file is not None and Path(file).is_relative_to(root):
-                del sys.modules[name]
+        _forget(lambda _, module: _lies_in(module, root))
+
+
+def _lies_in(module: ModuleType, root: Path) -> bool:
+    """Whether a module, or a package without a file of its own, was found in ``root``."""
+    file = getattr(module, "__file__", None)
+    places = [file] if file else list(getattr(module, "__path__", ()))
+    return any(Path(place).is_relative_to(root) for place in places)
+
+
+def _forget(is_meant: Callable[[str, ModuleType], bool]) -> None:
+    for name, module in list(sys.modules.items()):
+        if is_meant(name, module):
+            del sys.modules[name]
 
 
 def explore(machine: Any, *, runs: int, steps: int = 20, shrink: bool = True, **options: Any) -> ExplorationResult:

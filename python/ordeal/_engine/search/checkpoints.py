@@ -97,7 +97,7 @@ class Checkpoints:
         found = sys.unraisablehook
 
         def heard(unraisable: Any) -> None:
-            # A warning that a filter has made an error says nothing of copies: a process that goes on, a file left open.
+            # A warning that is made an error says nothing of copies: a file left open, a process that goes on.
             is_warning = isinstance(unraisable.exc_type, type) and issubclass(unraisable.exc_type, Warning)
             if self._copies and not is_warning and getattr(unraisable.object, "__name__", "") == "__del__":
                 self._complaint = self._complaint or type_name(unraisable.exc_type)
