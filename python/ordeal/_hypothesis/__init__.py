@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ordeal._hypothesis.bundles import ENGINE_ATTRIBUTES, BundleState, add_to_bundles, resolve
+    from ordeal._hypothesis.choice_source import ChoiceSource
     from ordeal._hypothesis.definition_checks import (
         check_constructor,
         forgotten_constructor,
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
         mark_as_machine_test,
         rewrap_rules,
     )
-    from ordeal._hypothesis.provider import TapeProvider, given_up
+    from ordeal._hypothesis.provider import RunProvider, TapeProvider, given_up
     from ordeal._hypothesis.randoms import GlobalRandoms
     from ordeal._hypothesis.run_context import LENGTH_MAX, RunContext
     from ordeal._hypothesis.step_loop import make_loop
@@ -56,12 +57,14 @@ __all__ = [
     "RULE_MARKER",
     "Argument",
     "BundleState",
+    "ChoiceSource",
     "Draw",
     "GlobalRandoms",
     "Invariant",
     "MachineDefinition",
     "Rule",
     "RunContext",
+    "RunProvider",
     "TapeProvider",
     "add_to_bundles",
     "check_constructor",
@@ -94,6 +97,7 @@ __all__ = [
 _HOMES = {
     "Argument": "machines",
     "BundleState": "bundles",
+    "ChoiceSource": "choice_source",
     "DECORATOR_MARKS": "markers",
     "Draw": "draws",
     "ENGINE_ATTRIBUTES": "bundles",
@@ -106,6 +110,7 @@ _HOMES = {
     "RULE_MARKER": "markers",
     "Rule": "machines",
     "RunContext": "run_context",
+    "RunProvider": "provider",
     "TapeProvider": "provider",
     "add_to_bundles": "bundles",
     "check_constructor": "definition_checks",

@@ -9,7 +9,8 @@ from hypothesis import currently_in_test_context
 from hypothesis.control import current_build_context
 
 if TYPE_CHECKING:
-    from ordeal._native import ChoiceSource, ChoiceValue, Journal, StepLoop
+    from ordeal._hypothesis.choice_source import ChoiceSource
+    from ordeal._native import ChoiceValue, Journal, StepLoop
 
 #: The name of the argument that they are recorded under. No argument of a rule can have it.
 BUGGIFY_ARGUMENT = "(buggify)"

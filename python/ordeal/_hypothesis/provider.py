@@ -15,11 +15,18 @@ if TYPE_CHECKING:
 given_up: list[str] = []
 
 
-class TapeProvider(TapeDraws, PrimitiveProvider):
-    """Gives Hypothesis' strategies their choices from the tape."""
+class RunProvider(PrimitiveProvider):
+    """Gives Hypothesis' strategies their choices for one run. How it draws is for the class that derives from it."""
 
     lifetime = "test_case"
 
+    def __init__(self) -> None:
+        super().__init__(None)
+
+
+class TapeProvider(TapeDraws, RunProvider):
+    """Gives Hypothesis' strategies their choices from the tape."""
+
     def __init__(self, source: ChoiceSource) -> None:
-        PrimitiveProvider.__init__(self, None)
+        RunProvider.__init__(self)
         TapeDraws.__init__(self, source)

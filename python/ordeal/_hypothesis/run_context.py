@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 from hypothesis.control import BuildContext, _current_build_context
 from hypothesis.internal.conjecture.data import ConjectureData
 from hypothesis.internal.conjecture.engine import BUFFER_SIZE
-from hypothesis.internal.conjecture.providers import PrimitiveProvider
 from hypothesis.stateful import RuleBasedStateMachine, VarReference
 from hypothesis.strategies import SearchStrategy, fixed_dictionaries
 
@@ -20,9 +19,11 @@ from ordeal._hypothesis.buggify_choices import BuggifyDraws
 from ordeal._hypothesis.machines import Argument, MachineDefinition, Rule
 from ordeal._hypothesis.provider import TapeProvider
 from ordeal._hypothesis.tape_data import TapeData
-from ordeal._native import ChoiceSource, DrawContext
+from ordeal._native import ChoiceSource as NativeSource
+from ordeal._native import DrawContext
 
 if TYPE_CHECKING:
+    from ordeal._hypothesis.choice_source import ChoiceSource
     from ordeal._native import StepLoop
 
 #: A run ends early once its choices take this much of Hypothesis' buffer: better a shorter run than an overrun.
@@ -131,7 +132,7 @@ class RunContext:
 
     def __enter__(self) -> RunContext:
         self._context.__enter__()
-        if isinstance(self.source, ChoiceSource):
+        if isinstance(self.source, NativeSource):
             self.draw_context.begin(self.source, self)
         self._before = enter_run(self.buggify, self._buggify_prob)
         return self
@@ -147,7 +148,9 @@ class RunContext:
         return self._data if self._data is not None else self._make_data()
 
     def _make_data(self) -> TapeData:
-        self._data = data = TapeData(TapeProvider(self.source))
+        source = self.source
+        provider = TapeProvider(source) if isinstance(source, NativeSource) else source.provider()
+        self._data = data = TapeData(provider)
         data.length = self.draw_context.length
         self.draw_context.set_data(data)
         if self.loop is not None:
@@ -192,10 +195,9 @@ class RunContext:
         source.set_producer(self.producers.get(references[-1 - position].name, -1))
         return position
 
-    def draw_by(self, provider: PrimitiveProvider, draw: Callable[..., Any]) -> None:
-        """Have Hypothesis take its choices from ``provider``, and ``draw(original, strategy, ...)`` make its draws."""
-        self.draw_context.end()  # they know the tape only
-        self.data.provider = provider
+    def draw_by(self, draw: Callable[..., Any]) -> None:
+        """Have ``draw(original, strategy, ...)`` make all draws, and no compiled strategy."""
+        self.draw_context.end()
         self.data.draw = functools.partial(draw, self.data.draw)  # type: ignore[method-assign]
 
     @property

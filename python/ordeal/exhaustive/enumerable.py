@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NoReturn, cast
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from hypothesis.errors import UnsatisfiedAssumption
 from hypothesis.strategies import SearchStrategy, sampled_from
 
-from ordeal._hypothesis import LENGTH_MAX, RunContext, TapeProvider, describe_strategy
+from ordeal._hypothesis import LENGTH_MAX, RunContext, RunProvider, describe_strategy
 from ordeal.errors import InfiniteStrategyError
 
 if TYPE_CHECKING:
-    from ordeal._native import ChoiceSource, ChoiceValue
+    from ordeal._native import ChoiceValue
 
 #: What Hypothesis says where a collection has no greatest size.
 SIZE_MAX = 10**10
@@ -38,6 +38,10 @@ class EnumerableSource:
         self.values = values
         self.draws_number = True
 
+    def provider(self) -> FiniteProvider:
+        """Make what Hypothesis' strategies draw from in a run of this source."""
+        return FiniteProvider(self)
+
     def begin_argument(self, name: int) -> None:
         """The choices that follow are of the argument ``name``."""
 
@@ -51,6 +55,10 @@ class EnumerableSource:
         """Nothing was recorded."""
         del name
         return []
+
+    def raw_unit(self) -> float:
+        """Chance decides nothing: nothing is as likely as that."""
+        return 1.0
 
     def boolean(self, p: float) -> bool:
         """False, then True, as far as both can be."""
@@ -102,12 +110,16 @@ def nearest_integer(number: int, low: int, high: int, toward: int) -> int:
     return toward + beyond if high - toward > both else toward - beyond
 
 
-class FiniteProvider(TapeProvider):
+class FiniteProvider(RunProvider):
     """Gives Hypothesis' strategies each of their choices in turn."""
 
     def __init__(self, source: EnumerableSource) -> None:
-        super().__init__(cast("ChoiceSource", source))
+        super().__init__()
         self._finite = source
+
+    def draw_boolean(self, p: float = 0.5) -> bool:
+        """False, then True."""
+        return self._finite.boolean(p)
 
     def draw_integer(
         self,
@@ -205,7 +217,7 @@ def make_enumerable(run: RunContext, source: EnumerableSource) -> None:
         finally:
             source.draws_number = before
 
-    run.draw_by(FiniteProvider(source), draw_finite)
+    run.draw_by(draw_finite)
 
 
 def _check_finite(kind: str, parts: dict[str, Any]) -> None:

@@ -210,7 +210,7 @@ class Gen(_native.Choices):
         """The first value from here on that no filter refuses, if there is one."""
         __tracebackhide__ = True
         while True:
-            run = RunContext(cast(_native.ChoiceSource, self._source))
+            run = RunContext(self._source)
             make_enumerable(run, self._source)
             try:
                 with run:

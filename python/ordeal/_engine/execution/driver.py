@@ -42,7 +42,8 @@ from ordeal.errors import MachineError, OrdealError
 from ordeal.faults import Fault
 
 if TYPE_CHECKING:
-    from ordeal._native import ChoiceSource, Journal, StepLoop
+    from ordeal._hypothesis import ChoiceSource
+    from ordeal._native import Journal, StepLoop
 
 RULE, INITIALIZE, FAULT_ON, FAULT_OFF, END, STUCK = range(6)
 BODY = 0

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from ordeal import _native
 from ordeal._engine.coverage.targets import Target
@@ -41,7 +41,8 @@ from ordeal.exhaustive.text import scope_incomplete, scope_statement
 from ordeal.result import ExplorationResult, Failure, NoteKind, Notes, ProgressSnapshot, StoppedReason
 
 if TYPE_CHECKING:
-    from ordeal._native import ChoiceSource, ChoiceValue, StepTuple
+    from ordeal._hypothesis import ChoiceSource
+    from ordeal._native import ChoiceValue, StepTuple
 
 CASE, DONE, LIMIT_REACHED, FEWER = range(4)
 
@@ -85,7 +86,7 @@ class ScopeStepSource:
     @property
     def source(self) -> ChoiceSource:
         """What the arguments of the current step are drawn from."""
-        return cast("ChoiceSource", self._finite)
+        return self._finite
 
     @property
     def finite(self) -> _RecordingSource:
