@@ -17,6 +17,7 @@ from ordeal.assertions import tracker
 from ordeal.buggify import DEFAULT_PROBABILITY, activate, set_seed
 from ordeal.errors import MachineError
 from ordeal.faults import Fault, release
+from ordeal.faults.fault import begin_run
 from ordeal.swarm.weighted_rules import ChanceStrategy, weigh_rules
 from ordeal.swarm.weights import Chance, OpWeights, SwarmOptions, draw_by_size, swarm_options_of
 
@@ -108,7 +109,7 @@ class ChaosTest(RuleBasedStateMachine):
                 f"{type(self).__name__}.faults was set after the class was made, so no rule switches them",
                 hint="set `faults` in the class body, or use @chaos_test(faults=[...])",
             )
-        release(self._faults)
+        begin_run(self._faults)
 
     #: Made with the first coroutine: most machines have none, and each copy of one would have to copy it.
     _rule_loop: RuleLoop | None = None

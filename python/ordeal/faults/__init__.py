@@ -8,7 +8,7 @@ from __future__ import annotations
 import inspect
 from types import FunctionType, ModuleType
 
-from ordeal.faults import concurrency, io, network, numerical, randomness, timing
+from ordeal.faults import concurrency, database, io, network, numerical, randomness, timing
 from ordeal.faults.fault import CallFault, Fault, LambdaFault, MultiPatchFault, PatchFault, release
 from ordeal.faults.patching import bound_elsewhere, kept_elsewhere
 
@@ -21,6 +21,7 @@ __all__ = [
     "bound_elsewhere",
     "catalog",
     "concurrency",
+    "database",
     "io",
     "kept_elsewhere",
     "network",
@@ -30,7 +31,7 @@ __all__ = [
     "timing",
 ]
 
-_FAMILIES: tuple[ModuleType, ...] = (timing, io, numerical, network, concurrency)
+_FAMILIES: tuple[ModuleType, ...] = (timing, io, numerical, network, concurrency, database)
 
 
 def catalog() -> list[dict[str, str]]:

@@ -61,6 +61,7 @@ class Fault(ABC):
         self._hits_lock = threading.Lock()
         self._use = FaultUse()
         self._was_on = False
+        self._listener: Callable[[str], object] | None = None
 
     @property
     def active(self) -> bool:
@@ -79,10 +80,19 @@ class Fault(ABC):
             self._use.calls += 1
             return self._hits
 
-    def observe_change(self) -> None:
-        """Count that a call which met the fault went in another way, or came to something else, because of it."""
+    def observe_change(self, call: str = "") -> None:
+        """Count that a call which met the fault went in another way, or came to something else, because of it.
+
+        ``call`` says which one, for programs and replays.
+        """
         with self._hits_lock:
             self._use.hits += 1
+        if call and self._listener is not None:
+            self._listener(f"{self.name} hits {call}")
+
+    def tell_hits(self, listener: Callable[[str], object]) -> None:
+        """Have ``listener`` told each call that the fault names and changes, until ``reset()``."""
+        self._listener = listener
 
     @property
     def observed(self) -> FaultUse:
@@ -122,9 +132,16 @@ class Fault(ABC):
             self.deactivate()
         finally:
             self._hits = 0
+            self._listener = None
             self._use.runs += self._was_on
             self._was_on = False
             randomness.reset_default()
+
+    def enter_run(self) -> None:  # noqa: B027 - most kinds act only while they are on
+        """A run begins: prepare what the fault needs to act later in it. Nothing happens the second time."""
+
+    def leave_run(self) -> None:  # noqa: B027 - as above
+        """Take back what ``enter_run`` did, if it did anything; ``reset()`` does so too."""
 
     def resume(self, hits: int) -> None:
         """Take up the count of ``observation_hits`` of an earlier point of a run, from which the run goes on."""
@@ -172,7 +189,7 @@ class Fault(ABC):
 
     def __getstate__(self) -> dict[str, Any]:
         state = {"_active": False, "_hits": 0, "_lock": None, "_hits_lock": None, "_use": FaultUse(), "_was_on": False}
-        return {**vars(self), **state}
+        return {**vars(self), **state, "_listener": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state, _lock=threading.RLock(), _hits_lock=threading.Lock())
@@ -540,6 +557,16 @@ def release(faults: Sequence[Fault]) -> None:
                 errors.append(_leak(fault))
     if errors:
         raise errors[0]
+
+
+def begin_run(faults: Sequence[Fault]) -> None:
+    """Release all faults, and have them prepare for a run.
+
+    Raises FaultError for the first that cannot do that.
+    """
+    release(faults)
+    for fault in faults:
+        fault.enter_run()
 
 
 def _leak(fault: Fault) -> FaultError:

@@ -22,6 +22,7 @@ from ordeal.faults import (
     bound_elsewhere,
     catalog,
     concurrency,
+    database,
     io,
     network,
     numerical,
@@ -273,7 +274,7 @@ def test_release_names_a_fault_that_leaks(shop: Any) -> None:
 def test_the_catalog_lists_every_fault_of_the_families() -> None:
     entries = {entry["name"]: entry for entry in catalog()}
     types = {"FaultHeaders", "FaultResponse", "HTTPFaultError"}
-    families = (timing, io, numerical, network, concurrency)
+    families = (timing, io, numerical, network, concurrency, database)
     assert set(entries) == {name for family in families for name in family.__all__} - types
     assert entries["timeout"]["qualname"] == "ordeal.faults.timing.timeout"
     assert entries["timeout"]["module"] == "ordeal.faults.timing"

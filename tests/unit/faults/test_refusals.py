@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import sys
 from collections.abc import Callable
@@ -12,6 +13,7 @@ import pytest
 from ordeal.errors import FaultError
 from ordeal.faults import catalog
 from ordeal.faults.concurrency import contended_call, delayed_release, stale_state, thread_boundary
+from ordeal.faults.database import commit_failure, deadlock, locked, lost_connection, slow_query
 from ordeal.faults.io import (
     corrupt_output,
     corrupt_stdout,
@@ -64,6 +66,8 @@ CLASS_HINT = "hint: give a class of exceptions, such as TimeoutError"
 OUTPUT_HINT = "hint: write a text, bytes, or None"
 STATUS_HINT = "hint: write a status code of HTTP, from 100 to 599"
 WORD: Any = "2"
+
+FAILING: list[Any] = [locked, deadlock, commit_failure]
 
 # What each factory says to a wrong value of each of its arguments.
 REFUSALS: dict[str, dict[str, tuple[Callable[[], object], str]]] = {
@@ -287,6 +291,26 @@ REFUSALS: dict[str, dict[str, tuple[Callable[[], object], str]]] = {
         "attr": (
             lambda: stale_state(SERVICE, 5, "stale"),  # type: ignore[arg-type]
             "stale_state() got the attribute 5\nhint: write the name of the attribute",
+        ),
+    },
+    **{
+        make.__name__: {
+            "target": (functools.partial(make, "charge"), NO_PATH),
+            "message": (
+                functools.partial(make, T, message=2),
+                f"{make.__name__}() got the message 2\nhint: write a text",
+            ),
+            "error": (functools.partial(make, T, error=WORD), f"{make.__name__}() got the error '2'\n{CLASS_HINT}"),
+        }
+        for make in FAILING
+    },
+    "lost_connection": {"target": (lambda: lost_connection("charge"), NO_PATH)},
+    "slow_query": {
+        "target": (lambda: slow_query("charge"), NO_PATH),
+        "delay": (lambda: slow_query(T, WORD), f"slow_query() got the delay '2'\n{SECONDS_HINT}"),
+        "mode": (
+            lambda: slow_query(T, mode="now"),
+            'slow_query() has no mode \'now\'\nhint: write mode="simulate" or mode="real"',
         ),
     },
 }

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import copy
 import pickle
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
@@ -17,6 +18,7 @@ import pytest
 
 from ordeal.faults import Fault, MultiPatchFault, PatchFault, catalog, release
 from ordeal.faults.concurrency import contended_call, delayed_release, stale_state, thread_boundary
+from ordeal.faults.database import commit_failure, deadlock, locked, lost_connection, slow_query
 from ordeal.faults.io import (
     corrupt_output,
     corrupt_stdout,
@@ -56,6 +58,7 @@ from ordeal.faults.timing import intermittent_crash, jitter, slow, timeout
 from ..samples.shop import shop_app
 
 T = "shop_app.api.charge"
+SQL = "sqlite3.connect"
 GREET = [sys.executable, "-c", "import sys; print('greeting', end=''); print('warning', end='', file=sys.stderr)"]
 
 
@@ -87,6 +90,18 @@ def write() -> int:
 
 def state() -> str:
     return SERVICE.state
+
+
+def query() -> Any:
+    with closing(sqlite3.connect(":memory:")) as db:
+        return db.execute("SELECT 7").fetchone()[0]
+
+
+def commit() -> None:
+    with closing(sqlite3.connect(":memory:")) as db:
+        db.execute("CREATE TABLE sold (item TEXT)")
+        db.execute("INSERT INTO sold VALUES ('kettle')")
+        db.commit()
 
 
 def outcome(call: Callable[[], Any]) -> Any:
@@ -249,6 +264,17 @@ ROWS = [
     Row(lambda: contended_call(T), f"contended_call({T}, 0.05s, simulate)", returns(7), gives(7)),
     Row(lambda: delayed_release(T), f"delayed_release({T}, 0.5s, simulate)", returns(7), gives(7)),
     Row(lambda: thread_boundary(T), f"thread_boundary({T})", returns(7), gives(7)),
+    Row(lambda: locked(SQL), f"locked({SQL})", query, error("OperationalError: database is locked"), SQL),
+    Row(lambda: deadlock(SQL), f"deadlock({SQL})", query, error("OperationalError: deadlock detected"), SQL),
+    Row(lambda: commit_failure(SQL), f"commit_failure({SQL})", commit, error("OperationalError: disk I/O error"), SQL),
+    Row(
+        lambda: lost_connection(SQL),
+        f"lost_connection({SQL})",
+        query,
+        error("ProgrammingError: Cannot operate on a closed database."),
+        SQL,
+    ),
+    Row(lambda: slow_query(SQL), f"slow_query({SQL}, 1.0s, simulate)", query, gives(7), SQL),
     Row(lambda: stale_state(SERVICE, "state", "stale"), "stale_state(Service.state)", state, gives("stale"), ""),
 ]
 

@@ -361,3 +361,6 @@ class StepCounter:
         """A step begins."""
         del fault, on
         self._notes.step += 1
+
+    def ending(self) -> None:
+        """Nothing to count."""

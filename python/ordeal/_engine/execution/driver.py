@@ -132,6 +132,9 @@ class Observer(Protocol):
     def fault(self, fault: Fault, on: bool) -> None:
         """A fault is about to be switched."""
 
+    def ending(self) -> None:
+        """The machine is about to be torn down."""
+
 
 class Status(Enum):
     """How a run ended."""
@@ -313,6 +316,8 @@ class Driver:
             watchdog.step += 1
             if run.buggify.journal is not None:
                 run.buggify.journal.enter_teardown()
+            if observer is not None:
+                observer.ending()
             machine.teardown()
 
     def _renewed(self, step_source: StepSource) -> RunContext:
@@ -503,6 +508,7 @@ class Driver:
         for fault in self.faults:
             if fault.active:
                 fault.deactivate()
+            fault.leave_run()
 
     def _timed_out(self) -> BaseException:
         in_loop = self._native[0].current if self._native is not None else None

@@ -12,18 +12,21 @@ from hypothesis.stateful import MultipleResults, RuleBasedStateMachine, VarRefer
 from hypothesis.strategies import DataObject, SearchStrategy
 
 from ordeal import _native
+from ordeal._engine.formatting import one_line
 from ordeal._engine.storage.trace_file import TraceStep
 from ordeal._engine.telling import told, type_name
 from ordeal._hypothesis import MachineDefinition, Rule
 from ordeal._hypothesis.buggify_choices import BUGGIFY_ARGUMENT
+from ordeal.chaos import ChaosTest
 from ordeal.faults import Fault
 
 TEXT_MAX = 2_000
 LONG = 100_000
+HITS_MAX = 5
 ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+(?=[ >])")
 
 
-_Row = tuple[str, str, list[str], dict[str, str], list[str], str]
+_Row = tuple[str, str, list[str], dict[str, str], list[str], str, list[str]]
 _Written = tuple[list[_Row], list[str], list[str], bool]
 
 
@@ -36,6 +39,7 @@ class RunRecorder:
         self._machine: RuleBasedStateMachine | None = None
         self._active: list[str] = []
         self._ends = False  # with a teardown, of a machine of another process
+        self._hits_in_teardown: list[str] | None = None
 
     @property
     def active_faults(self) -> list[str]:
@@ -49,6 +53,8 @@ class RunRecorder:
     def started(self, machine: RuleBasedStateMachine) -> None:
         """Remember the machine, which knows the values in bundles."""
         self._machine = machine
+        for fault in machine.faults if isinstance(machine, ChaosTest) else ():
+            fault.tell_hits(self._hit)
 
     def rule(self, rule: Rule, initialize: bool, values: dict[str, Any], resolved: dict[str, Any]) -> None:
         """Write down a rule with its arguments."""
@@ -90,6 +96,18 @@ class RunRecorder:
         self.steps.append(TraceStep(kind="fault_toggle", name=f"{sign}{fault.name}", active_faults=self.active_faults))
         self.program.append(f"{'activate' if on else 'deactivate'}({fault.name!r})")
 
+    def ending(self) -> None:
+        """The steps are over."""
+        self._hits_in_teardown = []
+
+    def _hit(self, text: str) -> None:
+        """Write down what a fault hit."""
+        in_step = self.steps[-1].hits if self.steps else None
+        hits = in_step if self._hits_in_teardown is None else self._hits_in_teardown
+        if hits is None or len(hits) > HITS_MAX:
+            return
+        hits.append(one_line(text) if len(hits) < HITS_MAX else "and more")
+
     def finished_steps(self, tape: _native.Tape, definition: MachineDefinition) -> list[TraceStep]:
         """The steps with the choices of ``tape``, the one that was realized while this recorder watched."""
         names = definition.argument_names
@@ -104,11 +122,11 @@ class RunRecorder:
             return list(self.program)
         made, *calls = self.program
         lines = [f"{call}{_remarks(step)}" for call, step in zip(calls, self.steps, strict=True)]
-        return [made, *lines, "state.teardown()"]
+        return [made, *lines, f"state.teardown(){_comment(self._hits_in_teardown or [])}"]
 
     def written(self) -> bytes:
         """What was recorded, for a recorder of another process."""
-        rows = [(s.kind, s.name, s.active_faults, s.text, s.draws, s.result) for s in self.steps]
+        rows = [(s.kind, s.name, s.active_faults, s.text, s.draws, s.result, s.hits) for s in self.steps]
         return msgspec.json.encode((rows, self.program, self._active, self._machine is not None))
 
     def read(self, written: bytes) -> None:
@@ -119,8 +137,8 @@ class RunRecorder:
         """
         rows, self.program, self._active, self._ends = msgspec.json.decode(written, type=_Written)
         self.steps = [
-            TraceStep(kind, name, params=dict(text), active_faults=faults, text=text, draws=draws, result=result)
-            for kind, name, faults, text, draws, result in rows
+            TraceStep(kind, name, dict(text), faults, text=text, draws=draws, result=result, hits=hits)
+            for kind, name, faults, text, draws, result, hits in rows
         ]
 
     def _watch(self, data: DataObject) -> None:
@@ -142,6 +160,10 @@ def _remarks(step: TraceStep) -> str:
     acted = [str(number) for number, acts in enumerate(step.choices.get(BUGGIFY_ARGUMENT, ()), start=1) if acts]
     if acted:
         remarks.append(f"chance acts at call {', '.join(acted)}")
+    return _comment([*remarks, *step.hits])
+
+
+def _comment(remarks: list[str]) -> str:
     return f"  # {'; '.join(remarks)}" if remarks else ""
 
 

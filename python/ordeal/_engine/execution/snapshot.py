@@ -14,7 +14,8 @@ from ordeal._engine.isolation.watchdog import OutOfTime
 from ordeal._hypothesis import ENGINE_ATTRIBUTES, BundleState, GlobalRandoms, RunContext
 from ordeal._native import deep_copy
 from ordeal.chaos import ChaosTest, overrides
-from ordeal.faults import Fault, release
+from ordeal.faults import Fault
+from ordeal.faults.fault import begin_run
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +102,7 @@ class Snapshots:
 
     def restore(self, snapshot: Snapshot, run: RunContext) -> RuleBasedStateMachine:
         """Make a machine in the state of ``snapshot`` and give ``run`` the values drawn so far from ``st.shared``."""
-        release(self._faults)
+        begin_run(self._faults)
         fresh = self._clones_itself or self._filters
         machine = self._factory() if fresh else self._cls.__new__(self._cls)
         copied = deep_copy(snapshot.copied, {id(_MACHINE): machine})

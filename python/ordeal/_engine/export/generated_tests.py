@@ -428,6 +428,9 @@ class _CallWriter:
         )
         self._calls.append(_Call(lines=lines))
 
+    def ending(self) -> None:
+        """There is nothing to write: each test ends with the teardown."""
+
     def lines(self, machine: str) -> list[str]:
         """The body of the test."""
         body = self._check(0)

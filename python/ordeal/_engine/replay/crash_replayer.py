@@ -275,6 +275,7 @@ class _UpToLast:
         self._steps = 0
         self.started = recorder.started
         self.rule_done = recorder.rule_done
+        self.ending = recorder.ending
 
     def making(self, cls: type[RuleBasedStateMachine]) -> None:
         self._recorder.making(cls)

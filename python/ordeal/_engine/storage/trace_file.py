@@ -66,7 +66,7 @@ class TraceStep:
     themselves while the trace is in memory, their text once it was loaded from a file, and their JSON values in a trace
     of the public project. ``choices`` holds what chance decided, by argument name: with it the strategies build the
     same values again, whatever their type. ``draws`` is the text of what the rule drew from ``data()``; ``result`` that
-    of what it put into bundles, which files do not hold.
+    of what it put into bundles, and ``hits`` which of its calls the faults hit; files do not hold these two.
     """
 
     kind: str
@@ -77,6 +77,7 @@ class TraceStep:
     text: dict[str, str] = field(default_factory=dict)
     draws: list[str] = field(default_factory=list)
     result: str = ""
+    hits: list[str] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -524,6 +525,7 @@ def step_text(step: TraceStep) -> str:
         verb = "activate" if step.name.startswith("+") else "deactivate"
         return one_line(f"{verb} fault: {step.name[1:]}")
     arguments = ", ".join(f"{name}={value}" for name, value in step.text.items())
-    draws = f"  # draws: {', '.join(step.draws)}" if step.draws else ""
+    remarks = [f"draws: {', '.join(step.draws)}"] if step.draws else []
+    remark = f"  # {'; '.join([*remarks, *step.hits])}" if remarks or step.hits else ""
     result = f" -> {step.result}" if step.result else ""
-    return one_line(f"{step.name}({arguments}){result}{draws}", limit=4 * MESSAGE_CHARS_MAX)
+    return one_line(f"{step.name}({arguments}){result}{remark}", limit=4 * MESSAGE_CHARS_MAX)

@@ -351,6 +351,9 @@ class Recorder:
     def fault(self, fault: Fault, on: bool) -> None:
         self.told.append(f"fault {fault.name} {on}")
 
+    def ending(self) -> None:
+        self.told.append("ending")
+
     def step_done(self, run: RunContext, code: int, state_hash: int) -> None:
         self.told.append(f"step {code & 7} {state_hash}")
 
@@ -378,6 +381,7 @@ def test_observer_and_learner_hear_of_each_step_in_order() -> None:
         "rule use {'jar': 'jars_0', 'size': 3} {'jar': 7, 'size': 3}",
         "done use None []",
         f"step {RULE} 0",
+        "ending",
         "run done",
     ]
 
