@@ -1,14 +1,12 @@
-"""Faults of databases: what each does to sqlite3, to another driver and to SQLAlchemy, and bugs that only they show."""
+"""Faults of databases: what each does to sqlite3, and bugs that only they show."""
 
 from __future__ import annotations
 
 import copy
 import sqlite3
 import sqlite3.dbapi2
-import sys
 from collections.abc import Iterator
 from pathlib import Path
-from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
@@ -16,32 +14,12 @@ import pytest
 from ordeal import Explorer
 from ordeal._engine.replay.rerun import ReplayStatus, ablate_faults, rerun, shrink
 from ordeal._report.replay import replay_steps
-from ordeal.errors import FaultError
-from ordeal.faults import Fault, database, release
-from ordeal.faults.fault import begin_run
+from ordeal.faults import database
 from ordeal.trace import Trace
 
-from ..samples import bank
 from ..samples.bank import CarefulReportedChaos, ReportedChaos
 
 CONNECT = "sqlite3.connect"
-ENGINES = "sqlalchemy.create_engine"
-CONNECTS = sqlite3.connect
-
-
-@pytest.fixture
-def in_run() -> Iterator[Any]:
-    """Begins a run with the faults that it is given."""
-    faults: list[Fault] = []
-
-    def begin(*given: Fault) -> Any:
-        faults.extend(given)
-        begin_run(faults)
-        return given[0] if len(given) == 1 else given
-
-    yield begin
-    release(faults)
-    assert sqlite3.connect is CONNECTS
 
 
 OPENED: list[sqlite3.Connection] = []
@@ -224,131 +202,6 @@ def test_without_a_run_it_acts_on_what_is_connected_meanwhile() -> None:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Other drivers
-
-
-class OperationalError(Exception):
-    """That of the driver below."""
-
-
-class DriverCursor:
-    def __init__(self, connection: DriverConnection) -> None:
-        self.connection = connection
-        self.rows = iter([1, 2])
-
-    def execute(self, sql: str, args: tuple[Any, ...] = ()) -> DriverCursor:
-        if self.connection.closed:
-            raise OperationalError("the connection is closed")
-        self.connection.log.append(sql)
-        return self
-
-    executemany = callproc = execute
-
-    def __iter__(self) -> Iterator[int]:
-        return self.rows
-
-    def __next__(self) -> int:
-        return next(self.rows)
-
-    def __enter__(self) -> DriverCursor:
-        return self
-
-    def __exit__(self, *_error: object) -> None:
-        self.connection.log.append("close cursor")
-
-
-class DriverConnection:
-    autocommit = False
-    closed = False
-
-    def __init__(self) -> None:
-        self.log: list[str] = []
-
-    def cursor(self) -> DriverCursor:
-        return DriverCursor(self)
-
-    def execute(self, sql: str) -> DriverCursor:
-        return self.cursor().execute(sql)
-
-    def commit(self) -> None:
-        self.log.append("commit")
-
-    def rollback(self) -> None:
-        self.log.append("rollback")
-
-    def close(self) -> None:
-        self.closed = True
-
-    def __enter__(self) -> DriverConnection:
-        return self
-
-    def __exit__(self, kind: object, *_error: object) -> None:
-        (self.commit if kind is None else self.rollback)()
-
-
-@pytest.fixture
-def driver(monkeypatch: pytest.MonkeyPatch) -> str:
-    module = ModuleType("bank_driver")
-    module.connect = DriverConnection  # type: ignore[attr-defined]
-
-    def connect() -> DriverConnection:
-        return DriverConnection()
-
-    def nothing() -> SimpleNamespace:
-        return SimpleNamespace(execute=print)
-
-    module.open = connect  # type: ignore[attr-defined]
-    module.nothing = nothing  # type: ignore[attr-defined]
-    monkeypatch.setitem(sys.modules, "bank_driver", module)
-    return "bank_driver.open"
-
-
-def test_another_driver_is_wrapped(in_run: Any, driver: str) -> None:
-    fault = in_run(database.locked(driver))
-    db = sys.modules["bank_driver"].open()
-    db.autocommit = True
-    assert db._ordeal_real.autocommit
-    assert repr(db) == repr(db._ordeal_real)
-    with db.cursor() as cursor:
-        assert cursor.execute("SELECT 1") is cursor
-        assert cursor.connection is db
-        assert list(cursor) == [1, 2]
-    with fault:
-        for call in (db.execute, cursor.execute, cursor.executemany, cursor.callproc):
-            with pytest.raises(OperationalError, match=r"^database is locked$"):
-                call("SELECT 2")
-        with pytest.raises(OperationalError, match=r"^database is locked$"), db:
-            pass
-    assert db.log == ["SELECT 1", "close cursor", "rollback"]
-    with db:
-        assert next(db.execute("SELECT 3")) == 1
-    assert db.log[3:] == ["SELECT 3", "commit"]
-
-
-def test_another_driver_loses_its_connection_with_its_own_error(in_run: Any, driver: str) -> None:
-    fault, deadlock = in_run(database.lost_connection(driver), database.deadlock(driver))
-    db = sys.modules["bank_driver"].open()
-    with deadlock, pytest.raises(OperationalError, match="deadlock detected"):
-        db.execute("SELECT 1")
-    with fault, pytest.raises(OperationalError, match="the connection is closed"):
-        db.execute("SELECT 2")
-    assert db.log == ["rollback"]
-
-
-def test_what_is_no_driver_is_refused(in_run: Any, driver: str) -> None:
-    fault = in_run(database.locked(driver.replace("open", "nothing")))
-    with fault, pytest.raises(FaultError, match="met a SimpleNamespace, whose module has no OperationalError"):
-        sys.modules["bank_driver"].nothing().execute("SELECT 1")
-
-
-@pytest.mark.parametrize("target", ["bank_driver.connect", "sqlite3.apilevel"])
-def test_what_connects_must_be_a_function(driver: str, target: str) -> None:
-    with pytest.raises(FaultError, match="acts on a function that returns connections") as raised:
-        database.locked(target).activate()
-    assert "sqlite3.connect" in str(raised.value)
-
-
-# ---------------------------------------------------------------------------------------------------------------------
 # In a machine
 
 
@@ -410,52 +263,3 @@ def test_nothing_is_left_when_a_constructor_fails() -> None:
     result = Explorer(Unmade, seed=1, workers=1).run(max_runs=3)
     assert "no bank" in str(result.failures[0].error)
     assert sqlite3.connect is before
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# SQLAlchemy
-
-
-@pytest.fixture
-def alchemy() -> Any:
-    return pytest.importorskip("sqlalchemy")
-
-
-def test_sqlalchemy_wraps_what_a_driver_would_raise(in_run: Any, alchemy: Any, tmp_path: Path) -> None:
-    locked, commits, lost, deadlock = in_run(
-        *(make(ENGINES) for make in (database.locked, database.commit_failure, database.lost_connection)),
-        database.deadlock(ENGINES),
-    )
-    engine = alchemy.create_engine(f"sqlite:///{tmp_path / 'shop.db'}")
-    with engine.begin() as connection:
-        connection.execute(alchemy.text("CREATE TABLE item (name TEXT)"))
-    insert = alchemy.text("INSERT INTO item VALUES ('kettle')")
-
-    def store() -> None:
-        with engine.begin() as connection:
-            connection.execute(insert)
-
-    for fault, message in (locked, "database is locked"), (commits, "disk I/O error"), (deadlock, "deadlock detected"):
-        with fault, pytest.raises(alchemy.exc.OperationalError) as raised:
-            store()
-        assert type(raised.value.orig) is sqlite3.OperationalError
-        assert str(raised.value.orig) == message
-        assert fault.observed.hits == 1
-    with lost, pytest.raises(alchemy.exc.ProgrammingError, match="closed database") as lost_it:
-        store()
-    assert lost_it.value.connection_invalidated
-    store()
-    with engine.connect() as connection:
-        assert connection.scalar(alchemy.text("SELECT count(*) FROM item")) == 1
-    engine.dispose()
-
-
-def test_a_bug_behind_a_session_is_found_and_replayed(alchemy: Any) -> None:
-    del alchemy
-    result = Explorer(bank.SessionChaos, seed=1, workers=1).run(max_runs=50)
-    failure = result.failures[0]
-    assert failure.necessary_faults == {"commit_failure(sqlalchemy.create_engine)": True}
-    assert "# commit_failure(sqlalchemy.create_engine) hits COMMIT" in failure.program
-    assert failure.trace is not None
-    assert rerun(failure.trace).status is ReplayStatus.REPRODUCED
-    assert result.snapshot_kind == "replay"
