@@ -25,6 +25,7 @@ from ordeal._engine.execution.fork_server import (
 from ordeal._engine.execution.snapshot import Snapshot, SnapshotError, Snapshots
 from ordeal._engine.isolation.channel import ChannelError
 from ordeal._engine.isolation.memory_limit import resident_bytes
+from ordeal._engine.isolation.shared_files import Opened, shared_files
 from ordeal._engine.search.state import SearchProgress
 from ordeal._engine.telling import type_name
 from ordeal._hypothesis import RunContext
@@ -72,6 +73,7 @@ class Checkpoints:
         self._policy = _native.RunPolicy()
         self._may_fork = wanted in ("auto", "fork")
         self._complaint = ""
+        self._shared_before: dict[Opened, str] = {}
         self._taken = 0
         self._bytes_before = resident_bytes()
         self.mark_copying: Callable[[bool], object] = lambda _copying: None
@@ -79,6 +81,8 @@ class Checkpoints:
     @contextmanager
     def open(self) -> Iterator[None]:
         """Begin with the kind that is wanted, or that an earlier process found out; end all processes afterwards."""
+        if self._may_fork:
+            self._shared_before = shared_files()
         if self._wanted != "auto":
             self._progress.kind = self._wanted
         if self._progress.kind == "fork" and self._definition_refuses():
@@ -244,7 +248,12 @@ class Checkpoints:
         definition = self._environment.driver.definition
         if any(rule.is_coroutine for rule in (*definition.rules, *definition.initializers)):
             return "an event loop does not live on in a fork"
-        return refusal()
+        return refusal() or self._sharing()
+
+    def _sharing(self) -> str:
+        """What the machine has opened that the forks would share, as that of a database; empty where there is none."""
+        opened = [what for key, what in shared_files().items() if key not in self._shared_before]
+        return f"its forks would share {opened[0]}" if opened else ""
 
     def _refuse_fork(self, why: str) -> None:
         self._may_fork = False
@@ -266,18 +275,27 @@ class Checkpoints:
     # -- fidelity -----------------------------------------------------------------------------------------------------
 
     def is_check_due(self) -> bool:
-        """Whether the run from a copy that has just ended is one to be checked. Counts it."""
+        """Whether the run from a kept state that has just ended is one to be checked. Counts it."""
         return self._policy.check_copy()
 
-    def check(self, snapshot: Snapshot, tape: _native.Tape, prefix_steps: int, outcome: Outcome) -> None:
-        """See whether a run from ``snapshot`` went as it goes from a fresh machine; if not, copy no more.
+    def check(
+        self,
+        snapshot: Snapshot | None,
+        tape: _native.Tape,
+        prefix_steps: int,
+        outcome: Outcome,
+        bucket: str | None = None,
+    ) -> None:
+        """See whether a run from ``snapshot`` went as it goes from a fresh machine; if not, keep no more states.
 
-        A run that goes another way each time tells nothing about the copy.
+        Without a snapshot the run was in a process that held the state, which says the ``bucket`` of its failure. A run
+        that goes another way each time tells nothing about the state.
         """
         if outcome.status is Status.REJECTED:
             return
-        branch = _RunFacts(outcome.status, self._bucket(outcome), prefix_steps + outcome.steps, True, [])
-        if self._hashes_state():
+        found = self._bucket(outcome) if bucket is None else bucket
+        branch = _RunFacts(outcome.status, found, prefix_steps + outcome.steps, True, [])
+        if snapshot is not None and self._hashes_state():
             keep = [at >= prefix_steps for at in range(len(tape))]
             on = _faults_on(tape, prefix_steps, len(self._environment.driver.faults))
             again = self._replay(tape.subset(keep), lambda run: self.restore(snapshot, run, on))
@@ -286,7 +304,17 @@ class Checkpoints:
         if replayed_facts.is_like(branch):
             return
         if self._replay(tape) == replayed_facts:
-            self.stop_copying("a run from a copy went another way than the same steps from a fresh machine")
+            self.distrust("a run", "went another way than the same steps from a fresh machine")
+
+    def distrust(self, what: str, did: str) -> None:
+        """Keep no more states, as ``what`` came from one ``did`` what it should not have done."""
+        if self._progress.kind == "copy":
+            self.stop_copying(f"{what} from a copy {did}")
+        elif self._progress.kind == "fork":
+            for server in self._fork_servers.values():
+                server.close()
+            self._fork_servers.clear()
+            self._refuse_fork(f"{what} from a held state {did}")
 
     def _replay(
         self, tape: _native.Tape, restore: Callable[[RunContext], RuleBasedStateMachine] | None = None

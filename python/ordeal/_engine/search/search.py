@@ -232,12 +232,17 @@ class Search:
             tally.stuck += 1
             if outcome.steps == 0 and not spec.checkpoint:
                 raise MachineError(outcome.stuck, hint="a rule must be able to run from a fresh machine")
-        if snapshot is not None and self.checkpoints.is_check_due():
-            with self.monitoring.hidden():
-                self.checkpoints.check(snapshot, session.tape, spec.prefix_steps, outcome)
+        self._check_kept_state(snapshot, outcome)
         if edges or outcome.status is not Status.DONE:
             self._record_run(spec, outcome, edges, from_copy=snapshot is not None or self._was_apart())
             self.driver.let_go(outcome)
+
+    def _check_kept_state(self, snapshot: Snapshot | None, outcome: Outcome) -> None:
+        """Compare the run that has just ended with one from a fresh machine, now and then, if it began otherwise."""
+        bucket = None if self._ending is None else self._ending.bucket
+        if (snapshot is not None or bucket is not None) and self.checkpoints.is_check_due():
+            with self.monitoring.hidden():
+                self.checkpoints.check(snapshot, self.session.tape, self.session.spec.prefix_steps, outcome, bucket)
 
     def _was_apart(self) -> bool:
         """Whether the latest run was in another process."""
@@ -329,8 +334,8 @@ class Search:
         if verdict is Verdict.UNFAITHFUL and self._crash is not None:
             run = f"A run of {self.driver.definition.cls.__name__} from a held state"
             self.tally.note(f"{run} {self._crash.how}, and none of the same steps from a fresh machine did.")
-        if verdict is Verdict.UNFAITHFUL and self.progress.kind == "copy":
-            self.checkpoints.stop_copying(f"a failure from a copy ({seen_in}) did not happen from a fresh machine")
+        if verdict is Verdict.UNFAITHFUL and self._crash is None:
+            self.checkpoints.distrust("a failure", f"({seen_in}) did not happen from a fresh machine")
 
     def _replayer_of(self, finding: Finding) -> Replayer:
         """What confirms it: what ends its process, in processes of its own."""

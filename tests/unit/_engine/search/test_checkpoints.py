@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import itertools
 import random
+import sqlite3
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Iterator
@@ -13,7 +15,7 @@ from typing import Any, ClassVar
 
 import pytest
 from hypothesis import strategies as st
-from hypothesis.stateful import Bundle, consumes, initialize, multiple, precondition, rule
+from hypothesis.stateful import Bundle, consumes, initialize, invariant, multiple, precondition, rule
 
 from ordeal import ChaosTest, _native
 from ordeal._engine.search.checkpoints import FORK_SERVERS_MAX, Checkpoints
@@ -326,6 +328,86 @@ class Coroutines(ChaosTest):
 def test_a_fork_is_refused_where_there_is_an_event_loop() -> None:
     result = explore(Coroutines, "fork", max_runs=30)
     assert result.snapshot_kind == "replay"
+
+
+class Ledger(ChaosTest):
+    """Counts in a database on disk, which its forks would share."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.folder = tempfile.TemporaryDirectory()
+        self.db = sqlite3.connect(Path(self.folder.name) / "ledger.db")
+        self.db.execute("CREATE TABLE entry (amount INTEGER)")
+        self.entries = 0
+
+    @rule()
+    def enter(self) -> None:
+        self.db.execute("INSERT INTO entry VALUES (7)")
+        self.db.commit()
+        self.entries += 1
+
+    @invariant()
+    def holds_what_was_entered(self) -> None:
+        assert self.db.execute("SELECT count(*) FROM entry").fetchone() == (self.entries,)
+
+    def teardown(self) -> None:
+        self.db.close()
+        self.folder.cleanup()
+        super().teardown()
+
+
+@forks
+def test_a_fork_is_refused_where_it_would_share_a_database() -> None:
+    result = explore(Ledger, "fork", max_runs=20)
+    assert (result.snapshot_kind, result.failures) == ("replay", [])
+    assert any("its forks would share a file that is open for writing" in note for note in result.notes)
+
+
+class Reopened(ChaosTest):
+    """Counts in a file that it opens for each step: copies and forks share it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.folder = tempfile.TemporaryDirectory()
+        self.path = Path(self.folder.name) / "ledger"
+        self.path.touch()
+        self.entries = 0
+
+    @rule()
+    def enter(self) -> None:
+        with self.path.open("a") as file:
+            file.write("7")
+        self.entries += 1
+
+    def teardown(self) -> None:
+        self.folder.cleanup()
+        super().teardown()
+
+
+class CheckedReopened(Reopened):
+    """Fails where others have written to it."""
+
+    @invariant()
+    def holds_what_was_entered(self) -> None:
+        assert self.path.stat().st_size == self.entries
+
+
+class BranchedReopened(Reopened):
+    """Has fewer rules where others have written to it."""
+
+    @precondition(lambda self: self.path.stat().st_size == self.entries)
+    @rule()
+    def look(self) -> None:
+        pass
+
+
+@forks
+@pytest.mark.parametrize("machine", [CheckedReopened, BranchedReopened])
+def test_forks_that_share_what_is_outside_are_noticed(machine: type[ChaosTest]) -> None:
+    result = explore(machine, "fork", max_runs=60)
+    assert (result.snapshot_kind, result.failures) == ("replay", [])
+    assert result.unconfirmed <= 1
+    assert any("from a held state" in note and "from a fresh machine" in note for note in result.notes)
 
 
 outside: list[int] = []

@@ -1,0 +1,62 @@
+"""What a process has open that its forks would share with it: files that are written, connections to servers."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import socket
+import stat
+from collections.abc import Callable
+from pathlib import Path
+
+#: What programs may put in its place stays out of here.
+_Socket = socket.SocketType
+
+#: A file or connection of this process: the device and the number on it.
+Opened = tuple[int, int]
+
+
+def shared_files() -> dict[Opened, str]:
+    """Files open for writing and connections to servers, with what each is. Empty where the system does not tell.
+
+    Sockets without a path are left out: both ends of such a pair are in this process, or in one that it has forked.
+    """
+    found: dict[Opened, str] = {}
+    try:
+        numbers = [int(entry.name) for entry in Path("/proc/self/fd").iterdir()]
+    except OSError:
+        return found
+    for number in numbers:
+        try:
+            status = os.fstat(number)
+            what = next((text for kind, text in _KINDS if kind(number, status)), "")
+        except OSError:
+            continue  # as the one with which the folder was read
+        if what:
+            found[status.st_dev, status.st_ino] = what
+    return found
+
+
+def _is_written(number: int, status: os.stat_result) -> bool:
+    return stat.S_ISREG(status.st_mode) and fcntl.fcntl(number, fcntl.F_GETFL) & os.O_ACCMODE != os.O_RDONLY
+
+
+def _is_connection(number: int, status: os.stat_result) -> bool:
+    if not stat.S_ISSOCK(status.st_mode):
+        return False
+    opened = _Socket(fileno=os.dup(number))
+    try:
+        # The names that Linux itself gives to the two of a pair are bytes.
+        return opened.family != socket.AF_UNIX or _is_path(opened.getsockname()) or _is_path(opened.getpeername())
+    finally:
+        opened.close()
+
+
+def _is_path(name: str | bytes) -> bool:
+    return isinstance(name, str) and name != ""
+
+
+_KINDS: tuple[tuple[Callable[[int, os.stat_result], bool], str], ...] = (
+    (_is_written, "a file that is open for writing"),
+    (_is_connection, "a connection to a server"),
+)
