@@ -68,7 +68,7 @@ def lost_connection(target: str) -> MultiPatchFault:
     What was not committed is gone. A new connection can be made, and is lost as well as long as the fault is on. Raises
     FaultError when the target is no dotted path.
     """
-    return _DatabaseFault("lost_connection", target, lambda call: call.connection.close())
+    return _DatabaseFault("lost_connection", target, _lose)
 
 
 @made_again
@@ -82,6 +82,12 @@ def slow_query(target: str, delay: float = 1.0, mode: str = "simulate") -> Multi
     check_seconds("slow_query", "delay", delay)
     act = (lambda _call: time.sleep(delay)) if mode == "real" else None
     return _DatabaseFault("slow_query", target, act, f", {delay}s, {mode}", on_commits=False)
+
+
+def _lose(call: Call) -> None:
+    call.connection.close()
+    # Most drivers say here that it is closed. The call is over then, and no other fault acts on what is closed.
+    call.connection.cursor()
 
 
 def _failure(factory: str, text: str, message: object, error: ErrorClass, sqlite_code: tuple[int, str]) -> Act:

@@ -155,6 +155,16 @@ def test_a_lost_connection_stays_lost_and_another_can_be_made(in_run: Any, tmp_p
     assert [name for (name,) in db.execute("SELECT name FROM item")] == ["kept"]
 
 
+def test_no_other_fault_acts_on_a_lost_connection(in_run: Any) -> None:
+    for makers in [(database.locked, database.lost_connection), (database.lost_connection, database.locked)]:
+        faults = in_run(*(make(CONNECT) for make in makers))
+        db = shop()
+        with faults[0], faults[1], pytest.raises(sqlite3.Error) as raised:
+            add(db)
+        assert sum(fault.observed.hits for fault in faults) == 1
+        assert ("closed database" in str(raised.value)) is (makers[1] is database.lost_connection)
+
+
 def test_a_slow_query_is_counted_and_sleeps_only_where_it_is_to(in_run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     slept: list[float] = []
     monkeypatch.setattr("time.sleep", slept.append)
