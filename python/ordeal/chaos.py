@@ -232,13 +232,23 @@ def _offer(cls: type[ChaosTest], name: str, member: Any, *, needed: bool) -> Non
         setattr(cls, name, member if needed else None)
 
 
+_FAULTS_HINT = 'write for example `faults = [timing.timeout("shop.api.charge")]`'
+
+
 def _check_faults(cls: type[ChaosTest]) -> None:
     faults: object = cls.faults
-    if not isinstance(faults, list | tuple) or not all(isinstance(fault, Fault) for fault in faults):
+    if not isinstance(faults, list | tuple):
         raise MachineError(
             f"{cls.__name__}.faults must be a list of faults, got {faults!r}",
-            hint='write for example `faults = [timing.timeout("shop.api.charge")]`',
+            hint="write `faults = [...]`" if isinstance(faults, Fault) else _FAULTS_HINT,
         )
+    for fault in faults:
+        if not isinstance(fault, Fault):
+            makes = fault.__name__ if inspect.isfunction(fault) else ""
+            raise MachineError(
+                f"{cls.__name__}.faults must be a list of faults, and holds {fault!r}",
+                hint=f'call it with its target: `{makes}("module.function")`' if makes else _FAULTS_HINT,
+            )
     names = [fault.name for fault in faults]
     for name in names:
         if names.count(name) > 1:

@@ -203,9 +203,18 @@ def test_a_run_whose_swarm_left_out_a_fault_still_takes_it_back() -> None:
 # Definitions that cannot work
 
 
-@pytest.mark.parametrize("faults", [None, "timeout", [timing.timeout], [switch("a"), None]])
-def test_faults_must_be_faults(faults: Any) -> None:
-    with pytest.raises(MachineError, match=r"Machine.faults must be a list of faults, got .*\nhint: write"):
+@pytest.mark.parametrize(
+    ("faults", "hint"),
+    [
+        (None, r"write for example `faults = \["),
+        ("timeout", r"write for example `faults = \["),
+        (switch("a"), r"write `faults = \[\.\.\.\]`"),
+        ([timing.timeout], r'call it with its target: `timeout\("module.function"\)`'),
+        ([switch("a"), None], r"write for example `faults = \["),
+    ],
+)
+def test_faults_must_be_faults(faults: Any, hint: str) -> None:
+    with pytest.raises(MachineError, match=rf"Machine.faults must be a list of faults, .*\nhint: {hint}"):
         type("Machine", (ChaosTest,), {"faults": faults})
 
 

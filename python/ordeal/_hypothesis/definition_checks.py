@@ -189,6 +189,8 @@ def _unapplied(cls: type, name: str, decorator: str) -> MachineError:
 
 #: What Python says where a decorator is written without its parentheses.
 _UNCALLED = re.compile(r"(rule|initialize|invariant)\(\) takes 0 positional arguments but 1 ")
+#: What Hypothesis says where a text is given as the target of a rule.
+_NO_BUNDLE = re.compile(r"Got invalid target ('(\w+)') of type <class 'str'>")
 #: What Hypothesis says where the argument of a rule is no strategy.
 _NO_STRATEGY = re.compile(r"Expected a SearchStrategy.* but got (\w+)=(.*) \(type=(\w+)\)$", re.DOTALL)
 #: What Hypothesis had once.
@@ -205,6 +207,8 @@ def hint_for_definition(error: BaseException) -> str:
             strategy = f"write a strategy, such as `{name}=st.integers()`"
             return f"{strategy}, or import `rule` from `ordeal.stateful`, which takes types"
         return f"write a strategy, such as `{name}=st.just(...)`"
+    if isinstance(error, InvalidArgument) and (found := _NO_BUNDLE.match(str(error))):
+        return f"write `{found[2]} = Bundle({found[1]!r})` in the class, and `target={found[2]}` without quotes"
     if isinstance(error, ImportError) and getattr(error, "name_from", "") in _REMOVED and error.name == _HOME:
         return f"write `from ordeal.stateful import {error.name_from}`: Hypothesis has it no longer"
     return ""

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from hypothesis import strategies as st
+from hypothesis.errors import InvalidArgument
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from ordeal._hypothesis.definition_checks import hint_for_definition
@@ -115,6 +116,13 @@ def test_what_is_no_class_of_machines(given: Any, words: str) -> None:
 def test_an_error_of_another_kind_has_no_hint() -> None:
     for error in (TypeError("rule() missing"), ValueError("x"), ImportError("no", name="hypothesis.stateful")):
         assert hint_for_definition(error) == ""
+
+
+def test_a_text_is_no_target() -> None:
+    with pytest.raises(InvalidArgument) as caught:
+        rule(target="things")  # type: ignore[call-overload]
+    hint = "write `things = Bundle('things')` in the class, and `target=things` without quotes"
+    assert hint_for_definition(caught.value) == hint
 
 
 def test_what_hypothesis_had_once() -> None:

@@ -21,7 +21,7 @@ from hypothesis.stateful import RuleBasedStateMachine
 from ordeal._engine.formatting import describe_error
 from ordeal._hypothesis import hint_for_definition
 from ordeal.config import DEFAULT_PATH, load_config
-from ordeal.errors import ConfigError, MachineError
+from ordeal.errors import ConfigError, MachineError, OrdealError
 from ordeal.stateful.generic import AnyMachine, GenericStateMachine
 
 #: What was loaded, by which path: one class may go by several names, and that of the settings is the one to use.
@@ -120,7 +120,8 @@ def _import(name: str) -> ModuleType:
 def _refuse_import(name: str, error: BaseException) -> NoReturn:
     message = f"importing `{name}` raised {describe_error(error)}"
     place = _place(error)
-    hint = hint_for_definition(error) or f"`python -c 'import {name}'` shows the whole traceback"
+    own = error.hint if isinstance(error, OrdealError) else hint_for_definition(error)
+    hint = own or f"`python -c 'import {name}'` shows the whole traceback"
     raise MachineError(f"{message} ({place})" if place else message, hint=hint) from None
 
 

@@ -114,6 +114,12 @@ class TestModule:
         assert re.fullmatch(f"importing `machines` raised {expected}", message)
         assert hint == "`python -c 'import machines'` shows the whole traceback"
 
+    def test_an_error_of_ordeal_keeps_its_hint(self) -> None:
+        write("machines.py", "from ordeal import ChaosTest\nclass A(ChaosTest):\n    faults = 3\n")
+        message, hint = refusal("machines:A")
+        assert message.endswith("A.faults must be a list of faults, got 3 (machines.py:2)")
+        assert hint.startswith("write for example `faults = [")
+
     def test_error_inside_a_library_points_at_the_line_that_led_there(self) -> None:
         write(".venv/site-packages/library_of_others.py", "\nraise ValueError('deep')\n")
         write("machines.py", "import sys\nsys.path.append('.venv/site-packages')\nimport library_of_others\n")
