@@ -208,7 +208,7 @@ def hint_for_definition(error: BaseException) -> str:
             return f"{strategy}, or import `rule` from `ordeal.stateful`, which takes types"
         return f"write a strategy, such as `{name}=st.just(...)`"
     if isinstance(error, InvalidArgument) and (found := _NO_BUNDLE.match(str(error))):
-        return f"write `{found[2]} = Bundle({found[1]!r})` in the class, and `target={found[2]}` without quotes"
+        return f"write `{found[2]} = Bundle({found[1]})` in the class, and `target={found[2]}` without quotes"
     if isinstance(error, ImportError) and getattr(error, "name_from", "") in _REMOVED and error.name == _HOME:
         return f"write `from ordeal.stateful import {error.name_from}`: Hypothesis has it no longer"
     return ""

@@ -118,7 +118,7 @@ class TestModule:
         write("machines.py", "from ordeal import ChaosTest\nclass A(ChaosTest):\n    faults = 3\n")
         message, hint = refusal("machines:A")
         assert message.endswith("A.faults must be a list of faults, got 3 (machines.py:2)")
-        assert hint.startswith("write for example `faults = [")
+        assert (hint or "").startswith("write for example `faults = [")
 
     def test_error_inside_a_library_points_at_the_line_that_led_there(self) -> None:
         write(".venv/site-packages/library_of_others.py", "\nraise ValueError('deep')\n")
