@@ -12,12 +12,13 @@ from contextlib import suppress
 from difflib import get_close_matches
 from pathlib import Path
 from types import ModuleType
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeGuard
 from unittest import TestCase
 from weakref import WeakKeyDictionary
 
 from hypothesis.stateful import RuleBasedStateMachine
 
+from ordeal._engine.execution.project_modules import reach_test_file
 from ordeal._engine.formatting import describe_error
 from ordeal._hypothesis import hint_for_definition
 from ordeal.config import DEFAULT_PATH, load_config
@@ -55,7 +56,8 @@ def load_class(path: str) -> Callable[[], AnyMachine]:
     """
     module_name, name = split_class_path(path)
     factory = _machine_factory(_find(_import(module_name), module_name, name), path)
-    _loaded[factory] = path
+    with suppress(TypeError):  # not every callable object can be referred to weakly
+        _loaded[factory] = path
     return factory
 
 
@@ -105,6 +107,7 @@ def _import(name: str) -> ModuleType:
     try:
         # A module that was written after an earlier look at its folder is found all the same.
         importlib.invalidate_caches()
+        reach_test_file(name)
         return importlib.import_module(name)
     except ModuleNotFoundError as error:
         missing = error.name or name
@@ -191,20 +194,42 @@ def _is_machine(value: object) -> bool:
     ).startswith("ordeal.")
 
 
+def is_named(given: object) -> bool:
+    """Whether ``given`` itself has a class path: a class, a function, or what was loaded by one, such as a partial."""
+    if isinstance(given, type) or inspect.isfunction(given):
+        return True
+    try:
+        return given in _loaded
+    except TypeError:
+        return False
+
+
+def _is_factory(found: object) -> TypeGuard[Callable[[], AnyMachine]]:
+    return callable(found) and not isinstance(found, type)
+
+
+def _is_trusted(found: object) -> bool:
+    try:
+        return found in _trusted
+    except TypeError:
+        return False  # it has no hash, so nobody can have named it
+
+
 def _machine_factory(found: object, path: str) -> Callable[[], AnyMachine]:
     if isinstance(found, type) and issubclass(found, RuleBasedStateMachine | GenericStateMachine):
-        return found
-    if inspect.isfunction(found):
-        if path not in _trusted and found not in _trusted:
-            raise MachineError(
-                f"`{path}` is a function, which is called only where your own settings name it",
-                hint=f'add `class = "{path}"` below `[[tests]]` in {DEFAULT_PATH}, or name the class of the machine',
-            )
         return found
     if isinstance(found, AnyMachine):
         kind = type(found)
         hint = f"name the class, `{kind.__module__}:{kind.__qualname__}`"
         raise MachineError(f"`{path}` is an instance of {kind.__name__}, not the class", hint=hint)
+    if _is_factory(found):
+        if path not in _trusted and not _is_trusted(found):
+            sort = "function" if inspect.isfunction(found) else type(found).__name__
+            raise MachineError(
+                f"`{path}` is a {sort}, which is called only where your own settings name it",
+                hint=f'add `class = "{path}"` below `[[tests]]` in {DEFAULT_PATH}, or name the class of the machine',
+            )
+        return found
     if isinstance(found, type) and issubclass(found, TestCase):
         hint = "name the rule machine itself, the class whose `.TestCase` this is"
         raise MachineError(f"`{path}` is a TestCase, not a rule machine", hint=hint)

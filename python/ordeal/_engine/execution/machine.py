@@ -10,7 +10,7 @@ from hypothesis.errors import InvalidDefinition
 from hypothesis.stateful import RuleBasedStateMachine
 
 from ordeal import _native
-from ordeal._engine.execution.class_path import path_of
+from ordeal._engine.execution.class_path import is_named, path_of
 from ordeal._engine.execution.driver import END, Driver, StepSource
 from ordeal._hypothesis import MachineDefinition, RunContext, check_constructor, define_machine, machine_of_test_case
 from ordeal.chaos import ChaosTest
@@ -76,13 +76,13 @@ def _faults_of(cls: type[RuleBasedStateMachine]) -> list[Fault]:
 
 def class_path(given: MachineFactory, cls: type) -> str:
     """``module:Class`` of what the user gave, as traces and reports name it."""
-    return path_of(given if inspect.isclass(given) or inspect.isfunction(given) else cls)
+    return path_of(given if is_named(given) else cls)
 
 
 def is_importable(given: MachineFactory, path: str) -> bool:
     """Whether another process can import what the user gave by its ``path``, as ``class_path`` names it."""
     module, _, name = path.partition(":")
-    return (inspect.isclass(given) or inspect.isfunction(given)) and module != "__main__" and "<" not in name
+    return is_named(given) and module != "__main__" and "<" not in name
 
 
 class _GenericDriver(Driver):

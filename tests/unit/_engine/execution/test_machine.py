@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import pytest
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from ordeal import ChaosTest
+from ordeal._engine.execution.class_path import load_class, trust
 from ordeal._engine.execution.machine import RULE_TIMEOUT_SECONDS, class_path, make_driver
 from ordeal.errors import MachineError
+from ordeal.explore import Explorer
 from ordeal.faults import LambdaFault
 
 
@@ -102,6 +105,12 @@ class Shadow(RuleBasedStateMachine):
         """Act."""
 
 
+class EndsTwice(RuleBasedStateMachine):
+    @rule(x=st.integers())
+    def teardown(self, x: int) -> None:
+        """Act."""
+
+
 class NoMachine:
     """Something else."""
 
@@ -114,6 +123,7 @@ class NoMachine:
         (NoValue, "argument 'x' of rule 'act' can have no value: its strategy is nothing()"),
         (Backwards, "argument 'x' of rule 'act' has no valid strategy"),
         (Shadow, "Shadow.bundle has the name of a method that every rule machine has"),
+        (EndsTwice, "EndsTwice.teardown has the name of a method that every rule machine has"),
         (NoMachine, "NoMachine is not a rule machine"),
         (3, "3 is not a rule machine"),
         (lambda: 3, "which is not a rule machine"),
@@ -123,3 +133,50 @@ def test_what_cannot_be_explored_is_named(given: Any, said: str) -> None:
     with pytest.raises(MachineError) as caught:
         make_driver(given)
     assert said in caught.value.message
+
+
+class Operators(RuleBasedStateMachine):  # noqa: PLW1641 - as a user may write it
+    """Its rules have the names of what every object has, and of what every class has."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.unions = 0
+
+    @rule()
+    def __or__(self) -> None:  # noqa: PLE0302 - a rule, and no operator
+        self.unions += 1
+
+    @rule()
+    def mro(self) -> None:
+        """Act."""
+
+    @rule(x=st.integers())
+    def __eq__(self, x: object) -> None:  # type: ignore[override]
+        """Act."""
+
+    @rule(x=st.integers())
+    def __call__(self, x: int) -> None:
+        """Act."""
+
+    @rule()
+    def teardown(self) -> None:
+        """Act, and end."""
+
+    @invariant()
+    def few(self) -> None:
+        assert self.unions < 3
+
+
+def test_rules_may_have_the_names_of_operators() -> None:
+    result = Explorer(Operators, workers=1).run(max_runs=50)
+    assert [failure.rule_log for failure in result.failures] == [["__or__"] * 3]
+
+
+def test_a_partial_that_the_settings_name_makes_machines(monkeypatch: pytest.MonkeyPatch) -> None:
+    path = f"{__name__}:MADE"
+    monkeypatch.setitem(globals(), "MADE", functools.partial(Operators))
+    with pytest.raises(MachineError, match="is a partial, which is called only where your own settings name it"):
+        load_class(path)
+    trust(path)
+    made = load_class(path)
+    assert class_path(made, make_driver(made).definition.cls) == path

@@ -1,0 +1,88 @@
+"""Has the test files of a project be imported as pytest does it, where their folders are no packages."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+#: How far below the current folder a test file is looked for, and in how many folders.
+DEPTH_MAX = 4
+FOLDERS_MAX = 2_000
+
+_NOT_ENTERED = frozenset({"site-packages", "node_modules", "build", "dist"})
+
+
+def reach_test_file(name: str) -> None:
+    """Have an import of the module ``name`` find it, and have it find what lies beside it.
+
+    pytest imports a test file by its path from the first folder that is no package, and has that folder on
+    ``sys.path``. So files there may import each other, may bear the name of an installed package's, and a class of
+    theirs, explored within pytest, goes by a path that begins in that folder.
+    """
+    if name in sys.modules:
+        return
+    relative = Path(*name.split(".")).with_suffix(".py")
+    root = next((Path(root) for root in sys.path if (Path(root) / relative).is_file()), None)
+    if root is not None:
+        file = (root / relative).absolute()
+        base = _base_of(file)
+        if base != root.absolute():
+            _search(base)
+            _open_package(name, root.absolute())
+    elif importlib.util.find_spec(name.partition(".")[0]) is None:
+        bases = list(_bases_below(relative))
+        # Of several, none is the one that is meant.
+        if len(bases) == 1:
+            _search(bases[0])
+
+
+def _base_of(file: Path) -> Path:
+    folder = file.parent
+    while (folder / "__init__.py").is_file() and folder != folder.parent:
+        folder = folder.parent
+    return folder
+
+
+def _search(folder: Path) -> None:
+    """Look for modules in ``folder`` too: after the standard library, and before what is installed."""
+    if str(folder) not in sys.path:
+        installed = (
+            place for place, root in enumerate(sys.path) if Path(root).name in ("site-packages", "dist-packages")
+        )
+        sys.path.insert(next(installed, len(sys.path)), str(folder))
+        importlib.invalidate_caches()
+
+
+def _open_package(name: str, root: Path) -> None:
+    """Have an installed package that hides the project's folder of its name, such as ``tests``, look into that too."""
+    top = name.partition(".")[0]
+    if (root / top / "__init__.py").is_file():
+        return
+    # What does not work here does not work in the import itself, which says why.
+    with suppress(Exception):
+        package = importlib.import_module(top)
+        if str(root / top) not in package.__path__:
+            package.__path__ = [*package.__path__, str(root / top)]
+
+
+def _bases_below(relative: Path) -> Iterator[Path]:
+    """The folders below the current one that are no packages and hold the file ``relative``."""
+    with suppress(OSError):
+        here = Path.cwd()
+        for count, (folder, below, _) in enumerate(os.walk(here)):
+            at = Path(folder)
+            below[:] = (
+                [] if count >= FOLDERS_MAX or len(at.relative_to(here).parts) >= DEPTH_MAX else _entered(at, below)
+            )
+            if (at / relative).is_file() and not (at / "__init__.py").exists():
+                yield at
+
+
+def _entered(folder: Path, below: list[str]) -> list[str]:
+    names = sorted(name for name in below if not name.startswith(".") and name not in _NOT_ENTERED)
+    return [name for name in names if not (folder / name / "pyvenv.cfg").exists()]
