@@ -20,6 +20,7 @@ from typing import NoReturn
 
 from ordeal import _native
 from ordeal._engine.isolation.channel import Channel, ChannelError, Value
+from ordeal._engine.isolation.measured import Measured
 from ordeal._engine.isolation.reaper import NOTE_BYTES, end_of, fork_of, guard
 from ordeal._engine.telling import tell_journal
 
@@ -83,6 +84,7 @@ class Child:
         self._is_silent = self._is_closed = False
         _flush()
         # No signal is to reach a fork before it has said what it makes of it.
+        self._measured = Measured()
         blocked = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
         try:
             self.reaper = self._fork(job, there, journal, blocked, limits)
@@ -103,7 +105,7 @@ class Child:
             if reaper == 0:
                 self.channel.close()
                 reaper = guard(parent, self._note)
-                _be_child(job, there, journal, self._stacks, reaper, blocked, limits)
+                _be_child(_measured(job, self._measured), there, journal, self._stacks, reaper, blocked, limits)
         return reaper
 
     def fileno(self) -> int:
@@ -160,6 +162,7 @@ class Child:
                 with suppress(ProcessLookupError, PermissionError):
                     os.killpg(fork, signal.SIGKILL)
         stacks = _of_the_user(os.pread(self._stacks, STACKS_BYTES_MAX, 0).decode(errors="replace"))
+        self._measured.join()
         self.exit_status = ChildExit(max(code, 0), max(-code, 0), stacks, is_unknown)
 
     def close(self) -> None:
@@ -186,6 +189,17 @@ def wait_for(children: Iterable[Child], seconds: float) -> None:
         watched.register(child.channel, select.POLLIN)
         watched.register(child, select.POLLIN)
     watched.poll(seconds * 1_000)
+
+
+def _measured(job: Job, measured: Measured) -> Job:
+    def run(channel: Channel, journal: _native.Journal) -> None:
+        measurement = measured.begin()
+        try:
+            job(channel, journal)
+        finally:
+            measured.end(measurement)
+
+    return run
 
 
 def _be_child(
