@@ -339,3 +339,16 @@ def test_without_chaos_nothing_is_kept(project: Project) -> None:
     project.write({"tests/test_properties.py": PROPERTIES})
     project.run("-q")
     assert not (project.root / PROPERTIES_PATH).exists()
+
+
+@pytest.mark.slow
+def test_without_the_plugin_marked_tests_are_as_any_other(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", raising=False)
+    project.overdrawn()
+    marked = MARKED.replace("assert is_active() and tracker.active", "assert not is_active() and not tracker.active")
+    project.write({"tests/test_marked.py": marked})
+    result = project.run_apart("-q", "-p", "no:ordeal", plugins=())
+    assert result.ret == pytest.ExitCode.OK
+    # Neither skipped, nor with seeds beside them: two here, and one of the project's own.
+    result.assert_outcomes(passed=3)
+    assert section(result, "Ordeal Warning") == []
