@@ -17,6 +17,8 @@ from ordeal._native import StateWatch
 
 # The class in C that does the work of random.Random, and holds all of its state but a normal variate kept for later.
 _CORE: Any = random.Random.__mro__[1]
+# What == compares as a whole: the state of random.Random holds one tuple of numbers.
+_PLAIN = frozenset({int, float, str, bytes, type(None)})
 
 
 class GlobalRandoms:
@@ -109,9 +111,19 @@ def _shows_use() -> bool:
 
 def same_state(a: Any, b: Any) -> bool:
     """Whether two states of one generator are the same, so that nothing was drawn between them."""
-    # numpy's states hold arrays, whose == is not a truth value; their text is exact enough to see a draw.
-    return repr(a) == repr(b) if type(a) is not tuple or not _is_plain(a) else bool(a == b)
-
-
-def _is_plain(state: tuple[Any, ...]) -> bool:
-    return all(item is None or isinstance(item, int | float | str | tuple) for item in state)
+    if type(a) is not type(b):
+        return False
+    if isinstance(a, tuple | list):
+        if _PLAIN.issuperset(map(type, a)):
+            return bool(a == b)
+        return len(a) == len(b) and all(map(same_state, a, b))
+    if isinstance(a, dict):
+        return a.keys() == b.keys() and all(same_state(value, b[key]) for key, value in a.items())
+    if type(a) in _PLAIN:
+        return bool(a == b)
+    try:
+        ours, theirs = memoryview(a), memoryview(b)
+    except TypeError:
+        return repr(a) == repr(b)
+    # As numpy's arrays, whose == is not a truth value, and whose text takes long and leaves things out.
+    return (ours.format, ours.shape) == (theirs.format, theirs.shape) and ours.tobytes() == theirs.tobytes()

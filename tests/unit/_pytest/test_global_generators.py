@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import sys
+from array import array
 from importlib.metadata import EntryPoint
 from types import ModuleType
 from typing import Any
@@ -114,6 +115,17 @@ def test_states_of_any_generator_can_be_compared() -> None:
     assert same_state(state, generator.getstate())
     generator.random()
     assert not same_state(state, generator.getstate())
-    # As numpy has them: what compares to no truth value is compared by its text.
     assert same_state({"key": [1]}, {"key": [1]})
     assert not same_state(("MT", [1]), ("MT", [2]))
+    assert not same_state({"key": 1}, {"seed": 1})
+    assert not same_state((1, 2), [1, 2])
+
+
+def test_states_that_hold_arrays_are_compared_as_a_whole() -> None:
+    state = ("MT", array("L", range(10_000)), 3)
+    assert same_state(state, ("MT", array("L", range(10_000)), 3))
+    # Not by their text, which may leave out the middle of an array.
+    now = array("L", range(10_000))
+    now[5_000] += 1
+    assert not same_state(state, ("MT", now, 3))
+    assert not same_state(array("b", [1]), array("B", [1]))
