@@ -33,6 +33,7 @@ if TYPE_CHECKING:
         may_initialize,
         may_run,
         position_among_initializers,
+        routes_results,
         set_rules_strategy,
     )
     from ordeal._hypothesis.markers import (
@@ -90,6 +91,7 @@ __all__ = [
     "reproducing_test",
     "resolve",
     "rewrap_rules",
+    "routes_results",
     "set_rules_strategy",
     "skip_types",
 ]
@@ -135,6 +137,7 @@ _HOMES = {
     "position_among_initializers": "machines",
     "reproducing_test": "example_keys",
     "resolve": "bundles",
+    "routes_results": "machines",
     "rewrap_rules": "markers",
     "set_rules_strategy": "machines",
     "skip_types": "exceptions",

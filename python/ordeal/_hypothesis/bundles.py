@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from hypothesis.stateful import MultipleResults, RuleBasedStateMachine, VarReference
 
-from ordeal._hypothesis.machines import Rule
+from ordeal._hypothesis.machines import Rule, routes_results
 
 #: Attributes of a machine that hold no state of the run: shared by reference between copies, never copied.
 ENGINE_ATTRIBUTES = frozenset(
@@ -21,6 +22,8 @@ ENGINE_ATTRIBUTES = frozenset(
         "rules",
     }
 )
+
+_ADD_ONE = "_add_result_to_targets"
 
 
 def resolve(values: dict[str, Any], machine: RuleBasedStateMachine) -> None:
@@ -39,6 +42,8 @@ def add_to_bundles(machine: RuleBasedStateMachine, rule: Rule, result: Any) -> l
     """Put what ``rule`` returned into its target bundles; the new names, by target."""
     # Not isinstance(): MultipleResults is an abstract base's child, which makes the question ten times as slow.
     results = result.values if type(result) is MultipleResults else (result,)
+    if routes_results(type(machine)):
+        return [_routed(machine, rule, results)]
     counters = machine.names_counters
     names = []
     for target in rule.targets:
@@ -51,6 +56,20 @@ def add_to_bundles(machine: RuleBasedStateMachine, rule: Rule, result: Any) -> l
         bundle += map(VarReference, added)
         names.append(added)
     return names
+
+
+def _routed(machine: RuleBasedStateMachine, rule: Rule, results: Sequence[Any]) -> list[str]:
+    """Have ``machine`` put ``results`` where it wants them; the names that it gave."""
+    known = len(machine.names_list)
+    add_all = getattr(machine, "_add_results_to_targets", None)
+    if add_all is not None:
+        add_all(rule.targets, list(results))
+    else:
+        # Older versions add one result.
+        add: Callable[[Any, Any], None] = getattr(machine, _ADD_ONE)
+        for each in results:
+            add(rule.targets, each)
+    return list(machine.names_list[known:])
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

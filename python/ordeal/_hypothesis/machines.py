@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import inspect
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -15,6 +16,9 @@ from ordeal._hypothesis.buggify_choices import BUGGIFY_ARGUMENT
 from ordeal._hypothesis.definition_checks import check_definition
 from ordeal._hypothesis.draws import Draw, compile_argument
 from ordeal._hypothesis.markers import untimed
+
+#: What Hypothesis calls to put the result of a rule into bundles. The versions have one of the last two.
+_ROUTES = ("bundle", "_new_name", "_add_results_to_targets", "_add_result_to_targets")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -86,15 +90,18 @@ def define_machine(cls: type[RuleBasedStateMachine]) -> MachineDefinition:
     ordered = sorted(state.rules, key=lambda r: (sorted(r.targets), len(r.arguments), r.function.__name__))
     names: dict[str, int] = {"(body)": 0}
     bundles: dict[str, int] = {}
+    every = (*ordered, *state.initializers)
+    # Where a class decides by itself, each of its rules may fill any bundle.
+    routed = tuple(bundle.name for rule in every for bundle in rule.bundles) if routes_results(cls) else ()
     return MachineDefinition(
         cls=cls,
         rules=tuple(
-            _read_rule(rule, index, rule.arguments_strategies, names, bundles)
+            _read_rule(rule, index, rule.arguments_strategies, names, bundles, routed)
             for index, rule in enumerate(ordered)
             if not _is_automatic(rule.function)
         ),
         initializers=tuple(
-            _read_rule(rule, index, rule.arguments, names, bundles)
+            _read_rule(rule, index, rule.arguments, names, bundles, routed)
             for index, rule in enumerate(state.initializers)
             if not _is_automatic(rule.function)
         ),
@@ -106,6 +113,12 @@ def define_machine(cls: type[RuleBasedStateMachine]) -> MachineDefinition:
         order=tuple(rule.function.__name__ for rule in ordered),
         swarm_place=next((i for i, rule in enumerate(state.initializers) if _is_automatic(rule.function)), None),
     )
+
+
+@functools.lru_cache(maxsize=64)
+def routes_results(cls: type[RuleBasedStateMachine]) -> bool:
+    """Whether ``cls`` has methods of its own for what puts results into bundles, in place of Hypothesis'."""
+    return any(getattr(cls, name, None) is not getattr(RuleBasedStateMachine, name, None) for name in _ROUTES)
 
 
 def is_initializing(machine: RuleBasedStateMachine) -> bool:
@@ -161,7 +174,12 @@ def _is_automatic(function: Callable[..., Any]) -> bool:
 
 
 def _read_rule(
-    rule: Any, index: int, strategies: dict[str, SearchStrategy[Any]], names: dict[str, int], bundles: dict[str, int]
+    rule: Any,
+    index: int,
+    strategies: dict[str, SearchStrategy[Any]],
+    names: dict[str, int],
+    bundles: dict[str, int],
+    routed: tuple[str, ...],
 ) -> Rule:
     arguments = []
     generic = False
@@ -170,7 +188,8 @@ def _read_rule(
         draw, goes_through_hypothesis = compile_argument(strategy)
         generic = generic or goes_through_hypothesis
         arguments.append(Argument(name, names.setdefault(name, len(names)), draw, strategy))
-    filled = dict.fromkeys((*rule.targets, *(bundle.name for bundle in rule.bundles if _is_consumed(bundle))))
+    consumed = (bundle.name for bundle in rule.bundles if _is_consumed(bundle))
+    filled = dict.fromkeys((*rule.targets, *consumed, *(routed if rule.targets else ())))
     return Rule(
         name=rule.function.__name__,
         index=index,

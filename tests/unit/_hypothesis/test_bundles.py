@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, VarReference, initialize, multiple, rule
 
+from ordeal import Explorer
 from ordeal._hypothesis.bundles import BundleState, add_to_bundles, resolve
 from ordeal._hypothesis.machines import define_machine, initialized, is_initializing
 
@@ -86,3 +89,47 @@ def test_a_state_is_kept_apart_from_the_machine_and_may_be_given_again() -> None
         assert is_initializing(machine)
         add_to_bundles(machine, MAKE, 3)
     assert machine.names_counters["never seen"] == 0, "it is a Counter"
+
+
+class Sorted(RuleBasedStateMachine):
+    """Puts each number where it belongs, whatever the target of the rule, under a name of its own."""
+
+    small: Bundle[int] = Bundle("small")
+    large: Bundle[int] = Bundle("large")
+    anything: Bundle[int] = Bundle("anything")
+
+    @rule(target=anything, numbers=st.lists(st.integers(0, 9), max_size=2))
+    def make(self, numbers: list[int]) -> Any:
+        return multiple(*numbers)
+
+    @rule(number=large)
+    def use(self, number: int) -> None:
+        assert number < 5, "reached"
+
+    def bundle(self, name: str) -> Any:
+        return self.bundles.get(name, ())
+
+    def _new_name(self, target: str) -> str:
+        return super()._new_name(f"{target}_number")  # type: ignore[no-any-return, no-untyped-call]
+
+    def _add_results_to_targets(self, targets: Any, results: Any) -> None:
+        for each in results:
+            target = "large" if each >= 5 else "small"
+            super()._add_results_to_targets((target,), [each])  # type: ignore[no-untyped-call]
+
+
+@pytest.mark.skipif(not hasattr(RuleBasedStateMachine, "_add_results_to_targets"), reason="an older Hypothesis")
+def test_a_machine_may_put_its_results_elsewhere() -> None:
+    machine, (make, _) = Sorted(), sorted(define_machine(Sorted).rules, key=lambda each: each.name)
+    assert add_to_bundles(machine, make, multiple(7, 2)) == [["large_number_0", "small_number_0"]]
+    assert add_to_bundles(machine, make, multiple()) == [[]]
+    assert contents(machine) == {"large": [7], "small": [2]}
+    assert {name for _, name in make.fills} == {"anything", "large"}
+
+
+@pytest.mark.skipif(not hasattr(RuleBasedStateMachine, "_add_results_to_targets"), reason="an older Hypothesis")
+def test_rules_that_wait_for_such_results_run() -> None:
+    (failure,) = Explorer(Sorted, workers=1, seed=0).run(max_runs=200, max_time=30).failures
+    assert not failure.flaky
+    assert failure.trace is not None
+    assert [step.name for step in failure.trace.steps] == ["make", "use"]

@@ -33,6 +33,7 @@ from ordeal._hypothesis import (
     may_initialize,
     may_run,
     resolve,
+    routes_results,
     skip_types,
 )
 from ordeal._native import Replay, Session, monotonic
@@ -193,6 +194,8 @@ class Driver:
         self._due_while_initializing = tuple(i for i in definition.invariants if i.check_during_init)
         self._hashes_state = issubclass(definition.cls, ChaosTest) and overrides(definition.cls, "state_hash")
         self._native: tuple[StepLoop, RunContext] | None = None
+        if routes_results(definition.cls):
+            self.in_cpp = False
 
     def execute(
         self,
