@@ -161,7 +161,7 @@ bool is_plain(const FastPath& fast_path, Py_ssize_t count, PyObject* keywords) n
     }
     required += is_last ? 1 : 0;
   }
-  return required >= fast_path.required && count <= static_cast<Py_ssize_t>(fast_path.names.size());
+  return required >= fast_path.required && std::cmp_less_equal(count, fast_path.names.size());
 }
 
 // A new reference; null with no exception set when there is work.

@@ -33,7 +33,7 @@ class Map final : public StrategyNode {
       PyErr_Clear();
     }
   }
-  int traverse(const Visitor& see) const override { return see.all(mapped_, function_); }
+  [[nodiscard]] int traverse(const Visitor& see) const override { return see.all(mapped_, function_); }
 
  private:
   StrategyNodePtr mapped_;
@@ -61,7 +61,7 @@ class Filter final : public StrategyNode {
     }
     return run.reject("Aborted test because unable to satisfy a filter");
   }
-  int traverse(const Visitor& see) const override { return see.all(filtered_, conditions_); }
+  [[nodiscard]] int traverse(const Visitor& see) const override { return see.all(filtered_, conditions_); }
 
  private:
   // -1 with an exception.
@@ -119,7 +119,7 @@ class Builds final : public StrategyNode {
     }
     return PyObject_Vectorcall(target_.ptr(), arguments.data(), positional_, names_.ptr());
   }
-  int traverse(const Visitor& see) const override { return see.all(target_, parts_, names_); }
+  [[nodiscard]] int traverse(const Visitor& see) const override { return see.all(target_, parts_, names_); }
 
  private:
   py::object target_;
@@ -141,7 +141,7 @@ class Flatmap final : public StrategyNode {
     const auto strategy = py::reinterpret_steal<py::object>(PyObject_CallOneArg(expand_.ptr(), value.ptr()));
     return strategy ? draw_strategy(run, strategy.ptr(), run.depth() + depth_) : nullptr;
   }
-  int traverse(const Visitor& see) const override { return see.all(base_, expand_); }
+  [[nodiscard]] int traverse(const Visitor& see) const override { return see.all(base_, expand_); }
 
  private:
   StrategyNodePtr base_;
@@ -183,7 +183,7 @@ class Composite final : public StrategyNode {
     }
     return PyObject_Vectorcall(definition_.ptr(), all.data(), positional_ + 1, names_.ptr());
   }
-  int traverse(const Visitor& see) const override { return see.all(definition_, values_, names_); }
+  [[nodiscard]] int traverse(const Visitor& see) const override { return see.all(definition_, values_, names_); }
 
  private:
   py::object definition_;

@@ -25,7 +25,7 @@ class Sampled final : public StrategyNode {
     const auto index = draw_index(run, size_);
     return index ? item_of(elements_.ptr(), *index) : nullptr;
   }
-  int traverse(const Visitor& see) const override { return see.all(elements_); }
+  [[nodiscard]] int traverse(const Visitor& see) const override { return see.all(elements_); }
 
  private:
   py::object elements_;
@@ -43,7 +43,7 @@ class Position final : public StrategyNode {
     const std::int64_t index = run.source().position(size_);
     return run.count(integer_size(index)) ? item_of(elements_.ptr(), index) : nullptr;
   }
-  int traverse(const Visitor& see) const override { return see.all(elements_); }
+  [[nodiscard]] int traverse(const Visitor& see) const override { return see.all(elements_); }
 
  private:
   py::object elements_;
@@ -63,7 +63,7 @@ class FilteredSample final : public StrategyNode {
     });
     return chosen.outcome == Outcome::kNotSatisfied ? run.reject(kUnsatisfied) : chosen.value;
   }
-  int traverse(const Visitor& see) const override { return see.all(elements_, transformations_); }
+  [[nodiscard]] int traverse(const Visitor& see) const override { return see.all(elements_, transformations_); }
 
  private:
   py::object elements_;
@@ -80,7 +80,7 @@ class Transformed final : public StrategyNode {
     PyObject* value = Py_NewRef(value_.ptr());
     return transformations_.apply(value) == Outcome::kNotSatisfied ? run.reject(kUnsatisfied) : value;
   }
-  int traverse(const Visitor& see) const override { return see.all(value_, transformations_); }
+  [[nodiscard]] int traverse(const Visitor& see) const override { return see.all(value_, transformations_); }
 
  private:
   py::object value_;
@@ -95,7 +95,7 @@ class OneOf final : public StrategyNode {
     const auto index = draw_index(run, static_cast<std::int64_t>(branches_.size()));
     return index ? branches_[static_cast<std::size_t>(*index)]->draw(run) : nullptr;
   }
-  int traverse(const Visitor& see) const override { return see.all(branches_); }
+  [[nodiscard]] int traverse(const Visitor& see) const override { return see.all(branches_); }
 
  private:
   std::vector<StrategyNodePtr> branches_;
@@ -128,7 +128,7 @@ class OneOfWithBundles final : public StrategyNode {
     Py_DECREF(chosen.value);
     return branches_[static_cast<std::size_t>(chosen.index)].node->draw(run);
   }
-  int traverse(const Visitor& see) const override { return see.all(branches_); }
+  [[nodiscard]] int traverse(const Visitor& see) const override { return see.all(branches_); }
 
  private:
   std::vector<Branch> branches_;

@@ -22,7 +22,7 @@ class Transformations {
     bool is_filter;
     py::object function;
 
-    int traverse(const Visitor& see) const { return see.all(function); }
+    [[nodiscard]] int traverse(const Visitor& see) const { return see.all(function); }
   };
 
   Transformations() = default;
@@ -31,7 +31,7 @@ class Transformations {
   [[nodiscard]] bool empty() const noexcept { return steps_.empty(); }
   // Replaces the owned reference `value` by what it becomes; it is given up unless the outcome is a value.
   Outcome apply(PyObject*& value) const noexcept;
-  int traverse(const Visitor& see) const { return see.all(steps_); }
+  [[nodiscard]] int traverse(const Visitor& see) const { return see.all(steps_); }
 
  private:
   std::vector<Step> steps_;
@@ -118,7 +118,7 @@ struct Branch {
   StrategyNodePtr node;
   py::object bundle;
 
-  int traverse(const Visitor& see) const { return see.all(node, bundle); }
+  [[nodiscard]] int traverse(const Visitor& see) const { return see.all(node, bundle); }
 };
 
 // `chooses_one`: a single branch is chosen all the same.

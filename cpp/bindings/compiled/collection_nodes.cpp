@@ -144,7 +144,7 @@ class List final : public StrategyNode {
     }
     return more ? elements.to_list() : nullptr;
   }
-  int traverse(const Visitor& see) const override { return see.all(element_); }
+  [[nodiscard]] int traverse(const Visitor& see) const override { return see.all(element_); }
 
  private:
   StrategyNodePtr element_;
@@ -245,7 +245,7 @@ class UniqueList final : public StrategyNode {
     }
     return more ? list.release().ptr() : nullptr;
   }
-  int traverse(const Visitor& see) const override { return see.all(element_, conditions_, uniqueness_); }
+  [[nodiscard]] int traverse(const Visitor& see) const override { return see.all(element_, conditions_, uniqueness_); }
 
  private:
   // Null and `found`: an exception is set. Null and not `found`: three tries found none.
@@ -334,7 +334,9 @@ class UniqueSample final : public StrategyNode {
     }
     return !forces_end_ || growth.end() ? list.release().ptr() : nullptr;
   }
-  int traverse(const Visitor& see) const override { return see.all(elements_, transformations_, uniqueness_); }
+  [[nodiscard]] int traverse(const Visitor& see) const override {
+    return see.all(elements_, transformations_, uniqueness_);
+  }
 
  private:
   py::object elements_;
@@ -359,7 +361,7 @@ class Tuple final : public StrategyNode {
     }
     return tuple.release().ptr();
   }
-  int traverse(const Visitor& see) const override { return see.all(elements_); }
+  [[nodiscard]] int traverse(const Visitor& see) const override { return see.all(elements_); }
 
  private:
   std::vector<StrategyNodePtr> elements_;
@@ -397,7 +399,7 @@ class Permutation final : public StrategyNode {
     }
     return list.release().ptr();
   }
-  int traverse(const Visitor& see) const override { return see.all(elements_); }
+  [[nodiscard]] int traverse(const Visitor& see) const override { return see.all(elements_); }
 
  private:
   py::object elements_;
@@ -429,7 +431,7 @@ class FixedDictionary final : public StrategyNode {
     }
     return made_of(pairs);
   }
-  int traverse(const Visitor& see) const override { return see.all(make_, required_, optional_); }
+  [[nodiscard]] int traverse(const Visitor& see) const override { return see.all(make_, required_, optional_); }
 
  private:
   using Pair = std::pair<py::object, py::object>;

@@ -25,7 +25,7 @@ struct Uniqueness {
   std::vector<py::object> keys;
   StrategyNodePtr suffix;
 
-  int traverse(const Visitor& see) const { return see.all(keys, suffix); }
+  [[nodiscard]] int traverse(const Visitor& see) const { return see.all(keys, suffix); }
 };
 
 StrategyNodePtr list_node(StrategyNodePtr element, const SizeRange& sizes);

@@ -38,7 +38,7 @@ class StrategyNode {
   // A new reference, or null with a Python exception set. May throw what the core throws.
   virtual PyObject* draw(DrawContext& run) const = 0;
   // For the garbage collector: sees the objects that the node holds, and what its parts hold.
-  virtual int traverse(const Visitor& /*see*/) const { return 0; }
+  [[nodiscard]] virtual int traverse(const Visitor& /*see*/) const { return 0; }
 };
 
 using StrategyNodePtr = std::shared_ptr<const StrategyNode>;
@@ -51,23 +51,23 @@ class Visitor {
 
   // Other than 0 ends the walk, and is what to return.
   template <typename... Held>
-  int all(const Held&... held) const {
+  [[nodiscard]] int all(const Held&... held) const {
     int stop = 0;
     static_cast<void>(((stop = see(held), stop == 0) && ...));
     return stop;
   }
 
  private:
-  int see(const py::object& object) const { return object ? visit_(object.ptr(), argument_) : 0; }
-  int see(const StrategyNodePtr& node) const {
+  [[nodiscard]] int see(const py::object& object) const { return object ? visit_(object.ptr(), argument_) : 0; }
+  [[nodiscard]] int see(const StrategyNodePtr& node) const {
     return node != nullptr && node.use_count() == 1 ? node->traverse(*this) : 0;
   }
   template <typename First, typename Second>
-  int see(const std::pair<First, Second>& pair) const {
+  [[nodiscard]] int see(const std::pair<First, Second>& pair) const {
     return all(pair.first, pair.second);
   }
   template <typename Item>
-  int see(const std::vector<Item>& items) const {
+  [[nodiscard]] int see(const std::vector<Item>& items) const {
     for (const Item& item : items) {
       if (const int stop = see(item); stop != 0) {
         return stop;
@@ -113,7 +113,7 @@ class CompiledStrategy {
   // Compiles at once, without waiting for more draws.
   void compile();
   // For the garbage collector. What nodes hold is seen where this alone has them.
-  int traverse(visitproc visit, void* argument) const;
+  [[nodiscard]] int traverse(visitproc visit, void* argument) const;
   void clear();
   [[nodiscard]] bool is_compiled() const noexcept { return node_ != nullptr; }
   [[nodiscard]] const py::object& strategy() const noexcept { return strategy_; }

@@ -60,7 +60,7 @@ class DrawContext {
   // After Python code that may have drawn.
   void take_length() noexcept { length_known_ = data_ == nullptr; }
   // For the garbage collector.
-  int traverse(visitproc visit, void* argument) const;
+  [[nodiscard]] int traverse(visitproc visit, void* argument) const;
   bool set_length(std::int64_t length) noexcept {
     length_ = length;
     length_known_ = true;

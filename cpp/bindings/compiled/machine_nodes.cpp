@@ -117,7 +117,7 @@ class BundleValue final : public StrategyNode {
     }
     return (draws_references_ ? reference : value).release().ptr();
   }
-  int traverse(const Visitor& see) const override { return see.all(name_, transformations_); }
+  [[nodiscard]] int traverse(const Visitor& see) const override { return see.all(name_, transformations_); }
 
  private:
   static PyObject* value_of(PyObject* reference, const py::object& values) {
@@ -139,7 +139,7 @@ class Runner final : public StrategyNode {
     PyObject* const machine = run.machine();
     return machine == Py_None ? otherwise_->draw(run) : Py_XNewRef(machine);
   }
-  int traverse(const Visitor& see) const override { return see.all(otherwise_); }
+  [[nodiscard]] int traverse(const Visitor& see) const override { return see.all(otherwise_); }
 
  private:
   StrategyNodePtr otherwise_;
@@ -152,7 +152,7 @@ class Generic final : public StrategyNode {
   PyObject* draw(DrawContext& run) const override {
     return run.draw_through_hypothesis(strategy_.ptr(), run.depth() + depth_);
   }
-  int traverse(const Visitor& see) const override { return see.all(strategy_); }
+  [[nodiscard]] int traverse(const Visitor& see) const override { return see.all(strategy_); }
 
  private:
   py::object strategy_;

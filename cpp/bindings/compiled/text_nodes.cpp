@@ -37,7 +37,7 @@ class Joined final : public StrategyNode {
     const auto texts = py::reinterpret_steal<py::object>(texts_->draw(run));
     return texts ? PyUnicode_Join(nothing_.ptr(), texts.ptr()) : nullptr;
   }
-  int traverse(const Visitor& see) const override { return see.all(texts_); }
+  [[nodiscard]] int traverse(const Visitor& see) const override { return see.all(texts_); }
 
  private:
   StrategyNodePtr texts_;

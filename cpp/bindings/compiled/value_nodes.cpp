@@ -122,7 +122,7 @@ class Constant final : public StrategyNode {
   explicit Constant(py::object value) noexcept : value_(std::move(value)) {}
 
   PyObject* draw(DrawContext& /*run*/) const override { return Py_NewRef(value_.ptr()); }
-  int traverse(const Visitor& see) const override { return see.all(value_); }
+  [[nodiscard]] int traverse(const Visitor& see) const override { return see.all(value_); }
 
  private:
   py::object value_;
@@ -217,7 +217,7 @@ class Calendar final : public StrategyNode {
     }
     return draw_between(run, range_.low, range_.high);
   }
-  int traverse(const Visitor& see) const override { return see.all(make_); }
+  [[nodiscard]] int traverse(const Visitor& see) const override { return see.all(make_); }
 
  private:
   PyObject* draw_tricky(DrawContext& run) const {
@@ -310,7 +310,7 @@ class Timedeltas final : public StrategyNode {
     }
     return call_with(make_, parts.data(), parts.size());
   }
-  int traverse(const Visitor& see) const override { return see.all(make_); }
+  [[nodiscard]] int traverse(const Visitor& see) const override { return see.all(make_); }
 
  private:
   py::object make_;

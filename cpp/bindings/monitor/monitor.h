@@ -95,7 +95,7 @@ class Monitor {
   [[nodiscard]] std::string take_record();
   // Sees what a fork has recorded as if it had run here, at the level of this monitor. Throws Error for bytes that
   // take_record() cannot have made; then it has seen nothing.
-  void replay(std::string_view record);
+  void replay(std::string_view bytes);
 
   [[nodiscard]] MonitorState save() const;
   // Goes on where another monitor was saved. After start() and before the first run. A file that is no longer part of
@@ -208,7 +208,7 @@ class Monitor {
   TracedCode* adopt(PyCodeObject* code) noexcept;
   TracedCode* adopt_or_throw(PyCodeObject* code);
   TracedCode new_code(std::uint64_t key, std::int64_t first_line, std::uint32_t file);
-  TracedCode* told_code(const RunRecord::Code& code);
+  TracedCode* recorded_code(const RunRecord::Code& recorded);
   void replay_entry(TracedCode& code, std::uint32_t hits);
   void replay_line(TracedCode& code, std::int64_t line_in_code);
   void replay_branch(TracedCode& code, const RunRecord::Passage& passage);

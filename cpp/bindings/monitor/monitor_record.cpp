@@ -59,7 +59,7 @@ void Monitor::replay(std::string_view bytes) {
   }
   for (const RunRecord::Passage& passage : record.passages) {
     // Looked up each time: the first passage of a code may add it, which moves the others.
-    TracedCode* const code = told_code(record.codes[passage.code]);
+    TracedCode* const code = recorded_code(record.codes[passage.code]);
     if (code == nullptr) {
       continue;
     }
@@ -81,27 +81,27 @@ void Monitor::replay(std::string_view bytes) {
 }
 
 // Null where there is no room for more code.
-Monitor::TracedCode* Monitor::told_code(const RunRecord::Code& told) {
-  if (const auto number = registry_.find_key(told.key)) {
+Monitor::TracedCode* Monitor::recorded_code(const RunRecord::Code& recorded) {
+  if (const auto number = registry_.find_key(recorded.key)) {
     return &codes_[*number];
   }
-  const auto file = add_file(told.path);
+  const auto file = add_file(recorded.path);
   if (!file || registry_.size() >= CodeRegistry::kCodeObjectsMax) {
     return nullptr;
   }
-  TracedCode code = new_code(told.key, told.first_line, *file);
+  TracedCode code = new_code(recorded.key, recorded.first_line, *file);
   codes_.push_back(std::move(code));
   try {
-    registry_.add_key(told.key);
+    registry_.add_key(recorded.key);
   } catch (...) {
     codes_.pop_back();
     throw;
   }
-  restored_.erase(told.key);
+  restored_.erase(recorded.key);
   return &codes_.back();
 }
 
-// As on_entry(), so many times.
+// As on_entry(), `hits` times.
 void Monitor::replay_entry(TracedCode& code, std::uint32_t hits) {
   if (level_ == TraceLevel::kCounts) {
     events_ += hits;

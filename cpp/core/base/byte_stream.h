@@ -3,6 +3,7 @@
 // Readers and writers are thread-compatible, and cheap: a reader copies nothing but what it returns.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -153,6 +154,7 @@ class ByteReader {
                        " are possible");
     }
     std::vector<Item> items;
+    items.reserve(std::min(size, kItemsReserved));
     for (std::size_t i = 0; i < size; ++i) {
       items.push_back(read());
     }
@@ -180,6 +182,8 @@ class ByteReader {
   }
 
  private:
+  static constexpr std::size_t kItemsReserved = 64;
+
   // Before every read: the bytes are from a file, and nothing is known of them.
   void require(std::size_t size, const char* what) const {
     if (left_.size() < size) {
