@@ -32,6 +32,8 @@ class Tape:
     @property
     def choice_count(self) -> int: ...
 
+def sibling_tapes(*, known: Tape, failing: Tape, exchange: bool) -> list[Tape]: ...
+
 @final
 class ChoiceSource:
     @property

@@ -1,4 +1,4 @@
-// Binds Tape: to and from plain Python values.
+// Binds Tape: to and from plain Python values, and what to try in place of one.
 #include <string>
 #include <utility>
 #include <vector>
@@ -6,6 +6,7 @@
 #include "bindings/bindings.h"
 #include "bindings/casts/choice_cast.h"
 #include "core/base/error.h"
+#include "core/tape/sibling_tapes.h"
 #include "core/tape/tape.h"
 
 namespace ordeal::bindings {
@@ -62,6 +63,7 @@ void bind_tape(py::module_& m) {
       .def("__len__", &Tape::size)
       .def("__eq__", [](const Tape& self, const Tape& other) { return self == other; })
       .def_property_readonly("choice_count", &Tape::choice_count);
+  m.def("sibling_tapes", &sibling_tapes, py::kw_only(), py::arg("known"), py::arg("failing"), py::arg("exchange"));
 }
 
 }  // namespace ordeal::bindings
