@@ -145,7 +145,7 @@ StepLoop::End StepLoop::run(const Run& run) {
       return End::kStuck;
     }
     if (take_step(step)) {
-      check_invariants();
+      check_invariants_after(step);
       end_step();
       learn(step);
     }
@@ -174,6 +174,7 @@ void StepLoop::look_up() {
   decisions_ = attribute(buggify_.ptr(), kDrawn);
   producers_ = attribute(run_->context.ptr(), kProducers);
   begun = 0;
+  broken_by.reset();
   observed_ = 0;
   draw_context_ = draw_context_of(attribute(run_->context.ptr(), kDrawContext).ptr());
   ORDEAL_CHECK(draw_context_ != nullptr && draw_context_->is_open(), "the context of a run has an open draw context");
@@ -348,6 +349,15 @@ void StepLoop::check_invariants() {
     if (!result.is_none()) {
       tell(run_->driver, "refuse_check", invariant.name, result);
     }
+  }
+}
+
+void StepLoop::check_invariants_after(const NextStep& step) {
+  try {
+    check_invariants();
+  } catch (...) {
+    broken_by = step.packed();
+    throw;
   }
 }
 

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -41,9 +42,11 @@ class StepLoop {
   End run(const Run& run);
 
   // Read from outside while a run is under way.
-  bool in_step = false;          // decisions of buggify belong to a step
-  std::uint64_t steps = 0;       // moved on with each, over all runs
-  std::uint32_t begun = 0;       // steps of this run that began
+  bool in_step = false;     // decisions of buggify belong to a step
+  std::uint64_t steps = 0;  // moved on with each, over all runs
+  std::uint32_t begun = 0;  // steps of this run that began
+  // The step after which an invariant failed, packed, if one did in the latest run.
+  std::optional<std::uint32_t> broken_by;
   py::object data = py::none();  // Hypothesis' record of the run, once something has needed it
   // The name of what runs, or None between runs.
   [[nodiscard]] py::object current() const {
@@ -71,6 +74,7 @@ class StepLoop {
   void toggle(const NextStep& step);
   void take_result(StepRule& rule, py::object result);
   void check_invariants();
+  void check_invariants_after(const NextStep& step);
   void end_step();
   [[nodiscard]] std::uint64_t state_hash();
   void learn(const NextStep& step);

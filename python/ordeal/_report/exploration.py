@@ -197,6 +197,7 @@ def _json_failure(failure: Failure) -> dict[str, Any]:
         "step": failure.step,
         "run_id": failure.run_id,
         "bucket": failure.bucket,
+        "broken_by": list(failure.broken_by),
         "count": failure.count,
         "flaky": failure.flaky,
         "flaky_reason": failure.flaky_reason,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
@@ -32,7 +32,9 @@ class Failure:
     ``step`` counts from one inside run ``run_id``, which is 0 for the replay of a saved seed. ``rule_log`` names the
     steps in order; ``trace`` replays them from a fresh machine, and ``program`` is the same as Python text.
     ``necessary_faults`` tells for each fault of the trace whether the failure needs it, and is ``None`` when that was
-    not tried. ``bucket`` is what made failures count as the same one, ``count`` how many runs of the exploration met
+    not tried. ``broken_by`` names the step after which an invariant failed, a fault with the sign of its switch; where
+    others turned out to be one failure with it, their steps follow. It is empty when something else failed.
+    ``bucket`` is what made failures count as the same one, ``count`` how many runs of the exploration met
     it. ``flaky`` means that replaying the trace did not always fail, ``flaky_reason`` what a fresh process showed of
     that, if it was asked; ``shrunk`` means that the trace was shrunk.
     ``trace_path`` is where the trace was saved, ``seed_path`` where it is kept as a seed, or ``None``.
@@ -47,6 +49,7 @@ class Failure:
     necessary_faults: dict[str, bool] | None = None
     error_traceback: str = ""
     bucket: str = ""
+    broken_by: list[str] = field(default_factory=list)
     count: int = 1
     flaky: bool = False
     flaky_reason: str = ""
@@ -61,10 +64,10 @@ class Failure:
 
 def failure_text(failure: Failure) -> str:
     """Return where a failure happened, with which faults, and the steps that led there."""
-    lines = [
-        f"{_run_name(failure)}, step {failure.step}: {describe_error(failure.error)}",
-        f"  Active faults: {name_list(short_names(failure.active_faults))}",
-    ]
+    lines = [f"{_run_name(failure)}, step {failure.step}: {describe_error(failure.error)}"]
+    if failure.broken_by:
+        lines.append(f"  Invariant broken by: {name_list(failure.broken_by)}")
+    lines.append(f"  Active faults: {name_list(short_names(failure.active_faults))}")
     if failure.necessary_faults is not None:
         lines.append(f"  Necessary faults: {_necessary(failure.necessary_faults)}")
     lines += _swarm_lines(failure)

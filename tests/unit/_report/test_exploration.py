@@ -286,6 +286,7 @@ class TestJson:
                             "step": 1,
                             "run_id": 42,
                             "bucket": "b",
+                            "broken_by": [],
                             "count": 2,
                             "flaky": False,
                             "flaky_reason": "",

@@ -32,6 +32,10 @@ class TestFailure:
             "  Sequence: call_api -> write_data -> call_api"
         )
 
+    def test_what_broke_an_invariant_is_named_with_what_else_does(self) -> None:
+        assert "\n  Invariant broken by: pop, +slow(x)\n" in str(make_failure(broken_by=["pop", "+slow(x)"]))
+        assert "broken" not in str(make_failure())
+
     def test_necessary_faults_are_left_out_when_they_were_not_tried(self) -> None:
         assert str(make_failure(active_faults=[])) == (
             "Run 3, step 5: ValueError: balance negative\n"

@@ -1,4 +1,4 @@
-"""Which failures are the same one: the type of the exception and the innermost place in the code under test."""
+"""Which failures are the same one: the type, the innermost place in the code under test, what broke an invariant."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from types import CodeType, FrameType, TracebackType
 from ordeal._engine import telling
 from ordeal._engine.coverage.real_path import real_path
 from ordeal._engine.isolation.memory_limit import memory_is_limited
+from ordeal._engine.isolation.rule_timeout import RuleTimeoutError
 from ordeal.faults import fault
 
 #: What switches faults.
@@ -32,6 +33,8 @@ CRASHES = {kind.__name__: kind for kind in (ProcessExitError, ProcessKilledError
 
 #: How the bucket of a rule ends that had to be ended with its process.
 HUNG = ", not interruptible"
+#: What comes between the place where an invariant failed and the step after which it did, and what follows that.
+_AFTER, _END = " [after ", "]"
 
 
 class Bucketer:
@@ -44,11 +47,17 @@ class Bucketer:
         self._folders = tuple(f"{root}/" for root in self._files)
         self._is_target: dict[str, bool] = {}
 
-    def bucket(self, error: BaseException) -> str:
-        """A text that is equal for failures of one cause: no message, no line number, no address in it."""
+    def bucket(self, error: BaseException, broken_by: str = "") -> str:
+        """A text that is equal for failures of one cause: no message, no line number, no address in it.
+
+        ``broken_by`` is the step after which an invariant failed, where one did.
+        """
         if isinstance(error, MemoryError) and memory_is_limited():
             return _bucket_at(error, None)  # where memory ends is chance: what takes it has no place
-        return _bucket_at(error, self._place(error.__traceback__))
+        place = self._place(error.__traceback__)
+        # To see each step that makes an invariant hang would take all the time there is.
+        is_told_apart = place is not None and not isinstance(error, RuleTimeoutError)
+        return bucket_after(_bucket_at(error, place), broken_by if is_told_apart else "")
 
     def _place(self, tb: TracebackType | None) -> tuple[CodeType, int] | None:
         """The innermost frame in a target; else the innermost one outside the machinery and libraries."""
@@ -99,14 +108,44 @@ def _machinery_places() -> tuple[str, ...]:
     return ("<frozen", *folders)
 
 
-def is_in_bucket(error: BaseException, bucket: str) -> bool:
-    """Whether ``bucket`` is what some Bucketer names for ``error``: for when its targets are no longer known."""
+def bucket_after(place: str, step: str) -> str:
+    """The bucket of an invariant that fails at ``place``, itself a bucket, after ``step``; ``place`` without a step."""
+    return f"{place}{_AFTER}{step[: telling.NAME_CHARS_MAX]}{_END}" if step else place
+
+
+def place_of(bucket: str) -> str:
+    """``bucket`` without the step that broke an invariant: what its siblings have in common with it."""
+    place, after, _ = bucket.rpartition(_AFTER)
+    return place if after and bucket.endswith(_END) else bucket
+
+
+def step_of(bucket: str) -> str:
+    """The step that broke an invariant; empty where none did, or nobody knows."""
+    return bucket[len(place_of(bucket)) + len(_AFTER) : -len(_END)]
+
+
+def falls_into(seen: str, bucket: str) -> bool:
+    """Whether a run that failed in ``seen`` is one of ``bucket``, which need not say what broke an invariant.
+
+    That of an old seed does not, nor that of an invariant which another step breaks each time.
+    """
+    return seen == bucket or (bool(seen) and place_of(seen) == bucket)
+
+
+def is_in_bucket(error: BaseException, bucket: str, seen: str = "") -> bool:
+    """Whether ``bucket`` is what some Bucketer names for ``error``: for when its targets are no longer known.
+
+    ``seen`` is the bucket that another one names for it, which says what broke an invariant. Without it, nobody asks.
+    """
+    if seen and step_of(bucket) not in ("", step_of(seen)):
+        return False
+    named = (bucket, place_of(bucket))
     tb = error.__traceback__
     while tb is not None:
-        if _bucket_at(error, (tb.tb_frame.f_code, tb.tb_lineno)) == bucket:
+        if _bucket_at(error, (tb.tb_frame.f_code, tb.tb_lineno)) in named:
             return True
         tb = tb.tb_next
-    return _bucket_at(error, None) == bucket
+    return _bucket_at(error, None) in named
 
 
 def _bucket_at(error: BaseException, place: tuple[CodeType, int] | None) -> str:

@@ -150,12 +150,15 @@ class Outcome:
     """How a run ended and how far it came. ``steps`` counts those that began, in this process.
 
     ``stuck`` says why no rule could run any more in the state that was reached; it is empty when one could.
+    ``broken_by`` names the step after which an invariant failed, a fault with the sign of its switch; it is empty where
+    something else failed.
     """
 
     status: Status
     steps: int
     error: BaseException | None = None
     stuck: str = ""
+    broken_by: str = ""
 
 
 class Driver:
@@ -321,7 +324,10 @@ class Driver:
                 run.buggify.journal.enter_teardown()
             if observer is not None:
                 observer.ending()
+            # Where the teardown fails as well, that is what the run fails with.
+            broken_by, outcome.broken_by = outcome.broken_by, ""
             machine.teardown()
+            outcome.broken_by = broken_by
 
     def _renewed(self, step_source: StepSource) -> RunContext:
         """The context of a run by the step loop. The runs of a driver come one after the other, so one will do."""
@@ -353,6 +359,10 @@ class Driver:
         try:
             if loop.run(replay, run, run.machine, self, listener, fresh, deadline):
                 outcome.stuck = self._stuck_message(run.machine)
+        except BaseException:
+            if loop.broken_by is not None:
+                outcome.broken_by = self._step_name(loop.broken_by)
+            raise
         finally:
             outcome.steps = loop.begun
 
@@ -396,7 +406,11 @@ class Driver:
                 outcome.steps += 1
                 buggify.in_step = True
                 self.toggle(self.faults[code >> 3], kind == FAULT_ON, run, observer)
-            self._check_invariants(machine)
+            try:
+                self._check_invariants(machine)
+            except BaseException:
+                outcome.broken_by = self._step_name(code)
+                raise
             buggify.end_step()
             if listener is not None:
                 listener.step_done(run, code, self.state_hash(machine) if self._hashes_state else 0)
@@ -466,6 +480,12 @@ class Driver:
             fault.activate()
         else:
             fault.deactivate()
+
+    def _step_name(self, code: int) -> str:
+        kind, at = code & 7, code >> 3
+        if kind in (FAULT_ON, FAULT_OFF):
+            return f"{'+' if kind == FAULT_ON else '-'}{self.faults[at].name}"
+        return (self.definition.rules if kind == RULE else self.definition.initializers)[at].name
 
     def _check_invariants(self, machine: RuleBasedStateMachine) -> None:
         self._check(self._due_while_initializing if is_initializing(machine) else self.definition.invariants, machine)

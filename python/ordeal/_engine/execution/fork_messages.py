@@ -173,7 +173,7 @@ def values_of_ending(outcome: Outcome, raised: bool, bucketer: Bucketer) -> tupl
         outcome.steps,
         outcome.stuck,
         raised,
-        bucketer.bucket(error)[:TEXT_MAX],
+        bucketer.bucket(error, outcome.broken_by)[:TEXT_MAX],
         type_name(type(error)),
         error_message(error)[:TEXT_MAX],
         traceback_text(error)[:TEXT_MAX],

@@ -13,7 +13,7 @@ from typing import Any
 from hypothesis.stateful import RuleBasedStateMachine
 
 from ordeal import _native
-from ordeal._engine.execution.bucket import HUNG, Bucketer, ProcessExitError, ProcessKilledError
+from ordeal._engine.execution.bucket import HUNG, Bucketer, ProcessExitError, ProcessKilledError, falls_into
 from ordeal._engine.execution.driver import Driver, Observer, Outcome, Status
 from ordeal._engine.execution.recorder import RunRecorder
 from ordeal._engine.isolation.channel import Channel
@@ -231,7 +231,7 @@ class CrashReplayer(Replayer):
             shrinker.refuse()
 
     def _fails_in(self, bucket: str, tape: _native.Tape, deadline: float) -> bool:
-        return self._apart(tape, deadline).bucket == bucket
+        return falls_into(self._apart(tape, deadline).bucket, bucket)
 
     def _watched(self, tape: _native.Tape, recorder: RunRecorder) -> Replayed:
         """What ``recorder`` sees of all steps, in a process that ends where the last one would begin."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from hypothesis.errors import InvalidDefinition
 
 from ordeal import _native
-from ordeal._engine.execution.bucket import Bucketer, traceback_text
+from ordeal._engine.execution.bucket import Bucketer, falls_into, traceback_text
 from ordeal._engine.execution.driver import BODY, Driver, Observer, Outcome, Status, StepSource, TimedReplay
 from ordeal._engine.isolation.watchdog import OutOfTime
 from ordeal._engine.telling import stand_in
@@ -94,7 +94,7 @@ class Replayer:
         tick: Callable[[ShrinkProgress], None] | None = None,
     ) -> Shrunk:
         """Make ``tape`` as simple as can be while it still fails in ``bucket``; see ``shrink_while``."""
-        return self.shrink_while(tape, lambda replayed: replayed.bucket == bucket, seconds, tick=tick)
+        return self.shrink_while(tape, lambda replayed: falls_into(replayed.bucket, bucket), seconds, tick=tick)
 
     def shrink_while(
         self,
@@ -171,9 +171,10 @@ class Replayer:
     def _fails_in(self, bucket: str, tape: _native.Tape, deadline: float) -> bool:
         """Whether a run of ``tape`` fails in ``bucket``; one that asks to be skipped does not."""
         try:
-            return self._execute(TimedReplay(_native.Replay(tape), deadline))[1] == bucket
+            seen = self._execute(TimedReplay(_native.Replay(tape), deadline))[1]
         except skip_types():
             return False
+        return falls_into(seen, bucket)
 
     def _facts_of(self, step_source: _native.Replay, outcome: Outcome, bucket: str) -> Replayed:
         return Replayed(
@@ -194,5 +195,5 @@ class Replayer:
             outcome = Outcome(Status.REJECTED, 0, error)
         bucket = ""
         if outcome.status is Status.FAILED and outcome.error is not None:
-            bucket = self._bucketer.bucket(outcome.error)
+            bucket = self._bucketer.bucket(outcome.error, outcome.broken_by)
         return outcome, bucket

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 
 from ordeal import _native
-from ordeal._engine.execution.bucket import is_in_bucket
+from ordeal._engine.execution.bucket import bucket_after, is_in_bucket, place_of, step_of
 from ordeal._engine.execution.driver import Status
 from ordeal._engine.execution.machine import MachineFactory
 from ordeal._engine.execution.recorder import ADDRESS, RunRecorder
@@ -141,7 +141,7 @@ def _status(error: BaseException | None, bucket: str, recorded: TraceFailure | N
         return ReplayStatus.REPRODUCED
     if recorded is None or type_name(type(error)) != recorded.error_type:
         return ReplayStatus.FAILS_DIFFERENTLY
-    if recorded.bucket and not is_in_bucket(error, recorded.bucket):
+    if recorded.bucket and not is_in_bucket(error, recorded.bucket, bucket):
         return ReplayStatus.FAILS_DIFFERENTLY
     return ReplayStatus.REPRODUCED
 
@@ -166,7 +166,7 @@ def _values(step: TraceStep) -> dict[str, str]:
 def _kept_bucket(trace: Trace, error: BaseException, bucket: str) -> str:
     """The bucket as the exploration named it, which knew the targets, when the failure still is in it."""
     known = trace.failure.bucket if trace.failure is not None else ""
-    return known if known and is_in_bucket(error, known) else bucket
+    return bucket_after(place_of(known), step_of(bucket)) if known and is_in_bucket(error, known) else bucket
 
 
 def _unrunnable(trace: Trace, realized: _native.Tape) -> str:

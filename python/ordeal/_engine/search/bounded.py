@@ -344,7 +344,7 @@ class BoundedSearch:
 
     def _failed(self, outcome: Outcome) -> None:
         assert outcome.error is not None
-        bucket = self._bucketer.bucket(outcome.error)
+        bucket = self._bucketer.bucket(outcome.error, outcome.broken_by)
         if not self._findings.count(bucket):
             origin = Provenance(run_id=self._runs, checkpoint=0, swarm=None, edges=0)
             self._findings.add(Finding(bucket, self._step_source.tape, origin, outcome.error), from_copy=False)

@@ -337,7 +337,7 @@ class Checkpoints:
         return issubclass(cls, ChaosTest) and overrides(cls, "state_hash")
 
     def _bucket(self, outcome: Outcome) -> str:
-        return "" if outcome.error is None else self._environment.bucketer.bucket(outcome.error)
+        return "" if outcome.error is None else self._environment.bucketer.bucket(outcome.error, outcome.broken_by)
 
 
 @dataclass(frozen=True, slots=True)

@@ -352,7 +352,8 @@ class Search:
             error = remote_error(ending.error_type, ending.error_text)
             return Finding(ending.bucket, self.session.tape, origin, error, error_traceback=ending.traceback)
         assert outcome.error is not None
-        return Finding(self._bucketer.bucket(outcome.error), self.session.tape, origin, outcome.error)
+        bucket = self._bucketer.bucket(outcome.error, outcome.broken_by)
+        return Finding(bucket, self.session.tape, origin, outcome.error)
 
     # -- what it came to ----------------------------------------------------------------------------------------------
 

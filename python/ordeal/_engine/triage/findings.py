@@ -8,7 +8,14 @@ from enum import Enum
 from pathlib import Path
 
 from ordeal import _native
-from ordeal._engine.execution.bucket import ends_process, is_killed, traceback_text
+from ordeal._engine.execution.bucket import (
+    ends_process,
+    falls_into,
+    is_killed,
+    place_of,
+    step_of,
+    traceback_text,
+)
 from ordeal._engine.execution.recorder import RunRecorder
 from ordeal._engine.isolation.rule_timeout import RuleTimeoutError
 from ordeal._engine.replay.replayer import Replayer, ShrinkProgress
@@ -20,6 +27,8 @@ from ordeal.result import Failure
 
 #: More distinct failures than this are a flood; the rest is only counted.
 BUCKETS_MAX = 1_000
+#: So many steps that break an invariant at one place are told apart; what others break counts with the first of them.
+SIBLINGS_MAX = 32
 #: How often the same failure may turn out to be a copy's fault before it is no longer tried.
 UNFAITHFUL_MAX = 3
 #: How many candidates tell whether a seed was shrunk before.
@@ -53,6 +62,7 @@ class Finding:
     error_traceback: str = ""  # of an error of an earlier process, whose frames are gone
     seed: Path | None = None  # the file of the seed that fails in this bucket
     improved: bool = False  # shrinking made more of it than its seed
+    joined: bool = False  # it turned out to be one failure with another finding, which stands for both
 
     @property
     def needs_own_process(self) -> bool:
@@ -63,6 +73,11 @@ class Finding:
     def was_killed(self) -> bool:
         """Whether its process was ended by SIGKILL, which others may send as well."""
         return is_killed(self.bucket)
+
+    @property
+    def broken_by(self) -> list[str]:
+        """The step after which an invariant failed, if one did."""
+        return [step for step in [step_of(self.bucket)] if step]
 
     @property
     def is_timeout(self) -> bool:
@@ -77,6 +92,7 @@ class Findings:
         self._replayer = replayer
         self._trace_builder = trace_builder
         self._by_bucket: dict[str, Finding] = {}
+        self._siblings: dict[str, dict[str, Finding]] = {}  # by place, then by bucket
         self._unfaithful: dict[str, int] = {}
 
     def __len__(self) -> int:
@@ -84,10 +100,28 @@ class Findings:
 
     def count(self, bucket: str) -> bool:
         """Count one more run in ``bucket``; False when it is not known."""
-        known = self._by_bucket.get(bucket)
+        known = self._known(bucket)
         if known is not None:
             known.count += 1
         return known is not None
+
+    def _known(self, bucket: str) -> Finding | None:
+        known = self._by_bucket.get(bucket)
+        if known is not None:
+            return known
+        place = place_of(bucket)
+        siblings = self._siblings.get(place, {})
+        return next(iter(siblings.values())) if len(siblings) >= SIBLINGS_MAX else siblings.get(place)
+
+    def _keep(self, finding: Finding) -> Finding:
+        """The finding of its bucket, which it is unless there is one."""
+        known = self._known(finding.bucket)
+        return known if known is not None else self._put(finding)
+
+    def _put(self, finding: Finding) -> Finding:
+        self._by_bucket[finding.bucket] = finding
+        self._siblings.setdefault(place_of(finding.bucket), {})[finding.bucket] = finding
+        return finding
 
     def add(self, finding: Finding, *, from_copy: bool, replayer: Replayer | None = None) -> Verdict:
         """Confirm a new failure by replays from fresh machines, and keep it unless it is the fault of a copy.
@@ -99,25 +133,27 @@ class Findings:
             return Verdict.DROPPED
         replays = (replayer or self._replayer).confirm(finding.tape)
         seen = [replayed.bucket for replayed in replays]
-        steady = bool(seen[0]) and len(set(seen)) == 1
-        if not steady and finding.bucket not in seen and from_copy:
+        places = [place_of(bucket) for bucket in seen]
+        steady = bool(seen[0]) and len(set(places)) == 1
+        if not steady and place_of(finding.bucket) not in places and from_copy:
             self._unfaithful[finding.bucket] = tries + 1
             return Verdict.UNFAITHFUL
         if steady:
             # The same failure from every fresh machine, if not the one that the run showed: that one is the truth.
-            finding.bucket = seen[0]
+            # Where another step breaks an invariant each time, that step tells nothing.
+            finding.bucket = seen[0] if len(set(seen)) == 1 else places[0]
             finding.tape = replays[0].tape
         finding.flaky = not steady
         if self.count(finding.bucket):
             return Verdict.KNOWN
-        self._by_bucket[finding.bucket] = finding
+        self._keep(finding)
         return Verdict.FLAKY if finding.flaky else Verdict.CONFIRMED
 
-    def add_seed(self, path: Path, tape: _native.Tape) -> BaseException | None:
+    def add_seed(self, path: Path, tape: _native.Tape) -> Finding | None:
         """Run the tape of a seed. When it fails, now or each time, it is a finding that no run has met yet.
 
         Returns:
-            What it fails with, or None.
+            What it fails as, or None.
 
         Raises:
             OrdealError: the machine does not behave as one.
@@ -128,13 +164,13 @@ class Findings:
             return None
         flaky = any(replayed.bucket != failed.bucket for replayed in replays)
         finding = Finding(failed.bucket, failed.tape, OF_SEED, failed.outcome.error, count=0, flaky=flaky)
-        known = self._by_bucket.setdefault(finding.bucket, finding)
+        known = self._keep(finding)
         known.seed = known.seed or path
-        return finding.error
+        return finding
 
     def add_replayed_seed(self, finding: Finding) -> None:
         """Keep what ``add_seed`` of another process or another set of findings came to."""
-        known = self._by_bucket.setdefault(finding.bucket, finding)
+        known = self._keep(finding)
         known.seed = known.seed or finding.seed
 
     def all(self) -> list[Finding]:
@@ -147,7 +183,8 @@ class Findings:
 
     def restore(self, findings: Sequence[Finding], unfaithful: Mapping[str, int]) -> None:
         """Go on with what an earlier process had found and confirmed."""
-        self._by_bucket.update((finding.bucket, finding) for finding in findings)
+        for finding in findings:
+            self._put(finding)
         self._unfaithful.update(unfaithful)
 
     def shrink(self, finding: Finding, seconds: float, tick: Callable[[ShrinkProgress], None]) -> bool:
@@ -187,7 +224,7 @@ class Findings:
             candidate = shrinker.candidate()
             if candidate is None:
                 break
-            if self._replayer.run(candidate).bucket == finding.bucket:
+            if falls_into(self._replayer.run(candidate).bucket, finding.bucket):
                 return False
             shrinker.refuse()
         return True
@@ -196,7 +233,7 @@ class Findings:
         """``finding`` as the user gets it, run once more to write down what happens."""
         recorder = RunRecorder()
         replayed = self._replayer.run(finding.tape, recorder)
-        now = replayed.outcome.error if replayed.bucket == finding.bucket else None
+        now = replayed.outcome.error if falls_into(replayed.bucket, finding.bucket) else None
         error, text = self._replayer.written(now) if now is not None else (finding.error, finding.error_traceback)
         step = len(recorder.steps)
         trace = self._trace_builder.make(finding.origin, replayed.tape, recorder)
@@ -211,6 +248,7 @@ class Findings:
             necessary_faults=finding.necessary_faults,
             error_traceback=text or traceback_text(error),
             bucket=finding.bucket,
+            broken_by=finding.broken_by,
             count=finding.count,
             flaky=finding.flaky or now is None,
             shrunk=finding.shrunk,

@@ -149,4 +149,4 @@ def _status(trace: Trace, settings: Settings) -> ReplayStatus:
     if not replayed.bucket or error is None:
         return ReplayStatus.NOT_REPRODUCED
     bucket = trace.failure.bucket if trace.failure is not None else ""
-    return ReplayStatus.REPRODUCED if is_in_bucket(error, bucket) else ReplayStatus.FAILS_DIFFERENTLY
+    return ReplayStatus.REPRODUCED if is_in_bucket(error, bucket, replayed.bucket) else ReplayStatus.FAILS_DIFFERENTLY

@@ -9,9 +9,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from ordeal import _native
+from ordeal._engine.execution.bucket import falls_into
 from ordeal._engine.export.example_database import save_to_database
 from ordeal._engine.replay.path_shrinking import path_traces
-from ordeal._engine.replay.replayer import Replayer, ShrinkProgress
+from ordeal._engine.replay.replayer import Replayed, Replayer, ShrinkProgress
 from ordeal._engine.replay.trace_builder import Provenance
 from ordeal._engine.triage.findings import Finding
 from ordeal._engine.triage.messages import (
@@ -26,7 +27,10 @@ from ordeal._engine.triage.messages import (
 )
 from ordeal._engine.triage.seeds import ClassSeeds
 from ordeal._engine.triage.setup import JobContext
+from ordeal._engine.triage.siblings import Family
+from ordeal._hypothesis import skip_types
 from ordeal._native import monotonic
+from ordeal.errors import OrdealError
 
 Send = Callable[[Message], object]
 Job = Callable[[JobContext, Send], None]
@@ -62,15 +66,25 @@ def replay_seeds(folder: Path, done: Sequence[str]) -> Job:
     return kept("Replaying the seeds", job)
 
 
-def triage_finding(finding: Finding, *, shrink: bool, shorter: _native.Tape | None = None) -> Job:
+def triage_finding(
+    finding: Finding,
+    *,
+    shrink: bool,
+    seconds: float | None = None,
+    shorter: _native.Tape | None = None,
+    family: Family | None = None,
+) -> Job:
     """Confirm a finding where that is still to be done, shrink it, and write it down.
 
     A process that may end before that writes it down first. Others may have a ``shorter`` tape, which counts only when
-    it fails here in the same way, each time.
+    it fails here in the same way, each time. So do the steps of the first of its ``family``, which was shrunk already:
+    before its own where there are many siblings, so that these cost little, and else after them. All that may take
+    ``seconds``, by default those that are set for shrinking.
     """
 
     def job(context: JobContext, send: Send) -> None:
         began = monotonic()
+        allowed = context.setup.settings.max_shrink_time if seconds is None else seconds
         replayer = writer = context.replayer_of(finding)
         if finding.is_timeout and context.own_process:
             # What takes as long as a rule may is not waited for again just to write it down.
@@ -84,10 +98,14 @@ def triage_finding(finding: Finding, *, shrink: bool, shorter: _native.Tape | No
                 _write(context, writer, finding, send)
             if shorter is not None and not finding.flaky and _take_over(replayer, finding, shorter):
                 _write(context, writer, finding, send)
-            seconds = context.setup.settings.max_shrink_time - 2 * (monotonic() - began)
+            if shrink and not finding.flaky and family is not None and family.is_large:
+                _take_steps_of(family.first, replayer, finding, began + allowed, exchange=True)
+            left = allowed - 2 * (monotonic() - began)
             finished = True
-            if shrink and not finding.flaky and seconds > 0:
-                finished = _shrink(context, replayer, finding, seconds, send)
+            if shrink and not finding.flaky and left > 0:
+                finished = _shrink(context, replayer, finding, left, send)
+                if family is not None and not family.is_large:
+                    _take_steps_of(family.first, replayer, finding, began + allowed, exchange=False)
             elif context.own_process:
                 return
             _write(context, writer, finding, send, finished=finished)
@@ -97,7 +115,7 @@ def triage_finding(finding: Finding, *, shrink: bool, shorter: _native.Tape | No
 
 def _confirm(replayer: Replayer, finding: Finding) -> None:
     replays = replayer.confirm(finding.tape)
-    finding.flaky = any(replayed.bucket != finding.bucket for replayed in replays)
+    finding.flaky = not _all_fall_into(finding.bucket, replays)
     if not finding.flaky:
         finding.tape = replays[0].tape
 
@@ -105,10 +123,35 @@ def _confirm(replayer: Replayer, finding: Finding) -> None:
 def _take_over(replayer: Replayer, finding: Finding, tape: _native.Tape) -> bool:
     """Have a finding go on with a tape of others, if that is as good and shorter."""
     replays = replayer.confirm(tape)
-    if any(replayed.bucket != finding.bucket for replayed in replays) or len(replays[0].tape) >= len(finding.tape):
+    if not _all_fall_into(finding.bucket, replays) or len(replays[0].tape) >= len(finding.tape):
         return False
     finding.tape, finding.improved = replays[0].tape, True
     return True
+
+
+def _all_fall_into(bucket: str, replays: Sequence[Replayed]) -> bool:
+    return all(falls_into(replayed.bucket, bucket) for replayed in replays)
+
+
+def _take_steps_of(sibling: Finding, replayer: Replayer, finding: Finding, deadline: float, *, exchange: bool) -> None:
+    """Have a finding go on with what its sibling needs, if it fails with that in its own way.
+
+    With ``exchange`` also with what it needs but for one step.
+    """
+    for tape in _native.sibling_tapes(known=sibling.tape, failing=finding.tape, exchange=exchange):
+        if monotonic() >= deadline:
+            return
+        try:
+            if not falls_into(replayer.run(tape).bucket, finding.bucket):
+                continue
+            replays = replayer.confirm(tape)
+        except OrdealError:
+            continue
+        except skip_types():
+            continue
+        if _all_fall_into(finding.bucket, replays) and len(replays[0].tape) <= len(finding.tape):
+            finding.tape = replays[0].tape
+            return
 
 
 def _shrink(context: JobContext, replayer: Replayer, finding: Finding, seconds: float, send: Send) -> bool:

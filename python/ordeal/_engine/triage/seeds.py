@@ -85,16 +85,16 @@ class ClassSeeds:
 
     def _replay(self, findings: Findings, path: Path, trace: Trace) -> SeedOutcome:
         try:
-            error = findings.add_seed(path, tape_of(trace, self._driver))
+            finding = findings.add_seed(path, tape_of(trace, self._driver))
         except OrdealError as outdated:
             return seed_outcome(path, SeedStatus.NO_LONGER_APPLIES, outdated.message)
-        if error is None:
+        if finding is None:
             # What did not fail may also not have run as it did. That is for all who replay seeds to judge alike.
             replay = replay_trace(path, trace, self._driver.factory, self._driver.rule_timeout)
             message = replay.reason if replay.error is None else describe_error(replay.error)
             return seed_outcome(path, replay.status, message)
-        status = SeedStatus.REPRODUCED if _is_recorded(error, trace) else SeedStatus.FAILS_DIFFERENTLY
-        return seed_outcome(path, status, describe_error(error))
+        status = SeedStatus.REPRODUCED if _is_recorded(finding, trace) else SeedStatus.FAILS_DIFFERENTLY
+        return seed_outcome(path, status, describe_error(finding.error))
 
     def _saved(self, finding: Finding, failure: Failure, outcomes: Sequence[SeedOutcome]) -> Path | None:
         if self._corpus is None or failure.trace is None or failure.flaky:
@@ -128,13 +128,13 @@ def _not_saved(error: OrdealError) -> Note:
     return Note(f"A seed was not saved: {error.message}.", NoteKind.SEED_NOT_SAVED)
 
 
-def _is_recorded(error: BaseException, trace: Trace) -> bool:
+def _is_recorded(finding: Finding, trace: Trace) -> bool:
     """Whether a seed failed with the failure that it records; traces of the public project know no buckets."""
     failure = trace.failure
     assert failure is not None, "a seed without a failure is not loaded"
     if failure.bucket:
-        return is_in_bucket(error, failure.bucket)
-    return type_name(type(error)) == failure.error_type
+        return is_in_bucket(finding.error, failure.bucket, finding.bucket)
+    return type_name(type(finding.error)) == failure.error_type
 
 
 def seed_outcome(path: Path, status: SeedStatus, message: str) -> SeedOutcome:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Protocol
 
 from ordeal import _native
+from ordeal._engine.execution.bucket import place_of
 from ordeal._engine.formatting import describe_error
 from ordeal._engine.isolation.working_folder import WorkingFolder
 from ordeal._engine.replay.crash_replayer import Crash, bare_steps
@@ -33,6 +34,7 @@ from ordeal._engine.triage.messages import (
 )
 from ordeal._engine.triage.seeds import ClassSeeds, save_again, seed_outcome
 from ordeal._engine.triage.setup import ReplaySetup
+from ordeal._engine.triage.siblings import Family, families, joined
 from ordeal.errors import OrdealError
 from ordeal.result import Failure, NoteKind, SeedOutcome, SeedStatus
 
@@ -75,6 +77,8 @@ class _FindingInTriage:
     number: int
     finding: Finding
     shrink: bool
+    seconds: float  # that it may take
+    family: Family | None = None  # of which another one is shrunk before it
     shorter: _native.Tape | None = None
     failure: Failure | None = None
 
@@ -141,25 +145,41 @@ class Triage:
         ``others`` may shrink a bucket in place of this exploration, or have done so.
         """
         shrink = shrink and self._setup.settings.shrink
-        waiting = [_FindingInTriage(number, finding, shrink) for number, finding in enumerate(findings, start=1)]
+        seconds = self._setup.settings.max_shrink_time
+        waiting = [_FindingInTriage(number, each, shrink, seconds) for number, each in enumerate(findings, start=1)]
+        if len(waiting) > 1:
+            self._find_families(waiting)
         with self._interruptible("Shrinking was interrupted: some traces are longer than need be."):
             if others is not None:
                 for each in waiting:
                     each.shorter = self._tape_of_others(others, each.finding)
                     each.shrink = shrink and others.lease(each.finding.bucket)
-            self._executor.run([self._task(each, len(waiting), shrink=each.shrink) for each in waiting])
+            # What the first one at a place needs, its siblings may need as well.
+            for is_first in (True, False):
+                chosen = [each for each in waiting if (each.family is None) is is_first]
+                self._executor.run([self._task(each, len(waiting), shrink=each.shrink) for each in chosen])
         left = [each for each in waiting if each.failure is None]
         self._executor.finish([self._task(each, len(waiting), shrink=False) for each in left])
         judged = [each for each in waiting if not self._was_lost(each)]
-        failures = []
+        pairs = []
         for each in judged:
             each.finding.count = self._listener.count_of(each.finding)
             failure = each.failure or bare_failure(self._setup, each.finding)
-            failures.append(dataclasses.replace(failure, count=each.finding.count))
-        return self._kept([each.finding for each in judged], failures)
+            pairs.append((each.finding, dataclasses.replace(failure, count=each.finding.count)))
+        if len(pairs) > 1:
+            pairs = joined(pairs, self._setup.driver.definition)
+        return self._kept([finding for finding, _ in pairs], [failure for _, failure in pairs])
+
+    def _find_families(self, waiting: Sequence[_FindingInTriage]) -> None:
+        """Have siblings share the time of one, however many they are."""
+        by_place = families(each.finding for each in waiting)
+        for each in waiting:
+            family = by_place[place_of(each.finding.bucket)]
+            if each.finding is not family.first:
+                each.family, each.seconds = family, each.seconds / (family.size - 1)
 
     def _task(self, each: _FindingInTriage, total: int, *, shrink: bool) -> Task:
-        settings, finding = self._setup.settings, each.finding
+        finding = each.finding
 
         def on_message(message: Message) -> None:
             if isinstance(message, Shrinking):
@@ -168,14 +188,14 @@ class Triage:
                 failure, each.failure = message.failure, message.failure
                 finding.tape, finding.improved, finding.flaky = message.tape, message.improved, failure.flaky
                 if not message.finished:
-                    self._note_limit(finding)
+                    self._note_limit(each)
 
         def ended(ending: JobEnd, _crash: Crash | None) -> None:
             if ending is JobEnd.LATE:
-                self._note_limit(finding)
+                self._note_limit(each)
 
-        job = triage_finding(finding, shrink=shrink, shorter=each.shorter)
-        return Task(job, self._hearing(on_message), ended, seconds=settings.max_shrink_time + SLACK_SECONDS)
+        job = triage_finding(finding, shrink=shrink, seconds=each.seconds, shorter=each.shorter, family=each.family)
+        return Task(job, self._hearing(on_message), ended, seconds=each.seconds + SLACK_SECONDS)
 
     def _hearing(self, on_message: Callable[[Message], object]) -> Callable[[Message], object]:
         """What notes failed checks of the core, and leaves all else to ``on_message``."""
@@ -201,9 +221,9 @@ class Triage:
             return None
         return tape if tape is not None and len(tape) < len(finding.tape) else None
 
-    def _note_limit(self, finding: Finding) -> None:
-        limit = f"{self._setup.settings.max_shrink_time:g} s"
-        self._listener.note(f"Shrinking of {finding.bucket} stopped after {limit}, before its trace was minimal.")
+    def _note_limit(self, each: _FindingInTriage) -> None:
+        limit = f"{each.seconds:g} s"
+        self._listener.note(f"Shrinking of {each.finding.bucket} stopped after {limit}, before its trace was minimal.")
 
     def _was_lost(self, each: _FindingInTriage) -> bool:
         """Whether a process was only killed from outside, or by the system that was out of memory."""
@@ -252,7 +272,7 @@ class Triage:
 
     def fill_database(self, findings: Sequence[Finding]) -> None:
         """Let plain pytest find the failures too, but for those that would end it."""
-        steady = [each.tape for each in findings if not each.flaky and not each.needs_own_process]
+        steady = [each.tape for each in findings if not (each.flaky or each.joined or each.needs_own_process)]
         if self._setup.settings.corpus_dir is None or not steady:
             return
 
@@ -338,5 +358,6 @@ def bare_failure(setup: ReplaySetup, finding: Finding) -> Failure:
         trace=trace,
         error_traceback=finding.error_traceback,
         bucket=finding.bucket,
+        broken_by=finding.broken_by,
         flaky=finding.flaky,
     )

@@ -9,7 +9,15 @@ from types import ModuleType
 
 import pytest
 
-from ordeal._engine.execution.bucket import Bucketer, is_in_bucket, traceback_text
+from ordeal._engine.execution.bucket import (
+    Bucketer,
+    bucket_after,
+    falls_into,
+    is_in_bucket,
+    place_of,
+    step_of,
+    traceback_text,
+)
 from ordeal._engine.isolation.rule_timeout import RuleTimeoutError
 from ordeal.model import DivergenceError
 
@@ -90,6 +98,50 @@ def test_a_bucket_is_known_again_when_the_targets_are_not(tmp_path: Path) -> Non
     bucket = Bucketer([str(tmp_path)]).bucket(raised(shop.refund, 7))
     assert is_in_bucket(raised(shop.charge, -3), bucket)
     assert not is_in_bucket(raised(shop.charge, 100), bucket)
+
+
+def test_what_broke_an_invariant_is_told_apart_from_the_place(tmp_path: Path) -> None:
+    shop = module_at(tmp_path / "shop.py", SHOP)
+    error, bucketer = raised(shop.charge, 100), Bucketer([str(tmp_path)])
+    place, after = bucketer.bucket(error), bucketer.bucket(error, "refund")
+    assert after == f"{place} [after refund]" == bucket_after(place, "refund")
+    assert (place_of(after), step_of(after)) == (place, "refund")
+    assert (place_of(place), step_of(place)) == (place, "")
+    assert bucketer.bucket(LookupError(), "refund") == "LookupError", "what has no place was not seen to break it"
+
+
+def test_invariants_that_hang_are_not_told_apart_by_steps_which_takes_too_long(tmp_path: Path) -> None:
+    module = module_at(tmp_path / "late.py", "    def late(error):\n        raise error")
+    bucketer = Bucketer([str(tmp_path)])
+    hang = bucketer.bucket(raised(module.late, RuleTimeoutError("late")), "go")
+    assert hang.endswith("RuleTimeoutError in late: raise error")
+    assert bucketer.bucket(raised(module.late, LookupError()), "go").endswith(" [after go]")
+
+
+@pytest.mark.parametrize(
+    ("seen", "bucket", "falls"),
+    [
+        ("E in f [after a]", "E in f [after a]", True),
+        ("E in f [after a]", "E in f [after b]", False),
+        ("E in f [after a]", "E in f", True),
+        ("E in f", "E in f [after a]", False),
+        ("E in f [after a]", "E in g", False),
+        ("", "", True),
+        ("", "E in f", False),
+    ],
+)
+def test_a_bucket_without_a_step_holds_the_runs_of_all(seen: str, bucket: str, falls: bool) -> None:
+    assert falls_into(seen, bucket) is falls
+
+
+def test_a_step_counts_where_it_is_known(tmp_path: Path) -> None:
+    error = raised(module_at(tmp_path / "shop.py", SHOP).charge, 100)
+    place = Bucketer([str(tmp_path)]).bucket(error)
+    for bucket in (place, f"{place} [after refund]"):
+        assert is_in_bucket(error, bucket)
+        assert is_in_bucket(error, bucket, "elsewhere [after refund]")
+    assert not is_in_bucket(error, f"{place} [after refund]", "elsewhere [after charge]")
+    assert not is_in_bucket(error, "elsewhere [after refund]")
 
 
 def test_code_without_a_file_has_a_bucket_where_the_working_directory_is_gone(

@@ -253,6 +253,59 @@ class Assuming(RuleBasedStateMachine):
         type(self).torn_down += 1
 
 
+class Breaks(ChaosTest):
+    """Its invariant fails once ``at`` has happened."""
+
+    faults: ClassVar[list[Fault]] = [LambdaFault("power", int, int)]
+    at: ClassVar[str] = ""
+    teardown_fails: ClassVar[bool] = False
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.seen = {"made"}
+
+    @initialize()
+    def begin(self) -> None:
+        self.seen.add("begin")
+
+    @rule()
+    def go(self) -> None:
+        self.seen.add("go")
+
+    @invariant(check_during_init=True)
+    def holds(self) -> None:
+        if self.faults[0].active:
+            self.seen.add("on")
+        elif "on" in self.seen:
+            self.seen.add("off")
+        assert self.at not in self.seen
+
+    def teardown(self) -> None:
+        super().teardown()
+        if self.teardown_fails:
+            raise LookupError
+
+
+@pytest.mark.parametrize("in_cpp", [False, True], ids=["in Python", "in C++"])
+@pytest.mark.parametrize(
+    ("at", "broken_by"),
+    [("made", ""), ("begin", "begin"), ("on", "+power"), ("go", "go"), ("off", "-power"), ("never", "")],
+)
+def test_the_step_is_told_after_which_an_invariant_failed(
+    monkeypatch: pytest.MonkeyPatch, at: str, broken_by: str, in_cpp: bool
+) -> None:
+    monkeypatch.setattr(Breaks, "at", at)
+    driver = make_driver(Breaks)
+    driver.in_cpp = in_cpp
+    steps = [(INITIALIZE, 0), (FAULT_ON, 0), (RULE, 0), (FAULT_OFF, 0)]
+    tape = _native.Tape.from_steps((kind, target, origin, []) for origin, (kind, target) in enumerate(steps))
+    outcome = driver.execute(_native.Replay(tape))
+    assert (outcome.status is Status.FAILED, outcome.broken_by) == (at != "never", broken_by)
+    monkeypatch.setattr(Breaks, "teardown_fails", True)
+    outcome = driver.execute(_native.Replay(tape))
+    assert (type(outcome.error), outcome.broken_by) == (LookupError, "")
+
+
 def test_a_failed_assumption_rejects_the_run() -> None:
     Assuming.torn_down = 0
     driver = make_driver(Assuming)

@@ -140,9 +140,10 @@ class Queue(RuleBasedStateMachine):
 
 def test_a_failure_is_a_trace_like_any_other(tmp_path: Path) -> None:
     result = Explorer(Queue, corpus_dir=tmp_path).exhaustive(depth=3)
-    failure = result.failures[0]
+    failure, other = result.failures
     assert failure.program.splitlines()[1:-1] == ["state.put(x=1)", "state.put(x=-1)"]
-    assert (failure.flaky, failure.shrunk, len(result.failures)) == (False, True, 1)
+    assert (failure.flaky, failure.shrunk) == (False, True)
+    assert (failure.broken_by, other.broken_by) == (["put"], ["swap"])
     assert failure.trace is not None
     assert isinstance(replay(failure.trace, Queue), AssertionError)
     assert failure.seed_path is not None

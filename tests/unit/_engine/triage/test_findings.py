@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import ClassVar
 
-from hypothesis.stateful import RuleBasedStateMachine, rule
+from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
+from ordeal._engine.replay.replayer import Replayer
 from ordeal._engine.storage.trace_file import MESSAGE_CHARS_MAX
+from ordeal._engine.triage.findings import SIBLINGS_MAX, Verdict
+from ordeal._hypothesis import GlobalRandoms
 from ordeal.explore import Explorer
 from ordeal.faults import Fault
 from ordeal.result import Failure
 from ordeal.trace import rerun
 
 from ...samples.machines import switches
+from ...samples.siblings import Full
 from ...samples.traced import AnyOfThree, Counter, Faulty, Independent
+from ...samples.triaged import finding_for, setup_for, tape_for
 
 
 def only_failure(machine: type[RuleBasedStateMachine], *, shrink: bool = True, max_runs: int = 300) -> Failure:
@@ -89,3 +95,53 @@ def test_a_failure_that_comes_and_goes_is_flaky_and_neither_shrunk_nor_ablated()
     assert not failure.shrunk
     assert failure.necessary_faults is None
     assert isinstance(failure.error, OSError)
+
+
+class Restless(RuleBasedStateMachine):
+    """Its invariant fails each time, and after another step each time."""
+
+    runs: ClassVar[int] = 0
+
+    def __init__(self) -> None:
+        super().__init__()
+        Restless.runs += 1
+        self.left = 2 + Restless.runs % 2
+
+    @rule()
+    def even(self) -> None:
+        self.left -= 1
+
+    @rule()
+    def odd(self) -> None:
+        self.left -= 1
+
+    @invariant()
+    def goes_on(self) -> None:
+        assert self.left > 0
+
+
+def test_an_invariant_that_another_step_breaks_each_time_is_one_steady_failure() -> None:
+    setup = setup_for(Restless)
+    found = setup.findings(Replayer(setup.driver, setup.bucketer(), GlobalRandoms()))
+    tape = tape_for(setup.driver, "even", "odd", "even")
+    finding = finding_for(setup, tape)
+    verdict = found.add(finding, from_copy=True)
+    assert (verdict, finding.flaky, finding.broken_by) == (Verdict.CONFIRMED, False, [])
+    place = finding.bucket
+    assert found.count(f"{place} [after even]")
+    assert found.count(f"{place} [after odd]")
+    assert [each.count for each in found.all()] == [3]
+
+
+def test_more_steps_than_are_told_apart_count_with_the_first() -> None:
+    setup = setup_for(Full)
+    found = setup.findings(Replayer(setup.driver, setup.bucketer(), GlobalRandoms()))
+    one = finding_for(setup, tape_for(setup.driver, *[("fill_0", {"by": [3]})] * 4))
+    place = one.bucket.partition(" [after ")[0]
+    known = [replace(one, bucket=f"{place} [after step_{number}]") for number in range(SIBLINGS_MAX)]
+    found.restore(known[:-1], {})
+    assert not found.count(f"{place} [after another]")
+    found.restore(known[-1:], {})
+    assert found.count(f"{place} [after another]")
+    assert (known[0].count, len(found)) == (2, SIBLINGS_MAX)
+    assert not found.count(f"{place} elsewhere [after another]")

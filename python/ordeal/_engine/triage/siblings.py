@@ -1,0 +1,111 @@
+"""Siblings: failures of one invariant at one place after different steps. Shrunk, some turn out to be one failure.
+
+Two mistakes that one ``assert`` shows are told apart by the step after which it fails, and one mistake may show after
+many steps. So siblings become one failure again that need the same steps and faults, in whatever order; and so do the
+many of a mistake that shows whichever rule comes next.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import Counter
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass
+
+from ordeal._engine.execution.bucket import place_of
+from ordeal._engine.execution.driver import INITIALIZE, RULE
+from ordeal._engine.triage.findings import Finding
+from ordeal._hypothesis import MachineDefinition
+from ordeal.result import Failure
+
+#: Fewer rules that break an invariant after nearly the same steps are shown one by one: each may have its own mistake.
+MANY = 5
+
+Judged = tuple[Finding, Failure]
+
+
+@dataclass(slots=True)
+class Family:
+    """The findings at one place. ``first`` is the one whose steps are tried for all others: it fails each time."""
+
+    first: Finding
+    size: int = 0
+
+    @property
+    def is_large(self) -> bool:
+        """Whether it is rather one mistake that shows in many ways."""
+        return self.size >= MANY
+
+
+def families(findings: Iterable[Finding]) -> dict[str, Family]:
+    """The findings by place."""
+    found: dict[str, Family] = {}
+    for finding in findings:
+        family = found.setdefault(place_of(finding.bucket), Family(finding))
+        family.size += 1
+        if family.first.flaky and not finding.flaky:
+            family.first = finding
+    return found
+
+
+def joined(judged: Iterable[Judged], definition: MachineDefinition) -> list[Judged]:
+    """One of all that turned out to be one failure, in the place of the first of them; the others are marked.
+
+    Only of what was shrunk anybody knows what it needs.
+    """
+    alike = _merged([(each, _what_it_needs(*each)) for each in judged])
+    firsts: dict[str, Judged] = {}
+    steps: Counter[str] = Counter()
+    keyed = []
+    for finding, failure in alike:
+        place = place_of(finding.bucket)
+        is_near = _what_it_needs(finding, failure) is not None and _are_near(
+            firsts.setdefault(place, (finding, failure))[0], finding, definition
+        )
+        steps[place] += len(failure.broken_by) if is_near else 0
+        keyed.append(((finding, failure), place if is_near else None))
+    many = max(MANY, (len(definition.rules) + 1) // 2)
+    return _merged([(each, key if key is not None and steps[key] >= many else None) for each, key in keyed])
+
+
+def _merged(keyed: Iterable[tuple[Judged, Hashable]]) -> list[Judged]:
+    """One for all of a key, and each without one."""
+    groups: dict[Hashable, list[Judged]] = {}
+    for number, (each, key) in enumerate(keyed):
+        groups.setdefault(("alone", number) if key is None else key, []).append(each)
+    return [_one(group) for group in groups.values()]
+
+
+def _one(group: Sequence[Judged]) -> Judged:
+    # One that is kept as a seed goes on being so.
+    finding, failure = next((each for each in group if each[0].seed is not None), group[0])
+    if len(group) == 1:
+        return finding, failure
+    for other, _ in group:
+        other.joined = other is not finding
+    finding.count = sum(other.count for other, _ in group)
+    steps = [step for _, each in [(finding, failure), *group] for step in each.broken_by]
+    return finding, dataclasses.replace(failure, count=finding.count, broken_by=list(dict.fromkeys(steps)))
+
+
+def _what_it_needs(finding: Finding, failure: Failure) -> Hashable:
+    """Its place, and its steps in whatever order; None where that is not known."""
+    if not failure.shrunk or failure.flaky or finding.needs_own_process:
+        return None
+    return place_of(finding.bucket), tuple(sorted(_steps(finding)))
+
+
+def _are_near(finding: Finding, other: Finding, definition: MachineDefinition) -> bool:
+    """Whether they share all steps but one, among them one that does more than to make values."""
+    steps, others = Counter(_steps(finding)), Counter(_steps(other))
+    shared = steps & others
+    if steps.total() != others.total() or shared.total() < steps.total() - 1:
+        return False
+    return any(
+        kind != INITIALIZE and not (kind == RULE and definition.rules[target].targets) for kind, target in shared
+    )
+
+
+def _steps(finding: Finding) -> list[tuple[int, int]]:
+    """Each as its kind and its target."""
+    return [(kind, target) for kind, target, *_ in finding.tape.steps()]

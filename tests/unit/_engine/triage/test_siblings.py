@@ -1,0 +1,177 @@
+"""Failures of one invariant: told apart by what breaks it, and joined again where they need the same."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis.stateful import RuleBasedStateMachine
+
+from ordeal._engine.replay.rerun import ReplayStatus, rerun
+from ordeal._engine.triage.siblings import MANY, families, joined
+from ordeal._engine.triage.triage import bare_failure
+from ordeal._report.exploration import json_report
+from ordeal.explore import Explorer
+from ordeal.result import ExplorationResult, Failure, SeedStatus, ShrinkSnapshot
+from ordeal.trace import Trace, shrink
+
+from ...samples.siblings import BothSides, BrokenByFault, FailsInTeardown, Full, ManyKinds, Turned
+from ...samples.triaged import finding_for, setup_for, tape_for
+
+APPEND = ("append", {"x": [1]})
+OTHER = ("append", {"x": [2]})
+MOVE = ("move", {"by": [1]})
+
+
+def explored(machine: type[RuleBasedStateMachine], seed: int = 1, **options: Any) -> ExplorationResult:
+    options = {"max_runs": 300, **options}
+    workers = options.pop("workers", 1)
+    folder = options.pop("corpus_dir", None)
+    explorer = Explorer(machine, seed=seed, workers=workers, isolate=workers > 1, corpus_dir=folder)
+    return explorer.run(**options)
+
+
+def by_step(result: ExplorationResult) -> dict[str, Failure]:
+    return {" ".join(failure.broken_by): failure for failure in result.failures}
+
+
+class TestExploration:
+    @pytest.mark.parametrize("seed", range(5))
+    def test_two_mistakes_behind_one_assertion_are_two_failures(self, seed: int) -> None:
+        failures = by_step(explored(Turned, seed))
+        assert set(failures) == {"turn", "move"}
+        assert sorted(failures["turn"].rule_log) == ["append"] * 4 + ["turn"]
+        assert failures["move"].rule_log[-1] == "move"
+        assert len(failures["move"].rule_log) == 4
+        for step, failure in failures.items():
+            assert failure.bucket.endswith(f" in Turned.is_alike: assert self.row == self.model [after {step}]")
+
+    def test_workers_tell_them_apart_as_well_and_alike_each_time(self) -> None:
+        first, again = (explored(Turned, workers=2, max_runs=60) for _ in range(2))
+        assert set(by_step(first)) == {"turn", "move"}
+        reports = [json.loads(json_report([result])) for result in (first, again)]
+        for report in reports:
+            del report["results"][0]["timing"]
+        assert reports[0] == reports[1]
+
+    def test_one_mistake_that_shows_after_two_rules_is_one_failure(self) -> None:
+        (failure,) = explored(BothSides).failures
+        assert sorted(failure.broken_by) == ["left", "right"]
+        assert failure.broken_by[0] == failure.rule_log[-1]
+        apart = explored(BothSides, shrink=False).failures
+        assert [each.broken_by for each in apart] == [[step] for step in failure.broken_by]
+        assert failure.count == sum(each.count for each in apart)
+
+    @pytest.mark.parametrize("seed", range(3))
+    def test_one_mistake_that_shows_after_all_rules_is_one_failure(self, seed: int) -> None:
+        (failure,) = explored(Full, seed).failures
+        assert len(failure.broken_by) > MANY
+        assert len(failure.rule_log) == 4
+
+    def test_the_many_of_one_mistake_cost_little(self) -> None:
+        tried: dict[int, int] = {}
+
+        def hear(now: ShrinkSnapshot) -> None:
+            tried[now.number] = now.candidates
+
+        explored(Full, shrink_progress=hear)
+        assert len(tried) > MANY
+        assert sum(tried.values()) < 2 * MANY * max(tried.values())
+
+    def test_each_kind_of_exception_in_one_line_is_a_failure(self) -> None:
+        kinds = {type(failure.error) for failure in explored(ManyKinds).failures}
+        assert kinds == {AssertionError, KeyError, TypeError}
+        assert {failure.broken_by[0] for failure in explored(ManyKinds).failures} == {"choose"}
+
+    def test_a_fault_is_named_with_the_sign_of_its_switch(self) -> None:
+        (failure,) = explored(BrokenByFault).failures
+        assert failure.broken_by == ["+one(a)"]
+
+    def test_what_fails_in_the_teardown_is_no_invariant(self) -> None:
+        (failure,) = explored(FailsInTeardown).failures
+        assert (type(failure.error), failure.broken_by) == (ValueError, [])
+
+    def test_the_reports_say_what_broke_the_invariant(self) -> None:
+        result = explored(Turned)
+        told = json.loads(json_report([result]))["results"][0]["failures"]
+        assert [failure["broken_by"] for failure in told] == [failure.broken_by for failure in result.failures]
+        assert "\n  Invariant broken by: turn\n" in str(by_step(result)["turn"])
+
+
+class TestSeeds:
+    """Seeds that were saved before buckets named the step."""
+
+    def saved(self, folder: Path) -> dict[str, Path]:
+        return {
+            step: Path(failure.seed_path)
+            for step, failure in by_step(explored(Turned, corpus_dir=folder)).items()
+            if failure.seed_path is not None
+        }
+
+    def test_old_ones_reproduce_and_stay_the_seeds_of_their_failures(self, tmp_path: Path) -> None:
+        seeds = self.saved(tmp_path)
+        for path in seeds.values():
+            trace = Trace.load(path)
+            assert trace.failure is not None
+            trace.failure = dataclasses.replace(trace.failure, bucket=trace.failure.bucket.partition(" [after ")[0])
+            trace.save(path)
+        again = explored(Turned, seed=2, corpus_dir=tmp_path)
+        assert {seed.status for seed in again.seed_replays} == {SeedStatus.REPRODUCED}
+        assert {step: Path(failure.seed_path or "") for step, failure in by_step(again).items()} == seeds
+        assert len(list(tmp_path.rglob("seed-*"))) == 2
+
+    def test_the_trace_of_an_old_one_replays_and_shrinks(self) -> None:
+        trace = by_step(explored(Turned))["turn"].trace
+        assert trace is not None
+        assert trace.failure is not None
+        place = trace.failure.bucket.partition(" [after ")[0]
+        old = dataclasses.replace(trace, failure=dataclasses.replace(trace.failure, bucket=place))
+        assert rerun(old, Turned).status is ReplayStatus.REPRODUCED
+        small = shrink(old, Turned)
+        assert small.failure is not None
+        assert small.failure.bucket == trace.failure.bucket
+
+    def test_what_another_step_breaks_now_fails_differently(self) -> None:
+        trace = by_step(explored(Turned))["turn"].trace
+        assert trace is not None
+        assert trace.failure is not None
+        other = dataclasses.replace(trace.failure, bucket=trace.failure.bucket.replace("turn]", "move]"))
+        assert rerun(dataclasses.replace(trace, failure=other), Turned).status is ReplayStatus.FAILS_DIFFERENTLY
+
+
+class TestJoined:
+    def judged(self, *tapes: Any, shrunk: bool = True) -> Any:
+        setup = setup_for(Turned)
+        found = [finding_for(setup, tape_for(setup.driver, *steps)) for steps in tapes]
+        failures = [dataclasses.replace(bare_failure(setup, each), shrunk=shrunk) for each in found]
+        return list(zip(found, failures, strict=True)), setup.driver.definition
+
+    def test_those_of_other_steps_stay_apart(self) -> None:
+        turn = [*[APPEND] * 3, OTHER, "turn"]
+        judged, definition = self.judged(turn, [APPEND, APPEND, OTHER, MOVE])
+        assert joined(judged, definition) == judged
+
+    def test_the_one_with_a_seed_stands_for_all(self) -> None:
+        steps = [APPEND, APPEND, OTHER, MOVE]
+        judged, definition = self.judged(steps, steps)
+        judged[1][0].seed = Path("seed-1.json")
+        ((finding, failure),) = joined(judged, definition)
+        assert finding is judged[1][0]
+        assert (finding.count, failure.count) == (2, 2)
+        assert [each.joined for each, _ in judged] == [True, False]
+
+    def test_nobody_knows_what_a_failure_needs_that_was_not_shrunk(self) -> None:
+        steps = [APPEND, APPEND, OTHER, MOVE]
+        judged, definition = self.judged(steps, steps, shrunk=False)
+        assert joined(judged, definition) == judged
+
+    def test_the_first_that_fails_each_time_leads(self) -> None:
+        judged, _ = self.judged([APPEND, APPEND, OTHER, MOVE], [*[APPEND] * 3, OTHER, "turn"])
+        first, second = (finding for finding, _ in judged)
+        first.flaky = True
+        (family,) = families([first, second]).values()
+        assert family.first is second
+        assert (family.size, family.is_large) == (2, False)
