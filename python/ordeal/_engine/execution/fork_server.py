@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn, Protocol
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol, cast
 
 from ordeal import _native
 from ordeal._engine.execution.bucket import Bucketer
@@ -50,7 +50,7 @@ from ordeal._engine.execution.fork_messages import (
 from ordeal._engine.isolation.channel import Channel, ChannelError, Value
 from ordeal._engine.properties.watch import PropertyWatch
 from ordeal._engine.telling import tell_journal
-from ordeal._hypothesis import GlobalRandoms, RunContext
+from ordeal._hypothesis import GlobalRandoms, RunContext, TapeProvider
 from ordeal.errors import OrdealError
 
 if TYPE_CHECKING:
@@ -424,6 +424,10 @@ class _RemoteChoiceSource:
 
     def __init__(self, line: _Line) -> None:
         self._line = line
+
+    def provider(self) -> TapeProvider:
+        """Make what Hypothesis' strategies draw from in a run of this source."""
+        return TapeProvider(cast("_native.ChoiceSource", self))
 
     def __getattr__(self, name: str) -> Callable[..., Value]:
         if name not in ASKED and name not in TOLD:
