@@ -20,7 +20,7 @@ namespace ordeal::bindings {
 namespace {
 
 // In the order of the enumerators.
-constexpr std::array<std::string_view, 5> kStages{"idle", "making", "step", "teardown", "telling"};
+constexpr std::array<std::string_view, 5> kStages{"idle", "making", "step", "teardown", "inspecting"};
 
 // The memory comes first: it must be there before the journal, and longer.
 class LentJournal : private LentMemory, public Journal {
@@ -49,7 +49,7 @@ void bind_journal(py::module_& m) {
   // Whoever forks, and however: what comes out of it is not the process that the journal is of.
   static const int kTold = pthread_atfork(nullptr, nullptr, [] { Journal::forked(); });
   if (kTold != 0) {
-    throw Error("the system does not tell of forks");
+    throw Error("fork handlers could not be registered");
   }
   py::class_<LentJournal, std::shared_ptr<LentJournal>>(m, "Journal")
       .def(py::init<const py::object&>(), py::arg("memory"))
@@ -57,14 +57,15 @@ void bind_journal(py::module_& m) {
       // Without an argument: it is called in every run.
       .def("enter_teardown", [](LentJournal& self) { self.enter(JournalStage::kTeardown); })
       // What is between a begin and its end may be between others: the end gets what the begin gave.
-      .def("begin_telling",
+      .def("begin_inspecting",
            [](LentJournal& self) {
              const JournalStage before = self.stage();
-             self.enter(JournalStage::kTelling);
+             self.enter(JournalStage::kInspecting);
              return static_cast<std::uint32_t>(before);
            })
       .def(
-          "end_telling", [](LentJournal& self, std::uint32_t before) { self.enter(static_cast<JournalStage>(before)); },
+          "end_inspecting",
+          [](LentJournal& self, std::uint32_t before) { self.enter(static_cast<JournalStage>(before)); },
           py::arg("before"))
       .def(
           "add_decision",

@@ -440,7 +440,7 @@ JournalRecord read_journal(std::span<const std::byte> memory, const MachineShape
   }
   record.steps = header.steps.load(std::memory_order_relaxed);
   record.stage = static_cast<JournalStage>(
-      checked_number(header.stage, static_cast<std::uint32_t>(JournalStage::kTelling), "stage"));
+      checked_number(header.stage, static_cast<std::uint32_t>(JournalStage::kInspecting), "stage"));
   record.cut = checked_number(header.cut, 1, "mark of a cut") == 1;
   std::atomic_thread_fence(std::memory_order_acquire);
   if (header.run.load(std::memory_order_relaxed) != record.run) {

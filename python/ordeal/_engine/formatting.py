@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
-from ordeal._engine.telling import error_message, type_name
+from ordeal._engine.untrusted import error_message, type_name
 
 MESSAGE_CHARS_MAX = 200
 JSON_MESSAGE_CHARS_MAX = 500

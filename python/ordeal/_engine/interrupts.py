@@ -1,4 +1,4 @@
-"""Tells Ctrl-C of the person from a KeyboardInterrupt that the code under test raises."""
+"""Distinguishes a Ctrl-C of the user from a KeyboardInterrupt that the code under test raises."""
 
 from __future__ import annotations
 
@@ -9,44 +9,44 @@ from contextlib import ExitStack, contextmanager
 from types import FrameType
 from typing import Any
 
-#: Both mean that the exploration is to end: a command has SIGTERM raise KeyboardInterrupt too.
+#: Both ask the exploration to end: the commands make SIGTERM raise KeyboardInterrupt too.
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
-class _Heard:
-    """How many such signals have come to this process while they were watched, and whether they are."""
+class _Watch:
+    """The number of signals that this process received while they were watched, and of those who watch now."""
 
     def __init__(self) -> None:
         self.count = 0
         self.watchers = 0
 
 
-_heard = _Heard()
+_watch = _Watch()
 
 
-def heard() -> int:
-    """How many signals have come so far; for ``is_of_person``."""
-    return _heard.count
+def signal_count() -> int:
+    """Return the number of signals received so far, for ``is_from_user``."""
+    return _watch.count
 
 
 def are_watched() -> bool:
-    """Whether somebody watches, and so can tell."""
-    return bool(_heard.watchers)
+    """Whether signals are being counted."""
+    return bool(_watch.watchers)
 
 
-def is_of_person(error: BaseException, heard_before: int) -> bool:
-    """Whether ``error`` is a KeyboardInterrupt that a signal brought, ``heard_before`` of which had come before.
+def is_from_user(error: BaseException, signals_before: int) -> bool:
+    """Whether a signal caused ``error``: a KeyboardInterrupt, since ``signal_count()`` was ``signals_before``.
 
-    Where nobody watches, every KeyboardInterrupt counts as one.
+    While signals are not watched, every KeyboardInterrupt counts as one of the user.
     """
     if not isinstance(error, KeyboardInterrupt):
         return False
-    return not _heard.watchers or _heard.count != heard_before
+    return not _watch.watchers or _watch.count != signals_before
 
 
 @contextmanager
 def watched() -> Iterator[None]:
-    """Count the signals that come while the block runs. Their handlers stay what they are."""
+    """Count the signals that come while the block runs. Their handlers stay as they are."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -55,24 +55,24 @@ def watched() -> Iterator[None]:
             found = signal.getsignal(number)
             if callable(found):
                 stack.enter_context(_wrapped(number, found))
-        knows = signal.getsignal(signal.SIGINT) is not None  # one that was set outside of Python is not seen
-        _heard.watchers += knows
+        knows = signal.getsignal(signal.SIGINT) is not None  # a handler set outside Python cannot be wrapped
+        _watch.watchers += knows
         try:
             yield
         finally:
-            _heard.watchers -= knows
+            _watch.watchers -= knows
 
 
 @contextmanager
 def _wrapped(number: signal.Signals, found: Callable[[int, FrameType | None], Any]) -> Iterator[None]:
     def count(signum: int, frame: FrameType | None) -> Any:
-        _heard.count += 1
+        _watch.count += 1
         return found(signum, frame)
 
     signal.signal(number, count)
     try:
         yield
     finally:
-        # The code under test may have set a handler of its own.
+        # The code under test may have set its own handler.
         if signal.getsignal(number) is count:
             signal.signal(number, found)

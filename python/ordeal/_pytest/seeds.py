@@ -19,7 +19,7 @@ import pytest
 
 from ordeal._engine.formatting import counted, describe_error, one_line
 from ordeal._engine.seed_corpus.paths import SeedError, seed_paths
-from ordeal._engine.telling import told, traceback_text
+from ordeal._engine.untrusted import bounded_call, traceback_text
 from ordeal._pytest.projects import ROOT, Project, class_name, own_package, relative_path, test_name
 from ordeal._report.pytest_seeds import SeedRecord, recorded_failure, seed_failure_sections, seed_section
 from ordeal.errors import TraceError
@@ -150,7 +150,7 @@ class SeedItem(pytest.Item):
             shown = self._shown(excinfo)
         else:
             # pytest asks the error, and its arguments and locals, what they say of themselves: they are of the user.
-            shown = told(lambda: self._shown(pytest.ExceptionInfo.from_exception(error)), lambda _raised: None)
+            shown = bounded_call(lambda: self._shown(pytest.ExceptionInfo.from_exception(error)), lambda _raised: None)
         if shown is None:
             assert error is not None
             return "\n".join(
@@ -170,7 +170,7 @@ class SeedItem(pytest.Item):
 
     def teardown(self) -> None:
         """Let go of the failure: its frames keep the machine and all that it holds alive."""
-        told(lambda: setattr(self, "_replay", None), lambda _raised: None)
+        bounded_call(lambda: setattr(self, "_replay", None), lambda _raised: None)
 
     def reportinfo(self) -> tuple[Path, None, str]:
         """Return the file of the seed and what the test is called in a report."""
@@ -180,7 +180,7 @@ class SeedItem(pytest.Item):
 
 def _cause(error: BaseException) -> BaseException | None:
     """``error``, unless it has no truth value: pytest asks it for that, and would end with the exception it gets."""
-    return told(lambda: (error, bool(error))[0], lambda _raised: None)
+    return bounded_call(lambda: (error, bool(error))[0], lambda _raised: None)
 
 
 def _code_under_test(failure: pytest.ExceptionInfo[BaseException]) -> Any:

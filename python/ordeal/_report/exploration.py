@@ -21,7 +21,7 @@ from ordeal._engine.formatting import (
     one_line,
 )
 from ordeal._engine.properties.text import explored_properties, json_cells, json_properties
-from ordeal._engine.telling import error_message, type_name
+from ordeal._engine.untrusted import error_message, type_name
 from ordeal.result.exploration import (
     blind_lines,
     coverage_figures,

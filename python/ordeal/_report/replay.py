@@ -21,7 +21,7 @@ from ordeal._engine.formatting import (
     program_lines,
 )
 from ordeal._engine.storage.trace_file import step_text
-from ordeal._engine.telling import error_message, type_name
+from ordeal._engine.untrusted import error_message, type_name
 
 if TYPE_CHECKING:
     from ordeal._engine.replay.rerun import Rerun

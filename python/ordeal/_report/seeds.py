@@ -18,7 +18,7 @@ from ordeal._engine.formatting import (
     program_lines,
     safe_lines,
 )
-from ordeal._engine.telling import error_message, type_name
+from ordeal._engine.untrusted import error_message, type_name
 from ordeal._report.pytest_seeds import recorded_failure
 from ordeal._report.replay import recorded_error
 

@@ -272,9 +272,9 @@ TEST(Journal, KnowsTheStage) {
   EXPECT_EQ(it.memory.read().stage, JournalStage::kStep);
   it.journal->enter(JournalStage::kTeardown);
   EXPECT_EQ(it.memory.read().stage, JournalStage::kTeardown);
-  it.journal->enter(JournalStage::kTelling);
-  EXPECT_EQ(it.memory.read().stage, JournalStage::kTelling);
-  EXPECT_EQ(it.journal->stage(), JournalStage::kTelling);
+  it.journal->enter(JournalStage::kInspecting);
+  EXPECT_EQ(it.memory.read().stage, JournalStage::kInspecting);
+  EXPECT_EQ(it.journal->stage(), JournalStage::kInspecting);
   exploring.session.end_run();
   EXPECT_EQ(it.memory.read().stage, JournalStage::kIdle);
 }

@@ -18,15 +18,15 @@ def pressed() -> KeyboardInterrupt:
 
 def test_one_that_no_signal_brought_is_of_the_program() -> None:
     with interrupts.watched():
-        heard = interrupts.heard()
-        assert not interrupts.is_of_person(KeyboardInterrupt(), heard)
-        assert interrupts.is_of_person(pressed(), heard)
-        assert not interrupts.is_of_person(ValueError(), heard)
+        signals_before = interrupts.signal_count()
+        assert not interrupts.is_from_user(KeyboardInterrupt(), signals_before)
+        assert interrupts.is_from_user(pressed(), signals_before)
+        assert not interrupts.is_from_user(ValueError(), signals_before)
 
 
 def test_each_counts_where_nobody_watches() -> None:
-    assert interrupts.is_of_person(KeyboardInterrupt(), interrupts.heard())
-    assert not interrupts.is_of_person(SystemExit(), interrupts.heard())
+    assert interrupts.is_from_user(KeyboardInterrupt(), interrupts.signal_count())
+    assert not interrupts.is_from_user(SystemExit(), interrupts.signal_count())
 
 
 def test_what_was_set_before_comes_back() -> None:

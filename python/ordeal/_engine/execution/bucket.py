@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from functools import cache
 from types import CodeType, FrameType, TracebackType
 
-from ordeal._engine import telling
+from ordeal._engine import untrusted
 from ordeal._engine.coverage.real_path import real_path
 from ordeal._engine.isolation.memory_limit import memory_is_limited
 from ordeal._engine.isolation.rule_timeout import RuleTimeoutError
@@ -110,7 +110,7 @@ def _machinery_places() -> tuple[str, ...]:
 
 def bucket_after(place: str, step: str) -> str:
     """The bucket of an invariant that fails at ``place``, itself a bucket, after ``step``; ``place`` without a step."""
-    return f"{place}{_AFTER}{step[: telling.NAME_CHARS_MAX]}{_END}" if step else place
+    return f"{place}{_AFTER}{step[: untrusted.NAME_CHARS_MAX]}{_END}" if step else place
 
 
 def place_of(bucket: str) -> str:
@@ -149,12 +149,12 @@ def is_in_bucket(error: BaseException, bucket: str, seen: str = "") -> bool:
 
 
 def _bucket_at(error: BaseException, place: tuple[CodeType, int] | None) -> str:
-    name = telling.full_name(type(error))
+    name = untrusted.full_name(type(error))
     if place is None:
         return name
     code, line = place
-    source = telling.source_line(code.co_filename, line)
-    where = code.co_qualname[: telling.NAME_CHARS_MAX]
+    source = untrusted.source_line(code.co_filename, line)
+    where = code.co_qualname[: untrusted.NAME_CHARS_MAX]
     return f"{name} in {where}: {source}" if source else f"{name} in {where}"
 
 
@@ -173,4 +173,4 @@ def traceback_text(error: BaseException) -> str:
     tb = error.__traceback__
     while tb is not None and _is_machinery(tb.tb_frame.f_code.co_filename):
         tb = tb.tb_next
-    return telling.traceback_text(error, tb)
+    return untrusted.traceback_text(error, tb)

@@ -220,7 +220,7 @@ class Driver:
             hypothesis.errors.InvalidDefinition: no rule can run in a state that was reached.
         """
         outcome = Outcome(Status.DONE, 0)
-        heard = interrupts.heard()
+        signals_before = interrupts.signal_count()
         plain = self.in_cpp and type(self) is Driver and observer is None
         if plain and isinstance(step_source, Session if listener is not None else _NATIVE_STEP_SOURCES):
             run = self._renewed(step_source)
@@ -252,7 +252,7 @@ class Driver:
         except OutOfTime:
             raise
         except BaseException as error:
-            if not self.isolated and interrupts.is_of_person(error, heard):
+            if not self.isolated and interrupts.is_from_user(error, signals_before):
                 raise
             outcome.status = Status.FAILED
             outcome.error = error
@@ -269,20 +269,20 @@ class Driver:
         """Forget the error of ``outcome``, and with its frames the machine: their finalisers may do anything."""
         if outcome.error is None:
             return
-        heard = interrupts.heard()
+        signals_before = interrupts.signal_count()
         journal, watchdog = self.journal, self.watchdog
-        stage = None if journal is None else journal.begin_telling()
+        stage = None if journal is None else journal.begin_inspecting()
         watchdog.step += 1
         watchdog.armed = True
         try:
             outcome.error = None
         except BaseException as error:
-            if interrupts.is_of_person(error, heard):
+            if interrupts.is_from_user(error, signals_before):
                 raise
         finally:
             watchdog.armed = False
             if journal is not None and stage is not None:
-                journal.end_telling(stage)
+                journal.end_inspecting(stage)
 
     def _run(
         self,

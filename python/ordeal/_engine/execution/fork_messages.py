@@ -14,7 +14,7 @@ from typing import Any
 from ordeal._engine.execution.bucket import Bucketer, traceback_text
 from ordeal._engine.execution.driver import Outcome, Status
 from ordeal._engine.isolation.channel import ChannelError, Value
-from ordeal._engine.telling import error_message, type_name
+from ordeal._engine.untrusted import error_message, type_name
 
 # What messages begin with.
 RUN, REPLY, ERROR = "run", "reply", "error"

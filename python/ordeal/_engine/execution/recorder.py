@@ -14,7 +14,7 @@ from hypothesis.strategies import DataObject, SearchStrategy
 from ordeal import _native
 from ordeal._engine.formatting import one_line
 from ordeal._engine.storage.trace_file import TraceStep
-from ordeal._engine.telling import told, type_name
+from ordeal._engine.untrusted import bounded_call, type_name
 from ordeal._hypothesis import MachineDefinition, Rule
 from ordeal._hypothesis.buggify_choices import BUGGIFY_ARGUMENT
 from ordeal.chaos import ChaosTest
@@ -182,7 +182,7 @@ def render(value: Any) -> str:
         return slug(value.name)
     if type(value) is list and value and all(type(item) is VarReference for item in value):
         return "[" + ", ".join(slug(item.name) for item in value) + "]"
-    text = told(lambda: _text(value), lambda raised: f"<{type_name(type(value))} whose repr {_why(raised)}>")
+    text = bounded_call(lambda: _text(value), lambda raised: f"<{type_name(type(value))} whose repr {_why(raised)}>")
     return text if len(text) <= TEXT_MAX else text[:TEXT_MAX] + "..."
 
 

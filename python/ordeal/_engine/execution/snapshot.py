@@ -73,7 +73,7 @@ class Snapshots:
         if slots is not None:
             raise SnapshotError(f"{slots} has __slots__")
         state: dict[str, Any] = {"shared": {key: value for key, (value, _) in run.shared.items()}}
-        heard = interrupts.heard()
+        signals_before = interrupts.signal_count()
         memo: dict[int, Any] = {id(strategy): strategy for _, strategy in run.shared.values()}
         try:
             if self._clones_itself:
@@ -87,7 +87,7 @@ class Snapshots:
         except OutOfTime:
             raise
         except BaseException as error:
-            if interrupts.is_of_person(error, heard):
+            if interrupts.is_from_user(error, signals_before):
                 raise
             raise SnapshotError(describe_error(error)) from error
         return Snapshot(

@@ -35,7 +35,7 @@ from ordeal._engine.isolation.memory_limit import MEBIBYTE
 from ordeal._engine.replay.loading import load_for_replay
 from ordeal._engine.storage.json_fields import SIZE_MAX
 from ordeal._engine.storage.trace_file import Trace, TraceFailure
-from ordeal._engine.telling import type_name
+from ordeal._engine.untrusted import type_name
 from ordeal._hypothesis import REJECTED, MachineDefinition, Rule, define_machine, failure_types, skip_types
 from ordeal._native import monotonic
 from ordeal.errors import TraceError

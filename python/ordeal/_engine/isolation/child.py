@@ -22,7 +22,7 @@ from ordeal import _native
 from ordeal._engine.isolation.channel import Channel, ChannelError, Value
 from ordeal._engine.isolation.measured import Measured
 from ordeal._engine.isolation.reaper import NOTE_BYTES, end_of, fork_of, guard
-from ordeal._engine.telling import tell_journal
+from ordeal._engine.untrusted import use_journal
 
 #: What a process has to say must be said in this time: one that stops in the middle of a message is lost.
 MESSAGE_SECONDS_MAX = 5.0
@@ -219,7 +219,7 @@ def _be_child(
             _prepare(stacks, limits)
             signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
             journal.own()
-            tell_journal(journal)
+            use_journal(journal)
             job(channel, journal)
             code = 0
     except ChannelError:

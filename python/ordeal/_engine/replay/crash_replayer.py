@@ -96,7 +96,7 @@ class CrashReader:
         """What ran: a rule by its name, or what comes before the first one and after the last."""
         if record.stage in ("making", "teardown"):
             return {"making": "what comes before the first step", "teardown": "teardown"}[record.stage]
-        if record.stage == "telling":
+        if record.stage == "inspecting":
             return "what an object says of itself"
         if not len(record.tape):
             return "the invariants"

@@ -12,7 +12,7 @@ from ordeal import _native
 from ordeal._engine.execution.bucket import Bucketer, falls_into, traceback_text
 from ordeal._engine.execution.driver import BODY, Driver, Observer, Outcome, Status, StepSource, TimedReplay
 from ordeal._engine.isolation.watchdog import OutOfTime
-from ordeal._engine.telling import stand_in
+from ordeal._engine.untrusted import stand_in
 from ordeal._hypothesis import GlobalRandoms, skip_types
 from ordeal._native import monotonic
 from ordeal.errors import OrdealError

@@ -14,7 +14,7 @@ from ordeal._engine.execution.recorder import ADDRESS, RunRecorder
 from ordeal._engine.replay.loading import LoadedTrace, load_for_replay
 from ordeal._engine.replay.replayer import Replayed, ShrinkProgress
 from ordeal._engine.storage.trace_file import Trace, TraceFailure, TraceStep, step_text, versions_now
-from ordeal._engine.telling import error_message, type_name
+from ordeal._engine.untrusted import error_message, type_name
 from ordeal._hypothesis import skip_types
 from ordeal.errors import OutdatedTraceError, TraceError
 

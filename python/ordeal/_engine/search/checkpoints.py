@@ -27,7 +27,7 @@ from ordeal._engine.isolation.channel import ChannelError
 from ordeal._engine.isolation.memory_limit import resident_bytes
 from ordeal._engine.isolation.shared_files import Opened, shared_files
 from ordeal._engine.search.state import SearchProgress
-from ordeal._engine.telling import type_name
+from ordeal._engine.untrusted import type_name
 from ordeal._hypothesis import RunContext
 from ordeal.chaos import ChaosTest, overrides
 from ordeal.config import CheckpointKind

@@ -32,10 +32,10 @@ from ordeal._engine.search.learning import Learning
 from ordeal._engine.search.monitoring import Monitoring
 from ordeal._engine.search.result_builder import WARM_UP_RUNS, Totals
 from ordeal._engine.search.state import SearchProgress, SessionState
-from ordeal._engine.telling import remote_error, stand_in
 from ordeal._engine.triage.findings import Finding, Verdict
 from ordeal._engine.triage.messages import CheckFailed
 from ordeal._engine.triage.setup import ReplaySetup
+from ordeal._engine.untrusted import remote_error, stand_in
 from ordeal._hypothesis import GlobalRandoms, RunContext, given_up
 from ordeal._native import monotonic
 from ordeal.errors import MachineError, OrdealError

@@ -24,7 +24,7 @@ from ordeal import _native
 from ordeal._engine.formatting import one_line
 from ordeal._engine.regular_file import read_regular
 from ordeal._engine.storage.json_fields import SIZE_MAX, Record, checked, nesting, read_json
-from ordeal._engine.telling import error_message, type_name
+from ordeal._engine.untrusted import error_message, type_name
 from ordeal.config import MEMORY_MIB_MAX
 from ordeal.errors import TraceError
 

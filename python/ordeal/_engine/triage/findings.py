@@ -21,7 +21,7 @@ from ordeal._engine.isolation.rule_timeout import RuleTimeoutError
 from ordeal._engine.replay.replayer import Replayer, ShrinkProgress
 from ordeal._engine.replay.trace_builder import Provenance, TraceBuilder
 from ordeal._engine.storage.trace_file import TraceFailure
-from ordeal._engine.telling import type_name
+from ordeal._engine.untrusted import type_name
 from ordeal._native import monotonic
 from ordeal.result import Failure
 

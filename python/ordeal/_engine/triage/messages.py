@@ -13,9 +13,9 @@ from ordeal import _native
 from ordeal._engine.isolation.channel import ChannelError, Value
 from ordeal._engine.storage.state_file import SavedFinding
 from ordeal._engine.storage.trace_file import Trace, TraceStep
-from ordeal._engine.telling import error_message, remote_error, type_name
 from ordeal._engine.triage.findings import Finding
 from ordeal._engine.triage.records import FindingRecords, writable_text
+from ordeal._engine.untrusted import error_message, remote_error, type_name
 from ordeal.result import Failure, SeedOutcome
 
 

@@ -8,8 +8,8 @@ from ordeal import _native
 from ordeal._engine.execution.bucket import traceback_text
 from ordeal._engine.replay.trace_builder import Provenance
 from ordeal._engine.storage.state_file import SavedFinding, SavedOrigin
-from ordeal._engine.telling import error_message, remote_error, type_name
 from ordeal._engine.triage.findings import Finding
+from ordeal._engine.untrusted import error_message, remote_error, type_name
 
 
 class FindingRecords:

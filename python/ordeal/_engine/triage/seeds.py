@@ -12,9 +12,9 @@ from ordeal._engine.replay.loading import tape_of
 from ordeal._engine.seed_corpus.corpus import SeedCorpus, load_seed, replay_trace
 from ordeal._engine.seed_corpus.paths import SeedError, seed_name
 from ordeal._engine.storage.trace_file import Trace
-from ordeal._engine.telling import type_name
 from ordeal._engine.triage.findings import Finding, Findings
 from ordeal._engine.triage.setup import ReplaySetup
+from ordeal._engine.untrusted import type_name
 from ordeal.errors import OrdealError, TraceError
 from ordeal.result import Failure, Note, NoteKind, SeedOutcome, SeedStatus
 

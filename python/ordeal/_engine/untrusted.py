@@ -1,8 +1,8 @@
-"""Asks objects of the program under test what they say of themselves, in bounded time and size, whatever they do.
+"""Reads texts of objects of the program under test, in bounded time and size.
 
-The text of an exception, the chain of those that led to it, a source line, the name of a class: all of it comes from
-code that may loop, raise what it likes, or be larger than the memory. A process of its own also tells its journal that
-such code runs, so that who supervises it knows why it does not get on.
+An exception's message and chain, a source line, the name of a class: all of these come from code that may loop, raise
+anything, or be larger than memory. A child process also marks in its journal that such code runs, so that its
+supervisor knows why it makes no progress.
 """
 
 from __future__ import annotations
@@ -21,24 +21,24 @@ from ordeal._engine import interrupts
 if TYPE_CHECKING:
     from ordeal._native import Journal
 
-#: What one answer may take.
+#: The time limit of one call.
 SECONDS_MAX = 1.0
-#: It is asked to stop once more after so long: it may have caught that.
+#: The alarm repeats: the call may have caught the first one.
 REPEAT_SECONDS = 0.1
-#: A longer text is cut.
+#: Longer texts are cut.
 MESSAGE_CHARS_MAX = 100_000
 TRACEBACK_CHARS_MAX = 1_000_000
 NAME_CHARS_MAX = 200
 LINE_CHARS_MAX = 2_000
-#: So many exceptions of a chain are shown: the last one, and those that led to it most directly.
+#: A longer chain of exceptions is cut to the last one and those that led to it most directly.
 CHAIN_MAX = 100
-#: So many frames are shown where there is no time for all.
+#: How many frames are shown when formatting the whole traceback fails.
 FRAMES_MAX = 20
 
 _CAUSE = "\nThe above exception was the direct cause of the following exception:\n\n"
 _CONTEXT = "\nDuring handling of the above exception, another exception occurred:\n\n"
 
-# Of the classes themselves: a metaclass or a subclass may have others of these names.
+# Taken from the base classes: a metaclass or a subclass may define these names itself.
 _name_of = type.__dict__["__name__"].__get__
 _qualname_of = type.__dict__["__qualname__"].__get__
 _module_of = type.__dict__["__module__"].__get__
@@ -52,58 +52,58 @@ _traceback_of: Callable[[BaseException], TracebackType | None] = BaseException._
 
 
 class _TooLongError(BaseException):
-    """What is asked takes too long."""
+    """The call takes too long."""
 
 
-class _Told:
-    """Where this process tells that it asks, if it does."""
+class _State:
+    """The journal of this process, if it has one."""
 
     journal: Journal | None = None
 
 
-def tell_journal(journal: Journal | None) -> None:
-    """Have ``journal`` say from now on when objects of the program are asked in this process."""
-    _Told.journal = journal
+def use_journal(journal: Journal | None) -> None:
+    """From now on, mark each bounded call of this process in ``journal``."""
+    _State.journal = journal
 
 
-def told[Answer](ask: Callable[[], Answer], otherwise: Callable[[BaseException | None], Answer]) -> Answer:
-    """What ``ask`` returns. Where it does not, ``otherwise`` gets what it raised, or None if it took too long.
+def bounded_call[Result](call: Callable[[], Result], fallback: Callable[[BaseException | None], Result]) -> Result:
+    """Return ``call()``, or ``fallback(error)`` when it raises ``error``, where None means that it took too long.
 
-    Only Ctrl-C of the person gets out. Outside of the main thread nothing ends what takes too long.
+    Only the user's Ctrl-C propagates. Outside the main thread the time is not limited.
     """
     if not interrupts.are_watched():
         with interrupts.watched():
-            return _told(ask, otherwise)
-    return _told(ask, otherwise)
+            return _bounded_call(call, fallback)
+    return _bounded_call(call, fallback)
 
 
-def _told[Answer](ask: Callable[[], Answer], otherwise: Callable[[BaseException | None], Answer]) -> Answer:
-    journal = _Told.journal
-    before = None if journal is None else journal.begin_telling()
-    heard = interrupts.heard()
+def _bounded_call[Result](call: Callable[[], Result], fallback: Callable[[BaseException | None], Result]) -> Result:
+    journal = _State.journal
+    before = None if journal is None else journal.begin_inspecting()
+    signals_before = interrupts.signal_count()
     alarm = _Alarm()
     try:
         alarm.set()
-        answer = ask()
+        result = call()
         alarm.is_over = True
     except _TooLongError:
         raised = None
     except BaseException as error:
         alarm.is_over = True
-        if interrupts.is_of_person(error, heard):
+        if interrupts.is_from_user(error, signals_before):
             raise
         raised = error
     else:
-        return answer
+        return result
     finally:
         alarm.clear()
         if journal is not None and before is not None:
-            journal.end_telling(before)
-    return otherwise(raised)
+            journal.end_inspecting(before)
+    return fallback(raised)
 
 
 class _Alarm:
-    """Raises ``_TooLongError`` in the main thread after a while, and again, until it ``is_over``."""
+    """Raises ``_TooLongError`` in the main thread after the time limit, and repeatedly until it ``is_over``."""
 
     def __init__(self) -> None:
         self.is_over = False
@@ -115,12 +115,12 @@ class _Alarm:
             return
         self._found = signal.getsignal(signal.SIGALRM)
         if self._found is None:
-            return  # one that was set outside of Python could not be put back
+            return  # a handler set outside Python could not be restored
         signal.signal(signal.SIGALRM, self._ring)
         self._timer = signal.setitimer(signal.ITIMER_REAL, SECONDS_MAX, REPEAT_SECONDS)
 
     def _ring(self, _signum: int, frame: FrameType | None) -> None:
-        # Python drops what is raised in a callback of the garbage collector (Hypothesis has one), and says so.
+        # Python only prints what is raised in a callback of the garbage collector (Hypothesis has one).
         if not self.is_over and not _is_collecting(frame):
             raise _TooLongError
 
@@ -139,12 +139,12 @@ def _is_collecting(frame: FrameType | None) -> bool:
 
 
 def type_name(kind: type) -> str:
-    """``kind.__name__``, whatever its metaclass does."""
+    """Return ``kind.__name__``, bypassing the metaclass."""
     return _plain(_name_of(kind), NAME_CHARS_MAX)
 
 
 def full_name(kind: type) -> str:
-    """``module.qualname`` of a class, or its name alone when it is a builtin one."""
+    """Return ``module.qualname`` of a class, or only its name when it is a builtin."""
     module = _module_of(kind)
     if module == "builtins" and type(module) is str:
         return type_name(kind)
@@ -153,12 +153,12 @@ def full_name(kind: type) -> str:
 
 
 def _plain(text: str, limit: int) -> str:
-    """The characters of a text, of which only ``limit`` are kept; a subclass may have methods of its own."""
+    """Return at most ``limit`` characters of a text as a plain ``str``, bypassing the methods of a subclass."""
     return str.__getitem__(text, slice(0, limit))
 
 
 def _why(raised: BaseException | None) -> str:
-    # It may have a truth value of its own.
+    # Not `if raised`: the exception may define its own truth value.
     return "takes too long" if raised is None else "raises"
 
 
@@ -166,16 +166,16 @@ def _why(raised: BaseException | None) -> str:
 
 
 def error_message(error: BaseException) -> str:
-    """``str(error)``, cut where it is very long, or a stand-in where it says nothing."""
-    return told(
+    """Return ``str(error)``, cut when it is very long, or a placeholder when that raises or takes too long."""
+    return bounded_call(
         lambda: _plain(str(error), MESSAGE_CHARS_MAX),
         lambda raised: f"<{type_name(type(error))} whose text {_why(raised)}>",
     )
 
 
 def traceback_text(error: BaseException, first: TracebackType | None) -> str:
-    """The traceback of ``error`` from ``first`` on, with the exceptions that led to it, as Python prints them."""
-    return told(lambda: _printed(error, first), lambda raised: _frames_only(error, first, raised))
+    """Return the traceback of ``error`` from ``first`` on, with the exceptions that led to it, as Python prints it."""
+    return bounded_call(lambda: _printed(error, first), lambda raised: _frames_only(error, first, raised))
 
 
 def _printed(error: BaseException, first: TracebackType | None) -> str:
@@ -187,14 +187,14 @@ def _printed(error: BaseException, first: TracebackType | None) -> str:
     for number, (each, relation) in enumerate(chain):
         text = "".join(_printed_alone(each, _traceback_of(each) if number else first))[:left]
         left -= len(text)
-        parts[:0] = [text, relation]  # Python begins with the one that came first
+        parts[:0] = [text, relation]  # Python prints the earliest exception first
         if not left:
             break
     return "".join(parts)
 
 
 def _printed_alone(error: BaseException, tb: TracebackType | None) -> list[str]:
-    """Its own lines. Also where it does not print them, Python looks at the whole chain: there must be none."""
+    """Format ``error`` without its chain, detached for the while: Python walks it even when it does not print it."""
     cause, context, suppresses = _cause_of(error), _context_of(error), _suppresses_context(error)
     _set_cause(error, None)
     _set_context(error, None)
@@ -207,12 +207,12 @@ def _printed_alone(error: BaseException, tb: TracebackType | None) -> list[str]:
 
 
 def _frames_only(error: BaseException, first: TracebackType | None, raised: BaseException | None) -> str:
-    frames = told(lambda: "".join(traceback.format_tb(first, limit=-FRAMES_MAX)), lambda _raised: "")
+    frames = bounded_call(lambda: "".join(traceback.format_tb(first, limit=-FRAMES_MAX)), lambda _raised: "")
     return f"{frames}<{type_name(type(error))} whose text {_why(raised)}>\n"
 
 
 def _chain(error: BaseException) -> Iterator[tuple[BaseException, str]]:
-    """``error`` and those that led to it, each with what Python prints between it and the one that it led to."""
+    """Yield ``error`` and the exceptions that led to it, each with the text that Python prints after it."""
     seen: set[int] = set()
     current: BaseException | None = error
     relation = ""
@@ -225,21 +225,21 @@ def _chain(error: BaseException) -> Iterator[tuple[BaseException, str]]:
 
 
 def remote_error(name: str, message: str) -> BaseException:
-    """Stands for an exception of another process: its type by name only, and its text."""
+    """Return an exception that stands for one of another process: a type of that name, and its message."""
     kind: type[Exception] = type(name, (Exception,), {"__module__": "builtins"})
     return kind(message)
 
 
 def stand_in(error: BaseException) -> BaseException:
-    """What is left of ``error`` where nothing of the user's may be kept."""
+    """Return an exception with the type name and message of ``error`` that refers to no object of the user's."""
     return remote_error(type_name(type(error)), error_message(error))
 
 
 def source_line(path: str, number: int) -> str:
-    """A line of a source file, or nothing. What is in a file of that name may be anything."""
+    """Return a stripped line of a source file, or an empty string. The file may contain anything."""
     known = linecache.cache.get(path)
     if known is not None and len(known) != 1:
         line = linecache.getline(path, number)
     else:
-        line = told(lambda: linecache.getline(path, number), lambda _raised: "")
+        line = bounded_call(lambda: linecache.getline(path, number), lambda _raised: "")
     return line[:LINE_CHARS_MAX].strip()

@@ -1,4 +1,4 @@
-"""What objects say of themselves is heard in bounded time and size."""
+"""Texts of untrusted objects are read in bounded time and size."""
 
 from __future__ import annotations
 
@@ -12,15 +12,23 @@ from typing import Any, NoReturn
 
 import pytest
 
-from ordeal._engine import telling
-from ordeal._engine.telling import error_message, full_name, source_line, stand_in, told, traceback_text, type_name
+from ordeal._engine import untrusted
+from ordeal._engine.untrusted import (
+    bounded_call,
+    error_message,
+    full_name,
+    source_line,
+    stand_in,
+    traceback_text,
+    type_name,
+)
 
 
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Give nothing much time; what was set before is there again afterwards."""
-    monkeypatch.setattr(telling, "SECONDS_MAX", 0.1)
-    monkeypatch.setattr(telling, "REPEAT_SECONDS", 0.02)
+    monkeypatch.setattr(untrusted, "SECONDS_MAX", 0.1)
+    monkeypatch.setattr(untrusted, "REPEAT_SECONDS", 0.02)
     before = signal.getsignal(signal.SIGALRM), signal.getitimer(signal.ITIMER_REAL)
     yield
     assert (signal.getsignal(signal.SIGALRM), signal.getitimer(signal.ITIMER_REAL)) == before
@@ -75,7 +83,7 @@ class TestMessage:
         assert error_message(error_saying(stubborn)) == "<Odd whose text takes too long>"
 
     def test_is_cut(self) -> None:
-        assert len(error_message(ValueError("x" * 1_000_000))) == telling.MESSAGE_CHARS_MAX
+        assert len(error_message(ValueError("x" * 1_000_000))) == untrusted.MESSAGE_CHARS_MAX
 
     def test_is_plain_text(self) -> None:
         strange = type("Text", (str,), {"__getitem__": raises(ValueError()), "__len__": raises(ValueError())})
@@ -108,7 +116,7 @@ class TestName:
         assert full_name(type("Astray", (), {"__module__": 5})) == "Astray"
 
     def test_is_cut(self) -> None:
-        assert type_name(type("x" * 1_000_000, (), {})) == "x" * telling.NAME_CHARS_MAX
+        assert type_name(type("x" * 1_000_000, (), {})) == "x" * untrusted.NAME_CHARS_MAX
 
     def test_of_a_stand_in_is_that_of_the_error(self) -> None:
         left = stand_in(error_saying(raises(ValueError())))
@@ -145,7 +153,7 @@ class TestTraceback:
             following.__context__ = error
             error = following
         text = traceback_text(error, None)
-        assert text.count("During handling") == telling.CHAIN_MAX - 1
+        assert text.count("During handling") == untrusted.CHAIN_MAX - 1
         assert text.endswith("ValueError: 99999\n")
 
     def test_a_circle_is_printed_once(self) -> None:
@@ -173,4 +181,4 @@ def test_a_line_is_that_of_the_file() -> None:
 
 def test_ctrl_c_of_the_person_gets_out() -> None:
     with pytest.raises(KeyboardInterrupt):
-        told(lambda: signal.raise_signal(signal.SIGINT), lambda _raised: None)
+        bounded_call(lambda: signal.raise_signal(signal.SIGINT), lambda _raised: None)
