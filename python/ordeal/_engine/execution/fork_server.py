@@ -1,8 +1,8 @@
-"""Keeps the live state of a run in a forked process, of which each run that starts there gets a fork of its own.
+"""Keeps the live state of a run in a forked process, and forks that process for each run that starts there.
 
-A process that holds a state waits. To start a run it forks once more, and that process executes the run, while all that
-is decided about it is decided here: it asks for each step and for each choice, and tells what it saw. So a run from a
-held state is on the tape and in the coverage map as any other is, and its process can be thrown away.
+The process that holds a state waits. To start a run it forks, and the fork executes the run while this process makes
+all decisions: the fork asks for each step and each choice, and reports what it saw. So a run from a held state is on
+the tape and in the coverage map like any other, and its process can be thrown away.
 """
 
 from __future__ import annotations
@@ -60,26 +60,26 @@ _RAISED_BY_DRAWS: dict[str, type[Exception]] = {
     kind.__name__: kind for kind in (OverflowError, TypeError, ValueError, RuntimeError)
 }
 
-#: What it is refused with, here, by the core, and by who hears of what was seen.
+#: The errors with which this module, the core, or a listener refuses a message.
 _REFUSALS = (RefusedError, _native.CheckError, OrdealError, ValueError, TypeError, OverflowError, LookupError)
 
 
 class ForkedRunListener(Protocol):
-    """What is told of a run in another process."""
+    """Notified of a run in another process."""
 
     def step_seen(self, code: int, state_hash: int, seen: Seen) -> None:
-        """The step ``code`` and the invariants after it have run."""
+        """The step ``code`` and its invariants have run."""
 
     def done_seen(self, seen: Seen) -> None:
-        """The run has ended well, teardown included."""
+        """The run ended well, including its teardown."""
 
     def end_seen(self, seen: Seen) -> None:
-        """The run has ended; what is left to tell of it."""
+        """The run has ended; ``seen`` is what was not reported before."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunEnvironment:
-    """What a run needs beside its machine, and what watches it."""
+    """What a run needs besides its machine, and what watches it."""
 
     driver: Driver
     randoms: GlobalRandoms
@@ -91,28 +91,27 @@ class RunEnvironment:
 class ForkServer:
     """A process that holds the state of a machine. Owned by the thread that made it, which must close it.
 
-    ``arguments`` is how many names of arguments the machine has.
+    ``arguments`` is the number of argument names of the machine.
     """
 
     def __init__(self, process: int, channel: Channel, arguments: int = 2**32) -> None:
         self._process = process
         self._channel = channel
         self._arguments = arguments
-        channel.tell_senders()
+        channel.identify_senders()
 
     def run(self, session: _native.Session, listener: ForkedRunListener) -> ForkedRunResult | int:
-        """Have a fork of the process run what ``session``, whose run has begun there, says.
+        """Have a fork of the process execute the run that ``session`` has begun there.
 
         Returns:
-            How the run ended, or the exit code of its process where that ended in the middle of it: that of a signal is
-            negative.
+            How the run ended; or, if its process ended in the middle, its exit code, negative for a signal.
 
         Raises:
-            ChannelError: the process that holds the state is gone, or somebody said what no run says.
+            ChannelError: the process that holds the state is gone, or something sent an invalid message.
         """
         self._channel.send(RUN)
         run = _Answering(self._channel, session, listener, self._arguments)
-        early: list[list[Value]] = []  # what the run said before it was said which process it is
+        early: list[list[Value]] = []  # messages of the run that arrived before the number of its process
         branch, sender = 0, 0
         while True:
             message = self._channel.receive()
@@ -135,26 +134,26 @@ class ForkServer:
                 run.hear(early.pop(0))
 
     def close(self) -> None:
-        """End the process, and with it a run that goes on in a fork of it."""
+        """End the process, and with it a run that is under way in a fork of it."""
         self._channel.close()
         with suppress(ProcessLookupError):
             os.kill(self._process, signal.SIGKILL)
         with suppress(ChildProcessError):
-            # The program under test may have waited for it, as for all of its own.
+            # The program under test may have waited for all of its children, this one included.
             os.waitpid(self._process, 0)
 
     def leave(self) -> None:
-        """Give up the connection, in a fork that has nothing to do with the process."""
+        """Close the connection, in a fork that does not use the process."""
         self._channel.close()
 
 
 def running_threads() -> int:
-    """How many threads this process has, those that Python knows nothing of as well."""
+    """Return how many threads this process has, including those that Python does not know."""
     return max(threading.active_count(), len(list(Path("/proc/self/task").iterdir())))
 
 
 def refusal() -> str:
-    """Why no state can be held now; empty when one can."""
+    """Return why no state can be held now; empty when one can."""
     if not sys.platform.startswith("linux"):
         return "processes are forked on Linux only"
     threads = running_threads()
@@ -179,7 +178,7 @@ def start_fork_server(run: RunContext, environment: RunEnvironment, others: Iter
             here.close()
             for other in others:
                 other.leave()
-            # What is decided about its runs, the other process writes down.
+            # The choices of its runs are journaled by the other process.
             environment.driver.journal = None
             tell_journal(None)
             if _native.die_with(parent):
@@ -191,10 +190,10 @@ def start_fork_server(run: RunContext, environment: RunEnvironment, others: Iter
 
 
 class _Answering:
-    """Answers what one run asks, and passes on what it tells, as long as that is what a run can say.
+    """Answers the requests of one run and passes on its reports, after checking that a run can send them.
 
     Attributes:
-        ending: how the run ended, once it has said so.
+        ending: how the run ended, once it has reported that.
     """
 
     def __init__(self, channel: Channel, session: _native.Session, listener: ForkedRunListener, arguments: int) -> None:
@@ -202,12 +201,12 @@ class _Answering:
         self._session = session
         self._listener = listener
         self._arguments = arguments
-        self._step: int | None = None  # what runs now
+        self._step: int | None = None  # the running step
         self._said = 0
         self.ending: ForkedRunResult | None = None
 
     def hear(self, message: list[Value]) -> None:
-        """Hear one message. Raises ChannelError for what no run says then: the core refuses that as well."""
+        """Handle one message. Raises ChannelError for one that no run sends then, as the core checks too."""
         try:
             self._hear(message)
         except ChannelError:
@@ -276,8 +275,8 @@ class _Answering:
 def _wait_for_runs(
     channel: Channel, run: RunContext, randoms: list[tuple[Any, Any]], environment: RunEnvironment
 ) -> NoReturn:
-    """Fork for each run that is asked for. Ends with the process that asks."""
-    # Ctrl-C reaches all processes of a terminal; the one that asks decides what it means.
+    """Fork for each requested run. Ends with the process that asks."""
+    # Ctrl-C reaches all processes of a terminal; the process that asks decides what it means.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     holder = os.getpid()
     while True:
@@ -286,12 +285,12 @@ def _wait_for_runs(
         except ChannelError:
             os._exit(0)
         if message != [RUN]:
-            continue  # an answer that a run did not wait for any more
+            continue  # an answer that a run no longer waited for
         process = os.fork()
         if process == 0:
             try:
                 if _native.die_with(holder):
-                    # Python starts its own generator anew in a fork.
+                    # Python reseeds its own generator in a fork.
                     environment.randoms.reseed()
                     for generator, state in randoms:
                         generator.setstate(state)
@@ -308,24 +307,24 @@ def _wait_for_runs(
 
 
 class _Line:
-    """What a run says to the process that decides, and hears of it. A fork of the run has no say: it ends here."""
+    """Connects a run to the process that decides. A fork of the run may not use it, and ends here."""
 
     def __init__(self, channel: Channel) -> None:
         self._channel = channel
         self._process = os.getpid()
 
     def send(self, *values: Value) -> None:
-        """Say something."""
+        """Send a message."""
         try:
             if os.getpid() != self._process:
                 raise ChannelError("code of the user's has forked, and the fork came back")
             self._channel.send(*values)
         except ChannelError:
-            # Nobody is left to run for, and the code under test must not catch that.
+            # There is nobody left to run for, and the code under test must not catch this.
             os._exit(0)
 
     def ask(self, *question: Value) -> Value:
-        """The answer."""
+        """Send ``question`` and return the answer."""
         self.send(*question)
         try:
             kind, *values = self._channel.receive()
@@ -337,7 +336,7 @@ class _Line:
 
 
 class _ForkedRun:
-    """One run, in a process of its own: the listener of its driver."""
+    """One run, in its own process: the listener of its driver."""
 
     learns_each_step = True
 
@@ -347,27 +346,27 @@ class _ForkedRun:
         self._environment = environment
         self._run = held_run
         self._sizes: dict[str, int] = {}
-        self.nearer: dict[str, None] = {}  # what is, the process that asks finds out
+        self.nearer: dict[str, None] = {}  # the process that asks finds out
 
     def execute(self) -> None:
-        """Run as is said, and tell of it."""
+        """Execute the run as the other process decides, and report to it."""
         self._watch_from_here()
         step_source = _RemoteStepSource(self._line)
         raised = False
         try:
-            # The state is where it has always been, and a run that ends here ends for good.
+            # The machine is where it has always been, and a run that ends here ends for good.
             outcome = self._environment.driver.execute(step_source, restore=self._take_over, listener=self)
         except BaseException as error:  # noqa: BLE001 - what it is, the process that asks finds out by a replay
             outcome, raised = Outcome(Status.FAILED, 0, error), True
         self._line.send(ENDED, *values_of_ending(outcome, raised, self._environment.bucketer), *self._seen())
 
     def step_done(self, run: RunContext, code: int, state_hash: int) -> None:
-        """Tell of a step that ended well."""
+        """Report a step that ended well."""
         self._run = run
         self._line.send(STEP, code, state_hash, *self._seen())
 
     def run_done(self, run: RunContext) -> None:
-        """Tell that the run has ended well."""
+        """Report that the run ended well."""
         self._run = run
         self._line.send(DONE, *self._seen())
 
@@ -385,7 +384,7 @@ class _ForkedRun:
         environment.driver.watchdog.restart()
         environment.watch.start_over()
         if environment.monitor is not None:
-            # What is new, and what would be silent, the other process finds out.
+            # The other process finds out what is new, and which events would be silenced.
             environment.monitor.set_paused(False)
             environment.monitor.record()
 
@@ -393,7 +392,7 @@ class _ForkedRun:
         environment, run = self._environment, self._run
         properties = environment.watch.take_snapshot()
         record = environment.monitor.take_record() if environment.monitor is not None else b""
-        if run.machine is not None:  # else the run is over, and nothing has changed since its last step
+        if run.machine is not None:  # otherwise the run is over, and nothing has changed since its last step
             self._sizes = {name: len(references) for name, references in run.machine.bundles.items()}
         events = {label: payload if isinstance(payload, str) else "" for label, payload in run.events.items()}
         return record, json.dumps([properties, self._sizes, events, dict(run.targets)])
@@ -407,16 +406,16 @@ class _RemoteStepSource:
         self.source: Any = _RemoteChoiceSource(line)
 
     def next(self) -> int:
-        """The next step."""
+        """Return the next step."""
         return int(self._line.ask(NEXT))  # type: ignore[arg-type]
 
     def reject(self) -> None:
-        """The rule given last cannot run now."""
+        """Note that the rule of the last step cannot run now."""
         self._line.send(REJECT)
 
 
 class _RemoteChoiceSource:
-    """The choices of a session in another process. Where a run starts from a held state, they are always live."""
+    """The choices of a session in another process. In a run from a held state they are always live."""
 
     live = True
     misaligned = 0
@@ -449,7 +448,7 @@ class _RemoteChoiceSource:
 
 
 def _flush() -> None:
-    """Write out what would else be written twice, or never."""
+    """Flush buffers that would otherwise be written twice, or never."""
     for stream in (sys.stdout, sys.stderr):
         with suppress(OSError, ValueError, AttributeError):
             stream.flush()

@@ -1,1 +1,1 @@
-"""Processes and limits that keep the code under test away from whoever supervises it."""
+"""Processes and limits that protect the supervisor from the code under test."""

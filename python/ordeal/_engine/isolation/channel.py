@@ -1,4 +1,4 @@
-"""Carries short rows of plain values between a process and one that it has forked: no pickles, all of it checked."""
+"""Sends short rows of plain values between a process and its fork, without pickle, and checks all that arrives."""
 
 from __future__ import annotations
 
@@ -12,43 +12,43 @@ from msgspec.msgpack import Ext
 #: What can be sent.
 Value = bool | int | float | str | bytes | None
 
-#: Far above what a step can tell; a damaged length must not fill the memory.
+#: Far more than a step can send; a damaged length must not fill the memory.
 MESSAGE_BYTES_MAX = 1 << 28
 _PART_BYTES = 1 << 15
 _MORE, _LAST, _ALONE = b"\x00", b"\x01", b"\x02"
-#: What MessagePack has no form for: integers that are wider, and texts with halves of surrogate pairs.
+#: What MessagePack cannot represent: wider integers, and texts with lone surrogates.
 _WIDE, _TEXT = 1, 2
 _NATIVE_BITS = 64
 _CREDENTIALS = struct.Struct("3i")  # process, user, group
 
 
 class ChannelError(Exception):
-    """The process at the other end is gone, or what it sent is no message."""
+    """The process at the other end has ended, or it sent something invalid."""
 
 
 class Channel:
     """One end of a connection between two processes. Owned by one thread.
 
-    What ``send(alone=True)`` sends is one message, whatever was sent before it: so that a process can speak up for
-    another one that ended in the middle of a message.
+    ``send(alone=True)`` sends a complete message even when the message before it is unfinished, so that a process can
+    report for another one that ended in the middle of a message.
 
     Attributes:
-        sender: the process that the message received last is of; 0 before ``tell_senders``.
+        sender: the process that sent the message received last; 0 before ``identify_senders``.
     """
 
     def __init__(self, end: socket.socket) -> None:
         self._end = end
-        self._tells_senders = False
+        self._identifies_senders = False
         self.sender = 0
 
-    def tell_senders(self) -> None:
-        """From here on know whom each message is of, as Linux says. Nothing may have been sent before."""
+    def identify_senders(self) -> None:
+        """From here on let Linux name the sender of each message. Nothing may have been sent before."""
         self._end.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
-        self._tells_senders = True
+        self._identifies_senders = True
 
     @staticmethod
     def pair() -> tuple[Channel, Channel]:
-        """Both ends of a new connection.
+        """Return both ends of a new connection.
 
         Raises:
             OSError: the system has no such connections, or no more of them.
@@ -60,8 +60,8 @@ class Channel:
         """Send a message.
 
         Raises:
-            ChannelError: nobody is there to get it.
-            TypeError: a value is none of the plain ones.
+            ChannelError: the other process has ended.
+            TypeError: a value is not a plain one.
         """
         message = encode(values)
         last = _ALONE if alone else _LAST
@@ -77,7 +77,7 @@ class Channel:
         """Wait for a message.
 
         Raises:
-            ChannelError: none will come, or what came is none.
+            ChannelError: the other process has ended, or what it sent is no message.
         """
         parts: list[bytes] = []
         size = 0
@@ -99,8 +99,8 @@ class Channel:
                 return decode(b"".join(parts))
 
     def _packet(self, *, is_first: bool) -> bytes:
-        """The next one, whose sender is noted. What one process began no other may end."""
-        if not self._tells_senders:
+        """Receive the next packet and note its sender. A message must be finished by the process that began it."""
+        if not self._identifies_senders:
             return self._end.recv(_PART_BYTES + 1)
         packet, notes, _, _ = self._end.recvmsg(_PART_BYTES + 1, socket.CMSG_SPACE(_CREDENTIALS.size))
         senders = [data for level, kind, data in notes if (level, kind) == (socket.SOL_SOCKET, socket.SCM_CREDENTIALS)]
@@ -111,39 +111,39 @@ class Channel:
         return packet
 
     def set_timeout(self, seconds: float | None) -> None:
-        """How long to wait for the other process to take or to send a part of a message; None for ever.
+        """Limit the wait for the other process to take or send a part of a message; None waits for ever.
 
-        It is gone for who has waited longer, as ChannelError says.
+        After that time, ChannelError says that the other process is gone.
         """
         self._end.settimeout(seconds)
 
     def has_message(self) -> bool:
-        """Whether a message, or a part of one, can be received without waiting. So says also what is broken."""
+        """Return whether receiving would not wait: a part of a message is there, or the connection is broken."""
         watched = select.poll()
         watched.register(self._end, select.POLLIN)
         return bool(watched.poll(0))
 
     def fileno(self) -> int:
-        """The descriptor, for who waits for several."""
+        """Return the descriptor, for waiting on several channels."""
         return self._end.fileno()
 
     def close(self) -> None:
-        """Give up this end; who waits at the other one hears so."""
+        """Close this end; a process waiting at the other end gets ChannelError."""
         self._end.close()
 
 
 def encode(values: tuple[Value, ...]) -> bytes:
-    """``values`` as bytes. Raises TypeError for one that is none of the plain ones."""
+    """Encode ``values`` as bytes. Raises TypeError for a value that is not a plain one."""
     if _PLAIN.issuperset(map(type, values)):
         try:
             return msgspec.msgpack.encode(values)
         except (OverflowError, UnicodeEncodeError):
-            pass  # a value that MessagePack has no form for
+            pass  # a value that MessagePack cannot represent
     return msgspec.msgpack.encode(list(map(_packable, values)))
 
 
 def decode(message: bytes) -> list[Value]:
-    """What ``encode`` made ``message`` of. Raises ChannelError when it made no such bytes."""
+    """Decode what ``encode`` returned. Raises ChannelError for any other bytes."""
     try:
         values = _ROW.decode(message)
         return values if _PLAIN.issuperset(map(type, values)) else list(map(_unpacked, values))

@@ -1,4 +1,4 @@
-"""A forked process in which code under test may do its worst, and how it ended."""
+"""A forked process that runs code under test, and how it ended."""
 
 from __future__ import annotations
 
@@ -24,40 +24,40 @@ from ordeal._engine.isolation.measured import Measured
 from ordeal._engine.isolation.reaper import NOTE_BYTES, end_of, fork_of, guard
 from ordeal._engine.untrusted import use_journal
 
-#: What a process has to say must be said in this time: one that stops in the middle of a message is lost.
+#: Time limit for one message: a process that stops in the middle of one counts as lost.
 MESSAGE_SECONDS_MAX = 5.0
-#: What a process that has closed its channel may take to end.
+#: Time that a process may take to end after closing its channel.
 END_SECONDS_MAX = 0.5
-#: What a reaper may take to end all that it guards.
+#: Time that a reaper may take to end all processes that it guards.
 GUARDED_SECONDS_MAX = 3.0
-#: Where the choices of the run under way lie; a run whose tape is longer is cut there.
+#: Size of the journal; a longer tape is cut there.
 JOURNAL_BYTES = 1 << 20
-#: So much of what Python said of a fatal signal is read.
+#: How much is read of what Python prints on a fatal signal.
 STACKS_BYTES_MAX = 1 << 16
 
 
-#: What a process does: it tells of it through the channel, and writes its runs to the journal.
+#: What a process runs: it reports through the channel, and writes its runs to the journal.
 Job = Callable[[Channel, _native.Journal], None]
 
 
 @dataclass(frozen=True, slots=True)
 class ChildExit:
-    """How a process ended: with an exit code, or by a signal. With its reaper, where ``is_unknown``."""
+    """How a process ended: with an exit code, or by a signal. ``is_unknown`` when its reaper ended with it."""
 
     code: int = 0
     signal: int = 0
-    stacks: str = ""  # what Python could still say, of a fatal signal
+    stacks: str = ""  # what Python printed on a fatal signal
     is_unknown: bool = False
 
     @property
     def is_clean(self) -> bool:
-        """Whether it ended as it should."""
+        """Whether it ended normally."""
         return not self.code and not self.signal
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What a process may take. ``memory`` is in bytes, 0 for no limit."""
+    """The resource limits of a process. ``memory`` is in bytes, 0 for no limit."""
 
     memory: int = 0
 
@@ -65,13 +65,13 @@ class Limits:
 class Child:
     """Runs ``job`` in a fork of this process, with a channel to this one. Owned by one thread, which must reap it.
 
-    A reaper stands between the two: all processes that come of the job end with it, and with this process. What the
-    job prints is dropped.
+    A reaper stands between the two: all processes that the job starts end with it, and with this process. Output of the
+    job is dropped.
 
     Attributes:
-        channel: what the job says comes out here.
-        journal: memory in which the process keeps the choices of its run, if it runs something.
-        reaper: the child of this process that is the parent of the one that runs the job.
+        channel: receives what the job sends.
+        journal: shared memory in which the process keeps the choices of its run, if it runs something.
+        reaper: the child of this process, and parent of the process that runs the job.
     """
 
     def __init__(self, job: Job, limits: Limits) -> None:
@@ -99,7 +99,7 @@ class Child:
     ) -> int:
         parent = os.getpid()
         with warnings.catch_warnings():
-            # Threads of the program that explores do not live on in the fork, which does not miss them.
+            # Threads of the exploring program do not survive the fork; it does not need them.
             warnings.simplefilter("ignore", DeprecationWarning)
             reaper = os.fork()
             if reaper == 0:
@@ -109,11 +109,11 @@ class Child:
         return reaper
 
     def fileno(self) -> int:
-        """What is readable once the process has ended."""
+        """Return a descriptor that is readable once the process has ended."""
         return self._handle
 
     def messages(self) -> list[list[Value]]:
-        """What it has said by now. When it has no more to say, or says it in another way than it should, it ends."""
+        """Return the messages received by now. At the end of the channel, or on an invalid message, end the process."""
         said: list[list[Value]] = []
         try:
             while not self._is_silent and self.channel.has_message():
@@ -124,13 +124,13 @@ class Child:
         return said
 
     def has_ended(self) -> bool:
-        """Whether the process is over, and all that came of it."""
+        """Return whether the process and all that it started have ended."""
         if self.exit_status is None and self._is_over(0):
             self._reap()
         return self.exit_status is not None
 
     def kill(self) -> None:
-        """End the process, and all that came of it."""
+        """End the process and all that it started."""
         if self.exit_status is None:
             # The code under test may have stopped the reaper.
             self._signal(signal.SIGTERM)
@@ -151,12 +151,12 @@ class Child:
 
     def _reap(self) -> None:
         status = 0
-        with suppress(ChildProcessError):  # where the program ignores SIGCHLD, nobody waits
+        with suppress(ChildProcessError):  # where the program ignores SIGCHLD, there is nothing to wait for
             _, status = os.waitpid(self.reaper, 0)
         code = end_of(self._note)
         is_unknown = code is None
         if code is None:
-            # The reaper itself was killed, and has left behind what it guarded.
+            # The reaper itself was killed, and left behind what it guarded.
             code = os.waitstatus_to_exitcode(status)
             if fork := fork_of(self._note):
                 with suppress(ProcessLookupError, PermissionError):
@@ -166,7 +166,7 @@ class Child:
         self.exit_status = ChildExit(max(code, 0), max(-code, 0), stacks, is_unknown)
 
     def close(self) -> None:
-        """End the process if it goes on, and give up what belongs to it. What it said last is lost."""
+        """End the process if it still runs, and release its resources. Unread messages are lost."""
         self.kill()
         if not self._is_closed:
             self._is_closed = self._is_silent = True
@@ -175,7 +175,7 @@ class Child:
             os.close(self._stacks)
 
     def wait(self, seconds: float) -> None:
-        """Wait until it has ended, and end it when that takes longer."""
+        """Wait until the process has ended; after ``seconds``, end it."""
         if self.exit_status is None:
             self._is_over(seconds)
         if not self.has_ended():
@@ -183,7 +183,7 @@ class Child:
 
 
 def wait_for(children: Iterable[Child], seconds: float) -> None:
-    """Until one of ``children``, of which none is closed, has something to say or has ended: at most so long."""
+    """Wait at most ``seconds`` until one of ``children``, none of them closed, has a message or has ended."""
     watched = select.poll()
     for child in children:
         watched.register(child.channel, select.POLLIN)
@@ -223,14 +223,14 @@ def _be_child(
             job(channel, journal)
             code = 0
     except ChannelError:
-        pass  # nobody is there to hear why
+        pass  # nobody is left to report to
     finally:
-        # Neither threads of the code under test nor what it has put off until the end are waited for.
+        # Wait neither for threads of the code under test nor for its exit handlers.
         os._exit(code)
 
 
 def _prepare(stacks: int, limits: Limits) -> None:
-    # Ctrl-C and SIGTERM are for the supervisor, which decides what they mean.
+    # Ctrl-C and SIGTERM are left to the supervisor, which decides what they mean.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     signal.set_wakeup_fd(-1)
@@ -243,11 +243,11 @@ def _prepare(stacks: int, limits: Limits) -> None:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     if limits.memory:
         resource.setrlimit(resource.RLIMIT_DATA, (limits.memory, limits.memory))
-    gc.freeze()  # what is there is the supervisor's: looking through it would only copy its memory
+    gc.freeze()  # these objects are the supervisor's: collecting them would only copy its memory
 
 
 def _of_the_user(stacks: str) -> str:
-    """What comes before the calls of this package, as the innermost one stands first."""
+    """Return the part before the calls of this package; the innermost call comes first."""
     own = f'File "{Path(__file__).parents[2]}{os.sep}'
     return "\n".join(takewhile(lambda line: own not in line, stacks.splitlines()))
 

@@ -1,4 +1,4 @@
-"""Which threads of the program live in this process: none of them would live on in a fork."""
+"""Finds the threads of the program in this process: none of them would survive a fork."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import functools
 import threading
 from typing import Any
 
-#: Whose threads are no part of the program: nothing that is tested waits for them.
+#: Modules whose threads are not part of the program: nothing that is tested waits for them.
 _TOOLS = frozenset(
     {
         *("IPython", "_pydevd_bundle", "_pytest", "coverage", "debugpy", "execnet", "hypothesis", "ipykernel"),
@@ -17,19 +17,19 @@ _NAMES_MAX = 5
 
 
 def program_threads() -> list[str]:
-    """The names of the threads that the program has started and that go on, sorted; those of tools are left out."""
+    """Return the sorted names of the live threads that the program started, without those of tools."""
     own = {threading.main_thread(), threading.current_thread()}
     return sorted(thread.name for thread in threading.enumerate() if thread not in own and _is_of_program(thread))
 
 
 def threads_text(names: list[str]) -> str:
-    """The names in words: ``the thread 'loop'``, or ``3 threads ('a', 'b', 'c')``."""
+    """Return the names in words: ``the thread 'loop'``, or ``3 threads ('a', 'b', 'c')``."""
     quoted = ", ".join(repr(name) for name in names[:_NAMES_MAX]) + ", ..." * (len(names) > _NAMES_MAX)
     return f"the thread {quoted}" if len(names) == 1 else f"{len(names)} threads ({quoted})"
 
 
 def _is_of_program(thread: threading.Thread) -> bool:
-    # A thread that Python did not start runs code of C, which cares for forks itself, or of a tool.
+    # A thread that Python did not start belongs to C code, which handles forks itself, or to a tool.
     if isinstance(thread, threading._DummyThread):
         return False
     return not {_package(type(thread)), _package(_target(thread))} & _TOOLS

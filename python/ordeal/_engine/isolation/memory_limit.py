@@ -8,15 +8,15 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 MEBIBYTE = 2**20
-#: So much more than it has a process may take in any case: else nothing at all could run in it. In bytes.
+#: A process may always take this much more than it has, in bytes: otherwise nothing could run in it.
 RESERVE = 64 * MEBIBYTE
 
 
 @contextmanager
 def limited_memory(mebibytes: int) -> Iterator[None]:
-    """Have Python raise MemoryError beyond so much memory while the block runs; with 0 there is no limit.
+    """Have Python raise MemoryError above this limit while the block runs; 0 means no limit.
 
-    A limit that is there already and is lower stays, and one that is less than the process has is raised to that.
+    A lower limit already in place stays; a limit below what the process uses is raised to that.
     """
     if not mebibytes:
         yield
@@ -30,25 +30,25 @@ def limited_memory(mebibytes: int) -> Iterator[None]:
     try:
         yield
     finally:
-        # The code under test may have taken away the right to raise it again.
+        # The code under test may have lowered the hard limit.
         with suppress(ValueError, OSError):
             resource.setrlimit(resource.RLIMIT_DATA, (soft, hard))
 
 
 def memory_is_limited() -> bool:
-    """Whether a MemoryError may be one of a limit."""
+    """Return whether a memory limit may have caused a MemoryError."""
     return resource.getrlimit(resource.RLIMIT_DATA)[0] != resource.RLIM_INFINITY
 
 
 def resident_bytes() -> int:
-    """How much memory of the machine this process takes; 0 where nobody says."""
+    """Return the resident memory of this process; 0 where the system does not say."""
     with suppress(OSError, ValueError, IndexError):
         return int(Path("/proc/self/statm").read_text("utf-8").split()[1]) * resource.getpagesize()
     return 0
 
 
 def _data_bytes() -> int:
-    """How much of what the limit counts this process has; 0 where nobody says."""
+    """Return how much of the limited kind of memory this process uses; 0 where the system does not say."""
     with suppress(OSError, ValueError, IndexError):
         for line in Path("/proc/self/status").read_text("utf-8").splitlines():
             if line.startswith("VmData:"):

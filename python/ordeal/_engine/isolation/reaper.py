@@ -1,8 +1,8 @@
-"""Stands between a process and the fork in which code under test runs: what that leaves behind ends with it.
+"""Stands between a process and the fork that runs code under test, and ends everything that the fork leaves behind.
 
-A process that loses its parent gets another one: the nearest ancestor that has asked for such. A reaper has, so all
-that comes of the fork stays below it, also what has left its process group and its session, as daemons do. It runs no
-code of the user's and has no other children, so it can end all that it has.
+A process that loses its parent is adopted by the nearest ancestor that asked for this (Linux: a child subreaper). A
+reaper asks for it, so all descendants of the fork stay below it, even daemons that left its process group and its
+session. It runs no code of the user's and has no other children, so it can end all of its children.
 """
 
 from __future__ import annotations
@@ -20,39 +20,39 @@ from typing import NoReturn
 from ordeal import _native
 from ordeal._native import monotonic
 
-#: So large is what a reaper and its parent share.
+#: Size of the memory that a reaper shares with its parent.
 NOTE_BYTES = 16
-#: Ending all processes may take so long, where one forks others faster than they are ended, or must not be ended.
+#: Time limit for ending all processes: some may fork faster than they are ended, or may not be killed.
 END_SECONDS_MAX = 2.0
 _NOTE = struct.Struct("<iii")  # the fork, whether it has ended, how
-#: What a reaper ends by: that it is to, and that its parent has ended.
+#: The signals that end a reaper: a request to do so, and the end of its parent.
 _CALLS = (signal.SIGTERM, _native.ORPHANED_SIGNAL)
 
 
 def fork_of(note: mmap) -> int:
-    """The process that the reaper guards, 0 while there is none."""
+    """Return the process that the reaper guards, 0 while there is none."""
     process, _, _ = _NOTE.unpack_from(note)
     return int(process)
 
 
 def end_of(note: mmap) -> int | None:
-    """How that process has ended, as an exit code, or the negative number of a signal."""
+    """Return how that process ended: its exit code, or the negative number of a signal."""
     _, ended, code = _NOTE.unpack_from(note)
     return int(code) if ended else None
 
 
 def guard(parent: int, note: mmap) -> int:
-    """Fork, and guard the fork until it ends, ``parent`` does, or SIGTERM comes; only in the fork this returns.
+    """Fork, and guard the fork until it ends, ``parent`` ends, or SIGTERM comes. Returns only in the fork.
 
-    All signals must be blocked. The number that comes back is that of the reaper, the parent of the fork.
+    All signals must be blocked. Returns the process id of the reaper, the parent of the fork.
     """
     process = -1
     try:
-        os.setpgid(0, 0)  # what the fork sends to its group is not for the reaper
+        os.setpgid(0, 0)  # signals that the fork sends to its group must not reach the reaper
         if not _native.die_with(parent, group=True) or not _native.keep_orphans():
             os._exit(1)
         reaper = os.getpid()
-        # Where a program ignores it, nobody would hear of the end of a child.
+        # If the program ignored it, the end of a child would go unnoticed.
         before = signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         process = os.fork()
         if process == 0:
@@ -65,9 +65,9 @@ def guard(parent: int, note: mmap) -> int:
 
 
 def _guard(process: int, note: mmap) -> NoReturn:
-    gc.disable()  # what it would find is the user's
+    gc.disable()  # it would collect the user's objects
     with suppress(OSError):
-        os.setpgid(process, process)  # here as well: it may not have come so far
+        os.setpgid(process, process)  # here as well: the fork may not have done so yet
     _NOTE.pack_into(note, 0, process, 0, 0)
     while not _has_ended(process) and signal.sigwait((signal.SIGCHLD, *_CALLS)) == signal.SIGCHLD:
         _wait_for_strangers(process)
@@ -80,7 +80,7 @@ def _has_ended(process: int) -> bool:
 
 
 def _wait_for_strangers(process: int) -> None:
-    """Have no processes remain of which the fork has lost sight and that have ended."""
+    """Reap processes that the fork orphaned and that have ended."""
     for child in _children():
         if child != process:
             with suppress(ChildProcessError):
@@ -88,11 +88,11 @@ def _wait_for_strangers(process: int) -> None:
 
 
 def _end_all(process: int, note: mmap) -> None:
-    # All of the group at once, while nobody else can have its number: what forks all the time must not get away.
+    # The whole group at once, while its number cannot be reused: a process that forks all the time must not escape.
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(process, signal.SIGKILL)
     with suppress(ProcessLookupError):
-        os.kill(process, signal.SIGKILL)  # it may have gone to another group
+        os.kill(process, signal.SIGKILL)  # it may have moved to another group
     deadline = monotonic() + END_SECONDS_MAX
     while monotonic() < deadline:
         try:
@@ -113,11 +113,11 @@ def _kill(processes: list[int]) -> None:
 
 
 def _children() -> list[int]:
-    """The processes whose parent this one is: their own are so as well once they have ended."""
+    """Return the processes whose parent is this one, including zombies."""
     here = os.getpid()
     try:
         return [int(word) for word in Path(f"/proc/self/task/{here}/children").read_text().split()]
-    except OSError:  # a kernel that keeps no such list
+    except OSError:  # a kernel without this list
         return [int(path.name) for path in Path("/proc").iterdir() if path.name.isdigit() and _parent(path) == here]
 
 
@@ -125,5 +125,5 @@ def _parent(process: Path) -> int:
     try:
         _, _, rest = (process / "stat").read_bytes().rpartition(b") ")
     except OSError:
-        return 0  # it has ended
+        return 0  # the process has ended
     return int(rest.split()[1])

@@ -14,21 +14,21 @@ from ordeal._native import monotonic
 
 # The alarm rings again: code under test may have caught the first exception together with its own.
 _REPEAT_MIN_S = 1.0
-# setitimer() takes 0 for "never", so a timer of somebody else that is due gets this instead.
+# setitimer() takes 0 for "never", so a found timer that is already due gets this instead.
 _AT_ONCE_S = 1e-6
-# How long an alarm waits for a callback of the garbage collector, where an exception would only be printed.
+# How long an alarm waits during a callback of the garbage collector, where Python would only print an exception.
 _GC_WAIT_S = 1e-3
 
 
 class RuleTimeoutError(Exception):
     """A rule of a ChaosTest ran for longer than ``rule_timeout`` seconds."""
 
-    # Buckets and the names of seeds hold this: where the file lies must not make others of them.
+    # Buckets and names of seeds contain this name: moving this file must not change them.
     __module__ = "ordeal.rule_timeout"
 
 
 def timeout_error(rule_name: str, timeout_s: float) -> RuleTimeoutError:
-    """What a rule that takes longer than ``timeout_s`` seconds ends with."""
+    """Return the error for a rule that takes longer than ``timeout_s`` seconds."""
     return RuleTimeoutError(
         f"ChaosTest rule {rule_name!r} timed out after {timeout_s}s. "
         "It may wait for something that never comes, or need more time. "
@@ -37,12 +37,11 @@ def timeout_error(rule_name: str, timeout_s: float) -> RuleTimeoutError:
 
 
 def call_with_timeout[Result](rule_name: str, timeout_s: float, call: Callable[[], Result]) -> Result:
-    """The result of ``call()``, which is interrupted with RuleTimeoutError after ``timeout_s`` seconds.
+    """Return ``call()``, interrupted with RuleTimeoutError after ``timeout_s`` seconds.
 
-    The time is not limited when ``timeout_s`` is 0 or less, outside of the main thread, on a system without SIGALRM,
-    or when an alarm of somebody else (an outer rule, a test's own timeout) will ring earlier anyway. The handler and
-    the timer found are put back. Code that catches the exception does not get away with it: once the time is over,
-    the outcome is RuleTimeoutError.
+    The time is not limited when ``timeout_s`` is 0 or less, outside the main thread, on a system without SIGALRM, or
+    when another alarm (an outer rule's, a test's own timeout) will ring earlier anyway. The previous handler and timer
+    are restored. Code cannot escape by catching the exception: once the time is over, the outcome is RuleTimeoutError.
     """
     if timeout_s <= 0 or not _can_alarm():
         return call()
@@ -60,7 +59,7 @@ def call_with_timeout[Result](rule_name: str, timeout_s: float, call: Callable[[
         try:
             alarm.clear()
         finally:
-            # The alarm may have interrupted the line above. It rings no sooner than a second later again.
+            # The alarm may have interrupted the line above. It does not ring again for at least a second.
             alarm.clear()
     if alarm.has_rung:
         raise alarm.error()
@@ -86,7 +85,7 @@ class _Alarm:
     def set(self) -> None:
         self._found_handler = signal.getsignal(signal.SIGALRM)
         self._found_timer = signal.getitimer(signal.ITIMER_REAL)
-        # A handler of None was set outside of Python and could not be put back.
+        # A handler of None was set outside Python and could not be restored.
         if self._found_handler is None or self._is_found_earlier():
             return
         self._start_s = monotonic()
@@ -99,13 +98,13 @@ class _Alarm:
         return max(self._timeout_s, _REPEAT_MIN_S)
 
     def _is_found_earlier(self) -> bool:
-        """Whether an alarm that ends a call, not one that ticks, will ring before this one would."""
+        """Return whether an alarm that ends a call, not one that ticks, will ring before this one would."""
         due_s, interval_s = self._found_timer
         is_ending = interval_s == 0 or isinstance(getattr(self._found_handler, "__self__", None), _Alarm)
         return is_ending and 0 < due_s <= self._timeout_s
 
     def clear(self) -> None:
-        """Put back what was found, unless the rule has set an alarm of its own in the meantime."""
+        """Restore the previous handler and timer, unless the rule has set an alarm of its own in the meantime."""
         if not self._is_set:
             return
         if signal.getsignal(signal.SIGALRM) == self._ring:
@@ -132,22 +131,22 @@ class _Alarm:
 
 
 def _is_collecting(frame: FrameType | None) -> bool:
-    """Whether a callback of the garbage collector (Hypothesis has one) runs in ``frame``."""
+    """Return whether a callback of the garbage collector (Hypothesis has one) runs in ``frame``."""
     return frame is not None and any(getattr(call, "__code__", None) is frame.f_code for call in gc.callbacks)
 
 
 class RuleLoop:
     """The event loop of one machine: made for its first coroutine rule, kept until its teardown.
 
-    State bound to the loop therefore survives from rule to rule. Not thread-safe. A copied machine starts with a new
-    loop, because a loop cannot be copied.
+    State bound to the loop therefore survives between rules. Not thread-safe. A copied machine gets a new loop, because
+    a loop cannot be copied.
     """
 
     def __init__(self) -> None:
         self._runner: asyncio.Runner | None = None
 
     def open(self) -> asyncio.Runner:
-        """What runs coroutines on the loop, made now if need be: before a limit of time that it has no part in."""
+        """Return the runner, creating it if needed: call this before a time limit that should not include it."""
         if self._runner is None:
             runner = asyncio.Runner()
             runner.get_loop()
@@ -155,12 +154,12 @@ class RuleLoop:
         return self._runner
 
     def run[Result](self, coroutine: Coroutine[Any, Any, Result]) -> Result:
-        """The result of ``coroutine``. What it raises is raised here; after a timeout the loop is given up."""
+        """Run ``coroutine``, and return its result or raise its error. A timeout closes the loop."""
         try:
             return self.open().run(coroutine)
         except RuleTimeoutError:
             self.close()
-            coroutine.close()  # it may not have begun
+            coroutine.close()  # it may not have started
             raise
 
     def close(self) -> None:

@@ -19,22 +19,22 @@ TICK_SECONDS_MIN = 1e-3
 
 
 class OutOfTime(BaseException):
-    """The time set with ``Watchdog.until`` is over. Like KeyboardInterrupt, no error of the code it goes through."""
+    """The deadline of ``Watchdog.until`` has passed. Like KeyboardInterrupt, not an error of the code under test."""
 
 
 class Watchdog:
     """Raises ``expired()`` inside the step that has run longer than ``limit`` seconds.
 
-    One repeating timer looks at a counter that the driver moves on with every step, so a step costs an increment
-    where a timer of its own would cost two system calls. A step ends between ``limit`` and 1.25 x ``limit`` seconds.
-    One that goes on all the same hears of it at every tick: it may have caught what was raised, or that was raised in
-    a callback of the garbage collector, where Python drops it. Works in the main thread of a POSIX process; elsewhere,
-    and with ``limit <= 0``, it does nothing.
+    One repeating timer checks a counter that the driver increments with every step, so a step costs an increment
+    instead of the two system calls of a timer of its own. A step ends between ``limit`` and 1.25 x ``limit`` seconds.
+    If it continues, the error is raised again at every tick: the step may have caught it, or Python may have dropped it
+    in a callback of the garbage collector. Works in the main thread of a POSIX process; elsewhere, and with ``limit <=
+    0``, it does nothing.
 
     Attributes:
-        step: moved on by the driver before each step.
+        step: incremented by the driver before each step.
         armed: true only while user code runs; an alarm at any other time is ignored.
-        taken: how many steps were taken, since this was asked last, that ``step`` was not moved on with.
+        taken: returns the steps taken since its last call that ``step`` does not count.
     """
 
     __slots__ = (
@@ -61,14 +61,14 @@ class Watchdog:
         self._seen_at = 0.0
         self._deadline = math.inf
         self._tick = 0.0  # seconds between alarms; 0 when there are none
-        self._ended_step = -1  # the one that was to end last, and with what
+        self._ended_step = -1  # the step that was to end last, and with which error
         self._ending = expired
 
     @contextmanager
     def watching(self) -> Iterator[None]:
-        """Watch while the block runs; the previous handler and timer come back afterwards.
+        """Watch while the block runs, then restore the previous handler and timer.
 
-        Ctrl-C is watched as well: see ``interrupts``.
+        Watches Ctrl-C as well: see ``interrupts``.
         """
         with interrupts.watched():
             if self._limit <= 0:
@@ -79,10 +79,10 @@ class Watchdog:
 
     @contextmanager
     def until(self, deadline: float) -> Iterator[None]:
-        """Raise OutOfTime in the step that is running at ``deadline``, by ``time.monotonic()``, during the block.
+        """Raise OutOfTime during the block, in the step that is running at ``deadline`` (by ``time.monotonic()``).
 
-        It is raised in one step, and not between steps: who runs them looks at the time as well. Where no alarm works,
-        a step is not interrupted.
+        It is raised only inside a step: between steps, the caller checks the time itself. Where no alarm works, steps
+        are not interrupted.
         """
         self._deadline = deadline
         try:
@@ -93,7 +93,7 @@ class Watchdog:
 
     @contextmanager
     def disarmed(self) -> Iterator[None]:
-        """Let the block take its time: it is not the user's code, and no step is to answer for it."""
+        """Suspend the limit during the block: it is not the user's code, and must not count towards a step."""
         armed, self.armed = self.armed, False
         try:
             yield
@@ -118,12 +118,12 @@ class Watchdog:
             self._tick = before
 
     def restart(self) -> None:
-        """Set the timer again, in a forked process: such a process does not inherit it."""
+        """Set the timer again, in a forked process, which does not inherit it."""
         if self._tick:
             signal.setitimer(signal.ITIMER_REAL, self._next_alarm(monotonic()), self._tick)
 
     def _next_alarm(self, now: float) -> float:
-        """Seconds until the timer must ring: at the next tick, or at the deadline when that comes before."""
+        """Return the seconds until the timer must ring: the next tick, or the deadline if that is sooner."""
         left = self._deadline - now
         return max(left, TICK_SECONDS_MIN) if 0 < left < self._tick else self._tick
 
@@ -145,6 +145,6 @@ class Watchdog:
             raise self._end_with(self._expired)
 
     def _end_with(self, ending: Callable[[], BaseException]) -> BaseException:
-        """What the running step is to end with. Until it does, it is raised again: nobody says that it got through."""
+        """Return the error that ends the running step, and raise it again at each tick: it may not get through."""
         self._ended_step, self._ending = self.step, ending
         return ending()

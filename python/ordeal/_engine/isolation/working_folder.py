@@ -1,4 +1,4 @@
-"""Brings back the working folder, where traces, seeds and the state are written to, when a rule left or deleted it."""
+"""Restores the working folder, to which traces, seeds and the state are written, when a rule left or deleted it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 
 class WorkingFolder:
-    """The folder that the process works in when this is made. ``note`` hears when it had to be made again."""
+    """The working folder of the process when this is made. ``note`` gets a sentence when it had to be made again."""
 
     def __init__(self, note: Callable[[str], None]) -> None:
         self._note = note
@@ -18,11 +18,11 @@ class WorkingFolder:
             self._path = Path.cwd()
 
     def path_of(self, path: Path) -> Path:
-        """What ``path`` meant when this was made, wherever the process works by now."""
+        """Return ``path`` as it was meant when this was made, wherever the process works by now."""
         return path if self._path is None else self._path / path
 
     def restore(self) -> None:
-        """Work in the folder, and make it again if it is gone. What was in it stays lost."""
+        """Return to the folder, and make it again if it is gone. Its contents stay lost."""
         if self._path is None or self._is_here(self._path):
             return
         with suppress(OSError):

@@ -71,7 +71,7 @@ class ScriptedChannel:
         self.sender = 0
         self.sent: list[tuple[Any, ...]] = []
 
-    def tell_senders(self) -> None:
+    def identify_senders(self) -> None:
         """They are always known."""
 
     def send(self, *values: Any) -> None:
@@ -298,7 +298,7 @@ def test_crafted_messages_end_in_a_lost_process_and_nothing_else() -> None:
 
 def test_messages_tell_which_process_they_are_of() -> None:
     here, there = Channel.pair()
-    here.tell_senders()
+    here.identify_senders()
     child = os.fork()
     if child == 0:
         there.send("from a child")
