@@ -1,1 +1,1 @@
-"""Exploring in several processes: a supervisor that runs no code of the user's, and its workers."""
+"""Exploration in several processes: a supervisor, which runs no code of the user's, and its workers."""

@@ -1,4 +1,4 @@
-"""The edges and shared entries that one worker knows, or all of them together."""
+"""The edges and shared entries that one worker knows, or that all workers know together."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from collections.abc import Iterable
 
 from ordeal import _native
 
-#: How many bytes of entries are kept; the newest are worth most.
+#: How many bytes of entries are kept; the newest are the most useful.
 ENTRIES_BYTES_MAX = 4 * 2**20
 
 
 class KnownCoverage:
-    """Grows with each update. A process that replaces another begins with it."""
+    """Grows with each update. A replacement process starts with it."""
 
     def __init__(self) -> None:
         self.edges: set[int] = set()
@@ -20,7 +20,7 @@ class KnownCoverage:
         self._bytes = 0
 
     def add(self, edges: Iterable[int], entries: bytes) -> None:
-        """Add new edges, and entries; no bytes where there are none."""
+        """Add new edges, and encoded entries, which may be empty."""
         self.edges.update(edges)
         if entries:
             self._entries.append(entries)
@@ -29,5 +29,5 @@ class KnownCoverage:
             self._bytes -= len(self._entries.popleft())
 
     def entries(self, names: _native.MachineNames) -> list[_native.SharedEntry]:
-        """The entries that were kept, in the order in which they came."""
+        """Return the kept entries, in the order in which they came."""
         return [entry for each in self._entries for entry in _native.decode_entries(each, names)[0]]

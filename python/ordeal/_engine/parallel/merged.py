@@ -1,4 +1,4 @@
-"""What all workers of an exploration know together. Every merge is a union, a sum or a maximum."""
+"""Merges what all workers of an exploration know. Every merge is a union, a sum or a maximum."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ from ordeal._engine.triage.records import FindingRecords
 from ordeal.errors import PropertyError
 from ordeal.result import Discovery, Note, NoteKind, Notes, SnapshotKind
 
-#: What a worker notes is text for people: this much of it is read.
+#: Notes of a worker are text for people: more of them are not read.
 NOTES_MAX = 100
 
 
 class MergedProgress:
-    """Grows with what workers tell. ``reports`` are those of processes that have ended, and of the ones that go on."""
+    """Grows with the workers' messages. ``reports`` has those of ended processes and of running ones."""
 
     def __init__(self, names: _native.MachineNames) -> None:
         self.edges: set[int] = set()
-        self.unreported: set[int] = set()  # those of them of which nobody knows how to come there
+        self.unreported: set[int] = set()  # those that nobody knows how to reach
         self.findings: dict[str, Finding] = {}
         self.notes = Notes()
-        self.idle_workers = 0  # that had the time for a run, and came to the end of none
+        self.idle_workers = 0  # that had time for a run, but finished none
         self.names = names
         self._records = FindingRecords(names)
-        self._earlier: dict[int, EarlierProcesses] = {}  # by worker: the processes that have ended may be very many
-        self._resumed = empty_report()  # by workers of another number, in what was resumed
+        self._earlier: dict[int, EarlierProcesses] = {}  # by worker: ended processes may be very many
+        self._resumed = empty_report()  # by workers of a resumed state of another number of workers
         self._running: dict[int, Report] = {}
         self._productive: list[tuple[Provenance, _native.Tape]] = []
         self._coverage = _native.CoverageMap()
@@ -45,13 +45,13 @@ class MergedProgress:
     # -- what workers tell --------------------------------------------------------------------------------------------
 
     def report(self, worker: int, report: Report) -> None:
-        """How far the process of ``worker`` has come since it began."""
+        """Set the progress of the current process of ``worker``."""
         self._running[worker] = report
 
     def end_report(self, worker: int, runs: int, steps: int, bucket: str) -> None:
-        """The process of ``worker`` has ended in its run ``runs``, which is one of ``bucket``, if of any.
+        """Note the end of the process of ``worker``, in its run ``runs``, which failed in ``bucket``, if not empty.
 
-        What it told last stays, and another one begins from zero.
+        Its last report stays, and its successor starts from zero.
         """
         report = self._running.pop(worker, None) or empty_report()
         report.tally["runs"] = max(runs, report.tally.get("runs", 0))
@@ -61,7 +61,7 @@ class MergedProgress:
         self.add_earlier(worker, EarlierProcesses(processes=1, report=report))
 
     def add_earlier(self, worker: int, earlier: EarlierProcesses) -> None:
-        """More processes of ``worker`` have ended, now or in the exploration that this one goes on with."""
+        """Add ended processes of ``worker``, of this exploration or of the one that it resumes."""
         before = self._earlier.setdefault(worker, EarlierProcesses())
         before.processes += earlier.processes
         self._add_report(before.report, earlier.report)
@@ -70,18 +70,18 @@ class MergedProgress:
         self.add_unreported(earlier.unreported)
 
     def add_resumed(self, earlier: EarlierProcesses) -> None:
-        """Processes of workers of another number, of which none has a place here, had ended."""
+        """Add ended processes of a resumed state with another number of workers: none of them has a place here."""
         for report in filter(None, (earlier.report, earlier.resumed)):
             self._add_report(self._resumed, report)
         self.add_unreported(earlier.unreported)
 
     def add_edges(self, edges: Iterable[int]) -> None:
-        """Edges that somebody told of, who knows or hears how to come there."""
+        """Add edges that some process reported, and so knows how to reach."""
         self.edges.update(edges)
         self.unreported.difference_update(edges)
 
     def add_unreported(self, edges: Iterable[int]) -> None:
-        """Edges that a process has seen, and ended before it told how it came there."""
+        """Add edges that a process saw, but ended before it reported how to reach them."""
         self.unreported.update(edges)
         self.edges.update(edges)
 
@@ -92,11 +92,11 @@ class MergedProgress:
             self._note_uncounted(error)
 
     def earlier(self, worker: int) -> EarlierProcesses:
-        """What is counted of the processes of ``worker`` that have ended."""
+        """Return the counts of the ended processes of ``worker``."""
         return self._earlier.get(worker, EarlierProcesses())
 
     def earlier_to_save(self, worker: int) -> EarlierProcesses:
-        """The same for a state, where the first worker has what is of no worker too."""
+        """Return the same for a state, where the first worker also takes the counts that belong to no worker."""
         earlier = self.earlier(worker)
         if worker:
             return earlier
@@ -107,19 +107,19 @@ class MergedProgress:
 
     @property
     def resumed_runs(self) -> int:
-        """How many runs workers of another number had made."""
+        """Return the number of runs made before by another number of workers."""
         return max(0, self._resumed.tally.get("runs", 0))
 
     def add_replayed_seed(self, finding: Finding) -> None:
-        """A finding that a saved seed shows; one that is known already is known by the seed as well."""
+        """Add a finding of a saved seed, or mark a known finding as one that the seed shows."""
         self.add_finding(finding)
         known = self.findings[finding.bucket]
         known.seed = known.seed or finding.seed
 
     def add_finding(self, finding: Finding) -> bool:
-        """A finding, unless one of its bucket is known. Whether it is new.
+        """Add a finding unless its bucket is known. Return whether it is new.
 
-        Of two that of the earlier run stays, whichever was told first: so the clock does not decide what is reported.
+        Of two, the one of the earlier run is kept, whichever arrived first: the clock must not decide what is reported.
         """
         known = self.findings.setdefault(finding.bucket, finding)
         if finding.origin.run_id < known.origin.run_id:
@@ -130,9 +130,9 @@ class MergedProgress:
     def add_part(
         self, header: Header, loaded: _native.LoadedState, number_of: Callable[[int], int] | None = None
     ) -> None:
-        """What a worker knew in the end. ``number_of`` gives its runs their numbers among those of all.
+        """Merge what a worker knew at its end. ``number_of`` maps its runs to their numbers among all runs.
 
-        Without it, nobody goes on from there, so that it is all there is of that worker.
+        Without ``number_of``, no process goes on from there, so this is all that the worker contributes.
         """
         loaded.merge_coverage(self._coverage)
         tapes = loaded.tapes
@@ -151,7 +151,7 @@ class MergedProgress:
         self.edges.update(self._coverage.keys())
 
     def add_findings(self, header: Header, loaded: _native.LoadedState) -> None:
-        """The findings of a worker. How many runs met them, reports tell."""
+        """Add the findings of a worker. Its reports say how many runs met them."""
         for found, tape in zip(header.findings, loaded.tapes, strict=False):
             if tape is not None:
                 finding = self._records.finding(found, tape)
@@ -159,25 +159,25 @@ class MergedProgress:
                 self.add_finding(finding)
 
     def note(self, text: str, kind: NoteKind = NoteKind.OTHER) -> None:
-        """Something that the user should know, once."""
+        """Add a note for the user, once."""
         self.notes.add(text, kind)
 
     # -- what is known ------------------------------------------------------------------------------------------------
 
     @property
     def productive(self) -> Sequence[tuple[Provenance, _native.Tape]]:
-        """The runs that reached new code, by worker."""
+        """Return the runs that reached new code, by worker."""
         return self._productive
 
     def counts(self) -> Counter[str]:
-        """How many runs failed in each bucket."""
+        """Return how many runs failed in each bucket."""
         counts: Counter[str] = Counter()
         for report in self._reports():
             counts.update(report.counts)
         return counts
 
     def tally(self) -> Tally:
-        """All figures, and all notes once."""
+        """Return the sum of all reports, with each note once."""
         tally = Tally()
         for report in self._reports():
             for name in tally.counts():
@@ -189,7 +189,7 @@ class MergedProgress:
         return tally
 
     def totals(self) -> Totals:
-        """What the result says."""
+        """Return the figures of the result."""
         reports = self._reports()
         lines: dict[str, set[int]] = {}
         swarm: Counter[str] = Counter()
@@ -205,7 +205,7 @@ class MergedProgress:
         tally = self.tally()
         told = sum(kinds["starts"].values()) if "starts" in kinds else 0
         if tally.runs > told:
-            # Of the last runs of a process that ended in the middle of one, nobody knows more than their number.
+            # If a process ended in the middle of a run, only the number of its last runs is known.
             kinds.setdefault("starts", Counter())["unknown"] = tally.runs - told
         return Totals(
             tally=tally,
@@ -222,7 +222,7 @@ class MergedProgress:
         )
 
     def _discovery(self) -> Discovery | None:
-        """What is left to find: of a single worker it is what that says, of several it is told of edges only."""
+        """Return the estimate of what is left to find: a single worker's own, or one from the edges of several."""
         reports = self._reports()
         if len(reports) == 1 and sum(earlier.processes for earlier in self._earlier.values()) <= 1:
             return Discovery.of(reports[0].discovery, len(self.edges))
@@ -230,11 +230,11 @@ class MergedProgress:
 
     @property
     def checkpoints(self) -> int:
-        """How many all workers hold now."""
+        """Return the number of checkpoints that all workers hold now."""
         return sum(report.checkpoints for report in self._running.values())
 
     def absorb_properties(self, watch: PropertyWatch) -> None:
-        """Have ``watch`` count what the runs saw of properties."""
+        """Have ``watch`` count the properties that the runs observed."""
         for report in self._reports():
             try:
                 watch.absorb(report.properties)
@@ -251,7 +251,7 @@ class MergedProgress:
 
 
 def _kind_of(reports: Sequence[Report]) -> SnapshotKind:
-    """The kind that most workers came to."""
+    """Return the kind that most workers use."""
     kinds = Counter(report.snapshot_kind for report in reports)
     return kinds.most_common(1)[0][0] if kinds else "copy"
 
@@ -270,10 +270,10 @@ def _report_of(header: Header) -> Report:
 
 
 def add_report(total: Report, report: Report) -> None:
-    """Add what ``report`` counts to ``total``, for two processes of which none goes on.
+    """Add the counts of ``report`` to ``total``, for two processes that have both ended.
 
     Raises:
-        PropertyError: they do not agree on a property. All else is added then.
+        PropertyError: they disagree on a property. Everything else has been added then.
     """
     for mine, other in ((total.tally, report.tally), (total.counts, report.counts), (total.swarm, report.swarm)):
         _add(mine, other)

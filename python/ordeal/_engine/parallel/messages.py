@@ -1,4 +1,4 @@
-"""What a worker tells the supervisor, as plain values that are checked where they arrive."""
+"""The messages between a worker and the supervisor: plain values, checked on arrival."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ import msgspec
 from ordeal._engine.isolation.channel import ChannelError, Value
 from ordeal.result import SnapshotKind, StoppedReason
 
-#: What a message begins with. From a worker: what it has to give, a new finding, what it knows, its end, an error that
-#: ends all, and one after which another worker takes its place.
+#: How a message begins. From a worker: an update, a new finding, all that it knows, its end, an error that ends the
+#: exploration, and one after which another process replaces it.
 UPDATE, FOUND, PART, DONE, ERROR, FAILED = "news", "found", "part", "done", "error", "failed"
-#: From the supervisor: what others have to give.
+#: From the supervisor: updates of others.
 FROM_OTHERS = "given"
 
 
 class Report(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
-    """How far a worker has come since it began. ``counts`` tells for each bucket how many runs failed in it."""
+    """A worker's progress since its start. ``counts`` says for each bucket how many runs failed in it."""
 
     tally: dict[str, int]
     notes: list[str]
@@ -36,7 +36,7 @@ class Report(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
 
 
 def empty_report() -> Report:
-    """Of a process that has told nothing."""
+    """Return the report of a process that has sent none."""
     return Report(
         tally={},
         notes=[],
@@ -53,10 +53,10 @@ def empty_report() -> Report:
 
 
 class EarlierProcesses(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
-    """The processes of a worker that have ended in the middle of their work: how many, and what they counted.
+    """The processes of a worker that ended in the middle of their work: how many, and their counts.
 
-    ``resumed`` is what workers of another number had counted before the exploration was resumed, and ``unreported`` the
-    edges that only processes saw which ended before they reported the way there.
+    ``resumed`` counts the work of another number of workers before the exploration was resumed, and ``unreported`` are
+    the edges seen only by processes that ended before they reported how to reach them.
     """
 
     processes: Annotated[int, msgspec.Meta(ge=0)] = 0
@@ -66,7 +66,7 @@ class EarlierProcesses(msgspec.Struct, kw_only=True, forbid_unknown_fields=True)
 
     @property
     def runs(self) -> int:
-        """Those that are over for the worker."""
+        """Return the number of runs that are finished for the worker."""
         return max(0, self.report.tally.get("runs", 0))
 
 
@@ -77,7 +77,7 @@ class Ended(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
 
 
 class Broken(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
-    """An error that ends the whole exploration: its type by name, its text, and what to do about it."""
+    """An error that ends the whole exploration: its type by name, its message, and its hint."""
 
     kind: str
     message: str
@@ -85,12 +85,12 @@ class Broken(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
 
 
 def pack_keys(keys: Iterable[int]) -> bytes:
-    """The keys of edges as bytes."""
+    """Return the keys of edges as bytes."""
     return array("Q", keys).tobytes()
 
 
 def unpack_keys(data: Value) -> list[int]:
-    """What ``pack_keys`` wrote. Raises ChannelError when it wrote no such thing."""
+    """Decode what ``pack_keys`` returned. Raises ChannelError for any other bytes."""
     if not isinstance(data, bytes) or len(data) % 8:
         raise ChannelError("keys of edges of another process are damaged")
     keys = array("Q")

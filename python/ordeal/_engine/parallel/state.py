@@ -1,4 +1,4 @@
-"""The state of an exploration with workers: what each of them knows is a part of the file."""
+"""The saved state of an exploration with workers: the file has one part for each worker."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ from ordeal.result import NoteKind
 
 
 class ParallelState:
-    """Reads the parts that an exploration goes on with, keeps the newest of each worker, and writes them.
+    """Reads the parts of a resumed exploration, keeps the newest part of each worker, and writes them.
 
     Attributes:
-        parts: what each worker said last that it knows; no bytes where it has not.
-        seeds: those of the sessions that the workers go on with, if they do.
+        parts: the last part from each worker; empty bytes before the first.
+        seeds: the seeds of the sessions that the workers resume, if any.
         entries: the shared entries of a state that another number of workers saved.
-        seconds: how long exploring took before.
+        seconds: how long the exploration took before.
     """
 
     def __init__(self, settings: Settings, merged: MergedProgress, folder: WorkingFolder, workers: int) -> None:
@@ -56,14 +56,14 @@ class ParallelState:
 
     @property
     def is_wanted(self) -> bool:
-        """Whether it is to be saved."""
+        """Whether the state is to be saved."""
         return self._settings.save_state_to is not None
 
     def resume(self) -> None:
-        """Read what to go on with, if that was asked for. What workers of another number saved, these share.
+        """Read the state to resume, if that was asked for. Another number of workers shares the entries.
 
         Raises:
-            StateError: it cannot be read, or written to where it is to be saved.
+            StateError: it cannot be read, or the path to save it to cannot be written.
         """
         if self._settings.save_state_to is not None:
             check_writable(self._settings.save_state_to)
@@ -97,13 +97,13 @@ class ParallelState:
             )
 
     def keep(self, worker: int, part: bytes) -> None:
-        """``worker`` has said what it knows; when all have, the state is saved."""
+        """Keep the newest part of ``worker``; once all workers have one, save the state."""
         self.parts[worker] = part
         if all(self.parts):
             self.save()
 
     def save(self) -> None:
-        """Write what is known, if that was asked for. When it cannot be written, a note says so."""
+        """Write the state, if that was asked for. A failure to write becomes a note."""
         path = self._settings.save_state_to
         if path is None:
             return
@@ -119,7 +119,7 @@ class ParallelState:
             self._merged.note(not_saved(error.message), NoteKind.STATE_NOT_SAVED)
 
     def save_again(self) -> None:
-        """Write what is known if it was written, and is gone."""
+        """Write the state again if it was written and has been deleted."""
         path = self._settings.save_state_to
         if path is not None and not path.exists():
             self.save()
@@ -132,7 +132,7 @@ class ParallelState:
         return join_part(msgspec.structs.replace(header, past=msgspec.Raw(pack(earlier))), engine)
 
     def take_in(self, number_of: Callable[[int, int], int]) -> None:
-        """Add what the parts say. ``number_of`` a worker and a run of it is the number among all runs."""
+        """Merge the parts. ``number_of`` maps a worker and one of its runs to the number among all runs."""
         for worker, part in enumerate(self.parts):
             if not part:
                 continue

@@ -1,4 +1,4 @@
-"""Shares with other process trees and machines: a process that talks to the store, so that nobody else waits for it."""
+"""Shares with other process trees and machines: a child process talks to the store, so that nothing else waits."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from ordeal._native import monotonic
 from ordeal.errors import OrdealError, StoreError
 from ordeal.store import Entry, FailureReport, Incoming, Outgoing, open_store
 
-#: How often the store is asked, in seconds.
+#: How often the store is synchronised, in seconds.
 SYNC_SECONDS = 1.0
-#: So many entries of others are taken at one time: what they cost is a run each.
+#: How many entries of others are taken at a time: each costs a run.
 ENTRIES_MAX = 64
-#: What joining, and what the last exchange may take: a store that is slow must not keep the result back.
+#: Time limits for joining and for the last exchange: a slow store must not delay the result.
 JOIN_SECONDS_MAX = 30.0
 LEAVE_SECONDS_MAX = 5.0
-#: So many traces of others are heard of at one time, and none that is larger than so many bytes.
+#: How many traces of others are received at a time, and how many bytes each may have.
 TRACES_MAX = 64
 TRACE_BYTES_MAX = 2**20
-#: For how long one member alone may shrink a bucket.
+#: How long a member holds the lease of a bucket.
 LEASE_SECONDS = 120.0
 
 _JOINED, _SYNC, _UPDATE, _LEASE, _ANSWER = "joined", "sync", "news", "lease", "answer"
@@ -36,7 +36,7 @@ _JOINED, _SYNC, _UPDATE, _LEASE, _ANSWER = "joined", "sync", "news", "lease", "a
 
 @dataclass(frozen=True, slots=True)
 class StoreOptions:
-    """Where an exploration meets others. ``folder`` keeps what could not be said while the store was away."""
+    """How an exploration joins a store. ``folder`` keeps what could not be sent while the store was away."""
 
     url: str
     namespace: str
@@ -44,7 +44,7 @@ class StoreOptions:
 
 
 class StoreClient:
-    """One member of a store. Owned by the supervisor, which it never keeps waiting but to join and to leave.
+    """One member of a store. Owned by the supervisor, which waits for it only to join and to leave.
 
     Attributes:
         member: its number in the store.
@@ -68,7 +68,7 @@ class StoreClient:
             raise
 
     def fileno(self) -> int:
-        """What is readable when others have something new."""
+        """Return a descriptor that is readable when others have something new."""
         return self._child.channel.fileno()
 
     def _joined(self) -> int:
@@ -90,28 +90,28 @@ class StoreClient:
     # -- what is found here -------------------------------------------------------------------------------------------
 
     def add(self, edges: Iterable[int], entries: bytes) -> None:
-        """Take new edges and entries of a worker, to be sent."""
+        """Queue new edges and entries of a worker for sending."""
         if self._child.has_ended():
-            return  # nobody will ever ask for them
+            return  # the store is read-only
         self._edges.update(edges)
         for entry in _native.decode_entries(entries, self._merged.names)[0]:
             self._entries.append((_native.encode_entries(self._merged.names, [entry]), entry.edges))
 
     def add_failure(self, report: FailureReport) -> None:
-        """Take a failure, to be sent; again when more is known of it."""
+        """Queue a failure for sending; call it again when more is known about it."""
         self._failures[report.bucket] = report
 
     # -- the exchange -------------------------------------------------------------------------------------------------
 
     def exchange(self) -> list[tuple[list[int], bytes]]:
-        """Send what is new here when it is time; returns the edges and entries of others that came meanwhile."""
+        """Send what is new when it is due; return the edges and entries of others that arrived meanwhile."""
         heard = [update for message in self._child.messages() if (update := self._receive(message)) is not None]
         if not self._waits and monotonic() >= self._due and not self._child.has_ended():
             self._send_updates()
         return heard
 
     def listen(self) -> list[tuple[list[int], bytes]]:
-        """What others have found until now, before anything is found here."""
+        """Receive what others have found so far, before the search begins."""
         deadline = monotonic() + LEAVE_SECONDS_MAX
         heard = self.exchange()
         while self._waits and monotonic() < deadline and not self._child.has_ended():
@@ -120,7 +120,7 @@ class StoreClient:
         return heard
 
     def lease(self, bucket: str) -> bool:
-        """Whether this member is to shrink ``bucket``. It is, too, when the store does not say."""
+        """Return whether this member may shrink ``bucket``; also true when the store does not answer."""
         if not self._send(_LEASE, bucket):
             return True
         deadline = monotonic() + LEAVE_SECONDS_MAX
@@ -133,11 +133,11 @@ class StoreClient:
         return True
 
     def trace(self, bucket: str) -> bytes | None:
-        """The shortest trace that others have told of ``bucket``, as JSON that nobody has looked at, if any has."""
+        """Return the shortest trace of ``bucket`` that others sent, as unchecked JSON, if there is one."""
         return self._traces.get(bucket)
 
     def leave(self) -> None:
-        """Tell what is left, and end."""
+        """Send what is left, and end."""
         deadline = monotonic() + LEAVE_SECONDS_MAX
         self._due = 0.0
         told = False
@@ -207,7 +207,7 @@ class StoreClient:
 
 
 def _client_job(store_options: StoreOptions) -> Job:
-    """What talks to the store, in a process of its own."""
+    """Return the job of the process that talks to the store."""
 
     def job(channel: Channel, journal: _native.Journal) -> None:
         del journal
@@ -251,5 +251,5 @@ def _answer(channel: Channel, incoming: Incoming) -> None:
 
 
 def spool_folder() -> Path:
-    """Where what could not be said waits for the next exploration of this user."""
+    """Return the folder where unsent records wait for the user's next exploration."""
     return Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local/state") / "ordeal" / "store"

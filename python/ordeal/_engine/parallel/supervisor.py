@@ -1,4 +1,4 @@
-"""Explores in several processes: has workers search, then what they found judged, and reports of it all."""
+"""Explores in several processes: lets workers search, then triages their findings and builds the result."""
 
 from __future__ import annotations
 
@@ -31,22 +31,22 @@ from ordeal.errors import OrdealError
 from ordeal.result import ExplorationResult, Failure, NoteKind, ProgressSnapshot, ShrinkSnapshot, StoppedReason
 from ordeal.store import FailureReport
 
-#: How much longer than it may a worker can take to come to its end.
+#: How long past its deadline a worker may take to end.
 GRACE_SECONDS = 0.8
 
 
 def usable_cores() -> int:
-    """How many processes can run at the same time."""
+    """Return how many processes can run at the same time."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def can_supervise() -> bool:
-    """Whether the system has what processes are watched with."""
+    """Return whether the system has the means to watch processes."""
     return sys.platform.startswith("linux") and hasattr(os, "pidfd_open")
 
 
 class Supervisor:
-    """Explores once. It runs no code of the user's itself, so that nothing of it can end this process."""
+    """Explores once. It runs no code of the user's, so none of that can end this process."""
 
     def __init__(self, settings: Settings, driver: Driver, targets: list[Target], options: WorkerOptions) -> None:
         self._settings = settings
@@ -67,7 +67,7 @@ class Supervisor:
     def run(self) -> ExplorationResult:
         """Explore until time, runs or patience are used up or Ctrl-C is pressed, then shrink and report.
 
-        A second Ctrl-C ends all at once, with KeyboardInterrupt.
+        A second Ctrl-C ends everything at once, with KeyboardInterrupt.
         """
         self._started = monotonic()
         self._state.resume()
@@ -83,7 +83,7 @@ class Supervisor:
             self._state.save()
             self._state.take_in(self._pool.number_of)
             self._exchange_with_store()
-            # In the order of their runs: which worker tells of its own first is chance.
+            # In the order of their runs: the order in which workers report is left to chance.
             findings = sorted(self._merged.findings.values(), key=lambda each: (each.origin.run_id, each.bucket))
             failures = self._triage.confirm_and_shrink(
                 findings, shrink=not self._was_interrupted, others=self._store_client
@@ -91,7 +91,7 @@ class Supervisor:
             self._leave(failures)
             traces = self._triage.traces(failures, self._merged.productive)
             self._triage.fill_database(findings)
-            # No code of the user's runs from here on, and what ran may have deleted the folder of all that was written.
+            # No code of the user's runs from here on, but what ran may have deleted the folder of the output.
             self._folder.restore()
             self._state.save_again()
             self._triage.save_again(failures)
@@ -126,18 +126,18 @@ class Supervisor:
         except KeyboardInterrupt:
             self.interrupted()
             pool.stop()
-            # All come to an end now, and those that cannot are ended.
+            # Let all workers finish, and end those that do not.
             self._poll_until(monotonic() + GRACE_SECONDS, monotonic())
         except (OrdealError, SkipTest) as error:
             if not self._merged.findings:
                 raise
-            # What was found is worth more than the end of the exploration.
+            # The findings are worth more than a clean end of the exploration.
             self._merged.note(f"Exploring stopped: {one_line(str(error))}.")
             self._is_stuck = True
         pool.cut_off("interrupted" if self._was_interrupted else "stuck" if self._is_stuck else "time")
 
     def _poll_until(self, last: float, deadline: float) -> None:
-        """Look after the workers until all are done, at the latest at ``last``. None begins anew after ``deadline``."""
+        """Watch the workers until all are done, at most until ``last``. None is restarted after ``deadline``."""
         while self._pool.goes_on:
             left = last - monotonic()
             if left <= 0:
@@ -148,7 +148,7 @@ class Supervisor:
             self._report_progress()
 
     def _write_down(self) -> None:
-        """Have the state hold what is known of those workers as well that could not say it in the end."""
+        """Have the state include workers that could not send their part at the end."""
         if not self._state.is_wanted:
             return
         with self._interruptible("The state lacks what some workers knew: that was interrupted."):
@@ -168,13 +168,13 @@ class Supervisor:
         if self._store_options is None:
             return
         self._store_client = self._pool.store_client = StoreClient(self._store_options, self._merged)
-        # What others have found already is known from the first run on.
+        # What others have found counts as known from the first run on.
         for edges, entries in self._store_client.listen():
             self._merged.add_edges(edges)
             self._pool.initial_corpus.entries += _native.decode_entries(entries, self._names)[0] if entries else []
 
     def _exchange_with_store(self) -> None:
-        """Hear what others have found, and tell them what was found here, without waiting for them."""
+        """Receive what others have found, and send what was found here, without waiting for either."""
         if self._store_client is None:
             return
         for edges, entries in self._store_client.exchange():
@@ -195,7 +195,7 @@ class Supervisor:
     # -- what the user sees -------------------------------------------------------------------------------------------
 
     def interrupted(self) -> None:
-        """Ctrl-C was pressed. The second time it ends all at once."""
+        """Count a Ctrl-C. The second one ends everything at once."""
         if self._was_interrupted:
             raise KeyboardInterrupt
         self._was_interrupted = True
@@ -240,15 +240,15 @@ class Supervisor:
         )
 
     def note(self, text: str, kind: NoteKind = NoteKind.OTHER) -> None:
-        """Triage has something to say to the user."""
+        """Pass on a note of triage for the user."""
         self._merged.note(text, kind)
 
     def count_of(self, finding: Finding) -> int:
-        """How many runs met ``finding``: at least one where no seed shows it, whatever its worker could still tell."""
+        """Return how many runs met ``finding``: at least one, unless a seed shows it, even if none was reported."""
         return max(self._merged.counts()[finding.bucket], 1 if finding.seed is None else 0)
 
     def shrinking(self, number: int, total: int, steps_before: int, steps: int, candidates: int) -> None:
-        """Triage has tried one more candidate."""
+        """Report one more candidate of a shrink."""
         if self._settings.shrink_progress is not None:
             self._settings.shrink_progress(
                 ShrinkSnapshot(self._elapsed(), number, total, steps_before, steps, candidates)

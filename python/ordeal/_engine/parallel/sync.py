@@ -1,4 +1,4 @@
-"""What workers found, passed on to the others: in rounds that go the same way each time, or as it comes."""
+"""Passes what workers find to the others: in reproducible rounds, or immediately."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Protocol
 
 @dataclass(frozen=True, slots=True)
 class Update:
-    """What a worker reported at one time: new edges, and its shared entries as bytes."""
+    """One update from a worker: new edges, and its shared entries as bytes."""
 
     edges: Sequence[int]
     entries: bytes
@@ -31,25 +31,25 @@ class Sharing:
 
 
 class Exchange(Protocol):
-    """Keeps the updates of workers, and says which of them a worker receives when."""
+    """Keeps the updates of workers, and decides when a worker receives which of them."""
 
     def report(self, worker: int, update: Update, *, last: bool) -> None:
-        """Take the ``update`` of ``worker``, which waits for those of others unless this was its ``last``."""
+        """Take the ``update`` of ``worker``, which then waits for those of others unless this was its ``last``."""
 
     def answers(self) -> list[tuple[int, list[Update]]]:
-        """The workers that need not wait any longer, each with the updates that it receives."""
+        """Return the workers that need not wait any longer, each with the updates that it receives."""
 
     def has_entries_for(self, worker: int) -> bool:
-        """Whether entries of others wait for ``worker``."""
+        """Return whether entries of others wait for ``worker``."""
 
     def rejoin(self, worker: int) -> None:
-        """Have ``worker`` go on in another process, which knows what the one before had sent and received."""
+        """Let a new process continue as ``worker``. It knows what its predecessor sent and received."""
 
 
 class ImmediateExchange:
-    """Each worker receives at once what the others have reported since it received something last.
+    """Each worker receives at once what the others have reported since its last answer.
 
-    Whoever only reports, and never receives, has a number from ``workers`` on.
+    A reporter that never receives has a number from ``workers`` on.
     """
 
     def __init__(self, workers: int) -> None:
@@ -59,7 +59,7 @@ class ImmediateExchange:
     def report(self, worker: int, update: Update, *, last: bool) -> None:
         """See ``Exchange``."""
         if last:
-            self._for.pop(worker, None)  # what nobody will ask for must not pile up
+            self._for.pop(worker, None)  # updates that nobody will ask for must not pile up
         else:
             self._waiting.append(worker)
         if update:
@@ -86,9 +86,9 @@ class ImmediateExchange:
 
 
 class RoundExchange:
-    """A worker that ends a round receives what the others reported in the round before it, in their order.
+    """A worker that ends a round receives what the others reported in the previous round, in order of their numbers.
 
-    So what it receives depends on no clock, and it waits only for a worker that is more than a round behind.
+    So what it receives does not depend on the clock, and it waits only for workers that are more than a round behind.
     """
 
     def __init__(self, workers: int) -> None:
@@ -112,12 +112,12 @@ class RoundExchange:
         return answers
 
     def has_entries_for(self, worker: int) -> bool:
-        """See ``Exchange``. When it listens is settled."""
+        """See ``Exchange``. Here the rounds decide when it receives."""
         del worker
         return False
 
     def rejoin(self, worker: int) -> None:
-        """See ``Exchange``. The round that its process did not end, the next one does."""
+        """See ``Exchange``. The new process finishes the round that its predecessor did not."""
         self._waiting.discard(worker)
 
     def _others(self, worker: int) -> list[int]:
@@ -135,7 +135,7 @@ class RoundExchange:
         return [rounds[before] for rounds in others if before < len(rounds)]
 
     def _forget(self) -> None:
-        """Keep of the rounds that all have heard their number alone."""
+        """Drop the contents of rounds that all workers have received, but keep their count."""
         for worker, rounds in enumerate(self._rounds):
             listening = [other for other in self._others(worker) if not self._over[other]]
             # A worker that waits has reported one round more than it was answered, and receives one less.

@@ -1,4 +1,4 @@
-"""A worker: an exploration in a process of its own, which exchanges with a supervisor what it and others discover."""
+"""A worker: an exploration in its own process, which exchanges discoveries with the others through the supervisor."""
 
 from __future__ import annotations
 
@@ -45,17 +45,17 @@ from ordeal._native import monotonic
 from ordeal.errors import MachineError, OrdealError
 from ordeal.result import StoppedReason
 
-#: How often workers exchange updates where the clock decides, in seconds.
+#: How often workers exchange updates when the clock decides, in seconds.
 EXCHANGE_SECONDS = 0.25
-#: How soon after an exchange the next one may come when there are finds: until the others know of a state, they search
-#: for it too. And how much of the time may go into that, as one part of so many.
+#: How soon after an exchange the next may follow when there are shared entries: until the others know a state, they
+#: search for it too. And how small a part of the time exchanges may take.
 SOON_SECONDS = 0.01
 SOON_SHARE = 20
-#: Where the clock must not decide: after so many runs, and when there are very many, each time that they have become so
-#: much more. What one has found the others hear a round later: a search that is deep loses that at each of its stages.
+#: When the clock must not decide: exchange after this many runs, later after one run more for each 128 made. Others
+#: receive a discovery one round later, which delays each stage of a deep search.
 EXCHANGE_RUNS = 64
 EXCHANGE_SHARE = 128
-#: How often a worker reports how far it has come, which takes longer than all else that it sends. In seconds.
+#: How often a worker reports its progress, in seconds; this takes longer than its other messages.
 REPORT_SECONDS = 0.2
 
 
@@ -64,17 +64,17 @@ RESUMED = Path("that was resumed")
 
 
 class Schedule(Protocol):
-    """When a worker sends its updates."""
+    """Decides when a worker sends its updates."""
 
     def is_due(self, runs: int, has_entries: Callable[[], bool]) -> bool:
-        """Whether it is to tell them now, after so many runs. Asked before each run."""
+        """Return whether to send now, after this many runs. Asked before each run."""
 
     def exchanged(self, seconds: float) -> None:
-        """It has, and that took so long."""
+        """Note that an exchange was made, and how long it took."""
 
 
 class ByRuns:
-    """After numbers of runs that are the same each time, whatever the clock says. ``before`` had been made already."""
+    """Sends after fixed numbers of runs, independent of the clock. ``before`` had been made already."""
 
     def __init__(self, before: int = 0) -> None:
         self._before = before
@@ -83,7 +83,7 @@ class ByRuns:
             self._advance()
 
     def is_due(self, runs: int, has_entries: Callable[[], bool]) -> bool:
-        """Whether the round is over."""
+        """Return whether the round is over."""
         del has_entries
         if self._before + runs < self._next:
             return False
@@ -91,21 +91,21 @@ class ByRuns:
         return True
 
     def exchanged(self, seconds: float) -> None:
-        """See ``Schedule``. What it took must not matter."""
+        """See ``Schedule``. The time must not matter here."""
 
     def _advance(self) -> None:
         self._next += max(EXCHANGE_RUNS, self._next // EXCHANGE_SHARE)
 
 
 class ByClock:
-    """Several times a second, and much sooner when somebody has found something."""
+    """Sends several times a second, and much sooner when there are shared entries."""
 
     def __init__(self) -> None:
         self._next = monotonic() + EXCHANGE_SECONDS
-        self._look = 0.0  # when to ask for entries next, which costs more than to look at the clock
+        self._look = 0.0  # when to ask for entries next: asking costs more than reading the clock
 
     def is_due(self, runs: int, has_entries: Callable[[], bool]) -> bool:
-        """Whether it is time."""
+        """Return whether it is time."""
         del runs
         now = monotonic()
         if now < self._look:
@@ -121,10 +121,10 @@ class ByClock:
 
 
 class SharedCounters:
-    """Memory that the supervisor and its ``workers`` see.
+    """Memory shared by the supervisor and its ``workers``.
 
-    It says whether all are to end, and of the process of each worker how many runs it has begun, the steps of those
-    before the last, whether there are finds for it, and whether it copies a state.
+    It holds whether all should stop, and for the process of each worker: the runs it has begun, the steps of all but
+    the last of them, whether entries wait for it, and whether it is copying a state.
     """
 
     def __init__(self, workers: int) -> None:
@@ -136,7 +136,7 @@ class SharedCounters:
 
     @property
     def stop(self) -> bool:
-        """Whether all are to end."""
+        """Whether all should stop."""
         return bool(self._cells[0])
 
     @stop.setter
@@ -148,10 +148,10 @@ class SharedCounters:
 class WorkerJob:
     """The job of one worker in an exploration.
 
-    ``settings`` are those of the worker: its own seed, its share of the runs, and the time that is left. ``edges``,
-    ``entries`` and ``known`` are what was found before it began. It ``hurries`` to send entries where others want them.
-    What it sees goes into ``shared``, and what is there already is no news to it when it ``listens``. What it knows it
-    says at times when that ``saves`` a state, and before all else when nobody has said it (``saves_first``).
+    ``settings`` are the worker's own: its seed, its share of the runs, and the time that is left. ``edges``,
+    ``entries`` and ``known`` were found before it began. It ``hurries`` to send entries while others want them. It
+    writes what it sees to ``shared``, and when it ``listens``, it takes nothing in there as new. If it ``saves``, it
+    sends its part of a state from time to time, and first of all when no part was sent yet (``saves_first``).
     """
 
     settings: Settings
@@ -171,12 +171,12 @@ class WorkerJob:
     saves_first: bool = False
 
 
-#: So much of what a worker failed with is told.
+#: How much of a failed worker's traceback is sent.
 TRACEBACK_CHARS_MAX = 10_000
 
 
 def work(job: WorkerJob, channel: Channel, journal: _native.Journal) -> None:
-    """Explore, in a forked process, until there are no more runs to make. An error that ends all is told."""
+    """Explore in a forked process until there are no more runs to make. Sends an error that ends the exploration."""
     job.driver.journal = journal
     job.driver.isolated = True
     try:
@@ -194,7 +194,7 @@ def work(job: WorkerJob, channel: Channel, journal: _native.Journal) -> None:
 
 
 class _Worker:
-    """Has a search made in its process, and stops it between two runs to send and to receive."""
+    """Drives a search in its process, and sends and receives between runs."""
 
     def __init__(self, job: WorkerJob, channel: Channel) -> None:
         self._search = Search(job.settings, job.driver, job.targets, cuts_off=True)
@@ -212,24 +212,24 @@ class _Worker:
         self._job.counters.copying[self._job.number] = copying
 
     def search(self) -> None:
-        """Make runs, and tell in the end what is known."""
+        """Make runs, and send at the end what is known."""
         search = self._search
         with search.prepared():
             reason = search.run(self)
             self._channel.send(DONE, pack(Ended(reason=reason)), *self._update(last=True), self._state())
 
     def _state(self) -> bytes:
-        """What it knows, as a part of a state."""
+        """Return what it knows, as a part of a state."""
         return self._search.session_state.part(self._search.progress, self._search.monitoring.monitor)
 
     # -- the search ---------------------------------------------------------------------------------------------------
 
     def begin(self) -> None:
-        """See ``SearchListener``. Saved seeds were replayed before: what fails is known."""
+        """See ``SearchListener``. Saved seeds were replayed before, so their failures are known."""
         search, job = self._search, self._job
         search.findings.restore(job.known, {})
         if job.state:
-            # After what is known of others: of its own it knows how many runs met it.
+            # After what others know: only the worker's own part says how many runs met its findings.
             search.session_state.load_part(RESUMED, split_part(job.state), search.progress, search.monitoring.monitor)
         self._take(job.edges, job.entries)
         search.coverage.share(job.shared, listens=job.listens)
@@ -248,27 +248,27 @@ class _Worker:
         return None
 
     def run_made(self) -> None:
-        """See ``SearchListener``: it tells of that at times of its own."""
+        """See ``SearchListener``. Progress is reported by the clock instead."""
 
     def failing(self, finding: Finding) -> None:
         """See ``SearchListener``."""
         self._unconfirmed = finding
 
     def checked(self, finding: Finding, verdict: Verdict) -> None:
-        """See ``SearchListener``: others need not find it again."""
+        """See ``SearchListener``. Others need not find it again."""
         self._unconfirmed = None
         if verdict in (Verdict.CONFIRMED, Verdict.FLAKY):
             self._report_finding(finding)
 
     def cut_off(self) -> None:
-        """See ``SearchListener``: what could not be confirmed in time is told all the same."""
+        """See ``SearchListener``. Findings that could not be confirmed in time are sent all the same."""
         if self._unconfirmed is not None:
             self._report_finding(self._unconfirmed)
 
     # -- others -------------------------------------------------------------------------------------------------------
 
     def _has_entries(self) -> bool:
-        """Whether there are entries to send or to receive, which are for somebody."""
+        """Return whether there are entries to receive, or to send to somebody."""
         job = self._job
         return job.hurries and (
             bool(job.counters.entries[job.number])
@@ -289,7 +289,7 @@ class _Worker:
         self._take(unpack_keys(edges), loaded)
 
     def _take(self, edges: Sequence[int], entries: Sequence[_native.SharedEntry]) -> None:
-        # Finds first: what leads somewhere new is worth having only as long as it is new.
+        # Shared entries first: they are only useful while the states they lead to are new.
         for entry in entries:
             _, evicted = self._search.session.import_entry(entry)
             if evicted is not None:
@@ -300,7 +300,7 @@ class _Worker:
         self._reported_edges.update(edges)
 
     def _update(self, *, last: bool = False) -> tuple[bytes, bytes, bytes]:
-        """How far it has come, and the edges and the entries since it was asked last."""
+        """Return the progress, and the edges and entries that are new since the last update."""
         coverage, session = self._search.coverage, self._search.session
         edges: set[int] = set()
         if coverage.edges_seen != len(self._reported_edges):
@@ -311,7 +311,7 @@ class _Worker:
         return self._packed_report(last=last), pack_keys(sorted(edges)), _native.encode_entries(self._names, entries)
 
     def _packed_report(self, *, last: bool) -> bytes:
-        """How far it has come, or nothing when it has said so just now."""
+        """Return the packed progress, or nothing if it was sent very recently."""
         if not last and monotonic() < self._report_due:
             return b""
         self._report_due = monotonic() + REPORT_SECONDS
@@ -340,7 +340,7 @@ class _Worker:
 
 
 def share_of_runs(max_runs: int | None, made: int, workers: int, number: int) -> int | None:
-    """How many of ``max_runs`` runs, of which so many are ``made``, are those of worker ``number``."""
+    """Return how many of ``max_runs`` runs, of which ``made`` are made, worker ``number`` makes."""
     if max_runs is None:
         return None
     each, rest = divmod(max(0, max_runs - made), workers)
@@ -349,14 +349,14 @@ def share_of_runs(max_runs: int | None, made: int, workers: int, number: int) ->
 
 @dataclass(frozen=True, slots=True)
 class ProcessIdentity:
-    """Which process this is: of which ``member`` of a store, of which worker there, and how many that had before."""
+    """Identifies a process: the ``member`` of a store, the worker there, and how many processes it had before."""
 
     member: int
     number: int
     restart_count: int
 
     def seed_of(self, seed: int) -> int:
-        """That of the exploration for the first of all, and for each other one derived from it."""
+        """Return the seed: the exploration's for the very first process, a derived one for each other."""
         if not (self.member or self.number or self.restart_count):
             return seed
         return _native.derived_seed(seed, f"worker {self.member} {self.number} {self.restart_count}")
@@ -365,7 +365,7 @@ class ProcessIdentity:
 def settings_of(
     settings: Settings, identity: ProcessIdentity, seed: int | None, runs: int | None, seconds: float
 ) -> Settings:
-    """The settings of one worker. It goes on with ``seed``, if it has one already."""
+    """Return the settings of one worker. It resumes with ``seed``, if it already has one."""
     if seed is None:
         seed = identity.seed_of(settings.seed)
     return dataclasses.replace(

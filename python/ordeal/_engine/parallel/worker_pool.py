@@ -1,4 +1,4 @@
-"""The workers of an exploration: starts their processes, takes their messages, and replaces those that end too soon."""
+"""The workers of an exploration: starts their processes, receives their messages, and replaces those that die."""
 
 from __future__ import annotations
 
@@ -58,23 +58,23 @@ from ordeal._native import monotonic
 from ordeal.errors import OrdealError
 from ordeal.result import StoppedReason
 
-#: How often processes are looked after that have nothing to say, in seconds.
+#: How often processes that send nothing are checked, in seconds.
 TICK_SECONDS = 0.1
-#: So many processes of one worker in a row that end before their first run are enough.
+#: After this many processes of a worker in a row that end before their first run, it is not restarted.
 FALSE_STARTS_MAX = 3
-#: So many reasons for the loss of workers are told apart.
+#: How many reasons for lost workers are counted apart.
 LOSSES_MAX = 10
-#: A worker that neither runs a step nor gets on for so long is lost: a finaliser may go on for ever, for example.
+#: A worker that runs no step and makes no other progress for this long is lost: a finaliser may hang, for example.
 IDLE_SECONDS_MAX = 15.0
 #: A worker that made no run in this time was kept from it.
 IDLE_SECONDS = 1.0
 
 
 def edge_bytes(targets: Sequence[Target]) -> int:
-    """How much memory workers share their edges in, so that it stays half empty at most.
+    """Return how much memory workers need to share their edges, so that it stays at most half full.
 
-    A line of source has some 35 characters and gives three edges at most: one of its own and the two sides of a branch.
-    An edge takes eight bytes, so a byte for each of the source is enough.
+    A line of source has some 35 characters and gives at most three edges: its own and the two sides of a branch. An
+    edge takes eight bytes, so one byte for each byte of source is enough.
     """
     wanted = max(_native.SharedEdges.DEFAULT_BYTES, source_bytes(targets))
     return min(1 << (wanted - 1).bit_length(), _native.SharedEdges.BYTES_MAX)
@@ -82,9 +82,9 @@ def edge_bytes(targets: Sequence[Target]) -> int:
 
 @dataclass(frozen=True, slots=True)
 class WorkerOptions:
-    """How an exploration is split up. ``memory`` is what a process may take in bytes, 0 for no limit.
+    """How an exploration is split up. ``memory`` is the limit of a process in bytes, 0 for none.
 
-    ``store_options`` is where it meets others, if it does.
+    ``store_options`` says which store it shares through, if any.
     """
 
     workers: int
@@ -95,7 +95,7 @@ class WorkerOptions:
 
 @dataclass(slots=True)
 class InitialCorpus:
-    """What is known before the first run: of a state, of other machines, and of seeds."""
+    """What is known before the first run: from a state, from other machines, and from seeds."""
 
     edges: set[int] = field(default_factory=set)
     entries: list[_native.SharedEntry] = field(default_factory=list)
@@ -103,21 +103,21 @@ class InitialCorpus:
 
 
 class Losses:
-    """The workers that were lost between two runs: why, and what the last run of each had in it."""
+    """The workers that were lost between two runs: why, and which rules the last run of each contained."""
 
     def __init__(self) -> None:
         self._rules: dict[str, list[str]] = {}
         self._counts: Counter[str] = Counter()
 
     def add(self, why: str, rules: Sequence[str]) -> None:
-        """One more was lost."""
+        """Count a lost worker."""
         kind = why if why in self._rules or len(self._rules) < LOSSES_MAX else "ended or failed in other ways"
         known = self._rules.setdefault(kind, list(rules))
         self._rules[kind] = [rule for rule in known if rule in rules]
         self._counts[kind] += 1
 
     def notes(self) -> Iterator[str]:
-        """A sentence for each reason. What all those runs had in common may have broken the process."""
+        """Yield a sentence for each reason. What all those runs had in common may have broken the process."""
         for why, rules in self._rules.items():
             when = "Each time" if self._counts[why] > 1 else "Before that"
             common = f" {when}, its last run had {_listed(rules)} in it." if rules else ""
@@ -131,29 +131,29 @@ def _listed(names: Sequence[str]) -> str:
 
 @dataclass(slots=True)
 class _PoolWorker:
-    """One worker: a process, and the one that replaces it when it has ended in the middle of a run."""
+    """One worker: a process, and its successors whenever it ends in the middle of a run."""
 
     number: int
-    runs: int | None = None  # those of all its processes together
+    runs: int | None = None  # of all its processes together
     child: Child | None = None
     stall: Stall | None = None
-    waits: bool = False  # for what others have found
+    waits: bool = False  # waits for updates of others
     runs_before: int = 0  # of the processes before this one
     false_starts: int = 0
-    started: float = 0.0  # by monotonic(), that of the process which has it now
+    started: float = 0.0  # when its present process started, by monotonic()
     over: StoppedReason | None = None
-    failed: str = ""  # with what its process failed, where it could still say so
-    # What its processes have sent and received until now, and what they have found.
+    failed: str = ""  # why its process failed, if it could still say so
+    # What its processes have sent, received and found so far.
     known: KnownCoverage = field(default_factory=KnownCoverage)
     findings: dict[str, Finding] = field(default_factory=dict)
 
 
 class WorkerPool:
-    """The workers, each of them one process after the other. Used for one search.
+    """The workers, each with one process at a time. Used for one search.
 
     Attributes:
-        given: what the workers know before their first run. To be set before they start.
-        store_client: shares with other machines what the workers find, if set. To be set before they start.
+        given: what the workers know before their first run. Set it before they start.
+        store_client: shares with other machines what the workers find, if set. Set it before they start.
     """
 
     def __init__(
@@ -176,7 +176,7 @@ class WorkerPool:
         self._crashes = CrashReader(setup.driver)
         self._losses = Losses()
         self._workers = [_PoolWorker(number) for number in range(options.workers)]
-        # Where the number of runs decides when it ends, what is found must not hang on a clock; others have theirs.
+        # If a number of runs ends the search, the result must not depend on the clock; members of a store do not wait.
         self._in_rounds = settings.max_runs is not None and options.store_options is None
         self._exchange: Exchange = (
             RoundExchange(options.workers) if self._in_rounds else ImmediateExchange(options.workers)
@@ -187,26 +187,26 @@ class WorkerPool:
     # -- all of them --------------------------------------------------------------------------------------------------
 
     def share_runs(self) -> None:
-        """Say how many runs each worker is to make. Those count that were made before, whoever made them."""
+        """Set how many runs each worker makes. Runs made before the exploration was resumed count too."""
         runs = self._settings.max_runs
         for worker in self._workers:
             worker.runs = share_of_runs(runs, self._merged.resumed_runs, len(self._workers), worker.number)
             worker.runs_before = self._merged.earlier(worker.number).runs
 
     def start(self, deadline: float) -> None:
-        """Have all of them begin. They come to their end at ``deadline``, by monotonic(), if not before."""
+        """Start all workers. They stop at ``deadline``, by monotonic(), if not before."""
         for worker in self._workers:
             self._start(worker, deadline)
 
     @property
     def goes_on(self) -> bool:
-        """Whether one of them has not come to its end."""
+        """Return whether a worker is still running."""
         return any(worker.over is None for worker in self._workers)
 
     def poll(self, seconds: float, deadline: float) -> None:
-        """Look after the workers once, as soon as there is something to see, after ``seconds`` at the latest.
+        """Handle the messages and ends of workers once, as soon as there is one, after ``seconds`` at the latest.
 
-        None begins anew after ``deadline``.
+        None is restarted after ``deadline``.
         """
         going = [worker for worker in self._workers if worker.over is None]
         wait_for([worker.child for worker in going if worker.child is not None], min(seconds, TICK_SECONDS))
@@ -214,7 +214,7 @@ class WorkerPool:
             self._poll(worker, deadline)
 
     def answer(self) -> None:
-        """Send the workers that have sent their update those of others."""
+        """Send each worker that waits the updates of the others."""
         for number, updates in self._exchange.answers():
             worker = self._workers[number]
             child, worker.waits = worker.child, False
@@ -228,7 +228,7 @@ class WorkerPool:
             try:
                 child.channel.send(FROM_OTHERS, pack_keys(edges), *entries)
             except ChannelError:
-                continue  # it has ended, which is seen next
+                continue  # it has ended, which is noticed next
         for worker in self._workers:
             self._counters.entries[worker.number] = self._exchange.has_entries_for(worker.number)
 
@@ -237,14 +237,14 @@ class WorkerPool:
         self._exchange.report(self._options.workers, update, last=True)
 
     def stop(self) -> None:
-        """Have all of them come to their end, and those not begin that have not yet."""
+        """Ask all workers to stop, and do not start those that have not begun."""
         self._counters.stop = True
         for worker in self._workers:
             if worker.child is None:
                 worker.over = "interrupted"
 
     def cut_off(self, reason: StoppedReason) -> None:
-        """End those that do not come to their end, for ``reason``. A step that this breaks off is no failure."""
+        """End the workers that do not stop, for ``reason``. A step that this interrupts is no failure."""
         for note in self._losses.notes():
             self._merged.note(note)
         for worker in self._workers:
@@ -253,9 +253,9 @@ class WorkerPool:
 
     @contextmanager
     def writing_down(self, deadline: float) -> Iterator[None]:
-        """Have processes that make no run say what is known, in place of those that could not in the end.
+        """Start processes that make no runs but send the parts of workers that could not do so at the end.
 
-        They are to be polled while the block runs.
+        Poll them while the block runs.
         """
         silent = [
             worker for worker in self._workers if worker.over is not None and not self._state.parts[worker.number]
@@ -273,15 +273,15 @@ class WorkerPool:
                 worker.over = end
 
     def number_of(self, worker_id: int, run: int) -> int:
-        """The number of a run among those of all workers, who take turns in it; of one alone it is its own."""
+        """Return the number of a run among those of all workers, who take turns; a single one keeps its numbers."""
         return (self._workers[worker_id].runs_before + run - 1) * len(self._workers) + worker_id + 1
 
     def reasons(self) -> list[StoppedReason]:
-        """Why those came to their end that did."""
+        """Return why workers stopped."""
         return [worker.over for worker in self._workers if worker.over is not None]
 
     def close(self) -> None:
-        """End all processes that still go on."""
+        """End all processes that still run."""
         for worker in self._workers:
             if worker.child is not None:
                 worker.child.close()
@@ -295,7 +295,7 @@ class WorkerPool:
         takes_over = worker.child is not None
         if takes_over:
             state.seeds[number], state.parts[number] = None, b""
-        # It goes on from what the process before it knew, not from what all know: that would hang on the clock.
+        # A successor starts from what its predecessor knew. What all workers know would depend on the clock.
         initial, known = self.initial_corpus, worker.known
         job = WorkerJob(
             settings=settings_of(self._settings, self._identity_of(worker), state.seeds[number], runs, left),
@@ -326,7 +326,7 @@ class WorkerPool:
         return ProcessIdentity(member, worker.number, self._merged.earlier(worker.number).processes)
 
     def _schedule(self, worker: _PoolWorker) -> Schedule:
-        # One that is alone hears nothing: when it tells how far it is changes no run.
+        # A single worker receives nothing, so the times of its reports change no run.
         return ByRuns(worker.runs_before) if self._in_rounds and len(self._workers) > 1 else ByClock()
 
     def _poll(self, worker: _PoolWorker, deadline: float) -> None:
@@ -335,7 +335,7 @@ class WorkerPool:
         assert worker.stall is not None
         self._receive(worker)
         if child.has_ended():
-            self._receive(worker)  # what it said last
+            self._receive(worker)  # its last messages
             if worker.over is None:
                 self._lost(worker, deadline, hung=False)
             child.close()
@@ -359,9 +359,9 @@ class WorkerPool:
             for message in worker.child.messages():
                 self._take(worker, message)
         except OrdealError:
-            raise  # the worker met it: some of them are ValueErrors as well
+            raise  # an error that the worker met: some of these are ValueErrors too
         except (ChannelError, ValueError, TypeError, OverflowError) as error:
-            self._merged.note(f"A worker was given up, which told what no worker tells: {error}.")
+            self._merged.note(f"A worker was ended because it sent an invalid message: {error}.")
             worker.child.kill()
 
     def _take(self, worker: _PoolWorker, message: list[Value]) -> None:
@@ -390,7 +390,7 @@ class WorkerPool:
     def _take_update(self, worker: _PoolWorker, values: Sequence[Value], *, last: bool) -> None:
         report, keys, entries = values
         edges, (encoded,) = unpack_keys(keys), _bytes([entries])
-        loaded, _ = _native.decode_entries(encoded, self._merged.names)  # refuses what the others should not get
+        loaded, _ = _native.decode_entries(encoded, self._merged.names)  # refuses what the others should not receive
         found = encoded if loaded else b""
         if report:
             self._merged.report(worker.number, unpack(report, Report))
@@ -418,7 +418,7 @@ class WorkerPool:
         self._merged.add_finding(finding)
 
     def _lost(self, worker: _PoolWorker, deadline: float, *, hung: bool) -> None:
-        """A process has ended in the middle of its work. What it did last is known, and another takes its place."""
+        """Handle a process that ended in the middle of its work: note what it did last, and start another."""
         child = worker.child
         assert child is not None
         assert child.exit_status is not None
@@ -451,12 +451,12 @@ class WorkerPool:
             self._start(worker, deadline)
 
     def _has_idled(self, worker: _PoolWorker) -> bool:
-        """Whether no run of this worker came to its end, though there was time."""
+        """Return whether no run of this worker finished although there was time."""
         runs = worker.runs_before + self._counters.runs[worker.number]
         return runs <= 1 and monotonic() - worker.started >= IDLE_SECONDS
 
     def _stop_copying(self, why: str) -> None:
-        """What comes of a copy is no failure. From here on no worker makes any."""
+        """Stop copying in all workers: what a copy does wrong is no failure."""
         name = type_name(self._setup.driver.definition.cls)
         if self._settings.checkpoint_kind != "replay":
             self._merged.note(f"Checkpoints of {name} are reached by running their steps again: {why}.")
@@ -467,9 +467,9 @@ class WorkerPool:
         self._merged.end_report(worker.number, counters.runs[worker.number], counters.steps[worker.number], bucket)
 
     def _release_edges(self) -> None:
-        """Have the edges that a process saw and did not report count as new again: nobody knows how it came there.
+        """Have edges that a process saw but did not report count as new again: nobody knows how it reached them.
 
-        It was seen all the same. The others can tell once more what they were about to.
+        Edges that were about to be reported are seen all the same, and are reported again by the others.
         """
         unreported = set(self._edges.keys()) - self._merged.edges
         for key in unreported:
@@ -505,7 +505,7 @@ def _how(child: Child) -> str:
 
 
 def _error_of(broken: Broken) -> BaseException:
-    """The error that a worker met, as it would have been raised here."""
+    """Rebuild the error that a worker met."""
     if broken.kind == unittest.SkipTest.__name__:
         return unittest.SkipTest(broken.message)
     kind = getattr(errors, broken.kind, None)

@@ -166,7 +166,7 @@ class TestWhatTheyTell:
         pool.search()
         assert time.monotonic() - began < 20
         assert pool.pool.reasons() == ["stuck"]
-        assert str(pool.union.notes[0]).startswith("A worker was given up, which told what no worker tells: ")
+        assert str(pool.union.notes[0]).startswith("A worker was ended because it sent an invalid message: ")
         assert (pool.union.edges, dict(pool.union.findings), pool.state.parts) == (set(), {}, [b""])
 
     @pytest.mark.parametrize(
