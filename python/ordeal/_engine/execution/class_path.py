@@ -25,34 +25,34 @@ from ordeal.config import DEFAULT_PATH, load_config
 from ordeal.errors import ConfigError, MachineError, OrdealError
 from ordeal.stateful.generic import AnyMachine, GenericStateMachine
 
-#: What was loaded, by which path: one class may go by several names, and that of the settings is the one to use.
+#: The path by which each class was loaded: of several names for it, the one in the settings is used.
 _loaded: WeakKeyDictionary[Any, str] = WeakKeyDictionary()
 
 _EXAMPLE = "`tests.test_chaos:MyServiceChaos`"
 
 
-#: The functions that may be called to make machines: by themselves, and by their class paths.
+#: The functions that may be called to make machines, and their class paths.
 _trusted: set[object] = set()
 
 
 def trust(function: object) -> None:
-    """Have ``load_class`` return ``function``, which whoever runs this process has named, or its class path has."""
+    """Let ``load_class`` return ``function``, which the user named, as an object or by its class path."""
     _trusted.add(function)
 
 
 def trust_settings(path: Path) -> None:
-    """Trust the functions that a project's own settings name, where there are such settings."""
+    """Trust the functions that a project's own settings name, if there are settings."""
     with suppress(ConfigError):
         for test in load_config(path).tests:
             trust(test.class_path)
 
 
 def load_class(path: str) -> Callable[[], AnyMachine]:
-    """Import the module and return the class of ``module.path:ClassName``, or a function that makes its machines.
+    """Import the module and return the class of ``module.path:ClassName``, or the function that makes its machines.
 
-    Raises ``ConfigError`` for a malformed path, and ``MachineError`` when the module cannot be imported, has no such
-    class, or the class is no rule machine and no generic one. What a function makes is not looked at. A function is
-    returned only where it is trusted: a path may come from a file, and that must not have anything called.
+    Raises ``ConfigError`` for a malformed path, and ``MachineError`` when the module cannot be imported or has no such
+    class, or the class is neither a rule machine nor a generic one. What a function makes is not checked. A function is
+    returned only when it is trusted: a path may come from a file, which must not be able to call anything.
     """
     module_name, name = split_class_path(path)
     factory = _machine_factory(_find(_import(module_name), module_name, name), path)
@@ -62,9 +62,9 @@ def load_class(path: str) -> Callable[[], AnyMachine]:
 
 
 def path_of(found: Any) -> str:
-    """``module:Class`` of a class or function: the path that it was loaded by, else one that leads to it.
+    """Return ``module:Class`` of a class or function: the path by which it was loaded, else one that leads to it.
 
-    A library may make classes, whose ``__module__`` is its own; then the module that has a name for it is looked for.
+    A class made by a library has that library's ``__module__``; then a module that has a name for it is searched for.
     """
     loaded = _loaded.get(found)
     if loaded is not None:
@@ -105,7 +105,7 @@ def split_class_path(path: str) -> tuple[str, str]:
 
 def _import(name: str) -> ModuleType:
     try:
-        # A module that was written after an earlier look at its folder is found all the same.
+        # Find modules too that were written after the import system last read their folder.
         importlib.invalidate_caches()
         reach_test_file(name)
         return importlib.import_module(name)
@@ -129,13 +129,13 @@ def _refuse_import(name: str, error: BaseException) -> NoReturn:
 
 
 def _place(error: BaseException) -> str:
-    """Return ``file:line`` of the user's code where an import failed, or nothing when no such frame is left."""
+    """Return ``file:line`` of the user's code where an import failed, or an empty string when no such frame is left."""
     if isinstance(error, SyntaxError) and error.filename:
         return f"{_relative(error.filename)}:{error.lineno}"
     frames = traceback.extract_tb(error.__traceback__)
     own = [f for f in frames if f.filename != __file__ and not _is_import_machinery(f.filename)]
     inside = [f for f in own if _is_in_project(Path(f.filename))]
-    # The innermost frame may lie deep in a library; the user's own line that led there is the one to look at.
+    # The innermost frame may be deep in a library; the user's line that led there is more useful.
     chosen = (inside or own)[-1:]
     return "".join(f"{_relative(f.filename)}:{f.lineno}" for f in chosen)
 
@@ -145,7 +145,7 @@ def _is_import_machinery(filename: str) -> bool:
 
 
 def _is_in_project(path: Path) -> bool:
-    # A virtual environment often lies inside the project.
+    # A virtual environment is often inside the project.
     return path.is_relative_to(Path.cwd()) and "site-packages" not in path.parts
 
 
@@ -188,7 +188,7 @@ def _class_hint(module: ModuleType, module_name: str, name: str) -> str:
 
 def _is_machine(value: object) -> bool:
     bases = value.__mro__[1:] if isinstance(value, type) else ()
-    # ChaosTest itself, imported to be subclassed, has no rules of its own.
+    # ChaosTest itself, imported for subclassing, has no rules.
     return (RuleBasedStateMachine in bases or GenericStateMachine in bases) and not getattr(
         value, "__module__", ""
     ).startswith("ordeal.")

@@ -1,4 +1,4 @@
-"""Runs a machine as a step source says: in plain Python, which is the reference, or by the step loop in C++."""
+"""Runs a machine according to a step source: in Python, the reference implementation, or in the step loop in C++."""
 
 from __future__ import annotations
 
@@ -52,21 +52,21 @@ HASH_MASK = 2**64 - 1
 
 
 class StepSource(Protocol):
-    """Where steps come from: a session that invents them or a replay that reads them. See ``_native.pyi``."""
+    """Where steps come from: a session that invents them, or a replay that reads them. See ``_native.pyi``."""
 
     @property
     def source(self) -> ChoiceSource:
-        """What the arguments of the current step are drawn from."""
+        """Return the source of the current step's arguments."""
 
     def next(self) -> int:
-        """The next step, packed: kind in the low three bits, index above."""
+        """Return the next step, packed: kind in the low three bits, index above."""
 
     def reject(self) -> None:
-        """The rule given last cannot run now."""
+        """Note that the rule of the last step cannot run now."""
 
 
 class TimedReplay:
-    """A replay that ends when time is up, between steps; within one the watchdog does."""
+    """A replay that ends between steps when time is up; within a step, the watchdog ends it."""
 
     def __init__(self, replay: Replay, deadline: float) -> None:
         self.replay = replay
@@ -76,10 +76,10 @@ class TimedReplay:
         self._next = replay.next
 
     def next(self) -> int:
-        """The next step of the replay.
+        """Return the next step of the replay.
 
         Raises:
-            OutOfTime: there is no time for it.
+            OutOfTime: the time is up.
         """
         if monotonic() >= self.deadline:
             raise OutOfTime
@@ -87,36 +87,36 @@ class TimedReplay:
 
 
 class RunListener(Protocol):
-    """Learns of every step that ended well; only a live run has one.
+    """Notified of every step that ended well; only a live run has one.
 
-    The step loop tells the session itself of a step, and the listener only of one that was new. It leaves both to
-    ``step_done`` in runs with ``learns_each_step``, and while ``nearer`` holds something.
+    The step loop reports steps to the session itself, and to the listener only those that were new. In runs with
+    ``learns_each_step``, and while ``nearer`` is not empty, it leaves both to ``step_done``.
     """
 
     @property
     def learns_each_step(self) -> bool:
-        """Whether each step of this run has more to tell than what it brought."""
+        """Whether every step of this run must be reported here."""
 
     @property
     def nearer(self) -> dict[str, None]:
-        """The properties that came nearer and have not been looked at; always the same object."""
+        """The properties that came nearer and were not handled yet; always the same object."""
 
     def step_done(self, run: RunContext, code: int, state_hash: int) -> None:
-        """The step ``code`` and the invariants after it have run."""
+        """The step ``code`` and its invariants have run."""
 
     def new_features(self, run: RunContext) -> None:
         """The latest step brought something new."""
 
     def run_done(self, run: RunContext) -> None:
-        """The run ended well, and so did its teardown."""
+        """The run ended well, including its teardown."""
 
 
-#: What the step loop can follow.
+#: The step sources that the step loop can follow.
 _NATIVE_STEP_SOURCES = (Session, Replay, TimedReplay)
 
 
 class Observer(Protocol):
-    """What sees a run in detail, for traces and programs; it costs time, so only replays have one."""
+    """Sees a run in detail, for traces and programs. It costs time, so only replays have one."""
 
     def making(self, cls: type[RuleBasedStateMachine]) -> None:
         """A machine is about to be made."""
@@ -125,10 +125,10 @@ class Observer(Protocol):
         """A machine was made."""
 
     def rule(self, rule: Rule, initialize: bool, values: dict[str, Any], resolved: dict[str, Any]) -> None:
-        """A rule is about to run with the arguments ``resolved``; in ``values`` those of bundles are references."""
+        """A rule is about to run with the arguments ``resolved``; ``values`` has references for bundle values."""
 
     def rule_done(self, rule: Rule, result: Any, names: list[list[str]]) -> None:
-        """The rule returned ``result``; ``names`` are those of its values, by target bundle."""
+        """The rule returned ``result``; ``names`` are the names of its values, by target bundle."""
 
     def fault(self, fault: Fault, on: bool) -> None:
         """A fault is about to be switched."""
@@ -147,7 +147,7 @@ class Status(Enum):
 
 @dataclass(slots=True)
 class Outcome:
-    """How a run ended and how far it came. ``steps`` counts those that began, in this process.
+    """How a run ended and how far it got. ``steps`` counts the steps that began, in this process.
 
     ``stuck`` says why no rule could run any more in the state that was reached; it is empty when one could.
     ``broken_by`` names the step after which an invariant failed, a fault with the sign of its switch; it is empty where
@@ -162,16 +162,16 @@ class Outcome:
 
 
 class Driver:
-    """Executes runs of one machine class. Not thread-safe: a run owns the process' faults and random generators.
+    """Executes runs of one machine class. Not thread-safe: a run owns the process's faults and random generators.
 
-    ``factory`` makes a fresh machine. ``faults`` are those of the class, in the order of the definition.
-    ``buggify_prob`` is the probability that a point of buggify acts where it does not say another. With 0 only those of
-    a replay act, as they are recorded, and with None not even they.
+    ``factory`` makes a fresh machine. ``faults`` are the faults of the class, in the order of their definition.
+    ``buggify_prob`` is the probability that a point of buggify acts unless it has its own. With 0, points act only in
+    replays, as recorded; with None, not even there.
 
     Attributes:
-        in_cpp: whether the step loop in C++ runs what it can run. An observer and subclasses see each step in Python.
-        isolated: whether the process is one for runs alone, which Ctrl-C does not reach. Whatever gets out of the code
-            under test is a failure of it, a KeyboardInterrupt as well that no Ctrl-C has brought.
+        in_cpp: whether the step loop in C++ runs what it can. Observers and subclasses see each step in Python.
+        isolated: whether this process only executes runs and Ctrl-C does not reach it. Then everything that the code
+            under test raises is its failure, even a KeyboardInterrupt.
         journal: where the choices of each run are written as they are made, for another process to read.
     """
 
@@ -210,12 +210,12 @@ class Driver:
     ) -> Outcome:
         """Run ``step_source`` to its end.
 
-        ``restore`` gives the machine of a checkpoint in place of a fresh one. Failures come back in the outcome.
+        ``restore`` makes the machine of a checkpoint instead of a fresh one. Failures are returned in the outcome.
 
         Raises:
             unittest.SkipTest: the code under test asks to be skipped (pytest's skip as well).
-            OrdealError: a fault cannot be switched, or a hook of the machine is not as it must be. One that the code
-                under test raises by itself is a failure like any other, and so is an InvalidDefinition.
+            OrdealError: a fault cannot be switched, or a hook of the machine is invalid. If the code under test raises
+                one itself, that is a failure like any other, and so is an InvalidDefinition.
             KeyboardInterrupt: passed on, after the teardown of the machine.
             hypothesis.errors.InvalidDefinition: no rule can run in a state that was reached.
         """
@@ -235,7 +235,7 @@ class Driver:
                 self._run(run, step_source, restore, listener, observer, outcome)
             if listener is not None:
                 listener.run_done(run)
-            run.machine = None  # what it does when it is let go of is part of the run
+            run.machine = None  # its finalisers are part of the run
         except (InvalidDefinition, OrdealError) as error:
             if not is_raised_by_program(error):
                 raise
@@ -262,11 +262,11 @@ class Driver:
             self._loop.close()
             self._faults_off()
             if type(journaled) is Replay:
-                journaled.journal = None  # a session says itself when its run is over
+                journaled.journal = None  # a session marks the end of its run itself
         return outcome
 
     def let_go(self, outcome: Outcome) -> None:
-        """Forget the error of ``outcome``, and with its frames the machine: their finalisers may do anything."""
+        """Drop the error of ``outcome``, and with its frames the machine: their finalisers may do anything."""
         if outcome.error is None:
             return
         signals_before = interrupts.signal_count()
@@ -330,7 +330,7 @@ class Driver:
             outcome.broken_by = broken_by
 
     def _renewed(self, step_source: StepSource) -> RunContext:
-        """The context of a run by the step loop. The runs of a driver come one after the other, so one will do."""
+        """Return the context for a run by the step loop. Runs of a driver are sequential, so one context is reused."""
         if self._native is None:
             run = RunContext(step_source.source, len(self.definition.argument_names) - 1)
             run.loop = run.buggify.loop = make_loop(self.definition, self.faults, hashes_state=self._hashes_state)
@@ -350,7 +350,7 @@ class Driver:
         *,
         fresh: bool,
     ) -> None:
-        """Have the step loop do what ``_steps`` does, after a fresh machine's invariants."""
+        """Have the step loop do what ``_steps`` does, after the invariants of a fresh machine."""
         replay, deadline = (
             (step_source.replay, step_source.deadline) if type(step_source) is TimedReplay else (step_source, math.inf)
         )
@@ -416,7 +416,7 @@ class Driver:
                 listener.step_done(run, code, self.state_hash(machine) if self._hashes_state else 0)
 
     def next_step(self, step_source: StepSource, run: RunContext) -> int:
-        """The next step of the step source, packed: kind in the low three bits, index above."""
+        """Return the next step of the step source, packed: kind in the low three bits, index above."""
         del run
         return step_source.next()
 
@@ -455,13 +455,13 @@ class Driver:
             observer.rule_done(rule, result, names)
 
     def await_result(self, coroutine: Any, machine: RuleBasedStateMachine) -> Any:
-        """Run a coroutine rule on the event loop of its machine; one that has none gets the driver's for the run."""
+        """Run a coroutine rule on the event loop of its machine, or on the driver's if it has none."""
         if isinstance(machine, ChaosTest):
             return machine.run_coroutine(coroutine)
         return self._loop.run(coroutine)
 
     def draw_arguments(self, rule: Rule, run: RunContext, *, initialize: bool) -> dict[str, Any]:
-        """The arguments of ``rule``; values of bundles come as references."""
+        """Draw the arguments of ``rule``; values of bundles are references."""
         del initialize
         source = run.source
         values: dict[str, Any] = {}
@@ -500,13 +500,13 @@ class Driver:
                 self.refuse_check(invariant.name, result)
 
     def refuse_result(self, rule: str, result: object) -> NoReturn:
-        """Fail for what a rule without a target returned."""
+        """Fail because a rule without a target returned a value."""
         raise FailedHealthCheck(
             f"rule {rule} has no target bundle but returned {result!r}; return None or give it a target"
         )
 
     def refuse_check(self, invariant: str, result: object) -> NoReturn:
-        """Fail for what an invariant returned."""
+        """Fail because an invariant returned a value."""
         raise FailedHealthCheck(f"invariant {invariant} returned {result!r}; an invariant returns None")
 
     def out_of_time(self) -> NoReturn:
@@ -514,14 +514,14 @@ class Driver:
         raise OutOfTime
 
     def state_hash(self, machine: RuleBasedStateMachine) -> int:
-        """What the machine's hook says of its state."""
+        """Return what the machine's hook ``state_hash`` returns."""
         value: object = machine.state_hash()  # type: ignore[attr-defined]
         if not isinstance(value, int):
             self.refuse_hash(value)
         return value & HASH_MASK
 
     def refuse_hash(self, value: object) -> NoReturn:
-        """Fail for what the machine's hook says of its state."""
+        """Fail because the machine's hook ``state_hash`` returned ``value``."""
         raise MachineError(
             f"{self.definition.cls.__name__}.state_hash() returned {value!r}, which is not an int",
             hint="return an int computed from the state, or 0 for none",
@@ -546,7 +546,7 @@ class Driver:
 
 
 def _journaled(step_source: StepSource) -> Session | Replay | None:
-    """What writes the choices of ``step_source`` to a tape, and so to a journal."""
+    """Return the object that writes the choices of ``step_source`` to a tape, and so to a journal."""
     followed = step_source.replay if type(step_source) is TimedReplay else step_source
-    # As these types have no subclasses: to ask for an instance of them takes several times as long.
+    # These types have no subclasses, and isinstance() would take several times as long.
     return followed if type(followed) is Session or type(followed) is Replay else None

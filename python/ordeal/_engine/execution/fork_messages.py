@@ -1,6 +1,6 @@
-"""The messages of a run in a forked process: what it may say, with what values, and what they mean.
+"""The messages of a run in a forked process: which it may send, with which values, and what they mean.
 
-The process runs code under test, which may write anything to the channel that it finds: each message is checked.
+The process runs code under test, which may write anything to the channel: each message is checked.
 """
 
 from __future__ import annotations
@@ -21,22 +21,22 @@ RUN, REPLY, ERROR = "run", "reply", "error"
 NEXT, REJECT, ASK, TELL, STEP, DONE = "next", "reject", "ask", "tell", "step", "done"
 STARTED, ENDED, GONE = "started", "ended", "gone"
 
-#: What a run may say to its session, tells apart: more than any run draws.
+#: The number of messages that a run may send to its session: more than any run needs.
 SAID_MAX = 1 << 20
-#: The longest text or bytes that a draw may be told, and be asked to have at least.
+#: The longest text or bytes that a draw may return, or may be asked to have at least.
 SIZE_MAX = 1 << 24
-#: The longest list of the characters of an alphabet, and the longest text of an error.
+#: The longest alphabet, as a list of characters, and the longest text of an error.
 TEXT_MAX = 1 << 20
-#: What bounds of an integer are refused by the core.
+#: The core refuses wider bounds of an integer.
 _WIDE_MAX = 2**125
 
 
 class RefusedError(Exception):
-    """A process says what no run says."""
+    """A process sends something that no run sends."""
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# What a run may ask of the source of choices, and what it may tell it: each with what its arguments must be
+# What a run may ask its source of choices, and what it may report to it, with the checks of the arguments
 
 
 _CHOICE_KINDS = 5
@@ -118,7 +118,7 @@ TOLD: dict[str, tuple[_Check, ...]] = {
 
 
 def check_said(table: dict[str, tuple[_Check, ...]], values: list[Value]) -> tuple[str, list[Value]]:
-    """The name and the arguments of what is said to the source of choices."""
+    """Return the name and the arguments of a message to the source of choices."""
     name, *arguments = values or [None]
     checks = table.get(name) if isinstance(name, str) else None
     if checks is None or len(arguments) != len(checks):
@@ -132,10 +132,10 @@ def check_said(table: dict[str, tuple[_Check, ...]], values: list[Value]) -> tup
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What a process saw since it told last.
+    """What a process saw since its last message.
 
-    ``record`` is that of its monitor, ``properties`` a snapshot of a tracker. ``sizes`` are those of the bundles;
-    ``events`` and ``targets`` are what the run told Hypothesis, from its start.
+    ``record`` is its monitor's, ``properties`` a snapshot of a tracker, and ``sizes`` are the sizes of the bundles;
+    ``events`` and ``targets`` are what the run passed to Hypothesis, from its start.
     """
 
     record: bytes
@@ -147,9 +147,9 @@ class Seen:
 
 @dataclass(frozen=True, slots=True)
 class ForkedRunResult:
-    """How a run in a process of its own ended. Of its error, which stays there, the names are known.
+    """How a run in a child process ended. Its error stays there; only its names are known here.
 
-    ``raised`` is said of a run that ended with what no run is to end with.
+    ``raised`` is true for a run that ended with an exception that should not end one.
     """
 
     outcome: Outcome
@@ -219,7 +219,7 @@ def _size(size: object) -> int:
 
 
 def typed(values: list[Value], *kinds: type) -> list[Any]:
-    """The values, which must be of these kinds."""
+    """Return the values, after checking that they are of these kinds."""
     found = tuple(type(value) for value in values)
     if found != kinds:
         raise ChannelError(f"a message holds {found}, not {kinds}")

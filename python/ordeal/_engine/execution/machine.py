@@ -1,4 +1,4 @@
-"""From a class or factory given by the user to a driver of its machines, checked to be usable."""
+"""Turns a class or factory given by the user into a driver of its machines, after checking that it is usable."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ MachineFactory = type[AnyMachine] | Callable[[], AnyMachine]
 
 
 def make_driver(given: MachineFactory, rule_timeout: float | None = None) -> Driver:
-    """A driver of the machines that ``given``, a class or a function without arguments, makes.
+    """Make a driver for the machines that ``given``, a class or a function without arguments, makes.
 
-    ``rule_timeout`` None takes the class' own, or 30 s for a machine that is no ChaosTest.
+    With ``rule_timeout`` None, the class decides; the limit is 30 s for a machine that is no ChaosTest.
 
     Raises:
         MachineError: it makes no rule machine, or one that cannot be run.
-        FaultError: a fault of it has a target that does not exist.
+        FaultError: the target of one of its faults does not exist.
     """
     cls, factory = _class_and_factory(given)
     faults = _faults_of(cls)
@@ -54,11 +54,11 @@ def make_driver(given: MachineFactory, rule_timeout: float | None = None) -> Dri
 
 
 def usable_definition(cls: type[RuleBasedStateMachine]) -> MachineDefinition:
-    """What ``cls`` is made of, where runs of it can do something.
+    """Return the definition of ``cls``, after checking that its runs can do something.
 
     Raises:
-        MachineError: it has no rules, or one that can never do its work.
-        FaultError: a fault of it has a target that does not exist.
+        MachineError: it has no rules, or a rule that can never run.
+        FaultError: the target of one of its faults does not exist.
         hypothesis.errors.InvalidDefinition: it is not a valid rule machine.
     """
     definition, faults = define_machine(cls), _faults_of(cls)
@@ -80,22 +80,22 @@ def class_path(given: MachineFactory, cls: type) -> str:
 
 
 def is_importable(given: MachineFactory, path: str) -> bool:
-    """Whether another process can import what the user gave by its ``path``, as ``class_path`` names it."""
+    """Return whether another process can import what the user gave by ``path``, which ``class_path`` returned."""
     module, _, name = path.partition(":")
     return is_named(given) and module != "__main__" and "<" not in name
 
 
 class _GenericDriver(Driver):
-    """Runs generic machines, whose run is over when they have no step left."""
+    """Runs generic machines; a run is over when its machine has no steps left."""
 
     def next_step(self, step_source: StepSource, run: RunContext) -> int:
-        """The end where no step is left, else the next step of the source. Here an error in ``steps()`` is raised."""
+        """Return the end when no steps are left, else the next step of the source. Raises errors of ``steps()``."""
         self._current_rule = "steps"
         return END if run.machine.is_over else super().next_step(step_source, run)
 
 
 def _class_and_factory(given: Any) -> tuple[type[RuleBasedStateMachine], Callable[[], RuleBasedStateMachine]]:
-    """The class of the rule machines to run, and what makes them."""
+    """Return the class of the rule machines to run, and the function that makes them."""
     if inspect.isclass(given) and issubclass(given, GenericStateMachine):
         check_generic_class(given)
         check_constructor(given)
@@ -113,7 +113,7 @@ def _class_and_factory(given: Any) -> tuple[type[RuleBasedStateMachine], Callabl
 
 
 def _refuse(given: object) -> None:
-    """Raise MachineError for what cannot make rule machines. Another callable, such as a partial, can."""
+    """Raise MachineError for an object that cannot make rule machines. Another callable, such as a partial, can."""
     if isinstance(given, AnyMachine):
         name = type(given).__name__
         raise MachineError(
@@ -140,12 +140,12 @@ def _check_takes_nothing(function: Callable[..., Any]) -> None:
             hint="write a function without any, such as `lambda: MyMachine(3)`",
         ) from None
     except ValueError:
-        # What is written in C may not tell its arguments.
+        # A function written in C may not reveal its arguments.
         return
 
 
 def machine_names(driver: Driver) -> _native.MachineNames:
-    """The names of the rules, initialize rules, faults and arguments of the machine."""
+    """Return the names of the rules, initialize rules, faults and arguments of the machine."""
     definition = driver.definition
     return (
         [rule.name for rule in definition.rules],

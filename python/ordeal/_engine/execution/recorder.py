@@ -1,4 +1,4 @@
-"""Watches one run and writes down what a person reads of it: steps with their arguments, and the program they make."""
+"""Watches one run and records what people read about it: steps with arguments, and the program that they make."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _Written = tuple[list[_Row], list[str], list[str], bool]
 
 
 class RunRecorder:
-    """An observer of the driver. Arguments are rendered before the rule runs, which may change them."""
+    """An observer of the driver. It renders arguments before the rule runs, because the rule may change them."""
 
     def __init__(self) -> None:
         self.steps: list[TraceStep] = []
@@ -43,7 +43,7 @@ class RunRecorder:
 
     @property
     def active_faults(self) -> list[str]:
-        """Names of the faults that are on, in the order in which they were switched on."""
+        """Return the names of the faults that are on, in the order in which they were switched on."""
         return list(self._active)
 
     def making(self, cls: type[RuleBasedStateMachine]) -> None:
@@ -57,7 +57,7 @@ class RunRecorder:
             fault.tell_hits(self._hit)
 
     def rule(self, rule: Rule, initialize: bool, values: dict[str, Any], resolved: dict[str, Any]) -> None:
-        """Write down a rule with its arguments."""
+        """Record a rule with its arguments."""
         text = {name: render(value) for name, value in values.items()}
         self.steps.append(
             TraceStep(
@@ -87,7 +87,7 @@ class RunRecorder:
         self.steps[-1].result = ", ".join(f"{name} = {value}" for name, value in zip(shared, values, strict=True))
 
     def fault(self, fault: Fault, on: bool) -> None:
-        """Write down a switched fault."""
+        """Record a switched fault."""
         if on:
             self._active.append(fault.name)
         elif fault.name in self._active:
@@ -109,16 +109,16 @@ class RunRecorder:
         hits.append(one_line(text) if len(hits) < HITS_MAX else "and more")
 
     def finished_steps(self, tape: _native.Tape, definition: MachineDefinition) -> list[TraceStep]:
-        """The steps with the choices of ``tape``, the one that was realized while this recorder watched."""
+        """Return the steps with the choices of ``tape``, which was recorded while this recorder watched."""
         names = definition.argument_names
         for step, (_, _, _, arguments) in zip(self.steps, tape.steps(), strict=False):
             step.choices = {names[number]: choices for number, choices in arguments if choices}
         return self.steps
 
     def finished_program(self) -> list[str]:
-        """The lines of the program, with what chance did inside a rule beside it, and with its end."""
+        """Return the lines of the program, with random events inside a rule as comments, and with its end."""
         if self._machine is None and not self._ends:
-            # Its constructor raised: there is nothing to tear down.
+            # Its constructor raised, so there is nothing to tear down.
             return list(self.program)
         made, *calls = self.program
         lines = [f"{call}{_remarks(step)}" for call, step in zip(calls, self.steps, strict=True)]
@@ -130,10 +130,10 @@ class RunRecorder:
         return msgspec.json.encode((rows, self.program, self._active, self._machine is not None))
 
     def read(self, written: bytes) -> None:
-        """Take over what one of another process has written. Of arguments it knows the text.
+        """Load the recording of another process. Arguments are then known only as text.
 
         Raises:
-            ValueError: none has written it.
+            ValueError: the bytes are no recording.
         """
         rows, self.program, self._active, self._ends = msgspec.json.decode(written, type=_Written)
         self.steps = [
@@ -142,7 +142,7 @@ class RunRecorder:
         ]
 
     def _watch(self, data: DataObject) -> None:
-        """Have the values noted that the rule draws from ``data``, which is one object for the whole run."""
+        """Note the values that the rule draws from ``data``, which is one object for the whole run."""
         if "draw" in vars(data):
             return
         draw = data.draw
@@ -168,15 +168,15 @@ def _comment(remarks: list[str]) -> str:
 
 
 def slug(name: str) -> str:
-    """A bundle's value name as a Python identifier."""
+    """Return the name of a bundle's value as a Python identifier."""
     text = re.sub(r"\W", "_", name)
     return f"_{text}" if not text or text[0].isdigit() or keyword.iskeyword(text) else text
 
 
 def render(value: Any) -> str:
-    """The text of an argument or result, whatever its ``repr`` does; values of bundles by their names.
+    """Return the text of an argument or result in bounded time; values of bundles appear by name.
 
-    It is the same in every process: sets are sorted, and addresses of objects left out.
+    It is the same in every process: sets are sorted, and addresses of objects are left out.
     """
     if type(value) is VarReference:
         return slug(value.name)
@@ -193,7 +193,7 @@ def _why(raised: BaseException | None) -> str:
 def _text(value: Any) -> str:
     kind = type(value)
     if kind is str or kind is bytes:
-        # All of it decides which quotes it gets, unless that takes long.
+        # The quotes depend on the whole text, which is used unless it is long.
         return repr(value if len(value) <= LONG else value[:LONG])
     if kind is list:
         return f"[{_joined(value)}]"
@@ -206,7 +206,7 @@ def _text(value: Any) -> str:
     if kind is frozenset and value:
         return f"frozenset({{{', '.join(sorted(map(_text, value)))}}})"
     text = repr(value)
-    # Only the beginning is shown; the address in it may be longer than its text without.
+    # Only the beginning is shown; an address in it may be longer than the text without it.
     return ADDRESS.sub("", str.__getitem__(text, slice(0, 2 * TEXT_MAX)))
 
 
@@ -215,7 +215,7 @@ def _item(item: tuple[Any, Any]) -> str:
 
 
 def _joined(values: Iterable[Any], text: Callable[[Any], str] = _text) -> str:
-    """The texts of ``values``, as far as they are shown."""
+    """Join the texts of ``values``, as far as they are shown."""
     parts: list[str] = []
     left = TEXT_MAX
     for value in values:

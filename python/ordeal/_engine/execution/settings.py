@@ -1,4 +1,4 @@
-"""What an exploration is told, and what it counts while it runs."""
+"""The settings of an exploration, and the figures that it counts."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ LAW = one_of("off", "coins", "sizes", "hypothesis", example="off")
 
 @dataclass(frozen=True, kw_only=True)
 class Settings(ExplorationOptions):
-    """The options of one exploration, all checked, and what else it goes by.
+    """The checked options of one exploration, and what else it depends on.
 
-    ``seed`` is that of the exploration; ``session_seed`` is that of this process, where several search. ``swarm`` is
-    the law that the class names.
+    ``seed`` is the exploration's; ``session_seed`` is this process's, where several search. ``swarm`` is the
+    distribution that the class names.
     """
 
     test_class: str
@@ -32,11 +32,11 @@ class Settings(ExplorationOptions):
     shrink_progress: ShrinkListener | None
 
     def core_options(self) -> dict[str, Any]:
-        """Return what the session of the core is told, by the names that it has there."""
+        """Return the options of the core's session, by their names there."""
         return {option.core: getattr(self, name) for name, option in options_of(Settings).items() if option.core}
 
     def saved_options(self) -> dict[str, Any]:
-        """Return what decides the search, as a saved state holds it: another seed is refused, other changes noted."""
+        """Return what decides the search, as saved in a state: another seed is refused, other changes are noted."""
         return {name: getattr(self, name) for name in saved_in_states(Settings)}
 
 
@@ -53,10 +53,10 @@ class Tally:
     notes: Notes = field(default_factory=Notes)
 
     def note(self, text: str, kind: NoteKind = NoteKind.OTHER) -> None:
-        """Remember something that the user should know, once."""
+        """Add a note for the user, once."""
         self.notes.add(text, kind)
 
     def counts(self) -> dict[str, int]:
-        """The figures by name."""
+        """Return the figures by name."""
         values = {each.name: getattr(self, each.name) for each in dataclasses.fields(self)}
         return {name: value for name, value in values.items() if isinstance(value, int)}

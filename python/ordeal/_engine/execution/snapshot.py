@@ -1,4 +1,4 @@
-"""Saves the state of a machine in the middle of a run and makes new machines of it: a cache of a prefix of the tape."""
+"""Saves the state of a machine in the middle of a run and restores machines from it: a cache of a tape's prefix."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ordeal.faults.fault import begin_run
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """The state of a machine. Immutable by convention: every restored machine gets a copy of its own."""
+    """The state of a machine. Immutable by convention: every restored machine gets its own copy."""
 
     shared_attributes: dict[str, Any]
     bundles: BundleState
@@ -32,15 +32,15 @@ class Snapshot:
 
 
 class SnapshotError(Exception):
-    """A machine that cannot be copied; the cause says why."""
+    """A machine cannot be copied; the cause says why."""
 
 
 class Snapshots:
-    """Takes and restores snapshots of machines of one class by one deep copy each.
+    """Takes and restores snapshots of machines of one class by a single deep copy each.
 
-    One copy with one memo keeps aliasing: an object reachable in two ways is one object afterwards too. A class
-    may override ``clone_checkpoint_state`` and ``restore_checkpoint_state`` to do it by itself, or leave attributes
-    out with ``checkpoint_snapshot_filter``; then restoring starts from a fresh machine.
+    One copy with one memo keeps aliasing: an object that is reachable in two ways stays one object. A class may
+    override ``clone_checkpoint_state`` and ``restore_checkpoint_state`` to copy by itself, or leave attributes out with
+    ``checkpoint_snapshot_filter``; then restoring starts from a fresh machine.
     """
 
     def __init__(
@@ -81,7 +81,7 @@ class Snapshots:
                 state["attributes"] = {"names_to_values": machine.names_to_values}
             else:
                 state["attributes"] = self._state_of(machine)
-            # The machine itself stands for whichever machine the copy ends up in.
+            # The machine itself stands for the machine into which the copy is restored.
             memo[id(machine)] = _MACHINE
             copied = deep_copy(state, memo)
         except OutOfTime:
@@ -134,7 +134,7 @@ class Snapshots:
 
 
 class _Machine:
-    """Stands in a snapshot for the machine that it will be restored into."""
+    """Stands in a snapshot for the machine into which it will be restored."""
 
     __slots__ = ()
 
