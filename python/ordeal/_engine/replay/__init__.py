@@ -1,1 +1,1 @@
-"""Replays of tapes and traces: confirm, shrink, ablate, and load what was saved."""
+"""Replays of tapes and traces: confirming, shrinking and ablating failures, and loading what was saved."""

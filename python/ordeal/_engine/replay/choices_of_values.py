@@ -1,4 +1,4 @@
-"""Finds the choices with which a strategy makes a given value: what a trace lacks that holds values alone."""
+"""Finds the choices with which a strategy makes a given value, for traces that hold values alone."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from ordeal.errors import OutdatedTraceError, TraceError
 
 Choices = list[ChoiceValue]
 
-#: Elements of one ``sampled_from`` that are tried, and how deep strategies may lie in each other.
+#: Limits: elements of one ``sampled_from`` that are tried, and nesting of strategies.
 ELEMENTS_MAX = 10_000
 DEPTH_MAX = 50
 
 
 class NoChoicesError(Exception):
-    """A strategy is not known to make the value; the text says why, to follow "because"."""
+    """A strategy is not known to make the value; the message is a reason, to follow "because"."""
 
 
 def rebuilt_steps(trace: Trace, definition: MachineDefinition) -> list[TraceStep]:
-    """The steps of a trace that holds values alone, with choices that make these values in the machine's strategies.
+    """Return the steps of a trace that holds values alone, with choices that make these values.
 
     Raises:
-        OutdatedTraceError: a step has an argument that its rule has not.
+        OutdatedTraceError: the rule of a step has no argument of that name.
         TraceError: the value of an argument cannot be rebuilt, or the trace begins in the middle of a run.
     """
     if trace.from_checkpoint is not None:
@@ -77,12 +77,12 @@ def _rebuilt(step: TraceStep, rule: Rule, place: str) -> TraceStep:
 
 
 def find_choices(strategy: SearchStrategy[Any], value: Any, depth: int = 0) -> Choices:
-    """The choices with which ``strategy`` makes ``value``, which is given as the public project writes it in JSON.
+    """Return the choices with which ``strategy`` makes ``value``, which is JSON as the public project writes it.
 
-    What is found was drawn again and compared, so it is right, whatever the strategy is made of.
+    The result was drawn again and compared, so it is correct however the strategy is built.
 
     Raises:
-        NoChoicesError: the strategy does not make the value, or it cannot be told how.
+        NoChoicesError: the strategy does not make the value, or no way to it was found.
     """
     if depth > DEPTH_MAX:
         raise NoChoicesError("its strategy is nested too deeply")
@@ -103,7 +103,7 @@ def _why_opaque(strategy: SearchStrategy[Any], value: Any) -> str:
 
 
 def _makes(strategy: SearchStrategy[Any], choices: Choices, value: Any) -> bool:
-    """Whether ``strategy`` uses up exactly these choices and makes this value of them."""
+    """Return whether ``strategy`` makes this value from exactly these choices."""
     replay = _native.Replay(_native.Tape.from_steps([(RULE, 0, 0, [(BODY, choices)])]))
     replay.next()
     try:
@@ -113,13 +113,13 @@ def _makes(strategy: SearchStrategy[Any], choices: Choices, value: Any) -> bool:
     except REJECTED:
         return False
     except Exception as error:
-        # Strategies call the user's functions, which may raise anything.
+        # Strategies call functions of the user's, which may raise anything.
         raise NoChoicesError(f"{_text_of(strategy):.200} raises {type(error).__name__}") from error
     ((_, _, _, ((_, used),)),) = replay.tape.steps()
     return list(map(encode_choice, used)) == list(map(encode_choice, choices)) and _key(made) == _key(value)
 
 
-# For each kind of strategy the choices that might make the value; any proposal may be wrong.
+# For each kind of strategy, proposes choices that might make the value; a proposal may be wrong.
 
 Parts = dict[str, Any]
 
@@ -138,7 +138,7 @@ def _scalar(parts: Parts, value: Any, depth: int) -> Iterator[Choices]:
 def _text(parts: Parts, value: Any, depth: int) -> Iterator[Choices]:
     yield from _scalar(parts, value, depth)
     if isinstance(value, str) and parts["element_strategy"] is not None:
-        # An alphabet that is a strategy of its own is drawn from letter by letter.
+        # From an alphabet that is a strategy itself, letters are drawn one by one.
         yield from _list(parts, list(value), depth)
 
 
@@ -164,7 +164,7 @@ def _one_of(parts: Parts, value: Any, depth: int) -> Iterator[Choices]:
         except NoChoicesError:
             continue
         if len(branches) == 1:
-            # Versions of Hypothesis differ in whether they draw which of one it is.
+            # Versions of Hypothesis differ in whether they draw the branch.
             yield found
         yield [at, *found]
 
@@ -181,7 +181,7 @@ def _list(parts: Parts, value: Any, depth: int) -> Iterator[Choices]:
 
 
 def _unique_sampled(parts: Parts, value: Any, depth: int) -> Iterator[Choices]:
-    """A unique list of sampled elements draws each as its place among those that are left."""
+    """Each element of a unique sampled list is drawn as its index among those that are left."""
     _, sampled = describe_strategy(parts["element_strategy"])
     left = [_key(as_public(element)) for element in sampled["elements"][:ELEMENTS_MAX]]
 
@@ -194,14 +194,14 @@ def _unique_sampled(parts: Parts, value: Any, depth: int) -> Iterator[Choices]:
 
     if isinstance(value, list):
         choices = _collection(parts, value, depth, place)
-        # Once all are drawn nothing is asked any more.
+        # After the last possible element nothing is asked.
         yield choices if left else choices[: len(choices) - len(_goes_on(parts, len(value), more=False))]
 
 
 def _collection(parts: Parts, items: list[Any], depth: int, draw_element: Callable[[Any], Choices]) -> Choices:
-    """The choices of a collection that asks before each element whether there is one more.
+    """Propose the choices of a collection that asks before each element whether there is one more.
 
-    Where it has suffixes, as a dictionary has values, an item is an element with what was drawn after it.
+    In a collection with suffixes, such as the values of a dictionary, an item is an element and what is drawn after it.
     """
     choices: Choices = []
     suffixes = parts["tuple_suffixes"]
@@ -215,7 +215,7 @@ def _collection(parts: Parts, items: list[Any], depth: int, draw_element: Callab
 
 
 def _goes_on(parts: Parts, count: int, *, more: bool) -> Choices:
-    """Whether a collection of ``count`` elements grows; where only one answer is possible nothing is drawn."""
+    """Propose whether a collection of ``count`` elements grows; nothing is drawn when only one answer is possible."""
     low, high = parts["min_size"], parts["max_size"]
     return [more] if low <= count < high else []
 
@@ -225,13 +225,13 @@ def _fixed(parts: Parts, value: Any, depth: int) -> Iterator[Choices]:
     keys = {_key_text(key): key for key in mapping}
     if isinstance(value, dict) and not parts["optional"] and keys.keys() == value.keys():
         values = _joined(find_choices(mapping[key], value[name], depth) for name, key in keys.items())
-        # The items are shuffled at the end: each stays where it is.
+        # The items are shuffled at the end: keep each in its place.
         yield [*values, *range(len(keys) - 1)]
         yield values
 
 
 def _mapped(parts: Parts, value: Any, depth: int) -> Iterator[Choices]:
-    """What a function was applied to is looked for in the value itself and, of sets and dictionaries, in its items."""
+    """Search for the argument of the mapped function: the value itself, or the items of a set or dictionary."""
     reason = ""
     for inner in _before_mapping(value):
         try:
@@ -283,7 +283,7 @@ _PROPOSALS: dict[str, Callable[[Parts, Any, int], Iterator[Choices]]] = {
 
 
 def as_public(value: Any) -> Any:
-    """``value`` as JSON values, as the public project writes it into a trace."""
+    """Return ``value`` as the JSON that the public project writes into a trace."""
     if value is None or isinstance(value, bool | int | float | str):
         return value
     if isinstance(value, dict):
@@ -320,7 +320,7 @@ def _parsed_key(name: str) -> Any:
 
 
 def _key(public: Any) -> str:
-    """A text that is equal for equal values of equal types, whatever the order of keys and of sets."""
+    """Return a text that is equal for equal values of equal types, whatever the order of keys and of sets."""
     if isinstance(public, dict):
         if isinstance(public.get("__set__"), list):
             return f"set({sorted(map(_key, public['__set__']))})"

@@ -1,4 +1,4 @@
-"""Runs that end their process, or have to be ended with it: what they count as, and how they run again."""
+"""Handles runs that end their process, or must be ended with it: names their failures and replays them."""
 
 from __future__ import annotations
 
@@ -25,24 +25,24 @@ from ordeal._hypothesis import GlobalRandoms, Rule
 from ordeal._native import monotonic
 from ordeal.faults import Fault
 
-#: A rule that can be interrupted ends at up to 1.25 times its limit; one that has not hangs outside of Python.
+#: An interruptible rule ends by 1.25 times its limit; one that does not hangs outside Python.
 LIMIT_TIMES = 1.25
-#: What a process may take for anything else, on a busy machine.
+#: Time that a process may take for everything else, on a busy machine.
 SLACK_SECONDS = 0.5
 
 
 @dataclass(frozen=True, slots=True)
 class Crash:
-    """A run that ended with its process: what it failed with, its bucket, and the steps that it took."""
+    """A run that ended with its process: its error, its bucket, and its tape."""
 
     error: BaseException
     bucket: str
     tape: _native.Tape
-    how: str = ""  # its process ended
+    how: str = ""  # what happened to its process
 
 
 class CrashReader:
-    """Says of a process that has ended what its last run did."""
+    """Reads from the journal of an ended process what its last run did."""
 
     def __init__(self, driver: Driver) -> None:
         definition = driver.definition
@@ -51,7 +51,7 @@ class CrashReader:
         self._driver = driver
 
     def read(self, journal: mmap, exit_status: ChildExit, *, hung: bool) -> Crash | None:
-        """The crash, or None where the process was in no run, or nobody can say in which."""
+        """Return the crash, or None when the process was in no run, or the journal cannot be read."""
         record = self._record(journal)
         if record is None or _is_idle(record) or exit_status.is_unknown:
             return None
@@ -61,28 +61,28 @@ class CrashReader:
             return Crash(error, f"{RuleTimeoutError.__name__} at {place}{HUNG}", record.tape)
         crash = _crash_at(place, record.tape, exit_status)
         if exit_status.stacks:
-            crash.error.add_note(exit_status.stacks)  # what a traceback shows of it
+            crash.error.add_note(exit_status.stacks)  # a traceback shows it
         return crash
 
     def of_run(self, tape: _native.Tape, code: int) -> Crash:
-        """That of a run that ended with its process in the last step of ``tape``, or after it: ``code`` says how."""
+        """Return the crash of a run whose process ended in or after the last step of ``tape``, with ``code``."""
         place = bare_steps(self._driver, tape)[-1].name if len(tape) else "teardown"
         return _crash_at(place, tape, ChildExit(max(code, 0), max(-code, 0)))
 
     def place(self, journal: mmap) -> str:
-        """What the process was doing; empty where that was nothing of the user's."""
+        """Return what the process was doing; empty when that was nothing of the user's."""
         record = self._record(journal)
         return self._place(record) if record is not None and not _is_idle(record) else ""
 
     def rules(self, journal: mmap) -> list[str]:
-        """The names of what the latest run did, each once; none where nobody can say."""
+        """Return the distinct names of what the latest run did; none when the journal cannot be read."""
         record = self._record(journal)
         return (
             [] if record is None else list(dict.fromkeys(step.name for step in bare_steps(self._driver, record.tape)))
         )
 
     def is_running(self, journal: mmap) -> bool:
-        """Whether the process runs code of the user's, as far as anybody can tell."""
+        """Return whether the process seems to run code of the user's."""
         record = self._record(journal)
         return record is None or not _is_idle(record)
 
@@ -93,7 +93,7 @@ class CrashReader:
             return None
 
     def _place(self, record: _native.JournalRecord) -> str:
-        """What ran: a rule by its name, or what comes before the first one and after the last."""
+        """Return what ran: a rule by its name, or what comes before the first one and after the last."""
         if record.stage in ("making", "teardown"):
             return {"making": "what comes before the first step", "teardown": "teardown"}[record.stage]
         if record.stage == "inspecting":
@@ -126,7 +126,7 @@ def _signal_name(number: int) -> str:
 
 
 class Stall:
-    """Sees whether a process still gets on. A step may take ``limit`` seconds, 0 or less for no limit."""
+    """Detects that a process makes no progress. A step may take ``limit`` seconds, 0 or less for no limit."""
 
     def __init__(self, journal: mmap, limit: float) -> None:
         self._journal = journal
@@ -135,27 +135,27 @@ class Stall:
         self._since = monotonic()
 
     def begin(self) -> None:
-        """It begins to work now: what it waited for before does not count."""
+        """Start the time now, so that earlier waiting does not count."""
         self._since = monotonic()
 
     def hangs(self) -> bool:
-        """Whether it has been at the same step for too long."""
+        """Return whether the process has been at the same step for too long."""
         return self.seconds_still() > self._seconds
 
     def seconds_still(self) -> float:
-        """For how long it has been at the same step."""
+        """Return for how long the process has been at the same step."""
         now = monotonic()
         try:
             steps = _native.journal_steps(self._journal)
         except _native.CoreError:
-            steps = self._steps  # the code under test has written over it: nobody can say that it gets on
+            steps = self._steps  # the code under test has overwritten the count, so it shows no progress
         if steps != self._steps:
             self._steps, self._since = steps, now
         return now - self._since
 
 
 class CrashReplayer(Replayer):
-    """Replays each tape in a process of its own, and sees how that ends."""
+    """Replays each tape in a process of its own, and sees how the process ends."""
 
     def __init__(self, driver: Driver, bucketer: Bucketer, randoms: GlobalRandoms, limits: Limits) -> None:
         super().__init__(driver, bucketer, randoms)
@@ -165,13 +165,13 @@ class CrashReplayer(Replayer):
         self._trusted: tuple[BaseException, str] | None = None
 
     def trusting(self, error: BaseException, bucket: str) -> CrashReplayer:
-        """One that takes for granted that a run fails with ``error`` in ``bucket``, with its last step."""
+        """Return a replayer that assumes that a run fails with ``error`` in ``bucket``, in its last step."""
         replayer = CrashReplayer(*self._environment)
         replayer._trusted = (error, bucket)
         return replayer
 
     def run(self, tape: _native.Tape, observer: Observer | None = None) -> Replayed:
-        """Run ``tape`` from a fresh machine of another process. An observer must be a recorder there."""
+        """Run ``tape`` from a fresh machine in another process. An observer must be a recorder."""
         if isinstance(observer, RunRecorder):
             return self._watched(tape, observer)
         assert observer is None, "another process cannot tell this observer"
@@ -199,19 +199,19 @@ class CrashReplayer(Replayer):
         return Replayed(outcome=outcome, bucket=bucket, tape=tape, misaligned=0, unused=0, rejected=0)
 
     def _replay(self, tape: _native.Tape, channel: Channel, journal: _native.Journal) -> None:
-        """In the other process."""
+        """Run ``tape``, in the other process."""
         self._driver.journal = journal
         self._driver.isolated = True
         with self._randoms.managed(), self._driver.watchdog.watching():
             outcome, bucket = self._execute(_native.Replay(tape))
             if outcome.error is not None:
-                # As it is in the search, the text of the error is part of the run.
+                # The search takes the text of each error too, so this is part of the run.
                 self.written(outcome.error)
                 self._driver.let_go(outcome)
         channel.send(bucket)
 
     def _await(self, child: Child, deadline: float | None) -> bool:
-        """Wait until the process has ended; whether it had to be ended."""
+        """Wait until the process has ended; return whether it had to be ended."""
         stall = Stall(child.journal, self._driver.rule_timeout)
         while not child.has_ended():
             out_of_time = deadline is not None and monotonic() >= deadline
@@ -234,7 +234,7 @@ class CrashReplayer(Replayer):
         return falls_into(self._apart(tape, deadline).bucket, bucket)
 
     def _watched(self, tape: _native.Tape, recorder: RunRecorder) -> Replayed:
-        """What ``recorder`` sees of all steps, in a process that ends where the last one would begin."""
+        """Record all steps with ``recorder``, in a process that ends when the last one would begin."""
         if self._trusted is not None:
             error, bucket = self._trusted
             replayed = self._replayed(Outcome(Status.FAILED, len(tape), error), bucket, tape)
@@ -249,13 +249,13 @@ class CrashReplayer(Replayer):
         if said and isinstance(said[-1][0], bytes):
             recorder.read(said[-1][0])
         for step in bare_steps(self._driver, replayed.tape)[len(recorder.steps) :]:
-            # Its arguments could not be drawn: that is what ends the process.
+            # Its arguments could not be drawn, so drawing is what ends the process.
             recorder.steps.append(step)
             recorder.program.append(f"state.{step.name}(...)")
         return replayed
 
     def _record(self, tape: _native.Tape, channel: Channel, journal: _native.Journal) -> None:
-        """In the other process."""
+        """Record the steps, in the other process."""
         self._driver.journal = journal
         self._driver.isolated = True
         observer = _UpToLast(RunRecorder(), len(tape), channel)
@@ -266,7 +266,7 @@ class CrashReplayer(Replayer):
 
 
 class _UpToLast:
-    """Has a recorder see the steps up to the beginning of step ``last``, counted from one, and ends the process."""
+    """Shows a recorder the steps until step ``last``, counted from one, begins, and then ends the process."""
 
     def __init__(self, recorder: RunRecorder, last: int, channel: Channel) -> None:
         self._recorder = recorder
@@ -291,7 +291,7 @@ class _UpToLast:
         self._count()
 
     def report(self) -> None:
-        """What was recorded until now."""
+        """Send the recording made so far."""
         self._channel.send(self._recorder.written())
 
     def _count(self) -> None:
@@ -299,16 +299,16 @@ class _UpToLast:
         if self._steps == self._last:
             self._end()
         if self._steps == self._last - 1:
-            self.report()  # in case the last one cannot even begin
+            self.report()  # in case the last step cannot even begin
 
     def _end(self) -> None:
         self.report()
-        # Neither the step nor the teardown is to run here.
+        # Neither the step nor the teardown may run here.
         os._exit(0)
 
 
 def bare_steps(driver: Driver, tape: _native.Tape) -> list[TraceStep]:
-    """The steps of ``tape`` by names, of which nothing but the choices is known."""
+    """Return the steps of ``tape`` by name; only their choices are known."""
     definition = driver.definition
     faults = [fault.name for fault in driver.faults]
     tables = [

@@ -1,4 +1,4 @@
-"""A trace set up to run again: its tape, with the driver and the replayer of its class."""
+"""Prepares a trace to run again: its tape, with the driver and the replayer of its class."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from ordeal.errors import OutdatedTraceError, TraceError
 
 @dataclass(frozen=True, slots=True)
 class LoadedTrace:
-    """A tape with what runs it. Not thread-safe, as its driver is not."""
+    """A tape with what runs it. Not thread-safe, because its driver is not."""
 
     tape: _native.Tape
     driver: Driver
@@ -33,7 +33,7 @@ class LoadedTrace:
 
     @contextmanager
     def running(self) -> Iterator[None]:
-        """Have rules and memory limited, and the program's random generators put back when the block ends."""
+        """Limit rules and memory during the block, and restore the program's random generators after it."""
         with self.randoms.managed(), self.driver.watchdog.watching(), limited_memory(self.max_memory):
             yield
 
@@ -41,14 +41,14 @@ class LoadedTrace:
 def load_for_replay(
     trace: Trace, test_class: MachineFactory | None = None, *, rule_timeout: float | None = None
 ) -> LoadedTrace:
-    """What replays ``trace``. ``test_class`` defaults to the class that the trace names.
+    """Prepare ``trace`` to run again. ``test_class`` defaults to the class that the trace names.
 
-    ``rule_timeout``, in seconds, defaults to the limit that the trace was recorded with, else to that of the class.
+    ``rule_timeout``, in seconds, defaults to the limit that the trace was recorded with, else to the class's.
 
     Raises:
         OutdatedTraceError: a rule, fault or argument of the trace is gone from the class; the message names it.
         TraceError: the trace holds values alone, and one of them cannot be rebuilt.
-        OrdealError: the class cannot be imported or is no rule machine.
+        OrdealError: the class cannot be imported or is not a rule machine.
     """
     limit = trace.rule_timeout if rule_timeout is None else rule_timeout
     driver = make_driver(test_class if test_class is not None else load_class(trace.test_class), limit)
@@ -61,7 +61,7 @@ def load_for_replay(
 
 
 def tape_of(trace: Trace, driver: Driver) -> _native.Tape:
-    """The tape that ``trace`` holds, with names looked up in the machine of ``driver``.
+    """Return the tape of ``trace``, with names looked up in the machine of ``driver``.
 
     Raises:
         OutdatedTraceError: a rule, fault or argument is gone; the message names it.
@@ -73,7 +73,7 @@ def tape_of(trace: Trace, driver: Driver) -> _native.Tape:
 
 
 class _Tables:
-    """The names of a machine with their numbers."""
+    """The names of a machine with their indices."""
 
     def __init__(self, test_class: str, driver: Driver) -> None:
         definition = driver.definition
@@ -89,7 +89,7 @@ class _Tables:
         }
 
     def packed(self, number: int, step: TraceStep) -> _native.StepTuple:
-        """The step as the core takes it; ``number`` counts from 0."""
+        """Return the step as the core takes it; ``number`` counts from 0."""
         if step.kind not in self._kinds:
             raise TraceError(f"step {number + 1} of the trace has the unknown kind {step.kind!r}")
         kind, target = self._kinds[step.kind](step.name)

@@ -1,4 +1,4 @@
-"""Shrinks the runs that found new code to the steps that reach it, before they become tests."""
+"""Shrinks runs that found new code to the steps that reach it, before they become tests."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from ordeal._hypothesis import skip_types
 from ordeal._native import monotonic
 from ordeal.errors import OrdealError
 
-#: For all paths together, and for one of them.
+#: Time limit for all paths together, and for one of them.
 SECONDS = 60.0
 SECONDS_A_PATH = 10.0
-#: Met before the time on any but a slow machine, so that the same exploration gives the same paths.
+#: Usually reached before the time limit, so that the same exploration gives the same paths.
 CANDIDATES_A_PATH = 300
 
 
 @dataclass(frozen=True, slots=True)
 class ShrunkPath:
-    """A tape that reaches what no path before it does. ``number`` is its place among the tapes given.
+    """A tape that reaches what no path before it does. ``number`` is its index among the tapes given.
 
     ``finished`` is False when time ran out before it was minimal.
     """
@@ -41,10 +41,9 @@ def shrink_paths(
 ) -> list[ShrunkPath]:
     """Make each of ``tapes`` as small as can be while it still reaches the edges that it is the first to reach.
 
-    Left out are tapes that reach nothing that those before them do not, that reach something else each time, and that
-    do not end well. When ``seconds`` are over, when Ctrl-C is pressed, or when other tools leave no way to watch the
-    targets, the tapes that are left come back as they are. No other monitor is to run: it would count what is tried
-    here.
+    Tapes are left out that reach nothing new, that reach something else each time, or that do not end well. When
+    ``seconds`` are over, when Ctrl-C is pressed, or when other tools leave no way to watch the targets, the remaining
+    tapes are returned unchanged. No other monitor may run: it would count the candidates.
     """
     shrinker = _PathShrinker(replayer, targets, monotonic() + seconds)
     try:
@@ -66,7 +65,7 @@ def path_traces(
     *,
     shrink: bool,
 ) -> Iterator[Trace]:
-    """Traces of runs that reached new code, where they ``shrink`` each of the steps that reach it."""
+    """Yield traces of runs that reached new code; with ``shrink``, only of the steps that reach it."""
     paths = list(productive)
     if paths and shrink:
         shrunk = shrink_paths(replayer, targets, [tape for _, tape in productive])
@@ -78,14 +77,14 @@ def path_traces(
 
 
 class _PathShrinker:
-    """Watches replays of tapes. Its own coverage map is emptied before each, so that it tells of that one alone."""
+    """Watches replays of tapes. Its own coverage map is cleared before each, so that it shows that one alone."""
 
     def __init__(self, replayer: Replayer, targets: Sequence[Target], deadline: float) -> None:
         self._replayer = replayer
         self._deadline = deadline
         self._coverage = _native.CoverageMap()
         places = [(target.name, target.path, target.is_package) for target in targets]
-        # At the novelty level a branch that once went both ways tells of one of them only.
+        # At the novelty level, a branch that once went both ways reports only one of them.
         self._monitor = _native.Monitor(self._coverage, places, level="counts")
         self._covered: set[int] = set()
 
@@ -96,7 +95,7 @@ class _PathShrinker:
         self._monitor.stop()
 
     def path(self, number: int, tape: _native.Tape) -> ShrunkPath | None:
-        """The path that ``tape`` becomes; None when it is none."""
+        """Return the path that ``tape`` becomes; None when it is none."""
         try:
             return self._path(number, tape)
         except KeyboardInterrupt:
@@ -109,7 +108,7 @@ class _PathShrinker:
         first, again = self._replay(tape), self._replay(tape)
         if first is None or again is None:
             return None
-        # What ran only the first time (a cache that was filled, a module that was imported) is no path to it.
+        # Code that ran only the first time (to fill a cache, to import a module) is not reached by this path.
         own = (first.edges & again.edges) - self._covered
         return self._shrunk(number, again, own) if own else None
 
@@ -132,7 +131,7 @@ class _PathShrinker:
         self._monitor.begin_run(full=True)
 
     def _replay(self, tape: _native.Tape) -> _Reached | None:
-        """What a replay of ``tape`` reaches; None when it does not end well."""
+        """Return what a replay of ``tape`` reaches; None when it does not end well."""
         self._watch_anew()
         try:
             replayed = self._replayer.run(tape)

@@ -1,4 +1,4 @@
-"""Runs tapes again from fresh machines: to confirm a failure, to shrink it, and to write it down."""
+"""Runs tapes again from fresh machines: to confirm a failure, to shrink it, and to record it."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ CONFIRMATIONS = 2
 
 @dataclass(frozen=True, slots=True)
 class Replayed:
-    """What a replay did. ``bucket`` is empty when it did not fail; ``tape`` holds the steps that really ran.
+    """The result of a replay. ``bucket`` is empty when it did not fail; ``tape`` holds the steps that really ran.
 
-    ``misaligned`` counts draws that the recording had no fitting choice for, ``unused`` recorded choices that nothing
-    drew: strategies that draw less than they did. Steps after a failure, the step that failed and the body of the last
-    one do not count. ``rejected`` counts steps that could not run.
+    ``misaligned`` counts draws without a fitting recorded choice, ``unused`` counts recorded choices that nothing drew.
+    Steps after a failure, the step that failed and the body of the last one do not count. ``rejected`` counts steps
+    that could not run.
     """
 
     outcome: Outcome
@@ -39,7 +39,7 @@ class Replayed:
 
 @dataclass(frozen=True, slots=True)
 class ShrinkProgress:
-    """How far shrinking has come: its phase, the steps of the smallest failing tape, and the replays so far."""
+    """The progress of shrinking: its phase, the steps of the smallest failing tape, and the replays so far."""
 
     phase: str
     steps: int
@@ -51,8 +51,8 @@ class Shrunk:
     """The simplest failing tape found.
 
     ``candidates`` counts the replays. ``finished`` is False when time ran out or Ctrl-C was pressed before the tape was
-    minimal; ``interrupted`` tells the latter, and leaves it to the caller to stop. ``failed_check`` is what ended it,
-    where that was a mistake of this package.
+    minimal; ``interrupted`` is true for Ctrl-C, and leaves it to the caller to stop. ``failed_check`` is the failed
+    check of this package that ended it, if any.
     """
 
     tape: _native.Tape
@@ -63,13 +63,13 @@ class Shrunk:
 
 
 class Replayer:
-    """Replays tapes with one driver. Steps of a tape whose rule is not available are left out, and counted."""
+    """Replays tapes with one driver. Steps whose rule is not available are left out, and counted."""
 
     def __init__(self, driver: Driver, bucketer: Bucketer, randoms: GlobalRandoms) -> None:
         self._driver = driver
         self._bucketer = bucketer
         self._randoms = randoms
-        self._in_body = (BODY, len(driver.definition.argument_names) - 1)  # the latter is that of buggify
+        self._in_body = (BODY, len(driver.definition.argument_names) - 1)  # the index is the one of buggify
 
     def run(self, tape: _native.Tape, observer: Observer | None = None) -> Replayed:
         """Run ``tape`` from a fresh machine while ``observer`` watches."""
@@ -78,12 +78,12 @@ class Replayer:
         return self._facts_of(step_source, outcome, bucket)
 
     def written(self, error: BaseException) -> tuple[BaseException, str]:
-        """``error`` as it is kept, and its traceback: in a process for runs alone, nothing of the user's is kept."""
+        """Return ``error`` as it is kept, with its traceback: an isolated process keeps no object of the user's."""
         text = traceback_text(error)
         return (stand_in(error) if self._driver.isolated else error), text
 
     def confirm(self, tape: _native.Tape) -> list[Replayed]:
-        """Two replays. Their tapes know which step made each value of a bundle, which the shrinker needs."""
+        """Replay twice. The tapes know which step made each value of a bundle, which the shrinker needs."""
         return [self.run(tape) for _ in range(CONFIRMATIONS)]
 
     def shrink(
@@ -108,10 +108,10 @@ class Replayer:
     ) -> Shrunk:
         """Make ``tape`` as simple as can be while ``holds`` is true of its replay.
 
-        It takes at most ``seconds``, and at most ``candidates_max`` replays. A replay that is running when time is up
-        is ended. One that asks to be skipped or whose fault cannot be switched does not hold. ``prepare`` is called
-        before each replay, ``tick`` after it. Ctrl-C ends the shrinking and keeps what was reached, and so does
-        a failed check of the shrinker: what was found is worth more.
+        Takes at most ``seconds``, and at most ``candidates_max`` replays. A replay that is running when time is up is
+        ended. A replay that asks to be skipped or whose fault cannot be switched does not hold. ``prepare`` is called
+        before each replay, ``tick`` after it. Ctrl-C or a failed check of the shrinker ends the shrinking and keeps the
+        best tape so far.
         """
         shrinker = _native.Shrinker(tape)
         deadline = monotonic() + seconds
@@ -155,7 +155,7 @@ class Replayer:
             shrinker.refuse(step_source)
 
     def ablate(self, tape: _native.Tape, bucket: str, seconds: float = math.inf) -> dict[str, bool] | None:
-        """For each fault of ``tape`` whether the failure in ``bucket`` needs it; None when ``seconds`` were too few."""
+        """Return for each fault of ``tape`` whether the failure in ``bucket`` needs it; None when time ran out."""
         ablation = _native.FaultAblation(tape)
         deadline = monotonic() + seconds
         try:
@@ -169,7 +169,7 @@ class Replayer:
         return {self._driver.faults[fault].name: necessary for fault, necessary in ablation.verdicts()}
 
     def _fails_in(self, bucket: str, tape: _native.Tape, deadline: float) -> bool:
-        """Whether a run of ``tape`` fails in ``bucket``; one that asks to be skipped does not."""
+        """Return whether a run of ``tape`` fails in ``bucket``; a run that asks to be skipped does not."""
         try:
             seen = self._execute(TimedReplay(_native.Replay(tape), deadline))[1]
         except skip_types():
@@ -187,7 +187,7 @@ class Replayer:
         )
 
     def _execute(self, step_source: StepSource, observer: Observer | None = None) -> tuple[Outcome, str]:
-        """How a run as ``step_source`` says ended, and its bucket, which is empty when it did not fail."""
+        """Run ``step_source``; return the outcome, and the bucket, which is empty when the run did not fail."""
         self._randoms.reseed()
         try:
             outcome = self._driver.execute(step_source, observer=observer)

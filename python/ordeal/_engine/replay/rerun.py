@@ -1,4 +1,4 @@
-"""Runs a trace again and says how what happens compares to what it recorded."""
+"""Runs a trace again and compares what happens with what it recorded."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ class ReplayStatus(Enum):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rerun:
-    """What a replay did.
+    """The result of a replay.
 
     ``steps`` are those that ran, with arguments and results as text. ``misfits`` counts recorded choices that no longer
-    fit their strategies, which were given others; ``unused`` those that nothing drew. ``changed`` says which step ran
-    with other values than recorded, as when a strategy makes something else of the same choices; it is empty when none
-    did. ``rejected`` says that a failed ``assume()`` ended the run. ``versions`` are those of what ran it.
+    fit their strategies and were replaced; ``unused`` those that nothing drew. ``changed`` says which step ran with
+    other values than recorded, as when a strategy makes something else of the same choices; it is empty when none did.
+    ``rejected`` says that a failed ``assume()`` ended the run. ``versions`` are those of the software that ran it.
     """
 
     status: ReplayStatus
@@ -50,10 +50,10 @@ class Rerun:
 def rerun(trace: Trace, test_class: MachineFactory | None = None, *, rule_timeout: float | None = None) -> Rerun:
     """Run ``trace`` from a fresh machine.
 
-    ``rule_timeout``, in seconds, defaults to the limit that the trace was recorded with, else to that of the class.
+    ``rule_timeout``, in seconds, defaults to the limit that the trace was recorded with, else to the class's.
 
     Raises:
-        OutdatedTraceError: a rule, fault or argument of the trace is gone from the class, or a step cannot run any more
+        OutdatedTraceError: a rule, fault or argument of the trace is gone from the class, or a step can no longer run
             and nothing failed; the message names it.
         TraceError: the run asks to be skipped, or the trace holds values alone, and one of them cannot be rebuilt.
         OrdealError: the class cannot be imported.
@@ -86,7 +86,7 @@ def shrink(
     max_time: float = 30.0,
     tick: Callable[[ShrinkProgress], None] | None = None,
 ) -> Trace:
-    """The smallest trace found that fails like ``trace``, within ``max_time`` seconds.
+    """Return the smallest trace found that fails like ``trace``, within ``max_time`` seconds.
 
     ``tick`` is called after each replay.
 
@@ -113,9 +113,9 @@ def shrink(
 
 
 def ablate_faults(trace: Trace, test_class: MachineFactory | None = None) -> dict[str, bool]:
-    """For each fault that ``trace`` switches, whether its failure needs it; empty when it switches none.
+    """Return for each fault that ``trace`` switches whether its failure needs it; empty when it switches none.
 
-    Where any one of several faults suffices, all of them count as necessary: without them the failure is gone. Another
+    When any one of several faults suffices, all of them count as necessary: without them the failure is gone. Another
     run may reach the same failure with other faults.
 
     Raises:
@@ -147,10 +147,10 @@ def _status(error: BaseException | None, bucket: str, recorded: TraceFailure | N
 
 
 def _changed(trace: Trace, ran: list[TraceStep]) -> str:
-    """The first step that ran with other values, in words."""
+    """Describe the first step that ran with other values."""
     recorded = trace.taken_steps()
     for number, (before, now) in enumerate(zip(recorded, ran, strict=False), start=1):
-        # The recorded run failed in its last step, so what that draws in its body may well be something else.
+        # The recorded run failed in its last step, so the body of that step may well draw something else.
         drawn_alike = number == len(recorded) or before.draws == now.draws
         if _values(before) != _values(now) or not drawn_alike:
             return f"step {number} ran as {step_text(replace(now, result=''))}, the trace has {step_text(before)}"
@@ -158,13 +158,13 @@ def _changed(trace: Trace, ran: list[TraceStep]) -> str:
 
 
 def _values(step: TraceStep) -> dict[str, str]:
-    """The arguments as text, without what differs between two objects that are alike."""
+    """Return the arguments as text, without what differs between two equal objects."""
     text = step.text or {name: repr(value) for name, value in step.params.items()}
     return {name: ADDRESS.sub("", value) for name, value in text.items()}
 
 
 def _kept_bucket(trace: Trace, error: BaseException, bucket: str) -> str:
-    """The bucket as the exploration named it, which knew the targets, when the failure still is in it."""
+    """Return the bucket that the exploration named, which knew the targets, if the failure is still in it."""
     known = trace.failure.bucket if trace.failure is not None else ""
     return bucket_after(place_of(known), step_of(bucket)) if known and is_in_bucket(error, known) else bucket
 

@@ -18,7 +18,7 @@ from ordeal.faults import Fault
 class Provenance:
     """Where a tape comes from: its run, the checkpoint that it branched from (0: none), its swarm configuration.
 
-    ``weights`` are those of the rules, 0 for one that was left out, and empty where all rules were alike.
+    ``weights`` are the weights of the rules, 0 for one that was left out, and empty when all rules were equal.
     """
 
     run_id: int
@@ -29,7 +29,7 @@ class Provenance:
 
 
 class TraceBuilder:
-    """Knows what all traces of an exploration have in common: among it the source of ``targets``, as it is now."""
+    """Holds what all traces of an exploration have in common, such as the source of ``targets`` as it is now."""
 
     def __init__(
         self,
@@ -51,7 +51,7 @@ class TraceBuilder:
         self._max_memory = max_memory
 
     def make(self, origin: Provenance, tape: _native.Tape, recorder: RunRecorder) -> Trace:
-        """The trace of ``tape``, which ran while ``recorder`` watched."""
+        """Return the trace of ``tape``, which ran while ``recorder`` watched."""
         steps = recorder.finished_steps(tape, self._definition)
         if origin.swarm is not None:
             steps = [self._swarm_step(*origin.swarm, origin.weights, steps), *steps]
@@ -71,9 +71,9 @@ class TraceBuilder:
     def _swarm_step(
         self, rules: list[bool], faults: list[bool], weights: Sequence[int], steps: Sequence[TraceStep]
     ) -> TraceStep:
-        """The configuration of a run that took ``steps``: what was drawn for it, and what came before that.
+        """Return the configuration step of a run that took ``steps``: what was drawn for it, and what came before that.
 
-        The way to the checkpoint that it started from was made under another configuration.
+        The path to the checkpoint that it started from was made under another configuration.
         """
         ran = {step.name for step in steps if step.kind == "rule"}
         switched = {step.name[1:] for step in steps if step.kind == "fault_toggle"}
