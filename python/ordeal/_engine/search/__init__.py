@@ -1,1 +1,1 @@
-"""One exploration: runs, checkpoints, what they teach, its saved state and its result."""
+"""One exploration: its runs, its checkpoints, what they teach, its saved state and its result."""

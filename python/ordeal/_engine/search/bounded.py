@@ -1,6 +1,6 @@
-"""Runs all rule sequences of a small scope: every rule, every value of its arguments, in every order, up to a depth.
+"""Runs all short rule sequences: every rule, every value of its arguments, in every order, up to a depth.
 
-Most bugs show in small cases, so a search of all of them says more than a sample of larger ones (D. Jackson, "Software
+Most bugs show in small cases, so running all of them says more than sampling larger ones (D. Jackson, "Software
 Abstractions", 2006: the small scope hypothesis).
 """
 
@@ -51,24 +51,24 @@ Progress = Callable[[ProgressSnapshot], object]
 
 @dataclass(frozen=True, kw_only=True)
 class Scope(ExhaustiveOptions):
-    """What is run, all options checked."""
+    """The scope to run, all options checked."""
 
     test_class: str
     progress: Progress | None
     corpus_dir: Path | None
     rule_timeout: float | None
     max_memory: int = 0
-    # What triage asks for, and this search does without.
+    # Options that triage asks for and this search does not have.
     seed: int = 0
     confirm_fresh: bool = False
     record_traces: bool = False
 
 
 class ScopeStepSource:
-    """Says what a run does next, by the odometer's choices, and writes the run down. Also the source of its arguments.
+    """Decides what a run does next by the odometer's choices, and records the run. Also the source of its arguments.
 
-    Every step of a run is one choice: to end here, or a rule or fault toggle to go on with. Initialize rules come
-    first, in each order, and are not counted as steps.
+    Every step of a run is one choice: to end here, or a rule or fault toggle to continue with. Initialize rules come
+    first, in every order, and do not count as steps.
     """
 
     def __init__(self, driver: Driver, odometer: _native.Odometer, scope: Scope) -> None:
@@ -90,7 +90,7 @@ class ScopeStepSource:
 
     @property
     def finite(self) -> _RecordingSource:
-        """The same, as what it is."""
+        """Return the same source, by its own type."""
         return self._finite
 
     @property
@@ -99,7 +99,7 @@ class ScopeStepSource:
         return _native.Tape.from_steps(self._steps)
 
     def begin_run(self) -> None:
-        """Forget the run before."""
+        """Forget the previous run."""
         self._steps: list[StepTuple] = []
         self._left = list(range(self._initializers))
         self._on = [False] * self._faults
@@ -112,10 +112,10 @@ class ScopeStepSource:
         self._argument = 0
 
     def choose(self, size: int) -> int:
-        """A number below ``size``.
+        """Return a number below ``size``.
 
         Raises:
-            NonDeterministicGeneration: an earlier run that began alike had another number to choose from.
+            NonDeterministicGeneration: an earlier run with the same choices so far chose among a different number here.
         """
         try:
             return self._odometer.choose(size - 1)
@@ -124,7 +124,7 @@ class ScopeStepSource:
 
     @property
     def place(self) -> str:
-        """Where the run is: the rule or fault, and the argument."""
+        """Return where the run is: the rule or fault, and the argument."""
         if not self._steps:
             return "at its start"
         names = self._definition.argument_names
@@ -134,7 +134,7 @@ class ScopeStepSource:
 
     @property
     def argument(self) -> str:
-        """The argument that is drawn, with its rule: ``put.key``."""
+        """Return the argument that is drawn, with its rule: ``put.key``."""
         return f"{self._step_name()}.{self._definition.argument_names[self._argument]}"
 
     def _step_name(self) -> str:
@@ -144,16 +144,16 @@ class ScopeStepSource:
         return (self._definition.initializers if kind == INITIALIZE else self._definition.rules)[number].name
 
     def record(self, value: ChoiceValue) -> None:
-        """Write a choice of the current argument down."""
+        """Record a choice of the current argument."""
         self._steps[-1][3][-1][1].append(value)
 
     def begin_argument(self, name: int) -> None:
-        """The choices that follow are of the argument ``name``."""
+        """Record that the following choices belong to the argument ``name``."""
         self._argument = name
         self._steps[-1][3].append((name, []))
 
     def next(self) -> int:
-        """The next step, packed: kind in the low three bits, index above."""
+        """Return the next step, packed: kind in the low three bits, index above."""
         if self.is_void:
             return END
         if not self._again:
@@ -163,9 +163,9 @@ class ScopeStepSource:
         return self._take()
 
     def reject(self) -> None:
-        """The rule given last cannot run now: what comes after it in the order takes its place in the same run.
+        """Note that the rule of the last step cannot run now: the next in the order takes its place in the same run.
 
-        After the last there is none. Then the run is void: that it ends here was a run of its own before.
+        After the last rule there is none, and the run is void: an earlier run ended at this point already.
         """
         self._steps.pop()
         self._taken -= 1
@@ -196,35 +196,35 @@ class ScopeStepSource:
 
 
 class _RecordingSource(EnumerableSource):
-    """Draws by the choices of a step source, and has it write them down."""
+    """Draws by the choices of a step source, which records them."""
 
     def __init__(self, step_source: ScopeStepSource) -> None:
         super().__init__(step_source.choose)
         self._step_source = step_source
-        self.restricted: dict[str, None] = {}  # arguments that have more values than were taken
+        self.restricted: dict[str, None] = {}  # arguments with more values than were taken
 
     def begin_argument(self, name: int) -> None:
-        """The choices that follow are of the argument ``name``."""
+        """Record that the following choices belong to the argument ``name``."""
         self._step_source.begin_argument(name)
 
     def put(self, value: ChoiceValue) -> None:
-        """Write a choice down."""
+        """Record a choice."""
         self._step_source.record(value)
 
     def restrict(self) -> None:
-        """The argument has more values than are taken."""
+        """Note that the argument has more values than are taken."""
         self.restricted[self._step_source.argument] = None
 
 
 class _ScopeDriver(Driver):
-    """Takes what a run draws through Hypothesis from its step source. Else it does as the driver of the machine."""
+    """Takes what a run draws through Hypothesis from its step source; otherwise like the driver of the machine."""
 
     def __init__(self, driver: Driver) -> None:
         super().__init__(driver.definition, driver.factory, driver.faults, driver.rule_timeout)
         self._ordinary = driver
 
     def next_step(self, step_source: StepSource, run: RunContext) -> int:
-        """The next step of the step source, or the end where the machine has no step left."""
+        """Return the next step of the step source, or the end when the machine has no steps left."""
         if isinstance(step_source, ScopeStepSource) and not step_source.is_bound:
             make_enumerable(run, step_source.finite)
             step_source.is_bound = True
@@ -237,7 +237,7 @@ class BoundedSearch:
     def __init__(self, scope: Scope, driver: Driver, targets: list[Target]) -> None:
         self._scope = scope
         self._driver = _ScopeDriver(driver)
-        # Whether a point of buggify acts is no choice of the scope: in its runs none does.
+        # Whether a point of buggify acts is not a choice of the scope: none acts here.
         self._driver.buggify_prob = None
         self._randoms = GlobalRandoms()
         setup = ReplaySetup(scope, self._driver, targets, Limits(0))
@@ -257,9 +257,9 @@ class BoundedSearch:
         """Run all sequences, then shrink and report what failed.
 
         Raises:
-            Incomplete: the limit was reached, and nothing had failed by then.
-            InfiniteStrategyError: an argument has no end of values.
-            NonDeterministicGeneration: a run did not go as an earlier one that began alike.
+            Incomplete: the limit was reached before anything failed.
+            InfiniteStrategyError: an argument has infinitely many values.
+            NonDeterministicGeneration: a run differed from an earlier one with the same choices so far.
             MachineError: no rule can run.
         """
         self._started = monotonic()
@@ -284,7 +284,7 @@ class BoundedSearch:
         return finding.count
 
     def shrinking(self, number: int, total: int, steps_before: int, steps: int, candidates: int) -> None:
-        """See the ``Listener`` of triage: what is short already shrinks too fast to be told of."""
+        """See the ``Listener`` of triage: short sequences shrink too fast for progress to matter."""
 
     # -- runs ---------------------------------------------------------------------------------------------------------
 
@@ -380,7 +380,7 @@ class BoundedSearch:
 
 
 def changed(message: str) -> NonDeterministicGeneration:
-    """The error for a run that did not go as an earlier one that began alike."""
+    """Return the error for a run that differed from an earlier one with the same choices so far."""
     return NonDeterministicGeneration(
         message, hint="rules and arguments must be decided by the run alone: not by time, hash order or earlier runs"
     )

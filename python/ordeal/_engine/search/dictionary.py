@@ -1,4 +1,4 @@
-"""Gives a session the values that are worth drawing: constants of the targets, and what these compare."""
+"""Gives a session values worth drawing: constants of the targets, and values that they compare."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Dictionary:
-    """Of one exploration. ``traces_comparisons`` switches the watching of comparisons off.
+    """The dictionary of one exploration. ``traces_comparisons`` says whether comparisons are observed.
 
     Attributes:
         has_constants: whether the session knows the constants of the targets.
@@ -32,18 +32,18 @@ class Dictionary:
         self.has_constants = False
 
     def add_constants(self) -> None:
-        """Read the sources of the targets. It takes as long as many runs, and what they find needs no constant."""
+        """Read the constants of the targets. This takes as long as many runs, and early finds need no constants."""
         self.has_constants = True
         for value in find_constants(self._targets):
             self._session.add_constant(value)
 
     @property
     def are_due(self) -> bool:
-        """Whether runs are to be replayed now, for what the targets compare in them."""
+        """Return whether runs should be replayed now to observe comparisons."""
         return self._traces_comparisons and self._session.wants_comparisons
 
     def gather(self, monitor: _native.Monitor) -> None:
-        """Replay what the session names, hidden from the monitor, and tell the session what was compared."""
+        """Replay the runs that the session names, hidden from the monitor, and pass it the compared values."""
         if self._tracing is None:
             self._tracing = Cmplog(self._targets, monitor)
         while self.are_due:

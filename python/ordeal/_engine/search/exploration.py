@@ -1,4 +1,4 @@
-"""One exploration in the process that asks for it: a search, then triage of what it found, then the result."""
+"""One exploration in a single process: a search, then triage of its findings, then the result."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from ordeal.result import (
 
 
 class Exploration:
-    """Explores once, alone in this process. Listens to its own search and its own triage."""
+    """Explores once, alone in this process. Listens to its own search and triage."""
 
     def __init__(self, settings: Settings, driver: Driver, targets: list[Target]) -> None:
         self._settings = settings
@@ -49,7 +49,7 @@ class Exploration:
             failures = triage.confirm_and_shrink(findings, shrink=True)
             traces = triage.traces(failures, search.progress.productive)
         triage.fill_database(findings)
-        # What the user's code has done to the folder of all that was written, while it ran after that.
+        # The user's code may have left or deleted the folder of the output while it ran after the search.
         search.folder.restore()
         search.session_state.save_again(search.tally)
         triage.save_again(failures)
@@ -58,11 +58,11 @@ class Exploration:
     # -- the search ---------------------------------------------------------------------------------------------------
 
     def begin(self) -> None:
-        """See ``SearchListener``: saved seeds come before the first run."""
+        """See ``SearchListener``: replay saved seeds before the first run."""
         self._triage.replay_seeds(self._search.findings.add_replayed_seed)
 
     def between_runs(self) -> StoppedReason | None:
-        """See ``SearchListener``: nobody else wants it to end."""
+        """See ``SearchListener``: nothing else ends the search."""
         return None
 
     def run_made(self) -> None:
@@ -71,13 +71,13 @@ class Exploration:
             self._settings.progress(self._progress())
 
     def failing(self, finding: Finding) -> None:
-        """See ``SearchListener``: nobody else is to hear of it."""
+        """See ``SearchListener``: there are no others to inform."""
 
     def checked(self, finding: Finding, verdict: Verdict) -> None:
-        """See ``SearchListener``: it is reported in the end."""
+        """See ``SearchListener``: it is reported at the end."""
 
     def cut_off(self) -> None:
-        """See ``SearchListener``: nothing is lost by it."""
+        """See ``SearchListener``: nothing is lost by this."""
 
     # -- triage -------------------------------------------------------------------------------------------------------
 
@@ -103,7 +103,7 @@ class Exploration:
     # -- the result ---------------------------------------------------------------------------------------------------
 
     def _elapsed(self) -> float:
-        """Seconds, those of the processes before a resume included."""
+        """Return the seconds so far, including those of the processes before a resume."""
         return self._search.progress.seconds_before + monotonic() - self._started
 
     def _progress(self) -> ProgressSnapshot:

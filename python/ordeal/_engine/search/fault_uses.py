@@ -1,4 +1,4 @@
-"""Counts what the faults of a machine do in the runs of a search, and in nothing that is only replayed."""
+"""Counts what the faults of a machine do in the runs of a search, but not in replays."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 from ordeal.faults import Fault
 from ordeal.result import FaultUse
 
-#: Of each fault by name: in how many runs it was on, the calls that met it, and those that it changed.
+#: For each fault by name: the runs in which it was on, the calls that met it, and the calls that it changed.
 Counts = dict[str, list[int]]
 
 
 class FaultUses:
-    """What the faults have done since this was made, while it was not paused. Used for one search."""
+    """What the faults have done since this was made, except while paused. Used for one search."""
 
     def __init__(self, faults: Sequence[Fault]) -> None:
         self._faults = faults
@@ -21,11 +21,11 @@ class FaultUses:
         self._paused_at: list[list[int]] | None = None
 
     def stop(self) -> None:
-        """Leave out all that happens from here on."""
+        """Stop counting."""
         self._in_the_end = self._now()
 
     def set_paused(self, paused: bool) -> None:
-        """Leave out what happens for a while, or go on with it."""
+        """Pause or resume counting."""
         if not self._faults:
             return
         before, self._paused_at = self._paused_at, self._now() if paused else None
@@ -37,7 +37,7 @@ class FaultUses:
             left_out[:] = [each + end - begin for each, begin, end in zip(left_out, then, now, strict=True)]
 
     def counts(self) -> Counts:
-        """What was counted. Faults that cannot tell which calls they meet are left out."""
+        """Return the counts. Faults that do not know which calls they meet are left out."""
         counted = zip(self._faults, self._now(), self._left_out, strict=True)
         return {
             fault.name: [end - begin for end, begin in zip(now, left_out, strict=True)]
@@ -46,7 +46,7 @@ class FaultUses:
         }
 
     def restore(self, counts: Mapping[str, Sequence[int]]) -> None:
-        """Go on from what another process has counted."""
+        """Continue from the counts of another process."""
         for fault, left_out in zip(self._faults, self._left_out, strict=True):
             for place, count in enumerate(counts.get(fault.name, ())[: len(left_out)]):
                 left_out[place] -= count
@@ -66,5 +66,5 @@ def add_counts(total: Counts, counts: Mapping[str, Sequence[int]]) -> None:
 
 
 def uses_of(counts: Counts) -> list[FaultUse]:
-    """The counts as a result holds them, in the order of the class."""
+    """Return the counts as a result holds them, in the order of the class."""
     return [FaultUse(name, *numbers[:3]) for name, numbers in counts.items() if len(numbers) == 3]

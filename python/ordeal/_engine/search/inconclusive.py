@@ -1,4 +1,4 @@
-"""Judges whether an exploration that found no failure did the work that makes this a claim."""
+"""Decides whether an exploration without a failure did enough work for this to be a claim."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from ordeal.result import Inconclusive
 def why_inconclusive(
     tally: Tally, *, max_time: float, idle_workers: int, unreached: Sequence[str]
 ) -> Inconclusive | None:
-    """What was left undone, or None when nothing was.
+    """Return what was left undone, or None.
 
-    ``idle_workers`` never came to the end of a run, and of the targets ``unreached`` no code ran.
+    ``idle_workers`` never finished a run; no code ran of the targets ``unreached``.
     """
     if idle_workers:
         workers = counted(idle_workers, "worker")

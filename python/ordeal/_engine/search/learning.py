@@ -1,4 +1,4 @@
-"""What the steps of a run teach: told by the driver, kept as checkpoints where a step brought something new."""
+"""Learns from the steps of a run, which the driver reports; steps that brought something new become checkpoints."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from ordeal._native import monotonic
 
 
 class Learning:
-    """Hears of each step of the runs of one search, in this process and in forked ones, and tells the session.
+    """Receives each step of the runs of one search, from this process or forked ones, and reports to the session.
 
     Attributes:
-        has_new_features: whether the run that is under way brought something new.
+        has_new_features: whether the current run has brought something new.
     """
 
     def __init__(
@@ -39,24 +39,24 @@ class Learning:
         self._observations = Observations(session, watch)
         self._checkpoints = checkpoints
         self._progress = progress
-        self._returning = False  # to a checkpoint of an earlier process, which has no snapshot in this one
+        self._returning = False  # to a checkpoint of an earlier process, without a snapshot in this one
         self._return_began = 0.0  # by monotonic()
         self.has_new_features = False
 
     def begin_run(self) -> None:
-        """Nothing was progress from the run yet."""
+        """Begin a run that has made no progress yet."""
         self.has_new_features = False
         if self._watch.nearer:
             self._watch.begin_run()
         self._observations.begin_run()
 
     def begin_return(self) -> None:
-        """The run comes to its checkpoint by steps that ran before, as unseen as restoring a snapshot would be."""
+        """Begin returning to a checkpoint by steps that ran before, hidden as restoring a snapshot would be."""
         self._return_began = monotonic()
         self._set_returning(True)
 
     def end_return(self) -> None:
-        """The run is over, whether it came back or not."""
+        """End the run, whether it reached its checkpoint or not."""
         self._set_returning(False)
 
     def _set_returning(self, returning: bool) -> None:
@@ -67,28 +67,28 @@ class Learning:
 
     @property
     def learns_each_step(self) -> bool:
-        """Whether this run returns to a checkpoint, or which files the steps touch matters."""
+        """Whether this run returns to a checkpoint, or the files that steps touch matter."""
         return self._returning or self._monitoring.learns_files
 
     @property
     def nearer(self) -> dict[str, None]:
-        """Where the names of the properties that came nearer lie until a step has ended."""
+        """The names of the properties that came nearer in the current step."""
         return self._watch.nearer
 
     def step_done(self, run: RunContext, code: int, state_hash: int) -> None:
-        """The driver tells of a step that ended well; what it brought may make it a checkpoint."""
+        """Learn from a step that ended well; it may become a checkpoint."""
         if self._returning:
             self._step_of_return(run, state_hash)
         else:
             self._learn(run, code, state_hash)
 
     def new_features(self, run: RunContext) -> None:
-        """The step loop tells of a step that brought something new, and nothing else."""
+        """Learn from a step that brought something new; the step loop reports no others."""
         self.has_new_features = True
         self._keep(run, (), alone=False)
 
     def run_done(self, run: RunContext | Seen) -> None:
-        """The driver tells that a run has ended well, teardown included: what that showed is the last step's merit."""
+        """Learn from a run that ended well, teardown included, which is credited to the last step."""
         self._observations.look(run)
         nearer = self._watch.take_nearer() if self._watch.nearer else ()
         new_features = self._session.finished(len(nearer))
@@ -99,17 +99,17 @@ class Learning:
     # -- what a run in another process tells --------------------------------------------------------------------------
 
     def step_seen(self, code: int, state_hash: int, seen: Seen) -> None:
-        """A run in another process tells of a step that ended well."""
+        """Learn from a step that ended well in another process."""
         self._take_in(seen)
         self._learn(seen, code, state_hash)
 
     def done_seen(self, seen: Seen) -> None:
-        """A run in another process tells that it has ended well, teardown included."""
+        """Learn from a run that ended well in another process, teardown included."""
         self._take_in(seen)
         self.run_done(seen)
 
     def end_seen(self, seen: Seen) -> None:
-        """A run in another process has ended."""
+        """Learn from a run that ended in another process."""
         self._take_in(seen)
 
     def _take_in(self, seen: Seen) -> None:
@@ -130,7 +130,7 @@ class Learning:
                 self._checkpoints.returned(spec.checkpoint, run, spec.prefix_steps, seconds)
 
     def _learn(self, run: RunContext | Seen, code: int, state_hash: int) -> None:
-        """What a step of ``run`` brought, or of a run in another process."""
+        """Report what a step of ``run``, or of a run in another process, brought."""
         if self._monitoring.learns_files and code & 7 == RULE:
             self._monitoring.learn_files(code >> 3, self._progress)
         self._observations.look(run)
@@ -142,7 +142,7 @@ class Learning:
             self._keep(run if isinstance(run, RunContext) else None, nearer, alone=new_features == len(nearer))
 
     def _tell_sizes(self, run: RunContext | Seen, code: int) -> None:
-        """How many values the bundles hold that the step may have changed. The step loop has told it before."""
+        """Report the sizes of the bundles that the step may have changed. The step loop has done so already."""
         if code & 7 > INITIALIZE:
             return
         definition = self._driver.definition
@@ -152,13 +152,13 @@ class Learning:
             self._session.bundle_size(number, len(held))
 
     def _keep(self, run: RunContext | None, nearer: Sequence[str], *, alone: bool) -> None:
-        """Keep the state as a checkpoint: for the properties that came ``nearer``, and when not ``alone`` for more."""
+        """Keep the state as a checkpoint, for the properties that came ``nearer``, and unless ``alone`` for more."""
         checkpoint, evicted = self._session.keep()
         for superseded in self._watch.superseded(nearer, checkpoint if alone else 0):
             self._session.transfer_energy(superseded, checkpoint)
         if evicted is not None:
             self._checkpoints.forget(evicted)
         if checkpoint and evicted != checkpoint and run is not None:
-            # What copying runs of the program's is no merit of a step: there is no such thing where nothing is copied.
+            # What copying runs of the program is not credited to the step: without copies it would not run.
             with self._monitoring.hidden():
                 self._checkpoints.take(checkpoint, run)

@@ -1,4 +1,4 @@
-"""Watches the code of the targets during a search: at which level, and how that steers the swarm."""
+"""Watches the code of the targets during a search: decides at which level, and directs the swarm by it."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from ordeal.errors import TargetError
 
 
 class Monitoring:
-    """The monitor of one search of a machine with so many ``rules``, and what counts properties and faults beside it.
+    """The monitor of one search of a machine with this many ``rules``, and the counters of properties and faults.
 
     Attributes:
-        monitor: what watches the targets; None without any.
-        learns_files: whether the run under way is to tell which rule touches which file.
+        monitor: watches the targets; None without any.
+        learns_files: whether to note in the current run which rule touches which file.
     """
 
     def __init__(
@@ -48,7 +48,7 @@ class Monitoring:
 
     @contextmanager
     def started(self) -> Iterator[None]:
-        """Watch the targets while the block runs. Raises TargetError when other tools leave no way to do so."""
+        """Watch the targets during the block. Raises TargetError when other tools leave no way to do so."""
         try:
             if self.monitor is not None:
                 self.monitor.start()
@@ -62,9 +62,9 @@ class Monitoring:
 
     @contextmanager
     def hidden(self) -> Iterator[None]:
-        """Hide replays: what the exploration learns must not hang on how often something is replayed.
+        """Hide replays during the block: what the exploration learns must not depend on their number.
 
-        With it, the runs are the same whether a failure is new to this exploration or known from a seed.
+        So the runs are the same whether a failure is new to this exploration or known from a seed.
         """
         self.set_paused(True)
         try:
@@ -73,14 +73,14 @@ class Monitoring:
             self.set_paused(False)
 
     def set_paused(self, paused: bool) -> None:
-        """Count nothing for a while, or go on with it."""
+        """Pause or resume counting."""
         tracker.active = not paused
         self._faults.set_paused(paused)
         if self.monitor is not None:
             self.monitor.set_paused(paused)
 
     def begin_run(self, run_id: int, progress: SearchProgress) -> None:
-        """Watch run ``run_id`` as the core decides. By counts, never by time: the same seed must choose alike."""
+        """Watch run ``run_id`` as the core decides, by counts and never by time: a seed must always choose alike."""
         monitor, session = self.monitor, self._session
         if monitor is None:
             return
@@ -119,5 +119,5 @@ class Monitoring:
 
     @cached_property
     def _sources(self) -> list[Source]:
-        """Those of the targets, as they are when they are asked for first."""
+        """The sources of the targets, read on first use."""
         return list(dict.fromkeys(source for target in self._targets for source in target.sources()))

@@ -1,4 +1,4 @@
-"""Makes the result of an exploration of what was counted, in one process or in several."""
+"""Makes the result of an exploration from its counts, which come from one process or several."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from ordeal._engine.storage.trace_file import Trace
 from ordeal.result import Discovery, ExplorationResult, Failure, Inconclusive, SeedOutcome, SnapshotKind, StoppedReason
 from ordeal.result.exploration import swarm_text
 
-#: The first runs, of which the core learns what the targets look like.
+#: The first runs, in which the core learns what the targets look like.
 WARM_UP_RUNS = _native.RunPolicy.WARM_UP_RUNS
-#: Above this share of rejected runs the user is told.
+#: Above this share of rejected runs there is a note for the user.
 REJECTED_SHARE_MAX = 0.5
 
 
 @dataclass(slots=True, kw_only=True)
 class Totals:
-    """What was counted. ``lines`` are those that ran, by the path of the file.
+    """All counts. ``lines`` are the lines that ran, by the path of the file.
 
-    ``idle_workers`` is how many workers had the time for a run, and came to the end of none.
+    ``idle_workers`` is how many workers had time for a run, but finished none.
     """
 
     tally: Tally
@@ -56,7 +56,7 @@ def make_result(
     stopped: StoppedReason,
     machine: type | None = None,
 ) -> ExplorationResult:
-    """The result, with a note of all that was odd. ``watch`` has ended its recording."""
+    """Return the result, with a note on everything unusual. ``watch`` has finished recording."""
     gaps = find_gaps(list(targets), totals.lines)
     faults = uses_of(totals.faults)
     _note_what_was_odd(targets, totals, gaps)

@@ -1,4 +1,4 @@
-"""The search of one process: runs until they are to end, learns from each, and confirms what fails."""
+"""The search of one process: makes runs, learns from each, and confirms what fails."""
 
 from __future__ import annotations
 
@@ -46,31 +46,31 @@ TRACES_MAX = 10_000
 
 
 class SearchListener(Protocol):
-    """Who has the search made: one process that explores alone, or a worker among others."""
+    """The owner of a search: a process that explores alone, or a worker among others."""
 
     def begin(self) -> None:
-        """The first run comes next: what is known by others is to be told now. What it replays is hidden."""
+        """Called before the first run, to pass on what others know. What it replays is hidden."""
 
     def between_runs(self) -> StoppedReason | None:
-        """Before each run: why the search is to end now, if it is."""
+        """Called before each run; returns why the search must end now, if it must."""
 
     def run_made(self) -> None:
-        """After each run."""
+        """Called after each run."""
 
     def failing(self, finding: Finding) -> None:
-        """A run failed in a bucket that is not known; it is confirmed next, which may take long."""
+        """Called when a run failed in an unknown bucket, before its confirmation, which may take long."""
 
     def checked(self, finding: Finding, verdict: Verdict) -> None:
-        """It was confirmed, or not."""
+        """Called when the finding was confirmed, or not."""
 
     def cut_off(self) -> None:
-        """The time is up in the middle of a run."""
+        """Called when time is up in the middle of a run."""
 
 
 class Search:
     """Drives one session. Used once; not thread-safe.
 
-    ``cuts_off`` ends a run that is under way when the time is up. Without it the last run comes to its end.
+    ``cuts_off`` ends a run that is under way when time is up. Without it, the last run finishes.
     """
 
     def __init__(self, settings: Settings, driver: Driver, targets: list[Target], *, cuts_off: bool = False) -> None:
@@ -98,27 +98,27 @@ class Search:
         self._values = Dictionary(self.session, targets, self.replayer, traces_comparisons)
         self.session_state = SessionState(settings, machine_names(driver), targets, self.session, self.folder)
         self._given_up_before = len(given_up)
-        self._ask_again = 0  # before so many runs nothing but the time ends the search
-        self._ending: ForkedRunResult | None = None  # of the latest run, where that was in another process
-        self._crash: Crash | None = None  # the same, where that process ended before it could say so
+        self._ask_again = 0  # until this many runs, only time ends the search
+        self._ending: ForkedRunResult | None = None  # of the latest run, if that was in another process
+        self._crash: Crash | None = None  # the same, if that process died before it could report
         self._listener: SearchListener | None = None
 
     def _make_checkpoints(self) -> Checkpoints:
         driver = self.driver
         environment = RunEnvironment(driver, self.randoms, self._bucketer, self.monitoring.monitor, self.watch)
         snapshots = Snapshots(driver.definition.cls, driver.factory, driver.faults, self.randoms)
-        # Where the number of runs decides when it ends, no clock decides anything that a report shows.
+        # When the number of runs ends the search, nothing that a report shows may depend on the clock.
         by_steps = self.settings.max_runs is not None
         return Checkpoints(self.settings.checkpoint_kind, environment, snapshots, self.progress, by_steps=by_steps)
 
     @contextmanager
     def prepared(self) -> Iterator[None]:
-        """Have all that runs of the user's code depend on set up while the block runs."""
+        """Set up everything that runs of the user's code depend on, for the duration of the block."""
         with self.randoms.managed(), self.driver.watchdog.watching(), self.watch.recording(), many_runs():
             yield
 
     def run(self, listener: SearchListener) -> StoppedReason:
-        """Make runs until they are to end, from where a saved state left off, and save where they came to."""
+        """Make runs from where a saved state left off until the search ends, and save the state."""
         self._listener = listener
         monitor = self.monitoring.monitor
         with self.monitoring.started():
@@ -127,7 +127,7 @@ class Search:
                 stopped = self._explore(listener)
             self.faults.stop()
             self.folder.restore()
-            # Before shrinking: a resumed exploration shrinks what it finds in the end, as one without a break does.
+            # Before shrinking: a resumed exploration shrinks its findings at the end, like one without interruption.
             self.session_state.save(self.progress, monitor)
         return stopped
 
@@ -147,7 +147,7 @@ class Search:
                     listener.run_made()
         except KeyboardInterrupt:
             if self.driver.isolated:
-                raise  # that was not the person, whose Ctrl-C does not come here
+                raise  # raised by the code under test: the user's Ctrl-C does not reach this process
             self.end_broken_run()
             return "interrupted"
         except OutOfTime:
@@ -157,7 +157,7 @@ class Search:
         except OrdealError as error:
             if not self.findings:
                 raise
-            # What was found is worth more than the end of the exploration.
+            # The findings are worth more than a clean end of the exploration.
             self.end_broken_run()
             self.tally.note(f"Exploring stopped in run {self.tally.runs + 1}: {error.message}.")
             return "stuck"
@@ -170,7 +170,7 @@ class Search:
 
     @contextmanager
     def _within_time(self) -> Iterator[float]:
-        """Until when runs may begin, by monotonic(); where this cuts off, none goes on after that either."""
+        """Yield the time, by monotonic(), until which runs may begin, and with ``cuts_off`` also continue."""
         deadline = monotonic() + self.settings.max_time
         ends: AbstractContextManager[object] = nullcontext()
         if self._cuts_off:
@@ -196,7 +196,7 @@ class Search:
         return reason
 
     def end_broken_run(self) -> None:
-        """Have the session forget a run that did not come to its end."""
+        """Have the session forget a run that did not finish."""
         if self.session.running:
             self.session.end_run()
 
@@ -249,12 +249,12 @@ class Search:
         return self._ending is not None or self._crash is not None
 
     def _learn_values(self, monitor: _native.Monitor) -> None:
-        """Replay runs for what the targets compare in them."""
+        """Replay runs to observe what the targets compare."""
         with self.monitoring.hidden():
             self._values.gather(monitor)
 
     def _record_run(self, spec: _native.RunSpec, outcome: Outcome, edges: int, *, from_copy: bool) -> None:
-        """Keep what a run came to: a failure, or the way to new code."""
+        """Keep the outcome of a run: a failure, or a path to new code."""
         if outcome.status is Status.REJECTED:
             self.tally.rejected += 1
             return
@@ -276,7 +276,7 @@ class Search:
         set_paused = self.monitoring.set_paused
 
         def restore(run: RunContext) -> RuleBasedStateMachine:
-            # What making a copy runs is seen as little as the steps are that lead there.
+            # What making a copy runs is hidden, like the steps that lead there.
             set_paused(True)
             try:
                 return self.checkpoints.restore(snapshot, run, self.session.faults_on)
@@ -286,18 +286,18 @@ class Search:
         return self.driver.execute(self.session, listener=self._learning, restore=restore)
 
     def _execute_in_fork(self) -> Outcome:
-        """Run from a state that a process holds, in a process of its own."""
+        """Run from a state held by a process, in a fork of it."""
         self.session.restored()
         spec = self.session.spec
         ending = self.checkpoints.run_forked(spec.checkpoint, self.session, self._learning)
         if ending is None:
             return Outcome(Status.REJECTED, 0)
         if isinstance(ending, int):
-            # The session has the step that it died in, which is to be confirmed like any other failure.
+            # The session has the step in which it died; it is confirmed like any other failure.
             self._crash = CrashReader(self.driver).of_run(self.session.tape, ending)
             return Outcome(Status.FAILED, len(self.session.tape) - spec.prefix_steps, self._crash.error)
         if ending.raised:
-            # What ends an exploration is raised here as well, where it belongs.
+            # An error that ends an exploration is raised here too.
             with self.monitoring.hidden():
                 self.replayer.run(self.session.tape)
             return Outcome(Status.REJECTED, ending.outcome.steps)
@@ -305,7 +305,7 @@ class Search:
         return ending.outcome
 
     def _return_and_execute(self) -> Outcome:
-        """Run to a checkpoint by its steps, and on from there."""
+        """Return to a checkpoint by its steps, and continue from there."""
         self._learning.begin_return()
         try:
             return self.driver.execute(self.session, listener=self._learning)
@@ -320,7 +320,7 @@ class Search:
             return
         assert self._listener is not None
         if self.driver.isolated and not finding.error_traceback:
-            # Here already, while the journal has the run: what its text does is part of it.
+            # Format it now, while the journal has the run: code in its text is part of the run.
             finding.error_traceback = traceback_text(finding.error)
             finding.error = stand_in(finding.error)
             self.driver.let_go(outcome)
@@ -338,10 +338,10 @@ class Search:
             self.checkpoints.distrust("a failure", f"({seen_in}) did not happen from a fresh machine")
 
     def _replayer_of(self, finding: Finding) -> Replayer:
-        """What confirms it: what ends its process, in processes of its own."""
+        """Return the replayer that confirms ``finding``: a failure that ends its process needs processes of its own."""
         if self._crash is None or not finding.needs_own_process:
             return self.replayer
-        # What a process may take, this one has from the one that it is a fork of, and its own forks from it.
+        # The limits of this process come from the one that forked it, and its forks inherit them.
         return CrashReplayer(self.driver, self._bucketer, self.randoms, Limits(0))
 
     def _finding(self, outcome: Outcome, origin: Provenance) -> Finding:
@@ -358,7 +358,7 @@ class Search:
     # -- what it came to ----------------------------------------------------------------------------------------------
 
     def totals(self) -> Totals:
-        """All that was counted."""
+        """Return all counts."""
         monitor = self.monitoring.monitor
         return Totals(
             tally=self.tally,
@@ -374,7 +374,7 @@ class Search:
         )
 
     def _run_kinds(self) -> dict[str, dict[str, int]]:
-        """How many runs there were of each kind. A run that turns a comparison follows none of the plans."""
+        """Return how many runs there were of each kind. A run of the input-to-state stage follows none of the plans."""
         kinds = self.session.run_counts()
         starts = kinds["starts"]
         starts["comparison"] = max(0, self.tally.runs - sum(starts.values()))
@@ -392,7 +392,7 @@ class Search:
 def make_session(
     settings: Settings, driver: Driver, coverage: _native.CoverageMap, *, has_targets: bool
 ) -> _native.Session:
-    """The session of the core that decides what the runs do."""
+    """Return the core's session, which decides what the runs do."""
     definition = driver.definition
     return _native.Session(
         (len(definition.rules), len(definition.initializers), len(driver.faults)),

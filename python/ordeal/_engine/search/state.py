@@ -1,4 +1,4 @@
-"""Saves what an exploration knows while it runs, and lets another process go on as if it had not stopped."""
+"""Saves what an exploration knows while it runs, so that another process can continue as if it had not stopped."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ PERIOD_SECONDS = 30.0
 
 @dataclass(slots=True)
 class SearchProgress:
-    """What an exploration learns outside of its session.
+    """What an exploration learns outside its session.
 
     ``seconds_before`` is how long earlier processes explored. ``rule_files`` holds the monitor's file ids, by rule.
     """
@@ -58,7 +58,7 @@ class SearchProgress:
 
 
 class SessionState:
-    """Writes the state of one exploration and reads an earlier one, where ``settings`` names a file for it."""
+    """Writes the state of one exploration and reads an earlier one, if ``settings`` names a file for it."""
 
     def __init__(
         self,
@@ -76,42 +76,42 @@ class SessionState:
         self._session = session
         self._save_to = None if settings.save_state_to is None else folder.path_of(settings.save_state_to)
         self._resume_from = settings.resume_from
-        self._parts: list[bytes] = []  # that were saved last
+        self._parts: list[bytes] = []  # the parts saved last
         self._started = monotonic()
         self._due = self._started + PERIOD_SECONDS
 
     # -- saving -------------------------------------------------------------------------------------------------------
 
     def check(self) -> None:
-        """Find out before the first run whether the state can be saved.
+        """Check before the first run that the state can be saved.
 
         Raises:
-            StateError: it cannot.
+            StateError: it cannot be saved.
         """
         if self._save_to is not None:
             check_writable(self._save_to)
 
     def save_when_due(self, progress: SearchProgress, monitor: _native.Monitor | None) -> None:
-        """Save when the last time is long ago. Between two runs; it changes nothing in what follows."""
+        """Save if the last time was long ago. Call it between two runs; it does not change what follows."""
         if self._save_to is not None and monotonic() >= self._due:
             self.save(progress, monitor)
             self._due = monotonic() + PERIOD_SECONDS
 
     def save(self, progress: SearchProgress, monitor: _native.Monitor | None) -> None:
-        """Save, if that was asked for. What cannot be written is noted: the exploration itself is worth more."""
+        """Save, if that was asked for. A failure becomes a note: the exploration itself is worth more."""
         if self._save_to is None:
             return
         self._parts = [self.part(progress, monitor)]
         self._write(progress.tally)
 
     def save_again(self, tally: Tally) -> None:
-        """Write once more what was saved last, if it is gone."""
+        """Write again what was saved last, if it is gone."""
         if self._save_to is not None and self._parts and not self._save_to.exists():
             self._write(tally)
 
     def _write(self, tally: Tally) -> None:
         assert self._save_to is not None
-        # A later success makes up for an earlier failure.
+        # A later success outweighs an earlier failure.
         tally.notes.forget(NoteKind.STATE_NOT_SAVED)
         try:
             write_state(self._save_to, self._parts)
@@ -119,7 +119,7 @@ class SessionState:
             tally.note(not_saved(error.message), NoteKind.STATE_NOT_SAVED)
 
     def part(self, progress: SearchProgress, monitor: _native.Monitor | None) -> bytes:
-        """What is saved, as the part of a state."""
+        """Return what is saved, as a part of a state."""
         tapes = [finding.tape for finding in progress.findings.all()] + [tape for _, tape in progress.productive]
         engine = _native.encode_state(self._names, self._session, tapes)
         return join_part(self._header(progress, monitor), engine)
@@ -168,10 +168,10 @@ class SessionState:
     # -- resuming -----------------------------------------------------------------------------------------------------
 
     def resume(self, progress: SearchProgress, monitor: _native.Monitor | None) -> None:
-        """Put what was saved into the session, the monitor (which has started) and ``progress``.
+        """Load the saved state into the session, the monitor (which has started) and ``progress``.
 
         Raises:
-            StateError: the file cannot be read, belongs to another exploration, or nothing in it applies any more.
+            StateError: the file cannot be read, belongs to another exploration, or no longer applies at all.
         """
         if self._resume_from is not None:
             part, *others = read_state(self._resume_from)
@@ -181,7 +181,7 @@ class SessionState:
                     hint=f"resume it with as many (`workers={len(others) + 1}`), or with `isolate=True`",
                 )
             if part[0].past != NO_PAST:
-                # Among its findings may be what ended a process: to shrink that would end this one.
+                # Shrinking one of its findings might end this process.
                 raise StateError(
                     f"the state {self._resume_from} is one of several processes, one after the other",
                     hint="resume it with `isolate=True`, as `ordeal explore` does",
@@ -191,7 +191,7 @@ class SessionState:
     def load_part(
         self, path: Path, part: tuple[Header, bytes], progress: SearchProgress, monitor: _native.Monitor | None
     ) -> None:
-        """As ``resume``, from a part of the state that was read from ``path``."""
+        """Like ``resume``, from a part of the state that was read from ``path``."""
         header, engine = part
         check_same_exploration(path, header, self._settings)
         try:
@@ -214,7 +214,7 @@ class SessionState:
             if name not in progress.tally.counts():
                 raise ValueError(f"unknown count {name!r}")
             setattr(progress.tally, name, value)
-        # First what the earlier process noted, in its order, as if this one had noted it.
+        # The notes of the earlier process come first, in its order.
         fresh, progress.tally.notes = progress.tally.notes, Notes(header.notes)
         for text in fresh:
             progress.tally.note(text)
@@ -270,7 +270,7 @@ class SessionState:
 
 
 def not_saved(why: str) -> str:
-    """The sentence for a state that could not be written."""
+    """Return the sentence for a state that could not be written."""
     return f"The state was not saved: {why}."
 
 
@@ -281,10 +281,10 @@ def _changed(name: str, now: Option, then: Option) -> str:
 
 
 def check_what_applies(path: Path, loaded: _native.LoadedState) -> None:
-    """Refuse a state, read from ``path``, of which nothing fits the machine as it is now.
+    """Refuse a state, read from ``path``, if nothing in it fits the present machine.
 
     Raises:
-        StateError: it is such a one.
+        StateError: nothing in it fits.
     """
     if loaded.tapes_in_file and loaded.tapes_dropped == loaded.tapes_in_file:
         raise StateError(
@@ -295,7 +295,7 @@ def check_what_applies(path: Path, loaded: _native.LoadedState) -> None:
 
 
 def dropped_text(loaded: _native.LoadedState) -> str:
-    """How many tapes of a state do not fit the machine as it is now."""
+    """Return how many tapes of a state do not fit the present machine."""
     return (
         f"{loaded.tapes_dropped} of {counted(loaded.tapes_in_file, 'tape')} of the resumed state were dropped: "
         "they name rules, faults or arguments that the class does not have now."
@@ -303,10 +303,10 @@ def dropped_text(loaded: _native.LoadedState) -> str:
 
 
 def check_same_exploration(path: Path, header: Header, settings: Settings) -> None:
-    """Refuse a state, read from ``path``, that another class or another seed explored.
+    """Refuse a state, read from ``path``, if it is of another class or seed.
 
     Raises:
-        StateError: it is such a one.
+        StateError: it is of another class or seed.
     """
     if header.test_class != settings.test_class:
         raise StateError(
@@ -322,13 +322,13 @@ def check_same_exploration(path: Path, header: Header, settings: Settings) -> No
 
 
 def session_seed(header: Header) -> int | None:
-    """The seed of the session that was saved, which may be that of one worker among several."""
+    """Return the seed of the saved session, which may belong to one of several workers."""
     seed = header.options.get("session_seed")
     return seed if isinstance(seed, int) and 0 <= seed < 2**64 else None
 
 
 def writable_snapshot(snapshot: PropertySnapshot) -> PropertySnapshot:
-    """``snapshot`` as any file can hold it."""
+    """Return ``snapshot`` in a form that any file can hold."""
     return {
         part: [
             {key: writable_text(each) if isinstance(each, str) else each for key, each in row.items()} for row in rows
