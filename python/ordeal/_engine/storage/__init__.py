@@ -1,1 +1,1 @@
-"""Files that are read with distrust: traces, states, checked JSON."""
+"""Files that are read without trust: traces, states, checked JSON."""

@@ -1,4 +1,4 @@
-"""Reads JSON that somebody else may have written: bounded before it is parsed, and checked field by field."""
+"""Reads JSON from any source: bounded before it is parsed, and checked field by field."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from ordeal._engine.formatting import one_line
 from ordeal.errors import TraceError
 
 SIZE_MAX = 256 * 2**20
-#: A parsed value takes up to 150 bytes, so this many take 600 MB at worst: far more than a trace has.
+#: A parsed value takes up to 150 bytes, so this many take at most 600 MB: far more than any trace.
 VALUES_MAX = 4_000_000
-#: All that is counted, numbered or seeded fits into 64 bits; a longer number is damage or malice.
+#: All counts, indices and seeds fit into 64 bits; a longer number is damage or malice.
 INTEGER_BITS_MAX = 64
-#: What is wrong, and where: a name in it may be as long as the file.
+#: The length of an error message: a name in it may be as long as the file.
 ERROR_CHARS_MAX = 500
 
-# It matches wherever a quote is, also when the text ends inside a string, so that it looks at each byte once.
+# Matches at every quote, even if the text ends inside a string, so each byte is read once.
 _STRING = re.compile(rb'"(?:[^"\\]++|\\.)*+\\?(?:"|\Z)', re.DOTALL)
 _BETWEEN_VALUES = (b",", b"[", b"{")
 
 
 def read_json(data: bytes, where: str) -> Any:
-    """The value that the JSON text ``data`` holds; ``where`` names its source in errors.
+    """Parse the JSON text ``data``; ``where`` names its source in errors.
 
     Raises:
         TraceError: it is too large, is not UTF-8, is not JSON, or names a field twice.
@@ -44,9 +44,9 @@ def read_json(data: bytes, where: str) -> Any:
 
 
 def _count_values(data: bytes) -> int:
-    """How many values the text has at most, told by what stands between them; without memory for any of them."""
+    """Return how many values the text has at most, by counting separators, without memory for the values."""
     count = sum(map(data.count, _BETWEEN_VALUES))
-    # Commas in strings count as well, which matters only to a text that seems to hold too much.
+    # This counts commas in strings too, so a text that seems too large is counted again without strings.
     return count if count <= VALUES_MAX else sum(map(_STRING.sub(b"", data).count, _BETWEEN_VALUES))
 
 
@@ -60,7 +60,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def nesting(value: Any) -> int:
-    """How deep lists and objects lie in each other in a parsed value; 0 for one that is neither."""
+    """Return how deep lists and objects are nested in a parsed value; 0 for any other value."""
     depth, level = 0, [value]
     while level := [each for each in level if isinstance(each, list | dict)]:
         depth += 1
@@ -80,10 +80,10 @@ class Record(msgspec.Struct):
 
 
 def checked[Kind: Record](record: Any, kind: type[Kind], where: str) -> Kind:
-    """``record``, a parsed JSON value, as ``kind``, whose fields say what may stand there.
+    """Convert ``record``, a parsed JSON value, to ``kind``, whose fields define what is valid.
 
     Raises:
-        TraceError: something else stands there; the message names ``where`` and the field.
+        TraceError: it is invalid; the message names ``where`` and the field.
     """
     try:
         return msgspec.convert(record, kind)

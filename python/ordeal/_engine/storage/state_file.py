@@ -1,8 +1,8 @@
 """The file behind ``--save-state``: what an exploration knows, as bytes that run no code when they are read.
 
-A file is the magic bytes, a version, the length and the SHA-256 of what follows, then one zstd frame. The frame holds a
-part for each worker, and a part a JSON header and the bytes of the engine (tapes, corpus, swarm, coverage), each of
-which is checked field by field.
+A file has magic bytes, a version, the length and the SHA-256 of the rest, then one zstd frame. The frame holds a part
+for each worker. A part is a JSON header and the bytes of the engine (tapes, corpus, swarm, coverage), and each of these
+is checked field by field.
 """
 
 from __future__ import annotations
@@ -26,23 +26,24 @@ from ordeal.errors import StateError
 
 MAGIC = b"ordeal-state\n"
 VERSION = 3
-#: Larger files are not read, and nothing above this is unpacked. In bytes.
+#: Larger files are not read, and no more than this is unpacked, in bytes.
 PACKED_SIZE_MAX = 256 * 2**20
 UNPACKED_SIZE_MAX = 1024 * 2**20
-#: A small file does not fill the memory: this much is unpacked of any, and of larger ones so many times their size.
+#: So that a small file cannot fill the memory: any file may unpack to this much, and larger ones to a multiple of their
+#: size.
 UNPACKED_SIZE_MIN = 16 * 2**20
 UNPACKED_RATIO_MAX = 200
-#: The first byte of a pickle, which is what the public project of the same name keeps its state in.
+#: The first byte of a pickle, in which the public project of the same name keeps its state.
 PICKLE = b"\x80"
 
 _FRAME = struct.Struct("<IQ32s")
 _SIZE = struct.Struct("<Q")
 HEAD_SIZE = len(MAGIC) + _FRAME.size
-#: More workers than any machine has.
+#: More workers than any machine runs.
 PARTS_MAX = 65_536
 _AFRESH = "explore again without `--resume`"
 
-#: The ``past`` of a header where there is none.
+#: The ``past`` of a header without one.
 NO_PAST = msgspec.Raw(b"null")
 
 _Side = tuple[int, bool]
@@ -52,9 +53,9 @@ Option = str | int | float | bool | list[str] | None
 
 
 class SavedOrigin(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
-    """Where a tape comes from. Of its swarm configuration, the names of the rules and faults that were on.
+    """Where a tape comes from. ``rules`` and ``faults`` are the ones that were on in its swarm configuration.
 
-    ``weights`` are those of the rules that were on, where rules differed in them.
+    ``weights`` are the weights of the rules that were on, if they differed.
     """
 
     run_id: int
@@ -77,7 +78,7 @@ class SavedFinding(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fie
 
 
 class SavedFile(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
-    """A source file, relative to the target that it is part of, and its executed lines."""
+    """A source file, relative to its target, and its executed lines."""
 
     target: str
     path: str
@@ -85,7 +86,7 @@ class SavedFile(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields
 
 
 class SavedMonitor(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
-    """What the monitor goes on with. See ``Monitor.save`` in ``_native.pyi``."""
+    """What the monitor resumes with. See ``Monitor.save`` in ``_native.pyi``."""
 
     level: str
     files: list[SavedFile]
@@ -95,14 +96,13 @@ class SavedMonitor(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fie
 
 
 class Header(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
-    """What an exploration knows outside of its session.
+    """What an exploration knows outside its session.
 
-    ``seconds`` is how long it has explored. The tapes of ``findings`` and then those of ``productive`` are kept by the
-    engine, in this order. ``rule_files`` holds for each rule the numbers of the files, in ``monitor``, that it was seen
-    to run. ``properties`` is the snapshot of a tracker, ``nearest`` names the checkpoint that came nearest to each
-    property that compares numbers, or 0 where it is worth more than that. ``faults`` counts what
-    each fault did. ``past`` is for those who supervise: what is
-    counted of the processes whose place this one took, if any.
+    ``seconds`` is how long it has explored. The engine keeps the tapes of ``findings`` and then those of
+    ``productive``, in this order. ``rule_files`` holds for each rule the indices, in ``monitor``, of the files that it
+    was seen to run. ``properties`` is the snapshot of a tracker; ``nearest`` names the checkpoint that came nearest to
+    each property that compares numbers, or 0 if it is worth more than that. ``faults`` counts what each fault did.
+    ``past`` is for supervisors: the counts of the processes that this one replaced, if any.
     """
 
     versions: dict[str, str]
@@ -124,15 +124,15 @@ class Header(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=Tr
 
 
 def versions() -> dict[str, str]:
-    """What decides, beside the user's own code, which choices give which run."""
+    """Return the versions that, besides the user's code, decide which choices give which run."""
     return {"Python": platform.python_version(), "Hypothesis": hypothesis.__version__, "ordeal": _native.__version__}
 
 
 def check_writable(path: Path) -> None:
-    """Find out before hours of work whether a state can be saved to ``path``; makes its folder.
+    """Check that a state can be saved to ``path``, before hours of work; makes its folder.
 
     Raises:
-        StateError: it cannot.
+        StateError: it cannot be saved.
     """
     if path.is_dir():
         raise StateError(f"cannot save the state to {path}: it is a folder", hint="name a file in it")
@@ -145,23 +145,23 @@ def check_writable(path: Path) -> None:
 
 
 def join_part(header: Header, engine: bytes) -> bytes:
-    """What one worker knows, as bytes."""
+    """Encode what one worker knows."""
     encoded = msgspec.json.encode(header)
     return b"".join((_SIZE.pack(len(encoded)), encoded, engine))
 
 
 def split_part(part: bytes) -> tuple[Header, bytes]:
-    """What ``join_part`` made a part of. The bytes of the engine are not checked yet.
+    """Decode what ``join_part`` returned. The bytes of the engine are not checked yet.
 
     Raises:
-        ValueError: it made no such part.
+        ValueError: these are no such bytes.
     """
     encoded, end = _cut(part, 0, "its header")
     return msgspec.json.decode(encoded, type=Header), part[end:]
 
 
 def write_state(path: Path, parts: Sequence[bytes]) -> None:
-    """Write a state whole or not at all; ``parts`` are those of the workers, in their order.
+    """Write a state completely or not at all; ``parts`` belong to the workers, in their order.
 
     Raises:
         StateError: the file cannot be written.
@@ -175,10 +175,10 @@ def write_state(path: Path, parts: Sequence[bytes]) -> None:
 
 
 def read_state(path: Path) -> list[tuple[Header, bytes]]:
-    """Read a state: for each worker the header, and the bytes of the engine, which are not checked yet.
+    """Read a state: for each worker its header, and the bytes of the engine, which are not checked yet.
 
     Raises:
-        StateError: there is no such file, or it is no undamaged state of a known version.
+        StateError: the file is missing, damaged, or of an unknown version.
     """
     try:
         frame = _read_frame(path, io.BytesIO(read_regular(path, HEAD_SIZE + PACKED_SIZE_MAX)))
@@ -195,7 +195,7 @@ def read_state(path: Path) -> list[tuple[Header, bytes]]:
 
 
 def damaged(path: Path, why: object) -> StateError:
-    """The error of a file that no exploration has written."""
+    """Return the error for a file that no exploration has written."""
     return StateError(f"the state {path} is damaged: {why}", hint=_AFRESH)
 
 
@@ -229,7 +229,7 @@ def _read_frame(path: Path, file: io.BytesIO) -> bytes:
 
 
 def _unpacked_max(size: int) -> int:
-    """What a frame of so many bytes may hold: no state is packed so well that this is too little."""
+    """Return how many bytes a frame of this size may unpack to: no state is packed so well that this is too little."""
     return min(UNPACKED_SIZE_MAX, max(UNPACKED_SIZE_MIN, UNPACKED_RATIO_MAX * size))
 
 
@@ -247,7 +247,7 @@ def _parts(data: bytes) -> list[bytes]:
 
 
 def _cut(data: bytes, at: int, what: str) -> tuple[bytes, int]:
-    """What comes at ``at``, after its size, and where it ends."""
+    """Return the bytes at ``at``, which follow their size, and where they end."""
     if len(data) - at < _SIZE.size:
         raise ValueError(f"it ends before {what}")
     (size,) = _SIZE.unpack_from(data, at)

@@ -1,4 +1,4 @@
-"""The file behind a trace: its values, its JSON, and how it is read with nothing taken on trust."""
+"""The file behind a trace: its values, its JSON, and a reader that trusts nothing."""
 
 from __future__ import annotations
 
@@ -30,18 +30,18 @@ from ordeal.errors import TraceError
 
 FORMAT = "ordeal-trace"
 VERSION = 1
-#: Ten times what a run may be set to have.
+#: Ten times the maximum of a run.
 STEPS_MAX = 100_000
-#: How deep the value of an argument may nest that was recorded as a value.
+#: How deep an argument recorded as a value may be nested.
 NESTING_MAX = 50
 MESSAGE_CHARS_MAX = 500
-#: A limit of rules is at most some thirty years.
+#: The longest time limit of rules, some thirty years.
 SECONDS_MAX = 1e9
 #: Integers above this are written in hexadecimal: Python refuses to read or write long decimal ones.
 DECIMAL_BITS_MAX = 1_024
-#: Added to zlib's window size it means a gzip file with its header and checksum.
+#: Added to zlib's window size, this means a gzip file with header and checksum.
 _GZIP_FRAME = 16
-#: What a program that makes a file asks for.
+#: The mode that programs usually request for a new file.
 NEW_FILE_MODE = 0o666
 WRITERS = ("ordeal", "hypothesis", "python")
 
@@ -49,7 +49,7 @@ ChoiceValue = bool | int | float | str | bytes
 
 
 def versions_now() -> dict[str, str]:
-    """The versions of what records a run in this process, by the names in ``WRITERS``."""
+    """Return the versions of the software that records a run, by the names in ``WRITERS``."""
     versions = (_native.__version__, hypothesis.__version__, platform.python_version())
     return dict(zip(WRITERS, versions, strict=True))
 
@@ -82,7 +82,7 @@ class TraceStep:
 
 @dataclass(slots=True)
 class TraceFailure:
-    """How the run failed. ``step`` is the number of the failing step from 1; 0 means before the first."""
+    """How the run failed. ``step`` counts from 1; 0 means before the first step."""
 
     error_type: str
     error_message: str
@@ -91,23 +91,23 @@ class TraceFailure:
 
     @classmethod
     def of(cls, error: BaseException, step: int, bucket: str) -> TraceFailure:
-        """The failure ``error``, whose message is cut to 500 characters."""
+        """Describe the failure ``error``, whose message is cut to 500 characters."""
         return cls(type_name(type(error)), error_message(error)[:MESSAGE_CHARS_MAX], step, bucket)
 
 
 @dataclass(slots=True)
 class Trace:
-    """A run from a fresh machine: every choice of it, and what a person wants to read.
+    """A run from a fresh machine: all its choices, and what people want to read.
 
     ``seed`` is the integer that the exploration was started with. ``from_checkpoint`` is the number of the checkpoint
-    that the run branched from, or None; the steps before it are part of the trace in any case. ``targets`` holds the
-    SHA-256 of the source of each module that the exploration traced, ``versions`` those of what recorded the run.
-    ``duration``, in seconds, is never written: the same seed writes the same bytes. ``rule_timeout`` is the limit, in
-    seconds, that the exploration gave the rules; None for that of the class. ``max_memory`` is what its processes might
-    take, in MiB, 0 for as much as they liked.
+    that the run branched from, or None; the trace includes the steps before it in any case. ``targets`` holds the
+    SHA-256 of the source of each module that the exploration traced, ``versions`` those of the software that recorded
+    the run. ``duration``, in seconds, is never written: the same seed writes the same bytes. ``rule_timeout`` is the
+    exploration's limit for rules in seconds, None for that of the class. ``max_memory`` is its limit for processes in
+    MiB, 0 for none.
 
-    ``has_choices`` is False for a trace that the public project of the same name wrote. Such a trace holds the values
-    of arguments where they were JSON, and not the choices that made them, nor the steps before a checkpoint.
+    ``has_choices`` is False for a trace that the public project of the same name wrote. Such a trace holds those
+    argument values that are JSON, but neither the choices that made them nor the steps before a checkpoint.
     """
 
     run_id: int
@@ -126,11 +126,11 @@ class Trace:
     max_memory: int = 0
 
     def taken_steps(self) -> list[TraceStep]:
-        """The steps that the machine takes: all but the swarm's configuration, which is written among them."""
+        """The steps that the machine takes: all but the swarm configuration, which is recorded among them."""
         return [step for step in self.steps if step.kind != SWARM]
 
     def content_hash(self) -> str:
-        """Twelve hex digits over what happens: class, steps, choices and bucket; not run ids, seeds or times."""
+        """Return twelve hex digits over what happens: class, steps, choices and bucket; not run ids, seeds or times."""
         content = {
             "test_class": self.test_class,
             "steps": [self._content_of(step) for step in self.taken_steps()],
@@ -139,11 +139,11 @@ class Trace:
         return hashlib.sha256(_canonical(content)).hexdigest()[:12]
 
     def _content_of(self, step: TraceStep) -> dict[str, Any]:
-        # A value stands for the choices that made it where these are not known.
+        # Without choices, the value itself identifies the argument.
         return _step_content(step) if self.has_choices else {**_step_content(step), "params": step.params}
 
     def to_dict(self) -> dict[str, Any]:
-        """The trace as plain JSON values."""
+        """Return the trace as plain JSON values."""
         if not self.has_choices:
             return _public_record(self)
         record: dict[str, Any] = {
@@ -168,7 +168,7 @@ class Trace:
 
     @classmethod
     def from_dict(cls, record: Any, *, where: str = "trace") -> Trace:
-        """Build a trace from what ``to_dict`` gave, or from a record of the public project; every field is checked.
+        """Build a trace from ``to_dict`` or from a record of the public project; every field is checked.
 
         Raises:
             TraceError: a field is missing, unknown, or has the wrong type, or the checksum does not fit.
@@ -193,12 +193,12 @@ class Trace:
         )
 
     def to_json(self) -> bytes:
-        """The trace as the text of a file."""
+        """Return the trace as the text of a file."""
         return json.dumps(self.to_dict(), indent=2, ensure_ascii=True).encode() + b"\n"
 
     @classmethod
     def from_json(cls, data: bytes, *, where: str = "trace") -> Trace:
-        """The reverse of ``to_json``; ``where`` names the source in errors.
+        """Parse what ``to_json`` returned; ``where`` names the source in errors.
 
         Raises:
             TraceError: the text is not a valid trace; the message names the field.
@@ -209,7 +209,7 @@ class Trace:
             raise TraceError(f"{where} nests lists or objects too deeply") from error
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the trace to ``path``: ``.json``, ``.json.gz`` or ``.json.zst`` by its suffix; atomically.
+        """Write the trace to ``path`` atomically; the suffix selects ``.json``, ``.json.gz`` or ``.json.zst``.
 
         Raises:
             TraceError: the file cannot be written.
@@ -250,7 +250,7 @@ class Trace:
 
 
 def _unpacked(data: bytes, suffix: str) -> bytes:
-    """What a file of this suffix holds, or a little more than is accepted of it."""
+    """Unpack a file of this suffix, at most a little more than is accepted."""
     if suffix == ".gz":
         return _gunzip(data)
     return _native.decompress(data, SIZE_MAX + 1) if suffix == ".zst" else data
@@ -281,7 +281,7 @@ def _check_frame(record: Any, where: str) -> None:
 
 
 def write_atomically(target: Path, data: bytes) -> None:
-    """Write a file whole or not at all, also when the machine goes down meanwhile."""
+    """Write a file completely or not at all, even if the machine goes down meanwhile."""
     descriptor, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
     try:
         with os.fdopen(descriptor, "wb") as file:
@@ -296,7 +296,7 @@ def write_atomically(target: Path, data: bytes) -> None:
 
 
 def _umask() -> int:
-    """What the person keeps from others: a file made for the moment has the rights of its owner alone."""
+    """Return the user's umask: a temporary file is readable by its owner alone."""
     mask = os.umask(0o077)
     os.umask(mask)
     return mask
@@ -311,13 +311,13 @@ def _checksum(record: dict[str, Any]) -> str:
 
 
 def _step_content(step: TraceStep) -> dict[str, Any]:
-    """What happens in a step, as far as it is known by choices."""
+    """Return what happens in a step, as far as its choices show it."""
     choices = {name: [encode_choice(choice) for choice in choices] for name, choices in step.choices.items()}
     return {"kind": step.kind, "name": step.name, "choices": choices}
 
 
 def _params_record(step: TraceStep) -> dict[str, Any]:
-    """The arguments as text. A swarm configuration has none: it is lists of names and weights."""
+    """Return the arguments as text. A swarm configuration has none: it has lists of names and weights."""
     if step.kind == SWARM:
         return dict(step.params)
     return step.text or {name: repr(value) for name, value in step.params.items()}
@@ -346,7 +346,7 @@ class _AnyTrace(Record, kw_only=True):
 
 
 class _Head(Record, kw_only=True):
-    """What says how to read the rest, and whether it is as it was written."""
+    """The fields that say how to read the rest, and whether it is undamaged."""
 
     format: str
     version: int | None = None
@@ -407,11 +407,11 @@ def _step(record: _OwnStep, where: str) -> TraceStep:
     )
 
 
-# A file with any of these is no trace of the public project, however damaged it is.
+# A file with any of these is not a trace of the public project, however damaged it is.
 _OWN_FIELDS = frozenset({"format", "version", "targets", "program", "checksum"})
 
 
-# Traces of the public project. Newer versions of it write more fields, of which a replay needs none.
+# Traces of the public project. Newer versions write more fields, but a replay needs none of them.
 
 
 class _PublicStep(Record):
@@ -476,7 +476,7 @@ def _public_record(trace: Trace) -> dict[str, Any]:
 
 
 def encode_choice(value: ChoiceValue) -> Any:
-    """A choice as a JSON value that keeps its type and every bit."""
+    """Encode a choice as a JSON value that keeps its type and every bit."""
     if isinstance(value, bool | int):
         return value if value.bit_length() <= DECIMAL_BITS_MAX else {"integer": hex(value)}
     if isinstance(value, float):
@@ -489,7 +489,7 @@ def encode_choice(value: ChoiceValue) -> Any:
 
 
 def decode_choice(value: Any, where: str) -> ChoiceValue:
-    """The reverse of ``encode_choice``.
+    """Decode what ``encode_choice`` returned.
 
     Raises:
         TraceError: the value is not an encoded choice.
@@ -520,7 +520,7 @@ def _decode_float(content: str) -> float:
 
 
 def step_text(step: TraceStep) -> str:
-    """Return a step with its arguments, what it gave to bundles and what it drew, on one line."""
+    """Return a step on one line, with its arguments, what it gave to bundles and what it drew."""
     if step.kind == "fault_toggle":
         verb = "activate" if step.name.startswith("+") else "deactivate"
         return one_line(f"{verb} fault: {step.name[1:]}")
