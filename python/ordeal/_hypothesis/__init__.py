@@ -1,6 +1,6 @@
-"""The one place that touches Hypothesis' internals: what a machine is, how arguments are drawn, what a run needs.
+"""The only code that touches Hypothesis' internals: what a machine is, how arguments are drawn, what a run needs.
 
-Its modules are loaded when one of their names is first used: a test that only defines a machine needs few of them.
+Modules are loaded when one of their names is first used: a test that only defines a machine needs few of them.
 """
 
 from __future__ import annotations

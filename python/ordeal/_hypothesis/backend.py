@@ -1,4 +1,4 @@
-"""The backend of Hypothesis that draws as the Explorer does: ``settings(backend="ordeal")``."""
+"""A Hypothesis backend that draws as the Explorer does: ``settings(backend="ordeal")``."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ SEED_BITS = 64
 
 
 class TapeBackend(TapeProvider):
-    """Draws one test case from the core's distributions, seeded by Hypothesis: its seed decides all.
+    """Draws one test case from the core's distributions. Hypothesis' seed decides everything.
 
     Hypothesis still decides which test cases there are, shrinks failures and replays them.
     """
 
     def __init__(self, data: ConjectureData | None) -> None:
         seed = 0 if data is None or data._random is None else data._random.getrandbits(SEED_BITS)
-        # The name of the stream decides the draws of a seed. Kept, as the source writes to its tape.
+        # The name of the stream decides the draws of a seed. Keep a reference, as the source writes to its tape.
         self._redraw = Redraw(seed, "live source")
         super().__init__(self._redraw.source)
         self._cd = data

@@ -12,27 +12,27 @@ if TYPE_CHECKING:
     from ordeal._hypothesis.choice_source import ChoiceSource
     from ordeal._native import ChoiceValue, Journal, StepLoop
 
-#: The name of the argument that they are recorded under. No argument of a rule can have it.
+#: The argument name under which decisions are recorded. No argument of a rule can have it.
 BUGGIFY_ARGUMENT = "(buggify)"
 
-#: A step records so many decisions; the points it passes after them do not act. A loop must not fill the memory.
+#: A step records this many decisions; points reached after them do not act. A loop must not fill the memory.
 DECISIONS_PER_STEP_MAX = 10_000
 
 
 class BuggifyDraws:
-    """What the points reached in one run do. Owned by the driver, which says when steps begin and end.
+    """Decides for the points reached in one run. Owned by the driver, which reports when steps begin and end.
 
-    The decisions of a step are kept apart until it has ended: a point may be reached in the middle of an argument,
-    whose choices must not be torn. They include those of the invariants after the step. Outside of the steps, while a
-    machine is made or torn down and while preconditions are asked, no point acts: no step could hold the decision.
+    The decisions of a step are written when it has ended: a point may be reached in the middle of an argument, whose
+    choices must stay together. They include those of the invariants after the step. Outside steps, while a machine is
+    made or torn down and while preconditions are checked, no point acts: no step could record the decision.
 
-    A replay takes what was recorded for the step, and no point beyond that acts. In a live run none does without
-    ``points_act``; what faults draw is for their own switches to say.
+    A replay repeats the decisions recorded for the step, and no point beyond them acts. In a live run points act only
+    with ``points_act``; the draws of faults depend on their own switches.
 
     Attributes:
-        in_step: whether a step is under way, as the driver says. A step loop, ``loop``, says so itself.
-        drawn: the decisions of the step that is under way.
-        journal: is told of each at once, if there is one: the process may not come to the end of the step.
+        in_step: whether a step is under way, as the driver reports. A step loop, ``loop``, reports it instead.
+        drawn: the decisions of the current step.
+        journal: records each decision at once, if there is one: the process may die before the step ends.
     """
 
     __slots__ = ("_argument", "_points_act", "_recorded", "_source", "drawn", "in_step", "journal", "loop")
@@ -48,7 +48,7 @@ class BuggifyDraws:
         self._recorded: Iterator[ChoiceValue] | None = None
 
     def renew(self, source: ChoiceSource, *, points_act: bool) -> None:
-        """Be as new for another run."""
+        """Reset for another run."""
         self._source = source
         self._points_act = points_act
         self._recorded = None
@@ -57,7 +57,7 @@ class BuggifyDraws:
         self.drawn.clear()
 
     def decide(self, probability: float, *, is_point: bool = True) -> bool:
-        """Whether the point, or the effect of a fault, acts: with ``probability`` when the run is no replay."""
+        """Decide whether the point, or the effect of a fault, acts: with ``probability`` unless the run is a replay."""
         if (
             not (self.in_step or (self.loop is not None and self.loop.in_step))
             or len(self.drawn) >= DECISIONS_PER_STEP_MAX
@@ -78,7 +78,7 @@ class BuggifyDraws:
         return acts
 
     def end_step(self) -> None:
-        """Write the decisions of the step to the tape. Without any, its tape is as if there were no buggify."""
+        """Write the decisions of the step to the tape; a step without any leaves no mark there."""
         self.in_step = False
         self._recorded = None
         if not self.drawn:
@@ -89,13 +89,14 @@ class BuggifyDraws:
             if source.live:
                 source.put(acts)
             else:
-                # Comes to the same decision, and the source learns that it could be False and which were missing.
+                # Gives the same decision, and tells the source that it could be False, and which decisions were
+                # missing.
                 source.boolean(0.5)
         self.drawn.clear()
 
 
 def decide_in_test(probability: float) -> bool | None:
-    """A choice of the Hypothesis test that runs in this thread, true with ``probability``; None outside of one."""
+    """Draw a choice of the Hypothesis test in this thread, true with ``probability``; None outside a test."""
     if not currently_in_test_context():
         return None
     data = current_build_context().data

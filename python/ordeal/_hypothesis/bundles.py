@@ -1,4 +1,4 @@
-"""The values that rules hand to one another: into bundles, out of them, and what a copy of them holds."""
+"""The values that rules pass to each other: putting them into bundles, taking them out, and copying them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hypothesis.stateful import MultipleResults, RuleBasedStateMachine, VarRefer
 
 from ordeal._hypothesis.machines import Rule, routes_results
 
-#: Attributes of a machine that hold no state of the run: shared by reference between copies, never copied.
+#: Attributes of a machine that hold no state of the run: copies share them by reference.
 ENGINE_ATTRIBUTES = frozenset(
     {
         "_RuleBasedStateMachine__printer",
@@ -27,9 +27,9 @@ _ADD_ONE = "_add_result_to_targets"
 
 
 def resolve(values: dict[str, Any], machine: RuleBasedStateMachine) -> None:
-    """Put the values of bundles in the place of references to them.
+    """Replace references by the values of bundles.
 
-    An empty list counts as one of references, as in Hypothesis: the rule gets a list of its own.
+    An empty list counts as a list of references, as in Hypothesis: the rule gets a list of its own.
     """
     for name, value in values.items():
         if type(value) is VarReference:
@@ -39,8 +39,8 @@ def resolve(values: dict[str, Any], machine: RuleBasedStateMachine) -> None:
 
 
 def add_to_bundles(machine: RuleBasedStateMachine, rule: Rule, result: Any) -> list[list[str]]:
-    """Put what ``rule`` returned into its target bundles; the new names, by target."""
-    # Not isinstance(): MultipleResults is an abstract base's child, which makes the question ten times as slow.
+    """Put what ``rule`` returned into its target bundles; return the new names, by target."""
+    # Not isinstance(): MultipleResults has an abstract base, which makes the check ten times as slow.
     results = result.values if type(result) is MultipleResults else (result,)
     if routes_results(type(machine)):
         return [_routed(machine, rule, results)]
@@ -76,7 +76,7 @@ def _routed(machine: RuleBasedStateMachine, rule: Rule, results: Sequence[Any]) 
 class BundleState:
     """Which values are in which bundle, and which initialize rules are left: Hypothesis' part of a run's state.
 
-    References never change, so copies of the lists that hold them are enough. The values are the machine's.
+    References never change, so copying the lists that hold them is enough. The values belong to the machine.
     """
 
     bundles: dict[str, list[Any]]
@@ -86,7 +86,7 @@ class BundleState:
 
     @classmethod
     def of(cls, machine: RuleBasedStateMachine) -> BundleState:
-        """The state of ``machine``."""
+        """Return the state of ``machine``."""
         return cls(
             {name: list(references) for name, references in machine.bundles.items()},
             _copied(machine.names_counters),
@@ -103,7 +103,7 @@ class BundleState:
 
 
 def _copied(counters: Counter[str]) -> Counter[str]:
-    """A copy, without the constructor, which asks of each argument whether it is a mapping and takes long to."""
+    """Copy without the constructor, which slowly checks whether each argument is a mapping."""
     copy: Counter[str] = Counter.__new__(Counter)
     dict.update(copy, counters)
     return copy

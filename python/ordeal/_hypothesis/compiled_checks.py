@@ -1,4 +1,4 @@
-"""Checks that compiled strategies draw as Hypothesis does: by its version, by a probe, and by an audit now and then."""
+"""Checks that compiled strategies draw as Hypothesis does: by version, by a probe, and by occasional audits."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _OWN_TYPES = (set, frozenset, dict, list, tuple, str, bytes, int, float, bool)
 
 
 def is_own_function(function: Callable[..., Any]) -> bool:
-    """Whether ``function`` is Python's or Hypothesis' own, so that a call more or less of it is not seen."""
+    """Return whether ``function`` is Python's or Hypothesis' own, so that extra calls of it make no difference."""
     if function in _OWN_TYPES:
         return True
     plain = type(function) in (FunctionType, BuiltinFunctionType)
@@ -52,7 +52,7 @@ class _NoRun:
 
 
 def _draw(strategy: SearchStrategy[Any], source: _native.ChoiceSource) -> tuple[Any, TapeData]:
-    """What Hypothesis makes of the choices of ``source``: a value, or the exception that says that there is none."""
+    """Return what Hypothesis draws from the choices of ``source``: a value, or the exception that rejects them."""
     data = TapeData(TapeProvider(source))
     with BuildContext(data, is_final=False, wrapped_test=_no_test):
         try:
@@ -62,7 +62,7 @@ def _draw(strategy: SearchStrategy[Any], source: _native.ChoiceSource) -> tuple[
 
 
 def passes_probe(strategy: SearchStrategy[Any], node: _native.StrategyNode) -> bool:
-    """Whether some draws from ``node`` are the same through Hypothesis, from ``strategy``. They belong to no run."""
+    """Return whether some draws from ``node`` equal those through Hypothesis. They belong to no run."""
     for seed in range(PROBES):
         redraw = _native.Redraw(seed)
         run = _native.DrawContext()
@@ -80,7 +80,7 @@ def passes_probe(strategy: SearchStrategy[Any], node: _native.StrategyNode) -> b
 
 
 def audit(strategy: SearchStrategy[Any], choices: Sequence[Any], value: Any, length: int) -> bool:
-    """Whether Hypothesis makes ``value`` of ``choices``, which the compiled ``strategy`` drew in a run."""
+    """Return whether Hypothesis makes ``value`` from ``choices``, which the compiled ``strategy`` drew in a run."""
     return _is_repeated(strategy, _native.Redraw(choices), value, length)
 
 
@@ -95,7 +95,7 @@ def _is_repeated(strategy: SearchStrategy[Any], redraw: _native.Redraw, value: A
 
 
 def same(one: Any, other: Any) -> bool:
-    """Whether the two values are the same, bit by bit where they are floats."""
+    """Return whether two values are the same, floats bit by bit."""
     if one is other:
         return True
     kind = type(one)
@@ -118,32 +118,32 @@ def same(one: Any, other: Any) -> bool:
 
 
 def _choices(strategy: SearchStrategy[Any], *given: Any) -> int:
-    """How many choices a draw of ``strategy`` makes; ``given`` are those that it is free to make."""
+    """Return how many choices a draw of ``strategy`` makes; ``given`` are the choices that it may make."""
     _, data = _draw(strategy, _native.Redraw(given).source)
     return len(data.choices)
 
 
 @cache
 def chooses_single_branch() -> bool:
-    """Whether one_of() makes a choice where it has a single branch."""
+    """Return whether one_of() makes a choice when it has a single branch."""
     return _choices(one_of(booleans(), nothing()), 0, False) > 1
 
 
 @cache
 def shuffles_dictionaries() -> bool:
-    """Whether the order of the keys of fixed_dictionaries() is chosen."""
+    """Return whether fixed_dictionaries() chooses the order of its keys."""
     return _choices(fixed_dictionaries({0: none(), 1: just(1)}), 0) > 0
 
 
 @cache
 def ends_by_choice() -> bool:
-    """Whether a unique list ends by a choice once all elements are taken."""
+    """Return whether a unique list ends with a choice once all elements are taken."""
     taken_all = lists(sampled_from([0, 1]), unique=True, min_size=1)
     return _choices(taken_all, 0, True, 0) > len((True, 0, True, 0))
 
 
 def spans_of_unique_list() -> int:
-    """How many spans a unique list opens around itself."""
+    """Return how many spans a unique list opens around itself."""
     return 1 if hasattr(conjecture_data, "UNIQUE_COLLECTION_LABEL") else 0
 
 

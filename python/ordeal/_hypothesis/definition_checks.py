@@ -1,4 +1,4 @@
-"""Finds the mistakes in a rule machine class that no run is needed to see, and names the line to write instead."""
+"""Finds mistakes in the definition of a rule machine without running it, and suggests the line to write instead."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from hypothesis.stateful import RuleBasedStateMachine
 from ordeal._hypothesis.markers import untimed
 from ordeal.errors import MachineError
 
-#: Where the decorators of rule machines are defined.
+#: The module that defines the decorators of rule machines.
 _HOME = RuleBasedStateMachine.__module__
 _COROUTINE_HINT = "write a plain `def`; what must be awaited belongs in a rule, which may be `async def`"
 
 
 def check_definition(cls: type[RuleBasedStateMachine], state: Any) -> None:
-    """See that the rules and invariants of ``cls``, as Hypothesis has collected them in ``state``, can do their work.
+    """Check that the rules and invariants of ``cls``, which Hypothesis collected in ``state``, can work.
 
     Raises:
-        MachineError: one of them cannot; the hint names the line to write.
+        MachineError: one of them cannot; the hint is the line to write.
     """
     _check_decorators(cls)
     for kind, rules in (("rule", state.rules), ("initialize", state.initializers)):
@@ -35,7 +35,7 @@ def check_definition(cls: type[RuleBasedStateMachine], state: Any) -> None:
 
 
 def check_constructor(cls: type) -> None:
-    """See that ``cls`` can be called without arguments, as each run does.
+    """Check that ``cls`` can be called without arguments, as each run does.
 
     Raises:
         MachineError: it cannot.
@@ -43,7 +43,7 @@ def check_constructor(cls: type) -> None:
     try:
         signature = inspect.signature(cls)
     except (TypeError, ValueError):
-        return  # what is written in C, or makes its signature itself, may not tell
+        return  # a constructor that is written in C, or computes its signature, may not reveal it
     try:
         signature.bind()
     except TypeError as error:
@@ -55,12 +55,12 @@ def check_constructor(cls: type) -> None:
 
 
 def is_constructed(machine: RuleBasedStateMachine) -> bool:
-    """Whether the constructor of Hypothesis' own class has run for ``machine``."""
+    """Return whether the constructor of Hypothesis' base class has run for ``machine``."""
     return hasattr(machine, "bundles")
 
 
 def forgotten_constructor(cls: type) -> MachineError:
-    """The error of a class whose constructor does not call that of Hypothesis."""
+    """Return the error for a class whose constructor does not call Hypothesis' own."""
     owner = next((base for base in cls.__mro__ if "__init__" in vars(base)), cls)
     return MachineError(
         f"{owner.__name__}.__init__() does not call that of its base class",
@@ -69,7 +69,7 @@ def forgotten_constructor(cls: type) -> MachineError:
 
 
 def may_forget_constructor(cls: type) -> bool:
-    """Whether the constructor of ``cls`` seems to call no other one. Only a machine that it made says for sure."""
+    """Return whether the constructor of ``cls`` seems to call no other. Only a machine that it made shows for sure."""
     own = next(vars(base)["__init__"] for base in cls.__mro__ if "__init__" in vars(base))
     return isinstance(own, FunctionType) and "__init__" not in own.__code__.co_names
 
@@ -166,7 +166,7 @@ def _check_decorators(cls: type) -> None:
 
 
 def _is_unapplied(function: FunctionType) -> bool:
-    """Whether it is what a decorator returns before it is given a function: it was called once too few."""
+    """Return whether ``function`` is a decorator that was not applied: it was called once too few."""
     return function.__module__ == _HOME and function.__qualname__ in (
         "rule.<locals>.accept",
         "initialize.<locals>.accept",
@@ -187,18 +187,18 @@ def _unapplied(cls: type, name: str, decorator: str) -> MachineError:
     )
 
 
-#: What Python says where a decorator is written without its parentheses.
+#: Python's message for a decorator written without its parentheses.
 _UNCALLED = re.compile(r"(rule|initialize|invariant)\(\) takes 0 positional arguments but 1 ")
 #: What Hypothesis says where a text is given as the target of a rule.
 _NO_BUNDLE = re.compile(r"Got invalid target ('(\w+)') of type <class 'str'>")
 #: What Hypothesis says where the argument of a rule is no strategy.
 _NO_STRATEGY = re.compile(r"Expected a SearchStrategy.* but got (\w+)=(.*) \(type=(\w+)\)$", re.DOTALL)
-#: What Hypothesis had once.
+#: Names that older versions of Hypothesis had.
 _REMOVED = frozenset({"GenericStateMachine"})
 
 
 def hint_for_definition(error: BaseException) -> str:
-    """What to write where ``error`` was raised while a class was defined, and says too little; empty for any other."""
+    """Return what to write when ``error``, raised by a class definition, does not say enough; empty for others."""
     if isinstance(error, TypeError) and (uncalled := _UNCALLED.match(str(error))):
         return f"write `@{uncalled[1]}()`, with parentheses"
     if isinstance(error, InvalidArgument) and (found := _NO_STRATEGY.search(str(error))):
@@ -234,7 +234,7 @@ def _signature(function: Any) -> inspect.Signature | None:
 
 
 def _parameters(signature: inspect.Signature) -> tuple[list[str], list[str], bool]:
-    """The names that may be given by place, those given by name only, and whether it takes any other name."""
+    """Return the positional parameters, the keyword-only ones, and whether any other name is accepted."""
     kinds = inspect.Parameter
     parameters = signature.parameters.values()
     by_place = [p.name for p in parameters if p.kind in (kinds.POSITIONAL_ONLY, kinds.POSITIONAL_OR_KEYWORD)]

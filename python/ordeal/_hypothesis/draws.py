@@ -1,4 +1,4 @@
-"""How arguments are drawn: from the tape at once where the strategy is plain, else through Hypothesis."""
+"""Draws arguments: directly from the tape if the strategy is simple, else through Hypothesis."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Draw = Callable[[Any], Any]
 
 
 def compile_draw(strategy: SearchStrategy[Any]) -> tuple[Draw, bool]:
-    """A function that draws a value of ``strategy`` in a run, and whether it goes through Hypothesis.
+    """Return a function that draws a value of ``strategy`` in a run, and whether it goes through Hypothesis.
 
     Only the exact types below are drawn without Hypothesis; they write the same choices to the tape as it would.
     """
@@ -60,11 +60,11 @@ def compile_argument(strategy: SearchStrategy[Any]) -> tuple[Draw, bool]:
     elif kind is SampledFromStrategy:
         node = _native.sampled_node(tuple(plain.elements), is_position=True)
     else:
-        return draw, False  # a bundle: the step loop looks into it itself
+        return draw, False  # a bundle: the step loop reads it itself
     return _native.new_compiled_strategy(strategy, draw, node), False
 
 
-# Both are loaded when a strategy is compiled: a short run never does.
+# Loaded when a strategy is compiled, which a short run never does.
 def _compile(strategy: SearchStrategy[Any]) -> Any:
     return importlib.import_module("ordeal._hypothesis.strategy_compiler").compile_strategy(strategy)
 
@@ -109,7 +109,7 @@ def _draw_generic(strategy: SearchStrategy[Any]) -> Draw:
     return lambda run: run.data.draw(strategy)
 
 
-#: What strategies are made of, where they say so.
+#: The attributes that hold the parts of strategies.
 _PARTS = (
     *("elements", "_transformations", "element_strategies", "element_strategy", "tuple_suffixes", "min_size"),
     *("max_size", "mapping", "optional", "mapped_strategy", "filtered_strategy"),
@@ -117,6 +117,6 @@ _PARTS = (
 
 
 def describe_strategy(strategy: SearchStrategy[Any]) -> tuple[str, dict[str, Any]]:
-    """The name of the class that does the drawing of ``strategy``, and what that is made of."""
+    """Return the name of the class that draws for ``strategy``, and its parts."""
     plain: Any = unwrap_strategies(strategy)  # type: ignore[no-untyped-call]
     return type(plain).__name__, {part.strip("_"): getattr(plain, part, None) for part in _PARTS}

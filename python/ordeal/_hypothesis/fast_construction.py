@@ -1,4 +1,4 @@
-"""Makes rule machines in a tenth of the time: what only Hypothesis' own loop needs is made when it is asked for."""
+"""Makes rule machines in a tenth of the time: attributes that only Hypothesis' own loop needs are made on first use."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _STREAM = "_RuleBasedStateMachine__stream"
 _PRINTER = "_RuleBasedStateMachine__printer"
 _STRATEGY = "_rules_strategy"
 
-#: What the constructor of the versions of Hypothesis that are known sets, in its order.
+#: What the constructor sets in known versions of Hypothesis, in its order.
 _KNOWN = {
     "rules": list,
     "invariants": list,
@@ -34,7 +34,7 @@ _make_slowly = RuleBasedStateMachine.__init__
 
 
 class _Late:
-    """An attribute that is made when it is first asked for. What a machine sets itself goes before it."""
+    """An attribute that is made on first use. A value that the machine sets itself takes precedence."""
 
     def __init__(self, name: str, make: Callable[[Any], Any]) -> None:
         self._name = name
@@ -48,10 +48,10 @@ class _Late:
 
 
 def make_machines_quick() -> None:
-    """Have the machines of this process be made quickly from now on, unless this version of Hypothesis is not known.
+    """From now on, make machines of this process quickly, if this version of Hypothesis is known.
 
-    Nobody can tell such a machine from others but by looking at what its ``__dict__`` holds. This is not undone: each
-    change of a class that so many derive from makes the interpreter forget what it knows of all of them.
+    Only the ``__dict__`` of such a machine differs from others. This is never undone: each change of a class with so
+    many subclasses makes the interpreter drop its caches for all of them.
     """
     if RuleBasedStateMachine.__init__ is not _make_slowly or not _is_known():
         return
@@ -69,25 +69,25 @@ def _make_quickly(self: RuleBasedStateMachine) -> None:
     cls = type(self)
     state = cls.setup_state()
     if not state.rules or "settings" in cls.__dict__:
-        # It may have something to say against the class.
+        # The constructor may raise an error about the class.
         _make_slowly(self)
         return
     self.rules = state.rules
     self.invariants = state.invariants
     self._initialize_rules_to_run = state.initializers.copy()
     self.bundles = {}
-    # Without its own constructor, which would take as long as all the rest.
+    # Without its own constructor, which would take as long as everything else together.
     self.names_counters = Counter.__new__(Counter)
     self.names_list = []
     self.names_to_values = {}
 
 
 class _Smallest(RuleBasedStateMachine):
-    """What the constructor sets is seen on this."""
+    """A minimal machine, which shows what the constructor sets."""
 
     @rule(number=st.just(0))
     def do_nothing(self, number: int) -> None:
-        """Nothing."""
+        """Do nothing."""
 
 
 def _is_known() -> bool:

@@ -1,4 +1,4 @@
-"""What a rule machine class is made of, and which of its rules can run."""
+"""The definition of a rule machine class, and which of its rules can run."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _ROUTES = ("bundle", "_new_name", "_add_results_to_targets", "_add_result_to_tar
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Argument:
-    """An argument of a rule; ``number`` is its place in the definition's table of argument names."""
+    """An argument of a rule; ``number`` is its index in the definition's table of argument names."""
 
     name: str
     number: int
@@ -35,7 +35,7 @@ class Argument:
 class Rule:
     """A rule or initialize rule. ``index`` is its position in Hypothesis' own order.
 
-    ``fills`` names the bundles whose sizes it changes, with a number for each among all of the class.
+    ``fills`` names the bundles whose sizes it changes, each with a number that is unique in the class.
     """
 
     name: str
@@ -65,7 +65,7 @@ class Invariant:
 class MachineDefinition:
     """What Hypothesis knows of a rule machine class, in its order.
 
-    Argument name 0 stands for draws in a body, the last one for the decisions of buggify in a step.
+    Argument name 0 stands for draws in the body of a rule, the last one for the decisions of buggify in a step.
     """
 
     cls: type[RuleBasedStateMachine]
@@ -73,16 +73,16 @@ class MachineDefinition:
     initializers: tuple[Rule, ...]
     invariants: tuple[Invariant, ...]
     argument_names: tuple[str, ...]
-    order: tuple[str, ...]  # all rules in Hypothesis' own order, with those that ordeal added
-    swarm_place: int | None  # of the initialize rule that ordeal added, among all of them
+    order: tuple[str, ...]  # all rules in Hypothesis' own order, including those that ordeal added
+    swarm_place: int | None  # the position of the initialize rule that ordeal added, among all of them
 
 
 def define_machine(cls: type[RuleBasedStateMachine]) -> MachineDefinition:
-    """Read the rules, initialize rules and invariants of ``cls``; rules that ordeal added itself are left out.
+    """Read the rules, initialize rules and invariants of ``cls``, without the rules that ordeal added itself.
 
     Raises:
         hypothesis.errors.InvalidDefinition: the class is not a valid rule machine.
-        MachineError: a rule or an invariant can never do its work.
+        MachineError: a rule or an invariant can never work.
     """
     state = cls.setup_state()
     check_definition(cls, state)
@@ -122,19 +122,19 @@ def routes_results(cls: type[RuleBasedStateMachine]) -> bool:
 
 
 def is_initializing(machine: RuleBasedStateMachine) -> bool:
-    """Whether initialize rules are left to run."""
+    """Return whether initialize rules are left to run."""
     return bool(machine._initialize_rules_to_run)
 
 
 def may_initialize(machine: RuleBasedStateMachine, rule: Rule) -> bool:
-    """Whether the initialize rule ``rule`` is left to run."""
+    """Return whether the initialize rule ``rule`` is left to run."""
     return any(left is rule.original for left in machine._initialize_rules_to_run)
 
 
 def may_run(machine: RuleBasedStateMachine, rule: Rule) -> bool:
-    """Whether the rule ``rule`` can run: its bundles hold values, and its preconditions are true.
+    """Return whether ``rule`` can run: its bundles have values, and its preconditions hold.
 
-    While initialize rules are left it cannot. Only a replay of an edited tape asks then: in a run they come first.
+    It cannot while initialize rules are left. Only the replay of an edited tape asks then: in a run they come first.
     """
     if machine._initialize_rules_to_run:
         return False
@@ -145,8 +145,8 @@ def may_run(machine: RuleBasedStateMachine, rule: Rule) -> bool:
 
 
 def holds(preconditions: tuple[Callable[[Any], bool], ...], machine: RuleBasedStateMachine) -> bool:
-    """Whether all ``preconditions`` are true, asked in their order until one is not."""
-    # A loop, where all() would make a generator: this is asked for every step that is proposed.
+    """Return whether all ``preconditions`` hold, checking them in order until one does not."""
+    # A loop, because all() would make a generator: this runs for every proposed step.
     for precondition in preconditions:  # noqa: SIM110
         if not precondition(machine):
             return False
@@ -159,12 +159,12 @@ def set_rules_strategy(machine: RuleBasedStateMachine, strategy: Any) -> None:
 
 
 def initialized(machine: RuleBasedStateMachine, rule: Rule) -> None:
-    """Take the initialize rule ``rule`` off the list: it runs now."""
+    """Remove ``rule`` from the initialize rules that are left, because it runs now."""
     machine._initialize_rules_to_run = [left for left in machine._initialize_rules_to_run if left is not rule.original]
 
 
 def position_among_initializers(machine: RuleBasedStateMachine, rule: Rule) -> tuple[int, int]:
-    """The place of ``rule`` among the initialize rules left, and how many these are."""
+    """Return the position of ``rule`` among the initialize rules that are left, and their number."""
     left = machine._initialize_rules_to_run
     return next(i for i, item in enumerate(left) if item is rule.original), len(left)
 
@@ -206,7 +206,7 @@ def _read_rule(
 
 
 def _is_consumed(bundle: Any) -> bool:
-    # The oldest versions say so by a class of its own.
+    # The oldest versions have a separate class for this.
     return bool(getattr(bundle, "consume", type(bundle) is not Bundle))
 
 

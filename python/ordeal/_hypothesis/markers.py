@@ -1,4 +1,4 @@
-"""What Hypothesis' decorators leave on functions and classes."""
+"""The marks that Hypothesis' decorators leave on functions and classes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 RULE_MARKER = "hypothesis_stateful_rule"
 INITIALIZE_MARKER = "hypothesis_stateful_initialize_rule"
 
-#: Where the decorators ``@seed`` and ``@reproduce_failure`` leave on a class what they say.
+#: Class attributes in which ``@seed`` and ``@reproduce_failure`` store their arguments.
 DECORATOR_MARKS = ("_hypothesis_internal_use_seed", "_hypothesis_internal_use_reproduce_failure")
 
 
@@ -28,19 +28,19 @@ def rewrap_rules(cls: type, wrap: Callable[[Callable[..., Any]], Callable[..., A
 
 
 def mark_as_machine_test(function: Any, cls: type) -> None:
-    """Have Hypothesis and its pytest plugin see ``function`` as a test of theirs that runs the machines of ``cls``."""
+    """Mark ``function`` for Hypothesis and its pytest plugin as a test of theirs that runs the machines of ``cls``."""
     function.is_hypothesis_test = True
     function._hypothesis_state_machine_class = cls
 
 
 def machine_of_test_case(found: object) -> type | None:
-    """The machine class behind a TestCase, or None for anything else."""
+    """Return the machine class behind a TestCase, or None for anything else."""
     machine = getattr(getattr(found, "runTest", None), "_hypothesis_state_machine_class", None)
     return machine if isinstance(found, type) and isinstance(machine, type) else None
 
 
 def untimed(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The user's function below the timer that ChaosTest puts around it: the Explorer times rules itself."""
+    """Return the user's function without the timer that ChaosTest adds: the Explorer times rules itself."""
     original = getattr(function, "__wrapped__", None)
     if original is None or not getattr(function, "ordeal_timed", False):
         return function

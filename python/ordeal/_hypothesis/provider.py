@@ -1,4 +1,4 @@
-"""Gives Hypothesis its choices from the tape, and says which strategies are no longer drawn compiled."""
+"""Gives Hypothesis its choices from the tape, and notes which strategies are no longer drawn compiled."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ordeal._hypothesis.tape_draws import TapeDraws
 if TYPE_CHECKING:
     from ordeal._native import ChoiceSource
 
-#: Which compiled strategies this process has given up and why, for reports; the newest last.
+#: The compiled strategies that this process no longer uses, and why, for reports; the newest last.
 given_up: list[str] = []
 
 

@@ -1,4 +1,4 @@
-"""The random generators that Hypothesis manages, in the same state at the start of every run."""
+"""Puts the random generators that Hypothesis manages into the same state at the start of every run."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from hypothesis.internal.entropy import RANDOMS_TO_MANAGE, deterministic_PRNG
 
 from ordeal._native import StateWatch
 
-# The class in C that does the work of random.Random, and holds all of its state but a normal variate kept for later.
+# The C class behind random.Random. It holds the whole state except a cached normal variate.
 _CORE: Any = random.Random.__mro__[1]
 # What == compares as a whole: the state of random.Random holds one tuple of numbers.
 _PLAIN = frozenset({int, float, str, bytes, type(None)})
@@ -30,16 +30,16 @@ class GlobalRandoms:
         self._seeders: list[Callable[[], object]] = []
 
     def reseed(self) -> None:
-        """Put all generators into the state that every run starts from."""
+        """Put all generators into the state in which every run starts."""
         if len(RANDOMS_TO_MANAGE) != len(self._known):
-            # Held here, so that none can go while another comes.
+            # Keeps references, so that the set of generators cannot change unnoticed.
             self._known = list(RANDOMS_TO_MANAGE.values())
             self._seeders = [_seeder(generator) for generator in self._managed()]
         for seed in self._seeders:
             seed()
 
     def changed(self) -> list[tuple[Any, Any]]:
-        """The generators that were used since ``reseed``, each with its state now."""
+        """Return the generators used since ``reseed``, each with its present state."""
         return [
             (generator, state)
             for generator in self._managed()
@@ -48,10 +48,10 @@ class GlobalRandoms:
 
     @contextmanager
     def managed(self) -> Iterator[GlobalRandoms]:
-        """Save the generators' states now and restore them at the end."""
+        """Save the states of the generators now, and restore them after the block."""
         with ExitStack() as stack:
             with warnings.catch_warnings():
-                # Hypothesis counts the references of its own generator, of which Python 3.14 keeps one less.
+                # Hypothesis counts references to its own generator, and Python 3.14 has one less.
                 warnings.simplefilter("ignore", HypothesisWarning)
                 stack.enter_context(deterministic_PRNG())
             yield self
@@ -72,7 +72,7 @@ class GlobalRandoms:
 
 
 def _seeder(generator: Any) -> Callable[[], object]:
-    """What seeds ``generator`` with 0, each time or when it was used since the last time."""
+    """Return a function that seeds ``generator`` with 0, always or only if it was used since the last time."""
     plain = getattr(random.random, "__self__", None) if generator is random else generator
     if type(plain) is random.Random and _shows_use():
         return _SeededWhenUsed(plain, generator.seed)
@@ -80,7 +80,7 @@ def _seeder(generator: Any) -> Callable[[], object]:
 
 
 class _SeededWhenUsed:
-    """Seeds a generator that was used. Most runs use none, and seeding takes as long as several steps."""
+    """Seeds a generator only if it was used. Most runs use none, and seeding takes as long as several steps."""
 
     __slots__ = ("_generator", "_seed", "_watch")
 
@@ -97,7 +97,7 @@ class _SeededWhenUsed:
 
 @functools.cache
 def _shows_use() -> bool:
-    """Whether the memory of a generator shows that it was used, and nothing but that: tried out, as it is CPython's."""
+    """Return whether a generator's memory shows its use and nothing else: tested, as the layout is CPython's own."""
     generator = random.Random(0)
     watch = StateWatch(generator, _CORE)
     seen = [watch.unchanged()]

@@ -1,6 +1,6 @@
-"""Makes the backend known to Hypothesis, which calls this when it is imported itself.
+"""Registers the backend with Hypothesis, which calls this when it is imported.
 
-It imports nothing of the engine: every project whose environment has ordeal pays for it.
+Imports nothing of the engine: every project with ordeal in its environment pays for these imports.
 """
 
 from __future__ import annotations
@@ -11,5 +11,5 @@ NAME = "ordeal"
 
 
 def register_backend() -> None:
-    """Let ``settings(backend="ordeal")`` find the backend; it is imported when a test first asks for it."""
+    """Let ``settings(backend="ordeal")`` find the backend, which is imported when a test first asks for it."""
     AVAILABLE_PROVIDERS.setdefault(NAME, "ordeal._hypothesis.backend.TapeBackend")

@@ -1,4 +1,4 @@
-"""What Hypothesis wants to be there during one run."""
+"""What Hypothesis needs during one run."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ if TYPE_CHECKING:
     from ordeal._hypothesis.choice_source import ChoiceSource
     from ordeal._native import StepLoop
 
-#: A run ends early once its choices take this much of Hypothesis' buffer: better a shorter run than an overrun.
+#: A run ends early once its choices fill this much of Hypothesis' buffer: better a shorter run than an overrun.
 LENGTH_MAX = int(0.8 * BUFFER_SIZE)
 
-#: A step adds fewer values to bundles than this many bits can number; more are not told apart.
+#: The number of a value that a step adds to bundles has this many bits; further values share a number.
 PLACE_BITS = 20
 
-#: How deep Hypothesis' own loop draws the arguments of a rule; those of an initialize rule lie one deeper, and so does
-#: here each argument in what numbers it.
+#: How deep Hypothesis' own loop draws the arguments of a rule. Arguments of an initialize rule are one deeper, and here
+#: so is each argument in the strategy that numbers it.
 _SPANS_OF_STEP = 2
 
 
 class LateContext(BuildContext):
-    """A build context whose data object is made when somebody asks for it: most runs never need one."""
+    """A build context that makes its data object on first use: most runs never need one."""
 
     def __init__(self, run: RunContext) -> None:
         self._run = run
@@ -47,15 +47,15 @@ class LateContext(BuildContext):
 
     @property
     def data(self) -> ConjectureData:
-        """That of the run."""
+        """The run's data object."""
         return self._run.data
 
     @data.setter
     def data(self, _nothing: object) -> None:
-        """What the constructor of the base class sets is none."""
+        """Ignore the value that the base class' constructor sets."""
 
     def renew(self) -> None:
-        """Be as new for another run."""
+        """Reset for another run."""
         if self.tasks:
             self.tasks = []
         if self.known_object_printers:
@@ -74,18 +74,18 @@ class LateContext(BuildContext):
 
 
 class RunContext:
-    """What Hypothesis wants to be there during one run: its data object and build context. Use as a context manager.
+    """What Hypothesis needs during one run: its data object and build context. Use as a context manager.
 
     Attributes:
-        source: where choices come from.
+        source: the source of choices.
         machine: the machine of this run, set by the driver once it exists.
-        buggify: what the points of buggify do, which the driver tells of steps; with a probability of None, nothing.
-        follows: whether an argument is the value that a step made, wherever it lies now, once such a step was recorded.
-            A replay does so, as it may have lost steps; other runs go by positions, however they came there.
-        producers: which step of the tape made the value of a name, once a step that was recorded has run.
-        loop: the step loop that runs the machine, if one does: it is told when there is a record of the run.
-        draw_context: what compiled strategies draw in while the run is entered. It counts the length until the run has
-            a record.
+        buggify: decides what points of buggify do; the driver reports steps to it. None acts with probability None.
+        follows: whether an argument is matched with the step that made its value, wherever that is now, once such a
+            step was recorded. Replays do so, because they may have lost steps; other runs use positions.
+        producers: the step of the tape that made the value of each name, once a recorded step has run.
+        loop: the step loop that runs the machine, if any: it must know when the run has a data object.
+        draw_context: the context in which compiled strategies draw during the run. It counts the length until the run
+            has a data object.
     """
 
     __slots__ = (
@@ -117,7 +117,7 @@ class RunContext:
         self._context = LateContext(self)
 
     def renew(self, source: ChoiceSource, buggify_prob: float | None) -> None:
-        """Be as new for another run, whose choices come from ``source``. Made anew it would cost some microseconds."""
+        """Reset for another run with choices from ``source``. A new object would cost some microseconds."""
         self.source = source
         self._buggify_prob = buggify_prob
         self.buggify.renew(source, points_act=bool(buggify_prob))
@@ -144,7 +144,7 @@ class RunContext:
 
     @property
     def data(self) -> TapeData:
-        """Hypothesis' record of the run, through which strategies draw that are not compiled. Made when needed."""
+        """Hypothesis' record of the run, for strategies that are not compiled. Made on first use."""
         return self._data if self._data is not None else self._make_data()
 
     def _make_data(self) -> TapeData:
@@ -167,12 +167,12 @@ class RunContext:
             machine._observability_predicates = self._data._observability_predicates
 
     def begin(self, machine: RuleBasedStateMachine, definition: MachineDefinition) -> None:
-        """Adopt a fresh machine: initialize rules that ordeal added itself are not for the Explorer to run."""
+        """Adopt a fresh machine, without the initialize rules that ordeal added: the Explorer does not run them."""
         self.use_machine(machine)
         machine._initialize_rules_to_run = [rule.original for rule in definition.initializers]
 
     def made(self, names: list[list[str]]) -> None:
-        """Remember which step of the tape made the values ``names``; a replay follows them when other steps go."""
+        """Remember which step of the tape made the values ``names``, for replays that lost other steps."""
         if not self.follows:
             return
         origin = self.source.origin
@@ -180,7 +180,7 @@ class RunContext:
             self.producers[name] = origin << PLACE_BITS | place
 
     def follow(self, references: list[VarReference]) -> int:
-        """The position, 0 for the newest, of the value that the recorded argument was."""
+        """Return the position, 0 for the newest, of the value that the recorded argument was."""
         source = self.source
         if not self.follows:
             return source.position(len(references))
@@ -188,7 +188,7 @@ class RunContext:
         if wanted < 0:
             position = source.position(len(references))
         else:
-            # Where the step that made it is gone, the newest value takes its place: the run may fail all the same.
+            # If the step that made it is gone, use the newest value instead: the run may fail all the same.
             made_by = [self.producers.get(reference.name) for reference in reversed(references)]
             position = made_by.index(wanted) if wanted in made_by else 0
             source.put(position)
@@ -202,7 +202,7 @@ class RunContext:
 
     @property
     def length(self) -> int:
-        """How much of Hypothesis' buffer the run has used; a restored run goes on from what its copy had used."""
+        """How much of Hypothesis' buffer the run has used; a restored run continues from its copy's length."""
         return self.draw_context.length if self._data is None else self._data.length
 
     @length.setter
@@ -211,17 +211,17 @@ class RunContext:
 
     @property
     def events(self) -> Mapping[str, str | int | float]:
-        """What ``hypothesis.event()`` was told in this run, by label, in the order of the calls."""
+        """The payloads of ``hypothesis.event()`` in this run, by label, in the order of the calls."""
         return self._data.events if self._data is not None else {}
 
     @property
     def targets(self) -> Mapping[str, int | float]:
-        """What ``hypothesis.target()`` was told in this run, by label, in the order of the calls."""
+        """The values of ``hypothesis.target()`` in this run, by label, in the order of the calls."""
         return self._data.target_observations if self._data is not None else {}
 
     @property
     def choices(self) -> tuple[Any, ...]:
-        """All choices that went through Hypothesis in this run, forced ones as well: its own flat sequence."""
+        """All choices that went through Hypothesis in this run, including forced ones: its own flat sequence."""
         return tuple(self.data.choices)
 
     def write_boolean(self, value: bool, p: float = 0.5) -> None:
@@ -233,7 +233,7 @@ class RunContext:
         self.data.draw_integer(low, high, forced=value)
 
     def draw_as_hypothesis(self, rule: Rule, *, initialize: bool) -> dict[str, Any]:
-        """The arguments of ``rule``, each drawn through its strategy, in the layout of Hypothesis' own loop."""
+        """Draw the arguments of ``rule`` through their strategies, in the layout of Hypothesis' own loop."""
         keyed = {argument.name: _Keyed(argument, self) for argument in rule.arguments}
         self.data.stand(_SPANS_OF_STEP)
         if initialize:
@@ -246,13 +246,13 @@ class RunContext:
         return {} if self._data is None else self._data._shared_strategy_draws
 
     def share(self, draws: dict[Any, tuple[Any, SearchStrategy[Any]]]) -> None:
-        """Have ``draws`` be what was drawn from ``st.shared`` so far, as another run's ``shared`` tells it."""
+        """Set what was drawn from ``st.shared`` so far, from another run's ``shared``."""
         if draws:
             self.data._shared_strategy_draws.update(draws)
 
 
 class _Keyed(SearchStrategy[Any]):
-    """An argument's strategy that tells the source which argument is drawn; it adds no choice."""
+    """The strategy of an argument, which also tells the source which argument is drawn; it adds no choice."""
 
     def __init__(self, argument: Argument, run: RunContext) -> None:
         super().__init__()

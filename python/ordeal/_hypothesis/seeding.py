@@ -1,4 +1,4 @@
-"""The seed that all of Hypothesis' tests draw from, as its own option --hypothesis-seed sets it."""
+"""The seed of all Hypothesis tests, as its own option --hypothesis-seed sets it."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from typing import Any
 
 @contextmanager
 def forced_seed(seed: int) -> Iterator[None]:
-    """Have Hypothesis draw all its examples from ``seed`` inside the block, where it is loaded by then.
+    """Have Hypothesis draw all examples from ``seed`` during the block, if it is loaded by then.
 
-    A test with ``@seed``, and one that is derandomized, go by that, as they do with the option.
+    A test with ``@seed`` or ``derandomize`` keeps its own seed, as it does with the option.
     """
     core: Any = sys.modules.get("hypothesis.core")
     if core is None:

@@ -15,13 +15,13 @@ from ordeal._native import StepLoop
 
 
 def make_loop(definition: MachineDefinition, faults: list[Any], *, hashes_state: bool) -> StepLoop:
-    """The loop that runs machines of ``definition`` in C++; it comes with a quicker way to make them."""
+    """Make the loop that runs machines of ``definition`` in C++, and have them made quickly."""
     make_machines_quick()
     return StepLoop(definition, faults, _bundle_of, hashes_state=hashes_state, length_max=LENGTH_MAX)
 
 
 def _bundle_of(strategy: SearchStrategy[Any]) -> tuple[str, bool] | None:
-    """The bundle whose values ``strategy`` gives as they are, and whether it takes them out; else None."""
+    """Return the bundle whose values ``strategy`` gives unchanged, and whether it consumes them; else None."""
     plain: Any = unwrap_strategies(strategy)  # type: ignore[no-untyped-call]
     if type(plain) is not Bundle or getattr(plain, "_transformations", None):
         return None

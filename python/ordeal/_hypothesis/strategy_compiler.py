@@ -1,8 +1,8 @@
-"""Compiles strategies of Hypothesis to trees of nodes, which C++ draws from.
+"""Compiles Hypothesis strategies to trees of nodes, from which C++ draws.
 
-Only strategies of exactly the types below are compiled, by what they are made of. A node makes the choices that the
-strategy itself would make, in the same order, and calls what the user wrote as often and in the same order. A part that
-cannot be compiled is drawn through Hypothesis inside the tree of the whole.
+Only strategies of exactly the types below are compiled. A node makes the same choices as the strategy, in the same
+order, and calls functions of the user's equally often and in the same order. A part that cannot be compiled is drawn
+through Hypothesis inside the compiled tree.
 """
 
 from __future__ import annotations
@@ -47,15 +47,15 @@ Node = _native.StrategyNode
 
 
 class NotCompilableError(Exception):
-    """The strategy is none of those that can be compiled."""
+    """The strategy cannot be compiled."""
 
 
 class Compiler:
     """Compiles one strategy.
 
     Attributes:
-        height: how many spans Hypothesis opens, one in the other, in the nodes made so far.
-        is_auditable: whether drawing calls nothing of the user's and changes nothing, so that it can be done again.
+        height: how many nested spans Hypothesis opens in the nodes made so far.
+        is_auditable: whether drawing calls no code of the user's and changes nothing, so that it can be repeated.
     """
 
     def __init__(self) -> None:
@@ -64,14 +64,14 @@ class Compiler:
         self._open: list[SearchStrategy[Any]] = []
 
     def whole(self, strategy: SearchStrategy[Any]) -> Node | None:
-        """The node of ``strategy``, or None."""
+        """Return the node of ``strategy``, or None."""
         try:
             return self._node(strategy, 0)
         except NotCompilableError:
             return None
 
     def part(self, strategy: SearchStrategy[Any], depth: int) -> Node:
-        """The node of a part, drawn with ``depth`` spans open; where there is none, Hypothesis draws."""
+        """Return the node of a part, drawn with ``depth`` spans open; a part without one is drawn by Hypothesis."""
         try:
             return self._node(strategy, depth)
         except NotCompilableError:
@@ -84,7 +84,7 @@ class Compiler:
 
     def _node(self, strategy: SearchStrategy[Any], depth: int) -> Node:
         strategy.validate()
-        # One that contains itself, by deferred(), ends here; a draw that never ends does so in Hypothesis.
+        # A recursive strategy, by deferred(), ends here; a draw that never ends does so in Hypothesis.
         if strategy.is_empty or any(each is strategy for each in self._open) or depth >= MAX_DEPTH:
             raise NotCompilableError
         plain: Any = unwrap_strategies(strategy)  # type: ignore[no-untyped-call]
@@ -104,7 +104,7 @@ class Compiler:
 
 
 def compile_strategy(strategy: SearchStrategy[Any]) -> tuple[Node, int, bool] | None:
-    """The node of ``strategy``, the depth of its spans, and whether it can be audited; None where there is none."""
+    """Return the node of ``strategy``, its span depth, and whether it can be audited; None if it cannot be compiled."""
     compiler = Compiler()
     node = compiler.whole(strategy)
     if node is None or (compiler.is_auditable and not passes_probe(strategy, node)):
@@ -113,7 +113,7 @@ def compile_strategy(strategy: SearchStrategy[Any]) -> tuple[Node, int, bool] | 
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# What is compiled. A maker gets the strategy and how many spans are open while it draws.
+# The compilers of strategy types. Each gets the strategy and how many spans are open while it draws.
 
 _Maker = Callable[[Compiler, Any, int], Node]
 
@@ -155,7 +155,7 @@ def _sampled(compiler: Compiler, strategy: Any, _depth: int) -> Node:
 
 
 def _elements(strategy: Any) -> Any:
-    # Hypothesis remarks it when a strategy was drawn from strategies.
+    # Hypothesis reports an event when a strategy was drawn from strategies.
     if type(strategy.elements) is not range and any(isinstance(each, SearchStrategy) for each in strategy.elements):
         raise NotCompilableError
     return strategy.elements
@@ -226,7 +226,7 @@ def _list(compiler: Compiler, strategy: Any, depth: int) -> Node:
 def _unique_list(compiler: Compiler, strategy: Any, depth: int) -> Node:
     if strategy.element_strategy.is_empty:
         raise NotCompilableError
-    # Hypothesis joins the filter for what was seen with those of the element.
+    # Hypothesis joins the filter against duplicates with the filters of the element.
     filtered = FilteredStrategy(strategy.element_strategy, conditions=(bool,))
     conditions = list(filtered.flat_conditions[:-1])
     compiler.calls(*conditions)
@@ -271,7 +271,7 @@ def _fixed_dictionary(compiler: Compiler, strategy: Any, depth: int) -> Node:
     make = type(strategy.mapping)
     compiler.calls(make)
     shuffles = shuffles_dictionaries()
-    # Without the shuffle the required items are a mapped tuple.
+    # Without the shuffle, the required items are a mapped tuple.
     inside = depth if shuffles else depth + 3
     required = [(key, compiler.part(each, inside)) for key, each in strategy.mapping.items()]
     left = [(key, each) for key, each in (strategy.optional or {}).items() if not each.is_empty]

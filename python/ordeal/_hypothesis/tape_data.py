@@ -1,7 +1,7 @@
-"""Hypothesis' record of a run without what only its own engine asks for: what strategies draw through in the Explorer.
+"""Hypothesis' record of a run, reduced to what strategies need in the Explorer.
 
-Hypothesis keeps of each choice a node with its constraints, and of each draw a span, a label and a time, for its
-shrinker and its reports. The tape takes their place here, so that what is left of a draw is the strategy's own work.
+For its shrinker and its reports, Hypothesis keeps for each choice a node with its constraints, and for each draw a
+span, a label and a time. The tape replaces them here, so that a draw costs only the strategy's own work.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ from ordeal._native import SPANS_OF_ARGUMENT
 
 type DoDraw = Callable[[ConjectureData], Any]
 
-# Where a strategy that was found fit to draw from remembers what does the drawing.
+# The attribute of a validated strategy that caches the function that draws.
 _DO_DRAW = "_ordeal_do_draw"
 
 _NO_SPAN = nullcontext(0)
 _NO_LABELS: nullcontext[dict[str, int]] = nullcontext({})
 
-# What Hypothesis' serialization of a choice takes: a byte for kind and size, then the value, if that is short.
+# The size of a choice in Hypothesis' serialization: a byte for kind and size, then the value, if that is short.
 _FLOAT_SIZE = 9
 _SHORT_BITS = 30 * 8
 
 
 class _Events(dict[str, Any]):
-    """What ``event()`` was told. It leaves out that a filter tried again: compiled strategies do not say so."""
+    """The payloads of ``event()``, without retries of filters: compiled strategies do not report those."""
 
     def __setitem__(self, label: str, payload: Any) -> None:
         if not label.startswith("Retried draw from "):
@@ -43,9 +43,9 @@ class _Events(dict[str, Any]):
 
 
 class TapeData(ConjectureData):
-    """Draws as its base class does, choice by choice, and counts the choices' size alike; it keeps their values.
+    """Draws as its base class does, choice by choice, and counts their size alike; it keeps their values.
 
-    It stands ``SPANS_OF_ARGUMENT`` deep from the start.
+    Its depth is ``SPANS_OF_ARGUMENT`` from the start.
     """
 
     def __init__(self, provider: PrimitiveProvider) -> None:
@@ -56,16 +56,16 @@ class TapeData(ConjectureData):
         self.events = _Events()
 
     def stand(self, spans: int) -> None:
-        """Go on as if so many spans were open, so that values nest no deeper than where Hypothesis' loop draws them."""
+        """Continue as if this many spans were open, so that values nest no deeper than in Hypothesis' loop."""
         self.depth = self._outside = spans
 
     @property
     def choices(self) -> tuple[Any, ...]:
-        """All choices that were made, forced ones as well."""
+        """All choices that were made, including forced ones."""
         return tuple(self._values)
 
     def draw(self, strategy: SearchStrategy[Any], label: int | None = None, observe_as: str | None = None) -> Any:
-        """A value of ``strategy``."""
+        """Draw a value of ``strategy``."""
         del label
         do_draw = strategy.__dict__.get(_DO_DRAW)
         if do_draw is None:
@@ -103,29 +103,29 @@ class TapeData(ConjectureData):
         return do_draw
 
     def start_span(self, label: int) -> None:
-        """Strategies mark their parts; only how deep they are nested matters."""
+        """Open a span; only the nesting depth matters here."""
         if self.frozen:
-            super().start_span(label)  # says so
+            super().start_span(label)  # raises the error
         self.depth += 1
 
     def stop_span(self, *, discard: bool = False) -> None:
-        """The end of a part; ``discard`` when it came to nothing, which a provider may mind."""
+        """Close a span; with ``discard`` it was rejected, which may matter to a provider."""
         if discard:
             self.provider.span_end(discard)
         if not self.frozen:
             self.depth -= 1
 
     def track_arg_span(self) -> AbstractContextManager[int]:  # type: ignore[override]
-        """Which part an argument is matters to reports of Hypothesis only."""
+        """Do nothing: only reports of Hypothesis need the span of an argument."""
         return _NO_SPAN
 
     def track_arg_label(self, label: str) -> AbstractContextManager[dict[str, int]]:  # type: ignore[override]
-        """As above, under a name."""
+        """Do nothing, as above, for a name."""
         del label
         return _NO_LABELS
 
     def draw_boolean(self, p: float = 0.5, *, forced: bool | None = None, observe: bool = True) -> bool:
-        """A boolean, true with probability ``p``."""
+        """Draw a boolean, true with probability ``p``."""
         value = forced
         if value is None:
             if self.length >= self.max_length:
@@ -145,7 +145,7 @@ class TapeData(ConjectureData):
         forced: int | None = None,
         observe: bool = True,
     ) -> int:
-        """An integer within the bounds."""
+        """Draw an integer within the bounds."""
         value = forced
         if value is None:
             if self.length >= self.max_length:
@@ -166,7 +166,7 @@ class TapeData(ConjectureData):
         forced: float | None = None,
         observe: bool = True,
     ) -> float:
-        """A float within the bounds, zero or of at least the smallest magnitude."""
+        """Draw a float within the bounds, zero or of at least the smallest magnitude."""
         value = forced
         if value is None:
             if self.length >= self.max_length:
@@ -178,7 +178,7 @@ class TapeData(ConjectureData):
                 smallest_nonzero_magnitude=smallest_nonzero_magnitude,
             )
         if value != value:
-            # No NaN is the same object as another, so that no list finds one that it did not get.
+            # Make each NaN a new object, so that no list finds one that it did not get.
             value = int_to_float(float_to_int(value))
         if observe:
             self._take(value, _FLOAT_SIZE)
@@ -193,7 +193,7 @@ class TapeData(ConjectureData):
         forced: str | None = None,
         observe: bool = True,
     ) -> str:
-        """A string over the alphabet ``intervals``."""
+        """Draw a string over the alphabet ``intervals``."""
         value = forced
         if value is None:
             if self.length >= self.max_length:
@@ -211,7 +211,7 @@ class TapeData(ConjectureData):
         forced: bytes | None = None,
         observe: bool = True,
     ) -> bytes:
-        """Bytes."""
+        """Draw bytes."""
         value = forced
         if value is None:
             if self.length >= self.max_length:

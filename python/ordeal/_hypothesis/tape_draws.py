@@ -1,4 +1,4 @@
-"""What Hypothesis' strategies are made of, drawn from the tape: booleans, integers, floats, strings and bytes."""
+"""The primitive draws of Hypothesis' strategies, from the tape: booleans, integers, floats, strings and bytes."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ if TYPE_CHECKING:
 
 INT64_MIN, INT64_MAX = -(2**63), 2**63 - 1
 KIND_INTEGER = 1
-#: Integers this far from zero at most are drawn by the core.
+#: The core draws integers up to this far from zero.
 WIDE_MAX = 2**125
-#: Ranges up to here are drawn uniformly whatever they are.
+#: Ranges up to this size are always drawn uniformly.
 UNIFORM_RANGE = 127
-#: What Hypothesis says where a text has no greatest size; a greater one means the same.
+#: Hypothesis' size limit for texts without one; larger limits mean the same.
 SIZE_MAX = 10**10
 
-#: Where a set of characters keeps what the core is told of it.
+#: The attribute in which a character set keeps its form for the core.
 _PACKED = "_ordeal_packed"
 
 
 class TapeDraws:
-    """The draws of a provider of Hypothesis. Forced draws never come here and need no record."""
+    """The draws of a Hypothesis provider. Forced draws never come here and need no record."""
 
     def __init__(self, source: ChoiceSource) -> None:
         self._source = source
 
     def draw_boolean(self, p: float = 0.5) -> bool:
-        """True with probability ``p``."""
+        """Draw a boolean, true with probability ``p``."""
         return self._source.boolean(p)
 
     def draw_integer(
@@ -41,12 +41,12 @@ class TapeDraws:
         weights: dict[int, float] | None = None,
         shrink_towards: int = 0,
     ) -> int:
-        """An integer; without a bound it is mostly small and seldom above 128 bits."""
+        """Draw an integer; without a bound it is mostly small and seldom above 128 bits."""
         source = self._source
         if min_value is not None and max_value is not None and min_value >= INT64_MIN and max_value <= INT64_MAX:
             shrink_towards = _nearest(shrink_towards, min_value, max_value)
             if weights is None and min_value == 0 == shrink_towards and max_value > UNIFORM_RANGE:
-                # A place in a large collection, or a part of a time: none is worth more than another.
+                # An index into a large collection, or a part of a time: all values are equally interesting.
                 return source.position(max_value + 1)
             if weights is None or not source.live:
                 return source.integer(min_value, max_value, shrink_towards)
@@ -56,7 +56,8 @@ class TapeDraws:
     def _weighted(self, weights: dict[int, float], low: int, high: int, toward: int) -> int:
         source = self._source
         if max(weights) - min(weights) == high - low and len(weights) == 4:
-            # The end points that integers(low, high) raises: the distribution of the core has them already.
+            # Hypothesis adds weight to the end points of integers(low, high), which the core's distribution has
+            # already.
             return source.integer(low, high, toward)
         point = source.raw_unit()
         for value, weight in weights.items():
@@ -77,7 +78,7 @@ class TapeDraws:
         return value
 
     def _boundless(self, low: int | None, high: int | None, toward: int) -> int:
-        """An integer whose bounds are beyond 128 bits, or beyond 64 with one missing."""
+        """Draw an integer whose bounds are beyond 128 bits, or beyond 64 with one missing."""
         source = self._source
         simplest = _nearest(toward, low, high)
         if not source.live:
@@ -96,7 +97,7 @@ class TapeDraws:
         return _nearest(given, low, high) if isinstance(given, int) else simplest
 
     def _draw_boundless(self, low: int | None, high: int | None) -> int:
-        """A random magnitude above the nearer bound, else bits of the range of a random length."""
+        """Draw a magnitude above the nearer bound, or between both bounds an offset with a random number of bits."""
         source = self._source
         if low is not None and high is not None:
             span = high - low
@@ -117,25 +118,25 @@ class TapeDraws:
         allow_nan: bool = True,
         smallest_nonzero_magnitude: float,
     ) -> float:
-        """A float within the bounds, zero or of at least the smallest magnitude."""
+        """Draw a float within the bounds, zero or of at least the smallest magnitude."""
         return self._source.real(min_value, max_value, allow_nan, smallest_nonzero_magnitude)
 
     def draw_string(self, intervals: Any, *, min_size: int = 0, max_size: int = SIZE_MAX) -> str:
-        """A string over the alphabet ``intervals``, a set of code points."""
+        """Draw a string over the alphabet ``intervals``, a set of code points."""
         return str(self._source.text(_packed(intervals), min_size, min(max_size, SIZE_MAX)))
 
     def draw_bytes(self, min_size: int = 0, max_size: int = SIZE_MAX) -> bytes:
-        """Bytes."""
+        """Draw bytes."""
         return bytes(self._source.bytes(min_size, min(max_size, SIZE_MAX)))
 
 
 def is_int64(value: int) -> bool:
-    """Whether the core holds ``value`` as a plain integer."""
+    """Return whether the core holds ``value`` as a plain integer."""
     return INT64_MIN <= value <= INT64_MAX
 
 
 def _packed(intervals: Any) -> bytes:
-    """The ends of the intervals, as the core reads them; kept with the set, which a strategy has for good."""
+    """Return the ends of the intervals as the core reads them, cached in the set, which its strategy keeps."""
     packed: bytes | None = intervals.__dict__.get(_PACKED)
     if packed is None:
         packed = intervals.__dict__[_PACKED] = array("I", itertools.chain.from_iterable(intervals.intervals)).tobytes()

@@ -1,4 +1,4 @@
-"""Plans of dates, times, datetimes and timedeltas."""
+"""Compiled nodes for dates, times, datetimes and timedeltas."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _FIRST_OF_TIME = 3
 
 
 def time_node(strategy: Any) -> _native.StrategyNode | None:
-    """The node of a strategy for dates or times without a timezone, or None."""
+    """Return the node of a strategy for dates or times without a timezone, or None."""
     low, high = strategy.min_value, strategy.max_value
     kind = type(low)
     if type(high) is not kind or kind is not _KINDS[type(strategy)]:
