@@ -1,7 +1,7 @@
-"""The pytest plugin of ordeal: options, a marker, a fixture, and the choice of what a run needs.
+"""The pytest plugin of ordeal: options, a marker, a fixture, and the loading of what a run needs.
 
-It lies outside the package and imports nothing but pytest and the standard library, because pytest loads it for every
-project of an environment. What replays seeds or counts properties is imported once a run has something to do for it.
+It is outside the package and imports only pytest and the standard library, because pytest loads it for every project in
+an environment. What replays seeds or counts properties is imported once a run needs it.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ def _number(text: str) -> float:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Find out what this run has to do, and load what that takes."""
+    """Find out what this run has to do, and load what is needed."""
     config.addinivalue_line("markers", "chaos: runs only with --chaos")
     if config.getoption("help") or config.getoption("markers"):
         return
@@ -135,16 +135,17 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def _folders(config: pytest.Config) -> list[Path]:
-    """The folders that a project of this run may be in: those on the way from where it starts up to the rootdir.
+    """Return the folders that may be a project of this run: those from where it starts up to the rootdir.
 
-    It starts in the current folder, and in each folder that it names. The nearest comes first, the rootdir last.
+    It starts in the current folder, and in each folder that the command line names. The nearest comes first, the
+    rootdir last.
     """
     root, here = config.rootpath, config.invocation_params.dir
     named = (_folder_of(Path(os.path.normpath(here / argument.partition("::")[0]))) for argument in config.args)
     folders: dict[Path, None] = {}
     for start in dict.fromkeys([here, *named]):
         way = [start, *start.parents]
-        # Away from the rootdir only the folder itself is meant, and not all up to that of the whole disk.
+        # Outside the rootdir only the folder itself counts, not all of its parents.
         folders |= dict.fromkeys(way[: way.index(root)] if root in way else [start])
     return [*folders, root]
 
@@ -153,14 +154,14 @@ def _folder_of(place: Path) -> Path:
     try:
         return place if place.is_dir() else place.parent
     except OSError:
-        # It is for pytest to tell what is wrong with its arguments.
+        # pytest reports what is wrong with its arguments.
         return place.parent
 
 
 def _corpora(projects: dict[Path, dict[str, Any]]) -> list[tuple[Path, Path]]:
-    """The projects that may have seeds, each with the folder of its seeds; those above another come before it.
+    """Return the projects that may have seeds, each with the folder of its seeds; outer ones come first.
 
-    Where one folder of seeds is that of several, it belongs to the one that has a configuration file.
+    A folder of seeds shared by several belongs to the one that has a configuration file.
     """
     corpora: dict[object, tuple[Path, Path]] = {}
     for folder in sorted(projects, key=lambda folder: (not projects[folder], folder)):
@@ -172,9 +173,9 @@ def _corpora(projects: dict[Path, dict[str, Any]]) -> list[tuple[Path, Path]]:
 
 
 def _identity(folder: Path) -> object:
-    """What tells a folder from all others, by whatever name; None when there is none.
+    """Return a value that identifies a folder under any of its names; None when it does not exist.
 
-    One that cannot be entered, or is none, counts: it is for the replay to tell of.
+    A folder that cannot be entered, or a file, counts: the replay reports that.
     """
     try:
         found = folder.stat()
@@ -186,7 +187,7 @@ def _identity(folder: Path) -> object:
 
 
 def _register(config: pytest.Config, module: str, *arguments: Any) -> Any:
-    """Register ``make_plugin(*arguments)`` of a module of the package, which is imported for that, and return it."""
+    """Import a module of the package, register its ``make_plugin(*arguments)``, and return that."""
     plugin = importlib.import_module(f"ordeal._pytest.{module}").make_plugin(*arguments)
     config.pluginmanager.register(plugin, f"ordeal._pytest.{module}")
     return plugin
@@ -196,7 +197,7 @@ def _register(config: pytest.Config, module: str, *arguments: Any) -> Any:
 
 
 def _settings(config: pytest.Config, folder: Path, chaos: bool, seeds: bool) -> dict[str, Any]:
-    """Return what the configuration file of a folder holds. One that cannot be used ends only a run that needs it."""
+    """Return the content of a folder's configuration file. An invalid file ends only a run that needs it."""
     path = folder / CONFIG_FILE
     try:
         return _read_settings(path)
@@ -213,12 +214,12 @@ _UNUSED = pytest.StashKey[list[str]]()
 
 
 def pytest_report_header(config: pytest.Config) -> list[str]:
-    """Say which configuration files are left out of account."""
+    """Say which configuration files are ignored."""
     return [f"ordeal: {problem}" for problem in config.stash.get(_UNUSED, [])]
 
 
 class _WrongFileError(Exception):
-    """The configuration file cannot be used: what is wrong with it, and a hint."""
+    """The configuration file is invalid; says what is wrong with it, with a hint."""
 
     def __init__(self, problem: str, hint: str) -> None:
         super().__init__(problem)
@@ -227,10 +228,10 @@ class _WrongFileError(Exception):
 
 
 def _read_settings(path: Path) -> dict[str, Any]:
-    """Return what the configuration file holds, checked only where this plugin uses it."""
+    """Return the content of the configuration file, checked only where this plugin uses it."""
     try:
         text = path.read_bytes().decode("utf-8-sig")
-        # Imported late: it takes longer than everything else in this module, and few projects have the file.
+        # Imported late: it takes longer than the rest of this module, and few projects have the file.
         settings: dict[str, Any] = importlib.import_module("tomllib").loads(text)
     except FileNotFoundError:
         return {}
@@ -266,7 +267,7 @@ def _setting(settings: dict[str, Any], section: str, key: str) -> Any:
 
 
 def _is_seeded(config: pytest.Config) -> bool:
-    """Whether a seed is given; in a worker of xdist, by its controller."""
+    """Return whether a seed is given; in an xdist worker, by its controller."""
     if config.getoption("ordeal_seed") is not None or "ordeal_seed" in getattr(config, "workerinput", {}):
         return True
     elsewhere = (os.environ.get("ORDEAL_SEED", ""), os.environ.get("TEST_SEED", ""), config.getini("ordeal_seed"))
@@ -274,7 +275,7 @@ def _is_seeded(config: pytest.Config) -> bool:
 
 
 def _session_seed(config: pytest.Config) -> Any:
-    """The plugin that has chance follow the seed; a run gets it when something first asks for a seed."""
+    """Return the plugin of the session seed, which is made when something first asks for a seed."""
     plugin = config.pluginmanager.get_plugin("ordeal._pytest.session_seed")
     return _register(config, "session_seed", config) if plugin is None else plugin
 
@@ -286,7 +287,7 @@ def pytest_configure_node(node: Any) -> None:
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Notice a program that has asked for the seed without the fixture."""
+    """Notice when a program has asked for the seed without the fixture."""
     seed: Any = sys.modules.get("ordeal.seed")
     if seed is not None and seed.asked() is not None:
         _session_seed(session.config).notice_use()
@@ -294,7 +295,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 @pytest.fixture
 def ordeal_rng(request: pytest.FixtureRequest) -> Any:
-    """A random.Random of the test's own, which starts from the session's seed and the test's node id."""
+    """Return a random.Random for the test, which starts from the session's seed and the test's node id."""
     return _session_seed(request.config).rng(request.node)
 
 
@@ -314,7 +315,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_report_teststatus(report: pytest.TestReport) -> tuple[str, str, str] | None:
-    """With ``-v``, say beside PASSED how many cases an exhaustive test ran."""
+    """With ``-v``, show next to PASSED how many cases an exhaustive test ran."""
     if report.when != "call" or not report.passed:
         return None
     cases = next((value for name, value in report.user_properties if name == "ordeal_cases"), None)
@@ -322,7 +323,7 @@ def pytest_report_teststatus(report: pytest.TestReport) -> tuple[str, str, str] 
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    """Say how many tests were left out, as a green run would hide it, and what a program tracked on its own account."""
+    """Report how many tests were skipped, which a green run would hide, and what a program tracked by itself."""
     skipped = [report for report in terminalreporter.getreports("skipped") if _is_left_out(report)]
     if skipped:
         terminalreporter.section("Ordeal Warning")
@@ -339,6 +340,6 @@ def _is_left_out(report: pytest.TestReport) -> bool:
 
 @pytest.fixture
 def chaos_enabled(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Track properties and switch buggify on for one test; afterwards both are as they were."""
+    """Track properties and switch buggify on for one test; afterwards restore both."""
     with importlib.import_module("ordeal._pytest.chaos").chaos(request.config):
         yield

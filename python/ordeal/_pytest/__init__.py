@@ -1,1 +1,1 @@
-"""The pytest plugin: chaos runs, replays of saved seeds, the session seed. Loaded by ``_ordeal_pytest`` when needed."""
+"""The pytest plugin: chaos runs, replays of saved seeds, the session seed. ``_ordeal_pytest`` loads it when needed."""

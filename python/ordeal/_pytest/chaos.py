@@ -1,4 +1,4 @@
-"""Switches buggify on and tracks properties in a pytest run with --chaos, and tells at its end what became of them."""
+"""Switches buggify on and tracks properties in a pytest run with --chaos, and reports the properties at its end."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ordeal._report.pytest_chaos import property_sections
 from ordeal.assertions import report, tracker
 from ordeal.errors import PropertyError
 
-# Under this name a worker of xdist sends what it has tracked.
+# The key under which a worker of xdist sends what it has tracked.
 _KEY = "ordeal_properties"
 _NUMPY_SEEDS = 2**32
 
@@ -34,14 +34,14 @@ class ChaosRun:
         self._trouble: list[str] = []
         self._undo = ExitStack()
         self._undo.callback(tracker.restore, tracker.snapshot())
-        # What counts is what is seen from here on; the run's own results must survive until its summary.
+        # Counting starts here; the run's own results must survive until its summary.
         self._undo.enter_context(tracker.recording())
         self._undo.enter_context(buggify.activated(config.getoption("buggify_prob")))
         if self._chaos_seed is not None and config.getoption("hypothesis_seed", None) is None:
             self._undo.enter_context(forced_seed(self._chaos_seed))
 
     def pytest_report_header(self) -> str:
-        """Say what chance depends on."""
+        """Say which seed the run depends on."""
         seed = "" if self._chaos_seed is None else f", --chaos-seed {self._chaos_seed}"
         return f"ordeal: --chaos, --buggify-prob {self._config.getoption('buggify_prob'):g}{seed}"
 
@@ -68,7 +68,7 @@ class ChaosRun:
             self._trouble.append(f"of a worker: {error.message}")
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        """Send what was tracked to the controller, or have the run fail for a property that failed."""
+        """Send what was tracked to the controller, or fail the run for a failed property."""
         output = getattr(self._config, "workeroutput", None)
         if output is not None:
             output[_KEY] = tracker.snapshot()
@@ -79,14 +79,14 @@ class ChaosRun:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
     def _save_properties(self) -> None:
-        """Let `ordeal catalog` know what was reached."""
+        """Save what was reached, for `ordeal catalog`."""
         try:
             add_reached(self._config.rootpath / PROPERTIES_PATH, tracker.results)
         except PropertyError as error:
             self._trouble.append(error.message)
 
     def _properties_fail(self, session: pytest.Session) -> bool:
-        # A run that is listed, empty or broken off has its own exit status, and shows nothing about properties.
+        # A run that is only listed, empty or interrupted has its own exit status, and shows nothing about properties.
         ran = session.testscollected > 0 and not session.config.getoption("collectonly")
         return ran and session.exitstatus == pytest.ExitCode.OK and bool(tracker.failures or self._trouble)
 
@@ -98,7 +98,7 @@ class ChaosRun:
                 terminalreporter.line(f"  {one_line(trouble)}")
 
     def pytest_unconfigure(self) -> None:
-        """Leave everything as it was."""
+        """Restore everything."""
         self._undo.close()
 
 
@@ -112,7 +112,7 @@ def write_properties(
     fails_run: bool = False,
     chaos_seed: int | None = None,
 ) -> None:
-    """Write what became of the properties that were tracked, if any were."""
+    """Report the tracked properties, if there are any."""
     for title, lines in property_sections(report(), chaos=chaos, fails_run=fails_run, chaos_seed=chaos_seed):
         terminalreporter.section(title)
         for line in lines:
@@ -121,7 +121,7 @@ def write_properties(
 
 @contextmanager
 def chaos(config: pytest.Config) -> Iterator[None]:
-    """Track properties and have buggify active inside the block; under --chaos they are already."""
+    """Track properties with buggify active during the block; under --chaos they already are."""
     if config.getoption("chaos"):
         yield
         return

@@ -1,4 +1,4 @@
-"""The random generators that a whole process shares: seeds those that are loaded, and puts them back afterwards."""
+"""The random generators that a whole process shares: seeds those that are loaded, and restores them afterwards."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from typing import Any
 from ordeal import buggify
 from ordeal._hypothesis.seeding import forced_seed
 
-#: What ``leave`` can name: the generators that another option seeds.
+#: Names for ``leave``: the generators that another option seeds.
 CHAOS_SEEDED = frozenset({"random", "numpy", "hypothesis", "buggify"})
 REGISTERED = "registered"
 
-# Instances of random.Random that libraries keep in a module for all of their users.
+# Instances of random.Random that libraries keep in a module for all their users.
 _KEPT_BY_LIBRARIES = (
     ("faker.generator", "random"),
     ("model_bakery.random_gen", "baker_random"),
     ("polyfactory.constants", "DEFAULT_RANDOM"),
 )
-# Libraries register functions here that take a seed; pytest-randomly has brought this about.
+# Libraries register seeding functions under this entry point, which pytest-randomly introduced.
 _ENTRY_POINTS = "pytest_randomly.random_seeder"
 _REGISTERED_SEEDS = 2**32
 
@@ -31,9 +31,9 @@ Undo = Callable[[], object]
 
 
 class GlobalGenerators:
-    """Seeds the generators that are loaded; one that is loaded later keeps the start that it gives itself.
+    """Seeds the loaded generators; one that is loaded later keeps its own initial state.
 
-    Owned by one thread, that of the tests. ``leave`` names what is not touched.
+    Owned by one thread, the one that runs tests. ``leave`` names the generators that are not touched.
     """
 
     def __init__(self, *, leave: Collection[str] = ()) -> None:
@@ -43,7 +43,7 @@ class GlobalGenerators:
 
     @contextmanager
     def seeded(self, seeds: Seeds) -> Iterator[None]:
-        """Start each generator from ``seeds(its name)``; at the end of the block they are where they were before."""
+        """Start each generator from ``seeds(its name)``; restore their states after the block."""
         steps = {
             "random": self._seed_random,
             "numpy": self._seed_numpy,
@@ -66,14 +66,14 @@ class GlobalGenerators:
             return
         seed = seeds("numpy")
         undo.callback(numpy.random.set_state, numpy.random.get_state())
-        # It takes 32 bits at a time, which would be few for many tests.
+        # numpy takes 32 bits at a time, too few for many tests.
         numpy.random.seed([seed & 0xFFFFFFFF, seed >> 32])
 
     def _seed_hypothesis(self, seeds: Seeds, undo: ExitStack) -> None:
         undo.enter_context(forced_seed(seeds("hypothesis")))
 
     def _seed_buggify(self, seeds: Seeds, undo: ExitStack) -> None:
-        # What was drawn from it cannot be seen from here: afterwards it starts over where it had started before.
+        # Its position cannot be read, so afterwards it restarts from its previous seed.
         undo.callback(self._start_buggify, self._buggify_seed)
         self._start_buggify(seeds("buggify"))
 
@@ -89,7 +89,7 @@ class GlobalGenerators:
         if self._registered is None:
             self._registered = [each.load() for each in sorted(entry_points(group=_ENTRY_POINTS))]
         for seed_one in self._registered:
-            # They can be seeded, and not put back.
+            # They can be seeded, but not restored.
             seed_one(seeds(REGISTERED) % _REGISTERED_SEEDS)
 
 

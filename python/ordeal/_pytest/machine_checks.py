@@ -1,4 +1,4 @@
-"""Refuses, while pytest collects, the rule machines that cannot be run: wrong use is no test that fails."""
+"""Refuses machines that cannot run while pytest collects them: wrong use is not a failing test."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from ordeal.errors import OrdealError
 
 
 class MachineChecks:
-    """The plugin of one pytest run with --chaos. What it refuses ends the run before its first test."""
+    """The plugin of one pytest run with --chaos. A refused machine ends the run before its first test."""
 
     @pytest.hookimpl(wrapper=True)
     def pytest_pycollect_makeitem(
@@ -31,7 +31,7 @@ class MachineChecks:
         """Check the machine behind a TestCase.
 
         Raises:
-            CollectError: it cannot be run.
+            CollectError: it cannot run.
         """
         del name
         machine = machine_of_test_case(obj)
@@ -44,7 +44,7 @@ class MachineChecks:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_make_collect_report(self, collector: pytest.Collector) -> Generator[None, Any, Any]:
-        """Say what to write where importing a module fails for a mistake in a machine."""
+        """Add a hint when a mistake in a machine makes the import of a module fail."""
         del collector
         report = yield
         error = report.call.excinfo.value if report.failed and report.call.excinfo is not None else None
@@ -56,16 +56,16 @@ class MachineChecks:
 
 
 def check_machine(cls: type[RuleBasedStateMachine]) -> None:
-    """See that Hypothesis can run machines of ``cls``.
+    """Check that Hypothesis can run machines of ``cls``.
 
     Raises:
-        OrdealError: it cannot; the hint names the line to write.
+        OrdealError: it cannot; the hint is the line to write.
     """
     check_constructor(cls)
     try:
         usable_definition(cls)
     except InvalidDefinition:
-        return  # Hypothesis says the same of it, when the test runs
+        return  # Hypothesis raises the same error when the test runs
     if may_forget_constructor(cls) and not is_constructed(cls()):
         raise forgotten_constructor(cls)
 

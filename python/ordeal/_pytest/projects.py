@@ -1,4 +1,4 @@
-"""The projects whose seeds a pytest run replays: where each lies, how its seeds are named, and its own modules."""
+"""The projects whose seeds a pytest run replays: their folders, the names of their seeds, and their own modules."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ import pytest
 from ordeal._engine.formatting import one_line
 from ordeal._engine.seed_corpus.paths import CORPUS_DIR, seed_name
 
-#: What the node ids of seeds have in the place of a file, right below the project's folder.
+#: What the node ids of seeds have instead of a file, directly below the project's folder.
 ROOT = "ordeal-seed"
-# No project has one of its own.
+# Packages that never belong to a project.
 _NEVER_OWN = frozenset({"", "__main__", "hypothesis", "ordeal", "pytest", *sys.stdlib_module_names})
 
 
 @dataclass(frozen=True, eq=False)
 class Project:
-    """A folder with seeds: ``ordeal`` run there replays those in the folder ``seeds``.
+    """A folder with seeds: ``ordeal``, run there, replays those in the folder ``seeds``.
 
-    All node ids of its seeds begin with ``node_id``. ``start`` is the folder as seen from where pytest was started,
-    empty when that is the same.
+    The node ids of its seeds begin with ``node_id``. ``start`` is the folder relative to where pytest was started,
+    empty when it is the same.
     """
 
     folder: Path
@@ -37,28 +37,28 @@ class Project:
 
     @classmethod
     def of(cls, config: pytest.Config, folder: Path, seeds: Path) -> Project:
-        """The project in ``folder`` as a pytest run names it."""
+        """Return the project in ``folder`` with its names in a pytest run."""
         below, here = os.path.relpath(folder, config.rootpath), config.invocation_params.dir
         node_id = ROOT if below == os.curdir else f"{below.replace(os.sep, '/')}/{ROOT}"
         return cls(folder, seeds, node_id, "" if folder == here else os.path.relpath(folder, here))
 
     @property
     def is_rootdir(self) -> bool:
-        """Whether it is what pytest takes for the project."""
+        """Whether it is the rootdir of pytest."""
         return self.node_id == ROOT
 
     @property
     def own_seeds(self) -> str:
-        """The folder of the seeds, empty when that is the usual one."""
+        """The folder of the seeds, empty when it is the default."""
         seeds = self.relative(self.seeds)
         return "" if seeds == CORPUS_DIR else seeds
 
     def relative(self, path: Path) -> str:
-        """Return ``path`` from the project's folder where it lies below that."""
+        """Return ``path`` relative to the project's folder if it is inside."""
         return relative_path(path, self.folder)
 
     def names(self, path: Path, node_ids: Sequence[str]) -> bool:
-        """Whether one of ``node_ids`` means the seed at ``path`` of this project, or a group that it is in."""
+        """Return whether one of ``node_ids`` means the seed at ``path`` of this project, or a group that has it."""
         own = f"{self.node_id}::{class_name(path)}::{test_name(path)}::"
         return any(own.startswith(f"{node_id}::") for node_id in node_ids)
 
@@ -70,22 +70,22 @@ def class_name(path: Path) -> str:
 
 def test_name(path: Path) -> str:
     """Return the name of a seed as a test."""
-    # A packed seed keeps its suffix, as there may be a plain one of the same name.
+    # A compressed seed keeps its suffix, as a plain one may have the same name.
     return one_line(seed_name(path) if path.suffix == ".json" else path.name)
 
 
 def relative_path(path: Path, folder: Path) -> str:
-    """Return ``path`` from ``folder`` where it lies below that."""
-    # Not relative_to(), whose time is felt with a thousand seeds.
+    """Return ``path`` relative to ``folder`` if it is inside."""
+    # Not relative_to(), which is noticeably slow with a thousand seeds.
     return str(path).removeprefix(f"{folder}{os.sep}").replace(os.sep, "/")
 
 
 @contextmanager
 def own_package(project: Project, name: str) -> Iterator[None]:
-    """Inside the block, have the modules of package ``name`` be those of the project, if it has one of that name.
+    """During the block, let package ``name`` be the project's own, if it has one of that name.
 
-    Many a project calls it ``tests``, and those of another are imported already. Afterwards they are back; the
-    project's own are kept for the next time.
+    Many projects call it ``tests``, and another project's may be imported already. That one is restored afterwards; the
+    project's own modules are kept for the next time.
     """
     if not _is_taken(project, name):
         yield
@@ -100,7 +100,7 @@ def own_package(project: Project, name: str) -> Iterator[None]:
 
 
 def _is_taken(project: Project, name: str) -> bool:
-    """Whether ``name`` was imported from elsewhere, and would be found in the project's folder as well."""
+    """Return whether ``name`` was imported from elsewhere although the project's folder has it too."""
     module = sys.modules.get(name)
     if module is None or name in _NEVER_OWN:
         return False
@@ -111,6 +111,6 @@ def _is_taken(project: Project, name: str) -> bool:
 
 
 def _take_out(name: str) -> dict[str, ModuleType]:
-    """Remove a package and what is in it from the imported modules, and return them."""
+    """Remove a package and its modules from the imported modules, and return them."""
     own = [key for key in sys.modules if key == name or key.startswith(f"{name}.")]
     return {key: sys.modules.pop(key) for key in own}

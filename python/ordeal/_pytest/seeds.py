@@ -1,4 +1,4 @@
-"""Replays saved seeds as tests of a pytest run, and tells in its summary what became of them."""
+"""Replays saved seeds as tests of a pytest run, and reports them in its summary."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ if TYPE_CHECKING:
     from ordeal._engine.seed_corpus.corpus import SeedReplay, SeedReplayer
     from ordeal._pytest.timeouts import RuleTimeouts
 
-# Under this name an xdist controller tells its workers what to replay, and a report says what came of it.
+# The key under which an xdist controller tells its workers what to replay, and a report carries the result.
 _KEY = "ordeal_seeds"
 _MACHINERY = ("ordeal", "hypothesis")
 
 
 def record_of(replay: SeedReplay, project: Project) -> SeedRecord:
-    """The record of a replay in a project."""
+    """Return the record of a replay in a project."""
     trace = replay.trace
     return SeedRecord(
         name=replay.name,
@@ -44,21 +44,21 @@ def record_of(replay: SeedReplay, project: Project) -> SeedRecord:
         test_class="" if trace is None else trace.test_class,
         error="" if replay.error is None else describe_error(replay.error),
         recorded="" if trace is None else recorded_failure(trace),
-        # A reason names files in full, which are too long for a line.
+        # Full names of files in a reason are too long for a line.
         reason=replay.reason.replace(f"{project.folder}{os.sep}", ""),
     )
 
 
 class SeedFailedError(Exception):
-    """A seed fails again; message and traceback are those of its failure."""
+    """A seed fails again; message and traceback belong to its failure."""
 
 
 class SeedClassError(Exception):
-    """The class of a seed cannot be used, so that nobody knows whether the seed fails."""
+    """The class of a seed cannot be used, so it is unknown whether the seed fails."""
 
 
 class SeedCorpusNode(pytest.Collector):
-    """The seeds of one project, at the top of the tree of tests."""
+    """The seeds of one project, at the root of the tree of tests."""
 
     def __init__(self, *, replays: SeedReplays, project: Project, paths: Sequence[Path], **fields: Any) -> None:
         super().__init__(**fields)
@@ -94,9 +94,9 @@ class SeedClassNode(pytest.Collector):
 class SeedItem(pytest.Item):
     """The replay of one seed, as a test."""
 
-    #: It has none, but the hooks of many a conftest.py ask every test.
+    #: Empty, but hooks in many a conftest.py read it from every test.
     fixturenames: ClassVar[list[str]] = []
-    #: Asked for by the plugin of the session's seed.
+    #: Read by the plugin of the session seed.
     says_how_to_replay: ClassVar[bool] = True
 
     def __init__(self, *, replays: SeedReplays, project: Project, **fields: Any) -> None:
@@ -108,9 +108,9 @@ class SeedItem(pytest.Item):
 
     @property
     def ihook(self) -> Any:
-        """The hooks of the plugins, and of each conftest.py that holds for the project's folder.
+        """The hooks of the plugins, and of each conftest.py that applies to the project's folder.
 
-        pytest would look for those of the folder of the seeds, where it has never been.
+        pytest would use those of the folder of the seeds, where it never looked.
         """
         return self.session.gethookproxy(self._project.folder)
 
@@ -119,7 +119,7 @@ class SeedItem(pytest.Item):
 
         Raises:
             SeedFailedError: it fails, as recorded or differently.
-            SeedClassError: its class cannot be imported, or cannot be run.
+            SeedClassError: its class cannot be imported, or cannot run.
         """
         replay = self._replays.replay(self._project, self.path)
         self._replay, self.record = replay, record_of(replay, self._project)
@@ -128,7 +128,7 @@ class SeedItem(pytest.Item):
             if self.config.getoption("usepdb", False):
                 # With the traceback of the failure, --pdb stops where it happened.
                 raise failed.with_traceback(replay.error.__traceback__) from _cause(replay.error)
-            # Without it pytest and its plugins hold nothing of the code under test, whose objects may do anything.
+            # Without it, pytest and its plugins hold no objects of the code under test, which may do anything.
             raise failed from None
         if self.record.status == "class_unusable":
             raise SeedClassError(self.record.reason)
@@ -136,7 +136,7 @@ class SeedItem(pytest.Item):
             pytest.skip(replay.reason)
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
-        """Return the failure as pytest shows that of a test, and below it what to know of the seed."""
+        """Return the failure as pytest shows that of a test, with information on the seed below it."""
         if isinstance(excinfo.value, SeedClassError):
             return f"the seed cannot be replayed: {excinfo.value}"
         if self._replay is None or self._replay.trace is None or self.record is None:
@@ -146,10 +146,10 @@ class SeedItem(pytest.Item):
         if self.config.getoption("tbstyle", "auto") != "line":
             found = seed_failure_sections(self.record, self._replay.trace)
             sections = [(title, "\n".join(lines)) for title, lines in found]
-        if error is None or error.__traceback__ is None:  # one that ended its process was not raised in this
+        if error is None or error.__traceback__ is None:  # if it ended its process, it was not raised in this one
             shown = self._shown(excinfo)
         else:
-            # pytest asks the error, and its arguments and locals, what they say of themselves: they are of the user.
+            # pytest calls methods of the error, its arguments and locals, which are untrusted objects.
             shown = bounded_call(lambda: self._shown(pytest.ExceptionInfo.from_exception(error)), lambda _raised: None)
         if shown is None:
             assert error is not None
@@ -169,22 +169,22 @@ class SeedItem(pytest.Item):
         )
 
     def teardown(self) -> None:
-        """Let go of the failure: its frames keep the machine and all that it holds alive."""
+        """Drop the failure: its frames keep the machine and everything it holds alive."""
         bounded_call(lambda: setattr(self, "_replay", None), lambda _raised: None)
 
     def reportinfo(self) -> tuple[Path, None, str]:
-        """Return the file of the seed and what the test is called in a report."""
+        """Return the file of the seed and its name as a test in a report."""
         assert self.parent is not None, "a seed stands in the group of its class"
         return self.path, None, f"{ROOT} {self.parent.name}/{self.name}"
 
 
 def _cause(error: BaseException) -> BaseException | None:
-    """``error``, unless it has no truth value: pytest asks it for that, and would end with the exception it gets."""
+    """Return ``error`` unless its truth value raises: pytest asks for it, and would show the wrong exception."""
     return bounded_call(lambda: (error, bool(error))[0], lambda _raised: None)
 
 
 def _code_under_test(failure: pytest.ExceptionInfo[BaseException]) -> Any:
-    """The traceback without the frames of ordeal and Hypothesis, unless there is nothing else."""
+    """Return the traceback without the frames of ordeal and Hypothesis, unless nothing else is left."""
     rest = failure.traceback.filter(lambda entry: _package(entry.frame.f_globals) not in _MACHINERY)
     return rest or failure.traceback
 
@@ -194,10 +194,10 @@ def _package(module_globals: dict[str, Any]) -> str:
 
 
 class SeedReplays:
-    """The plugin of one pytest run that has seeds to replay, those of each of ``projects``.
+    """The plugin of a pytest run that has seeds to replay, for each of ``projects``.
 
     Raises:
-        UsageError: the command line names a seed that is not there.
+        UsageError: the command line names a seed that does not exist.
     """
 
     def __init__(self, config: pytest.Config, projects: Sequence[Project]) -> None:
@@ -205,14 +205,14 @@ class SeedReplays:
         self._projects = projects
         self._records: list[SeedRecord] = []
         self._trouble: list[str] = []
-        # An xdist controller tells all workers the same, whatever is saved in the meantime.
+        # An xdist controller sends all workers the same list, whatever is saved in the meantime.
         self._all = {project: self._found(project) for project in projects}
         self._chosen = self._choose()
 
     # What there is to replay
 
     def _found(self, project: Project) -> list[Path]:
-        """The seeds of a project; in an xdist worker those that its controller found, so that all workers agree."""
+        """Return the seeds of a project; an xdist worker uses its controller's list, so that all workers agree."""
         worker = getattr(self._config, "workerinput", None)
         if worker is not None:
             return [project.folder / path for path in worker.get(_KEY, {}).get(project.node_id, [])]
@@ -221,17 +221,17 @@ class SeedReplays:
         except SeedError as error:
             self._trouble.append(error.message)
             return []
-        # Such a name gets neither into a report nor to a worker.
+        # Such a name fits neither into a report nor into a message to a worker.
         nameless = [path for path in paths if not _is_text(str(path))]
         self._trouble += [f"cannot read seed {path}: its name is not valid UTF-8" for path in nameless]
         return [path for path in paths if path not in nameless]
 
     def _choose(self) -> dict[Project, list[Path]]:
-        """The seeds that the command line names by node id, or all when it names none."""
+        """Return the seeds that the command line names by node id, or all when it names none."""
         named = {argument: node_ids for argument in self._config.args if (node_ids := self._node_ids(argument))}
         if not named:
             return self._all
-        # pytest would look for files of these names.
+        # pytest would look for files with these names.
         self._config.args[:] = [argument for argument in self._config.args if argument not in named]
         for argument, node_ids in named.items():
             if not any(project.names(path, node_ids) for project, paths in self._all.items() for path in paths):
@@ -243,9 +243,9 @@ class SeedReplays:
         }
 
     def _node_ids(self, argument: str) -> list[str]:
-        """The node ids of seeds, or of groups of seeds, that an argument may mean; none when it is no node id of seeds.
+        """Return the node ids of seeds or groups of seeds that an argument may mean; none for another kind of argument.
 
-        pytest shows node ids from where it was started, ``../ordeal-seed::MyService`` for example.
+        pytest shows node ids relative to where it was started, ``../ordeal-seed::MyService`` for example.
         """
         place, *names = argument.split("::")
         here = os.path.normpath(self._config.invocation_params.dir / place)
@@ -256,14 +256,14 @@ class SeedReplays:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:
-        """Tell a worker of xdist which seeds there are."""
+        """Tell an xdist worker which seeds there are."""
         node.workerinput[_KEY] = {
             project.node_id: [project.relative(path) for path in paths] for project, paths in self._all.items()
         }
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_modifyitems(self, session: pytest.Session, items: list[pytest.Item]) -> None:
-        """Put the seeds before the tests, and that before -k, -m, --deselect and their like choose."""
+        """Put the seeds before the tests, before -k, -m, --deselect and similar options choose."""
         seeds: list[pytest.Item] = []
         for project, paths in self._chosen.items():
             corpus = SeedCorpusNode.from_parent(
@@ -282,21 +282,21 @@ class SeedReplays:
 
     @cached_property
     def _corpus(self) -> ModuleType:
-        # Whoever only lists the tests need not wait for Hypothesis.
+        # Only listing the tests should not wait for Hypothesis.
         return importlib.import_module("ordeal._engine.seed_corpus.corpus")
 
     @cached_property
     def _replayers(self) -> dict[Project, SeedReplayer]:
         timeouts: RuleTimeouts | None = self._config.pluginmanager.get_plugin("ordeal._pytest.timeouts")
         limit = None if timeouts is None else timeouts.timeout_s
-        # One for each project, as it remembers which classes cannot be imported.
+        # One for each project, because it remembers which classes cannot be imported.
         return {
             project: self._corpus.SeedReplayer(rule_timeout=limit, settings=project.folder / "ordeal.toml")
             for project in self._projects
         }
 
     def replay(self, project: Project, path: Path) -> SeedReplay:
-        """Replay a seed where `ordeal replay` would: in the project's folder, with it first on the import path."""
+        """Replay a seed as `ordeal replay` would: in the project's folder, with that first on the import path."""
         replayer = self._replayers[project]
         with contextlib.chdir(project.folder), _first_on_import_path(str(project.folder)), _properties_apart():
             test_class = self._named_class(project, path)
@@ -304,17 +304,17 @@ class SeedReplays:
                 return replayer.replay(path)
 
     def _named_class(self, project: Project, path: Path) -> str:
-        """The class of a seed, empty when it cannot be read or does not matter before the replay."""
+        """Return the class of a seed, empty when it cannot be read or does not matter before the replay."""
         alone = self._projects == [project] and project.is_rootdir
-        # What is wrong with the seed is for the replay to tell.
+        # The replay reports what is wrong with the seed.
         with contextlib.suppress(TraceError):
             return "" if alone else str(self._corpus.load_seed(path).test_class)
         return ""
 
-    # ObservedRun
+    # Reports
 
     def pytest_report_header(self) -> str | None:
-        """Say how many seeds come along."""
+        """Say how many seeds are replayed."""
         number = sum(len(paths) for paths in self._chosen.values())
         places = [
             relative_path(project.seeds, self._config.rootpath) for project, paths in self._chosen.items() if paths
@@ -323,17 +323,17 @@ class SeedReplays:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(self, item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-        """Have the report carry the record, also from a worker to its controller."""
+        """Attach the record to the report, also on its way from a worker to its controller."""
         report = yield
         if report.when == "call" and isinstance(item, SeedItem) and item.record is not None:
             setattr(report, _KEY, dataclasses.asdict(item.record))
             if report.skipped:
-                # Else it would name the line of this module that skips.
+                # Otherwise it would name the line of this module that skips.
                 report.longrepr = (str(item.path), None, f"Skipped: {one_line(item.record.reason)}")  # type: ignore[assignment]
         return report
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Keep what came of a seed."""
+        """Keep the result of a seed."""
         fields = getattr(report, _KEY, None)
         if fields is not None:
             self._records.append(SeedRecord(**fields))
@@ -358,7 +358,7 @@ class SeedReplays:
 
 
 def make_plugin(config: pytest.Config, corpora: Sequence[tuple[Path, Path]]) -> SeedReplays:
-    """Return the plugin for projects, each given by its folder and that of its seeds."""
+    """Return the plugin for projects, each given by its folder and its seeds' folder."""
     return SeedReplays(config, [Project.of(config, folder, seeds) for folder, seeds in corpora])
 
 
@@ -368,14 +368,14 @@ def _first_on_import_path(folder: str) -> Iterator[None]:
     try:
         yield
     finally:
-        # Only the entry made above goes: what a test module adds when it is imported is meant to stay.
+        # Remove only the entry made above: what a test module adds on import must stay.
         with contextlib.suppress(ValueError):
             sys.path.remove(folder)
 
 
 @contextmanager
 def _properties_apart() -> Iterator[None]:
-    """Keep what a replay sees of the program's properties out of what the run's tests see of them."""
+    """Keep the properties that a replay observes apart from those that the run's tests observe."""
     assertions: Any = sys.modules.get("ordeal.assertions")
     if assertions is None or not assertions.tracker.active:
         yield
@@ -385,5 +385,5 @@ def _properties_apart() -> Iterator[None]:
 
 
 def _is_text(name: str) -> bool:
-    # What cannot be decoded stands in a file's name as halves of surrogate pairs.
+    # Undecodable bytes in a file name appear as lone surrogates.
     return not any("\ud800" <= char <= "\udfff" for char in name)

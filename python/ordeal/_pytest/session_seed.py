@@ -1,6 +1,6 @@
-"""Has the chance of a pytest run follow one seed, each test by its own node id, and tells how to replay a failure.
+"""Makes all chance in a pytest run follow one seed, each test by its node id, and says how to replay a failure.
 
-Which tests follow it: all of them where a seed was asked for, or with --chaos; else those that use ``ordeal_rng``.
+All tests follow it if a seed was given, or with --chaos; otherwise only those that use ``ordeal_rng``.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ if TYPE_CHECKING:
 
     from ordeal._pytest.global_generators import GlobalGenerators
 
-# Under this name a controller of xdist tells its workers the seed, and they tell it whether they have used it.
+# The key under which a controller of xdist sends its workers the seed, and they report whether they used it.
 _KEY = "ordeal_seed"
 _LAST = "ordeal/seed"
 _OPTION = "--ordeal-seed"
 _INI_KEY = "ordeal_seed"
 _NAME = pytest.StashKey[str]()
-#: What --buggify-prob is when it is not given.
+#: The default of --buggify-prob.
 _BUGGIFY_PROBABILITY = 0.1
 _RANDOMLY_SEEDS = 2**32
 
 
 @dataclass(frozen=True, slots=True)
 class _Chosen:
-    """A seed, where it is from if that is worth telling, and whether every test follows it."""
+    """A seed, its source if that is worth reporting, and whether every test follows it."""
 
     seed: int
     origin: str
@@ -44,7 +44,7 @@ class _Chosen:
 
 
 class SessionSeed:
-    """The plugin of one pytest run that draws from a seed."""
+    """The plugin of a pytest run that draws from a seed."""
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
@@ -83,7 +83,7 @@ class SessionSeed:
     def pytest_make_collect_report(
         self, collector: pytest.Collector
     ) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
-        """Have a test module draw the same while it is imported, so that the workers of xdist find the same tests."""
+        """Let a test module draw the same values on each import, so that the workers of xdist find the same tests."""
         if not self._chosen.every_test:
             return (yield)
         with self._seeded(f"collect {collector.nodeid}"):
@@ -99,7 +99,7 @@ class SessionSeed:
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_teardown(self) -> Generator[None, object, object]:
-        """Put all generators back after the test: others may not be meant to follow the seed."""
+        """Restore all generators after the test: others may not be meant to follow the seed."""
         try:
             return (yield)
         finally:
@@ -107,7 +107,7 @@ class SessionSeed:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_fixture_setup(self, fixturedef: pytest.FixtureDef[Any], request: Any) -> Generator[None, object, object]:
-        """Have a fixture that several tests share draw by its own name, whichever of them comes first."""
+        """Let a fixture shared by several tests draw by its own name, whichever test comes first."""
         if self._item is None or fixturedef.scope == "function":
             return (yield)
         parameter = getattr(request, "param_index", 0)
@@ -115,7 +115,7 @@ class SessionSeed:
             return (yield)
 
     def rng(self, item: pytest.Item) -> Any:
-        """Return a ``random.Random`` of the test's own; all others follow the seed too, from here on at the latest."""
+        """Return a ``random.Random`` for the test; from here on, all other generators follow the seed too."""
         if self._item is not item:
             self._begin(item)
         return seed.derived_rng(self._chosen.seed, "ordeal_rng", item.stash[_NAME])
@@ -129,30 +129,30 @@ class SessionSeed:
     # Workers
 
     def send_to(self, node: Any) -> None:
-        """Tell a worker of xdist the seed."""
+        """Send the seed to an xdist worker."""
         node.workerinput[_KEY] = {"seed": f"{self._chosen.seed:#x}", "every_test": self._chosen.every_test}
         if self._chosen.every_test:
             self._note_use()
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
-        """Learn whether a worker has used the seed; one that crashed does not say."""
+        """Receive whether a worker has used the seed; one that crashed does not say."""
         if getattr(node, "workeroutput", {}).get(_KEY):
             self._note_use()
 
     def pytest_sessionfinish(self) -> None:
-        """Have a worker say whether it has used the seed."""
+        """Let a worker report whether it has used the seed."""
         self.notice_use()
         if self._worker_input is not None:
             self._config.workeroutput[_KEY] = self._used  # type: ignore[attr-defined]
 
     def notice_use(self) -> None:
-        """Find out whether a program has asked for the seed without a fixture."""
+        """Check whether a program has asked for the seed without a fixture."""
         if seed.asked() is not None:
             self._note_use()
 
     def _note_use(self) -> None:
-        """Keep the seed for ``last`` at once: a run that is killed is one to repeat."""
+        """Keep the seed for ``last`` at once: even a run that is killed may be repeated."""
         if self._used:
             return
         self._used = True
@@ -160,18 +160,18 @@ class SessionSeed:
         if cache is not None and self._worker_input is None:
             cache.set(_LAST, f"{self._chosen.seed:#x}")
 
-    # ObservedRun
+    # Reports
 
     @cached_property
     def _words(self) -> ModuleType:
-        # A run that has nothing to tell need not wait for them.
+        # A run with nothing to report should not wait for this import.
         return importlib.import_module("ordeal._report.session_seed")
 
     def _line(self) -> str:
         return str(self._words.session_seed_line(self._chosen.seed, origin=self._chosen.origin))
 
     def pytest_report_header(self) -> str | None:
-        """Say which seed the run follows, where all of it does."""
+        """Say which seed the run follows, if all of it does."""
         if not self._chosen.every_test:
             return None
         self._shown = True
@@ -179,23 +179,23 @@ class SessionSeed:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(self, item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-        """Add to a failure how to replay it. A saved seed says that itself."""
+        """Add to a failure how to replay it. A saved seed says so itself."""
         report = yield
         if report.failed and _NAME in item.stash and not getattr(item, "says_how_to_replay", False):
             line = self._words.session_seed_replay(self._from_here(item), self._chosen.seed, options=self._options())
-            # As part of the failure it is shown, and written to JUnit's XML, whatever becomes of the captured output.
+            # As part of the failure it is always shown, and written to JUnit's XML, even if captured output is not.
             add = getattr(report.longrepr, "addsection", None) or partial(_add_section, report)
             add("ordeal seed", line)
         return report
 
     def _from_here(self, item: pytest.Item) -> str:
-        """The node id as it is written where pytest was started."""
+        """Return the node id relative to where pytest was started."""
         path, *names = item.stash[_NAME].split("::")
         place = os.path.relpath(self._config.rootpath / path, self._config.invocation_params.dir)
         return "::".join([place, *names])
 
     def _options(self) -> list[str]:
-        """What else the test must be run with."""
+        """Return the other options that the test must be run with."""
         options = self._config.option
         words = ["--chaos"] if options.chaos else []
         if options.buggify_prob != _BUGGIFY_PROBABILITY:
@@ -207,13 +207,13 @@ class SessionSeed:
         return words + [f"--{name}-seed={number}" for name, number in seeds.items() if number is not None]
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """Say which seed was used where the header did not; not in a quiet run in which nothing failed."""
+        """Say which seed was used if the header did not, except in a quiet run in which nothing failed."""
         failed = terminalreporter.stats.get("failed") or terminalreporter.stats.get("error")
         if self._used and not self._shown and (failed or self._config.get_verbosity() >= 0):
             terminalreporter.line(self._line())
 
     def pytest_unconfigure(self) -> None:
-        """Leave everything as it was."""
+        """Restore everything."""
         self._undo.close()
         seed.leave_session(self._session)
 
@@ -222,7 +222,7 @@ make_plugin = SessionSeed
 
 
 def _own_name(item: pytest.Item) -> str:
-    """The node id, without the group that xdist writes behind it in its workers."""
+    """Return the node id without the group that xdist appends in its workers."""
     groups = {str(mark.args[0] if mark.args else mark.kwargs.get("name")) for mark in item.iter_markers("xdist_group")}
     return item.nodeid.removesuffix(f"@{'_'.join(sorted(groups))}")
 
@@ -235,10 +235,10 @@ def _add_section(report: pytest.TestReport, title: str, text: str) -> None:
 
 
 def _choose(config: pytest.Config, worker_input: dict[str, Any] | None) -> _Chosen:
-    """The seed of the run, in a worker of xdist that of its controller.
+    """Return the seed of the run; a worker of xdist uses its controller's.
 
     Raises:
-        UsageError: what was given is no seed, or there is no last one.
+        UsageError: the given text is no seed, or there is no last one.
     """
     told = None if worker_input is None else worker_input.get(_KEY)
     if told is not None:
@@ -264,7 +264,7 @@ def _origin(source: str, text: str) -> str:
 
 
 def _given(config: pytest.Config) -> tuple[str, str] | None:
-    """What was given for a seed, as (where, text)."""
+    """Return what was given as a seed, as (where, text)."""
     option = config.option.ordeal_seed
     if option is not None:
         return _OPTION, option
@@ -286,23 +286,23 @@ def _last(config: pytest.Config) -> int:
 
 
 def _unasked(config: pytest.Config) -> int:
-    """The seed of a run that was given none: that of another option which is one for the whole run, else a new one."""
+    """Return a seed for a run without one: that of another option for the whole run, else a new one."""
     options = config.option
     known = [seed.asked(), options.chaos_seed if options.chaos else None, _randomly_seed(config)]
     number = next((number for number in known if number is not None), None)
     return seed.fresh() if number is None else number % (seed.SEED_MAX + 1)
 
 
-# Beside pytest-randomly
+# With pytest-randomly
 
 
 def _randomly_seed(config: pytest.Config) -> int | None:
-    """The seed of pytest-randomly, None where it has none yet or is not there."""
+    """Return the seed of pytest-randomly, None when it has none yet or is not installed."""
     number = getattr(config.option, "randomly_seed", None)
     return number if type(number) is int else None
 
 
 def _lead_randomly(config: pytest.Config, number: int) -> None:
-    """Have pytest-randomly, where it was given no seed of its own, order and seed the tests from this one."""
+    """Let pytest-randomly, if it was given no seed, order and seed the tests from this one."""
     if getattr(config.known_args_namespace, "randomly_seed", None) == "default":
         config.option.randomly_seed = number % _RANDOMLY_SEEDS

@@ -1,4 +1,4 @@
-"""Gives the rules of all ChaosTests one time limit for the length of a pytest run."""
+"""Sets one time limit for the rules of all ChaosTests during a pytest run."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 
 class RuleTimeouts:
-    """The plugin of one pytest run that has a limit, in seconds, for every rule; 0 for none."""
+    """The plugin of a pytest run that limits every rule to some seconds; 0 for no limit."""
 
     def __init__(self, timeout_s: float) -> None:
         self.timeout_s = timeout_s
@@ -18,8 +18,8 @@ class RuleTimeouts:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_setup(self) -> None:
-        """Set the limit of the classes that have been imported since it was set last."""
-        # Whoever uses a ChaosTest has imported the module; a run without one need not wait for it.
+        """Set the limit of the classes imported since the last call."""
+        # Users of ChaosTest have imported the module; a run without one should not wait for it.
         chaos = sys.modules.get("ordeal.chaos")
         if chaos is None:
             return
@@ -29,7 +29,7 @@ class RuleTimeouts:
                 cls.rule_timeout = self.timeout_s
 
     def pytest_unconfigure(self) -> None:
-        """Give the classes their own limits back."""
+        """Restore the limits of the classes."""
         for cls, own_s in self._own_s.items():
             cls.rule_timeout = own_s
         self._own_s.clear()
