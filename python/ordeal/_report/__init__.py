@@ -1,1 +1,1 @@
-"""Reports: results as text for people and as JSON for programs, made from data alone."""
+"""Reports: results as text for people and as JSON for programs, made only from data."""

@@ -1,4 +1,4 @@
-"""The catalog of assertion sites: which of them no run has reached, as text for people and as JSON for programs."""
+"""The catalog of assertion sites and which of them no run has reached, as text for people and JSON for programs."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     from ordeal._engine.properties.call_sites import Site
     from ordeal._engine.properties.catalog import Clash, SiteCatalog, SiteEntry
 
-# By the value of the status. What asks for attention is in capitals.
+# By the value of the status. What needs attention is in capitals.
 _WORDS = {"reached": "reached", "not_reached": "NOT REACHED", "clear": "clear", "unknown": "-"}
 
 
 def catalog_text(catalog: SiteCatalog, reached_file: Path, *, exists: bool) -> str:
-    """Return the listing, file by file, and what it comes to; ``exists`` says that there is a file with hits."""
+    """Return the listing, file by file, and its totals; ``exists`` says whether there is a file with hits."""
     if not catalog.entries:
         return f"No assertion sites in {counted(catalog.files, 'file')}.\n"
     lines = [f"Assertion sites: {len(catalog.entries)} in {counted(catalog.files, 'file')}"]
@@ -63,7 +63,7 @@ def _counts(catalog: SiteCatalog) -> dict[str, int]:
 
 
 def catalog_complaints(catalog: SiteCatalog) -> str:
-    """Return a line for each name that is used with two types, is made at run time, and for each unreadable file."""
+    """Return a line for each name used with two types or computed at run time, and for each unreadable file."""
     lines = [f"error: {_clash_text(clash)}" for clash in catalog.clashes]
     lines += [
         f"warning: {_place(site)}: the name of this {site.call} is known at run time only; write it as a constant"

@@ -53,7 +53,7 @@ def _failure_line(failure: Failure) -> str:
 # Coverage
 
 
-# Whole texts
+# Complete texts
 
 
 def exploration_report(results: Sequence[ExplorationResult]) -> str:
@@ -89,7 +89,7 @@ def _section_blocks(result: ExplorationResult) -> list[list[str]]:
 
 
 def progress_line(snapshot: ProgressSnapshot) -> str:
-    """Return the live progress line. Its trailing blanks cover what a longer line left on the terminal."""
+    """Return the live progress line. Its trailing blanks overwrite the rest of a longer line."""
     return (
         f"  [{snapshot.elapsed:.0f}s] runs={snapshot.total_runs} steps={snapshot.total_steps}"
         f" edges={snapshot.unique_edges} cps={snapshot.checkpoints} fails={snapshot.failures}"
@@ -122,7 +122,7 @@ def _option_text(value: object) -> str:
 
 
 def replay_hint(trace_path: str) -> str:
-    """Return the line that tells how to replay a saved trace from a shell."""
+    """Return the line that says how to replay a saved trace from a shell."""
     # A name that begins with a dash would be taken for an option.
     path = f"./{trace_path}" if trace_path.startswith("-") else trace_path
     return f"replay the first failure: ordeal replay {shlex.quote(path)}"
@@ -134,8 +134,8 @@ def replay_hint(trace_path: str) -> str:
 def json_report(results: Sequence[ExplorationResult]) -> str:
     """Return the report as JSON, ending in a newline.
 
-    What a clock measured stands in the ``timing`` object of a result and nowhere else, so that two explorations with
-    the same ``rng_seed``, code and ``max_runs`` differ there alone.
+    Times measured by a clock are only in the ``timing`` object of a result, so that two explorations with the same
+    ``rng_seed``, code and ``max_runs`` differ only there.
     """
     document = {"schema_version": JSON_SCHEMA_VERSION, "results": [_json_result(result) for result in results]}
     return json.dumps(document, indent=2) + "\n"

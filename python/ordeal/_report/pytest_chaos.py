@@ -1,4 +1,4 @@
-"""What a pytest run tells of the properties that it has tracked: the sections of its summary."""
+"""The sections on properties in the summary of a pytest run."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 def property_sections(
     report: PropertyReport, *, chaos: bool, fails_run: bool, chaos_seed: int | None
 ) -> list[tuple[str, list[str]]]:
-    """Return titles and lines of the sections that have something to say.
+    """Return titles and lines of the sections that are not empty.
 
-    ``chaos`` says that a property that failed fails the run, ``fails_run`` that the run fails for no other reason.
+    ``chaos`` says that a failed property fails the run, ``fails_run`` that nothing else fails it.
     """
     properties = property_lines(report)
     if properties:

@@ -1,4 +1,4 @@
-"""What a pytest run tells of the saved seeds: a section of its summary, and more on each seed that fails."""
+"""The section on saved seeds in the summary of a pytest run, and details of each failing seed."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ if TYPE_CHECKING:
     from ordeal._engine.storage.trace_file import Trace
 
 _LINES_PER_KIND_MAX = 10
-# As long as a path may be: half a command is none.
+# As long as a path may be: a truncated command is useless.
 _COMMAND_CHARS_MAX = 5_000
-# In the order of the section: what needs a person comes first.
+# In the order of the section: first what needs a person.
 _FAILING = ("reproduced", "fails_differently")
 _KINDS = (*_FAILING, "class_unusable", "no_longer_applies", "unreadable", "fixed")
 
 
 @dataclass(frozen=True, slots=True)
 class SeedRecord:
-    """What became of a seed, in texts that get from a worker to the process that prints.
+    """The result of a seed, as texts that travel from a worker to the process that prints.
 
-    ``path`` is relative to its project where that is possible, ``start`` is the project's folder as seen from where
-    pytest was started, empty when that is the same, and ``status`` a value of ``SeedStatus``. ``error`` is what the
-    seed fails with now, ``recorded`` what it failed with when it was saved, ``reason`` why it says nothing.
+    ``path`` is relative to its project if possible, ``start`` is the project's folder relative to where pytest was
+    started, empty when it is the same, and ``status`` a value of ``SeedStatus``. ``error`` is how the seed fails now,
+    ``recorded`` how it failed when it was saved, and ``reason`` why it shows nothing.
     """
 
     name: str
@@ -43,7 +43,7 @@ class SeedRecord:
 def seed_section(records: Sequence[SeedRecord], *, verbose: bool, folders: Mapping[str, str]) -> list[str]:
     """Return the lines of the summary: one for each seed, at most ten of a kind unless ``verbose``, and the verdict.
 
-    ``folders`` has for the ``start`` of each project the folder of its seeds, empty where it is the usual one.
+    ``folders`` maps the ``start`` of each project to the folder of its seeds, empty for the default.
     """
     several = len({record.start for record in records}) > 1
     lines: list[str] = []
@@ -98,7 +98,7 @@ def _pruning(start: str, folders: Mapping[str, str]) -> str:
 
 
 def _advice(records: Sequence[SeedRecord]) -> list[str]:
-    """What to do about the seeds that say nothing."""
+    """Say what to do about the seeds that show nothing."""
     advice = {
         "class_unusable": "no class: bring the class back, or delete the file",
         "no_longer_applies": "outdated: bring back what is gone, or delete the file",
@@ -121,7 +121,7 @@ def seed_failure_sections(record: SeedRecord, trace: Trace) -> list[tuple[str, l
 
 
 def replay_command(record: SeedRecord) -> str:
-    """Return the command that replays a seed, from where pytest was started."""
+    """Return the command that replays a seed, relative to where pytest was started."""
     # A name that begins with a dash would be taken for an option.
     safe = f"./{record.path}" if record.path.startswith("-") else record.path
     return one_line(f"{_from(record.start)}ordeal replay {shlex.quote(safe)}", limit=_COMMAND_CHARS_MAX)
@@ -132,6 +132,6 @@ def _from(start: str) -> str:
 
 
 def recorded_failure(trace: Trace) -> str:
-    """Return what a seed failed with when it was saved."""
+    """Return how a seed failed when it was saved."""
     failure = trace.failure
     return "" if failure is None else error_line(failure.error_type, failure.error_message)

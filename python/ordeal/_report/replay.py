@@ -1,4 +1,4 @@
-"""What a replay of a trace tells: how it ended, its steps, and what shrinking and ablation made of it."""
+"""Reports on the replay of a trace: how it ended, its steps, and the results of shrinking and ablation."""
 
 from __future__ import annotations
 
@@ -43,9 +43,9 @@ def replay_steps(steps: Sequence[TraceStep]) -> str:
 
 
 def replay_outcome(trace: Trace, result: Rerun, *, changed: Sequence[str] = ()) -> str:
-    """Return how a replay ended, both errors when it failed in another way than recorded, and what may have caused it.
+    """Return how a replay ended, both errors if it failed differently, and possible causes of a difference.
 
-    That is choices that no longer fit, target modules that ``changed``, and, unless it failed as recorded, other
+    The causes are choices that no longer fit, target modules that ``changed``, and, unless it failed as recorded, other
     versions.
     """
     lines = _replay_verdict(trace, result)
@@ -80,12 +80,12 @@ def _replay_verdict(trace: Trace, result: Rerun) -> list[str]:
 
 
 def recorded_error(failure: TraceFailure) -> str:
-    """Return the type and the whole message of a recorded failure."""
+    """Return the type and the complete message of a recorded failure."""
     return f"{failure.error_type}: {failure.error_message}" if failure.error_message else failure.error_type
 
 
 def shrink_line(phase: str, steps: int, candidates: int) -> str:
-    """Return how far shrinking is, as a line to be overwritten: blanks cover what is left of a longer one."""
+    """Return the progress of shrinking as a line to be overwritten: blanks overwrite the rest of a longer one."""
     return f"  {phase}: {counted(steps, 'step')} left, {candidates} tried{' ' * 12}"
 
 
@@ -135,7 +135,7 @@ def replay_json(
 
 
 def outdated_json(trace: Trace, trace_path: str, reason: str) -> str:
-    """Return as JSON, ending in a newline, that a trace no longer applies, and why."""
+    """Return JSON, ending in a newline, that says that a trace no longer applies, and why."""
     return json.dumps({**_about(trace, trace_path, "no_longer_applies"), "reason": reason}, indent=2) + "\n"
 
 

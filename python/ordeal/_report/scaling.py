@@ -1,4 +1,4 @@
-"""What a scaling benchmark measured: its talk, the analysis as text for people, and both for programs."""
+"""Reports on a scaling benchmark: its progress, the analysis as text for people, and both for programs."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from ordeal.scaling.trials import ScalingResult, Trial, TrialPlan
 
 _TITLE = "Scaling Analysis (Universal Scaling Law)"
-# Where the optimum is called low and high.
+# The limits below and above which an optimum is called low or high.
 _OPTIMUM_LOW, _OPTIMUM_HIGH = 4, 16
-# Beyond this an optimum says no more than that there is none in sight.
+# Above this, an optimum only means that none is in sight.
 _OPTIMUM_SHOWN_MAX = 1_000_000
 
 
-# Talk
+# Progress
 
 
 def benchmark_header(test_class: str, cpus: int, plan: TrialPlan, *, tests: int) -> str:
@@ -51,7 +51,7 @@ def _duration(seconds: float) -> str:
 
 
 def trial_line(trial: Trial, plan: TrialPlan) -> str:
-    """Return the line of one trial that has ended."""
+    """Return the line of a finished trial."""
     rate = _rate(trial.throughput(plan.metric), plan)
     return f"  N={trial.workers:>2} ... {trial.runs:>7} runs, {trial.steps:>8} steps, {trial.edges:>5} edges, {rate}"
 
@@ -112,7 +112,7 @@ def _peak(law: Law) -> str:
 
 
 def _verdicts(result: ScalingResult, law: Law, fit: Fit) -> list[str]:
-    """What the optimum means, and how far it may be believed."""
+    """Return what the optimum means, and how reliable it is."""
     best, measured = law.optimal_workers, result.analysis.measurements[-1].workers
     lines = []
     if best < _OPTIMUM_LOW:
@@ -199,7 +199,7 @@ def _times(capacity: float) -> str:
 
 
 def _missing(result: ScalingResult) -> list[str]:
-    """What the measurements lack, and what to do about it."""
+    """Return what the measurements lack, and what to do about it."""
     lines = [_doubt_text(doubt, result) for doubt in result.analysis.doubts]
     if result.analysis.fit is not None:
         lines.append(
@@ -306,10 +306,10 @@ def _store_lines(assumed: Assumptions) -> list[str]:
 
 
 def scaling_csv(result: ScalingResult) -> str:
-    """Return a row for each number of workers, for a program that draws them.
+    """Return a row for each number of workers, for a program that plots them.
 
-    Beside the throughputs that were measured stand those of the fitted law, empty when it is inconclusive, and of the
-    ideal: as many times that of one worker.
+    Next to the measured throughputs are those of the fitted law, empty when it is inconclusive, and the ideal ones:
+    multiples of one worker's.
     """
     law, fit, measurements = result.analysis.law, result.analysis.fit, result.analysis.measurements
     of_one = measurements[0].mean if law is None or fit is None else fit.single
@@ -323,7 +323,7 @@ def scaling_csv(result: ScalingResult) -> str:
 
 
 def scaling_json(result: ScalingResult) -> str:
-    """Return all of it as JSON, ending in a newline. What is infinite or not known is ``null``."""
+    """Return everything as JSON, ending in a newline. Infinite and unknown values are ``null``."""
     plan = result.plan
     document = {
         "schema_version": JSON_SCHEMA_VERSION,
@@ -373,7 +373,7 @@ def _measurement_records(result: ScalingResult) -> Iterator[dict[str, Any]]:
 
 
 def _law_record(result: ScalingResult) -> dict[str, Any] | None:
-    """The numbers that may be believed, ``None`` when the measurements are inconclusive."""
+    """Return the reliable numbers, ``None`` when the measurements are inconclusive."""
     law, fit = result.analysis.law, result.analysis.fit
     if law is None or fit is None:
         return None
@@ -390,7 +390,7 @@ def _law_record(result: ScalingResult) -> dict[str, Any] | None:
 
 
 def _fit_record(fit: Fit | None) -> dict[str, Any] | None:
-    """How well the best law describes the measurements, whether or not that is enough."""
+    """Return how well the best law describes the measurements, whether or not that is enough."""
     if fit is None:
         return None
     return {"r_squared": fit.r_squared, "rmse": fit.rmse, "residuals": list(fit.residuals)}

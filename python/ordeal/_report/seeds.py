@@ -1,4 +1,4 @@
-"""What becomes of saved seeds: the listing of a corpus, and what an exploration tells of those of its class."""
+"""Reports on saved seeds: the listing of a corpus, and the seeds of a class in its exploration."""
 
 from __future__ import annotations
 
@@ -60,13 +60,13 @@ def _outdated(replay: SeedReplay) -> str:
 
 
 def _no_longer_applies(reason: str, test_class: str) -> str:
-    # The error behind it says the same at more length.
+    # The error that follows says the same in more detail.
     why = reason.removeprefix(f"the trace no longer applies to {test_class}: ")
     return one_line(f"no longer applies: {why}", limit=2 * MESSAGE_CHARS_MAX)
 
 
 def seed_details(replay: SeedReplay, traceback: str) -> str:
-    """Return the program of a seed and the traceback of its failure, to stand below its line."""
+    """Return the program of a seed and the traceback of its failure, to print below its line."""
     lines = [] if replay.trace is None else program_lines("\n".join(replay.trace.program))
     if traceback:
         lines += ["", *safe_lines(traceback).split("\n")]
@@ -74,7 +74,7 @@ def seed_details(replay: SeedReplay, traceback: str) -> str:
 
 
 def seeds_summary(number: int, failing: int, pruned: int, *, unusable: int = 0) -> str:
-    """Return what the seeds of a corpus come to; the class of ``unusable`` of them could not be used."""
+    """Return the summary of a corpus; the class of ``unusable`` seeds could not be used."""
     verdict = f"{failing} of {counted(number, 'seed')} still fail{'s' if failing == 1 else ''}."
     if not failing and not unusable:
         verdict = "No seed fails."
@@ -114,13 +114,13 @@ def _seed_record(replay: SeedReplay) -> dict[str, Any]:
 
 
 def seed_outcomes_text(outcomes: Sequence[SeedOutcome], *, verbose: bool) -> str:
-    """Return what the seeds of a class showed at the start of its exploration: a line each, or how many of a kind."""
+    """Return what the seeds of a class showed before its exploration: a line each, or how many of a kind."""
     if verbose:
         return "\n".join(_outcome_line(outcome) for outcome in outcomes)
     failing = sum(outcome.status.fails for outcome in outcomes)
     fixed = sum(outcome.status.value == "fixed" for outcome in outcomes)
     counts = f"  Seed replay: {fixed} fixed, {failing} reproduced"
-    # What says nothing about the code is never only a number: somebody has to look at it.
+    # Seeds that show nothing are never only counted: somebody has to look at them.
     mute = [
         _outcome_line(outcome) for outcome in outcomes if not outcome.status.fails and outcome.status.value != "fixed"
     ]

@@ -1,4 +1,4 @@
-"""The command line: the table of commands, and ``main``, which turns every error into words and an exit code."""
+"""The command line: the table of commands, and ``main``, which turns every error into a message and an exit code."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from ordeal._engine.version import version
 from ordeal.cli import terminal
 from ordeal.errors import WRONG_USE, ConfigError, OrdealError
 
-INTERRUPTED = 130  # What a shell reports for a program that Ctrl-C ended.
+INTERRUPTED = 130  # The exit code that shells report for a program ended by Ctrl-C.
 
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
-    """Where a command is defined, as the module attribute ``command``, and its line in ``ordeal --help``."""
+    """The module that defines a command, in its attribute ``command``, and the line of ``ordeal --help``."""
 
     module: str
     help: str
@@ -71,7 +71,7 @@ def _ordeal(ctx: click.Context) -> None:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code: 0 done, 1 a finding, 2 wrong use, 130 interrupted.
 
-    ``arguments`` are those after the program's name, ``None`` for those of this process.
+    ``arguments`` follow the program's name, ``None`` for those of this process.
     """
     terminal.accept_any_text()
     with terminal.kept_streams():
@@ -95,7 +95,7 @@ def _main(arguments: Sequence[str] | None) -> int:
 
 
 def _search_current_folder_first() -> None:
-    # The tests of a project are seldom installed; they are found from the folder that `ordeal` is run in.
+    # The tests of a project are seldom installed; they are found from the folder in which `ordeal` runs.
     try:
         folder = str(Path.cwd())
     except FileNotFoundError:
@@ -105,7 +105,7 @@ def _search_current_folder_first() -> None:
 
 
 def _wrong_use(error: click.ClickException) -> tuple[str, str]:
-    """Put an error of the argument parser into the words of this program."""
+    """Translate an error of the argument parser into the terms of this program."""
     context = error.ctx if isinstance(error, click.UsageError) else None
     help_hint = f"`{context.command_path if context else 'ordeal COMMAND'} --help` lists the options"
     if isinstance(error, click.NoSuchOption):

@@ -85,7 +85,7 @@ def _benchmark(flags: BenchmarkFlags, given: Mapping[str, object]) -> int:
 
 
 def _options(flags: BenchmarkFlags, given: Mapping[str, object], config: OrdealConfig) -> BenchmarkConfig:
-    """Check the options, also for what would come to light only when all has been measured."""
+    """Check the options, including errors that would otherwise only show after all measurements."""
     options = override(BenchmarkConfig(), given)
     if options.metric == "edges" and not config.explorer.target_modules:
         raise ConfigError(
@@ -108,7 +108,7 @@ def _check_place(path: Path) -> None:
 
 
 def _shown(flags: BenchmarkFlags, options: BenchmarkConfig, plan: TrialPlan, config: OrdealConfig) -> dict[str, object]:
-    """Return every option of the benchmark, whether given or by default, and the settings that the trials follow."""
+    """Return every option of the benchmark, whether given or by default, and the settings that the trials use."""
     settings = [name for name in options_of(ExplorerConfig) if name not in _REPLACED]
     return {
         "config": flags.config,
@@ -119,7 +119,7 @@ def _shown(flags: BenchmarkFlags, options: BenchmarkConfig, plan: TrialPlan, con
 
 
 class _Trials:
-    """Runs the trials of a plan one after the other, and keeps what was measured."""
+    """Runs the trials of a plan one after the other, and keeps the measurements."""
 
     def __init__(self, config: OrdealConfig, plan: TrialPlan) -> None:
         self._config = config
@@ -130,7 +130,7 @@ class _Trials:
         self.interrupted = False
 
     def run_all(self) -> None:
-        """Warm up, then run the trials. An interrupt ends it, without the trial that it fell into."""
+        """Warm up, then run the trials. An interrupt ends them and discards the trial under way."""
         if self._explore(1, 1, self._plan.warm_up_s) is None:
             return
         for number, workers in self._plan.trials():
@@ -142,7 +142,7 @@ class _Trials:
             terminal.say(f"{self._failing} trials met failures; `ordeal explore` reports and saves them")
 
     def _explore(self, number: int, workers: int, seconds: float) -> ExplorationResult | None:
-        """Explore with a seed of the round: the counts of a round do the same, rounds do different things."""
+        """Explore with a seed of the round: trials of a round do the same work, and rounds differ."""
         seed = (self._config.explorer.seed + number - 1) % (RNG_SEED_MAX + 1)
         test = self._config.tests[0]
         unlimited = {"max_runs": None, "patience": 0, "verbose": False}
@@ -150,10 +150,10 @@ class _Trials:
             self._config, workers=workers, seed=seed, max_time=seconds, shrink=False, **unlimited
         )
         options = options_of_entry(options, test)
-        # What earlier trials left behind is cleared away outside of the time that is measured.
+        # Garbage of earlier trials is collected outside the measured time.
         gc.collect()
         try:
-            # What the program under test prints is talk as well; on stdout it would end up inside the result.
+            # Output of the program under test belongs on stderr; on stdout it would end up inside the result.
             with redirect_stdout(sys.stderr):
                 explorer = make_explorer(test, options)
                 _refuse_threads(test.class_path)
@@ -188,7 +188,7 @@ class _Trials:
 
 
 def _refuse_threads(class_path: str) -> None:
-    """Refuse a program whose threads keep it in one process: all numbers of workers would be the same there."""
+    """Refuse a program whose threads keep it in one process: the number of workers would make no difference."""
     if threads := program_threads():
         raise MachineError(
             f"{class_path} cannot be measured: {threads_text(threads)} of the program would not live on in workers",
@@ -206,7 +206,7 @@ def _extrapolation(analysis: Analysis, options: BenchmarkConfig) -> Extrapolatio
 
 
 def _write_csv(result: ScalingResult, path: Path) -> bool:
-    """Write the measurements; return whether that could be done. The report has been printed by then."""
+    """Write the measurements; return whether that succeeded. The report has been printed by then."""
     try:
         path.write_text(scaling_csv(result), encoding="utf-8")
     except OSError as error:

@@ -52,10 +52,10 @@ def _default_paths() -> list[Path]:
 
 
 def _target_files() -> Iterator[Path]:
-    """The source files of the target modules, those in the current folder by their short names."""
+    """Yield the source files of the target modules, those in the current folder by relative paths."""
     if not Path(DEFAULT_PATH).exists():
         return
-    # Importing a module runs it, and what it prints is talk.
+    # Importing a module runs it, and its output belongs on stderr.
     with redirect_stdout(sys.stderr):
         targets = resolve_targets(load_config().explorer.target_modules)
     here = Path.cwd().resolve()

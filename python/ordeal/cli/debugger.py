@@ -1,4 +1,4 @@
-"""Opens Python's debugger where the user's code failed, below the frames of what ran it."""
+"""Opens Python's debugger where the user's code failed, below the frames that ran it."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ _MACHINERY = frozenset({"hypothesis", "ordeal"})
 
 
 def can_debug() -> bool:
-    """Whether somebody, or a script, can type commands."""
+    """Return whether a person or a script can type commands."""
     return sys.stdin is not None and not sys.stdin.closed
 
 
 def post_mortem(error: BaseException) -> None:
-    """Open the debugger at the frame of the user's code in which ``error`` was raised, until it is quit."""
+    """Open the debugger at the frame of the user's code that raised ``error``, until it is quit."""
     pdb.post_mortem(_own_frames(error.__traceback__))
 
 
 def _own_frames(tb: TracebackType | None) -> TracebackType | None:
-    """The traceback from the first to the last frame of the user's code; all of it when there is none."""
+    """Return the traceback from the first to the last frame of the user's code; all of it when there is none."""
     entries = []
     while tb is not None:
         entries.append(tb)

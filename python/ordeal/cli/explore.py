@@ -1,4 +1,4 @@
-"""``ordeal explore``: explores every class of the configuration, saves what it finds, and prints the report."""
+"""``ordeal explore``: explores every class of the configuration, saves its findings, and prints the report."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def command(**given: Any) -> int:
 
 @contextmanager
 def termination_interrupts() -> Iterator[None]:
-    """Treat SIGTERM like Ctrl-C: a job that its scheduler ends still reports what it found."""
+    """Treat SIGTERM like Ctrl-C: a job ended by its scheduler still reports what it found."""
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         yield
@@ -71,7 +71,7 @@ def termination_interrupts() -> Iterator[None]:
 
 
 def _effective(config: OrdealConfig, given: Mapping[str, object], flags: ExploreFlags) -> ExplorationOptions:
-    """Return the options of each class, but for what its own entry says."""
+    """Return the options of each class, before its own entry is applied."""
     options = override(exploration_options(config, confirm_fresh=True), given)
     return dataclasses.replace(
         options,
@@ -83,7 +83,7 @@ def _effective(config: OrdealConfig, given: Mapping[str, object], flags: Explore
 
 
 def exploration_options(config: OrdealConfig, **changes: Any) -> ExplorationOptions:
-    """Return the options of the section ``[explorer]`` for a command, which explores in processes of their own."""
+    """Return the options of the section ``[explorer]`` for a command, which explores in child processes."""
     return ExplorationOptions(**values_of(config.explorer) | changes, isolate=True)
 
 
@@ -111,7 +111,7 @@ def _shown(flags: ExploreFlags, options: ExplorationOptions) -> dict[str, object
 
 
 class _Session:
-    """One call of the command: explores the entries one after the other and keeps what became of them."""
+    """One call of the command: explores the entries one after the other and keeps their results."""
 
     def __init__(self, flags: ExploreFlags, config: OrdealConfig, options: ExplorationOptions) -> None:
         self._flags = flags
@@ -124,7 +124,7 @@ class _Session:
         self._interrupted = False
 
     def explore_all(self) -> None:
-        """Explore every entry. One that cannot be explored is reported, and the others still have their turn."""
+        """Explore every entry. One that cannot be explored is reported, and the others still run."""
         for test in self._config.tests:
             terminal.say(f"Exploring {test.class_path}...")
             self._explore(test)
@@ -132,7 +132,7 @@ class _Session:
                 return
 
     def finish(self) -> None:
-        """Write the files that were asked for, and print the report."""
+        """Write the requested files, and print the report."""
         if self._interrupted:
             terminal.say("interrupted: the report tells what was found until then")
         if self._flags.generate_tests is not None:
@@ -145,7 +145,7 @@ class _Session:
         self._say_how_to_replay()
 
     def exit_code(self) -> int:
-        """Return what the session comes to: a finding outweighs a file that could not be written, nothing an entry."""
+        """Return the exit code: an unexplored entry outweighs a finding, which outweighs an unwritten file."""
         found = any(result.failures for result in self._results)
         if self._interrupted:
             return FOUND if found else INTERRUPTED
@@ -172,13 +172,13 @@ class _Session:
             self._interrupted = result.stopped_reason == "interrupted"
 
     def _tell_of_inconclusive(self, result: ExplorationResult) -> None:
-        """Count a class of which nothing was shown as one that was not explored."""
+        """Count a class with an inconclusive result as one that was not explored."""
         if result.inconclusive is not None and not result.failures:
             terminal.say_error(f"{result.test_class}: {result.inconclusive.reason}", result.inconclusive.hint)
             self._unexplored += 1
 
     def _save_properties(self, result: ExplorationResult) -> None:
-        """Let `ordeal catalog` know what was reached."""
+        """Save what was reached, for `ordeal catalog`."""
         try:
             add_reached(Path(PROPERTIES_PATH), result.properties)
         except OrdealError as error:
@@ -197,7 +197,7 @@ class _Session:
         self._unwritten += has_kind(result.notes, NoteKind.SEED_NOT_SAVED)
 
     def _prune(self, outcomes: Sequence[SeedOutcome]) -> int:
-        """Delete the seeds that ran to their end and did not fail; return how many."""
+        """Delete the seeds that ran to their end without failing; return how many."""
         fixed = [Path(outcome.path) for outcome in outcomes if outcome.status is SeedStatus.FIXED]
         pruned, errors = SeedCorpus(self._config.report.corpus_dir).remove(fixed)
         for error in errors:
@@ -216,7 +216,7 @@ class _Session:
     def _run(self, test: TestConfig) -> ExplorationResult:
         options = options_of_entry(self._options, test)
         ticker = ProgressLine() if options.verbose else None
-        # What the program under test prints is talk as well; on stdout it would end up inside the report.
+        # Output of the program under test belongs on stderr; on stdout it would end up inside the report.
         with redirect_stdout(sys.stderr), closing(ticker) if ticker else nullcontext():
             return make_explorer(test, options).run(
                 **given_arguments("run", options),
@@ -227,7 +227,7 @@ class _Session:
     def _save_traces(self, result: ExplorationResult) -> ExplorationResult:
         folder = Path(self._config.report.traces_dir)
         if len(self._config.tests) > 1:
-            # Run numbers start again in every class.
+            # Each class numbers its runs from the start.
             folder /= result.test_class.replace(":", ".")
         if self._config.report.traces:
             for trace in result.traces:
@@ -237,7 +237,7 @@ class _Session:
         return dataclasses.replace(result, failures=failures)
 
     def _save_failure(self, failure: Failure, folder: Path) -> Failure:
-        """Save the trace of a failure, whatever the settings say: a failure must not be lost."""
+        """Save the trace of a failure, whatever the settings are: a failure must not be lost."""
         if failure.trace is None:
             return failure
         of_seed = failure.run_id == 0 and failure.seed_path is not None
@@ -246,7 +246,7 @@ class _Session:
         return dataclasses.replace(failure, trace_path=path)
 
     def _save_trace(self, trace: Trace, wanted: Path) -> str | None:
-        """Return where the trace was saved, or ``None`` after telling why it could not be."""
+        """Return where the trace was saved, or ``None`` after reporting why it could not be."""
         path = self._unused(wanted)
         try:
             trace.save(path)
@@ -258,7 +258,7 @@ class _Session:
         return str(path)
 
     def _unused(self, path: Path) -> Path:
-        """Number a path that this session has written already, as two entries for one class would."""
+        """Add a number to a path that this session has already written, as two entries for one class would."""
         candidates = (path.with_stem(f"{path.stem}-{number}") for number in count(2))
         return next(candidate for candidate in chain([path], candidates) if candidate not in self._saved)
 
@@ -266,7 +266,7 @@ class _Session:
         try:
             source = generate_tests([trace for result in self._results for trace in result.traces], apart=True)
         except OrdealError as error:
-            # The report is worth more than they are.
+            # The report is worth more than the generated tests.
             terminal.show_error(error)
             self._unwritten += 1
             return
@@ -283,7 +283,7 @@ class _Session:
         return written
 
     def _written(self, path: Path, what: str, write: Callable[[], object]) -> bool:
-        """Write a file. One that cannot be written is reported, and the other results still come out."""
+        """Write a file. A failure to write is reported, and the other results are still written."""
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             write()
@@ -303,13 +303,13 @@ class _Session:
 
 
 def make_explorer(test: TestConfig, options: ExplorationOptions) -> Explorer:
-    """Return the Explorer of an entry's class, which may be a function here: the settings are the user's own."""
+    """Return the Explorer for an entry's class, which may be a function here: the settings are the user's own."""
     trust(test.class_path)
     return Explorer(load_class(test.class_path), **given_arguments("init", options))
 
 
 def _replace_text(path: Path, text: str) -> None:
-    """Write a file whole or not at all."""
+    """Write a file completely or not at all."""
     partial = path.with_name(f"{path.name}.tmp")
     try:
         partial.write_text(text, encoding="utf-8", errors="backslashreplace")

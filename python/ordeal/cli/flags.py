@@ -1,4 +1,4 @@
-"""The flags of a command, made from the table of options, and the values that they were given."""
+"""The flags of a command, made from the table of options, and the values given for them."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ Command = Callable[..., Any]
 
 
 def command_flags(command: str) -> Callable[[Command], Command]:
-    """Return the decorator that gives a function the flags of a command of ``ordeal``, by the names of the options.
+    """Return a decorator that gives a function the flags of a command of ``ordeal``, by the names of the options.
 
-    One that was not given is ``None``. Numbers come as such where the text spells one; what does not is left to the
-    configuration to refuse, which checks the values of flags like its own.
+    A flag that was not given is ``None``. A text that spells a number is passed as a number; the configuration refuses
+    others, because it checks flags like its own values.
     """
 
     def decorate(function: Command) -> Command:
@@ -40,7 +40,7 @@ def _click_option(option: Option) -> Callable[[Command], Command]:
 
 
 def _as_number(_context: click.Context, _parameter: click.Parameter, text: str | None) -> float | str | None:
-    """Return the number that an option's text spells, else the text."""
+    """Return the number that an option's text spells, else the text itself."""
     for kind in (int, float):
         try:
             return None if text is None else kind(text)
@@ -50,6 +50,6 @@ def _as_number(_context: click.Context, _parameter: click.Parameter, text: str |
 
 
 def given_to[Table](table: type[Table], given: dict[str, Any]) -> Table:
-    """Return a table filled with what was given of its options, for options that need no check."""
+    """Return a table filled with the given options, for options that need no check."""
     named = options_of(table)
     return table(**{name: value for name, value in given.items() if name in named and value is not None})

@@ -10,9 +10,9 @@ _INTERVAL_S = 2.0
 
 
 class ProgressLine:
-    """To be called after each run and while failures are shrunk.
+    """Call it after each run and while failures are shrunk.
 
-    Time is what the snapshots say, so it needs no clock of its own.
+    It takes the time from the snapshots, and needs no clock of its own.
     """
 
     def __init__(self) -> None:
@@ -39,7 +39,7 @@ class ProgressLine:
 
     def _show(self, line: str) -> None:
         if self._overwrites:
-            # Blanks cover what a longer line left behind.
+            # Blanks overwrite the rest of a longer line.
             terminal.say(f"\r{line.ljust(self._length)}", newline=False)
             self._line_open, self._length = True, len(line)
         else:

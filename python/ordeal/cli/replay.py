@@ -1,4 +1,4 @@
-"""``ordeal replay``: runs a saved trace again and says whether it still fails as it did."""
+"""``ordeal replay``: runs a saved trace again and reports whether it still fails as it did."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ def _debug(error: BaseException) -> None:
 
 
 def _study(flags: _Flags, trace: Trace, result: Rerun) -> tuple[Trace | None, dict[str, bool] | None]:
-    """Shrink and ablate, where that was asked for and the failure is still the one of the trace."""
+    """Shrink and ablate, if requested and the trace still fails as recorded."""
     if result.status is not ReplayStatus.REPRODUCED:
         if flags.shrink or flags.ablate:
             terminal.say("Neither shrunk nor ablated: the trace has to fail as recorded.")
@@ -160,6 +160,6 @@ def _ablate(trace: Trace) -> dict[str, bool]:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    # What the program under test prints is talk as well; on stdout it would end up inside the JSON.
+    # Output of the program under test belongs on stderr; on stdout it would end up inside the JSON.
     with redirect_stdout(sys.stderr):
         yield

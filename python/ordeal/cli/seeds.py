@@ -1,4 +1,4 @@
-"""``ordeal seeds``: replays every saved seed, says which still fail, and deletes those that are fixed on request."""
+"""``ordeal seeds``: replays every saved seed, reports which still fail, and can delete those that are fixed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Shows how far shrinking is on one line of a terminal, at most five times a second."""
+"""Shows the progress of shrinking on one line of a terminal, at most five times a second."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _INTERVAL_S = 0.2
 
 
 class ShrinkLine:
-    """To be called after each replay."""
+    """Call it after each replay."""
 
     def __init__(self) -> None:
         self._due_s = monotonic()

@@ -1,4 +1,4 @@
-"""Writes to the terminal: data goes to stdout, everything that is said about it to stderr."""
+"""Writes to the terminal: data to stdout, everything else to stderr."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from ordeal.errors import OrdealError
 
 
 def accept_any_text() -> None:
-    """Make both streams escape what their encoding lacks: an ASCII terminal must not turn a report into a traceback."""
+    """Escape what the encoding of a stream lacks: an ASCII terminal must not turn a report into a traceback."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
 
 
 class _Kept:
-    """The streams of the command, out of reach for the program under test, which may close or replace its own."""
+    """The streams of the command, kept from the program under test, which may close or replace its own."""
 
     out: TextIO | None = None
     err: TextIO | None = None
@@ -31,7 +31,7 @@ class _Kept:
 
 @contextmanager
 def kept_streams() -> Iterator[None]:
-    """Write to the streams as they are now, while the block runs, whatever becomes of them."""
+    """Keep writing to the present streams during the block, whatever happens to them."""
     _Kept.out, _Kept.err = _twin(sys.stdout), _twin(sys.stderr)
     try:
         yield
@@ -44,7 +44,7 @@ def kept_streams() -> Iterator[None]:
 
 
 def _twin(stream: TextIO) -> TextIO:
-    """A stream to where ``stream`` goes, with a descriptor of its own; the same one where it has none."""
+    """Return a stream to the same place as ``stream`` with its own descriptor, or the same one if it has none."""
     if type(stream) is not io.TextIOWrapper:
         return stream
     try:
@@ -64,14 +64,14 @@ def _err() -> TextIO:
 
 
 def write(text: str) -> None:
-    """Write data to stdout, as it is."""
-    # click.echo would write UTF-8 to a stream that was set to ASCII.
+    """Write data to stdout unchanged."""
+    # click.echo would write UTF-8 even to an ASCII stream.
     _out().write(text)
     _out().flush()
 
 
 def say(text: str, *, newline: bool = True) -> None:
-    """Tell the user something, on stderr. Colours are dropped for a file or pipe, and when ``NO_COLOR`` is set."""
+    """Print a message on stderr. Colours are dropped for a file or pipe, and when ``NO_COLOR`` is set."""
     coloured = is_terminal() and not os.environ.get("NO_COLOR")
     _err().write((text if coloured else click.unstyle(text)) + ("\n" if newline else ""))
     _err().flush()
@@ -86,7 +86,7 @@ def say_error(message: str, hint: str | None = None) -> None:
 
 
 def show_error(error: OrdealError) -> None:
-    """Show an error that the user can put right."""
+    """Show an error that the user can correct."""
     say_error(error.message, error.hint)
 
 
