@@ -1,4 +1,4 @@
-"""The options of ordeal: what there are, what each must be, and the settings file that holds them."""
+"""The options of ordeal: their names, their valid values, and the settings file that holds them."""
 
 from __future__ import annotations
 

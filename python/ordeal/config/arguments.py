@@ -1,4 +1,4 @@
-"""Checks what is given besides the settings file: options of the command line, and arguments of the Explorer."""
+"""Checks values from outside the settings file: options of the command line, and arguments of the Explorer."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ from ordeal.config.options import (
 def override[Table: (ExplorerConfig, ExplorationOptions, BenchmarkConfig)](
     config: Table, options: Mapping[str, object]
 ) -> Table:
-    """Return ``config`` with the values of command line options, given by name; those that are ``None`` were not given.
+    """Return ``config`` with the values of command line options, by name; ``None`` means not given.
 
-    Names of options of other tables count as not given. Raises ``ConfigError`` naming the option for a value that the
-    settings file could not hold either.
+    Names of options of other tables are ignored. Raises ``ConfigError`` naming the option for a value that would be
+    invalid in the settings file too.
     """
     values = {}
     for name, option in options_of(type(config)).items():
@@ -41,7 +41,7 @@ def override[Table: (ExplorerConfig, ExplorationOptions, BenchmarkConfig)](
 
 
 def options_of_entry(options: ExplorationOptions, test: TestConfig) -> ExplorationOptions:
-    """Return ``options`` with what an entry of ``[[tests]]`` says in place of the section ``[explorer]``."""
+    """Return ``options`` with the values of an entry of ``[[tests]]`` in place of the section ``[explorer]``."""
     own = {option.replaces: getattr(test, name) for name, option in options_of(TestConfig).items() if option.replaces}
     return dataclasses.replace(options, **{name: value for name, value in own.items() if value is not None})
 
@@ -49,7 +49,7 @@ def options_of_entry(options: ExplorationOptions, test: TestConfig) -> Explorati
 def checked_arguments(place: Place, given: Mapping[str, object]) -> dict[str, Any]:
     """Return those of ``given`` that are options of the table, in their final types.
 
-    An argument that is ``None`` where the option cannot be is left out: something else decides.
+    An argument of ``None`` is left out if the option cannot be ``None``: the value comes from elsewhere.
 
     Raises ``ConfigError`` naming the argument for a value that cannot be used.
     """
@@ -64,7 +64,7 @@ def checked_arguments(place: Place, given: Mapping[str, object]) -> dict[str, An
 
 
 def given_arguments(place: Place, options: ExplorationOptions) -> dict[str, Any]:
-    """Return the arguments that the Explorer takes at ``place``, as ``options`` has them."""
+    """Return the arguments that the Explorer takes at ``place``, with their values in ``options``."""
     values = values_of(options)
     return {name: values[name] for name in arguments_of(place)}
 
@@ -75,7 +75,7 @@ def _checked_argument(option: Option, value: object) -> Any:
         return value
     result = check.accept(value)
     if result is None:
-        # The words are those of a settings file, which quotes what is a text.
+        # The text is written for a settings file, which quotes strings.
         expected = check.expected.replace('"', "")
         raise refusal(
             f"{option.name} is {one_line(repr(value), limit=VALUE_CHARS_MAX)}; it must be {expected}",

@@ -1,4 +1,4 @@
-"""What the value of an option must be: the test of it, and the words that say so wherever it is refused."""
+"""What the value of an option must be: the check, and the text for messages that refuse it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ordeal.errors import ConfigError
 
 # Counts travel to the engine as signed 64-bit integers.
 COUNT_MAX = 2**63 - 1
-VALUE_CHARS_MAX = 60  # of one that an error quotes
+VALUE_CHARS_MAX = 60  # of a value quoted in an error
 _ERROR_CHARS_MAX = 500
 _PAGE_NAMES = {2**64 - 1: "2⁶⁴ − 1"}  # noqa: RUF001 - the minus sign of the reference
 
@@ -24,10 +24,10 @@ _PAGE_NAMES = {2**64 - 1: "2⁶⁴ − 1"}  # noqa: RUF001 - the minus sign of t
 class Check:
     """What a value must be.
 
-    ``expected`` is the end of "is not ...", in the words of TOML, ``example`` a value that fits, and ``page`` the type
-    as the reference names it. ``accept`` returns the value in its final type, or ``None`` when it does not fit; no
-    option has ``None`` as a value. ``of_number`` says whether the text of a command line has to spell a number, and
-    ``endless`` whether Python's infinity does as well, for which a settings file has other words.
+    ``expected`` completes "is not ...", in the terms of TOML, ``example`` is a valid value, and ``page`` is the type as
+    the reference names it. ``accept`` returns the value in its final type, or ``None`` when it is invalid; no option
+    has ``None`` as a value. ``of_number`` says whether the text on a command line must spell a number, and ``endless``
+    whether Python's infinity is valid too, for which a settings file has other words.
     """
 
     expected: str
@@ -39,7 +39,7 @@ class Check:
 
 
 def integer(lowest: int, highest: int = COUNT_MAX, *, expected: str = "", example: int) -> Check:
-    """A whole number in a range; without ``expected``, the range itself says it."""
+    """Check for a whole number in a range, which is also the default of ``expected``."""
 
     def accept(value: object) -> int | None:
         # bool is a subclass of int, but `workers = true` is a mistake.
@@ -55,12 +55,12 @@ def integer(lowest: int, highest: int = COUNT_MAX, *, expected: str = "", exampl
 
 
 def seconds(expected: str, example: float, page: str, fits: Callable[[float], bool] = math.isfinite) -> Check:
-    """A number of seconds that ``fits``; in Python it may have no end."""
+    """Check for a number of seconds that ``fits``; in Python it may be infinite."""
     return dataclasses.replace(number(expected, example, page, fits), endless=True)
 
 
 def number(expected: str, example: float, page: str, fits: Callable[[float], bool]) -> Check:
-    """A finite number that ``fits``."""
+    """Check for a finite number that ``fits``."""
 
     def accept(value: object) -> float | None:
         if isinstance(value, bool) or not isinstance(value, int | float):
@@ -75,7 +75,7 @@ def number(expected: str, example: float, page: str, fits: Callable[[float], boo
 
 
 def one_of(*choices: str, example: str, quoted: bool = True) -> Check:
-    """One of a few words; ``quoted`` when it stands in a file, and not on the command line alone."""
+    """Check for one of a few words; ``quoted`` unless it can only stand on the command line."""
     words = [f'"{choice}"' for choice in choices]
     expected = f"one of {', '.join(words if quoted else choices)}"
 
@@ -86,7 +86,7 @@ def one_of(*choices: str, example: str, quoted: bool = True) -> Check:
 
 
 def text(expected: str, example: str, page: str = "path", *, ending: str = "") -> Check:
-    """A text that is not empty and holds no NUL, with this ``ending``."""
+    """Check for a text with this ``ending`` that is not empty and holds no NUL."""
 
     def accept(value: object) -> str | None:
         fits = isinstance(value, str) and value and "\0" not in value and value.endswith(ending)
@@ -130,7 +130,7 @@ def _nothing(value: object) -> tuple[str, ...] | None:
 
 
 SWITCH = Check("a boolean", True, "boolean", _boolean)
-# Known from other engines, where it keeps changed arguments inside their strategy. Here nothing ever leaves one.
+# Other engines have this option to keep changed arguments inside their strategy. Here nothing ever leaves one.
 ALWAYS = Check("true: no argument ever leaves its strategy", True, "`true`", _true)
 PROBABILITY = number("a number from 0 to 1", 0.4, "0 to 1", lambda value: 0 <= value <= 1)
 MODULES = Check("a list of module names", ["myapp"], "list of strings", _module_names)
@@ -144,7 +144,7 @@ NO_MUTANTS = Check("empty: this version makes no mutants", [], "list of strings"
 def accepted(check: Check, value: object, problem: str, example: str) -> Any:
     """Return ``value`` in its final type.
 
-    Raises ``ConfigError`` saying the ``problem``, what is expected, and an ``example`` of how to write it.
+    Raises ``ConfigError`` with the ``problem``, what is expected, and an ``example`` of how to write it.
     """
     result = check.accept(value)
     if result is None:
@@ -153,9 +153,9 @@ def accepted(check: Check, value: object, problem: str, example: str) -> Any:
 
 
 def refusal(message: str, hint: str) -> ConfigError:
-    """Return the error of a value that cannot be used, both texts on one line each.
+    """Return the error for an invalid value, with both texts on one line each.
 
-    Keys, values and paths are quoted in them, and any of them can hold a newline or a terminal escape.
+    They quote keys, values and paths, any of which can hold a newline or a terminal escape.
     """
     return ConfigError(one_line(message, limit=_ERROR_CHARS_MAX), hint=one_line(hint, limit=_ERROR_CHARS_MAX))
 
@@ -166,7 +166,7 @@ def cut(line: str) -> str:
 
 
 def shown(value: object) -> str:
-    """Return a value as TOML would write it where that differs from Python, cut to a readable length."""
+    """Return a value as TOML would write it if that differs from Python, cut to a readable length."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, int) and value.bit_length() > 256:
@@ -183,10 +183,10 @@ def as_toml(value: object) -> str:
 
 
 def as_python(value: object) -> str:
-    """Return the literal of a value in Python, in the house's quotes."""
+    """Return the literal of a value in Python, with double quotes."""
     return repr(value).replace("'", '"')
 
 
 def as_word(value: object) -> str:
-    """Return a value as the command line takes it."""
+    """Return a value as written on the command line."""
     return f"{value:g}" if isinstance(value, float) else str(value)

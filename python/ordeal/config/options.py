@@ -1,8 +1,8 @@
-"""Every option, declared once: its name, type and default are those of a field, the rest is the field's ``Option``.
+"""Every option, declared once: name, type and default are those of a field, the rest is the field's ``Option``.
 
-Whatever knows options reads them here: the settings file, the command line, the arguments of the Explorer, saved
-states, the core, the pages of the reference. A new option of the search is a field of ``ExplorerConfig``, or of
-``ExplorationOptions`` when no settings file holds it, and an argument in the signature of the Explorer.
+Everything reads options here: the settings file, the command line, the arguments of the Explorer, saved states, the
+core, the reference pages. A new option of the search is a field of ``ExplorerConfig``, or of ``ExplorationOptions``
+when no settings file holds it, and an argument of the Explorer.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ DEFAULT_PATH = "ordeal.toml"
 
 CheckpointStrategy = Literal["energy", "uniform", "recent"]
 CheckpointKind = Literal["auto", "copy", "replay", "fork"]
-#: What ``auto`` comes to.
+#: The kinds that ``auto`` chooses from.
 SnapshotKind = Literal["copy", "replay", "fork"]
 TracingOfComparisons = Literal["auto", "off"]
 SwarmPolicy = Literal["classic", "adaptive"]
@@ -42,11 +42,11 @@ CoverageLevel = Literal["auto", "novelty", "counts"]
 ReportFormat = Literal["text", "json", "both"]
 Metric = Literal["runs", "steps", "edges"]
 
-#: Who decides what kind of run comes next, where nobody says it.
+#: Who decides what kind of run comes next, by default.
 DEFAULT_SWARM_POLICY: Final = "adaptive"
 
 RNG_SEED_MAX = 2**64 - 1
-#: What no machine has, in MiB.
+#: More than any machine has, in MiB.
 MEMORY_MIB_MAX = 2**24
 WORKERS_MAX = 4096
 STEPS_MAX = 10_000  # a tape holds no more
@@ -62,7 +62,7 @@ RULE_TIMEOUT = seconds("a number of seconds", 30.0, "seconds")
 
 
 class Default(Enum):
-    """The default of an argument, where that is no value of its own."""
+    """The default of an argument that has no value of its own as default."""
 
     SAME = "that of the option"
     ABSENT = "there is no such argument"
@@ -78,10 +78,10 @@ _METADATA = "option"
 
 @dataclass(frozen=True, slots=True)
 class Flag:
-    """How an option is written on a command line: a value follows where there is a ``metavar``.
+    """How an option is written on a command line: with a value if there is a ``metavar``.
 
-    ``default`` is what the help says for it, where that is not the option's own default. ``sets`` is what a flag
-    without a value stands for.
+    ``default`` is the default shown in the help, if it differs from the option's own. ``sets`` is the value that a flag
+    without a value sets.
     """
 
     name: str
@@ -94,16 +94,16 @@ class Flag:
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """What there is to say of an option besides its name, type and default, which are filled in from the field.
+    """What there is to say about an option besides its name, type and default, which come from the field.
 
-    - ``words``: what stands for the default in the reference and the help, where it is no value.
-    - ``key``: its name in the settings file, where no field can have that name.
-    - ``flag``: how it stands on a command line; which commands have it, the list of it says.
+    - ``words``: the default in words for the reference and the help, if it is no value.
+    - ``key``: its name in the settings file, if no field can have that name.
+    - ``flag``: its form on a command line; the list of each command says whether it has it.
     - ``init``, ``run``, ``exhaustive``: the default of the argument of ``Explorer``, ``Explorer.run`` and
-      ``Explorer.exhaustive``. A value where it is another one than the option's, ``ABSENT`` where there is none.
-    - ``saved``: for what decides the search, its place among the options that a saved state holds.
-    - ``core``: the name by which the session of the core takes it.
-    - ``replaces``: in an entry of ``[[tests]]``, the option that it takes the place of.
+      ``Explorer.exhaustive``: a value if it differs from the option's, ``ABSENT`` if there is no such argument.
+    - ``saved``: its position among the options in a saved state, if it decides the search.
+    - ``core``: its name in the session of the core.
+    - ``replaces``: in an entry of ``[[tests]]``, the option that it overrides.
     """
 
     check: Check
@@ -121,7 +121,7 @@ class Option:
 
     @property
     def metadata(self) -> dict[str, Option]:
-        """Return what makes a field of a dataclass this option."""
+        """Return the metadata that makes a field of a dataclass this option."""
         return {_METADATA: self}
 
     def argument_default(self, place: Place) -> object:
@@ -130,7 +130,7 @@ class Option:
         return self.default if default is SAME else default
 
     def default_text(self) -> str:
-        """Return what the help says for the default."""
+        """Return the default as the help shows it."""
         if self.flag is not None and self.flag.default:
             return self.flag.default
         return self.words or as_word(self.default)
@@ -143,8 +143,8 @@ class Option:
 class ExplorerConfig:
     """The section ``[explorer]``: how to search. Times are in seconds.
 
-    ``max_runs`` is ``None`` for no limit, ``workers`` 0 for all cores, and ``rule_timeout`` ``None`` for what the class
-    says. ``checkpoint_prob`` and ``rule_swarm`` are ``None`` for what ``swarm_policy`` decides.
+    ``max_runs`` is ``None`` for no limit, ``workers`` 0 for all cores, and ``rule_timeout`` ``None`` for the class's
+    own limit. ``checkpoint_prob`` and ``rule_swarm`` are ``None`` to let ``swarm_policy`` decide.
     """
 
     target_modules: tuple[str, ...] = field(default=(), metadata=Option(MODULES, init=None).metadata)
@@ -318,7 +318,7 @@ class ExplorationOptions(ExplorerConfig, ShrinkOptions):
 
 @dataclass(frozen=True, kw_only=True)
 class ExhaustiveOptions(ShrinkOptions):
-    """The options of running everything: ``values`` is ``None`` for all values of each argument."""
+    """The options of a bounded exhaustive search: ``values`` is ``None`` for all values of each argument."""
 
     depth: int = field(default=3, metadata=Option(STEPS, exhaustive=SAME).metadata)
     limit: int = field(default=1_000_000, metadata=Option(RUNS, exhaustive=SAME).metadata)
@@ -333,8 +333,7 @@ class ExhaustiveOptions(ShrinkOptions):
 class TestConfig:
     """One ``[[tests]]`` entry: a class to explore. ``None`` means that the ``[explorer]`` section or the class decides.
 
-    ``class_path`` is the key ``class``, as ``module.path:ClassName``. ``swarm`` stands for ``rule_swarm`` in this
-    entry.
+    ``class_path`` is the key ``class``, as ``module.path:ClassName``. ``swarm`` overrides ``rule_swarm`` in this entry.
     """
 
     __test__ = False  # The name makes pytest think that this is a test.
@@ -373,7 +372,7 @@ class ReportConfig:
 SECTIONS: dict[str, type] = {"explorer": ExplorerConfig, "tests": TestConfig, "report": ReportConfig}
 
 
-# What stands on a command line alone
+# Options of the command line alone
 
 
 CONFIG = Option(
@@ -420,7 +419,7 @@ class BenchmarkFlags:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BenchmarkConfig:
-    """What ``ordeal benchmark`` measures, which no section of the file holds. ``time`` is in seconds, of one trial.
+    """What ``ordeal benchmark`` measures, which no section of the file holds. ``time`` is in seconds for each trial.
 
     ``max_workers`` is ``None`` for as many as there are CPUs; ``csv`` and ``simulate`` are ``None`` for none.
     """
@@ -469,12 +468,12 @@ class BenchmarkConfig:
     )
 
 
-#: The tables that declare the flags of a command.
+#: The tables that declare the flags of each command.
 _TABLES: dict[str, tuple[type, ...]] = {
     "explore": (ExplorationOptions, ExploreFlags),
     "benchmark": (ExplorationOptions, BenchmarkConfig, BenchmarkFlags),
 }
-#: Which flags it has, in the order of its help.
+#: The flags of each command, in the order of its help.
 _FLAGS = {
     "explore": """
         config seed max_time max_runs patience workers isolate buggify_prob verbose shrink confirm_fresh no_seeds
@@ -516,7 +515,7 @@ def flags_of(command: str) -> dict[str, Option]:
 
 
 def saved_in_states(table: type) -> tuple[str, ...]:
-    """Return the names of what decides the search, in the order in which saved states hold them."""
+    """Return the names of the options that decide the search, in the order in which saved states hold them."""
     saved = [option for option in options_of(table).values() if option.saved]
     return tuple(option.name for option in sorted(saved, key=lambda option: option.saved))
 

@@ -14,11 +14,11 @@ from ordeal._engine.regular_file import read_regular
 from ordeal.config.checks import accepted, as_toml, cut, refusal, shown
 from ordeal.config.options import DEFAULT_PATH, SECTIONS, ExplorerConfig, ReportConfig, TestConfig, keys_of
 
-#: No settings are as long, nor have as many dots: what tomllib takes grows with the square of those in one key.
+#: No settings are this long or have this many dots: tomllib's time grows with the square of the dots in one key.
 SIZE_MAX = 2**20
 DOTS_MAX = 5_000
 
-# Settings of other engines that people bring along, and what to tell them.
+# Settings of other engines that users may bring along, and the hint for each.
 _FOREIGN_KEYS = {
     ("explorer", "ngram"): "remove the line: ordeal always follows single edges, there is no n-gram setting"
 }
@@ -26,7 +26,7 @@ _FOREIGN_KEYS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OrdealConfig:
-    """A whole ``ordeal.toml``. ``tests`` has at least one entry, unless none was needed."""
+    """A complete ``ordeal.toml``. ``tests`` has at least one entry, unless none was needed."""
 
     explorer: ExplorerConfig
     tests: tuple[TestConfig, ...]
@@ -34,7 +34,7 @@ class OrdealConfig:
 
 
 def load_config(path: str | Path = DEFAULT_PATH, *, needs_tests: bool = True) -> OrdealConfig:
-    """Read and check a configuration file; one without ``[[tests]]`` is accepted where it ``needs_tests`` not.
+    """Read and check a configuration file; it must have ``[[tests]]`` unless ``needs_tests`` is False.
 
     Raises ``ConfigError``, naming the file and the key, when the file cannot be read, is not TOML, or holds a value
     that cannot be used.
@@ -51,7 +51,7 @@ def load_config(path: str | Path = DEFAULT_PATH, *, needs_tests: bool = True) ->
 
 def _read(path: Path) -> str:
     try:
-        # The BOM that some editors write is no part of the text.
+        # Skip the BOM that some editors write.
         data = read_regular(path, SIZE_MAX)
         if len(data) > SIZE_MAX:
             raise refusal(f"config file is larger than {SIZE_MAX} bytes: {path}", "name the settings file of ordeal")
@@ -82,7 +82,7 @@ def _parse(text: str, source: str) -> dict[str, Any]:
     except RecursionError:
         raise refusal(f"{source} nests brackets too deeply", "write fewer levels") from None
     except ValueError:
-        # tomllib hands digits to int(), which refuses thousands of them.
+        # tomllib uses int(), which refuses thousands of digits.
         raise refusal(f"{source} holds a number with too many digits", "write a shorter number") from None
 
 
@@ -90,7 +90,7 @@ def _syntax_hint(text: str, reason: str) -> str:
     found = re.search(r"at line (\d+)", reason)
     if found is None:
         return "look for a bracket or quote that is not closed, or a value that is not complete"
-    # As tomllib counts them: splitlines() would also count form feeds and other separators.
+    # Count lines like tomllib: splitlines() would also count form feeds and other separators.
     line = text.split("\n")[int(found[1]) - 1].strip()
     return f"line {found[1]} is: {cut(line)}"
 
