@@ -1,6 +1,6 @@
-// Writes and reads the plain values that a binary file is made of; every length is checked against what is left.
+// Writes and reads the plain values of a binary file; every length is checked against what is left.
 //
-// Readers and writers are thread-compatible, and cheap: a reader copies nothing but what it returns.
+// Readers and writers are thread-compatible and cheap: a reader copies only what it returns.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +17,7 @@
 
 namespace ordeal {
 
-// Numbers take seven bits a byte, small ones first (LEB128): most of what a tape holds is small.
+// Numbers take seven bits per byte, low bits first (LEB128): most numbers on a tape are small.
 class ByteWriter {
  public:
   void byte(std::uint8_t value) { bytes_.push_back(static_cast<char>(value)); }
@@ -29,13 +29,13 @@ class ByteWriter {
     byte(static_cast<std::uint8_t>(value));
   }
 
-  // Folded, so that a small negative number is short as well.
+  // Zigzag-encoded, so that a small negative number is short as well.
   void integer(std::int64_t value) {
     const auto bits = static_cast<std::uint64_t>(value);
     number((bits << 1U) ^ (value < 0 ? UINT64_MAX : 0));
   }
 
-  // Eight bytes, little endian: for what is spread over all 64 bits anyway.
+  // Eight bytes, little endian: for values spread over all 64 bits.
   void word(std::uint64_t value) {
     for (unsigned shift = 0; shift < 64; shift += 8) {
       byte(static_cast<std::uint8_t>(value >> shift));
@@ -49,7 +49,7 @@ class ByteWriter {
     bytes_.append(value);
   }
 
-  // Eight flags a byte, the first in the lowest bit, after how many they are.
+  // The number of flags, then eight per byte, the first in the lowest bit.
   void flags(const std::vector<bool>& values) {
     number(values.size());
     std::uint8_t bits = 0;
@@ -61,15 +61,15 @@ class ByteWriter {
     }
   }
 
-  // Ends the writer: what it wrote belongs to the caller.
+  // Ends the writer; the caller owns the bytes.
   [[nodiscard]] std::string take() && noexcept { return std::move(bytes_); }
 
  private:
   std::string bytes_;
 };
 
-// Reads what a ByteWriter wrote. Throws TraceError for bytes that it cannot have written; what it returns is in the
-// range asked for. `what` names the value in the error.
+// Reads what a ByteWriter wrote. Throws TraceError for bytes that no ByteWriter wrote; results are within the requested
+// range. `what` names the value in the error.
 class ByteReader {
  public:
   // The bytes must outlive the reader.
@@ -82,12 +82,12 @@ class ByteReader {
     return value;
   }
 
-  // Takes only the shortest way to write a number, so that equal values are equal bytes.
+  // Accepts only the shortest encoding of a number, so that equal values are equal bytes.
   std::uint64_t number(const char* what, std::uint64_t value_max = UINT64_MAX) {
     std::uint64_t value = 0;
     for (unsigned shift = 0;; shift += 7) {
       const std::uint8_t next = byte(what);
-      // The tenth byte has room for one bit, and a last byte of zero would be a second way to write the same number.
+      // The tenth byte has room for one bit, and a last byte of zero would be a second encoding of the same number.
       const bool is_last = next < 0x80U;
       if ((shift == 63 && next > 1) || (is_last && next == 0 && shift > 0)) {
         throw TraceError(std::string(what) + " is not a number");
@@ -125,7 +125,7 @@ class ByteReader {
 
   double real(const char* what) { return std::bit_cast<double>(word(what)); }
 
-  // A part of the bytes that are read.
+  // Returns a view into the bytes.
   std::string_view text(const char* what) {
     const std::size_t size = count(what, 1);
     const std::string_view value = left_.substr(0, size);
@@ -133,7 +133,7 @@ class ByteReader {
     return value;
   }
 
-  // How many items follow, each of which takes `item_size_min` bytes or more. That many bytes are there, or it throws.
+  // How many items follow, each of at least `item_size_min` bytes. Throws when fewer bytes are left.
   std::size_t count(const char* what, std::size_t item_size_min) {
     ORDEAL_DCHECK(item_size_min > 0, what << " would take no bytes");
     const std::uint64_t items = number(what);
@@ -144,8 +144,8 @@ class ByteReader {
     return static_cast<std::size_t>(items);
   }
 
-  // That many items, at most `items_max`, each of which `read` reads. Memory grows as they are read: an item takes more
-  // of it than bytes, and most claims are refused at the first one.
+  // Reads that many items, at most `items_max`, each with `read`. Memory grows as they are read: an item takes more
+  // memory than bytes, and most false counts are refused at the first item.
   template <typename Item, typename Read>
   std::vector<Item> items(const char* what, std::size_t item_size_min, std::size_t items_max, Read read) {
     const std::size_t size = count(what, item_size_min);
@@ -174,7 +174,7 @@ class ByteReader {
     return values;
   }
 
-  // The last call of every reader: bytes that nobody read are a sign of another format.
+  // The last call of every reader: bytes left over are a sign of another format.
   void check_end() const {
     if (!left_.empty()) {
       throw TraceError(std::to_string(left_.size()) + " bytes follow the end");

@@ -1,8 +1,7 @@
-// Checks of what must always hold: a broken one is our bug, never the caller's.
+// Checks of invariants: a broken one is our bug, never the caller's.
 //
-// A check costs a comparison and a branch that is never taken. So there is one wherever a mistake of ours would
-// otherwise be found far from where it was made; on hot paths ORDEAL_DCHECK, which a release leaves out. Safe on any
-// thread.
+// A check costs a comparison and a branch that is never taken. So there is one wherever a bug of ours would otherwise
+// show far from its cause; hot paths use ORDEAL_DCHECK, which a release leaves out. Safe on any thread.
 #pragma once
 
 #include <sstream>
@@ -11,7 +10,7 @@
 
 namespace ordeal {
 
-// Thrown by ORDEAL_CHECK. It ends the session; the bindings turn it into an internal error that names the place.
+// Thrown by ORDEAL_CHECK. It ends the session; the bindings turn it into an internal error with file and line.
 class CheckFailure : public std::logic_error {
  public:
   using std::logic_error::logic_error;

@@ -1,7 +1,7 @@
-// A tree over numbered slots that answers in O(log n): a slot by its share of the energy, the n-th slot in use, and
-// the slot of lowest energy.
+// A tree over numbered slots that finds in O(log n): a slot by its share of the energy, the n-th slot in use, and the
+// slot of lowest energy.
 //
-// A segment tree: every node holds the sums of what is below it.
+// A segment tree: every node holds the sums of its subtree.
 #pragma once
 
 #include <cstddef>
@@ -12,13 +12,13 @@
 namespace ordeal {
 
 // Energies are summed as integers: no drift after a million updates, and the same pick on every machine. One unit is
-// 2^-20 of energy; what an energy above 2^24 adds to a share is cut off, so that 2^20 slots cannot overflow the sum.
+// 2^-20 of energy; shares are capped at an energy of 2^24, so that 2^20 slots cannot overflow the sum.
 // Thread-compatible.
 class EnergyTree {
  public:
   static constexpr std::size_t kSlotsMax = std::size_t{1} << 20U;
 
-  // Forgets everything and makes room for at least `slots` slots (at most kSlotsMax of them in use).
+  // Clears the tree and makes room for at least `slots` slots (at most kSlotsMax of them in use).
   void reset(std::size_t slots);
   // Energy is finite and above zero.
   void set(std::size_t slot, double energy);
@@ -29,11 +29,11 @@ class EnergyTree {
   [[nodiscard]] std::size_t size() const noexcept { return nodes_[1].used; }
   [[nodiscard]] std::uint64_t units() const noexcept { return nodes_[1].units; }
 
-  // The slot that holds unit number `unit` when the slots lie side by side; unit < units().
+  // Returns the slot that holds unit number `unit` when the slots lie side by side; unit < units().
   [[nodiscard]] std::size_t at_unit(std::uint64_t unit) const;
-  // The n-th slot in use, from 0; n < size().
+  // Returns the n-th slot in use, from 0; n < size().
   [[nodiscard]] std::size_t nth(std::size_t n) const;
-  // The slot of lowest energy, the first of several; size() > 0.
+  // Returns the slot of lowest energy, the first of several; size() > 0.
   [[nodiscard]] std::size_t lowest() const;
 
  private:

@@ -1,7 +1,7 @@
-// What a caller of the core can do wrong. Each message says the value and the allowed range.
+// Errors of the core's callers. Each message names the value and the allowed range.
 //
-// Mistakes of ours are no errors: they break a check (check.h). So whoever catches an Error may show its text to the
-// user and go on.
+// Mistakes of ours are no errors: they break a check (check.h). So code that catches an Error may show its text to the
+// user and continue.
 #pragma once
 
 #include <stdexcept>

@@ -1,7 +1,7 @@
-// The one source of chance: a seeded generator with named sub-streams.
+// The only source of randomness: a seeded generator with named sub-streams.
 //
-// Everything that must be the same for the same seed draws from here and from nothing else: the standard library's
-// distributions differ between platforms, and so do its generators' seeds.
+// Everything that must be reproducible for a seed draws from here alone: the distributions of the standard library and
+// the seeding of its generators differ between platforms.
 #pragma once
 
 #include <array>
@@ -30,9 +30,9 @@ constexpr std::uint64_t hash_bytes(std::string_view bytes, std::uint64_t seed = 
   return mix64(h);
 }
 
-// xoshiro256** 1.0 (Blackman and Vigna 2018). Thread-compatible: one owner draws at a time.
-// The state is four words, so that it can be saved and restored with a session.
-// A generator is cheap to copy: 32 bytes. Whoever wants its draws to shift nothing elsewhere takes a stream() of its
+// xoshiro256** 1.0 (Blackman and Vigna 2018). Thread-compatible: one owner draws at a time. The state is four words, so
+// that a session can save and restore it. A generator is cheap to copy (32 bytes). Code whose draws must not shift
+// others takes its own stream() instead of a shared generator.
 // own instead of drawing from one that others use.
 class Rng {
  public:
@@ -45,12 +45,12 @@ class Rng {
     }
   }
 
-  // A sub-stream: independent draws for one purpose, so that more draws in one place shift nothing elsewhere.
+  // A sub-stream: independent draws for one purpose, so that more draws in one place shift none elsewhere.
   static Rng stream(std::uint64_t seed, std::string_view name, std::uint64_t number = 0) noexcept {
     return Rng(hash_bytes(name, mix64(seed) ^ (number * 0x9E3779B97F4A7C15ULL)));
   }
 
-  // The raw 64 bits. All other draws are made of it.
+  // The raw 64 bits, from which all other draws are made.
   std::uint64_t next() noexcept {
     const std::uint64_t result = std::rotl(state_[1] * 5U, 7) * 9U;
     const std::uint64_t t = state_[1] << 17U;
@@ -87,11 +87,11 @@ class Rng {
   // Uniform in [0, 1) with 53 bits.
   double unit() noexcept { return static_cast<double>(next() >> 11U) * 0x1.0p-53; }
 
-  // True with probability p; p <= 0 is never, p >= 1 always. Draws once in every case.
+  // True with probability p; p <= 0 is never, p >= 1 always. Always draws once.
   bool chance(double p) noexcept { return unit() < p; }
 
   [[nodiscard]] const State& state() const noexcept { return state_; }
-  // The generator would give zeros forever from a state of zeros.
+  // From a state of zeros the generator would return zeros forever.
   void set_state(const State& state) noexcept {
     ORDEAL_DCHECK(state != State{}, "the state of a generator is all zeros");
     state_ = state;

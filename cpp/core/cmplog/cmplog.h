@@ -1,7 +1,7 @@
-// When a search has stalled: has the program's comparisons watched for some runs, and makes runs of what they show.
+// When a search stalls: has the program's comparisons observed in some runs, and plans runs that turn them.
 //
-// Named after AFL++'s instrumentation for the same purpose: the program runs as usual, and only in a replay are its
-// comparisons reported.
+// Named after AFL++'s instrumentation for the same purpose: the program runs as usual, and reports its comparisons only
+// in replays.
 #pragma once
 
 #include <tsl/robin_map.h>
@@ -21,7 +21,7 @@
 
 namespace ordeal {
 
-// Plain values, for files.
+// The state as plain values, for files.
 struct CmplogState {
   std::uint64_t runs_without_new_edges = 0;
   std::uint64_t wait = 0;
@@ -36,31 +36,31 @@ struct CmplogState {
 // Decided by counts of runs, never by time. Thread-compatible.
 class Cmplog {
  public:
-  // Runs in a row without a new edge, before comparisons are watched. It doubles each time that brought nothing.
+  // Runs in a row without a new edge before comparisons are observed. Doubles each time that this brought nothing.
   static constexpr std::uint64_t kWaitMin = 16;
   static constexpr std::uint64_t kWaitMax = 1024;
-  // How many checkpoints are watched after the run of a stall, one after the other, newest first. What only few runs
-  // ever met is met on the way to them.
+  // How many checkpoints are observed after the run of a stall, one after the other, newest first. Comparisons that few
+  // runs meet are met on the way to them.
   static constexpr std::uint64_t kOthersInARow = 7;
-  // An edit that brought nothing is tried again in another run, but not for ever.
+  // An edit that brought nothing is tried again in another run, but only this often.
   static constexpr std::uint8_t kTriesMax = 2;
   static constexpr std::size_t kQueueMax = 128;
   static constexpr std::size_t kTriedMax = std::size_t{1} << 16U;
 
-  // A run is over. `follows_solution` says that it came from next().
+  // Ends a run. `follows_solution` says that its tape came from next().
   void end_run(std::uint32_t new_edges, bool follows_solution);
-  // Whether comparisons should be watched, in a replay: of the run that is over, else of the way to a checkpoint, the
-  // newest below the one that was watched last.
+  // Whether comparisons should be observed, in a replay of the run just ended, or else of the prefix of a checkpoint,
+  // the newest below the one observed last.
   [[nodiscard]] bool due() const noexcept { return watches_run_ || others_left_ > 0; }
   [[nodiscard]] bool watches_run() const noexcept { return watches_run_; }
-  // That checkpoint; null for the run itself. Of those that were kept for a new edge, the newest that is older than the
-  // one before; then from the newest again. O(corpus).
+  // That checkpoint; null for the run itself. Takes checkpoints kept for a new edge, the newest that is older than the
+  // previous one, then from the newest again. O(corpus).
   [[nodiscard]] const Checkpoint* checkpoint_to_watch(const Corpus& corpus) const;
-  // What the replay of `tape` compared; `checkpoint` is 0 for the run. Operands go to the dictionary; tapes that should
-  // turn a comparison are queued, up to the step that compared. Returns how many.
+  // Learns from the comparisons in the replay of `tape`; `checkpoint` is 0 for the run. Operands go to the dictionary;
+  // tapes that should turn a comparison are queued, up to the step that compared. Returns their number.
   std::size_t learn(const Tape& tape, std::uint64_t checkpoint, std::span<const Comparison> comparisons,
                     Dictionary& dictionary);
-  // The tape that the next run is to follow. Every other run at most, so that nothing starves.
+  // The tape that the next run should follow. At most every other run, so that nothing starves.
   std::optional<Tape> next();
 
   [[nodiscard]] CmplogState save() const;
@@ -73,7 +73,7 @@ class Cmplog {
   std::uint64_t wait_ = kWaitMin;
   bool watches_run_ = false;
   std::uint64_t others_left_ = 0;
-  std::uint64_t watched_ = 0;  // the checkpoint watched last
+  std::uint64_t watched_ = 0;  // the checkpoint observed last
   bool turn_ = false;
   std::deque<Tape> queue_;
   tsl::robin_map<std::uint64_t, std::uint8_t> tried_;

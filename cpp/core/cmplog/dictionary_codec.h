@@ -1,6 +1,6 @@
-// Writes what a session knows of values as bytes, and reads it back: the dictionary, and the search for operands.
+// Writes what a session knows about values as bytes, and reads it back: the dictionary and the state of cmplog.
 //
-// Functions of their arguments alone, for any thread.
+// Pure functions, for any thread.
 #pragma once
 
 #include <span>
@@ -16,9 +16,9 @@ namespace ordeal {
 void write_values(ByteWriter& out, std::span<const DictionaryEntry> values);
 void write_cmplog(ByteWriter& out, const CmplogState& search);
 
-// These throw TraceError for bytes that the ones above cannot have written.
+// Both throw TraceError for bytes that the functions above cannot have written.
 std::vector<DictionaryEntry> read_values(ByteReader& in);
-// Without the tapes that name what is no longer there.
+// Leaves out tapes that name what no longer exists.
 CmplogState read_cmplog(ByteReader& in, const Renaming& renaming);
 
 }  // namespace ordeal

@@ -1,8 +1,7 @@
-// Which choice of a run became a value that the program compared, and what it must be for the comparison to turn out
+// Finds the choice of a run that became a compared value, and the value that it needs for the comparison to turn out
 // otherwise.
 //
-// A function of its arguments alone, for any thread. O(choices before the comparison) for each way to match, at most
-// kEditsMax edits.
+// A pure function, for any thread. O(choices before the comparison) for each way to match, at most kEditsMax edits.
 #pragma once
 
 #include <cstddef>
@@ -19,11 +18,11 @@ enum class Relation : std::uint8_t {
   kOrder,   // less or greater
   kPrefix,  // whether left begins with right
   kSuffix,  // whether left ends with right
-  kInside,  // whether left is a part of right, both texts or both bytes
+  kInside,  // whether left contains right, both texts or both bytes
 };
 inline constexpr std::size_t kRelations = 5;
 
-// Two values that the program compared while a run was in its step number `steps`, counted from 1.
+// Two values that the program compared in step number `steps` of a run, counted from 1.
 struct Comparison {
   std::size_t steps = 0;
   Relation relation = Relation::kEqual;
@@ -31,7 +30,7 @@ struct Comparison {
   Choice right;
 };
 
-// Another value for one choice of a tape; `index` counts through all its steps.
+// A new value for one choice of a tape; `index` counts through all its steps.
 struct ChoiceEdit {
   std::size_t index = 0;
   Choice value;
@@ -39,15 +38,15 @@ struct ChoiceEdit {
   friend bool operator==(const ChoiceEdit&, const ChoiceEdit&) = default;
 };
 
-// The most edits for one comparison.
+// The maximum number of edits for one comparison.
 inline constexpr std::size_t kEditsMax = 12;
 
-// Edits after which the comparison should hold, newest choice first: where one side, or something that it is a simple
-// function of (a byte of it, its length, its text, an offset), was drawn in that run, the other side takes its place.
-// Whether a value is within the bounds of its draw is not known here: the replay sees to that.
+// Returns edits after which the comparison should hold, newest choice first: where one side, or a value from which it
+// is easily computed (a byte of it, its length, its text, an offset), was drawn in that run, the other side replaces
+// it. Whether a value is within the bounds of its draw is not known here: the replay checks that.
 //
 // Aschermann, Schumilo, Blazytko, Gawlik, Holz, "REDQUEEN: Fuzzing with Input-to-State Correspondence" (NDSS 2019).
-// Choices take the place of their colourised bytes of input: they are known one by one.
+// Choices replace its colourised bytes of input: each is known individually.
 std::vector<ChoiceEdit> edits_toward(const Tape& tape, const Comparison& comparison);
 
 }  // namespace ordeal

@@ -1,7 +1,7 @@
-// The corpus: checkpoints that reached something new, which of them the next run starts from, and which makes room.
+// The corpus: checkpoints that reached something new. Decides where the next run starts, and which entry makes room.
 //
-// An entry is a checkpoint: what libFuzzer and AFL keep as an input is here the way to a state. It holds no snapshot;
-// who has one keeps it by the checkpoint's id, and drops it when add() says that the checkpoint made room.
+// An entry is a checkpoint: what libFuzzer and AFL keep as an input is here the way to a state. It holds no snapshot:
+// the owner of a snapshot keeps it by the checkpoint's id, and drops it when add() says that the checkpoint made room.
 #pragma once
 
 #include <tsl/robin_map.h>
@@ -22,20 +22,20 @@ namespace ordeal {
 
 enum class CheckpointStrategy : std::uint8_t {
   kEnergy,   // in proportion to energy
-  kUniform,  // all alike
+  kUniform,  // all equally
   kRecent,   // weights 1..n in the order of creation
 };
 
 // "energy", "uniform" or "recent"; ConfigError for anything else.
 CheckpointStrategy parse_strategy(std::string_view name);
 
-// A state worth branching from. The prefix alone is enough to reach it again from a fresh machine.
+// A state worth branching from. The prefix alone is enough to reach it from a fresh machine.
 struct Checkpoint {
   std::uint64_t id = 0;
   Tape prefix;
   double energy = kEnergyInitial;
-  std::uint32_t frequency_class = 0;  // of the rarest feature below, when that was last looked at
-  // The features it was kept for; not all when they were many.
+  std::uint32_t frequency_class = 0;  // of the rarest feature below, as last computed
+  // The features it was kept for, but not all of a long list.
   // NOLINTNEXTLINE(readability-redundant-member-init): without it, gcc asks for it wherever a checkpoint is written.
   std::vector<Feature> shows = {};
   std::uint32_t new_edges = 0;
@@ -48,25 +48,25 @@ struct Checkpoint {
 class Corpus {
  public:
   static constexpr std::size_t kCheckpointsMax = EnergyTree::kSlotsMax;
-  // So much the prefixes of all take together, far above what the default number of checkpoints needs.
+  // The limit of all prefixes together, far above what the default number of checkpoints needs.
   static constexpr std::size_t kBytesMax = std::size_t{256} << 20U;
-  // One that takes a larger part of that is not kept.
+  // A checkpoint that takes more than 1/kPartMax of it is not kept.
   static constexpr std::size_t kPartMax = 4;
 
   // With max_checkpoints 0 nothing is kept. ConfigError above kCheckpointsMax.
   Corpus(std::size_t max_checkpoints, CheckpointStrategy strategy, std::size_t bytes_max = kBytesMax);
 
   // Keeps the checkpoint, whose id must be new. In a full corpus another makes room and its id is returned: the one of
-  // lowest energy (of equals the oldest) under kEnergy, else a random one; never the newest, which is the one added.
-  // Where that is not enough for the bytes of the prefix, the new one is not kept.
+  // lowest energy (of equals the oldest) under kEnergy, else a random one, but never the new one. If that does not free
+  // enough bytes for the prefix, the new one is not kept.
   std::optional<std::uint64_t> add(Checkpoint checkpoint, Rng& rng);
-  // Nothing when the corpus is empty. Counts the selection in the entry.
+  // Null when the corpus is empty. Counts the selection in the entry.
   const Checkpoint* pick(Rng& rng);
 
-  // The outcome of a run that started from the entry. An entry that has made room meanwhile is ignored.
+  // Applies the outcome of a run that started from the entry. Ignores an entry that has made room meanwhile.
   void reward(std::uint64_t id, double new_edges);
   void decay(std::uint64_t id);
-  // What the entry shows is as common as that now: its share of the runs shrinks, and its energy stays.
+  // Sets how common the features of the entry are now: its share of the runs shrinks, but its energy stays.
   void set_frequency_class(std::uint64_t id, std::uint32_t frequency_class);
   // Moves the energy of one entry, down to its floor, to another. Does nothing when one of them is gone.
   void transfer_energy(std::uint64_t from, std::uint64_t to);
@@ -87,14 +87,14 @@ class Corpus {
   void clear_slot(std::size_t slot);
   void set_energy(std::size_t slot, double energy);
   void weigh(std::size_t slot);
-  // Closes up the empty slots and gives the tree room for as many again.
+  // Closes up empty slots and gives the tree room for as many again.
   void compact();
 
   std::size_t max_checkpoints_;
   CheckpointStrategy strategy_;
   std::size_t bytes_max_;
   std::size_t bytes_ = 0;  // of all prefixes
-  // Slots in the order of creation; empty ones are closed up when they run out, which costs O(1) per add in the mean.
+  // Slots in the order of creation; empty ones are closed up when slots run out: amortised O(1) per add.
   std::vector<std::optional<Checkpoint>> slots_;
   EnergyTree tree_;
   tsl::robin_map<std::uint64_t, std::size_t> slot_of_;

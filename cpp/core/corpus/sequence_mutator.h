@@ -1,7 +1,7 @@
-// Makes a sequence of steps out of ones that led somewhere: their parts joined, repeated, left out, exchanged, changed.
+// Makes new sequences from steps that led somewhere: joins, repeats, drops, exchanges and changes parts of them.
 //
-// Functions of their arguments alone: who owns the generator may call them on any thread. O(steps), and each copies the
-// steps that it takes.
+// Pure functions: the owner of the generator may call them on any thread. O(steps), as each copies the steps that it
+// takes.
 #pragma once
 
 #include <cstddef>
@@ -13,31 +13,31 @@
 
 namespace ordeal {
 
-// Steps to be run in this order, with what each of them drew before. A step that cannot run there is left out.
+// Steps to run in this order, each with its earlier choices. A step that cannot run is left out.
 //
-// Values of bundles keep their positions, counted from the newest, and name no step that made them: a part of a
-// sequence goes on with values that it made itself, or else with the newest that there are.
+// Values of bundles keep their positions, counted from the newest, without the step that made them: a part of a
+// sequence continues with values that it made itself, or else with the newest ones.
 struct MutatedSequence {
   Tape tape;
-  std::vector<bool> changed;  // by step: its arguments only mutate from what it drew
+  std::vector<bool> changed;  // by step: whether its arguments only mutate from its choices
 
   [[nodiscard]] bool empty() const noexcept { return tape.empty(); }
 };
 
-// No sequence is longer than this, so that one that is made of another costs little.
+// The length limit of a sequence, so that making one from another is cheap.
 inline constexpr std::size_t kEditedStepsMax = 1000;
 
-// How many donors a splice should have at most.
+// The maximum number of donors of a splice.
 inline constexpr std::size_t kDonorsMax = 4;
 
-// The ends of `donors`, prefixes of checkpoints, whose last steps are what made them worth keeping; at most `steps_max`
-// steps together, without initialize rules. To be run from another checkpoint. No donor may be null.
+// Joins the ends of `donors`, prefixes of checkpoints, whose last steps made them worth keeping; at most `steps_max`
+// steps together, without initialize rules. To run from another checkpoint. No donor may be null.
 MutatedSequence splice(Rng& rng, std::span<const Tape* const> donors, std::size_t steps_max);
 
-// The last few steps of `prefix`, again and again, up to `steps_max` of them; to be run after it.
+// Repeats the last few steps of `prefix`, up to `steps_max` steps; to run after it.
 MutatedSequence repeat(Rng& rng, const Tape& prefix, std::size_t steps_max);
 
-// `tape` with a few steps left out, exchanged, done twice or changed; to be run from a fresh machine. A tape longer
+// Returns `tape` with a few steps left out, exchanged, repeated or changed; to run from a fresh machine. A tape longer
 // than kEditedStepsMax loses its end.
 MutatedSequence edit(Rng& rng, const Tape& tape);
 

@@ -1,6 +1,6 @@
-// A shared entry: a checkpoint as one session gives it to another, in another process or on another machine.
+// A shared entry: a checkpoint that one session gives to another, in another process or on another machine.
 //
-// Value types and functions of them, for any thread. It carries features by name and no coverage by id, as ids are of
+// Value types and pure functions, for any thread. It carries features by name and no coverage by id, as ids belong to
 // one process.
 #pragma once
 
@@ -17,7 +17,7 @@
 
 namespace ordeal {
 
-// The tape that leads to a state, and what reaching it showed first. Who takes it runs the tape: no state is shared.
+// The tape that leads to a state, and the features first shown there. The receiver runs the tape: no state is shared.
 struct SharedEntry {
   Tape prefix;
   std::vector<Feature> shows;
@@ -28,7 +28,7 @@ struct SharedEntry {
 
 struct LoadedEntries {
   std::vector<SharedEntry> entries;
-  std::size_t dropped = 0;  // that name what is no longer there
+  std::size_t dropped = 0;  // entries that name what no longer exists
 };
 
 std::string encode_entries(const MachineNames& names, std::span<const SharedEntry> entries);

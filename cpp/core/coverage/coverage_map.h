@@ -1,4 +1,4 @@
-// The coverage map: which edges ran in this session, how often in this run, and what of that was new.
+// The coverage map: which edges ran in this session, how often in this run, and what was new.
 #pragma once
 
 #include <tsl/robin_map.h>
@@ -16,15 +16,15 @@
 
 namespace ordeal {
 
-// What was unseen in the session until now.
+// What the session had not seen before.
 struct NewCoverage {
   std::uint32_t edges = 0;    // edges that never ran before
-  std::uint32_t buckets = 0;  // (edge, hit-count bucket) pairs; an edge that is itself new brings its first pair along
-  std::uint32_t rules = 0;    // (edge, rule) pairs; a new edge brings one along as well
+  std::uint32_t buckets = 0;  // (edge, hit bucket) pairs; a new edge comes with its first pair
+  std::uint32_t rules = 0;    // (edge, rule) pairs; a new edge comes with one as well
 };
 
-// What counts for the sample of runs behind the frequencies of edges. An event that comes only once for many runs tells
-// nothing of how many runs show its edge, so the monitor says which events come in every run of the sample.
+// What counts for the sample of runs behind the frequencies of edges. An event that is reported only once in many runs
+// does not show how many runs take its edge, so the monitor says which events are reported in every run of the sample.
 struct Sampled {
   bool hits = false;
   bool marks = false;
@@ -32,12 +32,12 @@ struct Sampled {
   [[nodiscard]] bool any() const noexcept { return hits || marks; }
 };
 
-// What a map has seen, for a later session to go on with.
+// What a map has seen, for a later session to resume with.
 struct CoverageState {
   struct Edge {
     std::uint64_t key = 0;
-    std::uint8_t buckets = 0;  // a bit per bucket; never 0
-    std::uint64_t rules = 0;   // a bit per rule that passed it
+    std::uint8_t buckets = 0;  // one bit per bucket; never 0
+    std::uint64_t rules = 0;   // one bit per rule that passed it
     FeatureFrequency frequency{};
 
     friend bool operator==(const Edge&, const Edge&) = default;
@@ -50,24 +50,24 @@ struct CoverageState {
   friend bool operator==(const CoverageState&, const CoverageState&) = default;
 };
 
-// Edges are dense ids handed out by add_edge(), so that two edges never share a counter as they do in a hashed map.
-// hit() and mark() are the hot path: noexcept and free of allocation, because add_edge() has made the room before.
+// Edges are dense ids from add_edge(), so that two edges never share a counter as they do in a hashed map. hit() and
+// mark() are the hot path: noexcept and free of allocation, because add_edge() has reserved the space.
 // Thread-compatible: the owner's lock (in Python, the GIL) guards every call.
 class CoverageMap {
  public:
   static constexpr std::size_t kDefaultCapacity = 65536;
   static constexpr std::size_t kEdgesMax = std::size_t{1} << 26U;
-  // More passages of an edge in one run count no further.
+  // Passages of an edge in one run are counted up to here.
   static constexpr std::uint32_t kHitsCounted = 128;
-  // How many of the new edges of a step are listed by id.
+  // How many new edges of a step are listed by id.
   static constexpr std::size_t kNewEdgesListed = 8;
 
   explicit CoverageMap(std::size_t capacity = kDefaultCapacity);
 
-  // The dense id of an edge; the same key always gives the same id. Adding does not make the edge seen. May allocate.
+  // The dense id of an edge; the same key always gives the same id. Does not mark the edge as seen. May allocate.
   std::uint32_t add_edge(std::uint64_t key);
 
-  // Counts level: one more passage of the edge in this run. Entering a bucket that the session never saw is new.
+  // Counts level: one more passage of the edge in this run. A bucket that is new to the session is novelty.
   void hit(std::uint32_t id) noexcept {
     ORDEAL_DCHECK(id < cells_.size(), "id=" << id << " edges=" << cells_.size());
     Cell& cell = cells_[id];
@@ -85,8 +85,8 @@ class CoverageMap {
     see(cell, id, kBucketEntered[cell.hits]);
   }
 
-  // Novelty level: the edge ran at least once. When its location does not tell so in each run that is sampled, it
-  // counts for no sample.
+  // Novelty level: the edge ran at least once. If its location does not report this in each sampled run, it does not
+  // count for a sample.
   void mark(std::uint32_t id, bool tells_each_run = true) noexcept {
     ORDEAL_DCHECK(id < cells_.size(), "id=" << id << " edges=" << cells_.size());
     see_rule(cells_[id]);
@@ -96,13 +96,13 @@ class CoverageMap {
     }
   }
 
-  // Starts the counters of a run at zero. Costs one store for each edge that the last run touched.
+  // Resets the counters for a new run. Costs one store for each edge that the last run touched.
   void begin_run() noexcept;
-  // The run is over: if it was sampled, it counts.
+  // Ends the run, and counts it if it was sampled.
   void end_run() noexcept;
-  // What of this run and the next ones counts for the sample; all does until somebody says otherwise.
+  // Sets what counts for the sample in this run and the following ones; by default everything does.
   void sample(Sampled sampled) noexcept { sampled_ = sampled; }
-  // Starts the sample anew: what was counted does not go together with what will be.
+  // Restarts the sample, when earlier counts are not comparable with later ones.
   void forget_sample() noexcept;
   // From here on, edges are passed by this rule: a bit, or 0 for none.
   void enter_rule(std::uint64_t bit) noexcept { rule_ = bit; }
@@ -114,16 +114,16 @@ class CoverageMap {
   [[nodiscard]] const std::vector<std::uint32_t>& touched() const noexcept { return touched_; }
   [[nodiscard]] std::uint64_t key(std::uint32_t id) const;
 
-  // Forgets everything that was seen: keys() then lists what runs from here on. Ids stay valid.
+  // Forgets everything seen: keys() then lists what runs from here on. Ids stay valid.
   void forget() noexcept;
 
-  // The first edges, by id, of those that the last take_new_coverage() told of. Until the next edge is new.
+  // The ids of the first edges that the last take_new_coverage() counted. Valid until the next new edge.
   [[nodiscard]] std::span<const std::uint32_t> new_edge_ids() const noexcept {
     return {new_edge_ids_.data(), new_edges_listed_};
   }
 
   [[nodiscard]] std::size_t edges_seen() const noexcept { return edges_seen_; }
-  // In how many of the sampled runs the edge ran; 0 for one that is not known.
+  // In how many sampled runs the edge ran; 0 for an unknown edge.
   [[nodiscard]] std::uint64_t runs_of(std::uint64_t key) const noexcept;
   [[nodiscard]] std::uint64_t runs_sampled() const noexcept { return runs_sampled_; }
   // How rare the edges of the sample are.
@@ -132,31 +132,31 @@ class CoverageMap {
   [[nodiscard]] std::uint32_t hits(std::uint32_t id) const;
   // The keys of the edges seen, sorted, so that they can be written, compared and merged.
   [[nodiscard]] std::vector<std::uint64_t> keys() const;
-  // Another session saw this edge, so that it is not new here any more. Returns whether it would have been, or was not
-  // only because the shared edges had it. May allocate.
+  // Marks an edge as seen by another session, so that it is not new here any more. Returns whether it would have been
+  // new, or only the shared edges kept it from being so. May allocate.
   bool import_edge(std::uint64_t key);
-  // From here on `others` get what was seen at the end of each run, and what is seen already at once. When it
-  // `listens`, an edge that they have is not new here. Not in the middle of a run.
+  // From here on, `others` get what was seen at the end of each run; what is already seen they get at once. If it
+  // `listens`, edges that they have are not new here. Not in the middle of a run.
   void share(std::shared_ptr<SharedEdges> others, bool listens);
   [[nodiscard]] CoverageState save() const;
   // Adds what an earlier session saw; none of it is new any more.
   void restore(const CoverageState& state);
-  // Adds what another session saw, and how many of its runs did: they count as later ones than those before.
+  // Adds what another session saw, and how often; its runs count as later than the earlier ones here.
   void merge(const CoverageState& state);
 
  private:
-  // AFL's hit-count buckets 1, 2, 3, 4-7, 8-15, 16-31, 32-127 and 128 or more, a bit for each.
+  // AFL's hit buckets 1, 2, 3, 4-7, 8-15, 16-31, 32-127 and 128 or more, one bit each.
   static constexpr std::uint8_t kHitsMax = kHitsCounted;
   static constexpr std::array<std::uint8_t, 8> kBucketStarts{1, 2, 3, 4, 8, 16, 32, 128};
 
   struct Cell {
     std::uint8_t hits = 0;     // in this run, saturating at kHitsMax
-    std::uint8_t buckets = 0;  // seen in this session, a bit per bucket; 0 means that the edge never ran
-    bool owed = false;        // seen, but not counted as new, because others have it and the way there is not known yet
-    std::uint64_t rules = 0;  // that passed it in this session, a bit for each
+    std::uint8_t buckets = 0;  // seen in this session, one bit per bucket; 0 means that the edge never ran
+    bool owed = false;         // seen but not counted as new, because others have it and the way there is unknown yet
+    std::uint64_t rules = 0;   // that passed it in this session, one bit each
   };
 
-  // The bit of the bucket that begins at this number of hits, 0 inside a bucket.
+  // The bit of the bucket that begins at this number of hits; 0 inside a bucket.
   static constexpr std::array<std::uint8_t, kHitsMax + 1> bucket_entered() noexcept {
     std::array<std::uint8_t, kHitsMax + 1> bits{};
     for (std::size_t bucket = 0; bucket < kBucketStarts.size(); ++bucket) {
@@ -166,7 +166,7 @@ class CoverageMap {
   }
   static const std::array<std::uint8_t, kHitsMax + 1> kBucketEntered;
 
-  // The id of an edge that somebody else saw, which is seen here as well now. When and how often is left to the caller.
+  // The id of an edge that another session saw and that is now seen here. The caller sets when and how often.
   std::uint32_t add_seen(const CoverageState::Edge& edge);
 
   void see_rule(Cell& cell) noexcept {
@@ -195,14 +195,14 @@ class CoverageMap {
     cell.buckets = static_cast<std::uint8_t>(cell.buckets | bucket);
   }
 
-  // Of an edge that this session sees for the first time: whether others have it. If not, they will.
+  // Whether others have an edge that is new to this session. If not, they will get it.
   bool is_elsewhere(Cell& cell, std::uint32_t id) noexcept {
     if (others_ == nullptr) {
       return false;
     }
     cell.owed = listens_ && others_->holds(keys_[id]);
     if (!cell.owed) {
-      unshared_.push_back(id);  // never allocates, as touched_
+      unshared_.push_back(id);  // never allocates, like touched_
     }
     return cell.owed;
   }
@@ -214,7 +214,7 @@ class CoverageMap {
   std::vector<std::uint32_t> touched_;         // ids with hits in this run; capacity is never below cells_.size()
   std::shared_ptr<SharedEdges> others_;
   bool listens_ = false;
-  std::vector<std::uint32_t> unshared_;  // ids of what they get at the end of the run; capacity as of touched_
+  std::vector<std::uint32_t> unshared_;  // ids that they get at the end of the run; capacity like touched_
   std::array<std::uint32_t, kNewEdgesListed> new_edge_ids_{};
   std::size_t new_edges_listed_ = 0;
   std::uint64_t rule_ = 0;

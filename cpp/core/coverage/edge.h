@@ -1,7 +1,6 @@
-// How locations and edges of the program under test get their keys: 64 bits, equal in every process, worker and resumed
-// run.
+// The keys of locations and edges of the program under test: 64 bits, equal in every process, worker and resumed run.
 //
-// Functions of their arguments alone, for any thread; constant expressions where the names are.
+// Pure functions, for any thread; constant expressions when the names are.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +10,7 @@
 
 namespace ordeal {
 
-// Keys never hold an address, an absolute line or Python's hash(): moving a function up or down its file, another
+// Keys never contain an address, an absolute line or Python's hash(): moving a function within its file, another
 // PYTHONHASHSEED or another order of imports must not change them.
 
 // Folds one more word into a key; the order of words matters.
@@ -19,8 +18,8 @@ constexpr std::uint64_t combine_keys(std::uint64_t key, std::uint64_t word) noex
   return mix64(key ^ mix64(word + 0x9E3779B97F4A7C15ULL));
 }
 
-// The key of a code object. `body_hash` tells same-named code objects apart (lambdas, property setters): it covers the
-// instructions, their positions relative to the first line, and the names and constants used.
+// The key of a code object. `body_hash` distinguishes code objects of the same name (lambdas, property setters): it
+// covers the instructions, their positions relative to the first line, and the names and constants used.
 constexpr std::uint64_t code_key(std::string_view module_name, std::string_view qualified_name,
                                  std::uint64_t body_hash) noexcept {
   return combine_keys(combine_keys(hash_bytes(module_name), hash_bytes(qualified_name)), body_hash);
@@ -42,7 +41,7 @@ constexpr std::uint64_t entry_key(std::uint64_t code) noexcept {
   return detail::edge_key(detail::EdgeKind::kEntry, code, 0, 0);
 }
 
-// A line that ran; counted from the first line of the code object, and negative when it stands above it.
+// A line that ran; counted from the first line of the code object, and negative above it.
 constexpr std::uint64_t line_key(std::uint64_t code, std::int64_t line_in_code) noexcept {
   return detail::edge_key(detail::EdgeKind::kLine, code, line_in_code, 0);
 }

@@ -1,6 +1,6 @@
 // Writes the names of features as bytes, and reads them back.
 //
-// Functions of their arguments alone, for any thread.
+// Pure functions, for any thread.
 #pragma once
 
 #include <cstddef>

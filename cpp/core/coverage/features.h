@@ -1,4 +1,4 @@
-// The features of an exploration: what has been seen, in how many runs, and how much weight a new one has.
+// The features of an exploration: which were seen, in how many runs, and the weight of a new one.
 #pragma once
 
 #include <tsl/robin_map.h>
@@ -20,15 +20,15 @@ enum class FeatureKind : std::uint8_t {
   kEdgeOfRule,  // an edge, and the rule that passed it
   kRulePair,    // a step, and the one before it
   kBundleSize,  // how many values a bundle holds, in powers of two
-  kBundlePair,  // that of two bundles at the same time
+  kBundlePair,  // the sizes of two bundles at the same time
   kStateHash,   // what the user's state_hash() returned
-  kDistance,    // an assertion that became true, or whose comparison came closer than ever
-  kTarget,      // a value of hypothesis.target() that is higher than ever
+  kDistance,    // an assertion that became true, or whose comparison came closer than before
+  kTarget,      // a value of hypothesis.target() higher than before
   kEvent,       // a label of hypothesis.event()
 };
 inline constexpr std::size_t kFeatureKinds = 10;
 
-// A bit for each kind.
+// One bit for each kind.
 using FeatureMask = std::uint32_t;
 constexpr FeatureMask mask_of(FeatureKind kind) noexcept { return 1U << static_cast<unsigned>(kind); }
 inline constexpr FeatureMask kAllFeatures = (1U << kFeatureKinds) - 1;
@@ -36,7 +36,7 @@ inline constexpr FeatureMask kAllFeatures = (1U << kFeatureKinds) - 1;
 // A kind by its name in the glossary, "edge of rule" or "event". ConfigError for any other name.
 FeatureKind feature_named(std::string_view name);
 
-// A feature by name, as a checkpoint keeps those that it was kept for.
+// A feature by name, as checkpoints keep the ones they were kept for.
 struct Feature {
   FeatureKind kind = FeatureKind::kEdge;
   std::uint64_t key = 0;
@@ -44,7 +44,7 @@ struct Feature {
   friend bool operator==(const Feature&, const Feature&) = default;
 };
 
-// What features have been seen, for a later session to go on with.
+// Which features were seen, for a later session to resume with.
 struct FeaturesState {
   struct Entry {
     Feature feature;
@@ -66,9 +66,9 @@ struct FeaturesState {
   friend bool operator==(const FeaturesState&, const FeaturesState&) = default;
 };
 
-// The rung of a ladder that a number stands on, which tells numbers apart as finely as the search needs: it grows with
-// the number, with 1,024 rungs for each doubling. Small whole numbers have rungs of their own, and large ones share
-// them, so that there is an end of coming nearer. What is infinite, or NaN, stands where the largest number does.
+// The rung of a number on a ladder of 1,024 rungs for each doubling, which distinguishes numbers as finely as the
+// search needs. Small whole numbers have rungs of their own and large ones share them, so that coming nearer has an
+// end. Infinity and NaN are on the rung of the largest number.
 std::int64_t rung_of(double value) noexcept;
 
 // What is new in a step. Worth is in sixteenths of a new edge.
@@ -77,22 +77,22 @@ struct NewFeatures {
   std::uint32_t weight = 0;
 };
 
-// Remembers every feature that is no edge, and weighs all of them. A kind that brings something new all the time says
-// little by it. So the weight of a new feature halves each time that its kind doubles how many it brings a run, and a
-// feature whose weight has become zero does not count as new. That is in the spirit of M. Boehme, V. Manes and S. Cha,
-// "Boosting Fuzzer Efficiency: An Information Theoretic Perspective" (FSE 2020), with whole numbers, which are the same
-// on every machine.
+// Remembers every feature that is not an edge, and weighs all of them. A kind that brings something new all the time is
+// less informative. So the weight of a new feature halves each time that its kind doubles its number of new features
+// per run, and a feature whose weight has become zero does not count as new. This is in the spirit of M. Boehme, V.
+// Manes and S. Cha, "Boosting Fuzzer Efficiency: An Information Theoretic Perspective" (FSE 2020), but with whole
+// numbers, which are the same on every machine.
 //
-// One step is under way at any time: what is told of it adds up until take_step(). Thread-compatible. Costs one look-up
-// in a hash table a feature, and allocates for new ones only.
+// One step is under way at any time: reports add up until take_step(). Thread-compatible. Each feature costs one
+// look-up in a hash table; only new ones allocate.
 class Features {
  public:
-  // No more than this of one kind is remembered: a hash of something that always changes must not eat the memory.
+  // The maximum per kind: a hash of something that always changes must not fill the memory.
   static constexpr std::size_t kOfKindMax = std::size_t{1} << 20U;
-  // How many of the new features of a step are listed by name.
+  // How many new features of a step are listed by name.
   static constexpr std::size_t kShownMax = 8;
   static constexpr std::uint32_t kWeightOfEdge = 16;
-  // Sizes of more bundles than these are not put in pairs.
+  // Only the sizes of this many bundles are paired.
   static constexpr std::uint32_t kPairedBundlesMax = 16;
 
   explicit Features(FeatureMask on) : on_(on) {}
@@ -102,30 +102,30 @@ class Features {
   void begin_run(std::uint64_t run);
   void begin_step() noexcept;
 
-  // The step showed this feature. Does nothing for a kind that is off.
+  // Reports a feature of the step. Does nothing for a disabled kind.
   void see(FeatureKind kind, std::uint64_t key);
-  // Another session saw this feature, which is no edge, so that it is not new here any more. Returns whether it would
-  // have been.
+  // Marks a feature, not an edge, as seen by another session, so that it is not new here any more. Returns whether it
+  // would have been new.
   bool import_feature(const Feature& feature);
-  // The step brought `count` new ones of a kind that somebody else remembers.
+  // Reports `count` new features of a kind that is remembered elsewhere.
   void add_new(FeatureKind kind, std::uint32_t count) noexcept;
-  // The step brought this new edge.
+  // Reports a new edge of the step.
   void show_edge(std::uint64_t key) noexcept { show({FeatureKind::kEdge, key}); }
-  // The bundle holds `size` values after the step.
+  // Reports that the bundle holds `size` values after the step.
   void bundle_size(std::uint32_t bundle, std::size_t size);
-  // Whether the value is higher than all before of that label, by a rung: small whole numbers have rungs of their own,
-  // and large ones share them, so that there is an end of coming higher. The label is a hash of it.
+  // Returns whether the value is higher, by a rung, than all before with that label: small whole numbers have rungs of
+  // their own and large ones share them, so that rising has an end. The label is a hash.
   bool target(std::uint64_t label, double value);
 
-  // What was told of the step since begin_step().
+  // What was reported of the step since begin_step().
   [[nodiscard]] NewFeatures take_step() noexcept;
-  // The first new features of the step that was taken last.
+  // The first new features of the step taken last.
   [[nodiscard]] std::span<const Feature> shown() const noexcept { return {shown_.data(), shown_count_}; }
 
-  // In how many runs a feature was seen that is no edge.
+  // In how many runs a feature was seen that is not an edge.
   [[nodiscard]] std::uint64_t runs_of(const Feature& feature) const noexcept;
   [[nodiscard]] std::size_t seen() const noexcept { return frequencies_.size(); }
-  // How rare the features are, of all runs until now.
+  // How rare the features are among all runs so far.
   [[nodiscard]] SampleCounts sample_counts(std::uint64_t runs) const;
 
   [[nodiscard]] FeaturesState save() const;
@@ -148,15 +148,15 @@ class Features {
   std::array<std::uint64_t, kFeatureKinds> new_features_{};
   tsl::robin_map<std::uint64_t, std::int64_t> best_;     // the highest rung by label
   std::array<std::uint8_t, kPairedBundlesMax> sizes_{};  // in this run, as bits; kUnknownSize before the first
-  std::uint32_t bundles_ = 0;                            // that were ever told of, up to the last of them
+  std::uint32_t bundles_ = 0;                            // that were ever reported, up to the last of them
   NewFeatures step_;
   std::array<Feature, kShownMax> shown_{};
   std::size_t shown_count_ = 0;
 };
 
-// How much rarer than the most common features: 0 for one of a single run, and one more each time that its runs become
-// four times as many. Half the energy goes with each: by the square root, which is less steep than AFLFast's schedules
-// (M. Boehme, V. Pham and A. Roychoudhury, CCS 2016), because a prefix that is run again shows its features again.
+// How common a feature is: 0 for one of a single run, and one more each time that its runs quadruple. Each class halves
+// the energy: by the square root, which is less steep than AFLFast's schedules (M. Boehme, V. Pham and A. Roychoudhury,
+// CCS 2016), because a prefix that is run again shows its features again.
 std::uint32_t frequency_class(std::uint64_t runs) noexcept;
 inline constexpr std::uint32_t kFrequencyClassMax = 6;
 

@@ -1,5 +1,5 @@
-// What ran in a fork: which locations of the targets were passed, in which order first and how often, for the process
-// that it is a fork of to see as if it had run there.
+// What ran in a fork: which locations of the targets were passed, in which order first and how often, so that the
+// process that forked it can count this as its own.
 #pragma once
 
 #include <tsl/robin_map.h>
@@ -12,14 +12,14 @@
 
 namespace ordeal {
 
-// A value type. What a location means for the coverage map depends on what was passed before in other runs, which only
-// the process that reads this knows. So it tells of everything, whether it was silent there or not.
+// A value type. What a location means for the coverage map depends on earlier runs, which only the reading process
+// knows. So the record contains everything, whether silenced in the fork or not.
 struct RunRecord {
   enum class Kind : std::uint8_t {
     kEntry,
     kLine,
     kBranch,
-    kMetAgain,  // another code object of the same key, of which nothing has been passed
+    kMetAgain,  // another code object of the same key, in which nothing has been passed
   };
 
   struct Code {
@@ -32,18 +32,18 @@ struct RunRecord {
 
   struct Passage {
     Kind kind = Kind::kEntry;
-    std::uint32_t code = 0;  // its place in `codes`
-    std::int64_t from = 0;   // of a branch; of a line, how far it is from the first one of its code
+    std::uint32_t code = 0;  // its index in `codes`
+    std::int64_t from = 0;   // of a branch; of a line, its distance from the first line of its code
     std::int64_t to = 0;     // of a branch
     std::uint32_t hits = 0;
-    // Of the side of a branch that was taken first: how often, before another one was. Of others 1.
+    // For the side of a branch taken first: how often, before another was taken. For others 1.
     std::uint32_t leading = 0;
 
     friend bool operator==(const Passage&, const Passage&) = default;
   };
 
   std::vector<Code> codes;
-  std::vector<Passage> passages;  // in the order of the first time
+  std::vector<Passage> passages;  // in the order of their first time
 
   [[nodiscard]] std::string encode() const;
   // Throws TraceError for bytes that encode() cannot have made.
@@ -52,7 +52,7 @@ struct RunRecord {
   friend bool operator==(const RunRecord&, const RunRecord&) = default;
 };
 
-// Makes a record. Codes are known by a number of the caller's. Thread-compatible.
+// Makes a record. Codes are identified by numbers of the caller. Thread-compatible.
 class RunRecorder {
  public:
   void entry(std::uint32_t code) { pass({.kind = RunRecord::Kind::kEntry, .code = code}); }
@@ -66,9 +66,9 @@ class RunRecorder {
   std::vector<RunRecord::Passage> take();
 
  private:
-  // Of a branch: which side was taken first, and whether another one has been.
+  // For a branch: which side was taken first, and whether another one has been.
   struct Site {
-    std::size_t first = 0;  // its place in passages_
+    std::size_t first = 0;  // its index in passages_
     bool is_leading = true;
   };
 

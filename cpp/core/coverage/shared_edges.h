@@ -1,4 +1,4 @@
-// The edges that the processes of one machine have seen, in memory that all of them share.
+// The edges seen by the processes of one machine, in memory that all of them share.
 #pragma once
 
 #include <cstddef>
@@ -9,28 +9,28 @@
 namespace ordeal {
 
 // A set of exact 64-bit keys: two edges never count as one, as they do where a byte stands for a hash [AFL "bitmap"].
-// No locks: a key is written whole, so each process may write and read at any time.
+// No locks: a key is written in one store, so each process may write and read at any time.
 //
-// Memory of zeros is an empty set, and any other content is a set as well: a process that went wrong may have written
-// anything, but that can only have added keys. Those that stand where no process puts them are left out by keys().
+// Zeroed memory is an empty set, and any other content is a set as well: a faulty process may have written anything,
+// but can only have added keys. keys() leaves out those in impossible places.
 class SharedEdges {
  public:
   static constexpr std::size_t kDefaultBytes = 65536;
   static constexpr std::size_t kBytesMax = std::size_t{1} << 30U;
   static constexpr std::size_t kAlignment = 8;
-  // An edge is kept in one of this many places, from its own on. A set that is half full has room there.
+  // An edge is kept in one of this many places, starting from its own. A set that is half full has room there.
   static constexpr std::size_t kProbes = 64;
 
-  // The memory must outlive the set. Its size counts up to the next lower power of two. ConfigError for a size below
-  // the default or above the largest, and when it does not begin at a multiple of the alignment.
+  // The memory must outlive the set. Its size is rounded down to a power of two. ConfigError for a size below the
+  // default or above the largest, and for a misaligned start.
   explicit SharedEdges(std::span<std::byte> memory);
   SharedEdges(const SharedEdges&) = delete;
   SharedEdges& operator=(const SharedEdges&) = delete;
   ~SharedEdges() = default;
 
-  // Whether the set holds it now. It does not where there was no room, nor ever the keys 0 and 2^64 - 1.
+  // Returns whether the set now holds the key. It does not if there was no room, and never holds 0 and 2^64 - 1.
   bool insert(std::uint64_t key) noexcept;
-  // Its place is never used again, so that those behind it are found.
+  // The place is never reused, so that keys behind it are still found.
   void erase(std::uint64_t key) noexcept;
   [[nodiscard]] bool holds(std::uint64_t key) const noexcept;
   // Sorted, each once.
@@ -43,7 +43,7 @@ class SharedEdges {
   static constexpr std::uint64_t kErased = ~std::uint64_t{0};
 
   [[nodiscard]] std::size_t place(std::uint64_t key, std::size_t probe) const noexcept {
-    return (static_cast<std::size_t>(key) + probe) & (places_.size() - 1);  // keys are mixed well: see edge.h
+    return (static_cast<std::size_t>(key) + probe) & (places_.size() - 1);  // keys are well mixed: see edge.h
   }
 
   std::span<std::uint64_t> places_;

@@ -1,7 +1,6 @@
-// Which source files belong to the targets, and the module name that each of them has.
+// Which source files belong to the targets, and the module name of each.
 //
-// Immutable after it is made. Every question asks the file system, so that the monitor asks once for each code object
-// and keeps the verdict.
+// Immutable. Every question reads the file system, so the monitor asks once for each code object and keeps the answer.
 #pragma once
 
 #include <filesystem>
@@ -11,7 +10,7 @@
 
 namespace ordeal {
 
-// What is traced: the file of a module, or one directory in which the modules of a package are found.
+// A traced target: the file of a module, or a directory that contains the modules of a package.
 struct TracedTarget {
   std::string module_name;
   std::string path;
@@ -24,17 +23,16 @@ struct TracedSource {
   std::string module_name;
 };
 
-// Answers for files as code objects spell them, also for those that are gone: code that was imported goes on to run
-// when a program deletes its source. A file below a directory that happens to bear the name of a target is no source of
-// it: only the target's own path counts, and below a package only what can be imported from it, so that a virtual
-// environment inside of it is not traced. Relative names count from the working folder of when this was made, wherever
-// the program under test goes.
+// Answers for files as code objects spell them, including deleted ones: imported code continues to run when a program
+// deletes its source. Only the target's own path counts, not other directories of the same name, and below a package
+// only what can be imported from it, so that a virtual environment inside is not traced. Relative names are resolved
+// against the working folder at construction, wherever the program under test goes.
 class TracedTargets {
  public:
-  // Throws ConfigError for a target whose path cannot be one.
+  // Throws ConfigError for an invalid path of a target.
   explicit TracedTargets(const std::vector<TracedTarget>& targets);
 
-  // The source that this file is, or nothing when it is outside the targets, or the name is not that of a file
+  // Returns the source for this file, or nothing when it is outside the targets or the name is not that of a file
   // ("<string>").
   [[nodiscard]] std::optional<TracedSource> source_of(const std::string& filename) const;
 

@@ -1,4 +1,4 @@
-// Where the values of a step come from: drawn by chance or read from a tape. Either way they are recorded.
+// Where the values of a step come from: drawn at random or read from a tape. Either way they are recorded.
 #pragma once
 
 #include <cstddef>
@@ -19,30 +19,29 @@
 
 namespace ordeal {
 
-// Writes a tape that its owner (a Session or a Replay) keeps: nothing else does, so that a journal misses nothing. The
-// owner says where steps begin, and what is drawn goes to the last of them. Thread-compatible.
-//
+// Writes a tape that its owner (a Session or a Replay) keeps. Nothing else writes to it, so a journal misses nothing.
+// The owner says where steps begin; draws belong to the last step. Thread-compatible.
 // Live, a draw takes a value from the generator. Replaying, it takes the next recorded choice of the argument; where
-// the recording has none that fits (the code changed, or the tape was edited), it repairs it - a number out of bounds
-// becomes the nearest bound, everything else the simplest value - and counts a misalignment, so that a run always goes
-// on and the caller can tell. What the last step draws beyond its record is not counted: the recorded run may have
-// failed before.
+// Live, a draw takes a value from the generator. Replaying, it takes the next recorded choice of the argument. If none
+// fits (the code changed, or the tape was edited), it repairs it - a number out of bounds becomes the nearest bound,
+// everything else the simplest value - and counts a misalignment, so that every run continues and the caller can tell.
+// What the last step draws beyond its record does not count: the recorded run may have failed before.
 class ChoiceSource {
  public:
-  // What draws allowed: pairs of the choice's index in the tape that is written and its constraint, in order.
+  // The constraints of draws: pairs of a choice's index in the written tape and its constraint, in order.
   using Notes = std::vector<std::pair<std::size_t, Constraint>>;
 
-  // `notes`, where given, gets the constraint of each replayed draw; it must outlive the source.
+  // `notes`, if given, receives the constraint of each replayed draw; it must outlive the source.
   explicit ChoiceSource(Tape& out, Notes* notes = nullptr) noexcept : out_(&out), notes_(notes) {}
 
-  // Where the choices of the next steps come from. `recorded` must outlive the steps.
+  // Sets where the choices of the next steps come from. `recorded` must outlive the steps.
   void live(Rng rng) noexcept;
-  // Live, but mutating from a step that led somewhere: an argument begins with what that step drew, changed a little,
-  // where it fits the constraints. It ends with the next call of live(), replay() or stop_mutating().
+  // Live, but mutating from a step that led somewhere: an argument begins with that step's choices, slightly changed,
+  // where they fit the constraints. Ends with the next call of live(), replay() or stop_mutating().
   void mutate_from(const Tape& model, const TapeStep& step) noexcept;
   void stop_mutating() noexcept;
-  // From here on live draws that could hardly meet by chance take a value again, each with probability `prob`: one that
-  // was drawn earlier in the run, or one of `dictionary`, which must outlive the source.
+  // From here on, live draws that would hardly repeat a value by chance do so with probability `prob`: one drawn
+  // earlier in the run, or one of `dictionary`, which must outlive the source.
   void reuse(const Dictionary& dictionary, double prob) noexcept {
     ORDEAL_DCHECK(prob >= 0 && prob <= 1, "prob=" << prob);
     dictionary_ = prob > 0 ? &dictionary : nullptr;
@@ -50,12 +49,12 @@ class ChoiceSource {
   }
   void replay(const Tape& recorded, const TapeStep& step) noexcept;
 
-  // Has all that is written from now on in a journal as well, or in none. `in_run`: a run is under way, which begins in
-  // the journal with the tape as it is, and ends in the one before.
+  // Journals all that is written from now on, or nothing. `in_run`: a run is under way, which begins in the new journal
+  // with the tape so far, and ends in the old one.
   void set_journal(std::shared_ptr<Journal> journal, bool in_run) noexcept;
   [[nodiscard]] const std::shared_ptr<Journal>& journal() const noexcept { return journal_; }
 
-  // For the owner. The tape is empty when a run begins; `prefix` is what the run goes on from.
+  // For the owner. The tape is empty when a run begins; `prefix` is what the run continues from.
   void begin_run() noexcept;
   void take_prefix(const Tape& prefix);
   void begin_step(StepKind kind, std::uint32_t target, std::uint32_t origin) {
@@ -68,7 +67,7 @@ class ChoiceSource {
   void end_run() noexcept;
 
   void begin_argument(std::uint32_t name);
-  // Replaying: which step made the value that the current argument was, or TapeArgument::kNoProducer.
+  // Replaying: the step that made the value of the current argument, or TapeArgument::kNoProducer.
   [[nodiscard]] std::int64_t producer() const noexcept { return producer_; }
   void set_producer(std::int64_t producer);
   // The origin of the current step.
@@ -80,21 +79,20 @@ class ChoiceSource {
   [[nodiscard]] std::uint64_t misaligned() const noexcept { return misaligned_; }
   void reset_misaligned() noexcept { misaligned_ = 0; }
   [[nodiscard]] Rng& rng() noexcept { return rng_; }
-  // What is written.
+  // The written tape.
   [[nodiscard]] const Tape& tape() const noexcept { return *out_; }
 
-  // Recorded draws. `low <= high`, where -0.0 is below 0.0; `toward` is the simplest value and is clamped into the
+  // Recorded draws. `low <= high`, where -0.0 is below 0.0; `toward` is the simplest value and is clamped to the
   // bounds.
   bool boolean(double p);
   std::int64_t integer(std::int64_t low, std::int64_t high, std::int64_t toward);
-  // A position in a collection that lives in the run (0 is the newest); `size > 0`.
+  // A position in a collection of the run (0 is the newest); `size > 0`.
   std::int64_t position(std::int64_t size);
   double real(double low, double high, bool allow_nan, double smallest_nonzero);
 
   // For kinds whose constraints the core does not know (strings over an alphabet, huge integers): the next recorded
-  // choice of that kind, or nothing when the recording has another. Live, it is a value to take instead of a new one,
-  // and mostly nothing. The caller checks it, then records what it used with `put`, after `misalign` if it could not
-  // use it.
+  // choice of that kind, or nothing. Live, it is a value to use instead of a new one, and mostly nothing. The caller
+  // checks it, then records the value used with `put`, after `misalign` if it could not use it.
   std::optional<Choice> recorded(ChoiceKind kind);
   void put(Choice choice) {
     out_->add(std::move(choice));
@@ -103,7 +101,7 @@ class ChoiceSource {
     }
   }
   void misalign() noexcept { ++misaligned_; }
-  // Replaying: what the choice that is put next was allowed to be.
+  // Replaying: the constraint of the choice that is put next.
   void note(const Constraint& constraint) {
     if (notes_ != nullptr) {
       notes_->emplace_back(out_->choice_count(), constraint);
@@ -133,7 +131,7 @@ class ChoiceSource {
   std::shared_ptr<Journal> journal_;
   Rng rng_{0};
   const Tape* recorded_ = nullptr;
-  const Tape* model_ = nullptr;  // what arguments begin with while live
+  const Tape* model_ = nullptr;  // the tape that live arguments begin with
   const Dictionary* dictionary_ = nullptr;
   double reuse_prob_ = 0.0;
   TapeStep step_{};

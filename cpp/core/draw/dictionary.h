@@ -1,4 +1,4 @@
-// Values that are worth drawing again: constants of the program, what it compared, and what led to something new.
+// Values worth drawing again: constants of the program, values it compared, and values that led to something new.
 #pragma once
 
 #include <array>
@@ -12,7 +12,7 @@
 
 namespace ordeal {
 
-// Where a value comes from. The order is that of files.
+// Where a value comes from. Files depend on the order.
 enum class DictionarySource : std::uint8_t {
   kConstant,    // written in the source of the program
   kOperand,     // the program compared it with something
@@ -27,24 +27,24 @@ struct DictionaryEntry {
   friend bool operator==(const DictionaryEntry&, const DictionaryEntry&) = default;
 };
 
-// What a draw takes from here is a suggestion: whoever draws checks that it is within the bounds. The values drawn
-// earlier in a run are not held here: its tape has them. Thread-compatible.
+// A value from here is a suggestion: the caller checks that it is within the bounds of its draw. Values drawn earlier
+// in a run are not kept here: its tape has them. Thread-compatible.
 class Dictionary {
  public:
-  // Of each kind. When there are more, the oldest value makes room; of constants, the new one is left out.
+  // For each kind. When there are more, the oldest value makes room; a new constant is left out instead.
   static constexpr std::size_t kConstantsMax = 4096;
   static constexpr std::size_t kRecentMax = 128;
   // Longer texts and bytes are not kept.
   static constexpr std::size_t kBlobBytesMax = 4096;
 
-  // What chance draws often anyway (booleans, integers near zero, nothing at all) is not kept. A value that is known
-  // becomes the newest of its source. False when it is not kept or is known.
+  // Values that are drawn often anyway (booleans, integers near zero, empty ones) are not kept. A known value becomes
+  // the newest of its source. Returns false when the value is not kept or was known.
   bool add(DictionarySource source, Choice value);
 
-  // A value of this kind: newer ones rather than older ones, and what was compared rather than the others. Nothing
-  // when there is none. Valid until the next add.
+  // A value of this kind: preferably a newer one, and one that was compared. Null when there is none. Valid until the
+  // next add.
   const Choice* pick(Rng& rng, ChoiceKind kind) const;
-  // One in [low, high], or beside one; nothing when a few tries did not find one.
+  // A value in [low, high], or next to one; nothing when a few tries did not find one.
   std::optional<std::int64_t> pick_integer(Rng& rng, std::int64_t low, std::int64_t high) const;
 
   [[nodiscard]] bool empty() const noexcept;
@@ -61,7 +61,7 @@ class Dictionary {
   [[nodiscard]] const Values& at(DictionarySource source, ChoiceKind kind) const noexcept;
   Values& at(DictionarySource source, ChoiceKind kind) noexcept;
 
-  // A few thousand values at most, in plain vectors: a draw takes one by its index, and only add() searches.
+  // At most a few thousand values, in plain vectors: a draw takes one by its index, and only add() searches.
   std::array<std::array<Values, kSources>, kKinds> values_;
 };
 

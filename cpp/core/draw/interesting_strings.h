@@ -1,7 +1,7 @@
-// Texts that programs are known to take for something else, or to break at.
+// Texts that programs are known to misread, or to break on.
 //
-// Constant. Each must be UTF-8; their order decides which one a draw gives, so that new ones go to the end and change
-// draws all the same.
+// Constant. Each must be UTF-8. Their order decides which one a draw returns, so new ones go to the end, and still
+// change draws.
 #pragma once
 
 #include <array>
@@ -9,8 +9,8 @@
 
 namespace ordeal {
 
-// UTF-8. What parsers read as a value, what formats and shells treat apart, and characters that change under case
-// folding, normalization or encoding.
+// UTF-8. Texts that parsers read as values, that formats and shells treat specially, and characters that change under
+// case folding, normalization or encoding.
 inline constexpr std::array<std::string_view, 64> kInterestingStrings{
     "null",
     "None",

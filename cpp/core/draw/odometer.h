@@ -1,7 +1,7 @@
-// An odometer over recorded choices: counts through every combination of what a test chooses, each exactly once.
+// An odometer over recorded choices: counts through every combination of a test's choices, each exactly once.
 //
-// The idea is TigerBeetle's exhaustigen: the choices of one case are the digits, the last that can still be raised is,
-// and what came after it starts again at zero. So bounds may depend on earlier choices, the order is lexicographic, and
+// The idea is TigerBeetle's exhaustigen: the choices of one case are digits; the last digit that can still be raised is
+// raised, and those after it restart at zero. So bounds may depend on earlier choices, the order is lexicographic, and
 // memory is one digit for each choice of the deepest case.
 #pragma once
 
@@ -15,13 +15,13 @@
 
 namespace ordeal {
 
-// A case made other choices than an earlier one that began alike: the test is not deterministic.
+// A case made other choices than an earlier one with the same beginning: the test is not deterministic.
 class ChangedBoundError : public Error {
  public:
   using Error::Error;
 };
 
-// A path that is replayed asks for more than a choice offers.
+// A replayed path asks for more than a choice offers.
 class PathError : public Error {
  public:
   using Error::Error;
@@ -39,8 +39,8 @@ class Odometer {
   struct Digit {
     std::uint64_t value = 0;
     std::uint64_t bound = 0;   // inclusive, as the test gave it
-    std::uint64_t stride = 1;  // to the next value of this part; 0 where it has no other
-    std::uint64_t site = 0;    // what the caller wants to know of it again
+    std::uint64_t stride = 1;  // to the next value of this part; 0 if it has no other
+    std::uint64_t site = 0;    // set by the caller, and returned to it
     bool is_last = false;      // no higher value leads anywhere
   };
 
@@ -48,27 +48,27 @@ class Odometer {
     kCase,   // choices may be made
     kDone,   // every case was visited
     kLimit,  // there are more cases than the limit allows
-    kFewer,  // the case made fewer choices than an earlier one that began alike
+    kFewer,  // the case made fewer choices than an earlier one with the same beginning
   };
 
-  // More choices than this in one case are a loop that does not end.
+  // A case with more choices than this is an endless loop.
   static constexpr std::size_t kDigitsMax = std::size_t{1} << 22U;
 
   Odometer() = default;
-  // Visits at most `limit` cases, dropped ones included; shard.index < shard.count.
+  // Visits at most `limit` cases, including dropped ones; shard.index < shard.count.
   Odometer(std::uint64_t limit, Shard shard);
 
-  // What the next cases are: all of them from the first, the one of `path` alone (zeros follow it), or one by chance.
+  // Selects the next cases: all from the first on, the one of `path` alone (zeros follow it), or random ones.
   void restart();
   void replay(std::vector<std::uint64_t> path);
   void probe(Rng rng);
 
-  // Ends the case before, if there was one. After anything but kCase no case is under way.
+  // Ends the previous case, if there was one. After anything but kCase no case is under way.
   Turn next();
-  // The test rejected the case under way (assume): it is counted apart.
+  // Notes that the test rejected the current case (assume): it is counted separately.
   void drop() noexcept { dropped_now_ = true; }
 
-  // A value in [0, bound] of the case under way. Throws ChangedBoundError and PathError.
+  // A value in [0, bound] for the current case. Throws ChangedBoundError and PathError.
   std::uint64_t choose(std::uint64_t bound, std::uint64_t site) {
     if (cursor_ < digits_.size()) [[likely]] {
       const Digit& digit = digits_[cursor_];
@@ -82,35 +82,35 @@ class Odometer {
   // Whether the next choice repeats one of an earlier case; its site is then known already.
   [[nodiscard]] bool repeats() const noexcept { return cursor_ < digits_.size(); }
 
-  // A stretch of choices that can turn out to lead nowhere, such as those of a filtered value. It begins at
-  // position(). retry() goes on to the next combination of its choices alone; false when there is none.
+  // A stretch of choices that may turn out to lead nowhere, such as those of a filtered value. It begins at position().
+  // retry() advances to the next combination of these choices alone; false when there is none.
   [[nodiscard]] std::size_t position() const noexcept { return cursor_; }
-  // Nor is there one in a replay or a probe.
+  // Always false in a replay or a probe.
   bool retry(std::size_t begin);
-  // Whether choices of the case from `begin` on are new: not a repetition of an earlier case.
+  // Whether the case has new choices from `begin` on, rather than repeating an earlier case.
   [[nodiscard]] bool is_new(std::size_t begin) const noexcept {
     return mode_ == Mode::kAll && cursor_ > begin && cursor_ > fresh_from_;
   }
-  // hold() remembers the stretch, so that retry() may look for the one after it; release() brings it back, and when
-  // `has_more` is false the stretch is taken to be the last.
+  // hold() saves the stretch, so that retry() may look for the one after it; release() restores it, and when `has_more`
+  // is false takes it to be the last.
   void hold(std::size_t begin);
   void release(bool has_more);
-  // When the choices from `begin` on lead nowhere only because the others are another part's: takes one of those, so
-  // that the case can end, and does not count it. keep() says that it was found. False when that is not why.
+  // If the choices from `begin` on lead nowhere only because the others belong to another part, takes one of those, so
+  // that the case can end, and does not count it. keep() says that it was found. False when that is not the reason.
   bool borrow(std::size_t begin);
   void keep(std::size_t begin);
 
   [[nodiscard]] bool running() const noexcept { return running_; }
   [[nodiscard]] std::vector<std::uint64_t> path() const;
-  // How much of the path that is replayed the case had no use for.
+  // How much of the replayed path the case did not use.
   [[nodiscard]] std::size_t unused() const noexcept { return path_.size() - std::min(path_.size(), cursor_); }
   [[nodiscard]] const std::vector<Digit>& digits() const noexcept { return digits_; }
   [[nodiscard]] std::uint64_t cases() const noexcept { return cases_; }
   [[nodiscard]] std::uint64_t dropped() const noexcept { return dropped_; }
-  // The share of the combinations that lie before the case under way, as far as its choices tell: from 0 to 1.
+  // The share of the combinations before the current case, as far as its choices show: from 0 to 1.
   [[nodiscard]] double progress() const noexcept;
-  // The number of cases, as the one under way suggests: one over the chance of getting here by uniform choices. Its
-  // mean over probes is the number (Knuth, "Estimating the Efficiency of Backtrack Programs", 1975).
+  // An estimate of the number of cases from the current one: the inverse of the probability of reaching it by uniform
+  // choices. Its mean over probes is the number (Knuth, "Estimating the Efficiency of Backtrack Programs", 1975).
   [[nodiscard]] double suggested_size() const noexcept;
 
  private:
@@ -132,7 +132,7 @@ class Odometer {
 
   std::vector<Digit> digits_;
   std::size_t cursor_ = 0;
-  std::size_t fresh_from_ = 0;          // what is chosen from here on was not chosen in the case before
+  std::size_t fresh_from_ = 0;          // choices from here on were not made in the previous case
   std::vector<Shard> shards_{Shard{}};  // shards_[i]: the part of what follows the first i digits, while it is split
   std::vector<Held> held_;
   std::vector<std::uint64_t> path_;
@@ -145,8 +145,8 @@ class Odometer {
   bool started_ = false;
   bool running_ = false;
   bool dropped_now_ = false;
-  bool is_foreign_ = false;  // the case is another part's
-  bool is_kept_ = false;     // and its choices are for this once
+  bool is_foreign_ = false;  // the case belongs to another part
+  bool is_kept_ = false;     // and its choices are used only this once
 };
 
 }  // namespace ordeal

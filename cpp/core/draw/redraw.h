@@ -1,5 +1,4 @@
-// Draws that belong to no run: on a tape of their own, made once and then repeated, to see whether two ways to draw are
-// one.
+// Draws outside any run: made once on a separate tape and then repeated, to check whether two ways to draw agree.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +14,7 @@ namespace ordeal {
 // Thread-compatible. The source must not outlive it.
 class Redraw {
  public:
-  // The first draws are by chance, from a stream of that name.
+  // The first draws are random, from a stream of that name.
   explicit Redraw(std::uint64_t seed, std::string_view stream = "rehearsal");
   // The first draws have been made elsewhere.
   explicit Redraw(std::span<const Choice> choices);
@@ -25,7 +24,7 @@ class Redraw {
   [[nodiscard]] ChoiceSource& source() noexcept { return source_; }
   // From now on the source reads what it wrote before, or what the last repetition read.
   void repeat();
-  // Whether what was drawn since then took every choice as it is, and all of them.
+  // Whether the draws since then took every choice unchanged, and all of them.
   [[nodiscard]] bool matches() const;
 
  private:

@@ -1,4 +1,4 @@
-// Reads a run back from a tape, step by step, and records what really happened.
+// Reads a run from a tape, step by step, and records what really happened.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@
 
 namespace ordeal {
 
-// Thread-compatible. The driver asks next(), then either runs the step or calls reject() when its rule is not
+// Thread-compatible. The driver calls next(), then either runs the step or calls reject() when its rule is not
 // available; a rejected step is left out of the realized tape. Choices are read through source().
 class Replay {
  public:
@@ -25,23 +25,23 @@ class Replay {
   Replay& operator=(const Replay&) = delete;
 
   NextStep next();
-  // The step that next() returned cannot run. Once for a step, and before it draws anything that matters.
+  // The step from next() cannot run. Once for a step, and before it draws anything that matters.
   void reject();
 
-  // The replay is a run in this journal, which lasts until the journal is taken away.
+  // Journals the replay as a run, until the journal is taken away.
   void set_journal(std::shared_ptr<Journal> journal) noexcept { source_.set_journal(std::move(journal), true); }
 
   [[nodiscard]] ChoiceSource& source() noexcept { return source_; }
   // Steps that ran, with the choices that they used.
   [[nodiscard]] const Tape& realized() const noexcept { return realized_; }
-  // What the draws of the realized tape allowed, by the index of the choice.
+  // The constraints of the draws on the realized tape, by the index of the choice.
   [[nodiscard]] std::vector<Constraint> constraints() const;
   [[nodiscard]] std::size_t rejected() const noexcept { return rejected_; }
-  // How many recorded choices the steps that ran had no use for, because less was drawn than was recorded. Of the last
-  // of them the arguments named `in_body` do not count: how much is drawn there may depend on what was repaired. Nor
-  // does anything of it where it did not finish.
+  // How many recorded choices the steps that ran did not use, because they drew less than was recorded. In the last
+  // step, the arguments named `in_body` do not count: how much they draw may depend on repairs. Nothing of it counts if
+  // it did not finish.
   [[nodiscard]] std::size_t unused(std::span<const std::uint32_t> in_body, bool finished) const;
-  // Position in the recorded tape of the step returned last, 0 before the first.
+  // Position in the recorded tape of the last step returned, 0 before the first.
   [[nodiscard]] std::size_t position() const noexcept { return position_ == 0 ? 0 : position_ - 1; }
 
  private:

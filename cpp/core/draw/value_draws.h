@@ -1,7 +1,6 @@
-// Draws of texts, bytes and integers without a bound from a source: those whose choice is more than a number in a
-// range.
+// Draws of texts, bytes and unbounded integers from a source: choices that are more than a number in a range.
 //
-// They draw from a ChoiceSource, and belong to the thread that it belongs to.
+// They draw from a ChoiceSource, and belong to its thread.
 #pragma once
 
 #include <cstdint>
@@ -15,17 +14,17 @@
 
 namespace ordeal {
 
-// Each takes what the source suggests or has recorded, as far as it fits, else a fresh value (live) or the nearest
-// that fits (replaying, which counts as a misalignment), and records it.
+// Each uses the suggested or recorded value as far as it fits, else a fresh value (live) or the nearest that fits
+// (replaying, which counts as a misalignment), and records it.
 
-// UTF-8, of `low` to `high` characters; empty when the alphabet is. A fresh one is one of kInterestingStrings in one
-// draw of kWordPeriod, where that fits; else of draw_size's length and draw_alphabet_index's characters.
+// UTF-8, of `low` to `high` characters; empty if the alphabet is. One fresh draw in kWordPeriod is one of
+// kInterestingStrings, if that fits; the others have draw_size's length and draw_alphabet_index's characters.
 inline constexpr std::uint64_t kWordPeriod = 16;
 std::string draw_text(ChoiceSource& source, const Alphabet& alphabet, std::int64_t low, std::int64_t high);
 
 std::string draw_bytes(ChoiceSource& source, std::int64_t low, std::int64_t high);
 
-// In [low, high], whose bounds are at most kWideMax from zero.
+// In [low, high], with bounds at most kWideMax from zero.
 Choice draw_wide_integer(ChoiceSource& source, Wide low, Wide high, Wide toward);
 
 // A missing bound is open.

@@ -1,5 +1,5 @@
-// What is learnt from runs: the novelty of each step, the checkpoints that are kept for them, how much energy they gain
-// or lose at the end of a run, and which values should be drawn again.
+// What runs teach: the novelty of each step, the checkpoints kept for it, the energy that they gain or lose at the end
+// of a run, and values to draw again.
 #pragma once
 
 #include <cstddef>
@@ -26,7 +26,7 @@
 
 namespace ordeal {
 
-// Novelty that one step brought.
+// The novelty of one step.
 struct StepNovelty {
   std::uint32_t edges = 0;
   std::uint32_t features = 0;  // everything else that is new or improved
@@ -39,55 +39,55 @@ struct KeepResult {
   std::optional<std::uint64_t> evicted;
 };
 
-// What a run brought until now.
+// What a run brought so far.
 struct RunTally {
   std::uint32_t edges = 0;
-  std::uint32_t reward = 0;    // of its new steps, for the choice of the next kinds of run
-  std::uint32_t improved = 0;  // properties that came closer to their bound than ever
+  std::uint32_t reward = 0;    // of its new steps, for choosing the next kinds of run
+  std::uint32_t improved = 0;  // properties that came closer to their bound than ever before
   std::uint32_t weight = 0;    // of all its features
 };
 
-// Owns what a session remembers: the corpus, the features, the values. The coverage map is shared with whoever watches
-// the program under test. Thread-compatible; the calls must come in the order that Session says, which checks it. A
-// step costs one look-up a feature that it shows, and O(edges) for the ones that are new.
+// Owns what a session remembers: the corpus, the features, the values. The coverage map is shared with the monitor of
+// the program under test. Thread-compatible; calls must come in the order documented in Session, which checks it. A
+// step costs one look-up for each feature it shows, and O(edges) for new ones.
 class Learning {
  public:
   // The options must be checked() for this shape.
   Learning(const MachineShape& shape, const SessionOptions& options, std::shared_ptr<CoverageMap> coverage);
 
   void begin_run(std::uint64_t run_id);
-  // Of a step of the prefix, nothing counts but new edges: the prefix need not run at all.
+  // In a step of the prefix only new edges count: the prefix need not run at all.
   void begin_step(const NextStep& step, bool is_of_prefix);
-  // Between begin_step() and end_step(): the step showed this feature, or left `size` values in a bundle.
+  // Between begin_step() and end_step(): reports a feature of the step, or the `size` of a bundle.
   void feature(FeatureKind kind, std::uint64_t key);
   void bundle_size(std::uint32_t bundle, std::size_t size);
   bool target(std::uint64_t label, double value) { return features_.target(label, value); }
   // The last step of the tape ran to its end. `state_hash` 0 means none.
   StepNovelty end_step(const Tape& tape, std::uint64_t state_hash, std::uint32_t improved);
-  // What came after the last step and was new. Edges of the teardown are left to end_run(): the state before it earned
-  // nothing by them.
+  // Returns what was new after the last step. Edges of the teardown are left to end_run(): the state before it is not
+  // credited with them.
   StepNovelty finished(const Tape& tape, std::uint32_t improved) { return take_novelty(tape, {}, improved); }
-  // Rewards the checkpoint that the run started from. Returns what the run brought, with the edges of a last step that
+  // Rewards the checkpoint that the run started from. Returns what the run brought, including edges of a last step that
   // did not end.
   RunTally end_run(const PlannedRun& run);
 
-  // Remembers the state after the last step of the tape as a checkpoint, unless no run would start from it. `schedule`
+  // Keeps the state after the last step of the tape as a checkpoint, unless no run would start from it. `schedule`
   // decides which checkpoint makes room.
   KeepResult keep(const Tape& tape, Rng& schedule);
   void transfer_energy(std::uint64_t checkpoint, std::uint64_t by) { corpus_.transfer_energy(checkpoint, by); }
-  // As Session says of them.
+  // See Session.
   [[nodiscard]] std::vector<SharedEntry> take_new_entries();
   KeepResult import_entry(SharedEntry entry, Rng& schedule);
 
-  // Values that draws may take again.
+  // Values for draws to reuse.
   void add_constant(Choice value) { values_.add(DictionarySource::kConstant, std::move(value)); }
   [[nodiscard]] const Dictionary& values() const noexcept { return values_; }
-  // The tape that the next run is to follow so as to turn a comparison, where there is one. Once before each run.
+  // The tape that the next run should follow to turn a comparison, if any. Call it once before each run.
   [[nodiscard]] std::optional<Tape> next_solution() { return cmplog_.next(); }
   [[nodiscard]] bool wants_comparisons() const noexcept { return cmplog_.due(); }
-  // The way to a checkpoint whose comparisons should be watched; null for the run that is over.
+  // The checkpoint whose prefix should be observed for comparisons; null for the run just ended.
   [[nodiscard]] const Checkpoint* checkpoint_to_watch() const { return cmplog_.checkpoint_to_watch(corpus_); }
-  // `last` is the tape of the run that is over.
+  // `last` is the tape of the run just ended.
   std::size_t learn_comparisons(const Tape& last, std::span<const Comparison> comparisons);
 
   [[nodiscard]] Corpus& corpus() noexcept { return corpus_; }
@@ -96,8 +96,7 @@ class Learning {
   [[nodiscard]] std::uint64_t checkpoints_saved() const noexcept { return checkpoints_saved_; }
   [[nodiscard]] std::optional<SpeciesEstimate> species_estimate() const;
 
-  // Writes its own part of the state, or reads it. `schedule` draws only when fewer checkpoints are allowed than were
-  // saved.
+  // Writes its part of the state, or reads it. `schedule` draws only if fewer checkpoints are allowed than were saved.
   void save(SessionState& state) const;
   void restore(SessionState state, Rng& schedule);
 
@@ -118,7 +117,7 @@ class Learning {
   Dictionary values_;
   Cmplog cmplog_;
 
-  // Of the run, and of its latest step.
+  // Of the run, and its latest step.
   std::uint64_t run_id_ = 0;
   RunTally tally_;
   bool is_of_prefix_ = false;  // the step

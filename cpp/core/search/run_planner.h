@@ -1,5 +1,4 @@
-// Decides, between two runs, what the next one is to be: where it starts, how long it is, which rules and faults are
-// on.
+// Decides, between two runs, what the next one will be: where it starts, how long it is, which rules and faults are on.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +18,7 @@
 
 namespace ordeal {
 
-// What a driver has to know of a run before it begins.
+// What a driver must know about a run before it begins.
 struct RunSpec {
   std::uint64_t run_id = 0;      // from 1
   std::uint64_t checkpoint = 0;  // 0: fresh machine
@@ -30,18 +29,18 @@ struct RunSpec {
   static constexpr std::size_t kNoSwarm = static_cast<std::size_t>(-1);
 };
 
-// All that is decided of a run before its first step.
+// Everything decided about a run before its first step.
 struct PlannedRun {
   RunSpec spec;
   RunKind kind;
-  SwarmDistribution distribution = SwarmDistribution::kOff;  // that drew the configuration, where it is not the swarm's
-  bool follows_solution = false;                             // the sequence is to turn a comparison
-  Rng rng{0};  // for what is drawn inside the run: step kinds, rules, faults
+  SwarmDistribution distribution = SwarmDistribution::kOff;  // that drew the configuration, if it is not the swarm's
+  bool follows_solution = false;                             // the sequence should turn a comparison
+  Rng rng{0};  // for random decisions inside the run: step kinds, rules, faults
   Tape prefix;
   MutatedSequence sequence;  // comes after the prefix
   double mutate_prob = 0.0;
   SwarmConfiguration configuration;
-  // By rule, how often it is proposed in relation to the others, 0 where it is left out. Empty: all are alike.
+  // By rule, how often it is proposed relative to the others, 0 if it is left out. Empty: all equally.
   std::vector<std::uint32_t> weights;
 
   // Whether the run drew which of the rules are on.
@@ -49,31 +48,31 @@ struct PlannedRun {
 };
 
 // Thread-compatible. A plan depends on the options, on what earlier runs were reported to have brought and on the
-// corpus, never on what earlier runs drew: each run has streams of chance of its own, and what is decided between runs
-// comes from one stream, the schedule. A plan costs O(rules + faults) and a copy of the checkpoint's prefix.
+// corpus, never on what earlier runs drew: each run has random streams of its own, and decisions between runs draw from
+// one stream, the schedule. A plan costs O(rules + faults) and a copy of the checkpoint's prefix.
 class RunPlanner {
  public:
   // The options must be checked() for this shape.
   RunPlanner(const MachineShape& shape, const SessionOptions& options);
 
-  // Makes a plan of the run after `run`, in its place, so that its memory is used again. A `solution` is a tape that
-  // the run is to follow from a fresh machine. A checkpoint that is started from counts as selected in the corpus.
+  // Plans the next run in place of `run`, reusing its memory. A `solution` is a tape that the run should follow from a
+  // fresh machine. A checkpoint that a run starts from counts as selected in the corpus.
   void plan(PlannedRun& run, Corpus& corpus, std::optional<Tape> solution);
-  // That run is over: how much new it brought, what it cost and how many new edges it met. Once for each plan.
+  // Reports that run's novelty, its cost and its new edges. Once for each plan.
   void report(const PlannedRun& run, std::uint64_t reward, std::uint64_t cost, std::uint32_t new_edges);
 
   // Rules that touch files with uncovered branches, for the third layer of the swarm.
   void direct_swarm(const std::vector<bool>& rules) { swarm_.set_directed(rules); }
-  // Whether runs may draw their configurations from what earlier ones found, to which direct_swarm() belongs.
+  // Whether runs may draw their configurations from what earlier ones found, which direct_swarm() is for.
   [[nodiscard]] bool learns_swarm() const noexcept;
 
-  // What is decided by chance between two runs, by whomever, is drawn from here.
+  // The stream of all random decisions between two runs.
   [[nodiscard]] Rng& schedule() noexcept { return schedule_; }
   [[nodiscard]] const Rng& schedule() const noexcept { return schedule_; }
   [[nodiscard]] const Swarm& swarm() const noexcept { return swarm_; }
   [[nodiscard]] const RunSchedule& runs() const noexcept { return runs_; }
 
-  // Goes on where another planner stopped. TraceError for what no planner of this shape can have learnt.
+  // Resumes where another planner stopped. TraceError for what no planner of this shape can have learnt.
   void restore(const Rng::State& schedule, SwarmState swarm, RunScheduleState runs);
 
  private:

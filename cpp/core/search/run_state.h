@@ -1,4 +1,4 @@
-// A run under way: its tape, how far it has come in what it follows, and which step comes next.
+// A run under way: its tape, its progress in the prefix and the planned sequence, and the choice of the next step.
 #pragma once
 
 #include <cstddef>
@@ -14,13 +14,13 @@
 
 namespace ordeal {
 
-// First come the steps of the checkpoint's prefix, then those of the planned sequence that can run, then steps by
-// chance. Knows nothing of coverage: what a step showed is for Learning. Thread-compatible; the calls must come in the
-// order that Session says, which checks it. begin() costs O(rules + faults) and allocates nothing after the first runs;
-// a step by chance costs O(1), or O(rules) where rules have weights.
+// First come the steps of the checkpoint's prefix, then those of the planned sequence that can run, then random steps.
+// Knows nothing about coverage: what a step showed is for Learning. Thread-compatible; calls must come in the order
+// documented in Session, which checks it. begin() costs O(rules + faults) and allocates nothing after the first runs; a
+// random step costs O(1), or O(rules) if rules have weights.
 class RunState {
  public:
-  // A run ends when its tape is this long, and no branch starts there: replaying prefixes must stay cheap.
+  // A run ends at this length of its tape, and none branches there: replaying prefixes must stay cheap.
   static constexpr std::size_t kTapeStepsMax = 10'000;
 
   RunState(const MachineShape& shape, double fault_toggle_prob);
@@ -31,13 +31,13 @@ class RunState {
   [[nodiscard]] PlannedRun& planned() noexcept { return planned_; }
   [[nodiscard]] const PlannedRun& planned() const noexcept { return planned_; }
 
-  // Starts what planned() says. `values` is where steps by chance draw their arguments from.
+  // Starts the planned run. Random steps draw their arguments from `values`.
   void begin(const Rng& values);
-  // The prefix is taken as it is, and no step of it is proposed.
+  // Adopts the prefix as it is; none of its steps is proposed.
   void restored();
   // Begins the step on the tape, unless the run is over.
   NextStep next();
-  // The step is dropped. What comes next takes its place.
+  // Drops the step. The next proposal replaces it.
   void reject();
   // The step ran to its end.
   void step_done() { note_step(tape_.last_step()); }
@@ -45,21 +45,21 @@ class RunState {
 
   [[nodiscard]] ChoiceSource& source() noexcept { return source_; }
   [[nodiscard]] const Tape& tape() const noexcept { return tape_; }
-  // Which faults are on after the last step that was done.
+  // Which faults are on after the last completed step.
   [[nodiscard]] const std::vector<bool>& faults_on() const noexcept { return faults_on_; }
   // Steps of the prefix that are still to come.
   [[nodiscard]] std::size_t prefix_left() const noexcept { return planned_.prefix.size() - prefix_position_; }
   // Whether the latest step came from the prefix.
   [[nodiscard]] bool replaying_prefix() const noexcept { return step_of_prefix_; }
-  // Of the run until now, in quarters of a step. No seconds: the same seed must go the same way. A run costs the same
-  // whether its prefix was restored or run again, as it is after resuming in another process.
+  // The cost of the run so far, in quarters of a step. Not in seconds: a seed must always decide alike. A run costs the
+  // same whether its prefix was restored or run again, as after resuming in another process.
   [[nodiscard]] std::uint64_t cost() const noexcept;
 
  private:
   void apply_configuration();
   NextStep next_of_prefix();
   std::optional<NextStep> next_of_sequence();
-  // Whether its steps count like others. In a fresh run they take the place of a prefix.
+  // Whether its steps count like others. In a fresh run they replace a prefix.
   [[nodiscard]] bool counts_sequence() const noexcept { return planned_.spec.checkpoint != 0; }
   [[nodiscard]] bool applies(const TapeStep& step) const noexcept;
   void replay(const Tape& tape, const TapeStep& step);
@@ -79,8 +79,8 @@ class RunState {
   Tape tape_;
   ChoiceSource source_;
 
-  // Where the run stands. All of it is reset by begin().
-  Rng live_{0};  // where the source goes on with when it is live again
+  // The progress of the run. begin() resets all of it.
+  Rng live_{0};  // where the source continues when it is live again
   std::size_t prefix_position_ = 0;
   std::size_t sequence_position_ = 0;
   bool step_of_prefix_ = false;
@@ -90,7 +90,7 @@ class RunState {
   std::vector<std::uint32_t> initializers_left_;
   std::vector<std::uint32_t> rules_;  // the active ones, then those that the swarm left out
   std::size_t rules_active_ = 0;
-  std::size_t rules_offered_ = 0;      // for this step; they stand at the front
+  std::size_t rules_offered_ = 0;      // for this step; they are at the front
   std::vector<std::uint32_t> faults_;  // eligible in this run
   std::vector<bool> faults_on_;
 };

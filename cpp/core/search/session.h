@@ -1,4 +1,5 @@
-// One exploration: decides what every run does and learns from what it showed. Asked and told; it never calls back.
+// One exploration: decides what every run does and learns from what it showed. Callers ask and report; it never calls
+// back.
 #pragma once
 
 #include <cstddef>
@@ -30,65 +31,64 @@ namespace ordeal {
 // of the calls. Thread-compatible.
 //
 // The order is: begin_run, [restored], then for every step next() (and reject() while the proposed rule cannot run) and
-// done(), [keep], at last end_run. A run that fails or is rejected in the middle of a step goes straight to end_run:
-// what it found counts all the same. Another order breaks a check.
+// done(), [keep], finally end_run. A run that fails or is rejected in the middle of a step goes straight to end_run:
+// what it found still counts. Any other order breaks a check.
 class Session {
  public:
   static constexpr std::size_t kTapeStepsMax = RunState::kTapeStepsMax;
 
-  // `coverage` is fed by whoever watches the program under test. ConfigError for an option or a shape out of range.
+  // The monitor of the program under test feeds `coverage`. ConfigError for an option or a shape out of range.
   Session(const MachineShape& shape, const SessionOptions& options, std::shared_ptr<CoverageMap> coverage);
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
   // One run.
   RunSpec begin_run();
-  // The checkpoint's machine was restored from a snapshot: its prefix need not run again. The draws of the new steps
-  // are the same either way.
+  // Notes that the checkpoint's machine was restored from a snapshot: its prefix need not run again. The draws of new
+  // steps are the same either way.
   void restored();
   NextStep next();
-  // The rule that next() proposed cannot run now. What comes next takes the place of its step.
+  // Notes that the rule from next() cannot run now. The next proposal replaces it.
   void reject();
-  // Before done(): the step showed this feature, or left `size` values in a bundle. Does nothing for a step of the
-  // prefix, which need not run at all.
+  // Before done(): reports a feature of the step, or the `size` of a bundle. Does nothing for a step of the prefix,
+  // which need not run at all.
   void feature(FeatureKind kind, std::uint64_t key) { learning_.feature(kind, key); }
   void bundle_size(std::uint32_t bundle, std::size_t size) { learning_.bundle_size(bundle, size); }
-  // Whether hypothesis.target() came higher with this value than ever; then it counts as one of `improved`.
+  // Returns whether this value of hypothesis.target() is a new maximum; then it counts as one of `improved`.
   bool target(std::uint64_t label, double value) { return learning_.target(label, value); }
-  // The step ran to its end. `state_hash` 0 means none. `improved` is how many properties that compare numbers came
-  // closer than ever to their bound; the caller keeps these distances.
+  // Notes that the step ran to its end. `state_hash` 0 means none. `improved` counts the properties with comparisons
+  // that came closer to their bound than ever before; the caller keeps these distances.
   StepNovelty done(std::uint64_t state_hash = 0, std::uint32_t improved = 0);
-  // Before end_run(), when the run did not fail: what came after its last step and was new. It belongs to the state
-  // that this step left, which keep() remembers.
+  // Before end_run(), if the run did not fail: returns what was new after its last step. It belongs to the state after
+  // this step, which keep() keeps.
   StepNovelty finished(std::uint32_t improved = 0);
-  // Remembers the state after the last step as a checkpoint, unless the tape is full or no run would start from it.
+  // Keeps the state after the last step as a checkpoint, unless the tape is full or no run would start from it.
   KeepResult keep();
-  // A checkpoint was superseded by another one: its energy goes there, so that runs start from that one.
+  // Moves the energy of a superseded checkpoint to its successor, so that runs start from that one.
   void transfer_energy(std::uint64_t checkpoint, std::uint64_t by) { learning_.transfer_energy(checkpoint, by); }
   void end_run();
 
-  // The rest, only between two runs. The checkpoints that were kept since the last call, for other sessions to import.
+  // Everything below only between two runs. The checkpoints kept since the last call, for other sessions to import.
   [[nodiscard]] std::vector<SharedEntry> take_new_entries();
-  // Takes what another session of the same machine found for a checkpoint of its own, unless it shows nothing that is
-  // new here.
+  // Imports what another session of the same machine found as a checkpoint, unless it shows nothing new here.
   KeepResult import_entry(SharedEntry entry);
 
-  // What another process needs to go on from here.
+  // What another process needs to continue from here.
   [[nodiscard]] SessionState save() const;
-  // Goes on where another session of the same seed was saved. Before the first run. TraceError for a state that no
+  // Continues where another session of the same seed was saved. Before the first run. TraceError for a state that no
   // session of this shape can have.
   void restore(SessionState state);
 
-  // A constant of the program, for draws to take. Before the first run, and not part of what save() gives.
+  // Adds a constant of the program for draws. Before the first run, and not part of what save() returns.
   void add_constant(Choice value) { learning_.add_constant(std::move(value)); }
-  // Whether the comparisons that the program makes should be watched, in a replay of this tape.
+  // Whether the comparisons of the program should be observed, in a replay of this tape.
   [[nodiscard]] bool wants_comparisons() const noexcept { return learning_.wants_comparisons(); }
   [[nodiscard]] const Tape& tape_to_watch() const;
-  // What that replay compared. It changes what later runs draw, and some of them follow the tape with one choice
-  // replaced. Returns how many. More may be wanted then.
+  // Reports the comparisons of that replay. Changes what later runs draw, and some of them will follow the tape with
+  // one choice replaced. Returns how many. More comparisons may be wanted then.
   std::size_t learn_comparisons(std::span<const Comparison> comparisons);
 
-  // From now on, runs are in this journal as well, with what is there of the one under way. At any time.
+  // From now on, journals runs, including what exists of the current one. At any time.
   void set_journal(std::shared_ptr<Journal> journal) noexcept { source().set_journal(std::move(journal), running()); }
   // Rules that touch files with uncovered branches, for the third layer of the swarm.
   void direct_swarm(const std::vector<bool>& rules) { planner_.direct_swarm(rules); }
@@ -113,8 +113,8 @@ class Session {
   [[nodiscard]] const RunCounts& run_counts() const noexcept { return planner_.runs().counts(); }
   [[nodiscard]] bool learns_swarm() const noexcept { return planner_.learns_swarm(); }
   [[nodiscard]] std::uint64_t checkpoints_saved() const noexcept { return learning_.checkpoints_saved(); }
-  // How much of what this session could see is still to come: of edges where it has any, else of other features.
-  // Nothing when too few runs say something about it.
+  // How much of what this session can see is still to come: edges if it has any, else other features. Nothing if too
+  // few runs support an estimate.
   [[nodiscard]] std::optional<SpeciesEstimate> species_estimate() const { return learning_.species_estimate(); }
 
  private:

@@ -1,4 +1,4 @@
-// What a session must remember to go on in another process: plain values, without snapshots.
+// What a session must remember to continue in another process: plain values, without snapshots.
 #pragma once
 
 #include <cstdint>

@@ -1,9 +1,9 @@
-// Writes the state of a session and the tapes beside it as bytes, and reads them back for the machine as it is now.
+// Writes the state of a session and the tapes with it as bytes, and reads them back for the present machine.
 //
-// What is read is hostile until it is checked: every count against the bytes that are left, every index against its
-// table, every value against its range.
+// Input is hostile until checked: every count against the bytes that are left, every index against its table, every
+// value against its range.
 //
-// Functions of their arguments alone, for any thread. O(bytes), and no more memory than a small multiple of them.
+// Pure functions, for any thread. O(bytes), and no more memory than a small multiple of them.
 #pragma once
 
 #include <cstddef>
@@ -21,11 +21,11 @@ namespace ordeal {
 
 struct LoadedState {
   SessionState session;
-  std::vector<std::optional<Tape>> tapes;  // nothing in the place of one that names what is no longer there
-  std::size_t tapes_in_file = 0;           // the prefixes of checkpoints included
+  std::vector<std::optional<Tape>> tapes;  // nothing for one that names what no longer exists
+  std::size_t tapes_in_file = 0;           // including the prefixes of checkpoints
   std::size_t tapes_dropped = 0;
-  // Rules, initialize rules or faults are others, or in another order. Then what counts by their numbers is left out:
-  // the history of the swarm, and features.
+  // The rules, initialize rules or faults or their order have changed. Then everything keyed by their indices is left
+  // out: the history of the swarm, and features.
   bool machine_changed = false;
 };
 

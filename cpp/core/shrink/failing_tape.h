@@ -1,7 +1,7 @@
-// A tape that was seen to fail, with what its draws allowed, and the order in which such tapes are simpler.
+// A tape that was seen to fail, with the constraints of its draws, and the order in which such tapes are simpler.
 //
-// Candidates are plain tapes; only what ran and failed becomes a FailingTape, because only a run knows what its draws
-// allowed.
+// Candidates are plain tapes; only what ran and failed becomes a FailingTape, because only a run knows the constraints
+// of its draws.
 #pragma once
 
 #include <compare>
@@ -17,7 +17,7 @@
 
 namespace ordeal {
 
-// A value type. Domains are those of the choices, by index; where they are missing nothing is known.
+// A value type. Constraints belong to choices, by index; a missing one means that nothing is known.
 class FailingTape {
  public:
   explicit FailingTape(Tape failing, std::vector<Constraint> known = {})
@@ -41,10 +41,10 @@ class FailingTape {
   }
 };
 
-// How simple a tape is; less is simpler. Fewer steps come before all else, then smaller fault windows (for each step
-// the number of faults that are on during it, added up), then fewer choices, then each choice from the first on.
+// How simple a tape is; less is simpler. Fewer steps matter most, then smaller fault windows (the number of faults that
+// are on, summed over all steps), then fewer choices, then each choice from the first on.
 //
-// It is well-founded, so that going down in it always ends.
+// The order is well-founded, so going down in it always ends.
 struct TapeRank {
   explicit TapeRank(const FailingTape& failing);
 
@@ -56,9 +56,9 @@ struct TapeRank {
   friend auto operator<=>(const TapeRank&, const TapeRank&) = default;
 };
 
-// The steps of two tapes do the same, whatever they draw, and draw as often.
+// Whether the steps of two tapes do the same and draw equally often, whatever they draw.
 bool has_same_shape(const Tape& left, const Tape& right);
-// A hash of what the steps are, whatever they draw.
+// A hash of the steps without their choices.
 std::uint64_t hash_of_steps(const Tape& tape) noexcept;
 
 }  // namespace ordeal

@@ -1,7 +1,7 @@
-// Finds which faults of a failing tape its failure needs, by asking whether it still fails without some of them.
+// Finds which faults the failure of a tape needs, by asking whether it still fails without some of them.
 //
-// Not shrinking: the tape stays as it is but for its faults, and the result is a verdict on each of them. A candidate
-// that passes because a later step can no longer run counts as passing.
+// This is not shrinking: the tape stays unchanged except for its faults, and the result is a verdict on each of them. A
+// candidate that passes because a later step can no longer run counts as passing.
 #pragma once
 
 #include <cstddef>
@@ -15,12 +15,12 @@
 
 namespace ordeal {
 
-// Thread-compatible. Loop: candidate() until it gives nothing; after each, accept(whether it failed in the same
+// Thread-compatible. Loop: candidate() until it returns nothing; after each, accept(whether it failed in the same
 // bucket).
 //
-// Faults are taken out one by one, then all that are left together, then in pairs, then delta debugging looks for the
-// smallest set of them without which the failure is gone (three faults of which any one suffices are such a set). It
-// ends only when the failure was seen with nothing but the necessary faults, so none is called needless unseen.
+// Faults are removed one by one, then all that are left together, then in pairs; then delta debugging looks for a
+// minimal set without which the failure is gone (three faults any one of which suffices are such a set). It ends only
+// when the failure was seen with nothing but the necessary faults, so no fault is called unnecessary without evidence.
 class FaultAblation {
  public:
   explicit FaultAblation(Tape failing);
@@ -29,12 +29,12 @@ class FaultAblation {
   void accept(bool fails);
 
   // The faults of the tape in the order of their first toggle, each with whether it is necessary. Final once
-  // candidate() has given nothing.
+  // candidate() has returned nothing.
   [[nodiscard]] std::vector<std::pair<std::uint32_t, bool>> verdicts() const;
 
  private:
   enum class Phase : std::uint8_t { kSingles, kRest, kPairs, kNarrow, kDone };
-  // By position in faults_, whether the fault is taken out.
+  // By position in faults_, whether the fault is removed.
   using Removal = std::vector<bool>;
 
   [[nodiscard]] std::optional<Removal> next_removal() const;
@@ -53,10 +53,10 @@ class FaultAblation {
   Phase phase_ = Phase::kSingles;
   std::size_t first_ = 0;
   std::size_t second_ = 0;
-  std::vector<std::size_t> open_;  // positions that are paired, then those that are narrowed down
+  std::vector<std::size_t> open_;  // positions to pair, later those to narrow down
   std::size_t chunk_ = 0;
   bool paired_ = false;
-  std::map<Removal, bool> fails_;  // what is known
+  std::map<Removal, bool> fails_;  // known results
   Removal is_pending_;
 };
 

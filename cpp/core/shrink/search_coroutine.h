@@ -1,4 +1,4 @@
-// A search for something simpler, written as a coroutine: it yields one candidate at a time and is told whether that
+// A search for something simpler, written as a coroutine: it yields one candidate at a time and receives whether that
 // was accepted.
 #pragma once
 
@@ -11,25 +11,24 @@
 
 namespace ordeal {
 
-// Loop: next() until it gives nothing; after each candidate, accept(whether it still fails). A candidate about which
-// nothing was said counts as refused, so that a caller may skip one that it knows.
-// Thread-compatible. What the coroutine refers to must outlive it.
+// Loop: next() until it returns nothing; after each candidate, accept(whether it still fails). A candidate without a
+// verdict counts as refused, so a caller may skip a known one. Thread-compatible. What the coroutine refers to must
+// outlive it.
 //
 //   SearchCoroutine<int> smaller(int value) {
 //     while (value > 0) {
 //       const bool yes = co_yield value - 1;
 //       ...
-// A coroutine, because a search is a loop whose state is where it stands: turned inside out by hand, each pass would be
-// a machine of states with the loop variables as members. A search costs one allocation when it begins and none for a
-// candidate.
+// A coroutine, because a search is a loop whose state is its position: written by hand, each pass would be a state
+// machine with its loop variables as members. A search costs one allocation when it begins, and none for a candidate.
 template <typename Candidate>
 class [[nodiscard]] SearchCoroutine {
  public:
   struct Promise;
-  using promise_type = Promise;  // the name that the language asks for
+  using promise_type = Promise;  // the name that the language requires
   using Handle = std::coroutine_handle<Promise>;
 
-  // What `co_yield` waits for: the verdict, when the coroutine goes on.
+  // What `co_yield` awaits: the verdict, when the coroutine continues.
   struct Verdict {
     Promise* promise;
 
@@ -38,14 +37,14 @@ class [[nodiscard]] SearchCoroutine {
     [[nodiscard]] bool await_resume() const noexcept { return std::exchange(promise->accepted, false); }
   };
 
-  // What the coroutine and its owner share: the candidate one way, the verdict the other.
+  // Shared by the coroutine and its owner: carries the candidate one way and the verdict the other.
   struct Promise {
     std::optional<Candidate> candidate;
     bool accepted = false;
     std::exception_ptr error;
 
     SearchCoroutine get_return_object() noexcept { return SearchCoroutine(Handle::from_promise(*this)); }
-    // Begins with the first next(), and stays at its end so that done() can be asked.
+    // Starts with the first next(), and stays suspended at its end so that done() can be called.
     std::suspend_always initial_suspend() noexcept { return {}; }
     std::suspend_always final_suspend() noexcept { return {}; }
     Verdict yield_value(Candidate asked) {
@@ -53,11 +52,11 @@ class [[nodiscard]] SearchCoroutine {
       return {this};
     }
     void return_void() noexcept {}
-    // Kept until the owner asks for the next candidate, which is where it belongs.
+    // Kept until the owner asks for the next candidate, which rethrows it.
     void unhandled_exception() noexcept { error = std::current_exception(); }
   };
 
-  // Moves only: two owners of one coroutine would each resume it.
+  // Move-only: two owners of one coroutine would each resume it.
   SearchCoroutine(SearchCoroutine&& other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
   SearchCoroutine& operator=(SearchCoroutine&& other) noexcept {
     std::swap(handle_, other.handle_);
@@ -71,7 +70,7 @@ class [[nodiscard]] SearchCoroutine {
     }
   }
 
-  // Runs the coroutine to its next candidate. Rethrows what it threw.
+  // Runs the coroutine to its next candidate. Rethrows its exceptions.
   std::optional<Candidate> next() {
     ORDEAL_CHECK(handle_ != nullptr, "the search was moved from");
     if (handle_.done()) {

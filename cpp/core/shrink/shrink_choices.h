@@ -1,10 +1,10 @@
-// Passes over the choices of an argument: which there are, and in which order.
+// Passes over the choices of an argument: which choices there are, and in which order.
 //
-// They propose choices without knowing what strategies allow. A replay repairs what does not fit, so that every value
-// stays inside its strategy, and what really ran is what is kept.
+// They propose choices without knowing what strategies allow. A replay repairs what does not fit, so every value stays
+// inside its strategy, and what really ran is kept.
 //
-// Thread-compatible, as all passes are. What a pass remembers between its turns are hashes, so that a collision can
-// only leave out a candidate.
+// Thread-compatible, like all passes. A pass remembers hashes between its turns, so a collision can only skip a
+// candidate.
 #pragma once
 
 #include <tsl/robin_set.h>
@@ -16,16 +16,16 @@
 
 namespace ordeal {
 
-// Makes arguments the simplest that their strategies have: all, then halves, then single ones.
+// Replaces arguments by the simplest that their strategies have: all, then halves, then single ones.
 class SimplifyArguments final : public ShrinkPass {
  public:
   [[nodiscard]] std::string_view name() const noexcept override { return "arguments"; }
   SearchCoroutine<Tape> candidates(const FailingTape& current) override;
 };
 
-// Removes runs of choices within an argument, so that what follows takes their place: elements of a list, whose choices
-// are a "go on" and a value each. Long runs first. Of an argument whose choices were of the same kinds before, only
-// runs with at most one value that is not the simplest are tried again.
+// Removes runs of choices within an argument, so that later ones take their place: elements of a list, for example,
+// whose choices are a "go on" and a value each. Long runs first. If the choices of an argument had the same kinds
+// before, only runs with at most one value that is not the simplest are tried again.
 class DeleteChoices final : public ShrinkPass {
  public:
   [[nodiscard]] std::string_view name() const noexcept override { return "elements"; }
@@ -37,7 +37,7 @@ class DeleteChoices final : public ShrinkPass {
   tsl::robin_set<std::uint64_t> swept_;
 };
 
-// As DeleteChoices, where an integer before the run says how much there is and goes down by one with it.
+// Like DeleteChoices, but also decrements an integer before the run that counts its elements.
 class DeleteCounted final : public ShrinkPass {
  public:
   [[nodiscard]] std::string_view name() const noexcept override { return "lengths"; }
@@ -49,7 +49,7 @@ class DeleteCounted final : public ShrinkPass {
   tsl::robin_set<std::uint64_t> swept_;
 };
 
-// Puts values of one kind in order: those of an argument, and those of one argument in steps of the same rule.
+// Sorts values of one kind: those of an argument, and those of the same argument in steps of the same rule.
 class SortValues final : public ShrinkPass {
  public:
   [[nodiscard]] std::string_view name() const noexcept override { return "order"; }

@@ -1,6 +1,6 @@
-// The pass that removes a step and lets other steps make up for it.
+// The pass that removes a step and lets other steps compensate for it.
 //
-// Thread-compatible, as all passes are.
+// Thread-compatible, like all passes.
 #pragma once
 
 #include <cstdint>
@@ -10,14 +10,14 @@
 
 namespace ordeal {
 
-// For failures that depend on a sum, or on how much there is, over steps. What a step gave is added
+// For failures that depend on a sum or an amount over several steps. The values of the removed step are added
 //
-//   - to the same integers of other steps of its rule,
-//   - else to any integers of the tape,
-//   - else, where it is a list, in front of the same list in the next step of its rule.
+// - to the same integers of other steps of its rule,
+// - else to any integers of the tape,
+// - else, if it is a list, in front of the same list in the next step of its rule.
 //
-// An integer takes as much as its bounds allow, the next one what is left. Larger arguments with fewer steps are
-// simpler. A search has three candidates for a step at most, and none when one before left the same steps.
+// An integer takes as much as its bounds allow, and the next one the rest. Fewer steps with larger arguments are
+// simpler. A search has at most three candidates for each step, and none if an earlier search left the same steps.
 class MergeSteps final : public ShrinkPass {
  public:
   [[nodiscard]] std::string_view name() const noexcept override { return "merges"; }

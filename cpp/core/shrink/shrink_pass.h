@@ -1,4 +1,4 @@
-// What all passes of the shrinker have in common.
+// The common interface of the shrinker's passes.
 #pragma once
 
 #include <string_view>
@@ -22,7 +22,7 @@ class ShrinkPass {
   // candidate and is simpler than `current` was. The pass and `current` must outlive the search; only an accepted
   // candidate changes `current`.
   //
-  // A candidate that was proposed before is refused at no cost.
+  // A candidate that was proposed before is refused without a run.
   virtual SearchCoroutine<Tape> candidates(const FailingTape& current) = 0;
 };
 

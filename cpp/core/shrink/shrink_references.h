@@ -1,7 +1,6 @@
-// The pass over arguments that are values of bundles.
+// The pass over arguments that are bundle values.
 //
-// Thread-compatible, as all passes are. A search has at most kReferencesMax candidates for each value that is referred
-// to.
+// Thread-compatible, like all passes. A search has at most kReferencesMax candidates for each value that is referenced.
 #pragma once
 
 #include <string_view>
@@ -10,8 +9,8 @@
 
 namespace ordeal {
 
-// Has arguments that are values of bundles be others: those that another argument is, so that the step that made them
-// can go, and the newest ones.
+// Replaces arguments that are bundle values: by those of other arguments, so that the step that made them can be
+// removed, and by the newest ones.
 class MergeReferences final : public ShrinkPass {
  public:
   [[nodiscard]] std::string_view name() const noexcept override { return "references"; }

@@ -1,7 +1,7 @@
-// Decides what kind of run comes next, from how much each kind has brought for what it cost.
+// Decides what kind of run comes next, from the reward and the cost of each kind so far.
 //
-// Start, configuration and length are learnt apart, as there are too many combinations for a search of some hundred
-// runs to try each.
+// Start, configuration and length are learnt separately, as there are too many combinations for a search of some
+// hundred runs to try each.
 #pragma once
 
 #include <array>
@@ -21,31 +21,31 @@ enum class SwarmPolicy : std::uint8_t {
   kAdaptive,  // a bandit, in everything that no option fixes
 };
 
-// Where a run starts, and what it does before it goes on by chance.
+// Where a run starts, and what it does before its random steps.
 enum class RunStart : std::uint8_t {
   kFresh,   // a fresh machine
   kBranch,  // a checkpoint
   kMutate,  // a checkpoint; arguments mutate from those of the steps before it
-  kSplice,  // a checkpoint, then the end of the way to another
-  kRepeat,  // a checkpoint, then the last steps before it again and again
-  kEdit,    // a fresh machine, then the way to a checkpoint with some steps changed
+  kSplice,  // a checkpoint, then the end of the prefix of another
+  kRepeat,  // a checkpoint, then its last steps again and again
+  kEdit,    // a fresh machine, then the prefix of a checkpoint with some steps changed
 };
 
 // Which rules and faults are on.
 enum class RunSwarm : std::uint8_t {
   kFull,          // all
   kCoinFlip,      // a coin for each
-  kUniformSize,   // how many is drawn first; rules have weights
+  kUniformSize,   // their number is drawn first; rules have weights
   kUniformShare,  // one probability for all
-  kDirected,      // prefers rules that came near code that has not run
+  kDirected,      // prefers rules close to code that has not run
   kEnergy,        // an earlier one, in proportion to its energy
 };
 
 // How many steps it may take.
 enum class RunLength : std::uint8_t {
-  kAny,    // each length alike
-  kShort,  // to a quarter of the most
-  kLong,   // three quarters of the most and above
+  kAny,    // each length equally
+  kShort,  // up to a quarter of the maximum
+  kLong,   // from three quarters of the maximum
 };
 
 struct RunKind {
@@ -60,7 +60,7 @@ inline constexpr std::size_t kRunStarts = 6;
 inline constexpr std::size_t kRunSwarms = 6;
 inline constexpr std::size_t kRunLengths = 3;
 
-// What can be drawn now: a bit for each enumerator.
+// What can be drawn now: one bit for each enumerator.
 struct RunKinds {
   std::uint32_t starts = (1U << kRunStarts) - 1;
   std::uint32_t swarms = (1U << kRunSwarms) - 1;
@@ -94,20 +94,20 @@ struct RunScheduleState {
   friend bool operator==(const RunScheduleState&, const RunScheduleState&) = default;
 };
 
-// A bandit for each of the three. Thread-compatible.
+// One bandit for each of the three. Thread-compatible.
 class RunSchedule {
  public:
   RunSchedule();
 
-  // Draws from `rng` three times. Each field of `allowed` has a bit.
+  // Draws from `rng` three times. Each field of `allowed` has a bit set.
   RunKind draw(Rng& rng, const RunKinds& allowed) const;
-  // A run of that kind is over. `reward` is how much new it brought, `cost` above 0 what it took, in any unit that is
-  // the same for all runs and machines: no time.
+  // Reports a finished run of that kind. `reward` is its novelty, `cost` above 0 what it took, in a unit that is the
+  // same for all runs and machines, so not time.
   void report(RunKind kind, std::uint64_t reward, std::uint64_t cost);
 
   [[nodiscard]] const RunCounts& counts() const noexcept { return counts_; }
   [[nodiscard]] RunScheduleState save() const;
-  // TraceError for what is no state of a schedule.
+  // TraceError for a state of no schedule.
   void restore(RunScheduleState state);
 
  private:

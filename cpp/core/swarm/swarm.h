@@ -1,7 +1,7 @@
 // Swarm testing (Groce et al., ISSTA 2012): each run leaves out some rules and faults, so that the others dominate.
 //
 // A run in which everything may happen seldom does one thing often. Configurations that found something are drawn
-// again, in proportion to energy, as entries of the corpus are.
+// again, in proportion to energy, like entries of the corpus.
 #pragma once
 
 #include <array>
@@ -28,10 +28,10 @@ struct SwarmConfiguration {
 
 // Why a configuration was drawn.
 enum class SwarmSource : std::uint8_t {
-  kWarmUp,    // a coin flip of the first runs, when nothing is known yet
+  kWarmUp,    // a coin flip in the first runs, while nothing is known
   kFull,      // everything on: keeps bugs findable that need all rules and faults
   kCoinFlip,  // a fresh subset
-  kDirected,  // prefers rules that came near code that has not run
+  kDirected,  // prefers rules close to code that has not run
   kEnergy,    // one from the history, in proportion to energy
 };
 
@@ -43,7 +43,7 @@ struct SwarmCounts {
   std::size_t productive = 0;      // of those, the ones that found new edges
 };
 
-// All that a swarm has learnt, between two runs.
+// Everything that a swarm has learnt, between two runs.
 struct SwarmState {
   struct Entry {
     SwarmConfiguration configuration;
@@ -70,17 +70,17 @@ class Swarm {
   static constexpr double kEnergyMin = 0.1;
   static constexpr double kEnergyMax = 10.0;
 
-  // There must be a rule.
+  // There must be at least one rule.
   Swarm(std::size_t rule_count, std::size_t fault_count);
 
-  // The index of a configuration in the history. Each draw is reported once; until then the index stays valid, after
-  // that the slot may go to a new configuration. At most kHistoryMax draws may wait for their report.
+  // Returns the index of a configuration in the history. Each draw is reported once; until then the index stays valid,
+  // after that the slot may be reused. At most kHistoryMax draws may wait for their report.
   std::size_t draw(Rng& rng);
-  // The same from one source, which is no matter of chance then. Where it has nothing to draw from, a coin flip.
+  // The same from a given source. If that has nothing to draw from, a coin flip.
   std::size_t draw(Rng& rng, SwarmSource source);
   void report(std::size_t index, std::uint32_t new_edges);
 
-  // One flag per rule: it came near code that has not run. No flag set means that no rule is preferred.
+  // One flag per rule: whether it came close to code that has not run. Without a flag no rule is preferred.
   void set_directed(std::vector<bool> rules_near_gaps);
 
   // Whether there are rules to prefer.
@@ -91,9 +91,9 @@ class Swarm {
   [[nodiscard]] double energy(std::size_t index) const;
   [[nodiscard]] SwarmCounts counts() const noexcept;
 
-  // No draw may wait for its report.
+  // No draw may be waiting for its report.
   [[nodiscard]] SwarmState save() const;
-  // Takes the place of everything learnt so far. The configurations must be of this swarm's rules and faults.
+  // Replaces everything learnt so far. The configurations must be of this swarm's rules and faults.
   void restore(SwarmState state);
 
  private:
@@ -114,7 +114,7 @@ class Swarm {
   std::size_t fault_count_;
   std::vector<bool> rules_near_gaps_;
   std::vector<Entry> history_;
-  std::vector<double> energies_;  // by index, beside the history so that a weighted pick reads nothing else
+  std::vector<double> energies_;  // by index, separate from the history so that a weighted pick reads nothing else
   std::array<std::uint64_t, 5> draws_{};
   std::uint64_t total_ = 0;
 };

@@ -1,4 +1,4 @@
-// A choice: one value that chance decided. All that varies between two runs of the same code is a sequence of these.
+// A choice: one randomly drawn value. Two runs of the same code differ only in a sequence of these.
 #pragma once
 
 #include <bit>
@@ -14,14 +14,14 @@ enum class ChoiceKind : std::uint8_t { kBoolean, kInteger, kFloat, kString, kByt
 
 // A value type. Small kinds live in `number`; strings (UTF-8, surrogates passed through), bytes and integers outside
 // int64 (two's complement, little endian, at least nine bytes) live in the blob. Tapes hold millions of choices and few
-// have a blob, so one that has none pays for a pointer only.
+// have a blob, so a choice without one only pays for a pointer.
 class Choice {
  public:
   ChoiceKind kind = ChoiceKind::kBoolean;
   std::int64_t number = 0;  // boolean 0/1, integer, or the bits of the float
 
-  // The zero choice is `false`, the least surprising one. Made through the named functions below, so that no choice has
-  // a number and a blob that contradict each other.
+  // The zero choice is `false`, the least surprising one. Made by the named functions below, so that number and blob
+  // cannot contradict each other.
   Choice() noexcept = default;
   Choice(const Choice& other)
       : kind(other.kind),
@@ -59,7 +59,7 @@ class Choice {
   }
 
   Choice(ChoiceKind of_kind, std::int64_t value) noexcept : kind(of_kind), number(value) {}
-  // An empty string needs no memory: equality compares contents, so it makes no difference whether there is a blob.
+  // An empty string needs no memory: equality compares contents, so a missing blob equals an empty one.
   Choice(ChoiceKind of_kind, std::string content)
       : kind(of_kind), blob_(content.empty() ? nullptr : std::make_unique<std::string>(std::move(content))) {}
 

@@ -1,6 +1,6 @@
-// How simple a choice is: the total order that shrinking goes down.
+// How simple a choice is: the total order that shrinking descends.
 //
-// Functions of their arguments alone, for any thread. A rank of a text or a big integer allocates.
+// Pure functions, for any thread. A rank of a text or a big integer allocates.
 #pragma once
 
 #include <compare>
@@ -22,7 +22,7 @@ namespace ordeal {
 //   string   shorter, then character by character in shrink order
 //   bytes    shorter, then byte by byte
 //
-// It is well-founded: below each rank there are finitely many of its length, so that no shrinking goes on forever.
+// It is well-founded: below each rank there are finitely many of its length, so shrinking always ends.
 struct ChoiceRank {
   ChoiceKind kind = ChoiceKind::kBoolean;
   std::uint8_t group = 0;
@@ -38,15 +38,14 @@ ChoiceRank rank_of(const Choice& choice, const Constraint& constraint);
 
 // Whether nothing in the constraint is simpler, as far as the constraint is known.
 bool is_simplest(const Choice& choice, const Constraint& constraint);
-// A proposal for the simplest value of the constraint, which a replay repairs where the constraint allows less than it
-// says.
+// A proposal for the simplest value of the constraint; a replay repairs it if less is allowed than the constraint says.
 Choice simplest_choice(ChoiceKind kind, const Constraint& constraint);
 
-// How far an integer is from the simplest value of its draw; the choice is no big integer.
+// The distance of an integer from the simplest value of its draw; not for big integers.
 std::uint64_t distance_of(const Choice& integer, const Constraint& constraint) noexcept;
 // The integer at a distance from the simplest value, below it or above.
 Choice integer_at(std::uint64_t distance, bool below, const Constraint& constraint);
-// How many decimals it takes to write the number down, at most 15; 16 when these are not enough or it is not finite.
+// How many decimals the number needs, at most 15; 16 if these are not enough or it is not finite.
 int decimals_of(double value) noexcept;
 inline constexpr int kDecimalsMax = 15;
 // 10 to the power of `decimals`, which is at most kDecimalsMax.

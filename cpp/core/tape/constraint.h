@@ -1,4 +1,4 @@
-// What a draw allowed, as far as it is known: noted by replays for the shrinker.
+// What a draw allowed, as far as known: noted by replays for the shrinker.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@ namespace ordeal {
 
 // A value type. For an integer its bounds and its simplest value; for a float `simplest` holds the bits of its simplest
 // value; for a string or bytes `low` and `high` bound the size and `simplest` is the rank of the simplest character.
-// The default is what is assumed of a draw of which nothing is known.
+// The default stands for a draw about which nothing is known.
 struct Constraint {
   static constexpr std::int64_t kAny = std::numeric_limits<std::int64_t>::min();
 

@@ -1,9 +1,9 @@
-// Writes the names of a machine's parts as bytes, and finds the parts that they name in the machine as it is now.
+// Writes the names of a machine's parts as bytes, and finds these parts in the present machine.
 //
-// Tapes are keyed by names: what is written begins with the names of rules, initialize rules, faults and arguments, so
-// that it outlives changes of the test class.
+// Tapes are keyed by names: a file begins with the names of rules, initialize rules, faults and arguments, so that it
+// outlives changes of the test class.
 //
-// Functions of their arguments alone, for any thread. O(n log n) in the names.
+// Pure functions, for any thread. O(n log n) in the names.
 #pragma once
 
 #include <string>
@@ -14,7 +14,7 @@
 
 namespace ordeal {
 
-// The names behind the indexes in a tape, by index. Two faults may have one name: then their order tells them apart.
+// The names for the indices in a tape. Two faults may have the same name: then their order distinguishes them.
 struct MachineNames {
   std::vector<std::string> rules;
   std::vector<std::string> initializers;
@@ -27,7 +27,7 @@ void write_machine_names(ByteWriter& out, const MachineNames& names);
 // Throws TraceError for bytes that write_machine_names() cannot have written.
 MachineNames read_machine_names(ByteReader& in);
 
-// The n-th of a name stands for the n-th.
+// The n-th part of a name corresponds to the n-th part of that name now.
 Renaming renaming_of(const MachineNames& then, const MachineNames& now);
 
 }  // namespace ordeal

@@ -1,7 +1,7 @@
 // What a driver of runs asks: the next step, one at a time. A Session invents it, a Replay reads it from a tape.
 //
-// Value types, for any thread. The two step sources have next(), reject() and source() alike, but no base class: there
-// are two and no more, and a virtual call a step would buy nothing.
+// Value types, for any thread. Both step sources have next(), reject() and source(), but no base class: there are only
+// these two, and a virtual call in each step would gain nothing.
 #pragma once
 
 #include <cstdint>
@@ -20,13 +20,14 @@ enum class NextKind : std::uint8_t {
   kStuck,  // every rule was proposed and rejected: nothing can run from this state
 };
 
-// What to do now. The arguments are not here: the driver draws them from the source's ChoiceSource while it runs the
-// step.
+// What to do now. The arguments are not included: the driver draws them from the source's ChoiceSource while it runs
+// the step.
 struct NextStep {
   NextKind kind = NextKind::kEnd;
   std::uint32_t target = 0;
 
-  // One small int a step where an object costs too much: the kind in the low three bits, the target above.
+  // One small integer, where an object for each step would cost too much: the kind in the low three bits, the target
+  // above.
   [[nodiscard]] constexpr std::uint32_t packed() const noexcept {
     return (target << 3U) | static_cast<std::uint32_t>(kind);
   }
@@ -38,7 +39,7 @@ constexpr StepKind step_kind(NextKind kind) noexcept { return static_cast<StepKi
 static_assert(next_kind(StepKind::kRule) == NextKind::kRule);
 static_assert(next_kind(StepKind::kFaultOff) == NextKind::kFaultOff);
 
-// How many rules, initialize rules and faults a machine has. Their names live with whoever reads and writes files.
+// How many rules, initialize rules and faults a machine has. Code that reads and writes files keeps their names.
 struct MachineShape {
   // Of each kind.
   static constexpr std::uint32_t kTargetsMax = 1U << 16U;

@@ -1,6 +1,6 @@
 // The tape: every choice of a run in order, held step by step and keyed by the names of rules, faults and arguments.
 //
-// Replay feeds a tape back, a checkpoint is a prefix of one, shrinking edits one. There is no second record.
+// Replay feeds a tape back, a checkpoint is a prefix of one, shrinking edits one. There is no other record.
 #pragma once
 
 #include <cstddef>
@@ -25,12 +25,12 @@ constexpr bool is_fault(StepKind kind) noexcept { return kind == StepKind::kFaul
 
 // `name` is an index into the alphabet's table of argument names. Draws made inside the body of a rule follow the
 // arguments under names of their own.
-//
-// Where the argument is a value that an earlier step made, `producer` says which: its step's origin and its place among
-// the results. The choice itself is a position among the values at that time, which moves when other steps are removed.
+// If the argument is a value that an earlier step made, `producer` identifies it: the origin of its step and its index
+// among the results. The choice itself is a position among the values at that time, which shifts when other steps are
+// removed.
 struct TapeArgument {
   static constexpr std::int64_t kNoProducer = -1;
-  // A producer is an origin above this many bits that number the results of the step.
+  // A producer is an origin above this many bits, which hold the index among the results of the step.
   static constexpr int kPlaceBits = 20;
 
   std::uint32_t name = 0;
@@ -41,9 +41,9 @@ struct TapeArgument {
   friend bool operator==(const TapeArgument&, const TapeArgument&) = default;
 };
 
-// `target` is the index of the rule, initialize rule or fault in the alphabet's table of its kind. `origin` numbers the
-// step in the run it was first drawn in and survives shrinking, so that a bundle value can be followed when steps
-// before it go.
+// `target` is the index of the rule, initialize rule or fault in the table of its kind. `origin` numbers the step in
+// the run that first drew it and survives shrinking, so that a bundle value can be followed when steps before it are
+// removed.
 struct TapeStep {
   StepKind kind = StepKind::kRule;
   std::uint32_t target = 0;
@@ -57,12 +57,12 @@ struct TapeStep {
 // A value type. Thread-compatible.
 class Tape {
  public:
-  // Far above any run; it keeps the 32-bit offsets from wrapping around.
+  // Far above any run; prevents overflow of the 32-bit offsets.
   static constexpr std::size_t kChoicesMax = std::size_t{1} << 30U;
 
   // Writing.
   // Each call belongs to what was begun last: an argument to the last step, a choice to the last argument. A choice
-  // without an argument breaks a check, so that a tape is always well-formed.
+  // without an argument breaks a check, so a tape is always well-formed.
   void begin_step(StepKind kind, std::uint32_t target, std::uint32_t origin);
   void begin_argument(std::uint32_t name);
   void add(Choice choice) {
@@ -73,7 +73,7 @@ class Tape {
   }
   // Of the last argument of the last step.
   void set_producer(std::int64_t producer);
-  // Forgets the last step with all its choices. There must be one.
+  // Drops the last step with all its choices. There must be one.
   void drop_step();
   // Keeps the first `count` steps.
   void truncate(std::size_t count);
@@ -87,13 +87,13 @@ class Tape {
   [[nodiscard]] const TapeStep& last_step() const;
   [[nodiscard]] std::span<const TapeStep> steps() const& noexcept { return steps_; }
   std::span<const TapeStep> steps() && = delete;  // would dangle
-  // The step and the argument must be of this tape.
+  // The step and the argument must belong to this tape.
   [[nodiscard]] std::span<const TapeArgument> arguments(const TapeStep& step) const noexcept;
   [[nodiscard]] std::span<const Choice> choices(const TapeArgument& argument) const noexcept;
   [[nodiscard]] std::size_t choice_count() const noexcept { return choices_.size(); }
-  // What a copy of it takes, in bytes. O(choices).
+  // The size of a copy, in bytes. O(choices).
   [[nodiscard]] std::size_t bytes() const noexcept;
-  // Of all steps in order. The choices of a step follow each other, and so do those of its arguments.
+  // Of all steps in order. The choices of a step are contiguous, and so are those of its arguments.
   [[nodiscard]] std::span<const TapeArgument> arguments() const& noexcept { return arguments_; }
   std::span<const TapeArgument> arguments() && = delete;
   [[nodiscard]] std::span<const Choice> choices() const& noexcept { return choices_; }
@@ -103,14 +103,14 @@ class Tape {
   void replace_choice(std::size_t index, Choice choice);
   void replace_producer(std::size_t argument, std::int64_t producer);
 
-  // A new tape of the steps whose flag is set; keep.size() == size().
+  // Returns a tape of the steps whose flag is set; keep.size() == size().
   [[nodiscard]] Tape subset(const std::vector<bool>& keep) const;
-  // A new tape of all steps and arguments with the choices whose flag is set; keep.size() == choice_count().
+  // Returns a tape of all steps and arguments with the choices whose flag is set; keep.size() == choice_count().
   [[nodiscard]] Tape subset_of_choices(const std::vector<bool>& keep) const;
   // Appends a copy of one step of another tape (which may be this one).
   void append(const Tape& from, const TapeStep& step);
-  // A 64-bit hash of what happens when the tape is replayed: kinds, targets, names and choices, and origins only where
-  // a producer refers to them. The same in every process.
+  // A 64-bit hash of what happens when the tape is replayed: kinds, targets, names and choices, and origins only if a
+  // producer refers to them. The same in every process.
   [[nodiscard]] std::uint64_t hash() const noexcept;
 
   friend bool operator==(const Tape&, const Tape&) = default;
@@ -120,7 +120,7 @@ class Tape {
     return !steps_.empty() && steps_.back().arguments_end > steps_.back().arguments_begin;
   }
 
-  // Offsets instead of nested vectors: a tape of thousands of choices is three blocks of memory, and copying it is
+  // Offsets instead of nested vectors: a tape of thousands of choices is three blocks of memory, and copying it takes
   // three copies.
   std::vector<TapeStep> steps_;
   std::vector<TapeArgument> arguments_;

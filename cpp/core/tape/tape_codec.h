@@ -1,7 +1,7 @@
-// Writes choices and tapes as bytes, and reads them back for the machine as it is now.
+// Writes choices and tapes as bytes, and reads them back for the present machine.
 //
-// Functions of their arguments alone, for any thread. The bytes are part of the state file and of what sessions share:
-// a change of them is a new version of these formats.
+// Pure functions, for any thread. The bytes are part of the state file and of what sessions share: changing them makes
+// a new version of these formats.
 #pragma once
 
 #include <cstddef>
@@ -15,9 +15,9 @@
 
 namespace ordeal {
 
-// By index at the time of writing, the index now.
+// Maps an index at the time of writing to the present index.
 struct Renaming {
-  static constexpr std::uint32_t kGone = UINT32_MAX;  // no longer there
+  static constexpr std::uint32_t kGone = UINT32_MAX;  // no longer exists
 
   std::vector<std::uint32_t> rules;
   std::vector<std::uint32_t> initializers;
@@ -32,15 +32,15 @@ struct Renaming {
   }
 };
 
-// The fewest bytes that a choice takes.
+// The minimum size of a choice.
 inline constexpr std::size_t kChoiceBytesMin = 2;
 
 void write_choice(ByteWriter& out, const Choice& choice);
 void write_tape(ByteWriter& out, const Tape& tape);
 
-// These throw TraceError for bytes that the ones above cannot have written.
+// Both throw TraceError for bytes that the functions above cannot have written.
 Choice read_choice(ByteReader& in);
-// Nothing for a tape that names what is no longer there.
+// Nothing for a tape that names what no longer exists.
 std::optional<Tape> read_tape(ByteReader& in, const Renaming& renaming);
 
 }  // namespace ordeal

@@ -1,6 +1,6 @@
-// Integer choices as numbers of up to 128 bits, whichever way a choice holds them.
+// Integer choices as numbers of up to 128 bits, however a choice stores them.
 //
-// Functions of their arguments alone, for any thread.
+// Pure functions, for any thread.
 #pragma once
 
 #include <cstddef>
@@ -10,19 +10,19 @@
 
 namespace ordeal {
 
-// gcc and clang both have it; -Wpedantic alone minds.
+// gcc and clang both have it; only -Wpedantic objects.
 using Wide = __int128;
 using WideUnsigned = unsigned __int128;
 
 // Nothing for a choice of another kind and for an integer of more than 128 bits.
 std::optional<Wide> wide_of(const Choice& choice) noexcept;
 
-// The choice that holds this integer: plain where it fits in 64 bits, else as short as its sign allows.
+// The choice that holds this integer: plain if it fits in 64 bits, else as short as its sign allows.
 Choice integer_choice(Wide value);
-// The same for a magnitude of at least 2^64, which may need all of 128 bits and the sign a bit beyond them.
+// The same for a magnitude of at least 2^64, which may need all 128 bits and one more for the sign.
 Choice big_integer_choice(bool is_negative, WideUnsigned magnitude);
 
-// How many bits the magnitude of an integer has, which may have any number of them: 0 for zero.
+// The number of bits in the magnitude of an integer of any size: 0 for zero.
 std::size_t magnitude_bits(const Choice& integer) noexcept;
 
 }  // namespace ordeal
