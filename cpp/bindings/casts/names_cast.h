@@ -1,4 +1,4 @@
-// The names of a machine's parts as Python hands them over.
+// The names of a machine's parts as Python passes them.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// What is left to find, as Python gets it.
+// The estimate of what is left to find, as Python gets it.
 #pragma once
 
 #include <optional>

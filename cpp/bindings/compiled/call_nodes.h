@@ -1,4 +1,4 @@
-// Strategy nodes that call what the user wrote: map, filter, builds, flatmap and composite.
+// Strategy nodes that call functions of the user's: map, filter, builds, flatmap and composite.
 #pragma once
 
 #include <utility>
@@ -8,7 +8,7 @@
 
 namespace ordeal::bindings {
 
-// Raised by assume() and by draws that could not be satisfied: a map tries again.
+// Sets the exception of assume() and of draws that cannot be satisfied, after which a map tries again.
 void set_unsatisfied(py::object exception);
 
 StrategyNodePtr map_node(StrategyNodePtr mapped, py::object function);

@@ -12,10 +12,10 @@
 
 namespace ordeal::bindings {
 
-// What became of a choice: a value, a value that a filter rejected, or an exception.
+// The outcome of a choice: a value, a value that a filter rejected, or an exception.
 enum class Outcome : std::uint8_t { kValue, kNotSatisfied, kError };
 
-// Maps and filters that a strategy applies to what it chose, in their order. Guarded by the GIL.
+// The maps and filters that a strategy applies to the chosen value, in order. Guarded by the GIL.
 class Transformations {
  public:
   struct Step {
@@ -29,7 +29,7 @@ class Transformations {
   explicit Transformations(std::vector<Step> steps) noexcept : steps_(std::move(steps)) {}
 
   [[nodiscard]] bool empty() const noexcept { return steps_.empty(); }
-  // Replaces the owned reference `value` by what it becomes; it is given up unless the outcome is a value.
+  // Replaces the owned reference `value` by the result; unless the outcome is a value, it is released.
   Outcome apply(PyObject*& value) const noexcept;
   [[nodiscard]] int traverse(const Visitor& see) const { return see.all(steps_); }
 
@@ -37,22 +37,22 @@ class Transformations {
   std::vector<Step> steps_;
 };
 
-// An index in [0, size) as Hypothesis draws one: with an exception where there is none.
+// Draws an index in [0, size) like Hypothesis; nothing with an exception.
 std::optional<std::int64_t> draw_index(DrawContext& run, std::int64_t size);
-// As if this index had been drawn.
+// Records this index as if it had been drawn.
 bool force_index(DrawContext& run, std::int64_t index);
 
 struct ChosenElement {
   std::int64_t index;
-  PyObject* value;  // owned; null where the outcome is no value
+  PyObject* value;  // owned; null unless the outcome is a value
   Outcome outcome;
 };
 
-// As often as Hypothesis tries before it gives up on a filter.
+// The number of times that Hypothesis tries before it gives up on a filter.
 inline constexpr std::int64_t kFilterTries = 3;
 
-// Hypothesis' way to choose an element that satisfies a filter: three tries, then any of those that do. `get(index)`
-// gives a ChosenElement.
+// Chooses an element that satisfies a filter like Hypothesis: three tries, then any element that satisfies it.
+// `get(index)` returns a ChosenElement.
 template <typename Get>
 ChosenElement draw_filtered(DrawContext& run, std::int64_t size, const Get& get) {
   constexpr std::int64_t kFilterCallsMax = 10'000;
@@ -107,13 +107,13 @@ ChosenElement draw_filtered(DrawContext& run, std::int64_t size, const Get& get)
   return force_index(run, index) ? ChosenElement{index, value.release().ptr(), Outcome::kValue} : error;
 }
 
-// Of a sequence that never changes. `is_position`: drawn as a position, which is uniform whatever the size.
+// From an immutable sequence. `is_position`: drawn as a position, which is uniform for any size.
 StrategyNodePtr sampled_node(py::object elements, bool is_position);
 StrategyNodePtr filtered_sample_node(py::object elements, Transformations transformations);
-// The value of a strategy that has but one, changed.
+// The value of a strategy that has only one, transformed.
 StrategyNodePtr transformed_node(py::object value, Transformations transformations);
 
-// A branch that draws from a bundle is no choice while the bundle is empty; the name is null for others.
+// A branch that draws from a bundle is skipped while the bundle is empty; the name is null for others.
 struct Branch {
   StrategyNodePtr node;
   py::object bundle;
@@ -121,7 +121,7 @@ struct Branch {
   [[nodiscard]] int traverse(const Visitor& see) const { return see.all(node, bundle); }
 };
 
-// `chooses_one`: a single branch is chosen all the same.
+// `chooses_one`: even a single branch is a choice.
 StrategyNodePtr one_of_node(std::vector<Branch> branches, bool chooses_one);
 
 }  // namespace ordeal::bindings

@@ -10,17 +10,17 @@
 
 namespace ordeal::bindings {
 
-// How Hypothesis decides whether one more element follows. Where both sizes are equal it is no choice.
+// How Hypothesis decides whether another element follows. With equal sizes there is no choice.
 struct SizeRange {
   static constexpr std::int64_t kEndless = INT64_MAX;
 
   std::int64_t low;
-  std::int64_t high;  // kEndless where there is none
+  std::int64_t high;  // kEndless if unbounded
   double p_continue;
 };
 
-// What makes the elements of a list different from each other: a null key is the element itself. The elements are
-// tuples of which only the first part must differ when there is a `suffix`, which draws the others.
+// What makes the elements of a list unique: a null key is the element itself. With a `suffix`, which draws the other
+// parts, elements are tuples of which only the first part must be unique.
 struct Uniqueness {
   std::vector<py::object> keys;
   StrategyNodePtr suffix;
@@ -29,10 +29,10 @@ struct Uniqueness {
 };
 
 StrategyNodePtr list_node(StrategyNodePtr element, const SizeRange& sizes);
-// `conditions` are the filters that the element's own strategy has.
+// `conditions` are the filters of the element's own strategy.
 StrategyNodePtr unique_list_node(StrategyNodePtr element, std::vector<py::object> conditions, const SizeRange& sizes,
                                  Uniqueness uniqueness);
-// Of a sequence that never changes, each element at most once. `forces_end`: once all are taken the end is a choice.
+// From an immutable sequence, each element at most once. `forces_end`: once all are taken the end is a choice.
 StrategyNodePtr unique_sample_node(py::object elements, Transformations transformations, const SizeRange& sizes,
                                    Uniqueness uniqueness, bool forces_end);
 StrategyNodePtr tuple_node(std::vector<StrategyNodePtr> elements);

@@ -1,17 +1,18 @@
-// What draws an argument: a strategy of Hypothesis, compiled to a tree of nodes once it has been drawn a few times.
+// Draws an argument: a Hypothesis strategy, compiled to a tree of nodes once it has been drawn a few times.
 //
 // For the step loop. The `draw` of a rule's argument is mostly a `_native.CompiledStrategy`, for which
-// compiled_strategy_of() gives the CompiledStrategy (null for any other object). A run's context has a
-// `_native.DrawContext` as `draw_context`, for which draw_context_of() gives the DrawContext (null for None). Where
-// both exist, the argument is drawn as below; elsewhere `draw(context)` is called.
+// compiled_strategy_of() returns the CompiledStrategy (null for any other object). A run's context has a
+// `_native.DrawContext` as `draw_context`, for which draw_context_of() returns the DrawContext (null for None). If both
+// exist, the argument is drawn as below; otherwise `draw(context)` is called.
 //
 //     source.begin_argument(number);
 //     PyObject* value = draw_compiled(*compiled, context);  // a new reference, or null with an exception
 //
-// Exceptions are what Hypothesis raises (StopTest, UnsatisfiedAssumption) and what the user's own code raises. Around
-// Python code that may draw by itself (the body of a rule whose `draws_in_body` is set) call run.give_length() before
-// and run.take_length() after; other bodies need neither. Where the length decides (LENGTH_MAX) ask run.length(). A
-// compiled strategy writes the same choices as Hypothesis would and takes the same numbers from the source, so it does
+// Exceptions are those of Hypothesis (StopTest, UnsatisfiedAssumption) and of the user's code. Around Python code that
+// may draw (the body of a rule whose `draws_in_body` is set) call run.give_length() before and run.take_length() after;
+// other bodies need neither. When the length decides (LENGTH_MAX) use run.length(). A compiled strategy writes the same
+// choices as Hypothesis would and takes the same numbers from the source, so it does not matter when, or whether, a
+// strategy is compiled.
 // not matter when, or whether, a strategy is compiled.
 #pragma once
 
@@ -35,7 +36,7 @@ class StrategyNode {
   StrategyNode& operator=(const StrategyNode&) = delete;
   virtual ~StrategyNode() = default;
 
-  // A new reference, or null with a Python exception set. May throw what the core throws.
+  // A new reference, or null with a Python exception set. May throw exceptions of the core.
   virtual PyObject* draw(DrawContext& run) const = 0;
   // For the garbage collector: sees the objects that the node holds, and what its parts hold.
   [[nodiscard]] virtual int traverse(const Visitor& /*see*/) const { return 0; }
@@ -43,13 +44,13 @@ class StrategyNode {
 
 using StrategyNodePtr = std::shared_ptr<const StrategyNode>;
 
-// Shows the garbage collector what is held. A node that others have as well is passed over: each reference may be shown
-// once only, and one that is not shown keeps alive what it leads to.
+// Shows held objects to the garbage collector. A node with other owners is skipped: each reference may be shown only
+// once, and one that is not shown keeps alive what it leads to.
 class Visitor {
  public:
   Visitor(visitproc visit, void* argument) noexcept : visit_(visit), argument_(argument) {}
 
-  // Other than 0 ends the walk, and is what to return.
+  // A result other than 0 ends the walk, and must be returned.
   template <typename... Held>
   [[nodiscard]] int all(const Held&... held) const {
     int stop = 0;
@@ -75,7 +76,7 @@ class Visitor {
     }
     return 0;
   }
-  // Of what says by itself what it holds.
+  // Visits a part that has its own traverse().
   template <typename Part>
   auto see(const Part& part) const -> decltype(part.traverse(*this)) {
     return part.traverse(*this);
@@ -85,23 +86,23 @@ class Visitor {
   void* argument_;
 };
 
-// What the compiler makes of a strategy. Without a node it must be drawn through Hypothesis.
+// What the compiler makes of a strategy. Without a node, the strategy is drawn through Hypothesis.
 struct Compilation {
   StrategyNodePtr node;
-  int height = 0;             // how many spans Hypothesis would open, one in the other
+  int height = 0;             // how many nested spans Hypothesis would open
   bool is_auditable = false;  // drawing it again changes nothing and calls nothing of the user's
 };
 
-// One argument's strategy and what is known of how to draw it. Guarded by the GIL.
+// The strategy of one argument and how to draw it. Guarded by the GIL.
 class CompiledStrategy {
  public:
-  // Draws through Hypothesis before a strategy is compiled: a short run should not pay for it.
+  // Draws through Hypothesis before a strategy is compiled: short runs should not pay for compiling.
   static constexpr std::uint32_t kDrawsBeforeCompiling = 16;
-  // One draw in this many is checked by drawing it again through Hypothesis, where it is auditable.
+  // One draw in this many is checked by drawing it again through Hypothesis, if it is auditable.
   static constexpr std::uint32_t kDrawsPerAudit = 1000;
 
-  // `fallback(context)` draws in runs that no DrawContext belongs to. With a `plain` node the strategy is one plain
-  // choice, which takes no room in the buffer; else it is compiled in time.
+  // `fallback(context)` draws in runs without a DrawContext. With a `plain` node the strategy is one plain choice,
+  // which takes no room in the buffer; otherwise it is compiled later.
   CompiledStrategy(py::object strategy, py::object fallback, StrategyNodePtr plain) noexcept
       : strategy_(std::move(strategy)),
         fallback_(std::move(fallback)),
@@ -127,11 +128,11 @@ class CompiledStrategy {
   py::object strategy_;
   py::object fallback_;
   StrategyNodePtr node_;
-  // What was the node before. A draw of it may be under way: its functions can draw from this strategy again.
+  // Earlier nodes. One may be drawing right now: its functions can draw from this strategy again.
   std::vector<StrategyNodePtr> given_up_;
   std::uint32_t draws_ = 0;
   bool is_plain_;
-  bool is_settled_;  // compiled, or known not to be
+  bool is_settled_;  // compiled, or known not to be compilable
   bool is_auditable_ = false;
 };
 
@@ -143,8 +144,8 @@ DrawContext* draw_context_of(PyObject* object) noexcept;
 // See above.
 PyObject* draw_compiled(CompiledStrategy& compiled, DrawContext& run) noexcept;
 
-// What Python does for compiled strategies: `compiler(strategy)` gives a Compilation's parts or None, and
-// `auditor(strategy, choices, value, length)` whether Hypothesis makes the same of the choices.
+// Sets the Python part of compiled strategies: `compiler(strategy)` returns the parts of a Compilation or None, and
+// `auditor(strategy, choices, value, length)` whether Hypothesis draws the same value from the choices.
 void set_compiler_hooks(py::object compiler, py::object auditor);
 Compilation compile_strategy(const py::object& strategy);
 

@@ -1,5 +1,4 @@
-// One run as the compiled strategies see it: where choices come from, the machine, and how much of Hypothesis' buffer
-// is used.
+// A run as compiled strategies see it: the source of choices, the machine, and how much of Hypothesis' buffer is used.
 #pragma once
 
 #include <cstddef>
@@ -12,21 +11,20 @@
 
 namespace ordeal::bindings {
 
-// A run ends as an overrun when its choices take more than this, as Hypothesis' BUFFER_SIZE has it.
+// A run overruns when its choices take more than this, Hypothesis' BUFFER_SIZE.
 inline constexpr std::int64_t kBufferLengthMax = 8192;
 
-// Hypothesis gives up a draw that nests this many spans deep.
+// Hypothesis rejects a draw that nests this many spans deep.
 inline constexpr int kSpansMax = 100;
 // The most spans around an argument when Hypothesis' own loop draws it, or a lowered run, in any supported version:
-// those of the step, the choice of the rule, and the rule with its arguments. What nests deeper is given up in the
-// Explorer as well.
+// those of the step, the choice of the rule, and the rule with its arguments. The Explorer rejects deeper nesting too.
 inline constexpr int kSpansOfArgument = 10;
 
 // Guarded by the GIL. Functions that return false or null have set a Python exception.
 //
-// The length of the run is counted here until Hypothesis' data object is made. Then it lives there, where Python code
-// sees it, and compiled strategies count on a copy: it is read when first needed after take_length(), and written by
-// give_length().
+// The length of the run is counted here until Hypothesis' data object is made. After that it is stored there, where
+// Python code sees it, and compiled strategies count on a copy: read when first needed after take_length(), and written
+// by give_length().
 class DrawContext {
  public:
   DrawContext() = default;
@@ -35,27 +33,27 @@ class DrawContext {
   ~DrawContext() { end(); }
 
   // `context` is the RunContext: its attributes `data` and `machine` and its method `follow` are used, each only when
-  // it is needed. Null is a run without Hypothesis, where nothing overruns. `source` must live until end(); `keeps`, if
-  // any, is what it is part of.
+  // needed. Null is a run without Hypothesis, where nothing overruns. `source` must live until end(); `keeps`, if any,
+  // is its owner.
   void begin(ChoiceSource& source, PyObject* context, PyObject* keeps = nullptr) noexcept;
-  // Lets go of all references; no compiled strategy may draw afterwards.
+  // Releases all references; no compiled strategy may draw afterwards.
   void end() noexcept;
   [[nodiscard]] bool is_open() const noexcept { return source_ != nullptr; }
-  // For what may outlive the run: it points to null once the run has ended.
+  // For objects that may outlive the run: points to null once the run has ended.
   const std::shared_ptr<DrawContext*>& link();
 
   [[nodiscard]] ChoiceSource& source() noexcept { return *source_; }
-  // Borrowed. Hypothesis' data object of the run, made now if need be; null without Hypothesis or with an exception.
+  // Borrowed. Hypothesis' data object of the run, made if needed; null without Hypothesis or with an exception.
   PyObject* data() noexcept;
-  // It was made, with the length that the run had.
+  // Sets the data object, which has the length of the run.
   void set_data(PyObject* data) noexcept { Py_XSETREF(data_, Py_NewRef(data)); }
   // Borrowed; None before the machine exists.
   PyObject* machine() noexcept;
-  // Forgets a machine that was asked for: the run goes on with another.
+  // Forgets the cached machine: the run continues with another.
   void machine_changed() noexcept { Py_CLEAR(machine_); }
   [[nodiscard]] PyObject* context() const noexcept { return context_; }
 
-  // Before Python code that may look at the length, or draw.
+  // Call before Python code that may read the length, or draw.
   bool give_length() noexcept { return !length_is_new_ || write_length(); }
   // After Python code that may have drawn.
   void take_length() noexcept { length_known_ = data_ == nullptr; }
@@ -66,11 +64,11 @@ class DrawContext {
     length_known_ = true;
     return write_length();
   }
-  // Reads it if need be; -1 with an exception.
+  // Reads it if needed; -1 with an exception.
   std::int64_t length() noexcept { return length_known_ || read_length() ? length_ : -1; }
 
-  // Around a choice, drawn or forced: Hypothesis makes none when the buffer is full, and one that overfills it is the
-  // last.
+  // Call around a choice, drawn or forced: Hypothesis makes none when the buffer is full, and one that overfills it is
+  // the last.
   bool may_choose() noexcept {
     return !counts_ || ((length_known_ || read_length()) && (length_ != kBufferLengthMax || overrun()));
   }
@@ -85,7 +83,7 @@ class DrawContext {
     length_is_new_ = true;
     return true;
   }
-  // Whether choices take room in the buffer. Those of arguments that are one plain choice do not.
+  // Sets whether choices take room in the buffer. Arguments that are one plain choice do not.
   bool set_counts(bool counts) noexcept {
     const bool before = counts_;
     counts_ = counts;
@@ -94,10 +92,10 @@ class DrawContext {
 
   // Ends the run as one that cannot be satisfied; always null.
   PyObject* reject(const char* why) noexcept;
-  // The value that Hypothesis draws from `strategy`, as if `depth` spans were open around it.
+  // Draws a value from `strategy` through Hypothesis, as if `depth` spans were open around it.
   PyObject* draw_through_hypothesis(PyObject* strategy, int depth) noexcept;
 
-  // How many spans of Hypothesis are open where the compiled strategy that draws now began.
+  // How many spans of Hypothesis were open where the current compiled strategy began.
   [[nodiscard]] int depth() const noexcept { return depth_; }
   void set_depth(int depth) noexcept { depth_ = depth; }
 
@@ -119,8 +117,8 @@ class DrawContext {
   bool counts_ = true;
 };
 
-// An integer as Hypothesis draws a place, a part of a time or the like; nothing with an exception. A place among many
-// is uniform, and for the rest `toward` is the simplest.
+// Draws an integer as Hypothesis draws an index, a part of a time or the like; nothing with an exception. An index into
+// a large collection is uniform; otherwise `toward` is the simplest value.
 std::optional<std::int64_t> choose(DrawContext& run, std::int64_t low, std::int64_t high, std::int64_t toward);
 
 // The size of a choice in Hypothesis' buffer.

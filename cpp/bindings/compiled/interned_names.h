@@ -1,4 +1,4 @@
-// The names that compiled strategies ask Python objects for, made once.
+// The attribute names that compiled strategies look up, made once.
 #pragma once
 
 #include "bindings/bindings.h"

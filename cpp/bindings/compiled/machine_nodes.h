@@ -1,4 +1,4 @@
-// Strategy nodes that look at the machine of the run, and those that leave a draw to Hypothesis.
+// Strategy nodes that use the machine of the run, and nodes that draw through Hypothesis.
 #pragma once
 
 #include <optional>
@@ -8,9 +8,9 @@
 
 namespace ordeal::bindings {
 
-// A value (or a reference to it) of a bundle inside another strategy.
+// A value of a bundle (or a reference to it) inside another strategy.
 StrategyNodePtr bundle_node(py::object name, bool consumes, bool draws_references, Transformations transformations);
-// The machine, or `otherwise` where there is none.
+// The machine, or `otherwise` if there is none.
 StrategyNodePtr runner_node(StrategyNodePtr otherwise);
 // Draws through Hypothesis, with `depth` of its spans open.
 StrategyNodePtr generic_node(py::object strategy, int depth);

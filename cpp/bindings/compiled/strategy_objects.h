@@ -1,5 +1,4 @@
-// The types CompiledStrategy and DrawContext of the extension: plain C types, so that a draw costs no more than a C
-// call.
+// The types CompiledStrategy and DrawContext of the extension: plain C types, so that a draw costs only a C call.
 #pragma once
 
 #include "bindings/bindings.h"

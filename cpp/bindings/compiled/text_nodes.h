@@ -9,9 +9,9 @@
 
 namespace ordeal::bindings {
 
-// A text is one choice, whatever its length.
+// A text is one choice of any length.
 StrategyNodePtr text_node(std::shared_ptr<const Alphabet> alphabet, std::int64_t low, std::int64_t high);
-// The texts of a list, joined: what a text over any other strategy than characters is made of.
+// The joined texts of a list: a text over a strategy other than characters.
 StrategyNodePtr joined_node(StrategyNodePtr texts);
 
 }  // namespace ordeal::bindings

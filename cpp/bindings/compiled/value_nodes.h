@@ -21,11 +21,11 @@ StrategyNodePtr floats_node(double low, double high, bool allow_nan, double smal
 StrategyNodePtr bytes_node(std::int64_t low, std::int64_t high);
 StrategyNodePtr constant_node(py::object value);
 
-// The parts of a date or a time in its order: year, month, day, hour, minute, second, microsecond.
+// The parts of a date or a time in order: year, month, day, hour, minute, second, microsecond.
 using CalendarParts = std::array<std::int64_t, 7>;
 
-// The parts from `first` on, up to and without `end`, from those of `low` to those of `high`, as a whole. Where it
-// `has_fold`, a fold of 0 or 1 follows.
+// The parts from `first` up to but excluding `end`, as a whole between those of `low` and `high`. With `has_fold`, a
+// fold of 0 or 1 follows.
 struct CalendarRange {
   CalendarParts low;
   CalendarParts high;
@@ -34,7 +34,7 @@ struct CalendarRange {
   bool has_fold;
 };
 
-// Of the instants that Hypothesis likes to draw near: where each is, which is the simplest, and how far a draw strays.
+// The instants near which Hypothesis likes to draw: their positions, the simplest one, and how far a draw strays.
 struct TrickyTimes {
   double p = 0;
   std::vector<CalendarParts> instants;
@@ -42,9 +42,9 @@ struct TrickyTimes {
   std::vector<std::int64_t> widths_us;
 };
 
-// Dates, times, and datetimes without a timezone. `tricky` only for datetimes; p = 0 for none of it.
+// Dates, times, and datetimes without a timezone. `tricky` only for datetimes; p = 0 disables it.
 StrategyNodePtr calendar_node(py::object make, const CalendarRange& range, TrickyTimes tricky);
-// Days, seconds and microseconds, each with its own bounds where those before are at them.
+// Days, seconds and microseconds. Each has bounds of its own while the parts before it are at theirs.
 StrategyNodePtr timedelta_node(py::object make, const std::array<std::int64_t, 3>& low,
                                const std::array<std::int64_t, 3>& high);
 

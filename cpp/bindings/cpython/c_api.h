@@ -1,11 +1,11 @@
-// CPython's own interface where pybind11 has none or a slow one: what Python raises is thrown, what is new is owned.
+// CPython's own interface where pybind11 has none or a slow one: Python errors are thrown, new references are owned.
 #pragma once
 
 #include "bindings/bindings.h"
 
 namespace ordeal::bindings {
 
-// What Python raises is thrown, and else the object is owned.
+// Throws if Python raised an error, else owns the object.
 inline py::object owned(PyObject* object) {
   if (object == nullptr) [[unlikely]] {
     throw py::error_already_set();
@@ -22,7 +22,7 @@ inline void check(int result) {
 // Interned once; they live as long as the process.
 PyObject* interned(const char* name);
 
-// The value of `object.name`; what Python raises is thrown.
+// Returns `object.name`, or throws the error of Python.
 py::object attribute(PyObject* object, PyObject* name);
 
 // CPython's own way to store a METH_FASTCALL function: the flags say what it really is.

@@ -1,5 +1,4 @@
-// Copies a graph of Python objects as copy.deepcopy does, without running Python for the types that programs mostly
-// use.
+// Copies a graph of Python objects like copy.deepcopy, without running Python for the most common types.
 #pragma once
 
 #include <tsl/robin_map.h>
@@ -15,21 +14,21 @@
 
 namespace ordeal::bindings {
 
-// One copy with one memo: what is reachable in two ways is one object afterwards too. Used once, under the GIL. Holds
-// all originals and copies until it ends, so that no id is that of another object meanwhile.
+// One copy with one memo: an object reachable in two ways stays one object. Used once, under the GIL. Holds all
+// originals and copies until it ends, so that no id is reused meanwhile.
 class GraphCopy {
  public:
-  // `memo` is that of copy.deepcopy: copies by the ids of originals. What it holds is not copied again. New copies get
-  // into it only for a `__deepcopy__` of the program, which is given it.
+  // `memo` is the one of copy.deepcopy: copies by the ids of originals. Objects in it are not copied again. New copies
+  // are added only for a `__deepcopy__` of the program, which receives it.
   explicit GraphCopy(py::dict memo);
 
-  // Throws py::error_already_set with what a hook of the program raised, or what cannot be copied.
+  // Throws py::error_already_set with the error of a hook of the program, or of an object that cannot be copied.
   py::object copy(PyObject* original);
 
  private:
   enum class Kind : std::uint8_t {
     kAtomic,    // is its own copy
-    kInstance,  // attributes and slots, maybe of a list or dict, and nothing that copying it otherwise would ask for
+    kInstance,  // attributes and slots, maybe of a list or dict, and nothing else that copying would use
     kDeque,
     kOrderedDict,
     kDefaultDict,
@@ -41,10 +40,10 @@ class GraphCopy {
   // How objects of a type are copied.
   struct Shape {
     Kind kind = Kind::kReduced;
-    bool has_own_lookup = false;    // an instance may have a hook that its type has not
+    bool has_own_lookup = false;    // an instance may have a hook that its type lacks
     bool has_attributes = false;    // in a dictionary
     std::vector<Py_ssize_t> slots;  // where an instance has them
-    PyTypeObject* base = nullptr;   // what an instance is beside them: object, list or dict
+    PyTypeObject* base = nullptr;   // the builtin type under them: object, list or dict
     py::object function;            // of a dispatched type, or in copyreg's table
   };
 
@@ -74,14 +73,14 @@ class GraphCopy {
 
   StackRoom room_;
   py::dict memo_;
-  Py_ssize_t memo_size_ = 0;      // what was in it when it was last read or written
+  Py_ssize_t memo_size_ = 0;      // its size when last read or written
   Py_ssize_t memo_position_ = 0;  // of PyDict_Next
   std::size_t told_ = 0;          // how many of the pairs are in the memo
   std::vector<std::pair<py::object, py::object>> pairs_;
   tsl::robin_map<const void*, PyObject*> copies_;  // by the original
   tsl::robin_map<PyTypeObject*, std::unique_ptr<Shape>> shapes_;
   std::vector<py::object> kept_;
-  // Null until an object of a type that is not built in is met.
+  // Null until the first object of a type that is not builtin.
   py::object dispatch_;  // of copy
   py::object table_;     // of copyreg
   py::object deque_;

@@ -1,4 +1,4 @@
-// Where C++ is called by the interpreter itself and not through pybind11: what it throws becomes what Python raises.
+// For C++ that the interpreter calls directly and not through pybind11: turns C++ exceptions into Python's.
 #pragma once
 
 #include <exception>
@@ -8,8 +8,8 @@
 
 namespace ordeal::bindings {
 
-// What `work` returns, or null with a Python exception set: its own, an AssertionError for a failed check, and one of
-// the type `refusal` for what else was thrown.
+// Returns the result of `work`, or null with a Python exception set: a thrown Python exception, an AssertionError for a
+// failed check, and `refusal` for anything else.
 template <typename Work>
 PyObject* guarded(Work work, PyObject* refusal = PyExc_ValueError) noexcept {
   try {

@@ -1,4 +1,4 @@
-// The memory of a Python object, for what lies in it.
+// The memory of a Python object, for objects placed in it.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 
 namespace ordeal::bindings {
 
-// The object keeps its memory where it is as long as this lives. Guarded by the GIL.
+// While this lives, the object keeps its memory in place. Guarded by the GIL.
 class LentMemory {
  public:
   LentMemory(const py::object& lender, int flags) {

@@ -1,4 +1,4 @@
-// The hash table of a set, taken apart so that a copy of the set has its elements in the same order.
+// The hash table of a set, taken apart so that a copy of the set iterates in the same order.
 #pragma once
 
 #include <cstddef>
@@ -9,9 +9,9 @@
 
 namespace ordeal::bindings {
 
-// In which order a set gives its elements, and which one pop() takes, depends on how it came to be: a set with the same
-// elements put in one by one has another order where they collide, or where it has been larger once. Programs go by
-// that order, unknowing, so a copy made in another one does what the program cannot do.
+// The iteration order of a set, and what pop() takes, depend on its history: a set with the same elements inserted one
+// by one differs if they collide, or if it was larger once. Programs unknowingly depend on that order, so a copy with
+// another one could do what the program cannot do.
 class SetTable {
  public:
   struct Key {
@@ -23,12 +23,12 @@ class SetTable {
   // A set or a frozenset, which may change afterwards.
   explicit SetTable(PyObject* set);
 
-  // In the order of the set, for whoever copies it to replace the objects by their copies.
+  // In the order of the set; the caller replaces the objects by their copies.
   [[nodiscard]] std::vector<Key>& keys() noexcept { return keys_; }
 
-  // A set of these elements at their places; each must have the hash of the one whose place it takes.
+  // Makes a set of these elements at their places; each must have the hash of the one that it replaces.
   [[nodiscard]] py::object make() const;
-  // A set of these elements, put in one by one.
+  // Makes a set of these elements, inserted one by one.
   [[nodiscard]] py::object make_anew() const;
 
  private:
@@ -37,7 +37,7 @@ class SetTable {
   Py_ssize_t fill_;
   Py_ssize_t finger_;
   std::vector<Key> keys_;
-  std::vector<std::pair<std::size_t, setentry>> deleted_;  // the places of elements that were taken out, with the mark
+  std::vector<std::pair<std::size_t, setentry>> deleted_;  // the places of deleted elements, with their marker
 };
 
 }  // namespace ordeal::bindings

@@ -1,18 +1,18 @@
-// How much of the C stack is left to the thread that asks.
+// How much of the C stack is left to the calling thread.
 #pragma once
 
 #include <cstdint>
 
 namespace ordeal::bindings {
 
-// For what goes as deep as an object of the program does. CPython counts calls, as if each took little and each thread
-// had as much; so a deep object would end the process, above all in a thread with a small stack.
+// For recursion as deep as an object of the program. CPython counts calls, as if each were small and all threads had
+// equal stacks, so a deep object would end the process, above all in a thread with a small stack.
 //
-// Of the thread that made it, and for as long as one call of it lasts.
+// Belongs to the thread that made it, for the duration of one call.
 class StackRoom {
  public:
-  // Whether there is room for another call, and for what it may call in turn. False a good way before the end: hooks of
-  // the program go on from here.
+  // Whether there is room for another call, and what it may call in turn. False well before the end: hooks of the
+  // program continue from here.
   [[nodiscard]] bool is_left() {
     if (depth_ < kDepthFree) {
       return true;
@@ -26,7 +26,7 @@ class StackRoom {
   void leave() noexcept { --depth_; }
 
  private:
-  // So many calls fit in any stack: to ask for the bounds of one takes longer than most copies.
+  // This many calls fit in any stack: finding its bounds takes longer than most copies.
   static constexpr int kDepthFree = 24;
   static constexpr std::uintptr_t kUnknown = UINTPTR_MAX;
 

@@ -1,4 +1,4 @@
-// Tells whether a random generator was used, at a hundredth of the price of asking for its state.
+// Detects whether a random generator was used, at a hundredth of the cost of reading its state.
 #pragma once
 
 #include <cstddef>
@@ -8,14 +8,14 @@
 
 namespace ordeal::bindings {
 
-// Watches the memory that an object has as an instance of one C type, of which it knows nothing but the size. For types
-// whose state is all in there; a pointer there would not show what changes behind it. Guarded by the GIL.
+// Watches the memory of an object as an instance of one C type, of which it knows only the size. For types whose whole
+// state is there; changes behind a pointer would not show. Guarded by the GIL.
 class StateWatch {
  public:
   // ConfigError unless `object` is an instance of `type`, a class made in C.
   StateWatch(py::object object, const py::type& type);
 
-  // From here on the state is the one to compare with.
+  // Takes the present state as the one to compare with.
   void keep();
   [[nodiscard]] bool unchanged() const noexcept;
 

@@ -1,6 +1,6 @@
-// The two types behind a loop over all cases: what a test makes its choices with, and the iterator that ends each case.
+// The two types behind a loop over all cases: the one that makes choices for a test, and the iterator that ends cases.
 //
-// They are plain C types, because a choice is to cost no more than a C call.
+// Plain C types, so that a choice costs only a C call.
 #pragma once
 
 #include <cstddef>
@@ -12,11 +12,11 @@
 
 namespace ordeal::bindings {
 
-// Where choices were made: code objects, numbered as they are met, and offsets in them. Keeps the code objects alive.
+// Where choices were made: code objects, numbered when first met, and offsets in them. Keeps the code objects alive.
 // Guarded by the GIL.
 class Sites {
  public:
-  // Of the Python frame that runs now, or of the one that many calls further out; 0 means that there is none.
+  // The site of the running Python frame, or of the one that many calls further out; 0 if there is none.
   std::uint64_t outside(int frames);
   // The file and the line, or None.
   [[nodiscard]] py::object place(std::uint64_t site) const;
@@ -28,11 +28,11 @@ class Sites {
   std::size_t newest_ = 0;
 };
 
-// An odometer that knows where its choices were made. Guarded by the GIL.
+// An odometer that records where its choices were made. Guarded by the GIL.
 struct Counter {
   Odometer odometer;
   Sites sites;
-  std::uint64_t spoken_for = 0;  // the site of a call that makes choices for the test; 0 while none does
+  std::uint64_t spoken_for = 0;  // the site of a call that makes choices for the test, or 0
 
   std::uint64_t site_now() { return spoken_for != 0 ? spoken_for : sites.outside(0); }
 };

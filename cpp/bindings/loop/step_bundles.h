@@ -1,4 +1,4 @@
-// The bundles of a rule machine, read and written as Hypothesis does it: lists of references, and values by their name.
+// The bundles of a rule machine, read and written like Hypothesis does: lists of references, and values by name.
 #pragma once
 
 #include <cstdint>
@@ -10,20 +10,20 @@
 
 namespace ordeal::bindings {
 
-// What a machine keeps of its bundles, looked up once for a run: nobody puts others in their place, rules change them.
+// A machine's storage of bundles, looked up once for a run: rules change it, but nothing replaces it.
 struct BundleStore {
   static BundleStore of(PyObject* machine);
 
-  // Borrowed; null where the bundle has no values yet.
+  // Borrowed; null while the bundle has no values.
   [[nodiscard]] PyObject* references(const py::object& bundle) const;
 
   py::object bundles;   // by name, the references
-  py::object counters;  // by name, how many values the bundle was given
+  py::object counters;  // by name, how many values the bundle has received
   py::object names;
   py::object values;  // by name of the value
 };
 
-// A bundle that a rule adds to. Names and references of values are the same in every run, so they are made once.
+// A bundle that a rule adds to. Names and references of values are the same in every run, so they are cached.
 class TargetBundle {
  public:
   TargetBundle(py::object bundle, py::object reference_type);
@@ -43,8 +43,7 @@ class TargetBundle {
   std::vector<std::pair<py::object, py::object>> kept_;
 };
 
-// Which step of the tape made which value, so that a replay can follow it. A view of the dict of a run context, by
-// name.
+// Which step of the tape made which value, so that a replay can follow it. A view of the run context's dict, by name.
 class Producers {
  public:
   explicit Producers(py::object by_name) : by_name_(std::move(by_name)) {}
@@ -62,7 +61,7 @@ class Producers {
 void add_to_bundles(const BundleStore& store, std::vector<TargetBundle>& targets, PyObject* result,
                     PyObject* multiple_results_type, ChoiceSource& source, Producers* producers);
 
-// The value that stands for `value`, which may be a reference or a list of them.
+// The value that `value` stands for, which may be a reference or a list of them.
 py::object resolved(const BundleStore& store, py::object value, PyObject* reference_type);
 
 }  // namespace ordeal::bindings

@@ -1,7 +1,7 @@
-// The step loop: runs a machine step by step as a step source says. Python runs only the user's code.
+// The step loop: runs a machine step by step, following a step source. Python runs only the user's code.
 //
-// It does what `ordeal._engine.execution.driver.Driver` does in Python, call for call and in the same order; that one
-// is the reference.
+// It does the same as `ordeal._engine.execution.driver.Driver`, call for call and in the same order. The driver is the
+// reference.
 #pragma once
 
 #include <cstdint>
@@ -22,16 +22,16 @@ namespace ordeal::bindings {
 // Guarded by the GIL. One run at a time.
 class StepLoop {
  public:
-  // How a run ended that no exception ended.
+  // How a run ended without an exception.
   enum class End : std::uint8_t { kDone, kStuck };
 
-  // What the loop needs of one run beside the machine.
+  // What the loop needs for one run besides the machine.
   struct Run {
     py::object step_source;  // a Session or a Replay
     py::object context;      // the run's context
     py::object machine;
-    py::object driver;    // toggles faults, awaits coroutines, and words what a user did wrong
-    py::object listener;  // hears of each step that ended well; may be None
+    py::object driver;    // toggles faults, awaits coroutines, and words errors of the user
+    py::object listener;  // notified of each step that ended well; may be None
     bool fresh = true;    // the machine was just made: invariants are due before the first step
     double deadline = 0;  // by the monotonic clock, in seconds; infinite for none
   };
@@ -48,7 +48,7 @@ class StepLoop {
   // The step after which an invariant failed, packed, if one did in the latest run.
   std::optional<std::uint32_t> broken_by;
   py::object data = py::none();  // Hypothesis' record of the run, once something has needed it
-  // The name of what runs, or None between runs.
+  // The name of the rule that runs, or None between runs.
   [[nodiscard]] py::object current() const {
     return current_ == nullptr ? py::none() : py::reinterpret_borrow<py::object>(current_);
   }
@@ -92,12 +92,12 @@ class StepLoop {
   py::object reference_type_;
   py::object multiple_results_type_;
 
-  // The run under way.
+  // The current run.
   const Run* run_ = nullptr;
   PyObject* machine_ = nullptr;
   BundleStore store_;
   py::object left_;             // initialize rules that are left to run
-  Session* session_ = nullptr;  // one of the two is there
+  Session* session_ = nullptr;  // exactly one of the two exists
   Replay* replay_ = nullptr;
   ChoiceSource* source_ = nullptr;
   py::object buggify_;
@@ -105,9 +105,9 @@ class StepLoop {
   py::object improved_;   // properties that came nearer: a dict, or null
   py::object producers_;
   bool learns_in_python_ = false;
-  Py_ssize_t observed_ = 0;              // observations that the learner has looked at
+  Py_ssize_t observed_ = 0;              // observations that the listener has seen
   DrawContext* draw_context_ = nullptr;  // how much of Hypothesis' buffer is used
-  PyObject* current_ = nullptr;          // the name of what runs; borrowed from the machine class
+  PyObject* current_ = nullptr;          // the name of the rule that runs; borrowed from the machine class
   std::uint32_t since_signals_ = 0;
 };
 

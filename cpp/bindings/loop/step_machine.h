@@ -11,18 +11,18 @@
 
 namespace ordeal::bindings {
 
-// An argument of a rule. Where it is a plain value of a bundle, `bundle` is its name, else null, and `draw` does it
-// all.
+// An argument of a rule. For a plain value of a bundle, `bundle` is the name; otherwise it is null, and `draw` draws
+// the argument.
 struct StepArgument {
   std::uint32_t number = 0;              // in the table of argument names
   py::object draw;                       // called with the run context, unless it is a compiled strategy
-  CompiledStrategy* compiled = nullptr;  // of `draw`; null when that is something else
+  CompiledStrategy* compiled = nullptr;  // of `draw`; null if that is something else
   py::object bundle;
   bool consumes = false;
 };
 
 struct StepRule {
-  py::object rule;  // the definition's own, for what Python does with it
+  py::object rule;  // the definition's own, for Python
   py::object name;
   py::object function;
   py::object original;  // Hypothesis' own rule
@@ -43,7 +43,7 @@ struct StepInvariant {
   bool check_during_init = false;
 };
 
-// From the Python definition. `bundle_of` says of a strategy which bundle it is and whether it consumes, or None.
+// Reads the Python definition. `bundle_of` returns a strategy's bundle and whether it consumes, or None.
 std::vector<StepRule> read_rules(const py::handle& rules, const py::function& bundle_of);
 std::vector<StepInvariant> read_invariants(const py::handle& invariants);
 

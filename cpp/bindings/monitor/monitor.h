@@ -1,4 +1,4 @@
-// The edge tracer: raw sys.monitoring callbacks that tell the coverage map which code of the targets runs.
+// The edge tracer: raw sys.monitoring callbacks that report to the coverage map which code of the targets runs.
 #pragma once
 
 #include <tsl/robin_map.h>
@@ -21,17 +21,17 @@
 
 namespace ordeal::bindings {
 
-// How much a location tells. Novelty: that it ran, once; afterwards the interpreter runs it at full speed.
-// Counts: how often function entries and branches ran, each time.
+// How much a location reports. Novelty: that it ran, once; afterwards the interpreter runs it at full speed. Counts:
+// how often function entries and branches ran.
 enum class TraceLevel : std::uint8_t { kNovelty, kCounts };
 
 // Paths as the system spells them: they need not be valid text.
 py::object path_object(const std::string& path);
 std::string path_text(py::handle path);
 
-// What a monitor needs to go on in another process as if it had not stopped: what ran, and which locations have nothing
-// more to tell until they are armed again. A location that is silent here costs the new process one event, which counts
-// for nothing.
+// What a monitor needs to continue in another process as if it had not stopped: what ran, and which locations have
+// nothing more to report until they are armed again. A location that is silent here costs the new process one event,
+// which does not count.
 struct MonitorState {
   struct File {
     std::string path;
@@ -64,8 +64,8 @@ struct MonitorState {
 //
 // A global event at function entry decides once for each code object, by its file; the code objects of a target then
 // get local events. So code that is imported later, nested functions, comprehensions, generators, coroutines and class
-// bodies are all found, and code outside the targets costs one event each.
-// Guarded by the GIL. Whoever starts a monitor stops it; the destructor does it otherwise.
+// bodies are all found, and code outside the targets costs one event each. Guarded by the GIL. A started monitor must
+// be stopped; otherwise the destructor does it.
 class Monitor {
  public:
   Monitor(std::shared_ptr<CoverageMap> coverage, const std::vector<TracedTarget>& targets, TraceLevel level);
@@ -73,44 +73,44 @@ class Monitor {
   Monitor& operator=(const Monitor&) = delete;
   ~Monitor();
 
-  // Takes a tool id of sys.monitoring and begins to trace. Throws Error when both ids are taken.
+  // Takes a tool id of sys.monitoring and starts to trace. Throws Error when both ids are taken.
   void start();
-  // Gives back the tool id and takes every event off every code object. Does nothing when not started.
+  // Releases the tool id and removes all events from all code objects. Does nothing when not started.
   void stop();
 
-  // Starts the hit counts of a run at zero. `full` re-arms what is silent, so that every location reports once more:
-  // the sides of a branch that was silenced with only one side seen, and the files that a run touches.
+  // Resets the hit counts for a new run. `full` re-arms everything silenced, so that every location reports once more:
+  // sides of a branch that was silenced with only one side seen, and the files that a run touches.
   void begin_run(bool full);
 
-  // Changes the level from here on. At the counts level what was silent is armed again.
+  // Changes the level from here on. At the counts level everything silenced is armed again.
   void set_level(TraceLevel level);
 
-  // While it is paused, what runs is not seen and stays as it is: nothing counts, and nothing falls silent.
+  // While paused, running code is not seen and nothing changes: nothing counts, and nothing is silenced.
   void set_paused(bool paused) noexcept { paused_ = paused; }
   [[nodiscard]] bool is_paused() const noexcept { return paused_; }
 
-  // In a fork: from here on nothing counts, but what runs is noted, for the monitor that this one is a fork of.
+  // In a fork: from here on nothing counts, but what runs is recorded, for the monitor of the forking process.
   void record();
-  // What has run since the last call, in bytes. Where nothing is recorded, nothing has.
+  // What has run since the last call, as bytes; empty if nothing is recorded.
   [[nodiscard]] std::string take_record();
   // Sees what a fork has recorded as if it had run here, at the level of this monitor. Throws Error for bytes that
   // take_record() cannot have made; then it has seen nothing.
   void replay(std::string_view bytes);
 
   [[nodiscard]] MonitorState save() const;
-  // Goes on where another monitor was saved. After start() and before the first run. A file that is no longer part of
+  // Resumes from the state of another monitor. After start() and before the first run. A file that is no longer part of
   // the targets is left out, and with it its id.
   void restore(const MonitorState& state);
 
   // Executed lines by file, in ascending order.
   [[nodiscard]] py::dict lines() const;
-  // The files of targets that have run so far; a file's id is its place here.
+  // The files of targets that have run so far; a file's id is its index here.
   [[nodiscard]] py::list files() const;
   // The ids of files that reported an event since the last call, in the order of their first event.
   [[nodiscard]] std::vector<std::uint32_t> take_files();
 
-  // Of a code object of the targets: the instruction of each branch that ran, and whether both of its sides did.
-  // Nothing when none of it ran.
+  // For a code object of the targets: the instruction of each branch that ran, and whether both of its sides did.
+  // Nothing if none of it ran.
   struct BranchSides {
     std::int64_t from = 0;
     bool both = false;
@@ -121,13 +121,13 @@ class Monitor {
   [[nodiscard]] std::uint64_t events() const noexcept { return events_; }
   [[nodiscard]] std::optional<int> tool_id() const noexcept { return tool_id_; }
   [[nodiscard]] TraceLevel level() const noexcept { return level_; }
-  // The first error inside a callback, which the program under test must not see. Tracing goes on without that
+  // The first error inside a callback, which the program under test must not see. Tracing continues without that
   // location.
   [[nodiscard]] const std::optional<std::string>& error() const noexcept { return error_; }
 
   // What a callback returns to silence a location; borrowed.
   [[nodiscard]] PyObject* disable() const noexcept { return references_.disable.ptr(); }
-  // The callbacks. Each returns whether the location has more to tell; false silences it.
+  // The callbacks. Each returns whether the location has more to report; false silences it.
   bool on_entry(PyCodeObject* code) noexcept;
   bool on_resume(PyCodeObject* code) noexcept;
   bool on_line(PyCodeObject* code, std::int64_t line) noexcept;
@@ -139,7 +139,7 @@ class Monitor {
   static constexpr std::int64_t kInstructionSize = 2;
   // Above the code of any function.
   static constexpr std::size_t kInstructionsMax = std::size_t{1} << 22U;
-  // A branch that went one way this often is silenced: its other side is most often a line that is still armed.
+  // A branch that went one way this often is silenced: its other side is mostly a line that is still armed.
   static constexpr std::uint32_t kOneSidedHitsMax = 256;
 
   struct Side {
@@ -152,7 +152,7 @@ class Monitor {
     std::uint32_t one_sided_hits = 0;  // since the last full run
     bool silent = false;               // both sides together, before Python 3.14
   };
-  // What is known of a traced code object. Two code objects of one key (a reloaded module) share it.
+  // The state of a traced code object. Code objects with the same key (of a reloaded module) share it.
   struct TracedCode {
     std::uint64_t key = 0;
     std::int64_t first_line = 0;
@@ -160,9 +160,9 @@ class Monitor {
     std::uint32_t entry_edge = kUnknown;
     bool entry_silent = false;
     tsl::robin_set<std::int64_t> silent_lines;  // from the first line
-    std::vector<std::uint32_t> site_at;         // by instruction: place in sites, or kUnknown
+    std::vector<std::uint32_t> site_at;         // by instruction: index in sites, or kUnknown
     std::vector<BranchSite> sites;
-    bool is_met = true;  // false while forks alone have run it
+    bool is_met = true;  // false while only forks have run it
   };
   struct TracedFile {
     TracedSource source;
@@ -171,16 +171,16 @@ class Monitor {
   };
   // Every reference to an object of CPython that the monitor holds.
   struct References {
-    py::object name;  // identifies our tool id: only the one who took it has this very object
-    py::object self;  // what the callbacks are given to find the monitor by
+    py::object name;  // identifies our tool id: only its owner has this very object
+    py::object self;  // the callbacks receive it to find the monitor
     py::object disable;
     py::object monitoring;
     py::object set_local_events;
     std::vector<std::pair<py::object, py::object>> callbacks;  // event, callable
-    std::vector<py::object> code_objects;  // traced ones: keeps their addresses from being given out again
+    std::vector<py::object> code_objects;  // traced ones: kept so that their addresses are not reused
   };
 
-  // Every location of the code has something to tell again.
+  // Every location of the code reports again.
   template <typename Code>
   static void wake(Code& code) {
     code.entry_silent = false;
