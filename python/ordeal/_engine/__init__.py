@@ -1,1 +1,1 @@
-"""The engine behind the author's library: private, each room a folder that imports only rooms below it."""
+"""The private engine behind the author's library; each room is a folder that imports only rooms below it."""

@@ -1,4 +1,4 @@
-"""What each thread knows of buggify: whether points act, how likely, and what decides it."""
+"""The state of buggify in each thread: whether points act, with which probability, and what decides."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ _active_threads = 0
 
 
 class Decisions(Protocol):
-    """Where the decisions of a run come from."""
+    """The source of a run's decisions."""
 
     def decide(self, probability: float, *, is_point: bool = True) -> bool:
-        """Whether the point acts, which it does with ``probability``; or the effect of a fault, which is no point."""
+        """Decide whether the point acts, with ``probability``; or a fault, if it is not ``is_point``."""
 
 
 class _ThreadState(threading.local):
-    """What one thread has set: ``probability`` is None while inactive, ``decisions`` those of the run under way."""
+    """The settings of a thread: ``probability`` is None while inactive, ``decisions`` are the current run's."""
 
     def __init__(self) -> None:
         self.probability: float | None = None
         self.decisions: Decisions | None = None
-        self.is_counted = False  # among the active ones, whatever its probability
+        self.is_counted = False  # among the active threads, whatever its probability
         self.generator = _native.Rng(0, "buggify")
 
 
@@ -37,11 +37,11 @@ state = _ThreadState()
 
 @contextmanager
 def many_runs() -> Iterator[None]:
-    """Have this thread be counted as active all the while, so that entering and leaving runs costs less."""
+    """Count this thread as active during the block, so that entering and leaving runs costs less."""
     if state.is_counted:
         yield
         return
-    # One that is active already is counted; that goes to what this does.
+    # A thread that is active already is counted, and its count passes to this block.
     _count(state.probability is None)
     state.is_counted = True
     try:
@@ -52,7 +52,7 @@ def many_runs() -> Iterator[None]:
 
 
 def enter_run(decisions: Decisions, probability: float | None) -> tuple[float | None, Decisions | None]:
-    """Take the decisions of this thread from ``decisions``; what is returned is for ``leave_run``."""
+    """Take the decisions of this thread from ``decisions``; the result is for ``leave_run``."""
     before = (state.probability, state.decisions)
     state.decisions = decisions
     set_probability(probability)
@@ -60,16 +60,16 @@ def enter_run(decisions: Decisions, probability: float | None) -> tuple[float | 
 
 
 def leave_run(before: tuple[float | None, Decisions | None]) -> None:
-    """Put back what ``enter_run`` found."""
+    """Restore what ``enter_run`` returned."""
     probability, state.decisions = before
     set_probability(probability)
 
 
 def set_probability(probability: float | None) -> None:
-    """Have the points of this thread act with ``probability``, or not at all with None."""
+    """Let the points of this thread act with ``probability``, or not at all with None."""
     change = (probability is not None) - (state.probability is not None)
     state.probability = probability
-    # A thread that ends without deactivating stays counted: then points cost what active ones do, and no more.
+    # A thread that ends without deactivating stays counted: then points cost as much as active ones, and no more.
     if change and not state.is_counted:
         _count(change)
 

@@ -1,4 +1,4 @@
-"""Puts a C function in front of a Python one, so that a call which has nothing to do costs next to nothing."""
+"""Puts a C function in front of a Python one, so that a call with nothing to do costs next to nothing."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ordeal import _native
 
 Idle = Literal["nothing", "false", "first", "holds", "lt", "le", "gt", "ge"]
 
-_TAKES_ANY_KEYWORD = 0x08  # of a code object's flags
+_TAKES_ANY_KEYWORD = 0x08  # one of a code object's flags
 
 
 def fast_path[Function: Callable[..., Any]](
@@ -25,13 +25,13 @@ def fast_path[Function: Callable[..., Any]](
     """Decorate a function to be called only when it has work to do.
 
     While ``enabled`` is off, a call returns what ``idle`` says: None for ``nothing``, False for ``false``, its first
-    argument for ``first``. For ``holds`` it returns None when its first argument is true, and for ``lt`` to ``ge``
-    when the first argument compares so to the second. In all other cases the function is called, and also with a
-    keyword of ``working`` or with arguments that it does not take.
+    argument for ``first``. For ``holds`` it returns None when its first argument is true, and for ``lt`` to ``ge`` when
+    this comparison of the first argument with the second is true. In all other cases the function is called, and also
+    with a keyword of ``working`` or with arguments that it does not accept.
 
-    With ``counts``, which must know the name, a hit is counted without a call of the function: when the positional
-    arguments are a name, or a condition and a name, the condition is True, or False where that is nothing to object
-    to, and no keyword is one of ``labels``, which say more of a hit.
+    With ``counts``, which must know the name, a hit is counted without a call of the function if the positional
+    arguments are a name, or a condition and a name, the condition is True, or False where that is allowed, and no
+    keyword is one of ``labels``, which describe a hit.
     """
 
     def decorate(function: Function) -> Function:
@@ -55,7 +55,7 @@ def fast_path[Function: Callable[..., Any]](
 
 
 def _signature(function: FunctionType) -> str:
-    """The parameters as ``help()`` and ``inspect.signature()`` read them from the text of a C function."""
+    """Return the parameters in the form in which ``help()`` and ``inspect.signature()`` read them from a C function."""
     code, defaults = function.__code__, function.__defaults__ or ()
     names = code.co_varnames[: code.co_argcount]
     first_default = len(names) - len(defaults)

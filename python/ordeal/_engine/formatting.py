@@ -1,4 +1,4 @@
-"""The words that all reports are made of: lines that are safe to print, names, counts, errors."""
+"""The building blocks of all reports: lines that are safe to print, names, counts, errors."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def describe_error(error: BaseException) -> str:
 def error_line(name: str, message: str) -> str:
     """Return ``name: message`` with the first line of a longer message, which says what is wrong.
 
-    Below it pytest writes the values of an ``assert``, and others whole tables.
+    In later lines pytest writes the values of an ``assert``, and others complete tables.
     """
     # Cut first: only the beginning of a message of many megabytes is shown.
     first = message[: 4 * MESSAGE_CHARS_MAX].strip().partition("\n")[0].rstrip()
@@ -54,7 +54,7 @@ def counted(number: int, noun: str) -> str:
 
 
 def short_names(names: Sequence[str]) -> list[str]:
-    """Drop the arguments of fault names, ``timeout(db.call, 30.0s)`` to ``timeout``, where no two become the same."""
+    """Drop the arguments of fault names, ``timeout(db.call, 30.0s)`` to ``timeout``, unless two names become equal."""
     bases = [name.partition("(")[0] for name in names]
     shared = Counter(bases)
     return [base if shared[base] == 1 else name for base, name in zip(bases, names, strict=True)]
@@ -66,7 +66,7 @@ def name_list(names: Sequence[str]) -> str:
 
 
 def indented(lines: Iterable[str], blanks: int) -> list[str]:
-    """Return the lines, each that is not empty after ``blanks`` blanks."""
+    """Return the lines, each non-empty one indented by ``blanks`` blanks."""
     return [" " * blanks + line if line else "" for line in lines]
 
 
@@ -77,8 +77,8 @@ def capped(lines: Sequence[str], limit: int) -> list[str]:
 
 
 def program_lines(program: str) -> list[str]:
-    """Return the lines of a program, safe to print, and at most 60 of them."""
-    # Not splitlines(): it would also break at separators that Python source may hold inside a string.
+    """Return at most 60 lines of a program, safe to print."""
+    # Not splitlines(): it would also break at separators that a Python string may contain.
     lines = [one_line(line) for line in program.rstrip("\n").split("\n")]
     left_out = len(lines) - _PROGRAM_LINES_MAX
     return lines if left_out <= 0 else [*lines[:_PROGRAM_LINES_MAX], f"... and {counted(left_out, 'more line')}"]
@@ -91,7 +91,7 @@ def error_text(message: str, hint: str | None = None) -> str:
 
 
 def weights_text(weights: Mapping[str, int]) -> str:
-    """Return the weights of operations: of those that are kept, heaviest first, then the names of the others."""
+    """Return the weights of operations: the kept ones, heaviest first, then the names of the others."""
     kept = sorted((name for name in weights if weights[name]), key=lambda name: -weights[name])
     left_out = [name for name in weights if not weights[name]]
     text = ", ".join(f"{name} {weights[name]}" for name in kept)

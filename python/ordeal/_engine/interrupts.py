@@ -14,7 +14,7 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 class _Watch:
-    """The number of signals that this process received while they were watched, and of those who watch now."""
+    """The number of signals that this process received while they were watched, and of nested watchers."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -35,9 +35,9 @@ def are_watched() -> bool:
 
 
 def is_from_user(error: BaseException, signals_before: int) -> bool:
-    """Whether a signal caused ``error``: a KeyboardInterrupt, since ``signal_count()`` was ``signals_before``.
+    """Return whether a signal caused ``error``; ``signals_before`` is an earlier ``signal_count()``.
 
-    While signals are not watched, every KeyboardInterrupt counts as one of the user.
+    While signals are not watched, every KeyboardInterrupt counts as the user's.
     """
     if not isinstance(error, KeyboardInterrupt):
         return False

@@ -1,4 +1,4 @@
-"""Reads files that somebody else may have put there: none but regular ones, and no more of them than is wanted."""
+"""Reads files that anybody may have put there: only regular ones, and no more bytes than wanted."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from pathlib import Path
 
 
 def read_regular(path: Path, size_max: int) -> bytes:
-    """The content of a file; of a larger one, a byte more than ``size_max``.
+    """Return the content of a file; of a larger one, one byte more than ``size_max``.
 
     Raises:
-        OSError: it cannot be read, or is something that may have no end: a pipe, a device. Its ``strerror`` says so.
+        OSError: it cannot be read, or may have no end, like a pipe or a device. Its ``strerror`` says so.
     """
     with open(path, "rb", opener=_opened) as file:
         status = os.fstat(file.fileno())
@@ -24,5 +24,5 @@ def read_regular(path: Path, size_max: int) -> bytes:
 
 
 def _opened(path: str, flags: int) -> int:
-    # To open a pipe would wait for somebody to write to it.
+    # Otherwise opening a pipe would wait for a writer.
     return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))

@@ -1,4 +1,4 @@
-"""The version of ordeal that is installed."""
+"""The installed version of ordeal."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from functools import cache
 
 @cache
 def version() -> str:
-    """The version, as the installed distribution names it."""
+    """Return the version, as the installed distribution names it."""
     try:
         return importlib.metadata.version("ordeal")
     except importlib.metadata.PackageNotFoundError:

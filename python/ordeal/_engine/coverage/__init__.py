@@ -1,1 +1,1 @@
-"""Which code of the program under test ran: targets, gaps, constants, and what comparisons show."""
+"""Which code of the program under test ran: targets, gaps, constants, and observed comparisons."""

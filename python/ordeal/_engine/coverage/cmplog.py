@@ -1,7 +1,7 @@
-"""Watches what the target modules compare while a run is replayed: the values that its branches wait for.
+"""Observes comparisons in the target modules during a replay: the values that their branches wait for.
 
-Other runs pay nothing for it. For one replay the functions that hold a branch of which one side has not run are given
-code that hands each operand over, and get their own code back afterwards.
+Other runs pay nothing for it. For one replay, functions with a branch that went only one way get code that reports each
+operand, and get their own code back afterwards.
 """
 
 from __future__ import annotations
@@ -33,22 +33,22 @@ from ordeal._engine.coverage.targets import Target
 if TYPE_CHECKING:
     from ordeal import _native
 
-#: How two values were compared, as the engine numbers it.
+#: The kinds of comparison, as the core numbers them.
 EQUAL, ORDER, PREFIX, SUFFIX, INSIDE = range(5)
-#: What is noted of one comparison, and of all in a replay.
+#: Limits on the notes of one comparison, and of a whole replay.
 NOTES_PER_SITE_MAX = 8
 NOTES_MAX = 512
-#: Items of a collection that a value is looked for in, and how large a set may be to be put in order.
+#: Limits on the items of a collection that are searched for a value, and on the size of a set that is sorted.
 ITEMS_MAX = 12
 SET_SIZE_MAX = 256
 #: Longer texts and larger integers are not noted.
 LENGTH_MAX = 4096
 INTEGER_BITS_MAX = 1024
 
-#: Of exactly these types, values are noted. Nothing of the program runs when they are looked at.
+#: Only values of exactly these types are noted, because looking at them runs no code of the program.
 _PLAIN = frozenset({int, float, str, bytes})
 _NUMBERS = frozenset({int, float})
-#: Collections whose first items are noted: of a table, the keys.
+#: Collections whose first items are noted; for a mapping, the keys.
 _IN_ORDER = frozenset({list, tuple, dict, defaultdict, OrderedDict})
 _NOTHING = object()
 
@@ -56,19 +56,19 @@ Scalar = int | float | str | bytes
 
 
 class Cmplog:
-    """Watches the comparisons of ``targets`` in replays. ``monitor`` knows which branches have run, and is paused."""
+    """Observes the comparisons of ``targets`` in replays. ``monitor`` knows which branches have run, and is paused."""
 
     def __init__(self, targets: Sequence[Target], monitor: _native.Monitor) -> None:
         self._sources = {source.path: source.module_name for target in targets for source in target.sources()}
         self._monitor = monitor
         self._files: dict[str, _WatchedFile | None] = {}
-        # Of the names of files in code; relative ones count from here, wherever the program goes.
+        # For file names in code; relative ones are resolved against this folder, wherever the program goes.
         self._real_path = cache(partial(real_path, folder=real_path(os.curdir)))
 
     def gather(
         self, replay: Callable[[_native.Tape, StepCounter], object], tape: _native.Tape
     ) -> list[_native.ComparisonTuple]:
-        """Have ``replay`` run ``tape``, and return what it compared: steps begun by then, relation, left, right."""
+        """Run ``tape`` with ``replay``, and return its comparisons: steps begun by then, relation, left, right."""
         notes = _Notes()
         counter = StepCounter(notes)
         with self._watching(notes):
@@ -124,11 +124,11 @@ class Cmplog:
 
 
 class _WatchedFile:
-    """The comparisons of one file, and what is known of their operands in the replay that is under way."""
+    """The comparisons of one file, and what is known of their operands in the current replay."""
 
     def __init__(self, found: ComparisonSites) -> None:
         self._found = found
-        self._codes: dict[int, tuple[CodeType, CodeType | None]] = {}  # by id; holds what has the id
+        self._codes: dict[int, tuple[CodeType, CodeType | None]] = {}  # by id; holds the object with that id
         self._ends: dict[int, list[Site]] = {}  # by the operand that is evaluated last
         for site in found.sites:
             self._ends.setdefault(_last_operand(site), []).append(site)
@@ -138,7 +138,7 @@ class _WatchedFile:
         self._notes: _Notes | None = None
 
     def watching(self, own: CodeType, decided: frozenset[Position], notes: _Notes) -> CodeType | None:
-        """The code to run in the place of ``own``; None when it compares nothing that is still open."""
+        """Return the code to run in place of ``own``; None when all its comparisons are decided."""
         watched = self._found.functions.get((own.co_qualname, own.co_firstlineno))
         if watched is None:
             return None
@@ -159,14 +159,14 @@ class _WatchedFile:
         return code
 
     def end(self) -> None:
-        """Forget the values: they are of the program."""
+        """Forget the values, which belong to the program."""
         self._notes = None
         self._open.clear()
         self._values = [_NOTHING] * len(self._values)
         self._is_on = [False] * len(self._is_on)
 
     def _call(self, operand: int) -> Callable[[Any], Any]:
-        """What operand number ``operand`` is handed through."""
+        """Return the function through which operand number ``operand`` is passed."""
 
         def show(value: Any) -> Any:
             if self._is_on[operand]:
@@ -176,7 +176,7 @@ class _WatchedFile:
         return show
 
     def _saw(self, operand: int, value: Any) -> None:
-        """Never raises what the program would not have met: only values of plain types are looked at."""
+        """Note a value. Raises nothing that the program would not raise: only plain values are looked at."""
         notes = self._notes
         if notes is None:
             return
@@ -197,7 +197,7 @@ class _WatchedFile:
 
 
 class _Notes:
-    """The values that were compared in one replay."""
+    """The values compared in one replay."""
 
     def __init__(self) -> None:
         self.step = 0
@@ -218,12 +218,12 @@ class _Notes:
                 self._of_site[site] = count + 1
 
     def taken(self) -> list[_native.ComparisonTuple]:
-        """All of them, in the order in which they were first seen."""
+        """Return all notes, in the order in which they were first seen."""
         return [(step, relation, left, right) for (relation, _, left, _, right), step in self._seen.items()]
 
 
 def _pairs(kind: Kind, left: Any, right: Any) -> Iterator[tuple[int, Scalar, Scalar]]:
-    """Relation, left and right of each two plain values that were compared. Values that are equal tell nothing."""
+    """Yield relation, left and right for each two plain values that were compared. Equal values show nothing."""
     if kind is Kind.MATCH:
         for pattern in right:
             yield from _pairs(Kind.EQUAL, _item_of(left, pattern.place), _noted(pattern.value))
@@ -258,7 +258,7 @@ def _item_of(value: Any, place: Any) -> Any:
 
 
 def _noted(value: Any, depth: int = 0) -> Any:
-    """``value`` if it is plain, a tuple of what is noted of the items of a collection, else ``_NOTHING``."""
+    """Return ``value`` if it is plain, a tuple of the noted items of a collection, else ``_NOTHING``."""
     kind = type(value)
     if kind is int:
         return value if value.bit_length() <= INTEGER_BITS_MAX else _NOTHING
@@ -271,20 +271,20 @@ def _noted(value: Any, depth: int = 0) -> Any:
     if kind in _IN_ORDER:
         return tuple([_noted(item, 1) for item in islice(value, ITEMS_MAX)])
     if (kind is set or kind is frozenset) and len(value) <= SET_SIZE_MAX:
-        # The order of a set is that of the process; that of plain values of one type is not.
+        # The order of a set depends on the process; the sorted order of plain values of one type does not.
         plain = [item for item in value if type(item) in _PLAIN]
         return tuple(sorted(plain, key=lambda item: (type(item).__name__, repr(item)))[:ITEMS_MAX])
     return _NOTHING
 
 
 def _last_operand(site: Site) -> int:
-    """The operand that varies and is evaluated last. In ``table[key]`` and ``table.get(key)`` that is the key."""
+    """Return the varying operand that is evaluated last. In ``table[key]`` and ``table.get(key)`` it is the key."""
     order = (site.left, site.right) if site.kind is Kind.LOOKUP else (site.right, site.left)
     return next(operand for operand in order if not isinstance(operand, Fixed))
 
 
 def _positions(code: CodeType, offsets: Iterator[int]) -> frozenset[Position]:
-    """Where in the source the instructions at ``offsets`` stand, which are in bytes."""
+    """Return the source positions of the instructions at ``offsets``, which are in bytes."""
     wanted = frozenset(offset // 2 for offset in offsets)
     if not wanted:
         return frozenset()
@@ -296,7 +296,7 @@ def _positions(code: CodeType, offsets: Iterator[int]) -> frozenset[Position]:
 
 
 def _functions_of(module: ModuleType) -> Iterator[FunctionType]:
-    """The functions that a module leads to: in classes, under decorators, in closures; each once."""
+    """Yield each function of a module once: in classes, under decorators, in closures."""
     seen: set[int] = set()
     left: list[Any] = list(vars(module).values())
     left.reverse()
@@ -316,7 +316,7 @@ def _functions_of(module: ModuleType) -> Iterator[FunctionType]:
             left += reversed([getattr(value, part) for part in _HOLDERS[kind]])
 
 
-#: What holds functions, and where.
+#: Objects that hold functions, and in which attributes.
 _HOLDERS: dict[type, tuple[str, ...]] = {
     staticmethod: ("__func__",),
     classmethod: ("__func__",),
@@ -338,7 +338,7 @@ def _within_function(function: FunctionType) -> Iterator[Any]:
 
 
 class StepCounter:
-    """Tells the notes how many steps of the replay have begun."""
+    """Counts the steps of the replay for the notes."""
 
     def __init__(self, notes: _Notes) -> None:
         self._notes = notes
@@ -350,7 +350,7 @@ class StepCounter:
         """Nothing to count."""
 
     def rule(self, rule: object, initialize: bool, values: object, resolved: object) -> None:
-        """A step begins."""
+        """Count a step."""
         del rule, initialize, values, resolved
         self._notes.step += 1
 
@@ -358,7 +358,7 @@ class StepCounter:
         """Nothing to count."""
 
     def fault(self, fault: object, on: bool) -> None:
-        """A step begins."""
+        """Count a step."""
         del fault, on
         self._notes.step += 1
 

@@ -1,8 +1,8 @@
-"""Compiles the functions of a source file a second time, so that they show the values that they compare.
+"""Compiles the functions of a source file again, so that they report the values that they compare.
 
-Nothing that the program does changes: each operand that can vary is handed through a function that gives it back. The
-comparison itself stays where it is, so operands are evaluated once and in order, chains end where they did, and methods
-like ``__eq__`` are called as before.
+The program behaves as before: each operand that can vary passes through a function that returns it. The comparison
+itself stays where it is, so operands are evaluated once and in order, chains end where they did, and methods like
+``__eq__`` are called as before.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from typing import Any
 
 _MARK = "\0comparison operand "
 
-#: Line, last line, column, last column: as code objects say them.
+#: Line, last line, column, last column: as in code objects.
 Position = tuple[int, int | None, int, int | None]
 
 
 class Kind(Enum):
-    """What is done with the two operands of a site."""
+    """The operation on the two operands of a site."""
 
     EQUAL = auto()
     ORDER = auto()
@@ -44,7 +44,7 @@ class Fixed:
 
 @dataclass(frozen=True, slots=True)
 class PatternValue:
-    """A constant of a pattern: of the subject itself (``place`` is None) or of an item of it."""
+    """A constant in a pattern: of the subject itself (``place`` is None) or of an item of it."""
 
     place: Any
     value: Any
@@ -52,20 +52,20 @@ class PatternValue:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Site:
-    """A comparison, equal to itself only.
+    """A comparison; equal only to itself.
 
-    Operands that vary are numbers: those of the functions that they are handed through.
+    Varying operands are numbers: those of the functions through which they pass.
     """
 
     kind: Kind
     left: int | Fixed
     right: int | Fixed
-    position: Position | None  # of the expression; None when no single branch decides on it
+    position: Position | None  # of the expression; None when no single branch depends on it
 
 
 @dataclass(frozen=True, slots=True)
 class Watched:
-    """A function of the file: ``code`` as it is, and ``marked``, the same with marks for the functions to call."""
+    """A function of the file: its present ``code``, and ``marked``, the same with marks for the functions to call."""
 
     code: CodeType
     marked: CodeType
@@ -75,7 +75,7 @@ class Watched:
 class ComparisonSites:
     """The comparisons of a file; ``operands`` is how many operands vary.
 
-    ``functions`` are found by qualified name and first line. One that shares both with another is left out.
+    ``functions`` are found by qualified name and first line. Those that share both are left out.
     """
 
     functions: dict[tuple[str, int], Watched]
@@ -84,14 +84,16 @@ class ComparisonSites:
 
 
 def find_comparisons(path: str) -> ComparisonSites | None:
-    """Read and compile the file ``path``; None when it is no valid Python."""
+    """Read and compile the file ``path``; None when it is not valid Python."""
     try:
         with tokenize.open(path) as file:
             text = file.read()
         tree = ast.parse(text, path)
         marker = _Marker()
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of the source, told when it was imported, and of calling a mark
+            warnings.simplefilter(
+                "ignore"
+            )  # those of the source were shown when it was imported; others are about the marks
             code = compile(text, path, "exec", dont_inherit=True)
             marked = compile(ast.fix_missing_locations(marker.visit(tree)), path, "exec", dont_inherit=True)
     except (OSError, SyntaxError, UnicodeDecodeError, ValueError, RecursionError):
@@ -109,7 +111,7 @@ def find_comparisons(path: str) -> ComparisonSites | None:
 
 
 def operands_in(marked: CodeType) -> Iterator[int]:
-    """The numbers of the operands that the body of ``marked`` shows, those of its generator expressions included."""
+    """Yield the numbers of the operands in the body of ``marked``, including its generator expressions."""
     for constant in marked.co_consts:
         if isinstance(constant, CodeType):
             if _is_own(constant):
@@ -119,10 +121,10 @@ def operands_in(marked: CodeType) -> Iterator[int]:
 
 
 def with_calls(watched: Watched, running: CodeType, call: Callable[[int], Callable[[Any], Any]]) -> CodeType | None:
-    """The code that runs in the place of ``running`` and hands operand n through ``call(n)``.
+    """Return the code to run in place of ``running``, which passes operand n through ``call(n)``.
 
-    Functions that it defines stay as they are: they may outlive the run. None when ``running`` is not what the source
-    compiles to, because the file has changed or something has rewritten it.
+    Functions that it defines stay as they are, because they may outlive the run. None when ``running`` is not what the
+    source compiles to, because the file has changed or something has rewritten it.
     """
     return _filled(watched.marked, running, call) if _is_same(watched.code, running) else None
 
@@ -149,7 +151,7 @@ def _filled(marked: CodeType, running: CodeType, call: Callable[[int], Callable[
 
 
 def _is_own(code: CodeType) -> bool:
-    """Whether the code runs as a part of the function around it."""
+    """Return whether the code runs as a part of the enclosing function."""
     return code.co_name == "<genexpr>"
 
 
@@ -160,7 +162,7 @@ _SHAPE = (
 
 
 def _is_same(one: CodeType, other: CodeType) -> bool:
-    """Whether two code objects do the same. Python's own comparison also minds where the columns are."""
+    """Return whether two code objects do the same. Python's own comparison also compares columns."""
     return (
         all(getattr(one, part) == getattr(other, part) for part in _SHAPE)
         and len(one.co_consts) == len(other.co_consts)
@@ -171,14 +173,14 @@ def _is_same(one: CodeType, other: CodeType) -> bool:
 def _is_same_constant(one: object, other: object) -> bool:
     if isinstance(one, CodeType) and isinstance(other, CodeType):
         return _is_same(one, other)
-    # Texts of constants tell 1 from 1.0 and True, and find NaN like itself; of a set, only the elements matter.
+    # The repr distinguishes 1, 1.0 and True, and equates NaNs; for a set, only the elements matter.
     if isinstance(one, frozenset) and isinstance(other, frozenset):
         return sorted(map(repr, one)) == sorted(map(repr, other))
     return type(one) is type(other) and repr(one) == repr(other)
 
 
 def _functions(code: CodeType, marked: CodeType) -> Iterator[Watched]:
-    """The functions in the two, which are alike but for the marks."""
+    """Yield the functions of the two, which differ only in the marks."""
     nested = [constant for constant in code.co_consts if isinstance(constant, CodeType)]
     nested_marked = [constant for constant in marked.co_consts if isinstance(constant, CodeType)]
     if [each.co_name for each in nested] != [each.co_name for each in nested_marked]:
@@ -203,14 +205,14 @@ _METHODS = {"startswith": Kind.PREFIX, "endswith": Kind.SUFFIX, "get": Kind.LOOK
 
 
 class _Marker(ast.NodeTransformer):
-    """Puts a call of a mark around each operand of a comparison."""
+    """Wraps each operand of a comparison in a call of a mark."""
 
     def __init__(self) -> None:
         self.sites: list[Site] = []
         self.operands = 1  # so that no number is false
 
     def visit_Compare(self, node: ast.Compare) -> ast.AST:
-        """``left < middle == right``: each operand once, however many comparisons it is part of."""
+        """Mark ``left < middle == right``: each operand once, however many comparisons it is part of."""
         position = _position(node)
         self.generic_visit(node)
         if not any(type(op) in _KINDS for op in node.ops):
@@ -224,7 +226,7 @@ class _Marker(ast.NodeTransformer):
         return node
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
-        """``text.startswith(part)``, ``text.endswith(part)`` and ``table.get(key)``."""
+        """Mark ``text.startswith(part)``, ``text.endswith(part)`` and ``table.get(key)``."""
         position = _position(node)
         self.generic_visit(node)
         function = node.func
@@ -241,7 +243,7 @@ class _Marker(ast.NodeTransformer):
         return node
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
-        """``table[key]``; places in a sequence and slices are none."""
+        """Mark ``table[key]``, but no index into a sequence and no slice."""
         self.generic_visit(node)
         key = node.slice
         is_slice = isinstance(key, ast.Slice) or (isinstance(key, ast.Tuple) and any(map(_is_slice, key.elts)))
@@ -255,7 +257,7 @@ class _Marker(ast.NodeTransformer):
         return node
 
     def visit_Match(self, node: ast.Match) -> ast.AST:
-        """The subject, with the constants of all cases."""
+        """Mark the subject, with the constants of all cases."""
         values = tuple(value for case in node.cases for value in _pattern_values(case.pattern, None))
         self.generic_visit(node)
         subject = self._operand(node.subject)
@@ -265,7 +267,7 @@ class _Marker(ast.NodeTransformer):
         return node
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
-        """All but annotations, whose text is there for others to read."""
+        """Visit everything but annotations, whose text others may read."""
         return self._without_annotations(node)
 
     def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> ast.AST:
@@ -280,25 +282,25 @@ class _Marker(ast.NodeTransformer):
         return node
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:
-        """Annotations stay as they are: in functions they are not evaluated."""
+        """Leave annotations as they are: in functions they are not evaluated."""
         if node.value is not None:
             node.value = self.visit(node.value)
         return node
 
     def visit_arg(self, node: ast.arg) -> ast.AST:
-        """Annotations, too."""
+        """Leave annotations as they are."""
         return node
 
     def visit_TypeAlias(self, node: ast.TypeAlias) -> ast.AST:
-        """Annotations, too."""
+        """Leave annotations as they are."""
         return node
 
     def visit_JoinedStr(self, node: ast.JoinedStr) -> ast.AST:
-        """What a text for people holds, no branch decides on."""
+        """Skip text for people, on which no branch depends."""
         return node
 
     def _operand(self, node: ast.expr) -> int | Fixed:
-        """A new number, or the constant that the operand is."""
+        """Return a new number, or the constant that the operand is."""
         try:
             return Fixed(ast.literal_eval(node))
         except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
@@ -325,7 +327,7 @@ def _is_slice(node: ast.expr) -> bool:
 
 
 def _pattern_values(pattern: ast.pattern, place: Any) -> Iterator[PatternValue]:
-    """The constants of ``pattern``, at ``place`` of the subject. Those deeper in it are left out."""
+    """Yield the constants of ``pattern``, at ``place`` of the subject. Deeper ones are left out."""
     match pattern:
         case ast.MatchValue(value=ast.Constant(value=value)):
             yield PatternValue(place, value)

@@ -1,4 +1,4 @@
-"""Finds the constants in the source of the targets: values that a program is written to treat apart."""
+"""Finds the constants in the source of the targets: values that a program treats specially."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 from ordeal._engine.coverage.targets import Target
 
-#: Longer texts and bytes are messages and tables, hardly what a value is compared with.
+#: Longer texts and bytes are messages and tables, which are seldom compared with values.
 LENGTH_MAX = 32
 INTEGER_BITS_MAX = 1024
 
@@ -17,10 +17,10 @@ Constant = int | float | str | bytes
 
 
 def find_constants(targets: Sequence[Target]) -> list[Constant]:
-    """The numbers, texts and bytes in the source of ``targets``, each once, in the order of files and lines.
+    """Return the distinct numbers, texts and bytes in the source of ``targets``, in the order of files and lines.
 
-    Powers, sums and the like of constants count as the constant that they are. Docstrings, messages of exceptions,
-    parts of f-strings and what stands in ``__all__`` do not count. A file that is no valid Python has none.
+    Constant expressions (powers, sums and the like) count as their values. Docstrings, messages of exceptions, parts of
+    f-strings and ``__all__`` do not count. A file that is not valid Python has none.
     """
     found: dict[tuple[type, Constant], None] = {}
     for path in sorted({source.path for target in targets for source in target.sources()}):
@@ -50,7 +50,7 @@ def _below(node: ast.AST) -> Iterator[Constant]:
 
 
 def _is_talk(node: ast.AST, child: ast.AST) -> bool:
-    """Whether ``child`` is text for people, or names of the program."""
+    """Return whether ``child`` is text for people, or names of the program."""
     if isinstance(node, ast.Expr):
         return isinstance(child, ast.Constant)
     if isinstance(node, ast.Raise) or isinstance(child, ast.JoinedStr | ast.alias):
@@ -62,7 +62,7 @@ def _is_talk(node: ast.AST, child: ast.AST) -> bool:
 
 
 def _folded(node: ast.expr) -> object:
-    """The value of an expression of constants, else None."""
+    """Return the value of a constant expression, else None."""
     if isinstance(node, ast.Constant):
         return node.value
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub | ast.UAdd | ast.Invert):
@@ -90,7 +90,7 @@ def _computed(node: ast.UnaryOp | ast.BinOp, values: list[Any]) -> object:
     try:
         return _applied(node.op, *values)
     except OverflowError:
-        return None  # a whole number that no float can hold, with a float
+        return None  # an integer that no float can hold, with a float
 
 
 def _applied(op: ast.operator, left: Any, right: Any) -> object:

@@ -1,4 +1,4 @@
-"""The source of the target modules as digests: a trace holds them, so that a replay can say what changed since."""
+"""Digests of the source of the target modules: a trace holds them, so that a replay can say what has changed since."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ordeal._engine.coverage.targets import Target
 
 
 def digest_targets(targets: Iterable[Target]) -> dict[str, str]:
-    """SHA-256 of the source of each module of ``targets``, by module name; modules that cannot be read are left out."""
+    """Return the SHA-256 of the source of each module of ``targets``, by name, without unreadable modules."""
     digests = {}
     for target in targets:
         for source in target.sources():
@@ -23,7 +23,7 @@ def digest_targets(targets: Iterable[Target]) -> dict[str, str]:
 
 
 def changed_modules(digests: Mapping[str, str]) -> list[str]:
-    """The modules of ``digests`` whose source is another now, or gone."""
+    """Return the modules of ``digests`` whose source has changed or is gone."""
     return [name for name, digest in digests.items() if _digest(_source_of(name)) != digest]
 
 
@@ -35,7 +35,7 @@ def _digest(path: str | None) -> str | None:
 
 
 def _source_of(name: str) -> str | None:
-    """The file that the module ``name`` would be imported from, found without importing what it lies in."""
+    """Return the file from which the module ``name`` would be imported, without importing its package."""
     first, *rest = name.split(".")
     try:
         spec = importlib.util.find_spec(first)

@@ -1,4 +1,4 @@
-"""Coverage gaps: the branch statements of the targets that no run reached, and how many lines were."""
+"""Coverage gaps: the branch statements of the targets that no run reached, and how many lines were reached."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _BRANCHES = (
     ast.Match,
     ast.match_case,
 )
-#: Code in here may have been left out when the module was imported.
+#: Importing the module may have skipped the code in these.
 _CONDITIONAL = (*_BRANCHES, ast.With, ast.AsyncWith)
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _Block = ast.stmt | ast.ExceptHandler | ast.match_case
@@ -43,12 +43,12 @@ _Block = ast.stmt | ast.ExceptHandler | ast.match_case
 
 @dataclass(frozen=True, slots=True)
 class Gaps:
-    """What the runs left out of the targets.
+    """What the runs did not reach in the targets.
 
-    ``gaps`` holds a dict for each branch statement that never ran, the nearest to lines that did first: ``file``
-    (relative to the working directory when it is inside of it), ``line`` and ``code`` (the source line).
-    ``lines_covered`` of ``lines_total`` statement lines ran. ``unreadable`` names files that are gone or no Python,
-    ``unreached`` the targets that have functions and of which no code ran.
+    ``gaps`` holds a dict for each branch statement that never ran, the nearest to executed lines first: ``file``
+    (relative to the working directory if inside it), ``line`` and ``code`` (the source line). ``lines_covered`` of
+    ``lines_total`` statement lines ran. ``unreadable`` names files that are gone or not Python, ``unreached`` the
+    targets that have functions but of which no code ran.
     """
 
     gaps: list[dict[str, Any]] = field(default_factory=list)
@@ -61,10 +61,10 @@ class Gaps:
 @dataclass(frozen=True, slots=True)
 class _Statement:
     line: int
-    own_lines: frozenset[int]  # those with instructions, without the statements nested in it
+    own_lines: frozenset[int]  # lines with instructions, without the statements nested in it
     is_branch: bool
     runs_at_import: bool
-    is_conditional: bool  # of those that run at import: importing may have left it out
+    is_conditional: bool  # a line that runs at import, but importing may have skipped it
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,13 +74,13 @@ class _Parsed:
 
 
 def find_gaps(targets: Sequence[Target], *lines: Mapping[str, Sequence[int]]) -> Gaps:
-    """Compare the source of ``targets`` with the executed ``lines`` (by real path, as a monitor tells them).
+    """Compare the source of ``targets`` with the executed ``lines`` (by real path, as a monitor reports them).
 
-    With the lines of several monitors a line counts once, and is covered when any of them saw it.
+    With the lines of several monitors a line counts once, and is covered if any of them saw it.
 
-    Every module below a package counts, also one that was never imported. A module is usually imported before the
-    tracing begins; what importing it must have run counts as covered, and what importing it may have left out (the
-    other side of an ``if`` at module level) counts only when it was seen to run.
+    Every module below a package counts, even if it was never imported. A module is usually imported before tracing
+    begins: what importing it must have run counts as covered, and what importing it may have skipped (the other side of
+    an ``if`` at module level) counts only when it was seen to run.
     """
     gaps: list[tuple[float, dict[str, Any]]] = []
     unreadable: list[str] = []
@@ -120,7 +120,7 @@ def _has_functions(path: str) -> bool:
 
 
 def files_with_gaps(sources: Iterable[Source], lines: Mapping[str, Sequence[int]]) -> set[str]:
-    """The paths of those ``sources`` that have gaps, as ``find_gaps`` has them."""
+    """Return the paths of those ``sources`` that have gaps, as defined by ``find_gaps``."""
     parsed = ((source, _parsed(source.path)) for source in sources)
     return {source.path for source, known in parsed if known is not None and _judge(source, known, (lines,))[2]}
 
@@ -130,14 +130,14 @@ def _executed(source: Source, lines: Iterable[Mapping[str, Sequence[int]]]) -> f
 
 
 def _distance(line: int, executed: frozenset[int]) -> float:
-    """How many lines lie between ``line`` and the nearest one that ran; infinity in a file of which none did."""
+    """Return how many lines lie between ``line`` and the nearest executed one; infinity in a file without any."""
     return min((abs(line - other) for other in executed), default=math.inf)
 
 
 def _judge(
     source: Source, parsed: _Parsed, lines: Iterable[Mapping[str, Sequence[int]]]
 ) -> tuple[set[int], set[int], set[int]]:
-    """The lines that ran, the lines that did not, and those that only a branch statement has which did not."""
+    """Return the lines that ran, the lines that did not, and those only of branch statements that did not."""
     executed = _executed(source, lines)
     imported = bool(executed) or source.module_name in sys.modules
     reached: set[int] = set()
@@ -165,9 +165,9 @@ def _shown(path: str, here: str) -> str:
 
 
 def _parsed(path: str) -> _Parsed | None:
-    """The statements of a file; ``None`` when it is no valid Python, or gone."""
+    """Return the statements of a file; ``None`` when it is not valid Python, or gone."""
     try:
-        # A Path has its parts interned: done all the time, that makes the table grow where CPython keeps those.
+        # A Path interns its parts, and doing this all the time would grow CPython's table of interned strings.
         return _parse(path, os.stat(path).st_mtime_ns)  # noqa: PTH116
     except OSError:
         return None
@@ -175,7 +175,7 @@ def _parsed(path: str) -> _Parsed | None:
 
 @lru_cache(maxsize=_FILES_CACHED_MAX)
 def _parse(path: str, _modified_ns: int) -> _Parsed | None:
-    """The statements of a file; ``None`` when it is no valid Python. Kept until the file is modified."""
+    """Return the statements of a file; ``None`` when it is not valid Python. Cached until the file is modified."""
     try:
         with tokenize.open(path) as file:
             text = file.read()
@@ -188,7 +188,7 @@ def _parse(path: str, _modified_ns: int) -> _Parsed | None:
 
 
 def _executable_lines(code: CodeType) -> Iterator[int]:
-    """Lines with instructions, in nested code objects too. Others (``global x``, folded constants) can never be hit."""
+    """Yield lines with instructions, nested code included. Others (``global x``, folded constants) can never be hit."""
     for _, _, line in code.co_lines():
         if line is not None:
             yield line
@@ -220,7 +220,7 @@ def _nested(node: _Block) -> list[_Block]:
 
 
 def _own_lines(node: _Block) -> tuple[int, frozenset[int]]:
-    """The line that a statement is named by, and the lines from its first one to the first statement nested in it."""
+    """Return the line that names a statement, and the lines from its first one to the first statement nested in it."""
     start = node.pattern if isinstance(node, ast.match_case) else node
     line = start.lineno
     first = min((line, *(decorator.lineno for decorator in getattr(node, "decorator_list", ()))))

@@ -1,4 +1,4 @@
-"""Which modules of the program the module of a machine imports: what its author may want to have watched."""
+"""Lists the modules that a machine's module imports: its author may want to watch them."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any
 
 _MACHINERY = frozenset({"", "__main__", "_pytest", "_typeshed", "hypothesis", "ordeal", "pytest", "typing_extensions"})
-#: The ``__module__`` of a class, whatever its metaclass says: no code of the program is run to ask for it.
+#: Reads ``__module__`` of a class without running code of its metaclass.
 _module_of_class = type.__dict__["__module__"].__get__
 
 
 def imported_modules(cls: type) -> tuple[str, ...]:
-    """The modules that the module of ``cls`` has names of, sorted; without the standard library and what runs tests."""
+    """Return the modules from which ``cls``'s module has names, sorted, without the standard library and test tools."""
     home = sys.modules.get(cls.__module__)
     if home is None:
         return ()

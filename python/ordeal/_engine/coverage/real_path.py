@@ -1,12 +1,12 @@
-"""Where a file really is, whatever has become of it and of the working folder."""
+"""The real path of a file, even if it or the working folder is gone."""
 
 import os
 
 
 def real_path(path: str, folder: str = "") -> str:
-    """``path`` from the root on, without links. As it is where it is relative and the working folder is gone.
+    """Return ``path`` as an absolute path without links; unchanged if it is relative and the working folder is gone.
 
-    A relative one counts from ``folder``, or from the working folder of this moment.
+    A relative path is resolved against ``folder``, or against the present working folder.
     """
     path = os.path.join(folder, path)  # noqa: PTH118 - what code names as its file need not be a path
     try:

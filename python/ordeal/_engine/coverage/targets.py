@@ -30,9 +30,9 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What is traced: the file of a module, or one directory that the modules of a package are found in.
+    """What is traced: the file of a module, or one directory that contains the modules of a package.
 
-    A namespace package that is spread over several directories gives one target for each.
+    A namespace package in several directories gives one target for each.
     """
 
     name: str
@@ -58,7 +58,7 @@ class Target:
 
 
 def source_bytes(targets: Iterable[Target]) -> int:
-    """How long all source files of ``targets`` are together, in bytes. A file that is gone has none."""
+    """Return the total size of the source files of ``targets``, in bytes. A file that is gone counts 0."""
     total = 0
     for source in {source for target in targets for source in target.sources()}:
         with suppress(OSError):
@@ -67,10 +67,10 @@ def source_bytes(targets: Iterable[Target]) -> int:
 
 
 def resolve_targets(names: Sequence[str]) -> list[Target]:
-    """Import the modules called ``names`` and say where their source is, in the order given.
+    """Import the modules called ``names`` and return where their source is, in the given order.
 
-    Raises :class:`~ordeal.errors.TargetError` when ``names`` is one string, when a module does not exist or raises
-    while it is imported, and when there is no Python source behind it.
+    Raises :class:`~ordeal.errors.TargetError` when ``names`` is a single string, when a module does not exist or raises
+    while it is imported, or when it has no Python source.
     """
     if isinstance(names, str):
         raise TargetError(f"target_modules is the string {names!r}", hint=f"write a list: [{names!r}]")
@@ -125,7 +125,7 @@ def _import(name: str) -> ModuleType:
 
 
 def _not_found(name: str, missing: str) -> TargetError:
-    """The error for a target of which ``missing`` is the first part that does not exist."""
+    """Return the error for a target of which ``missing`` is the first part that does not exist."""
     parent_name, _, last = missing.rpartition(".")
     if parent_name and not hasattr(sys.modules.get(parent_name), "__path__"):
         return TargetError(

@@ -28,9 +28,10 @@ IN_MEMORY = "its example database is in memory, where other processes do not fin
 
 @dataclass(frozen=True, slots=True)
 class DatabaseOutcome:
-    """What became of the failures.
+    """The result of saving failures.
 
-    ``saved`` counts those that a later pytest finds. ``reasons`` are sentences: why it does not find the others.
+    ``saved`` counts those that a later pytest finds. ``reasons`` are sentences that say why it does not find the
+    others.
     """
 
     saved: int
@@ -38,14 +39,14 @@ class DatabaseOutcome:
 
 
 class _UnsayableError(Exception):
-    """A failure cannot be said in Hypothesis' terms; the message is the second half of a sentence."""
+    """A failure cannot be expressed in Hypothesis' terms; the message is the second half of a sentence."""
 
 
 def save_to_database(driver: Driver, tapes: Sequence[_native.Tape]) -> DatabaseOutcome:
     """Save the failing runs ``tapes`` where ``TestCase`` of the machine's class looks for its failures.
 
-    Each is run again, natively and by Hypothesis' own test, and saved when it fails alike in both. Entries that are
-    there stay. It must not be called during a run, as it makes machines and switches faults.
+    Each is run again, natively and by Hypothesis' own test, and saved if it fails alike in both. Existing entries stay.
+    Do not call this during a run, as it makes machines and switches faults.
     """
     shelf = _Shelf(driver)
     saved = 0
@@ -64,10 +65,10 @@ def save_to_database(driver: Driver, tapes: Sequence[_native.Tape]) -> DatabaseO
 
 
 class _Shelf:
-    """The failures of one class in the database of its ``TestCase``. Not thread-safe, as its driver is not.
+    """The failures of one class in the database of its ``TestCase``. Not thread-safe, because its driver is not.
 
     Attributes:
-        failure: what the failure saved last is, in words.
+        failure: describes the failure saved last.
     """
 
     def __init__(self, driver: Driver) -> None:
@@ -77,7 +78,7 @@ class _Shelf:
         self._bucketer = Bucketer([])
 
     def save(self, tape: _native.Tape) -> None:
-        """Raises _UnsayableError."""
+        """Save ``tape``. Raises _UnsayableError."""
         self.failure = f"what fails in {self._cls.__name__}"
         with _explained():
             database = self._database()
@@ -87,7 +88,7 @@ class _Shelf:
         _put(database, database_key(self._cls), choices_to_bytes(lowered.choices))
 
     def _database(self) -> ExampleDatabase:
-        """The database, if ``TestCase`` will look into it."""
+        """Return the database, if ``TestCase`` will look into it."""
         if self._driver.factory is not self._cls:
             raise _UnsayableError(
                 "a function makes the machines, and Hypothesis knows a failure by the class of a TestCase"
@@ -103,7 +104,7 @@ class _Shelf:
         return database
 
     def _check(self, lowered: Lowered, tape: _native.Tape) -> None:
-        """See that Hypothesis' own test fails alike."""
+        """Check that Hypothesis' own test fails alike."""
         if lowered.error is None:
             if self._has_buggify(tape):
                 raise _UnsayableError("it needs a point of buggify, and without the Explorer none acts by itself")
@@ -119,7 +120,7 @@ class _Shelf:
         if lowered.timed_out:
             self._check_timer(lowered.timed_out)
             if isinstance(lowered.error, RuleTimeoutError):
-                # Not run once more: it would only wait as long again.
+                # Not run again: it would only wait as long again.
                 return
         error = _run_in_hypothesis(self._cls, lowered.choices)
         if error is None or self._bucketer.bucket(error) != bucket:
@@ -131,14 +132,14 @@ class _Shelf:
 
     @property
     def _settings(self) -> settings:
-        # A user may assign anything.
+        # Users may assign anything.
         found: object = self._cls.TestCase.settings
         if not isinstance(found, settings):
             raise _UnsayableError(f"{self._cls.__name__}.TestCase.settings is {found!r}, which is no settings object")
         return found
 
     def _check_timer(self, place: str) -> None:
-        """Whether the run ends when Hypothesis runs it: there, only a ChaosTest times its rules, and nothing else."""
+        """Check that the run also ends under Hypothesis, where only a ChaosTest times its rules, and nothing else."""
         definition = self._driver.definition
         if place not in {rule.name for rule in (*definition.rules, *definition.initializers)}:
             raise _UnsayableError(f"{place} took too long, and without the Explorer only rules are timed")
@@ -151,7 +152,7 @@ class _Shelf:
 
 @contextmanager
 def _explained() -> Iterator[None]:
-    """Turn what Hypothesis and ordeal complain of into a reason."""
+    """Turn errors of Hypothesis and ordeal into a reason."""
     try:
         yield
     except OrdealError as error:
@@ -163,7 +164,7 @@ def _explained() -> Iterator[None]:
 
 
 def _run_in_hypothesis(cls: type[RuleBasedStateMachine], choices: tuple[Any, ...]) -> BaseException | None:
-    """What ``cls.TestCase`` fails with on ``choices``, run unseen; None when it passes or asks for other choices."""
+    """Return the error of ``cls.TestCase`` on ``choices``, run silently; None when it passes or needs other choices."""
     unseen = settings(cls.TestCase.settings, verbosity=Verbosity.quiet)
     test = reproducing_test(cls, choices, unseen)
     try:
@@ -179,7 +180,7 @@ def _put(database: ExampleDatabase, key: bytes, value: bytes) -> None:
     try:
         # The class of the database may be the user's own.
         database.save(key, value)
-        # A folder that cannot be written is no error to Hypothesis' databases, so the entry is looked for.
+        # Hypothesis' databases raise no error when a folder cannot be written, so look for the entry.
         is_there = value in database.fetch(key)
     except Exception as error:
         raise _UnsayableError(f"its example database raised {describe_error(error)}") from error

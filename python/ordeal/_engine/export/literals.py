@@ -19,9 +19,9 @@ from typing import Any
 DEPTH_MAX = 40
 PARTS_MAX = 5_000
 SIZE_MAX = 20_000
-#: Above this, decimal digits take Python too long to read, or are refused.
+#: Above this, Python reads decimal digits too slowly, or refuses to.
 DECIMAL_BITS_MAX = 1_024
-#: Kinds of numpy's types that Python has values for: booleans, numbers, texts.
+#: The kinds of numpy types that have Python equivalents: booleans, numbers, texts.
 NUMPY_KINDS = "biufcSU"
 NAN_BITS = struct.pack(">d", math.nan)
 
@@ -39,11 +39,11 @@ _BY_REPR_IN_MODULE: dict[type, str] = {
 
 
 class UnwritableError(Exception):
-    """A value has no source that is sure to make an equal one."""
+    """No source is certain to make an equal value."""
 
 
 class LiteralWriter:
-    """Writes values and gathers the modules that their source needs, which are to be imported by full name."""
+    """Writes values and collects the modules that their source needs, which must be imported by full name."""
 
     def __init__(self) -> None:
         self.modules: set[str] = set()
@@ -72,10 +72,10 @@ class LiteralWriter:
         }
 
     def write(self, value: Any, depth: int = 0) -> str:
-        """An expression that makes an equal value of the same type.
+        """Return an expression that makes an equal value of the same type.
 
         Raises:
-            UnwritableError: there is none that is known to be right, or it would be too large to read.
+            UnwritableError: no expression is known to be right, or it would be too large to read.
         """
         self._parts += 1
         if depth > DEPTH_MAX or self._parts > PARTS_MAX:
@@ -111,7 +111,7 @@ class LiteralWriter:
         return ", ".join([self.write(value, depth) for value in values])
 
     def _ordered(self, values: Iterable[Any], depth: int) -> str:
-        # The order of a set depends on the process; that of its texts does not.
+        # The order of a set depends on the process; the sorted order of its texts does not.
         return ", ".join(sorted(self.write(value, depth) for value in values))
 
     def _dict(self, value: dict[Any, Any], depth: int) -> str:
@@ -129,7 +129,7 @@ class LiteralWriter:
         return text.replace("datetime.timezone.utc", "datetime.UTC") if value.tzinfo is datetime.UTC else text
 
     def _of_numpy(self, value: Any, numpy: Any, depth: int) -> str:
-        """An array or a scalar, when making it from Python's own values gives the same bytes."""
+        """Write an array or a scalar, if making it from Python's own values gives the same bytes."""
         kind, is_array = type(value), type(value) is numpy.ndarray
         if not (is_array or issubclass(kind, numpy.generic)) or value.dtype.kind not in NUMPY_KINDS:
             raise UnwritableError(f"a {kind.__name__} of numpy")
@@ -144,7 +144,7 @@ class LiteralWriter:
         return f"numpy.array({text}, dtype='{value.dtype.str}')" if is_array else f"numpy.{kind.__name__}({text})"
 
     def _enum_member(self, value: Enum) -> str:
-        # A combination of flags may have a name that is none of its class, or none at all.
+        # A combination of flags may have a name that its class does not define, or none at all.
         if getattr(type(value), str(value.name), None) is not value:
             raise UnwritableError("an enum value without a name")
         return f"{self._named(type(value))}.{value.name}"
@@ -159,7 +159,7 @@ class LiteralWriter:
         return f"{self._named(kind)}({arguments})"
 
     def _named(self, value: Any) -> str:
-        """A class or function by its module and name, when that leads to it."""
+        """Write a class or function by its module and name, if that leads to it."""
         module, name = getattr(value, "__module__", None), getattr(value, "__qualname__", "")
         found: Any = sys.modules.get(str(module))
         for part in name.split("."):
@@ -173,7 +173,7 @@ class LiteralWriter:
 
 
 def _dataclass_content(value: Any) -> dict[str, Any]:
-    """The fields of a dataclass whose constructor sets exactly them."""
+    """Return the fields of a dataclass whose constructor sets exactly these."""
     kind = type(value)
     parameters = kind.__dict__.get("__dataclass_params__")
     plain = parameters is not None and parameters.init and not hasattr(kind, "__post_init__")

@@ -37,10 +37,10 @@ DISABLED_MAX = 254
 
 @dataclass(frozen=True, slots=True)
 class Lowered:
-    """A run in Hypothesis' terms. The choices of one that fails end where it failed.
+    """A run in Hypothesis' terms. The choices of a failing run end where it failed.
 
-    ``steps`` counts as Hypothesis does. ``error`` is what the run failed with, or None. ``timed_out`` names what ran
-    when the time limit ended it (a rule, an invariant, a fault, ``__init__`` or ``teardown``), and is empty otherwise.
+    ``steps`` counts as Hypothesis does. ``error`` is the failure, or None. ``timed_out`` names what the time limit
+    ended (a rule, an invariant, a fault, ``__init__`` or ``teardown``), and is empty otherwise.
     """
 
     choices: tuple[Any, ...]
@@ -52,29 +52,29 @@ class Lowered:
 class LoweringDriver(Driver):
     """Runs a tape and writes, around the arguments, the choices that Hypothesis' own loop would have made.
 
-    The layout is that of ``get_state_machine_test``: stop or go on, which initialize rule (when several are left) or
-    how many rules are disabled (once), which rule, whether it is disabled, then its arguments. What faults decide by
-    chance is written where it is decided, as they draw it there under Hypothesis. Used for one tape.
+    The layout is that of ``get_state_machine_test``: stop or continue, which initialize rule (if several are left) or
+    how many rules are disabled (once), which rule, whether it is disabled, then its arguments. Random decisions of
+    faults are written where they are made, as faults draw them there under Hypothesis. Used for one tape.
     """
 
     def __init__(self, driver: Driver) -> None:
         definition = driver.definition
         super().__init__(definition, driver.factory, driver.faults, driver.rule_timeout)
         self.journal = driver.journal
-        # As under Hypothesis: no point of buggify acts by itself there.
+        # As under Hypothesis, where no point of buggify acts by itself.
         self.buggify_prob = None
-        self._run_context: RunContext  # of the run that is under way, or of the last one
+        self._run_context: RunContext  # of the current run, or of the last one
         self._chance: _WrittenChance | None = None
         self._steps_begun = 0
         self._ended = False
         self._timed_out_in = ""
         self._first_rule_seen = False
-        self._weights: dict[str, int] | None = None  # where the machine chooses its rules by weight
+        self._weights: dict[str, int] | None = None  # if the machine chooses its rules by weight
         self._swarm_is_due = definition.swarm_place is not None
         self._initializers_left = len(definition.initializers) + self._swarm_is_due
 
     def lower(self, tape: _native.Tape) -> tuple[Any, ...]:
-        """The flat choices of ``tape``; those of a run that fails end where it failed.
+        """Return the flat choices of ``tape``; those of a failing run end where it failed.
 
         Raises:
             hypothesis.errors.InvalidDefinition: Hypothesis' loop cannot run it; the message says why.
@@ -114,14 +114,14 @@ class LoweringDriver(Driver):
             leave_run(before)
 
     def _check_invariants(self, machine: RuleBasedStateMachine) -> None:
-        """Before what waits for all initialize rules comes the swarm's own, which the Explorer does not run."""
+        """Check the invariants; before the last initialize rules, write the swarm's, which only Hypothesis runs."""
         if self._swarm_is_due and self._initializers_left == 1:
             self._check(self._due_while_initializing, machine)
             self._write_swarm(self._run_context)
         super()._check_invariants(machine)
 
     def next_step(self, step_source: StepSource, run: RunContext) -> int:
-        """The next step, after the choices that lead to it are written."""
+        """Return the next step, after writing the choices that lead to it."""
         if self._swarm_is_due:
             self._write_swarm(run)
         code = step_source.next()
@@ -133,7 +133,7 @@ class LoweringDriver(Driver):
         return code
 
     def _switches_nothing(self, code: int) -> bool:
-        """Whether the step switches a fault to what it is, which the nemesis never does: it is left out."""
+        """Return whether the step leaves its fault unchanged, which the nemesis never does: such a step is left out."""
         return code & 7 in (FAULT_ON, FAULT_OFF) and self.faults[code >> 3].active == (code & 7 == FAULT_ON)
 
     def _write_stop(self, run: RunContext, *, stop: bool) -> None:
@@ -159,12 +159,12 @@ class LoweringDriver(Driver):
             self._first_rule_seen = True
             run.write_integer(0, 0, DISABLED_MAX)
         if len(self.definition.order) > 1:
-            # Hypothesis draws nothing to choose from one.
+            # Hypothesis draws nothing when there is only one.
             run.write_integer(index, 0, len(self.definition.order) - 1)
         run.write_boolean(False)
 
     def _write_swarm(self, run: RunContext) -> None:
-        """The initialize rule that draws what is on: all of it, and all alike."""
+        """Write the initialize rule that draws what is on: everything, and all equally."""
         place = self.definition.swarm_place
         assert place is not None
         self._swarm_is_due = False
@@ -188,7 +188,7 @@ class LoweringDriver(Driver):
             self._weights = machine._draw_weights(never).weights
 
     def _write_pick(self, name: str, weights: dict[str, int], run: RunContext) -> None:
-        """The choices by which rules chosen by weight come to ``name``: to skip those before it."""
+        """Write the choices by which weighted rules reach ``name``, which skip those before it."""
         can_run = {rule.name for rule in self.definition.rules if may_run(run.machine, rule)} | {NEMESIS}
         names = [each for each in self.definition.order if each in can_run]
         to_skip = names.index(name)
@@ -202,7 +202,7 @@ class LoweringDriver(Driver):
         pick_in_order(weights, names, skip)
 
     def draw_arguments(self, rule: Rule, run: RunContext, *, initialize: bool) -> dict[str, Any]:
-        """The arguments, all drawn through Hypothesis so that it records them."""
+        """Return the arguments, all drawn through Hypothesis so that it records them."""
         return run.draw_as_hypothesis(rule, initialize=initialize)
 
     def toggle(self, fault: Fault, on: bool, run: RunContext, observer: Observer | None) -> None:
@@ -229,7 +229,7 @@ class _WrittenChance:
     """The decisions of a run, each also written as the choice that a fault makes for it under Hypothesis.
 
     Attributes:
-        contradicts: whether one came out as no choice of Hypothesis can.
+        contradicts: whether a decision was one that no choice of Hypothesis allows.
     """
 
     def __init__(self, run: RunContext) -> None:
@@ -237,7 +237,7 @@ class _WrittenChance:
         self._run = run
 
     def decide(self, probability: float, *, is_point: bool = True) -> bool:
-        """What was decided in the run."""
+        """Return the decision made in the run."""
         acts = self._run.buggify.decide(probability, is_point=is_point)
         if probability in (0, 1) and acts != bool(probability):
             self.contradicts = True

@@ -1,1 +1,1 @@
-"""Properties of a program: tallies, what a run showed of them, their history, and where they stand in the source."""
+"""Properties of a program: tallies, observations of runs, history, and call sites in the source."""

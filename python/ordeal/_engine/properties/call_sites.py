@@ -22,7 +22,7 @@ SiteType = PropertyType | Literal["buggify"]
 
 @dataclass(frozen=True, slots=True)
 class _Call:
-    """What a function of ordeal is: the type of its properties, and where in a call their name stands."""
+    """A function of ordeal: the type of its properties, and the position of the name among the arguments."""
 
     type: SiteType
     name_place: int
@@ -49,7 +49,7 @@ _IN_MODULE = {"assertions": _ASSERTIONS, "buggify": _POINTS}
 class Site:
     """One call in a source file: ``call`` is the function without its module, ``path`` the file as it was named.
 
-    ``name`` is that of the property, None for a point of buggify and for a name that only a run can tell.
+    ``name`` is the property's, None for a point of buggify and for a name computed at run time.
     """
 
     path: str
@@ -69,7 +69,7 @@ class Scan:
 
 
 def scan(paths: Iterable[Path]) -> Scan:
-    """Look through files, and through all Python files below folders.
+    """Scan files, and all Python files below folders.
 
     Hidden folders, virtual environments and installed packages below a folder are left out.
 
@@ -116,7 +116,7 @@ def _is_looked_through(folder: Path) -> bool:
 
 def _sites_in(file: Path) -> list[Site]:
     status = file.stat()
-    # Opening a pipe would wait for somebody to write to it.
+    # Opening a pipe would wait for a writer.
     if not stat.S_ISREG(status.st_mode):
         raise ValueError("it is no regular file")
     if status.st_size > SIZE_MAX:
@@ -125,14 +125,14 @@ def _sites_in(file: Path) -> list[Site]:
     if _ORDEAL.encode() not in source:
         return []
     with warnings.catch_warnings():
-        # What the code is warned of is for whoever runs it.
+        # Warnings about the code are for those who run it.
         warnings.simplefilter("ignore")
         tree = ast.parse(source)
     return sorted(_Module(tree, str(file)).sites(), key=lambda site: site.line)
 
 
 class _Module:
-    """One parsed file. Names mean the same everywhere in it: who shadows ``always`` in a function is not followed."""
+    """One parsed file. Names have one meaning in the whole file: local names that shadow ``always`` are not tracked."""
 
     def __init__(self, tree: ast.Module, path: str) -> None:
         self._nodes = list(ast.walk(tree))
@@ -144,7 +144,7 @@ class _Module:
                 self._origins[target] = origin
 
     def sites(self) -> Iterator[Site]:
-        """The sites, in no order."""
+        """Yield the sites, in no particular order."""
         for node in self._nodes:
             if isinstance(node, ast.Call) and (call := _call_of(self._dotted(node.func))) is not None:
                 yield self._site(node, call)
@@ -160,7 +160,7 @@ class _Module:
         return Site(self._path, node.lineno, call, kind, name)
 
     def _dotted(self, node: ast.expr) -> str | None:
-        """The dotted name of what an expression stands for, when it comes from ordeal."""
+        """Return the dotted name that an expression stands for, if it comes from ordeal."""
         if isinstance(node, ast.Name):
             return self._origins.get(node.id)
         if isinstance(node, ast.Attribute) and (owner := self._dotted(node.value)) is not None:
@@ -168,7 +168,7 @@ class _Module:
         return None
 
     def _text(self, node: ast.expr | None) -> str | None:
-        """The text that an expression is in every run, None where it may differ."""
+        """Return the constant text of an expression, None when it may vary."""
         match node:
             case ast.Constant(value=str(text)):
                 return text
@@ -184,7 +184,7 @@ class _Module:
 
 
 def _imported(nodes: Sequence[ast.AST]) -> Iterator[tuple[str, str]]:
-    """The names that imports bind to something of ordeal, with its dotted name."""
+    """Yield the names that imports bind to objects of ordeal, with their dotted names."""
     for node in nodes:
         if isinstance(node, ast.Import):
             for each in node.names:
@@ -200,14 +200,14 @@ def _imported(nodes: Sequence[ast.AST]) -> Iterator[tuple[str, str]]:
 
 
 def _assigned(nodes: Sequence[ast.AST]) -> Iterator[tuple[str, ast.expr]]:
-    """The names that are given to something, as in ``check = always``."""
+    """Yield assigned names with their values, as in ``check = always``."""
     for node in nodes:
         if isinstance(node, ast.Assign) and isinstance(node.value, ast.Name | ast.Attribute):
             yield from ((target.id, node.value) for target in node.targets if isinstance(target, ast.Name))
 
 
 def _constant_texts(tree: ast.Module) -> dict[str, str]:
-    """The texts that the module gives a name, once and for all."""
+    """Return the texts that the module assigns to names exactly once."""
     bound = [node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)]
     texts = {}
     for node in tree.body:
@@ -221,7 +221,7 @@ def _constant_texts(tree: ast.Module) -> dict[str, str]:
 
 
 def _call_of(dotted: str | None) -> str | None:
-    """The function of ordeal that a dotted name stands for, if it makes a site."""
+    """Return the function of ordeal for a dotted name, if calls of it are sites."""
     if dotted is None:
         return None
     _, *parts = dotted.split(".")

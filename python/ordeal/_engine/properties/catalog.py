@@ -1,4 +1,4 @@
-"""Compares the assertion sites of the source with what runs have reached: what is left, and which names clash."""
+"""Compares the assertion sites of the source with what runs have reached: unreached sites and clashing names."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from ordeal._engine.properties.history import Reached
 
 
 class SiteStatus(Enum):
-    """What is known of a site."""
+    """The status of a site."""
 
     REACHED = "reached"
     NOT_REACHED = "not_reached"
     CLEAR = "clear"  # an `unreachable` that no run has reached
-    UNKNOWN = "unknown"  # it has no name that runs could be asked for
+    UNKNOWN = "unknown"  # its name is not known, so runs cannot be searched for it
 
 
 @dataclass(frozen=True, slots=True)
 class SiteEntry:
-    """A site, its status, and how often all runs together have reached a property of its name."""
+    """A site, its status, and how often all runs together have reached a property of that name."""
 
     site: Site
     status: SiteStatus
@@ -38,7 +38,7 @@ class Clash:
 
 @dataclass(frozen=True, slots=True)
 class SiteCatalog:
-    """The sites of some files in their order. ``unreadable`` are files with the reasons."""
+    """The sites of some files, in order. ``unreadable`` are files with reasons."""
 
     files: int
     entries: list[SiteEntry]
@@ -51,17 +51,17 @@ class SiteCatalog:
 
     @property
     def dynamic(self) -> list[Site]:
-        """The assertions whose names only a run can tell."""
+        """The assertions whose names are computed at run time."""
         return [each.site for each in self.entries if each.site.type != "buggify" and each.site.name is None]
 
     @property
     def complete(self) -> bool:
-        """Whether runs have reached all that is to be reached, and no name is used with two types."""
+        """Whether runs have reached everything reachable, and no name is used with two types."""
         return not self.clashes and not self.count(SiteStatus.NOT_REACHED)
 
 
 def make_catalog(scan: Scan, reached: Mapping[str, Reached]) -> SiteCatalog:
-    """Compare by name and type. Two sites that share both are told apart by nobody: one hit reaches both."""
+    """Compare by name and type. Two sites that share both cannot be distinguished: one hit reaches both."""
     entries = [_entry(site, reached) for site in scan.sites]
     return SiteCatalog(scan.files, entries, _clashes(scan.sites), scan.unreadable)
 

@@ -1,4 +1,4 @@
-"""Keeps in a file which properties the runs of a project have reached, for ``ordeal catalog`` to compare with."""
+"""Keeps in a file which properties the runs of a project have reached, for ``ordeal catalog``."""
 
 from __future__ import annotations
 
@@ -36,17 +36,17 @@ class Reached(Record, forbid_unknown_fields=True):
     failures: int
 
     def __post_init__(self) -> None:
-        """Refuse counts that no run can have."""
+        """Refuse impossible counts."""
         super().__post_init__()
         if min(self.passes, self.failures) < 0 or self.hits != self.passes + self.failures:
             raise ValueError(f"{self.hits} hits are not {self.passes} passes and {self.failures} failures")
 
 
 def load_reached(path: Path) -> dict[str, Reached]:
-    """What runs have reached, by name; nothing when no run has told.
+    """Return what runs have reached, by name; nothing before the first run.
 
     Raises:
-        PropertyError: the file cannot be read, or no run has written it so.
+        PropertyError: the file cannot be read, or is invalid.
     """
     try:
         data = read_regular(path, SIZE_MAX)
@@ -65,10 +65,10 @@ def load_reached(path: Path) -> dict[str, Reached]:
 
 
 def add_reached(path: Path, results: Sequence[PropertyResult]) -> bool:
-    """Add what one session has seen to what the file holds, and say whether there was anything to add.
+    """Add the results of one session to the file, and return whether there was anything to add.
 
-    A file that is damaged is replaced. Processes that do so at the same time wait for each other, where the system has
-    file locks; a reader sees the file as it was before or as it is afterwards.
+    A damaged file is replaced. Processes that write at the same time wait for each other if the system has file locks;
+    a reader sees the file either before or after a write.
 
     Raises:
         PropertyError: the file cannot be written.
@@ -96,7 +96,7 @@ def _known(path: Path) -> dict[str, Reached]:
 
 
 def _sum(known: Mapping[str, Reached], seen: Sequence[PropertyResult]) -> list[Reached]:
-    """The newer type of a name is the one that counts, and the newer names when there are too many."""
+    """Add ``seen`` to ``known``. The newer type of a name wins, and so do newer names when there are too many."""
     summed = {}
     for new in seen:
         old = known.get(new.name)
@@ -129,7 +129,7 @@ if sys.platform == "win32":
 
     @contextmanager
     def _locked(folder: Path) -> Iterator[None]:
-        """No lock: of two processes that write at the same time, the later one wins."""
+        """Lock nothing: of two processes that write at the same time, the later one wins."""
         del folder
         yield
 
@@ -138,7 +138,7 @@ else:
 
     @contextmanager
     def _locked(folder: Path) -> Iterator[None]:
-        """Hold the lock of a folder; it ends with the process at the latest."""
+        """Hold the lock of a folder, which ends with the process at the latest."""
         descriptor = os.open(folder, os.O_RDONLY)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX)

@@ -1,4 +1,4 @@
-"""Tells a session what the runs tell Hypothesis: which events there were, and how high its targets came."""
+"""Reports to a session what runs tell Hypothesis: events, and the highest values of targets."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Protocol
 from ordeal._engine.properties.watch import PropertyWatch
 from ordeal._native import Session
 
-#: Hypothesis notes by itself how often a filter made it draw again. That says nothing of the machine.
+#: Hypothesis itself reports how often a filter made it draw again, which says nothing about the machine.
 OWN_EVENTS = ("Retried draw from ", "Aborted test because ", "invalid because")
 
 
@@ -18,18 +18,18 @@ class ObservedRun(Protocol):
 
     @property
     def events(self) -> Mapping[str, object]:
-        """What ``hypothesis.event()`` was told, by label, in the order of the calls."""
+        """The payloads of ``hypothesis.event()``, by label, in the order of the calls."""
 
     @property
     def targets(self) -> Mapping[str, int | float]:
-        """What ``hypothesis.target()`` was told, by label, in the order of the calls."""
+        """The values of ``hypothesis.target()``, by label, in the order of the calls."""
 
 
 class Observations:
-    """What the run under way has told so far is told on once. Used by one exploration; not thread-safe.
+    """Passes on each observation of the current run once. Used by one exploration; not thread-safe.
 
-    An event is a feature by its label, and by its payload where that is text. A target that is higher than ever is one
-    of the things that came ``nearer``, like a distance of a property.
+    An event is a feature by its label, and by its payload if that is text. A new maximum of a target is one of the
+    things that came ``nearer``, like a distance of a property.
     """
 
     def __init__(self, session: Session, watch: PropertyWatch) -> None:
@@ -39,11 +39,11 @@ class Observations:
         self._targets = 0
 
     def begin_run(self) -> None:
-        """Nothing was told of the run yet."""
+        """Forget the previous run."""
         self._events = self._targets = 0
 
     def look(self, run: ObservedRun) -> None:
-        """Tell on what is new since the last look."""
+        """Pass on what is new since the last call."""
         events, targets = run.events, run.targets
         if len(events) > self._events:
             for label, payload in islice(events.items(), self._events, None):

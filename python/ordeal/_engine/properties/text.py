@@ -1,4 +1,4 @@
-"""What became of the properties of a program, and which operations met which faults, as text and as JSON."""
+"""The results of properties, and which operations met which faults, as text and as JSON."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ if TYPE_CHECKING:
     from ordeal._engine.properties.tracker import PropertyReport, PropertyResult, ReliabilityCell
 
 _PROPERTIES_MAX = 20
-# What asks for attention comes first.
+# What needs attention comes first.
 _STATUSES = ("FAIL", "NOT EXERCISED", "PASS")
 
 
 def property_lines(report: PropertyReport) -> list[str]:
-    """Return a line for each property, those that failed last, and a summary; nothing where there are none."""
+    """Return a line for each property, failed ones last, and a summary; nothing without properties."""
     passed, failed = report["passed"], report["failed"]
     if not passed and not failed:
         return []
@@ -37,7 +37,7 @@ def _with_details(status: str, summary: str, details: str) -> str:
 
 
 def reliability_lines(report: PropertyReport) -> list[str]:
-    """Return a line for each operation that was to meet a fault, and a summary; nothing where none was named."""
+    """Return a line for each operation that should meet a fault, and a summary; nothing if none was named."""
     coverage = report.get("reliability_coverage")
     if coverage is None:
         return []
@@ -56,7 +56,7 @@ def _cell_line(row: Mapping[str, Any]) -> str:
 
 
 def explored_properties(results: Sequence[PropertyResult], cells: Sequence[ReliabilityCell]) -> list[str]:
-    """Return what an exploration saw of properties and cells, those that did not pass first; nothing without any."""
+    """Return the properties and cells of an exploration, those that did not pass first; nothing without any."""
     lines: list[str] = []
     if results:
         rows = [(result.evidence_status, result.summary, result.details) for result in results]
@@ -90,5 +90,5 @@ def json_cells(cells: Sequence[ReliabilityCell]) -> list[dict[str, Any]]:
 
 
 def say_observed(name: str, true: bool) -> None:
-    """Print what a ``sometimes`` that warns saw while no tracker keeps it."""
+    """Print what a ``sometimes`` that warns saw while no tracker records it."""
     print(f"  ordeal: sometimes({one_line(repr(name))}): {'PASS' if true else 'OBSERVE'}", file=sys.stderr)

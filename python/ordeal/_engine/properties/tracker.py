@@ -1,4 +1,4 @@
-"""What is known of named properties: how often each was seen, whether it held, and whether that is enough."""
+"""The results of named properties: how often each was seen, whether it held, and whether that is enough."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Snapshot = dict[str, list[dict[str, Any]]]
 
 PROPERTY_TYPES: tuple[PropertyType, ...] = get_args(PropertyType)
 
-#: Names are constants of the source. More than this many can only be made at run time, without end.
+#: Names are constants of the source. More than this many are probably computed at run time, without end.
 PROPERTIES_MAX = 10_000
 
 
@@ -26,8 +26,8 @@ PROPERTIES_MAX = 10_000
 class Tally:
     """What was seen of one property, or of one property in one cell.
 
-    ``distance`` is the smallest one seen, of a property that compares numbers: see ``PropertyTracker.distances``.
-    ``details`` are those of the first failure.
+    ``distance`` is the smallest one seen, for a property that compares numbers: see ``PropertyTracker.distances``.
+    ``details`` belong to the first failure.
     """
 
     name: str
@@ -42,7 +42,7 @@ class Tally:
     details: str = ""
 
     def passed(self) -> bool:
-        """Whether what was seen is enough, and nothing of it speaks against the property."""
+        """Whether there is enough evidence, and none against the property."""
         match self.type:
             case "always":
                 return self.hits > 0 and self.failures == 0
@@ -56,7 +56,7 @@ class Tally:
                 return self.hits == 0
 
     def describe(self) -> str:
-        """What was seen, in a few words."""
+        """Summarise what was seen in a few words."""
         hits = f"{self.hits} hit" if self.hits == 1 else f"{self.hits} hits"
         if self.type == "reachable":
             return hits if self.hits else "never reached"
@@ -79,11 +79,11 @@ class Tally:
 
     @property
     def is_yet_to_become_true(self) -> bool:
-        """Whether a first pass is what it waits for."""
+        """Whether it waits for a first pass."""
         return not self.passes and self.type in ("sometimes", "reachable")
 
     def come_near(self, distance: float) -> bool:
-        """Keep the smaller distance. Whether it is smaller by a rung, so that it is worth going on from there."""
+        """Keep the smaller distance. Return whether it is smaller by a rung, and so worth continuing from."""
         before = self.distance
         if before is not None and distance >= before:
             return False
@@ -101,10 +101,10 @@ class Tally:
 
 @dataclass(frozen=True, slots=True)
 class PropertyResult:
-    """What is known of one property. ``passes`` and ``failures`` add up to ``hits``.
+    """The result of one property. ``passes`` and ``failures`` add up to ``hits``.
 
-    ``status`` is PASS or FAIL. ``evidence_status`` is NOT EXERCISED for one that was declared and never seen, and
-    ``status`` otherwise. ``details`` are those of the first failure, as text.
+    ``status`` is PASS or FAIL. ``evidence_status`` is NOT EXERCISED for a declared property that was never seen, and
+    ``status`` otherwise. ``details`` belong to the first failure, as text.
     """
 
     name: str
@@ -119,7 +119,7 @@ class PropertyResult:
 
     @classmethod
     def of(cls, tally: Tally) -> PropertyResult:
-        """The result that ``tally`` comes to."""
+        """Return the result of ``tally``."""
         status: Status = "PASS" if tally.passed() else "FAIL"
         return cls(
             name=tally.name,
@@ -136,7 +136,7 @@ class PropertyResult:
 
 @dataclass(frozen=True, slots=True)
 class ReliabilityCell:
-    """What is known of one property while one operation met one fault. ``status`` may be NOT EXERCISED."""
+    """The result of one property while one operation met one fault. ``status`` may be NOT EXERCISED."""
 
     operation: str
     fault: str
@@ -149,7 +149,7 @@ class ReliabilityCell:
 
     @classmethod
     def of(cls, tally: Tally) -> ReliabilityCell:
-        """The cell that ``tally``, which has an operation and a fault, comes to."""
+        """Return the cell of ``tally``, which has an operation and a fault."""
         assert tally.operation is not None
         assert tally.fault is not None
         status: Status = "PASS" if tally.passed() else "FAIL"
@@ -176,7 +176,7 @@ class Tallies:
     cells: dict[Cell, Tally] = field(default_factory=dict)
 
     def tally(self, kind: PropertyType, name: str) -> Tally:
-        """The tally of a property, a new one where there is none. Raises what ``PropertyTracker.record`` does."""
+        """Return the tally of a property, making one if needed. Raises what ``PropertyTracker.record`` does."""
         known = self.properties.get(name)
         if known is None:
             _check_name(name, len(self.properties))
@@ -186,7 +186,7 @@ class Tallies:
         return known
 
     def cell(self, kind: PropertyType, name: str, operation: str, fault: str) -> Tally:
-        """The tally of a property in a cell, a new one where there is none. Raises what ``tally`` does."""
+        """Return the tally of a property in a cell, making one if needed. Raises what ``tally`` does."""
         key = (operation, fault, name)
         known = self.cells.get(key)
         if known is None:
@@ -198,7 +198,7 @@ class Tallies:
         return known
 
     def declared(self) -> Tallies:
-        """What was declared, as if nothing had been seen of it."""
+        """Return what was declared, as if nothing had been seen of it."""
         kept = Tallies()
         for tally in self.properties.values():
             if tally.declared:
@@ -216,7 +216,7 @@ class Tallies:
             self.cell(tally.type, name, operation, fault).add(tally)
 
     def snapshot(self) -> Snapshot:
-        """All of it, as JSON can hold it."""
+        """Return everything in a form that JSON can hold."""
         return {
             "properties": [asdict(tally) for _, tally in sorted(self.properties.items())],
             "cells": [asdict(tally) for _, tally in sorted(self.cells.items())],
@@ -226,32 +226,32 @@ class Tallies:
 class PropertyTracker:
     """Counts what the assertions of the program see. Thread-safe.
 
-    There is one in a process, ``ordeal.assertions.tracker``; it counts while it is ``active``. What has been declared
-    is remembered in any case, because modules declare their properties when they are imported.
+    A process has one, ``ordeal.assertions.tracker``; it counts while it is ``active``. Declarations are remembered in
+    any case, because modules declare their properties when they are imported.
     """
 
     def __init__(self, enabled: _native.EnabledFlag, counts: _native.HitCounts) -> None:
         self._enabled = enabled
-        self._active = enabled.on  # the flag is for the fast paths; to ask it takes longer than all else here
+        self._active = enabled.on  # the flag is for the fast paths; reading it takes longer than everything else here
         self._tallies = Tallies()
-        #: Which properties came nearer since somebody last took the names: by a rung of the numbers that they compare,
-        #: or because what must happen sometimes happened for the first time.
+        #: The properties that came nearer since the names were last taken: by a rung of the numbers they compare, or
+        #: because a ``sometimes`` was true for the first time.
         self.nearer: dict[str, None] = {}
-        # Fast paths count plain hits of properties that were met before, at a fifth of the price.
+        # Fast paths count plain hits of known properties, at a fifth of the cost.
         self._counts = counts
         self._counted: set[str] = set()
         self._renew_lock()
-        # Another thread may hold the lock at the moment of a fork, and does not live on in the child to release it.
+        # Another thread may hold the lock during a fork, and does not exist in the child to release it.
         os.register_at_fork(after_in_child=self._renew_lock)
 
     def _collect(self) -> Tallies:
-        """The tallies, with what the fast paths have counted. Under the lock."""
+        """Return the tallies, including the counts of the fast paths. Call with the lock held."""
         for name, passes, failures in self._counts.take():
             self._tallies.properties[name].count(passes, failures)
         return self._tallies
 
     def _replace(self, tallies: Tallies) -> Tallies:
-        """Go on with other tallies; the ones until now. Under the lock."""
+        """Switch to other tallies and return the previous ones. Call with the lock held."""
         before = self._collect()
         self._counts.clear()
         self._counted.clear()
@@ -259,7 +259,7 @@ class PropertyTracker:
         return before
 
     def _renew_lock(self) -> None:
-        # Reentrant: a finalizer or a signal of the program may come in the middle, and check properties as well.
+        # Reentrant: a finalizer or a signal handler of the program may interrupt, and check properties as well.
         self._lock = threading.RLock()
 
     @property
@@ -287,14 +287,14 @@ class PropertyTracker:
         """Count one hit of a property, while the tracker is active.
 
         Raises:
-            PropertyError: the name is that of a property of another type, or no text, or one too many.
+            PropertyError: the name belongs to a property of another type, is not a text, or is one too many.
         """
         if not self._active:
             return
         with self._lock:
             tally = self._tallies.tally(kind, name)
             became_true = passed and tally.is_yet_to_become_true
-            # A fast path does not know a first hit from others, so until then a sometimes comes here.
+            # A fast path does not recognise a first hit, so until then a sometimes is counted here.
             if name not in self._counted and (passed or kind != "sometimes"):
                 self._counted.add(name)
                 self._counts.add(name, PROPERTY_TYPES.index(kind))
@@ -308,11 +308,11 @@ class PropertyTracker:
                 self._tallies.cell(kind, name, operation, fault).count(passed, not passed)
 
     def record_hit(self, kind: PropertyType, name: str) -> None:
-        """Count that the place of a ``reachable`` or ``unreachable`` was reached. Raises what ``record`` does."""
+        """Count that a ``reachable`` or ``unreachable`` was reached. Raises what ``record`` does."""
         self.record(kind, name, kind == "reachable")
 
     def declare(self, name: str, kind: PropertyType, *, operation: str | None = None, fault: str | None = None) -> None:
-        """Have the property in the results even when it is never seen. Raises what ``record`` does."""
+        """List the property in the results even if it is never seen. Raises what ``record`` does."""
         if kind not in PROPERTY_TYPES:
             raise PropertyError(f"{kind!r} is no type of property", hint=f"write one of {', '.join(PROPERTY_TYPES)}")
         with self._lock:
@@ -325,26 +325,26 @@ class PropertyTracker:
 
     @property
     def results(self) -> list[PropertyResult]:
-        """The properties seen or declared, by name."""
+        """Return the properties seen or declared, by name."""
         with self._lock:
             return [PropertyResult.of(tally) for _, tally in sorted(self._collect().properties.items())]
 
     @property
     def failures(self) -> list[PropertyResult]:
-        """The results that did not pass."""
+        """Return the results that did not pass."""
         return [result for result in self.results if result.status == "FAIL"]
 
     @property
     def cells(self) -> list[ReliabilityCell]:
-        """The cells seen or declared, by operation, fault and name."""
+        """Return the cells seen or declared, by operation, fault and name."""
         with self._lock:
             return [ReliabilityCell.of(tally) for _, tally in sorted(self._tallies.cells.items())]
 
     def distances(self) -> dict[str, float]:
-        """How near each property that compares numbers came, by name: guidance for whoever steers the program.
+        """Return how near each property that compares numbers came, by name, as guidance for a search.
 
-        Of a ``sometimes`` it is the smallest distance from being true, and 0 once it was true; of an ``always`` the
-        smallest distance from being violated. Values that have no difference have no distance.
+        For a ``sometimes`` it is the smallest distance from being true, and 0 once it was true; for an ``always`` the
+        smallest distance from being violated. Values without a difference have no distance.
         """
         with self._lock:
             return {
@@ -354,7 +354,7 @@ class PropertyTracker:
             }
 
     def take_nearer(self) -> list[str]:
-        """The names in ``nearer``, which is empty afterwards."""
+        """Return the names in ``nearer``, and clear it."""
         with self._lock:
             names = list(self.nearer)
             self.nearer.clear()
@@ -368,21 +368,21 @@ class PropertyTracker:
             self._replace(Tallies() if declared else self._tallies.declared())
 
     def snapshot(self) -> Snapshot:
-        """All that is known, as JSON can hold it."""
+        """Return everything known in a form that JSON can hold."""
         with self._lock:
             return self._collect().snapshot()
 
     def restore(self, snapshot: Snapshot) -> None:
-        """Know what ``snapshot`` holds and nothing else. Raises PropertyError when it is none."""
+        """Replace everything known by ``snapshot``. Raises PropertyError if it is invalid."""
         tallies = tallies_of(snapshot)
         with self._lock:
             self._replace(tallies)
 
     def merge(self, snapshot: Snapshot) -> None:
-        """Add what another worker's ``snapshot`` holds; each once, as hits are summed.
+        """Add another worker's ``snapshot``. Add each only once, because hits are summed.
 
         Raises:
-            PropertyError: it is no snapshot, or a name has another type there. Then nothing of it was added.
+            PropertyError: it is invalid, or a name has another type there. Then nothing of it was added.
         """
         other = tallies_of(snapshot)
         with self._lock:
@@ -391,7 +391,7 @@ class PropertyTracker:
             self._replace(sum_of_both)
 
     def absorb(self, snapshot: Snapshot) -> None:
-        """Count what ``snapshot`` holds as if it had been seen here just now: what comes nearer by it is in ``nearer``.
+        """Count ``snapshot`` as if it had been seen here just now: what comes nearer by it is in ``nearer``.
 
         Raises what ``merge`` does, with a part of it added.
         """
@@ -411,9 +411,9 @@ class PropertyTracker:
 
     @contextmanager
     def recording(self) -> Iterator[None]:
-        """Count from zero inside the block; afterwards know again what was known before, and be as active as before.
+        """Count from zero during the block; afterwards restore the earlier counts and activity.
 
-        Take the results before the block ends. What is declared inside stays declared: modules do it once.
+        Take the results before the block ends. Declarations inside stay, because modules declare only once.
         """
         was_active = self.active
         with self._lock:
@@ -460,7 +460,7 @@ assert set(_FIELDS) == {each.name for each in fields(Tally)}
 
 
 def tallies_of(snapshot: Snapshot) -> Tallies:
-    """What ``snapshot`` holds. Raises PropertyError when it is none."""
+    """Read ``snapshot``. Raises PropertyError if it is invalid."""
     try:
         properties = [_tally_of(row) for row in snapshot["properties"]]
         cells = [_tally_of(row) for row in snapshot["cells"]]
@@ -488,7 +488,7 @@ def _tally_of(row: Mapping[str, Any]) -> Tally:
 
 
 class ReliabilityCoverage(TypedDict):
-    """Which operations met which faults: a row for each cell, and how many of them came to what."""
+    """Which operations met which faults: a row for each cell, and the number of cells of each status."""
 
     dimensions: list[str]
     rows: list[dict[str, Any]]
@@ -496,14 +496,14 @@ class ReliabilityCoverage(TypedDict):
 
 
 class PropertyReport(TypedDict):
-    """The properties that passed and those that did not, a row for each, by name."""
+    """The properties that passed and those that did not, one row each, by name."""
 
     passed: list[dict[str, Any]]
     failed: list[dict[str, Any]]
     reliability_coverage: NotRequired[ReliabilityCoverage]
 
 
-#: Whether assertions count at all, and how often those that only count were hit: the core looks at both at each call.
+#: Whether assertions count, and the hits that are only counted: the core reads both in each call.
 assertions_enabled = _native.EnabledFlag()
 hit_counts = _native.HitCounts()
 

@@ -1,4 +1,4 @@
-"""Counts what the runs of an exploration see of the properties of a program, and where they came nearest to one."""
+"""Counts what the runs of an exploration see of properties, and which checkpoints came nearest to them."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from ordeal._engine.properties.tracker import PropertyResult, ReliabilityCell, S
 
 
 class PropertyWatch:
-    """Has the tracker of the process count for one exploration, and leaves it as it was. Used once.
+    """Lets the tracker of the process count for one exploration, and then restores it. Used once.
 
-    ``results`` and ``cells`` are there once the recording has ended. ``nearest`` names, for each property that compares
-    numbers, the checkpoint that was kept for coming nearest to it, or 0 where that one is worth more.
+    ``results`` and ``cells`` are set once recording has ended. ``nearest`` names, for each property that compares
+    numbers, the checkpoint that was kept for coming nearest to it, or 0 if that one is worth more than the distance.
     """
 
     def __init__(self) -> None:
         self.results: list[PropertyResult] = []
         self.cells: list[ReliabilityCell] = []
         self.nearest: dict[str, int] = {}
-        #: Holds something while ``take_nearer`` has something to give: after each step, to ask this costs the least.
+        #: Not empty while ``take_nearer`` has something to return: the cheapest check after each step.
         self.nearer = tracker.nearer
 
     @contextmanager
     def recording(self) -> Iterator[None]:
-        """Start from zero, and count nothing but what ``counting`` encloses."""
+        """Start from zero, and count only inside ``counting``."""
         with tracker.recording():
             tracker.active = False
             try:
@@ -35,7 +35,7 @@ class PropertyWatch:
 
     @contextmanager
     def counting(self) -> Iterator[None]:
-        """Count what happens inside the block."""
+        """Count what happens during the block."""
         tracker.active = True
         try:
             yield
@@ -43,18 +43,18 @@ class PropertyWatch:
             tracker.active = False
 
     def begin_run(self) -> None:
-        """Forget what came nearer in a step that did not end well: nothing can go on from there."""
+        """Forget what came nearer in a step that did not end well: no run can continue from there."""
         if self.nearer:
             tracker.take_nearer()
 
     def take_nearer(self) -> Sequence[str]:
-        """The properties that came nearer since the last call."""
+        """Return the properties that came nearer since the last call."""
         return tracker.take_nearer()
 
     def superseded(self, nearer: Sequence[str], checkpoint: int) -> list[int]:
-        """Have ``checkpoint`` be the nearest one of some properties; the checkpoints that nothing speaks for any more.
+        """Make ``checkpoint`` the nearest one of some properties; return the checkpoints that are no longer needed.
 
-        One that was kept for more than a distance is passed as 0: it is never outdone.
+        Pass 0 for a checkpoint that was kept for more than a distance: it is never superseded.
         """
         before = [self.nearest.get(name, 0) for name in nearer]
         self.nearest.update(dict.fromkeys(nearer, checkpoint))
@@ -70,7 +70,7 @@ class PropertyWatch:
         tracker.active = True
 
     def take_snapshot(self) -> Snapshot:
-        """What was counted since ``start_over`` or the last call."""
+        """Return what was counted since ``start_over`` or the last call."""
         snapshot = {
             part: [row | {"declared": False} for row in rows if row["hits"] or row["distance"] is not None]
             for part, rows in tracker.snapshot().items()
@@ -83,7 +83,7 @@ class PropertyWatch:
         """Count what a fork has counted as if it had been seen here.
 
         Raises:
-            PropertyError: it is no snapshot, or a property has another type here.
+            PropertyError: the snapshot is invalid, or a property has another type here.
         """
         if any(snapshot.values()):
             tracker.absorb(snapshot)
@@ -91,15 +91,15 @@ class PropertyWatch:
     # -- across processes ---------------------------------------------------------------------------------------------
 
     def snapshot(self) -> Snapshot:
-        """What was counted until now. What is declared is left out: each process has imported that itself."""
+        """Return what was counted so far, without declarations: each process imports those itself."""
         snapshot = tracker.snapshot()
         return {part: [row | {"declared": False} for row in rows] for part, rows in snapshot.items()}
 
     def restore(self, snapshot: Snapshot, nearest: Mapping[str, int]) -> None:
-        """Go on from what another process has counted.
+        """Continue from the counts of another process.
 
         Raises:
-            PropertyError: it is no snapshot, or a property has another type now.
+            PropertyError: the snapshot is invalid, or a property has another type now.
         """
         tracker.merge(snapshot)
         self.nearest = dict(nearest)

@@ -1,4 +1,4 @@
-"""The seed corpus: failing traces that are kept as files and replayed, so that no failure comes back unseen."""
+"""The seed corpus: failing traces kept as files and replayed, so that no failure returns unnoticed."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ CLASS_CHARS_MAX = 100
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SeedReplay:
-    """What the replay of one seed showed.
+    """The result of replaying one seed.
 
-    ``trace`` is None when the file cannot be read, ``error`` what the run failed with, ``reason`` why the seed does
-    not apply any more, its class cannot be used or it cannot be read; it is empty otherwise.
+    ``trace`` is None when the file cannot be read, ``error`` is what the run failed with, and ``reason`` says why the
+    seed no longer applies, its class cannot be used or it cannot be read; otherwise it is empty.
     """
 
     path: Path
@@ -44,12 +44,12 @@ class SeedReplay:
 
     @property
     def fails(self) -> bool:
-        """Whether the run fails now, in the recorded way or in another."""
+        """Whether the run fails now, as recorded or differently."""
         return self.status.fails
 
 
 class SeedCorpus:
-    """A folder of seeds, sorted by the names of their classes. Several processes may use it at once."""
+    """A folder of seeds, grouped by the names of their classes. Several processes may use it at once."""
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
         self.folder = Path(folder)
@@ -63,11 +63,11 @@ class SeedCorpus:
         return seed_paths(self.folder)
 
     def paths_of(self, test_class: str) -> list[Path]:
-        """Return the seeds of all classes named like ``module:Class``, whatever their module, sorted."""
+        """Return the seeds of all classes with the name in ``module:Class``, whatever their module, sorted."""
         return class_seed_paths(self._class_folder(test_class))
 
     def save(self, trace: Trace) -> Path:
-        """Keep ``trace`` and return its file. The same failure is always the same file, written once.
+        """Keep ``trace`` and return its file. The same failure always has the same file, written once.
 
         Raises:
             SeedError: the file cannot be written.
@@ -81,7 +81,7 @@ class SeedCorpus:
         return path
 
     def remove(self, paths: Iterable[Path]) -> tuple[list[Path], list[SeedError]]:
-        """Delete seeds; those that are gone already are fine. Return what was deleted, and what went wrong."""
+        """Delete seeds, ignoring those that are gone already. Return what was deleted, and what went wrong."""
         removed, errors = [], []
         for path in paths:
             try:
@@ -100,7 +100,7 @@ class SeedCorpus:
 class SeedReplayer:
     """Replays seeds one after the other in this process. A class that cannot be imported is tried once.
 
-    ``rule_timeout``, in seconds, is the limit of all rules; None takes that of each seed, else of its class.
+    ``rule_timeout``, in seconds, is the limit of all rules; None uses that of each seed, else of its class.
     ``settings`` is the settings file of the project, which may name functions that make machines.
     """
 
@@ -113,7 +113,7 @@ class SeedReplayer:
     def replay(self, path: Path, test_class: MachineFactory | None = None) -> SeedReplay:
         """Read the seed and run it from a fresh machine of ``test_class``, or of the class that it names.
 
-        What is wrong with the seed or with its class is in the result; nothing but Ctrl-C gets out.
+        The result says what is wrong with the seed or its class; nothing but Ctrl-C is raised.
         """
         try:
             trace = load_seed(path)
@@ -167,7 +167,7 @@ def load_seed(path: Path) -> Trace:
 
 
 def _is_trace(path: Path) -> bool:
-    """Whether the file is there and whole: one that was damaged is written again."""
+    """Return whether the file exists and is intact: a damaged one is written again."""
     if not path.exists():
         return False
     try:
@@ -182,7 +182,7 @@ def _judged(path: Path, trace: Trace, result: Rerun) -> SeedReplay:
         return SeedReplay(path, SeedStatus.REPRODUCED, trace, result.error)
     if result.status is ReplayStatus.FAILS_DIFFERENTLY:
         return SeedReplay(path, SeedStatus.FAILS_DIFFERENTLY, trace, result.error)
-    # A run that passed with other values than those that failed does not show that anything was fixed.
+    # A run that passed with other values than recorded does not show that anything was fixed.
     if result.rejected:
         return SeedReplay(path, SeedStatus.NO_LONGER_APPLIES, trace, reason="an assume() in it rejects the run now")
     if result.misfits:
@@ -196,11 +196,11 @@ def _judged(path: Path, trace: Trace, result: Rerun) -> SeedReplay:
 
 @contextmanager
 def _same_folder() -> Iterator[None]:
-    """Come back to the current folder: a seed that leaves it must not take the next ones along."""
+    """Return to the current folder after the block: a seed that leaves it must not affect the next ones."""
     before = Path.cwd()
     try:
         yield
     finally:
-        # Nothing leads back to a folder that the code under test has deleted.
+        # If the code under test has deleted the folder, there is no way back.
         with suppress(FileNotFoundError):
             os.chdir(before)

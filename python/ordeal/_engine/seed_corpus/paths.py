@@ -1,6 +1,6 @@
-"""Finds the seed files of a corpus, with the standard library alone: a pytest that has no seeds must not wait for more.
+"""Finds the seed files of a corpus, using only the standard library, so that pytest without seeds loads nothing more.
 
-A seed is a saved failing trace, ``<corpus>/<TestClass>/seed-<hash>.json``; it may be packed as ``.gz`` or ``.zst``.
+A seed is a saved failing trace, ``<corpus>/<TestClass>/seed-<hash>.json``, possibly compressed (``.gz``, ``.zst``).
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ class SeedError(OrdealError):
 def seed_paths(folder: Path) -> list[Path]:
     """Return the seeds below ``folder``, sorted; none when there is no such folder.
 
-    What lies there and is no seed is left out. The folder of a class that cannot be listed stands for its seeds, so
-    that replaying it tells why; the seeds of the other classes are not lost with it.
+    Other files are left out. A class folder that cannot be listed stands for its seeds, so that replaying it reports
+    why and the seeds of other classes are not lost.
 
     Raises:
         SeedError: ``folder`` itself cannot be listed.
@@ -39,7 +39,7 @@ def seed_paths(folder: Path) -> list[Path]:
 
 
 def class_seed_paths(folder: Path) -> list[Path]:
-    """Return the seeds right in ``folder``, sorted; the folder itself when it cannot be listed."""
+    """Return the seeds directly in ``folder``, sorted; the folder itself when it cannot be listed."""
     try:
         entries = sorted(folder.iterdir())
     except (FileNotFoundError, NotADirectoryError):
@@ -50,5 +50,5 @@ def class_seed_paths(folder: Path) -> list[Path]:
 
 
 def seed_name(path: Path) -> str:
-    """Return the name of a seed without what says how it is packed, as ``seed-0123456789ab``."""
+    """Return the name of a seed without suffixes, such as ``seed-0123456789ab``."""
     return path.name.partition(".json")[0]
