@@ -1,6 +1,6 @@
-"""ordeal finds the bugs that only a sequence shows: rules, arguments, faults, timing.
+"""ordeal finds the bugs that only a sequence shows: of rules, arguments, faults and timing.
 
-Public names are loaded when they are first used, so that ``import ordeal`` costs next to nothing.
+Public names are loaded on first use, so that ``import ordeal`` costs next to nothing.
 """
 
 from __future__ import annotations
@@ -61,8 +61,8 @@ __all__ = [
     "unreachable",
 ]
 
-# No public name is the name of a submodule: `from ordeal import explore` must mean the module whatever was imported.
-# Where a name has to be both, the module is the function: it can be called.
+# No public name is the name of a submodule: `from ordeal import explore` must mean the module, whatever was imported.
+# Where a name has to be both, the module can be called as the function.
 _HOMES = {
     "Bundle": "hypothesis.stateful",
     "ChaosTest": "ordeal.chaos",
@@ -87,7 +87,7 @@ _HOMES = {
     "unreachable": "ordeal.assertions",
 }
 
-# `import ordeal` is enough for `ordeal.swarm.op_weights`. Two can be called: the function and the module are one.
+# After `import ordeal`, `ordeal.swarm.op_weights` works. Two of these are callable modules.
 _MODULES = frozenset(
     {
         "assertions",

@@ -1,7 +1,7 @@
-"""The assertions that a program carries: what always holds, what must happen sometimes, what is reached and what never.
+"""The assertions in a program: what always holds, what must happen sometimes, which places are reached and which never.
 
-They may stay in production code. While nobody tracks them, a call that has nothing to object to costs some ten
-nanoseconds. ``always(False, ...)`` and ``unreachable(...)`` raise AssertionError in any case; the others only count.
+They may stay in production code. While nothing tracks them, a call that finds nothing wrong costs some ten nanoseconds.
+``always(False, ...)`` and ``unreachable(...)`` always raise AssertionError; the others only count.
 """
 
 from __future__ import annotations
@@ -70,12 +70,12 @@ def always(
 ) -> None:
     """Assert that ``condition`` is true whenever this is reached, which it must be at least once.
 
-    ``mute`` only counts a violation. ``operation`` and ``fault``, given together, say in which cell of the reliability
-    coverage it counts. ``details`` are shown with a violation.
+    ``mute`` only counts a violation. ``operation`` and ``fault``, given together, name the cell of the reliability
+    coverage in which it counts. ``details`` are shown with a violation.
 
     Raises:
         AssertionError: the condition is false.
-        PropertyError: only one of ``operation`` and ``fault`` is given, or the name is of a property of another type.
+        PropertyError: only one of ``operation`` and ``fault`` is given, or a property of another type has the name.
     """
     __tracebackhide__ = True
     _check("always", bool(condition), name, mute, operation, fault, details)
@@ -93,7 +93,7 @@ def always_or_unreachable(
     fault: str | None = None,
     **details: object,
 ) -> None:
-    """Assert what ``always`` does, of a place that need not be reached. Raises what ``always`` does."""
+    """Assert like ``always``, in a place that need not be reached. Raises what ``always`` does."""
     __tracebackhide__ = True
     _check("always_or_unreachable", bool(condition), name, mute, operation, fault, details)
 
@@ -109,7 +109,7 @@ def always_gt(
     fault: str | None = None,
     **details: object,
 ) -> None:
-    """Assert that ``left > right``, as ``always`` does, and keep the smallest distance between them."""
+    """Assert that ``left > right``, like ``always``, and keep the smallest distance between them."""
     __tracebackhide__ = True
     _check_order(bool(left > right), left, right, name, mute, operation, fault, details)
 
@@ -125,7 +125,7 @@ def always_ge(
     fault: str | None = None,
     **details: object,
 ) -> None:
-    """Assert that ``left >= right``, as ``always`` does, and keep the smallest distance between them."""
+    """Assert that ``left >= right``, like ``always``, and keep the smallest distance between them."""
     __tracebackhide__ = True
     _check_order(bool(left >= right), left, right, name, mute, operation, fault, details)
 
@@ -141,7 +141,7 @@ def always_lt(
     fault: str | None = None,
     **details: object,
 ) -> None:
-    """Assert that ``left < right``, as ``always`` does, and keep the smallest distance between them."""
+    """Assert that ``left < right``, like ``always``, and keep the smallest distance between them."""
     __tracebackhide__ = True
     _check_order(bool(left < right), left, right, name, mute, operation, fault, details)
 
@@ -157,7 +157,7 @@ def always_le(
     fault: str | None = None,
     **details: object,
 ) -> None:
-    """Assert that ``left <= right``, as ``always`` does, and keep the smallest distance between them."""
+    """Assert that ``left <= right``, like ``always``, and keep the smallest distance between them."""
     __tracebackhide__ = True
     _check_order(bool(left <= right), left, right, name, mute, operation, fault, details)
 
@@ -165,7 +165,7 @@ def always_le(
 def unreachable(
     name: str, *, mute: bool = False, operation: str | None = None, fault: str | None = None, **details: object
 ) -> None:
-    """Assert that this place is never reached. ``mute`` only counts that it was.
+    """Assert that this place is never reached. With ``mute``, reaching it is only counted.
 
     Raises:
         AssertionError: it was reached.
@@ -200,11 +200,11 @@ def sometimes(
     fault: str | None = None,
     **details: object,
 ) -> None:
-    """Note whether ``condition``, a value or a function without arguments, is true: once in all runs it must be.
+    """Note whether ``condition``, a value or a function without arguments, is true: it must be in at least one run.
 
-    That it never was is known at the end only, from ``report()``. With ``attempts``, a function is asked here and now,
-    up to that many times until it says true. ``warn`` prints what was seen while no tracker keeps it. ``operation`` and
-    ``fault`` are as in ``always``; ``details`` are kept with what was seen first when it was not true.
+    Only ``report()``, at the end, can tell that it was never true. With ``attempts``, a function is called here and
+    now, up to that many times until it returns true. ``warn`` prints what was seen while no tracker records it.
+    ``operation`` and ``fault`` are as in ``always``; ``details`` are kept from the first time that it was not true.
 
     Raises:
         AssertionError: none of ``attempts`` was true.
@@ -228,9 +228,9 @@ def sometimes_all(
     fault: str | None = None,
     **details: object,
 ) -> None:
-    """Note whether all ``conditions`` are true at the same time: once in all runs they must be.
+    """Note whether all ``conditions`` are true at the same time: they must be in at least one run.
 
-    The distance is how many of them are false. Raises PropertyError as ``always``.
+    The distance is the number of false ones. Raises PropertyError as ``always``.
     """
     false = [key for key, condition in conditions.items() if not condition]
     text = "" if not false else _text_of({"false": false, **details})
@@ -241,7 +241,7 @@ def sometimes_all(
 def sometimes_gt(
     left: Any, right: Any, name: str, *, operation: str | None = None, fault: str | None = None, **details: object
 ) -> None:
-    """Note whether ``left > right``: once in all runs it must be. How near it came is kept."""
+    """Note whether ``left > right``: it must be in at least one run. Keeps how near it came."""
     _note_order(bool(left > right), left, right, name, operation, fault, details)
 
 
@@ -249,7 +249,7 @@ def sometimes_gt(
 def sometimes_ge(
     left: Any, right: Any, name: str, *, operation: str | None = None, fault: str | None = None, **details: object
 ) -> None:
-    """Note whether ``left >= right``: once in all runs it must be. How near it came is kept."""
+    """Note whether ``left >= right``: it must be in at least one run. Keeps how near it came."""
     _note_order(bool(left >= right), left, right, name, operation, fault, details)
 
 
@@ -257,7 +257,7 @@ def sometimes_ge(
 def sometimes_lt(
     left: Any, right: Any, name: str, *, operation: str | None = None, fault: str | None = None, **details: object
 ) -> None:
-    """Note whether ``left < right``: once in all runs it must be. How near it came is kept."""
+    """Note whether ``left < right``: it must be in at least one run. Keeps how near it came."""
     _note_order(bool(left < right), left, right, name, operation, fault, details)
 
 
@@ -265,13 +265,13 @@ def sometimes_lt(
 def sometimes_le(
     left: Any, right: Any, name: str, *, operation: str | None = None, fault: str | None = None, **details: object
 ) -> None:
-    """Note whether ``left <= right``: once in all runs it must be. How near it came is kept."""
+    """Note whether ``left <= right``: it must be in at least one run. Keeps how near it came."""
     _note_order(bool(left <= right), left, right, name, operation, fault, details)
 
 
 @fast_path(assertions_enabled, "nothing", labels=LABELS, counts=hit_counts, kind=PROPERTY_TYPES.index("reachable"))
 def reachable(name: str, *, operation: str | None = None, fault: str | None = None, **details: object) -> None:
-    """Note that this place was reached: once in all runs it must be. Raises PropertyError as ``always``."""
+    """Note that this place was reached: it must be in at least one run. Raises PropertyError as ``always``."""
     del details
     _record("reachable", name, True, operation, fault, None, "")
 
@@ -283,7 +283,7 @@ def reachable(name: str, *, operation: str | None = None, fault: str | None = No
 def declare(
     name: str, kind: PropertyType = "sometimes", *, operation: str | None = None, fault: str | None = None
 ) -> None:
-    """Expect a ``sometimes`` or ``reachable`` property, so that it fails also where no run comes near it.
+    """Expect a ``sometimes`` or ``reachable`` property, so that it fails even if no run comes near it.
 
     With ``operation`` and ``fault`` a property of any type can be expected in that cell of the reliability coverage.
 
@@ -300,10 +300,10 @@ def declare(
 
 
 def report() -> PropertyReport:
-    """Whether each property that was seen or declared passed.
+    """Return whether each property that was seen or declared passed.
 
     A row has name, type, hits, passes, failures, status, evidence_status, summary and details.
-    ``reliability_coverage`` is there when operations and faults were named.
+    ``reliability_coverage`` is included when operations and faults were named.
     """
     passed: list[dict[str, Any]] = []
     failed: list[dict[str, Any]] = []
@@ -405,7 +405,7 @@ def _check_labels(operation: str | None, fault: str | None) -> None:
 
 
 def _distance(left: Any, right: Any) -> float | None:
-    """How far apart two values are; None where that is no number."""
+    """Return how far apart two values are; None where that is no number."""
     try:
         distance = abs(float(left - right))
     except (TypeError, ValueError, ArithmeticError):
@@ -428,7 +428,7 @@ def _poll(condition: Condition, attempts: int) -> bool:
 
 
 def _text_of(details: dict[str, object]) -> str:
-    """The details as text, whatever the ``repr`` of a value does: a violation must not turn into another error."""
+    """Return the details as text, even if a ``repr`` raises: a violation must not turn into another error."""
     if not details:
         return ""
     try:

@@ -1,12 +1,12 @@
-"""Points in a program where a test may have something rare or bad happen: a retry, a short read, a lost message.
+"""Points in a program where a test may make something rare or bad happen: a retry, a short read, a lost message.
 
-A point does nothing until buggify is activated, in the thread that activates it. Where its decisions come from:
+A point does nothing until buggify is activated in its thread. Its decisions come from
 
-- while the Explorer or a replay runs a machine: from the tape of the run, so that they replay and shrink;
-- inside of a Hypothesis test: from Hypothesis' own choices, so that they replay and shrink there;
-- else: from a generator of the thread, seeded by ``set_seed``.
+- the tape of the run, while the Explorer or a replay runs a machine, so that they replay and shrink;
+- Hypothesis' own choices, inside a Hypothesis test, so that they replay and shrink there;
+- otherwise a generator of the thread, seeded by ``set_seed``.
 
-The module can be called like the function of its name: ``from ordeal import buggify`` is both.
+The module can be called like the function of that name: ``from ordeal import buggify`` gives both.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ SEED_MAX = 2**64 - 1
 
 @fast_path(enabled, "false")
 def buggify(probability: float | None = None) -> bool:
-    """Whether this point is to act now: False while buggify is inactive, else True with ``probability``.
+    """Return whether this point acts now: False while buggify is inactive, else True with ``probability``.
 
-    None, the default, takes the probability that buggify was activated with. Raises ConfigError when the probability is
-    not a number from 0 to 1.
+    None, the default, means the probability with which buggify was activated. Raises ConfigError when the probability
+    is not a number from 0 to 1.
     """
     default = state.probability
     if default is None:
@@ -44,17 +44,17 @@ def buggify(probability: float | None = None) -> bool:
 
 @fast_path(enabled, "first")
 def buggify_value[Value](normal: Value, faulty: Value, probability: float | None = None) -> Value:
-    """``faulty`` when this point is to act now, and ``normal`` otherwise. Arguments and errors as for ``buggify``."""
+    """Return ``faulty`` when this point acts, else ``normal``. Arguments and errors as for ``buggify``."""
     return faulty if buggify(probability) else normal
 
 
 def effect_acts(probability: float) -> bool:
-    """Whether the effect of a fault happens now, with ``probability``. A fault has a switch of its own."""
+    """Return whether the effect of a fault happens now, with ``probability``. A fault has its own switch."""
     return _decide(probability, is_point=False)
 
 
 def activate(probability: float = DEFAULT_PROBABILITY) -> None:
-    """Have the points reached by this thread act, each time with ``probability`` where they do not say another.
+    """Let points reached by this thread act, with ``probability`` unless they have their own.
 
     Raises:
         ConfigError: the probability is not a number from 0 to 1.
@@ -63,17 +63,17 @@ def activate(probability: float = DEFAULT_PROBABILITY) -> None:
 
 
 def deactivate() -> None:
-    """Have no point reached by this thread act any more."""
+    """Let no point reached by this thread act any more."""
     set_probability(None)
 
 
 def is_active() -> bool:
-    """Whether points reached by this thread may act."""
+    """Return whether points reached by this thread may act."""
     return state.probability is not None
 
 
 def set_seed(seed: int) -> None:
-    """Start the decisions of this thread over from ``seed``. Those of the Explorer and of Hypothesis have their own.
+    """Restart the decisions of this thread from ``seed``. The Explorer and Hypothesis do not use them.
 
     Raises:
         ConfigError: the seed is not a whole number from 0 to 2**64 - 1.
@@ -85,7 +85,7 @@ def set_seed(seed: int) -> None:
 
 @contextmanager
 def activated(probability: float = DEFAULT_PROBABILITY, *, seed: int | None = None) -> Iterator[None]:
-    """Be active inside the block, as ``activate`` and ``set_seed`` would make it; afterwards, as before."""
+    """Activate buggify during the block, like ``activate`` and ``set_seed``; restore the earlier state afterwards."""
     probability_before, generator_before = state.probability, state.generator
     activate(probability)
     try:
@@ -101,7 +101,7 @@ def _decide(probability: float, *, is_point: bool = True) -> bool:
     if state.decisions is not None:
         return state.decisions.decide(probability, is_point=is_point)
     if "hypothesis" in sys.modules:
-        # Looked up late: who is no Hypothesis test must not pay for importing it.
+        # Imported late: programs other than Hypothesis tests must not pay for it.
         decision = importlib.import_module("ordeal._hypothesis.buggify_choices").decide_in_test(probability)
         if decision is not None:
             return bool(decision)
@@ -115,7 +115,7 @@ def _checked(probability: Any) -> float:
 
 
 class Buggify(Protocol):
-    """What ``ordeal.buggify`` offers, called and as a module; for type checkers, which know no callable modules."""
+    """The interface of ``ordeal.buggify`` as function and as module, for type checkers."""
 
     def __call__(self, probability: float | None = None) -> bool:
         """See ``ordeal.buggify.buggify``."""

@@ -35,13 +35,13 @@ _GUARDED_MARKER = "ordeal_guarded"
 
 
 def _default[Hook: Callable[..., Any]](hook: Hook) -> Hook:
-    """Mark a hook of ChaosTest that does nothing of its own, so that ``overrides`` can tell."""
+    """Mark a hook of ChaosTest that does nothing by itself, so that ``overrides`` can tell."""
     setattr(hook, _DEFAULT_MARKER, True)
     return hook
 
 
 def overrides(machine: object, hook: str) -> bool:
-    """Whether the machine (or machine class) has an implementation of ``hook`` other than the default."""
+    """Return whether the machine (or machine class) implements ``hook`` itself."""
     cls = machine if isinstance(machine, type) else type(machine)
     found = getattr(cls, hook, None)
     return found is not None and not getattr(found, _DEFAULT_MARKER, False)
@@ -54,7 +54,7 @@ class ChaosTest(RuleBasedStateMachine):
     rule, the nemesis, switches one fault at a time. Run it with pytest through ``TestX = X.TestCase``, or with the
     Explorer. The fault objects are shared by all instances of the class, so one machine runs at a time.
 
-    A rule may be ``async def``: all of a machine's run on one event loop, which its teardown closes.
+    A rule may be ``async def``: all of a machine's coroutines run on one event loop, which its teardown closes.
     """
 
     faults: ClassVar[list[Fault]] = []
@@ -89,8 +89,8 @@ class ChaosTest(RuleBasedStateMachine):
     def __init_subclass__(cls, **kwargs: Any) -> None:
         """Check the faults and weights of the class, give it its automatic rules, and time its rules.
 
-        Raises MachineError when ``faults`` is not a list of faults with different names, when ``swarm`` is no law, or
-        when weights, caps or ``always_on`` are not those of rules.
+        Raises MachineError when ``faults`` is not a list of faults with different names, when ``swarm`` is no known
+        distribution, or when weights, caps or ``always_on`` name no rules.
         """
         super().__init_subclass__(**kwargs)
         _check_faults(cls)
@@ -111,7 +111,7 @@ class ChaosTest(RuleBasedStateMachine):
             )
         begin_run(self._faults)
 
-    #: Made with the first coroutine: most machines have none, and each copy of one would have to copy it.
+    #: Made for the first coroutine: most machines have none, and each copy would have to copy it.
     _rule_loop: RuleLoop | None = None
     _has_nemesis: ClassVar[bool] = False
     _swarm_options: ClassVar[SwarmOptions]
@@ -123,7 +123,7 @@ class ChaosTest(RuleBasedStateMachine):
 
     @_default
     def state_hash(self) -> int:
-        """A number that stands for the state of the program under test; new numbers count as new coverage.
+        """Return a number for the state of the program under test; new numbers count as new coverage.
 
         Override it to make the Explorer aware of states. 0, the default, means that there is no such number.
         """
@@ -131,21 +131,21 @@ class ChaosTest(RuleBasedStateMachine):
 
     @_default
     def checkpoint_snapshot_filter(self, name: str, value: Any) -> bool:
-        """Whether a snapshot holds the attribute ``name``. By default, what ``snapshot_filter`` says."""
+        """Return whether a snapshot holds the attribute ``name``; by default, what ``snapshot_filter`` returns."""
         return self.snapshot_filter(name, value)
 
     @_default
     def clone_checkpoint_state(self) -> dict[str, Any]:
-        """The state of this machine, copied, for a checkpoint.
+        """Return a copy of the state of this machine, for a checkpoint.
 
-        Override it together with ``restore_checkpoint_state`` where a deep copy is slow or impossible. There is no
-        default: the Explorer copies machines that do not override both by itself.
+        Override it together with ``restore_checkpoint_state`` when a deep copy is slow or impossible. There is no
+        default: the Explorer itself copies machines that do not override both.
         """
         raise NotImplementedError(f"{type(self).__name__} does not override clone_checkpoint_state()")
 
     @_default
     def restore_checkpoint_state(self, state: dict[str, Any]) -> None:
-        """Take over ``state``, made by ``clone_checkpoint_state``; it may be used again, so copy what is changed."""
+        """Restore ``state``, made by ``clone_checkpoint_state``; it may be used again, so copy what is changed."""
         raise NotImplementedError(f"{type(self).__name__} does not override restore_checkpoint_state()")
 
     @_default
@@ -166,7 +166,7 @@ class ChaosTest(RuleBasedStateMachine):
         return self._swarm_options.draw(chance, [NEMESIS] if self._has_nemesis else [])
 
     def run_coroutine(self, coroutine: Any) -> Any:
-        """The result of ``coroutine``, run on the event loop of this machine."""
+        """Run ``coroutine`` on the event loop of this machine and return its result."""
         return self._own_loop().run(coroutine)
 
     def _own_loop(self) -> RuleLoop:
@@ -175,9 +175,9 @@ class ChaosTest(RuleBasedStateMachine):
         return self._rule_loop
 
     def teardown(self) -> None:
-        """End the run: close the event loop and take back all faults. It happens also when an override forgets it.
+        """End the run: close the event loop and take back all faults, even if an override forgets ``super()``.
 
-        Raises FaultError, naming the fault, when something of a fault is left in the program.
+        Raises FaultError, naming the fault, when something of a fault remains in the program.
         """
         _end_run(self)
         super().teardown()
@@ -218,7 +218,7 @@ _SWARM_RULE = initialize(data=st.data())(_swarm_init)
 
 
 def _set_automatic_rules(cls: type[ChaosTest]) -> None:
-    """Give the class the rules it needs only: each costs steps and lines in a report, and "no rules" must be seen."""
+    """Give the class only the rules it needs: each costs steps and report lines, and "no rules" must be visible."""
     cls._has_nemesis = bool(cls.faults)
     options = cls._swarm_options
     draws_faults = options.distribution in ("coins", "sizes") and len(cls.faults) > 1
@@ -282,7 +282,7 @@ def _timed(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _adopt_rules_of_plain_machines(cls: type[ChaosTest]) -> None:
-    """Copy rules inherited from machines that are no ChaosTest, so that they are timed here and untouched there."""
+    """Copy rules inherited from machines that are no ChaosTest, so that they are timed here and unchanged there."""
     plain = (base for base in cls.__mro__ if not issubclass(base, ChaosTest))
     members = [(name, member) for base in plain for name, member in vars(base).items()]
     for name, member in members:
@@ -304,7 +304,7 @@ def _copy_function(function: types.FunctionType) -> types.FunctionType:
 
 
 def _guard_teardown(cls: type[ChaosTest]) -> None:
-    """Have the run ended after any override of teardown: a forgotten ``super()`` would leave the program patched."""
+    """End the run after any override of teardown: a forgotten ``super()`` would leave the program patched."""
     teardown = cls.teardown
     if teardown is ChaosTest.teardown or getattr(teardown, _GUARDED_MARKER, False):
         return
@@ -325,7 +325,7 @@ def _end_run(machine: ChaosTest) -> None:
         if machine._rule_loop is not None:
             machine._rule_loop.close()
     finally:
-        # Not only the faults that the swarm left: a rule may have switched any fault of the class.
+        # Not only the faults that the swarm kept: a rule may have switched any fault of the class.
         release(machine.faults)
 
 
@@ -378,7 +378,7 @@ def _with_faults(cls: object, more: list[Fault]) -> type[ChaosTest]:
 def auto_configure(buggify_probability: float = DEFAULT_PROBABILITY, seed: int | None = None) -> None:
     """Track properties from zero, and activate buggify in this thread.
 
-    ``seed`` makes the decisions of buggify outside of Hypothesis and the Explorer the same ones each time.
+    ``seed`` makes the decisions of buggify outside Hypothesis and the Explorer reproducible.
 
     Raises:
         ConfigError: the probability is not from 0 to 1, or the seed not from 0 to 2**64 - 1.

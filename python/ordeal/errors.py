@@ -8,7 +8,7 @@ WRONG_USE = 2
 
 
 class OrdealError(Exception):
-    """Something the user can put right.
+    """An error that the user can correct.
 
     ``message`` says what is wrong, with the value. ``hint`` says what to write instead, or is ``None``.
     ``str(error)`` is the message, followed by a line ``hint: ...`` when there is a hint.
@@ -26,7 +26,7 @@ class OrdealError(Exception):
         return self.message if self.hint is None else f"{self.message}\nhint: {self.hint}"
 
     def __reduce__(self) -> tuple[object, ...]:
-        # The default would rebuild the error from its arguments alone, which loses the hint; the state carries it.
+        # The default would rebuild the error from its arguments alone and lose the hint; the state carries it.
         return (type(self), (self.message,), dict(self.__dict__))
 
 
@@ -70,19 +70,19 @@ class PropertyError(OrdealError, ValueError):
 
 
 class GenerationError(OrdealError, ValueError):
-    """An exhaustive generation is asked for something it cannot give: see ``ordeal.exhaustive``.
+    """An exhaustive generation was asked for something impossible: see ``ordeal.exhaustive``.
 
     It is a ``ValueError`` too, because most of its causes are arguments.
     """
 
 
 class InfiniteStrategyError(GenerationError):
-    """A strategy has more values than can be gone through."""
+    """A strategy has too many values to enumerate."""
 
 
 class Incomplete(GenerationError):  # noqa: N818 - it says how far the test came, and that is no mistake of its code
-    """The limit was reached before every case had run, so the test says nothing of the rest."""
+    """The limit was reached before every case had run, so the test says nothing about the rest."""
 
 
 class NonDeterministicGeneration(GenerationError):  # noqa: N818 - the same
-    """A case made other choices than an earlier one that began alike: something else than they decides."""
+    """A case made other choices than an earlier one with the same beginning: something else decides."""

@@ -33,15 +33,15 @@ from ordeal.swarm.weights import distribution_of
 __all__ = ["ExplorationResult", "Explorer", "Failure", "ProgressSnapshot"]
 
 
-#: Held by the thread whose runs have faults or targets; an exploration inside of a rule is of the same thread.
+#: Held by the thread whose runs have faults or targets; an exploration inside a rule is in the same thread.
 _of_process = threading.RLock()
 
 
 class Explorer:
-    """Searches a rule machine for failures, steered by the code that its runs reach.
+    """Searches a rule machine for failures, guided by the code that its runs reach.
 
     Runs start from a fresh machine or branch from a checkpoint, a state that reached something new; checkpoints that
-    lead on are chosen more often. The same seed, code and ``max_runs`` give the same runs, byte for byte.
+    lead to more are chosen more often. The same seed, code and ``max_runs`` give the same runs, byte for byte.
 
     Args:
         test_class: a ``ChaosTest``, any ``RuleBasedStateMachine``, or a function without arguments that makes one.
@@ -127,7 +127,7 @@ class Explorer:
         comparison_tracing: str = "auto",
     ) -> None:
         self.targets = resolve_targets(target_modules if target_modules is not None else [])
-        # The signature is for editors and type checkers. What each argument must be, the table says.
+        # The signature is for editors and type checkers. The table of options checks the arguments.
         self.options = ExplorationOptions(**checked_arguments("init", locals()))
         self.test_class = test_class
         if inspect.isfunction(test_class):
@@ -153,8 +153,8 @@ class Explorer:
     ) -> ExplorationResult:
         """Explore, then confirm and shrink what failed.
 
-        Exploring goes on after a failure; failures of one cause are reported once, with a count. Ctrl-C ends it, with
-        a result of what there is by then.
+        Exploring continues after a failure; failures with one cause are reported once, with a count. Ctrl-C ends it and
+        returns the result so far.
 
         Args:
             max_time: seconds after which no new run starts.
@@ -213,10 +213,10 @@ class Explorer:
         return Supervisor(settings, self._driver, self.targets, worker_options).run()
 
     def _explored_here(self, settings: Settings, threads: list[str]) -> ExplorationResult:
-        """Explore in this process, because ``threads`` would not live on in others that are forked from it.
+        """Explore in this process, because ``threads`` would not survive in forked ones.
 
         Raises:
-            MachineError: it is to share what it finds, which takes processes.
+            MachineError: it has a store, which needs processes.
         """
         found = f"{threads_text(threads)} of the program would not live on in a forked process"
         if self.options.store is not None:
@@ -232,7 +232,7 @@ class Explorer:
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
-        """Refuse a second thread: faults and what watches targets are of the process, and would get into its runs."""
+        """Refuse a second thread: faults and monitors act on the whole process, and would affect its runs."""
         if not (self._driver.faults or self.targets):
             yield
             return
@@ -265,11 +265,11 @@ class Explorer:
         max_shrink_time: float = 30.0,
         progress: Progress | None = None,
     ) -> ExplorationResult:
-        """Run all rule sequences of up to ``depth`` steps, with all values of their arguments, and say so.
+        """Run all rule sequences of up to ``depth`` steps, with all values of their arguments.
 
-        Nothing is left to chance: neither ``seed`` nor coverage matters, and no point of ``buggify`` acts. Shorter
-        sequences come before the longer ones that begin with them. Initialize rules come first, in every order, and
-        are not counted as steps. A failure is confirmed, shrunk and saved as in ``run``.
+        Nothing is random: neither ``seed`` nor coverage matters, and no point of ``buggify`` acts. Shorter sequences
+        come before longer ones with the same beginning. Initialize rules come first, in every order, and do not count
+        as steps. A failure is confirmed, shrunk and saved as in ``run``.
 
         Args:
             depth: the number of steps that a sequence may have.
@@ -283,10 +283,10 @@ class Explorer:
 
         Raises:
             ConfigError: an argument has a wrong type or is out of range.
-            Incomplete: the limit was reached, and nothing had failed by then. When something had, a note of the result
-                says that it is incomplete.
-            GenerationError: an argument of a rule has no end of values; the message names it.
-            NonDeterministicGeneration: a run did not go as an earlier one that began alike.
+            Incomplete: the limit was reached before anything failed. If something had failed, a note of the result says
+                that it is incomplete.
+            GenerationError: an argument of a rule has infinitely many values; the message names it.
+            NonDeterministicGeneration: a run differed from an earlier one with the same beginning.
             MachineError: no rule can run, or the machine breaks a rule of Hypothesis.
         """
         scope = Scope(

@@ -1,4 +1,4 @@
-"""Lines about the properties that a program tracked, for reports of one's own."""
+"""Lines about the properties that a program tracked, for custom reports."""
 
 from __future__ import annotations
 

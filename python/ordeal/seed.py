@@ -1,7 +1,7 @@
 """The seed of a session: how it is written, where it comes from, and what is derived from it by name.
 
-A session is a pytest run, or a program outside of one. All that is derived depends on the seed and a name alone: not on
-what else was asked for, nor on the process, the machine, or the version of Python.
+A session is a pytest run, or another program. Everything derived depends only on the seed and a name: not on what else
+was derived, nor on the process, the machine, or the version of Python.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ __all__ = ["current", "for_", "rng"]
 
 SEED_MAX = 2**64 - 1
 
-#: The first of these that is set, and not empty, gives the seed.
+#: The first of these variables that is set and not empty gives the seed.
 VARIABLES = ("ORDEAL_SEED", "TEST_SEED")
 
-#: In the place of a seed, this word asks for a new one.
+#: Instead of a seed, this word asks for a new one.
 FRESH = "fresh"
-#: In the place of a seed, this word asks pytest for the one of its last run.
+#: Instead of a seed, this word asks pytest for the one of its last run.
 LAST = "last"
 
 _COMMIT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
-# The bound keeps a number from growing without limit while it is read.
+# The bound keeps a number from growing without limit while it is parsed.
 _NUMBER = re.compile(r"0x[0-9a-f]{1,128}|0o[0-7]{1,128}|0b[01]{1,128}|[0-9]{1,128}")
 _BASES = {"0x": 16, "0o": 8, "0b": 2}
 _SHOWN_CHARS_MAX = 60
@@ -51,10 +51,10 @@ _session = _Session()
 
 
 def current() -> int:
-    """Return the seed of the session, a number from 0 to 2**64 - 1, the same at each call.
+    """Return the seed of the session, a number from 0 to 2**64 - 1, the same in each call.
 
     In pytest it is that of the run. Elsewhere it comes from the environment variable ``ORDEAL_SEED``, else
-    ``TEST_SEED``, else from chance; then a line on the standard error stream says which it is.
+    ``TEST_SEED``; otherwise it is random, and a line on stderr shows it.
 
     Raises:
         ConfigError: the environment variable holds no seed.
@@ -67,7 +67,7 @@ def current() -> int:
 
 
 def for_(name: str) -> int:
-    """Return the seed that belongs to ``name``, from 0 to 2**64 - 1; another name or another session has another one.
+    """Return the seed for ``name``, from 0 to 2**64 - 1; it differs for other names and other sessions.
 
     Raises:
         ConfigError: as for ``current``.
@@ -88,20 +88,20 @@ def rng(name: str) -> random.Random:
 
 
 def derive(seed: int, domain: str, name: str) -> int:
-    """Return 64 bits that depend on all three. For a million names, two are the same with a chance of 3 in 10**8."""
-    # BLAKE2b keyed with the seed (Aumasson and others 2013). A domain holds no zero, so no two pairs read the same.
+    """Return 64 bits that depend on all three. Among a million names, two collide with a probability of 3 in 10**8."""
+    # BLAKE2b keyed with the seed (Aumasson and others 2013). A domain contains no zero, so no two pairs are equal.
     text = f"{domain}\0{name}".encode("utf-8", "surrogatepass")
     digest = hashlib.blake2b(text, digest_size=8, key=seed.to_bytes(8, "little"), person=b"ordeal seed")
     return int.from_bytes(digest.digest(), "little")
 
 
 def derived_rng(seed: int, domain: str, name: str) -> random.Random:
-    """Return a new generator that starts from ``derive`` of the same."""
+    """Return a new generator that starts from ``derive`` with these arguments."""
     return random.Random(derive(seed, domain, name))
 
 
 def fresh() -> int:
-    """Return a seed from the operating system's chance. It is the only such thing in ordeal, and always printed."""
+    """Return a random seed from the operating system. This is the only such place in ordeal, and is always printed."""
     return int.from_bytes(os.urandom(8), "little")
 
 
@@ -109,13 +109,13 @@ def fresh() -> int:
 
 
 def parse(text: str) -> int:
-    """Return the seed that ``text`` means: a number, with 0x, 0o or 0b before it if it is not decimal, or a git commit.
+    """Parse a seed: a number, with 0x, 0o or 0b before it if it is not decimal, or a git commit.
 
     Raises:
-        ConfigError: it means none.
+        ConfigError: it is neither.
     """
     plain = text.strip().lower()
-    # Forty digits make no seed in any base: what looks like both is a commit.
+    # Forty digits are too many for a seed in any base: what looks like both is a commit.
     if _COMMIT.fullmatch(plain):
         return derive(0, "commit", plain)
     if not _NUMBER.fullmatch(plain):
@@ -127,20 +127,20 @@ def parse(text: str) -> int:
 
 
 def is_commit(text: str) -> bool:
-    """Whether ``text`` is read as a git commit, not as a number."""
+    """Return whether ``text`` is read as a git commit, not as a number."""
     return _COMMIT.fullmatch(text.strip().lower()) is not None
 
 
 def environment() -> tuple[str, str] | None:
-    """The variable that gives the seed, and its value; None when none does. An empty one counts as not set."""
+    """Return the variable that gives the seed, and its value; None if there is none. An empty one counts as unset."""
     values = ((name, os.environ.get(name, "").strip()) for name in VARIABLES)
     return next(((name, value) for name, value in values if value), None)
 
 
 def wrong_variable(name: str, error: ConfigError) -> ConfigError:
-    """The error to raise where the variable ``name`` holds no seed, for which ``error`` was raised."""
+    """Return the error to raise when the variable ``name`` holds no seed; ``error`` says why."""
     first, *others = VARIABLES
-    # Only the first is named after ordeal. Who means something else by another can have the first go before it.
+    # Only the first is named after ordeal. If another has a different meaning for the user, the first overrides it.
     way_out = f"; where {name} is not meant for ordeal, set {first}={FRESH}" if name in others else ""
     return ConfigError(f"the environment variable {name}: {error.message}", hint=f"{error.hint}{way_out}")
 
@@ -158,7 +158,7 @@ def _from_environment() -> int:
 
 
 def _announce(seed: int) -> None:
-    """Tell the user of a program that runs outside of pytest which seed it has got by chance."""
+    """Show the user of a program outside pytest which random seed it uses."""
     print(f"ordeal seed: {seed:#x} (replay with ORDEAL_SEED={seed:#x})", file=sys.stderr)
 
 
@@ -166,11 +166,11 @@ def _shown(text: str) -> str:
     return repr(text if len(text) <= _SHOWN_CHARS_MAX else f"{text[:_SHOWN_CHARS_MAX]}…")
 
 
-# For whoever runs the session
+# For the owner of the session
 
 
 def enter_session(seed: int) -> tuple[int | None, bool]:
-    """Make ``seed`` that of this process, as if nobody had asked yet; what is returned is for ``leave_session``."""
+    """Make ``seed`` that of this process, as if it was never used; the result is for ``leave_session``."""
     with _session.lock:
         before = (_session.seed, _session.asked)
         _session.seed, _session.asked = seed, False
@@ -178,12 +178,12 @@ def enter_session(seed: int) -> tuple[int | None, bool]:
 
 
 def leave_session(before: tuple[int | None, bool]) -> None:
-    """Put back what ``enter_session`` found."""
+    """Restore what ``enter_session`` returned."""
     with _session.lock:
         _session.seed, _session.asked = before
 
 
 def asked() -> int | None:
-    """The seed of this process if the program has asked for it, else None."""
+    """Return the seed of this process if the program has asked for it, else None."""
     with _session.lock:
         return _session.seed if _session.asked else None

@@ -1,4 +1,4 @@
-"""Strategies for values that programs tend to get wrong: damaged bytes, hostile texts, NaN, the ends of integers."""
+"""Strategies for values that programs often get wrong: damaged bytes, hostile texts, NaN, the ends of integers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["adversarial_strings", "catalog", "corrupted_bytes", "edge_integers",
 
 BITS_MAX = 4096
 
-#: The beginnings of things that a reader of bytes may recognise, and then find to be something else.
+#: The beginnings of formats that a reader of bytes may recognise, and then find to be something else.
 _WELL_FORMED = (
     b'{"id": 1, "name": "caf\xc3\xa9", "tags": ["a", "b"]}',
     b"<?xml version='1.0'?><a><b>1</b></a>",

@@ -36,12 +36,12 @@ __all__ = [
 
 
 def replay(trace: Trace, test_class: MachineFactory | None = None) -> BaseException | None:
-    """Run ``trace`` from a fresh machine; the exception that it fails with, or None.
+    """Run ``trace`` from a fresh machine; return the exception that it fails with, or None.
 
-    ``test_class`` defaults to the class that the trace names. ``rerun`` tells more.
+    ``test_class`` defaults to the class that the trace names. ``rerun`` returns more details.
 
     Raises:
-        OutdatedTraceError: a rule, fault or argument of the trace is gone, or a step cannot run any more.
+        OutdatedTraceError: a rule, fault or argument of the trace is gone, or a step can no longer run.
         TraceError: the run asks to be skipped, or the trace holds values alone, and one of them cannot be rebuilt.
         OrdealError: the class cannot be imported.
     """
@@ -49,9 +49,9 @@ def replay(trace: Trace, test_class: MachineFactory | None = None) -> BaseExcept
 
 
 def lower(trace: Trace, test_class: type[RuleBasedStateMachine] | None = None) -> tuple[Any, ...]:
-    """The flat sequence of choices with which Hypothesis' own loop runs ``trace``.
+    """Return the flat sequence of choices with which Hypothesis' own loop runs ``trace``.
 
-    ``hypothesis.reproduce_failure`` takes it encoded; its example database holds such sequences.
+    ``hypothesis.reproduce_failure`` takes it encoded; Hypothesis' example database holds such sequences.
 
     Raises:
         TraceError: the trace does not fit the class, or does not run to its end.

@@ -1,4 +1,4 @@
-"""Model pairs: the same operations on a system and on a model of it, and every result compared."""
+"""Model pairs: the same operations on a system and on a model of it, with every result compared."""
 
 from __future__ import annotations
 

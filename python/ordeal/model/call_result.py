@@ -1,4 +1,4 @@
-"""What came of an operation on one side of a pair: how it is read, compared and described."""
+"""The outcome of an operation on one side of a pair: how it is read, compared and described."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from io import BytesIO, IOBase, StringIO
 from typing import Any
 
-#: Of an iterator, as many items are compared: some never end.
+#: How many items of an iterator are compared, as some never end.
 ITEMS_MAX = 10_000
 SHOWN_MAX = 300
 DIFFERENCES_MAX = 5
@@ -30,13 +30,13 @@ DIFFERENCES_MAX = 5
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """A result, or the error that was raised instead; of an iterator that raised, what it gave before, too."""
+    """A result, or the raised error; for an iterator that raised, also the items before."""
 
     result: Any
     error: Exception | None = None
 
     def shown(self) -> str:
-        """The result, as messages show it."""
+        """Return the result, as messages show it."""
         return shown(self.result)
 
     def __str__(self) -> str:
@@ -48,13 +48,13 @@ class Outcome:
 
 
 def outcome_of(call: Callable[[], Any], passed_on: tuple[type[Exception], ...]) -> Outcome:
-    """What comes of ``call``. Raises what it raises of the kinds ``passed_on``."""
+    """Return the outcome of ``call``. Errors of the kinds ``passed_on`` are raised."""
     given: list[Any] = []
     try:
         result = call()
         if not isinstance(result, Iterator):
             return Outcome(materialized(result))
-        # Not made a list at once: what it gives before it raises is kept.
+        # Not list(): items yielded before an error are kept.
         given.extend(itertools.islice(result, ITEMS_MAX))
         return Outcome(given)
     except passed_on:
@@ -64,7 +64,7 @@ def outcome_of(call: Callable[[], Any], passed_on: tuple[type[Exception], ...]) 
 
 
 def materialized(value: Any) -> Any:
-    """``value`` in a form that can be compared: iterators and views of dictionaries as lists, also those in a tuple."""
+    """Return ``value`` in a comparable form: iterators and dictionary views as lists, also inside a tuple."""
     if isinstance(value, Iterator):
         return list(itertools.islice(value, ITEMS_MAX))
     if isinstance(value, KeysView | ItemsView | ValuesView):
@@ -73,7 +73,7 @@ def materialized(value: Any) -> Any:
 
 
 async def awaited(awaitable: Any) -> Any:
-    """The result of anything that can be awaited, or a list of the items of an asynchronous iterator."""
+    """Return the result of anything awaitable, or a list of the items of an asynchronous iterator."""
     if not isinstance(awaitable, AsyncIterator):
         return await awaitable
     items: list[Any] = []
@@ -85,9 +85,9 @@ async def awaited(awaitable: Any) -> Any:
 
 
 def for_two(value: Any) -> tuple[Any, Any]:
-    """``value`` twice, so that what one side does with it is not seen by the other.
+    """Return ``value`` twice, so that neither side sees what the other does with it.
 
-    Collections that can change are copied, arrays too, and iterators split. All else is shared.
+    Mutable collections and arrays are copied, and iterators split. Everything else is shared.
     """
     kind = type(value)
     if kind is list or kind is tuple:
@@ -106,12 +106,12 @@ def for_two(value: Any) -> tuple[Any, Any]:
     return value, value
 
 
-#: Collections of which a shallow copy will do, as their items are seldom changed.
+#: Collections for which a shallow copy is enough, as their items are seldom changed.
 _FLAT = {bytearray, deque, set, BytesIO, StringIO}
 
 
 def same(ours: Any, theirs: Any) -> bool:
-    """Whether two values are equal, as Python compares them, but that NaN is NaN and True is not 1.
+    """Return whether two values are equal, as Python compares them, except that NaN equals NaN and True is not 1.
 
     Lists, tuples, deques and dictionaries are compared item by item, arrays as a whole.
     """
@@ -130,12 +130,12 @@ def same(ours: Any, theirs: Any) -> bool:
     return bool(ours == theirs) or bool(ours != ours and theirs != theirs)
 
 
-#: Types whose values need no further look.
+#: Types whose values need no closer look.
 _PLAIN = {bool, bytes, int, str, type(None)}
 
 
 def _are(kind: type, ours: Any, theirs: Any) -> bool:
-    """Whether both are of the kind, and no derived class compares them in a way of its own."""
+    """Return whether both are of the kind, and no derived class overrides the comparison."""
     return _is_plain(kind, ours) and _is_plain(kind, theirs)
 
 
@@ -149,7 +149,7 @@ def _is_truth(value: Any) -> bool:
 
 
 def _same_arrays(ours: Any, theirs: Any) -> bool:
-    """Also of numpy's own numbers, which are arrays without an extent, like Python's."""
+    """Compare arrays; also numpy's own numbers, which are arrays without an extent, like Python's."""
     if (_shape(ours) or ()) != (_shape(theirs) or ()):
         return False
     equal = (ours == theirs) | ((ours != ours) & (theirs != theirs))
@@ -157,12 +157,12 @@ def _same_arrays(ours: Any, theirs: Any) -> bool:
 
 
 def _shape(value: Any) -> Any:
-    """The extent of an array; None of anything else."""
+    """Return the extent of an array; None for anything else."""
     return value.shape if hasattr(value, "__array__") and hasattr(value, "dtype") else None
 
 
 def describe_difference(ours: Outcome, theirs: Outcome) -> str:
-    """Lines that say in which places two collections differ, or nothing."""
+    """Return lines that say in which places two collections differ, or nothing."""
     if ours.error is not None or theirs.error is not None:
         return ""
     one, other = ours.result, theirs.result
@@ -202,7 +202,7 @@ def _sequence_differences(one: Sequence[Any], other: Sequence[Any]) -> list[str]
 
 
 def shown(value: Any) -> str:
-    """The repr of ``value``, cut to what a message can hold."""
+    """Return the repr of ``value``, cut to what a message can hold."""
     try:
         text = repr(value)
     except Exception as error:  # noqa: BLE001 - a broken repr must not hide what is to be said

@@ -1,6 +1,6 @@
 """Tests a system against a model: the same operations on both, and every result, error and view compared.
 
-A ``Pair`` is a rule machine, so that pytest and the Explorer run, replay and shrink it like any other.
+A ``Pair`` is a rule machine, so pytest and the Explorer run, replay and shrink it like any other.
 """
 
 from __future__ import annotations
@@ -33,22 +33,22 @@ from ordeal.swarm.weights import BASE_MAX, WEIGHT_MARKER
 
 __all__ = ["DivergenceError", "Pair", "VacuousOpWarning", "op", "same"]
 
-#: After so many calls without an effect, in so many runs, an operation is called vacuous. A single run may lack what
-#: would give it one, as a run leaves out operations.
+#: After this many calls without an effect, in this many runs, an operation is called vacuous. A single run may lack
+#: what would give it one, because runs leave out operations.
 VACUOUS_CALLS = 200
 VACUOUS_RUNS = 60
 
 _OP_MARKER = "ordeal_op"
-#: Exceptions that end a rule for another reason than what the system did.
+#: Exceptions that end a rule for a reason other than the system's behaviour.
 _PASSED_ON = (AssertionError, HypothesisException, MachineError, RuleTimeoutError)
 
 Equal = Callable[[Any, Any], bool]
 
 
 class DivergenceError(AssertionError):
-    """The system did something else than the model."""
+    """The system did something other than the model."""
 
-    # Buckets and the names of seeds hold this: where the file lies must not make others of them.
+    # Buckets and names of seeds contain this name: moving this file must not change them.
     __module__ = "ordeal.model"
 
 
@@ -58,7 +58,7 @@ class VacuousOpWarning(UserWarning):
 
 @dataclass(slots=True)
 class _Silence:
-    """How often an operation was called, and in how many runs, before it had an effect for the first time."""
+    """How often an operation was called, and in how many runs, before it first had an effect."""
 
     calls: int = 0
     runs: int = 0
@@ -114,27 +114,27 @@ class Pair(ChaosTest):
         self._silent_ops: set[str] = set()
 
     def view(self) -> tuple[Any, Any]:
-        """What can be seen of the system, and of the model, in a form in which they are to be equal.
+        """Return what can be seen of the system, and of the model, in a form that should be equal.
 
-        By default nothing is compared but what operations return.
+        By default only the results of operations are compared.
         """
         return None, None
 
     def equal(self, ours: Any, theirs: Any) -> bool:
-        """Whether a result or view of the system is as good as that of the model; by default, see ``same``."""
+        """Return whether a result or view of the system matches that of the model; by default, see ``same``."""
         return same(ours, theirs)
 
     def both(self, operation: str | Callable[[Any], Any], /, *args: Any, **kwargs: Any) -> Any:
-        """Do ``operation`` to the system and to the model, and compare what comes of it.
+        """Apply ``operation`` to the system and to the model, and compare the outcomes.
 
         Args:
-            operation: the name of a method of both, or a function that is given one of the two.
-            *args: passed to it. Each side gets collections and iterators of its own.
+            operation: the name of a method of both, or a function that receives one of the two.
+            *args: passed to it. Each side gets its own collections and iterators.
             **kwargs: the same, by name.
 
         Returns:
-            What the system returned; None when both raised. What can be awaited is awaited; an iterator is read, and
-            returned as a list.
+            What the system returned; None when both raised. Awaitables are awaited; an iterator is read, and returned
+            as a list.
 
         Raises:
             DivergenceError: only one of them raised, or their results or errors differ.
@@ -152,7 +152,7 @@ class Pair(ChaosTest):
     def match(self, ours: Callable[[], Any], theirs: Callable[[], Any], /, *, equal: Equal | None = None) -> Any:
         """Compare what ``ours()`` does to the system with what ``theirs()`` does to the model.
 
-        For operations that the two spell differently, or whose results are equal by a rule of their own, ``equal``.
+        For operations that the two spell differently, or whose results are compared by a special function, ``equal``.
         Returns and raises as ``both`` does.
         """
         return self._compared(lambda: None, self._outcome(ours), self._outcome(theirs), equal)
@@ -163,10 +163,10 @@ class Pair(ChaosTest):
             self._compare_views()
 
     def teardown(self) -> None:
-        """Compare the views that ``every`` left out, then end the run."""
+        """Compare the views that ``every`` skipped, then end the run."""
         error = sys.exception()
         try:
-            # What has failed already is the finding; the views then may differ because of it.
+            # An earlier failure is the finding; the views may differ because of it.
             if self._ops != self._ops_compared and error is None:
                 self._compare_views()
             self._count_run(error)
@@ -179,7 +179,7 @@ class Pair(ChaosTest):
     def _check_operation(self, operation: str | Callable[[Any], Any]) -> None:
         if not isinstance(operation, str):
             return
-        # Both would raise AttributeError or TypeError, which is to do the same.
+        # Both would raise AttributeError or TypeError, which would count as equal.
         if not any(callable(getattr(side, operation, None)) for side in (self.impl, self.model)):
             system, model = _name(self.impl), _name(self.model)
             raise MachineError(
@@ -203,14 +203,14 @@ class Pair(ChaosTest):
             f"{call() or self._current_op}: the system ({_name(self.impl)}) {ours}, "
             f"but the model ({_name(self.model)}) {theirs}{describe_difference(ours, theirs)}"
         )
-        # With the traceback of what the system raised, which says where in it.
+        # Keep the traceback of the system's error, which says where it was raised.
         raise error.with_traceback(None if ours.error is None else ours.error.__traceback__) from ours.error
 
     _current_op = "operation"
 
     def _agree(self, ours: Outcome, theirs: Outcome, equal: Equal) -> bool:
         if ours.error is None and theirs.error is None:
-            # What returns its own object, so that calls can be chained, returns the same on both sides.
+            # A method that returns its own object, for chained calls, returns the same on both sides.
             itself = ours.result is self.impl and theirs.result is self.model
             return itself or bool(equal(ours.result, theirs.result))
         if ours.error is None or theirs.error is None:
@@ -256,7 +256,7 @@ class Pair(ChaosTest):
         return result
 
     def _seen_text(self, name: str) -> str | None:
-        """The view of the model, while it is not known that the operation has an effect."""
+        """Return the view of the model, until the operation is known to have an effect."""
         if name not in self._silences:
             return None
         return "" if type(self).view is Pair.view else repr(self._checked_view()[1])
@@ -270,9 +270,9 @@ class Pair(ChaosTest):
             self._silent_ops.add(name)
 
     def _count_run(self, error: BaseException | None) -> None:
-        """Count a run for each operation that has had no effect so far, and tell of the vacuous ones."""
+        """Count a run for each operation without an effect so far, and warn of the vacuous ones."""
         if isinstance(error, Exception) and not isinstance(error, HypothesisException):
-            # From now on failing runs are replayed and made smaller, which says nothing of operations.
+            # From now on failing runs are replayed and shrunk, which says nothing about operations.
             self._silences.clear()
         if error is not None:
             return
@@ -298,12 +298,12 @@ def op(
     """Make a method of a ``Pair`` an operation: a rule after which the two sides are compared.
 
     Arguments are as for ``rule``. A parameter may have its strategy as default instead: ``def put(self, key=keys)``.
-    With a target, what the method returns is added to it, but nothing when both sides raised. Without, it is dropped.
-    It is chosen ``weight`` times, from 1 to 1000, as often as an operation without; ``weights`` of the class go first.
+    With a target, the result of the method is added to it, unless both sides raised. Without, it is dropped. It is
+    chosen ``weight`` times, from 1 to 1000, as often as an operation without; ``weights`` of the class take precedence.
 
     Raises:
-        MachineError: it is not used as ``@op(...)`` above a plain method; a parameter has no strategy, or can be given
-            by position only; an argument is no strategy or names no parameter; ``weight`` is out of range.
+        MachineError: it is not used as ``@op(...)`` above a plain method; a parameter has no strategy, or is
+            positional-only; an argument is no strategy or names no parameter; ``weight`` is out of range.
     """
     if type(weight) is not int or not 1 <= weight <= BASE_MAX:
         raise MachineError(f"@op has the weight {weight!r}", hint=f"write a whole number from 1 to {BASE_MAX}")
@@ -331,7 +331,7 @@ def op(
             return multiple() if self._both_raised and result is None else result
 
         functools.update_wrapper(operation, method)
-        # Hypothesis asks for the parameters: these have no defaults any more.
+        # Hypothesis inspects the parameters: these have no defaults any more.
         operation.__signature__ = _without_defaults(method)  # type: ignore[attr-defined]
         setattr(operation, _OP_MARKER, True)
         where = {"target": target} if target is not None else {"targets": targets}

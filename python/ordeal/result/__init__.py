@@ -1,4 +1,4 @@
-"""The values that an exploration hands back: its figures, its failures, and the snapshot behind a progress line."""
+"""The results of an exploration: its figures, its failures, and the snapshots for progress lines."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 StoppedReason = Literal["time", "max_runs", "patience", "stuck", "interrupted", "exhausted", "limit"]
 
 
-#: What the kinds of runs are called, by what they are told apart.
+#: The names of run kinds, by the three ways to classify runs.
 _KIND_NAMES = {
     "starts": {
         "fresh": "fresh",
@@ -61,11 +61,11 @@ _STANDARD_LIBRARY = sysconfig.get_path("stdlib")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Discovery:
-    """What an exploration has not seen yet, estimated from what single runs showed alone.
+    """An estimate of what an exploration has not seen yet, from what only single runs showed.
 
-    ``runs`` are those of the sample and ``seen`` the ``what`` in it. ``next_run`` is the probability that one more run
-    shows something new, ``next_run_max`` its upper bound at 95 %, and ``total`` how many there are at the least. All
-    assume that the runs to come are like those of the sample: same machine, same options, no longer than they were.
+    ``runs`` are those of the sample and ``seen`` counts the ``what`` in it. ``next_run`` is the probability that one
+    more run shows something new, ``next_run_max`` its upper bound at 95 %, and ``total`` how many there are at least.
+    All assume that future runs are like those of the sample: same machine, same options, no longer than they were.
     """
 
     what: Literal["edges", "features"]
@@ -77,7 +77,7 @@ class Discovery:
 
     @classmethod
     def of(cls, estimate: tuple[int, int, float, float, float] | None, edges: int) -> Discovery | None:
-        """What a session says of it; ``edges`` is how many it saw, with those outside of the sample."""
+        """Return the estimate of a session; ``edges`` is how many it saw, including those outside the sample."""
         if estimate is None:
             return None
         runs, seen, next_run, next_run_max, total = estimate
@@ -86,7 +86,7 @@ class Discovery:
 
     @property
     def unseen(self) -> int:
-        """How many there are at the least beside those of the sample."""
+        """How many there are at least besides those of the sample."""
         return round(self.total) - self.seen
 
 
@@ -94,18 +94,18 @@ class Discovery:
 class ExplorationResult:
     """What one exploration did and found.
 
-    ``checkpoints`` is how many are kept in the end, by all workers together; ``checkpoints_saved`` counts every one
-    that was ever saved, also those evicted since. ``rejected_runs`` ended in a failed ``assume()``. ``unconfirmed``
-    counts failures that did not fail again from a fresh machine. ``seed_replays`` tells what became of the saved seeds
-    of the class. ``properties`` and ``reliability_cells`` are what the runs saw of the assertions in the program and
-    the machine; seeds, confirmations and shrinking are not counted. ``notes`` are things the user should know, one
-    sentence each. ``coverage_gaps`` holds a dict ``file``, ``line``, ``code`` for each branch statement of the target
-    modules that no run reached; another seed or a longer exploration may still reach it. ``discovery`` estimates what
-    is left to find, or is ``None`` where too few runs say something about it. ``run_kinds`` counts the runs by where
-    they started, by how their swarm configuration was drawn, and by length. ``faults`` counts for each fault that acts
-    on calls in how many runs it was on and what it met. ``target_modules`` are those that were watched; without any the
-    search is blind, and ``imported_modules`` names those that the machine's module imports. ``inconclusive`` says why
-    an exploration without failures shows nothing, and is ``None`` when it shows something.
+    ``checkpoints`` is how many checkpoints all workers together keep at the end; ``checkpoints_saved`` counts all that
+    were ever saved, including those evicted since. ``rejected_runs`` ended in a failed ``assume()``. ``unconfirmed``
+    counts failures that did not fail again from a fresh machine. ``seed_replays`` are the results of the saved seeds of
+    the class. ``properties`` and ``reliability_cells`` are what the runs saw of the assertions in the program and the
+    machine; seeds, confirmations and shrinking are not counted. ``notes`` are things the user should know, one sentence
+    each. ``coverage_gaps`` holds a dict ``file``, ``line``, ``code`` for each branch statement of the target modules
+    that no run reached; another seed or a longer exploration may still reach it. ``discovery`` estimates what is left
+    to find, or is ``None`` if too few runs support an estimate. ``run_kinds`` counts the runs by where they started, by
+    how their swarm configuration was drawn, and by length. ``faults`` counts for each fault that acts on calls in how
+    many runs it was on and what it met. ``target_modules`` are those that were watched; without any the search is
+    blind, and ``imported_modules`` names those that the machine's module imports. ``inconclusive`` says why an
+    exploration without failures shows nothing, and is ``None`` when it shows something.
     """
 
     test_class: str
@@ -163,19 +163,19 @@ class ExplorationResult:
 
 def reachable_call(gap: Mapping[str, Any]) -> str:
     """Return the ``reachable("file:line: code")`` call for a coverage gap, valid as Python source."""
-    # A JSON string is a Python string as well; quotes and backslashes of the code are escaped in it.
+    # A JSON string is also a Python string; quotes and backslashes of the code are escaped in it.
     label = json.dumps(f"{gap['file']}:{gap['line']}: {gap['code']}", ensure_ascii=False)
     return f"reachable({label})"
 
 
 def is_installed(file: str) -> bool:
-    """Whether a file is one of an installed package or of Python itself, which nobody wants to change."""
+    """Return whether a file belongs to an installed package or to Python itself, which nobody wants to change."""
     path = Path(file)
     return not _INSTALLED.isdisjoint(path.parts) or (path.is_absolute() and path.is_relative_to(_STANDARD_LIBRARY))
 
 
 def blind_lines(result: ExplorationResult) -> list[str]:
-    """Return what a search without target modules does not see, and which modules it could; nothing with targets."""
+    """Return what a search without targets does not see, and what it could watch; nothing with targets."""
     if result.target_modules is None or result.target_modules:
         return []
     text = "Blind: no target modules, so no code is watched and only the order of rules guides the search"
@@ -206,7 +206,7 @@ def coverage_lines(result: ExplorationResult) -> list[str]:
 
 
 def discovery_lines(discovery: Discovery | None) -> list[str]:
-    """What is left to find, and under which assumption; nothing where too little is known."""
+    """Return what is left to find, and under which assumption; nothing if too little is known."""
     if discovery is None:
         return []
     one = discovery.what.removesuffix("s")
@@ -251,13 +251,13 @@ def summary_text(result: ExplorationResult) -> str:
 
 
 def run_figures(result: ExplorationResult) -> str:
-    """Return how many runs and steps there were, in which time."""
+    """Return how many runs and steps there were, and how long they took."""
     runs, steps = counted(result.total_runs, "run"), counted(result.total_steps, "step")
     return f"{runs}, {steps}, {result.duration_seconds:.1f}s"
 
 
 def coverage_figures(result: ExplorationResult) -> list[str]:
-    """What steered the search; nothing where all was run."""
+    """Return what guided the search; nothing for an exhaustive search."""
     if result.stopped_reason in ("exhausted", "limit"):
         return []
     kept = result.checkpoints_saved if result.checkpoints is None else result.checkpoints
@@ -265,7 +265,7 @@ def coverage_figures(result: ExplorationResult) -> list[str]:
 
 
 def inconclusive_lines(result: ExplorationResult) -> list[str]:
-    """Return why a result without failures shows nothing; nothing when it shows something."""
+    """Return why a result without failures shows nothing; nothing if it shows something."""
     if result.failures or result.inconclusive is None:
         return []
     return [f"Inconclusive: {one_line(str(result.inconclusive), limit=2 * MESSAGE_CHARS_MAX)}"]
@@ -283,7 +283,7 @@ def _summary_failures(result: ExplorationResult) -> list[str]:
 
 
 def run_kind_lines(kinds: Mapping[str, Mapping[str, int]]) -> list[str]:
-    """Return which kinds of runs there were, in percent, a line for each way to tell them apart."""
+    """Return the kinds of runs in percent, a line for each way to classify them."""
     lines = []
     for what, title in (("starts", "Runs"), ("swarm", "Swarm laws"), ("lengths", "Lengths")):
         counts = kinds.get(what, {})
@@ -297,7 +297,7 @@ def run_kind_lines(kinds: Mapping[str, Mapping[str, int]]) -> list[str]:
 
 
 def swarm_text(counts: Mapping[str, int]) -> str:
-    """Return how the runs got their swarm configurations, in one line; ``counts`` is what the session gives."""
+    """Return how the runs got their swarm configurations, in one line; ``counts`` come from the session."""
     if not counts["runs"]:
         return "no run drew a swarm configuration: there is nothing to choose from"
     drawn = ", ".join(

@@ -1,4 +1,4 @@
-"""A failure as an exploration hands it back, and the text that says what happened."""
+"""A failure as an exploration returns it, and the text that says what happened."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def failure_text(failure: Failure) -> str:
 
 
 def _swarm_lines(failure: Failure) -> list[str]:
-    """How the run that failed weighed its rules. The trace does without: it names the rules that it takes."""
+    """Return how the failing run weighted its rules. The trace does not need this: it names the rules that it takes."""
     steps = [] if failure.trace is None else failure.trace.steps
     drawn = [step.params["weights"] for step in steps if step.kind == "rule_swarm" and "weights" in step.params]
     return [f"  Swarm: {one_line(weights_text(weights))}" for weights in drawn]
@@ -89,14 +89,14 @@ def _run_name(failure: Failure) -> str:
 
 
 def _necessary(faults: Mapping[str, bool]) -> str:
-    # Shortened among all faults of the trace, so that a name means the same here as in the line above.
+    # Shortened among all faults of the trace, so that names mean the same here as in the line above.
     pairs = zip(short_names(list(faults)), faults.values(), strict=True)
     names = [name for name, needed in pairs if needed]
     return name_list(names) if names else "none (fails without any faults)"
 
 
 def _sequence(rule_log: Sequence[str]) -> str:
-    # A swarm configuration is recorded among the steps, but it is nothing that the machine does.
+    # A swarm configuration is recorded among the steps, but the machine does not execute it.
     entries = [entry for entry in rule_log if not entry.startswith("[swarm ")]
     # Two faults of one kind keep their arguments, as in the line of active faults.
     faults = list(dict.fromkeys(entry[1:] for entry in entries if entry[:1] in ("+", "-")))
@@ -111,14 +111,14 @@ def _sequence(rule_log: Sequence[str]) -> str:
 
 
 def trace_steps(failure: Failure) -> int | None:
-    """Return how many steps the failure's trace takes, or ``None`` without a trace."""
+    """Return how many steps the failure's trace has, or ``None`` without a trace."""
     if failure.trace is None:
         return None
     return len(failure.trace.taken_steps())
 
 
 def failure_details(failure: Failure) -> list[str]:
-    """Return all that a report says of one failure, the program that shows it included."""
+    """Return everything that a report says about one failure, including the program that shows it."""
     lines = failure_text(failure).splitlines()
     if failure.flaky_reason:
         lines.append(f"  Flaky: {one_line(failure.flaky_reason, limit=2 * MESSAGE_CHARS_MAX)}")

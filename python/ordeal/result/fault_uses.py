@@ -9,9 +9,9 @@ from ordeal._engine.formatting import counted
 
 @dataclass(frozen=True, slots=True)
 class FaultUse:
-    """In how many ``runs`` the fault was on, how many ``calls`` met it then, and how many of them it changed: ``hits``.
+    """In how many ``runs`` a fault was on, how many ``calls`` met it then, and how many it changed: ``hits``.
 
-    Replays are not counted, nor are runs that start from a state which a process holds.
+    Replays are not counted, nor are runs that start from a state held by a process.
     """
 
     name: str
@@ -20,7 +20,7 @@ class FaultUse:
     hits: int
 
     def remark(self) -> str:
-        """What to tell of a fault that was on and did nothing; empty for one that did something, or never was on."""
+        """Return a remark on a fault that was on and did nothing; empty for one that did something, or was never on."""
         if not self.runs or self.hits:
             return ""
         on = f"Fault {self.name} was on in {counted(self.runs, 'run')}"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Inconclusive:
-    """An exploration found no failure, and did not do the work that would make this a claim.
+    """An exploration found no failure, but did not do enough work for this to be a claim.
 
     ``reason`` says what it did not do, ``hint`` what to change.
     """

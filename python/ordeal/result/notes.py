@@ -1,4 +1,4 @@
-"""What an exploration has to say beside its figures: a sentence for people, and a kind for programs."""
+"""What an exploration has to say besides its figures: a sentence for people, and a kind for programs."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Note(str):
     kind: NoteKind
 
     def __new__(cls, text: str, kind: NoteKind = NoteKind.OTHER) -> Note:
-        """Make one."""
+        """Make a note."""
         note = super().__new__(cls, text)
         note.kind = kind
         return note
@@ -32,15 +32,15 @@ class Notes(list[str]):
     """Notes in the order in which they came, each once."""
 
     def add(self, text: str, kind: NoteKind = NoteKind.OTHER) -> None:
-        """Keep a sentence that is not there yet."""
+        """Add a sentence that is not there yet."""
         if text not in self:
             self.append(Note(text, kind))
 
     def forget(self, kind: NoteKind) -> None:
-        """Forget the notes of a kind: a later success has made up for them."""
+        """Drop the notes of a kind, when a later success has outweighed them."""
         self[:] = [note for note in self if not (isinstance(note, Note) and note.kind is kind)]
 
 
 def has_kind(notes: Iterable[str], kind: NoteKind) -> bool:
-    """Whether a note of ``kind`` is among ``notes``."""
+    """Return whether a note of ``kind`` is among ``notes``."""
     return any(isinstance(note, Note) and note.kind is kind for note in notes)

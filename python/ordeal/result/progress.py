@@ -1,4 +1,4 @@
-"""How far an exploration has come, as whoever watches it is told."""
+"""The progress of an exploration, for its observers."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class ShrinkSnapshot:
-    """How far the shrinking of failure ``number`` of ``total`` has come, from ``steps_before`` to ``steps`` steps.
+    """The progress of shrinking failure ``number`` of ``total``, from ``steps_before`` to ``steps`` steps.
 
     ``elapsed`` is in seconds since the exploration began; ``candidates`` counts the traces that were tried.
     """
@@ -22,7 +22,7 @@ class ShrinkSnapshot:
 
 @dataclass(frozen=True, slots=True)
 class ProgressSnapshot:
-    """How far an exploration has come, given to ``progress`` after each run. ``elapsed`` is in seconds."""
+    """The progress of an exploration, passed to ``progress`` after each run. ``elapsed`` is in seconds."""
 
     elapsed: float
     total_runs: int

@@ -91,9 +91,7 @@ def find_comparisons(path: str) -> ComparisonSites | None:
         tree = ast.parse(text, path)
         marker = _Marker()
         with warnings.catch_warnings():
-            warnings.simplefilter(
-                "ignore"
-            )  # those of the source were shown when it was imported; others are about the marks
+            warnings.simplefilter("ignore")  # shown at import already, or caused by a mark
             code = compile(text, path, "exec", dont_inherit=True)
             marked = compile(ast.fix_missing_locations(marker.visit(tree)), path, "exec", dont_inherit=True)
     except (OSError, SyntaxError, UnicodeDecodeError, ValueError, RecursionError):
