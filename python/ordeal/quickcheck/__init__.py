@@ -1,6 +1,6 @@
-"""Property tests from type hints: ``@quickcheck`` over a function whose parameters say what they are.
+"""Property tests from type hints: ``@quickcheck`` over a function with typed parameters.
 
-The module can be called like the function of its name: ``from ordeal import quickcheck`` is both.
+The module can be called like the function of that name: ``from ordeal import quickcheck`` gives both.
 """
 
 from __future__ import annotations
@@ -35,18 +35,18 @@ def quickcheck(
 
 
 def quickcheck(fn: Test | None = None, /, *, max_examples: int = 100, **overrides: SearchStrategy[Any]) -> Any:
-    """Run a test with arguments made from its type hints; what fails is shrunk and replayed by Hypothesis.
+    """Run a test with arguments made from its type hints; Hypothesis shrinks and replays failures.
 
-    Use it as ``@quickcheck`` or as ``@quickcheck(max_examples=500, port=st.integers(1, 65535))``. A parameter that has
-    a default and no hint keeps its default. The ``self`` of a method is left alone.
+    Use it as ``@quickcheck`` or as ``@quickcheck(max_examples=500, port=st.integers(1, 65535))``. A parameter with a
+    default and no hint keeps its default. The ``self`` of a method is left alone.
 
     Args:
-        fn: the test, where nothing else is given.
+        fn: the test, if no other argument is given.
         max_examples: how often it is run.
         overrides: strategies for parameters, by name; they need no hint.
 
     Raises:
-        ConfigError: a parameter has neither a hint nor an override, or a hint of which no values can be made; an
+        ConfigError: a parameter has neither a hint nor an override, or a hint for which no values can be made; an
             override is no strategy or names no parameter; there is nothing to draw; the test is a coroutine.
     """
     if type(max_examples) is not int or max_examples < 1:
@@ -64,7 +64,7 @@ def quickcheck(fn: Test | None = None, /, *, max_examples: int = 100, **override
 
 
 def _without_defaults(test: Test, drawn: set[str]) -> Test:
-    """``test`` as Hypothesis takes it: no parameter has a default, and those that keep theirs are not seen."""
+    """Return ``test`` as Hypothesis needs it: without defaults, and without the parameters that keep theirs."""
     signature = inspect.signature(test)
     if all(parameter.default is parameter.empty for parameter in signature.parameters.values()):
         return test
@@ -103,7 +103,7 @@ def _strategies(test: Test, overrides: dict[str, SearchStrategy[Any]]) -> dict[s
 
 
 def _parameters(test: Test) -> dict[str, inspect.Parameter]:
-    """The parameters to be given, without the ``self`` of a method; those of ``*args`` and ``**kwargs`` stay empty."""
+    """Return the drawn parameters, without the ``self`` of a method; ``*args`` and ``**kwargs`` stay empty."""
     named = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
     parameters = {name: p for name, p in inspect.signature(test).parameters.items() if p.kind in named}
     first = next(iter(parameters.values()), None)
@@ -153,7 +153,7 @@ class QuickcheckFunction(Protocol):
 
 
 class Quickcheck(QuickcheckFunction, Protocol):
-    """What ``ordeal.quickcheck`` offers, called and as a module; for type checkers."""
+    """The interface of ``ordeal.quickcheck``, as function and as module, for type checkers."""
 
     quickcheck: QuickcheckFunction
     biased: Biased

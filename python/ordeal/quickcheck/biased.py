@@ -16,7 +16,7 @@ _TEXT_PIECES = (" ", "\x00", "\n", "0", "A", "é", "\N{GRINNING FACE}")
 
 
 def integers(min_value: int | None = None, max_value: int | None = None) -> SearchStrategy[int]:
-    """Integers from ``min_value`` to ``max_value``, often a boundary or next to an end. None is no bound.
+    """Integers from ``min_value`` to ``max_value``, often a boundary or next to an end. None means no bound.
 
     Raises ConfigError when a bound is no integer, or they are in the wrong order.
     """
@@ -48,7 +48,7 @@ def floats(
 
 
 def strings(min_size: int = 0, max_size: int = 100) -> SearchStrategy[str]:
-    """Texts of ``min_size`` to ``max_size`` characters, often as short or as long as can be.
+    """Texts of ``min_size`` to ``max_size`` characters, often as short or as long as possible.
 
     Raises ConfigError when the sizes are not whole numbers from 0, in this order.
     """
@@ -58,7 +58,7 @@ def strings(min_size: int = 0, max_size: int = 100) -> SearchStrategy[str]:
 
 
 def bytes_(min_size: int = 0, max_size: int = 100) -> SearchStrategy[bytes]:
-    """Bytes of ``min_size`` to ``max_size``, often as few or as many as can be.
+    """Bytes of ``min_size`` to ``max_size``, often as few or as many as possible.
 
     Raises ConfigError as ``strings`` does.
     """
@@ -68,7 +68,7 @@ def bytes_(min_size: int = 0, max_size: int = 100) -> SearchStrategy[bytes]:
 
 
 def lists[Item](elements: SearchStrategy[Item], min_size: int = 0, max_size: int = 50) -> SearchStrategy[list[Item]]:
-    """Lists of ``elements``, often as short as can be, or one item over and over, or in the order of their repr.
+    """Lists of ``elements``, often as short as possible, or one item repeated, or sorted by their repr.
 
     Raises ConfigError when ``elements`` is no strategy, or as ``strings`` does.
     """
@@ -77,7 +77,7 @@ def lists[Item](elements: SearchStrategy[Item], min_size: int = 0, max_size: int
     _check_sizes("lists", min_size, max_size)
     drawn = st.lists(elements, min_size=min_size, max_size=max_size)
     short = st.lists(elements, min_size=min_size, max_size=min(min_size + 1, max_size))
-    # As many as the largest size of what is drawn once: drawing each would take more than a test may.
+    # Up to the largest size of one draw: drawing each item could take longer than a test may.
     repeated = st.builds(_repeated, elements, st.sampled_from(_sizes(min_size, max_size)))
     return st.one_of(drawn, short, repeated)
 
@@ -87,7 +87,7 @@ def _repeated[Item](item: Item, size: int) -> list[Item]:
 
 
 def _sizes(min_size: int, max_size: int) -> list[int]:
-    """The smallest size, the one after it, and the largest."""
+    """Return the smallest size, the one after it, and the largest."""
     return sorted({min_size, min(min_size + 1, max_size), max_size})
 
 

@@ -1,4 +1,4 @@
-"""From a type to a strategy of its values, biased towards boundaries where the type is a plain one."""
+"""Makes strategies from types, biased towards boundaries for plain types."""
 
 from __future__ import annotations
 
@@ -40,18 +40,18 @@ _PLAIN: dict[Any, Callable[[], SearchStrategy[Any]]] = {
     str: biased.strings,
     types.NoneType: st.none,
 }
-#: Items of a set or keys of a dictionary: more would take longer and show nothing new.
+#: The size limit of sets and dictionaries: more keys would take longer and show nothing new.
 KEYS_MAX = 20
-#: Items of a list of anything but plain values.
+#: The size limit of lists of other than plain values.
 NESTED_MAX = 3
 
 
 def strategy_for_type(tp: Any) -> SearchStrategy[Any]:
-    """A strategy of values of the type ``tp``, as hints write it.
+    """Return a strategy for values of the type ``tp``, as in type hints.
 
     Knows the plain types, lists, tuples, sets, dictionaries, unions, ``Literal``, ``NewType``, type aliases and
-    dataclasses, also recursive and generic ones, and the frames, series and indexes of pandas; of other types, what
-    Hypothesis knows.
+    dataclasses, including recursive and generic ones, and the frames, series and indexes of pandas; for other types,
+    whatever Hypothesis knows.
 
     Raises:
         ConfigError: no value of the type can be made.
@@ -60,11 +60,11 @@ def strategy_for_type(tp: Any) -> SearchStrategy[Any]:
 
 
 class _Types:
-    """One translation; it remembers the aliases and dataclasses under way, which may contain themselves."""
+    """One translation; it remembers the aliases and dataclasses in progress, which may contain themselves."""
 
     def __init__(self) -> None:
         self._named: dict[Any, SearchStrategy[Any]] = {}
-        # What the parameters of the generic types under way stand for.
+        # The values of type parameters of the generic types in progress.
         self._bound: dict[Any, Any] = {}
 
     def strategy(self, tp: Any) -> SearchStrategy[Any]:
@@ -84,7 +84,7 @@ class _Types:
     def _once(
         self, origin: Any, parts: tuple[Any, ...], make: Callable[[], SearchStrategy[Any]]
     ) -> SearchStrategy[Any]:
-        """What ``make`` makes; inside of it, a reference to it, as what is recursive asks for itself."""
+        """Return what ``make`` makes; inside it, recursive uses get a reference to it."""
         key = (origin, parts)
         if key not in self._named:
             made: list[SearchStrategy[Any]] = []
@@ -122,13 +122,13 @@ class _Types:
         items = self.strategy(part)
         if _is_hashable(part) and part in _PLAIN:
             return biased.lists(items)
-        # Half of them empty, the others short: the size of what nests, maybe in itself, would have no end.
+        # Half of them empty, the others short: otherwise types that contain themselves would grow without end.
         return st.just([]).map(list) | st.lists(items, max_size=NESTED_MAX)
 
     def _tuple(self, parts: tuple[Any, ...]) -> SearchStrategy[Any]:
         if parts[-1] is Ellipsis:
             return self._list(parts[0]).map(tuple)
-        # Each part as a tuple of its own: an unpacked one, as in tuple[int, *tuple[str, ...]], has any length.
+        # Each part as a separate tuple: an unpacked one, as in tuple[int, *tuple[str, ...]], has any length.
         pieces = [self._tuple(get_args(p)) if _is_unpacked(p) else st.tuples(self.strategy(p)) for p in parts]
         return st.tuples(*pieces).map(lambda drawn: tuple(chain.from_iterable(drawn)))
 
@@ -139,7 +139,7 @@ class _Types:
 
 
 def _parameters(origin: Any) -> tuple[Any, ...]:
-    """The parameters of a generic class that is written in the older way, as ``class Box(Generic[T])``."""
+    """Return the parameters of a generic class in the older style, ``class Box(Generic[T])``."""
     return getattr(origin, "__parameters__", ())
 
 
@@ -147,7 +147,7 @@ def _hints(cls: type) -> dict[str, Any]:
     try:
         return get_type_hints(cls, include_extras=True)
     except NameError:
-        # Hints that are text name no parameter of the class before Python 3.12.2.
+        # Before Python 3.12.2, hints given as text do not resolve parameters of the class.
         parameters = {parameter.__name__: parameter for parameter in cls.__type_params__}
         return get_type_hints(cls, localns=parameters, include_extras=True)
 
@@ -157,7 +157,7 @@ def _is_unpacked(part: Any) -> bool:
 
 
 def _from_pandas(tp: Any) -> SearchStrategy[Any] | None:
-    """Frames, series and indexes with something in them; None for any other type."""
+    """Return a strategy for non-empty frames, series and indexes; None for any other type."""
     pandas = sys.modules.get("pandas")
     if pandas is None or tp not in (pandas.DataFrame, pandas.Series, pandas.Index):
         return None

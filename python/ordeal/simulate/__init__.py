@@ -1,4 +1,4 @@
-"""Simulated surroundings of a program: a clock that stands still, and a disk that forgets what was not synced."""
+"""Simulated parts of a program's environment: a clock that stands still, and a disk that loses what was not synced."""
 
 from __future__ import annotations
 

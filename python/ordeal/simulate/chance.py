@@ -1,4 +1,4 @@
-"""The chance of a simulation: from the tape of the run, so that it replays and shrinks, else fixed by a seed."""
+"""Random numbers for a simulation: from the tape of the run, so that they replay and shrink, else fixed by a seed."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from ordeal.buggify import activated, buggify
 
 Choose = Callable[[int], int]
 
-# So many decisions choose a content, whatever its size: each is a choice that the shrinker tries to remove.
+# This many decisions choose a content of any size: each is a choice that the shrinker tries to remove.
 _DECISIONS_PER_CONTENT = 16
 
 
 class Chance:
-    """Numbers made of decisions, which come from where those of buggify come from.
+    """Numbers made from decisions of the same source as those of buggify.
 
-    That is the tape in the Explorer and in replays, and Hypothesis' choices in one of its tests. Elsewhere they depend
-    on the seed and on how many were drawn before, and on nothing else. A counter is the whole state, as simulations are
-    copied at every checkpoint. Not thread-safe.
+    That is the tape in the Explorer and in replays, and Hypothesis' choices in its tests. Elsewhere they depend only on
+    the seed and on how many were drawn before. A counter is the whole state, because simulations are copied at every
+    checkpoint. Not thread-safe.
     """
 
     __slots__ = ("_drawn", "_rng_seed")
@@ -28,11 +28,11 @@ class Chance:
         self._drawn = 0
 
     def up_to(self, most: int) -> int:
-        """A number from 0 to ``most``; it shrinks to 0."""
+        """Draw a number from 0 to ``most``; it shrinks to 0."""
         return self._number(most.bit_length()) % (most + 1)
 
     def content(self, size: int) -> bytes:
-        """``size`` bytes."""
+        """Draw ``size`` bytes."""
         number = self._number(_DECISIONS_PER_CONTENT)
         return hashlib.shake_128(f"{self._rng_seed}:{number}".encode()).digest(size)
 

@@ -14,7 +14,7 @@ from typing import Any
 from ordeal.simulate.clock_functions import replace_clock_functions
 from ordeal.simulate.errors import SimulationError
 
-#: One ``advance`` fires so many timers; a timer that sets itself again without a delay must not hang the run.
+#: One ``advance`` fires at most this many timers; a timer that restarts without a delay must not hang the run.
 TIMERS_PER_ADVANCE_MAX = 100_000
 
 
@@ -22,7 +22,7 @@ class Clock:
     """A simulated clock, in seconds. It starts at ``start`` and stands still until ``advance`` or ``sleep``.
 
     ``with clock.patch():`` makes it the clock of the program. It belongs in the machine, and is copied with it at
-    checkpoints, timers included. Not thread-safe: threads may read the time, one of them moves it.
+    checkpoints, including timers. Not thread-safe: threads may read the time, but only one moves it.
     """
 
     def __init__(self, start: float = 0.0) -> None:
@@ -33,18 +33,18 @@ class Clock:
         self._patches = 0
 
     def time(self) -> float:
-        """The time now, in seconds."""
+        """Return the present time, in seconds."""
         return self._now
 
     def sleep(self, seconds: float) -> None:
-        """The same as ``advance``: whoever sleeps makes the time pass."""
+        """Advance the clock: whoever sleeps makes the time pass."""
         self.advance(seconds)
 
     def advance(self, seconds: float) -> None:
-        """Let ``seconds`` pass. Timers that fall due fire in the order of their deadlines, each at its own time.
+        """Let ``seconds`` pass. Due timers fire in the order of their deadlines, each at its own time.
 
-        A timer may set others, which fire in the same call when they fall due in it, and may advance the clock too.
-        An error in a timer comes out of this call; the time is then that timer's, and the timer is gone.
+        A timer may set others, which fire in the same call if they become due in it, and may advance the clock too.
+        This call raises an error of a timer; the time is then that timer's, and the timer is gone.
 
         Raises SimulationError, a ValueError, when ``seconds`` is negative or not a finite number.
         """
@@ -63,13 +63,13 @@ class Clock:
         self._now = max(self._now, until)
 
     def set_timer(self, delay: float, callback: Callable[[], object]) -> int:
-        """Have ``callback()`` called once ``delay`` seconds have passed; returns the number of the timer.
+        """Call ``callback()`` once ``delay`` seconds have passed; return the number of the timer.
 
-        Timers of one deadline fire in the order in which they were set. With a delay of 0, it fires at the next
-        ``advance``, be it by 0 seconds.
+        Timers with equal deadlines fire in the order in which they were set. With a delay of 0, a timer fires at the
+        next ``advance``, even by 0 seconds.
 
-        Give a bound method, or a ``functools.partial`` of one. A lambda works too, but holds on to the machine that
-        it was written in: a machine with one pending cannot be copied, so its checkpoints are slow.
+        Pass a bound method, or a ``functools.partial`` of one. A lambda works too, but refers to the machine in which
+        it was written: a machine with one pending cannot be copied, so its checkpoints are slow.
 
         Raises SimulationError, a ValueError, when ``delay`` is negative or not a finite number.
         """
@@ -79,7 +79,7 @@ class Clock:
         return self._timers_set
 
     def cancel_timer(self, timer: int) -> bool:
-        """Drop a timer by its number; False when it has fired already, or was never set."""
+        """Cancel a timer by its number; False when it has fired already, or was never set."""
         kept = [each for each in self._timers if each[1] != timer]
         was_pending = len(kept) < len(self._timers)
         heapq.heapify(kept)
@@ -88,16 +88,16 @@ class Clock:
 
     @property
     def pending_timers(self) -> int:
-        """How many timers are set and have not fired."""
+        """Return how many timers are set and have not fired."""
         return len(self._timers)
 
     def patch(self) -> AbstractContextManager[Clock]:
-        """Make this the clock of the program inside of a ``with`` block.
+        """Make this the clock of the program during a ``with`` block.
 
-        It answers ``time.time``, ``monotonic``, ``perf_counter`` and their ``_ns`` forms, ``datetime.now``,
-        ``utcnow`` and ``today``, ``date.today``, and ``gmtime``, ``localtime``, ``ctime`` and ``strftime`` without an
-        argument; ``time.sleep`` advances it. Code that did ``from time import sleep`` is reached as well. What runs
-        the test, and what waits for threads and event loops, keeps the real time. Blocks nest: the inner clock counts.
+        It answers ``time.time``, ``monotonic``, ``perf_counter`` and their ``_ns`` forms, ``datetime.now``, ``utcnow``
+        and ``today``, ``date.today``, and ``gmtime``, ``localtime``, ``ctime`` and ``strftime`` without an argument;
+        ``time.sleep`` advances it. Code that did ``from time import sleep`` is reached as well. The test runner, and
+        code that waits for threads and event loops, keep the real time. Blocks nest: the innermost clock counts.
         """
         return replace_clock_functions(self, self._count_patches)
 
@@ -139,9 +139,9 @@ def _not_negative(name: str, value: float) -> float:
 
 
 def _copied(callback: Any, memo: dict[int, Any]) -> Any:
-    """The callback that does to the copy what ``callback`` does to the original.
+    """Return the callback that does to the copy what ``callback`` does to the original.
 
-    Raises SimulationError for a function that holds on to the original, where no copy can reach it.
+    Raises SimulationError for a function that refers to the original, where no copy can reach it.
     """
     if isinstance(callback, functools.partial):
         arguments = [_copied(each, memo) for each in callback.args]

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 from ordeal.simulate.replacement import MACHINERY, Places, Replacement, package_of
 
-# What blocks in the operating system has to measure the time that passes there, or waits for ever.
+# Code that blocks in the operating system must measure real time, or it waits for ever.
 _WAITS_FOR_REAL = MACHINERY | {
     "asyncio", "concurrent", "multiprocessing", "queue", "select", "selectors", "signal", "socket", "socketserver",
     "subprocess", "threading",
@@ -18,10 +18,10 @@ _WAITS_FOR_REAL = MACHINERY | {
 
 
 class Timepiece(Protocol):
-    """What answers for the functions below."""
+    """Provides the time for the functions below."""
 
     def time(self) -> float:
-        """The time now, in seconds."""
+        """Return the present time, in seconds."""
 
     def sleep(self, seconds: float) -> None:
         """Let ``seconds`` pass."""
@@ -31,7 +31,7 @@ _clocks: list[Timepiece] = []
 
 
 def replace_clock_functions[Clock: Timepiece](clock: Clock, on_change: Callable[[int], None]) -> Replacement[Clock]:
-    """A block in which ``clock`` answers; ``on_change`` is told +1 at its start and -1 at its end."""
+    """Return a block in which ``clock`` answers; it calls ``on_change`` with +1 at its start and -1 at its end."""
 
     def change(by: int) -> None:
         if by > 0:
@@ -44,17 +44,17 @@ def replace_clock_functions[Clock: Timepiece](clock: Clock, on_change: Callable[
 
 
 def _clock_for(caller: str) -> Timepiece | None:
-    """The clock that a module asks, or None when it is to see the real time."""
+    """Return the clock for a module, or None if it must see the real time."""
     if not _clocks:
         return None
-    # A fault that sleeps does so for the program.
+    # A fault that sleeps does so on behalf of the program.
     if package_of(caller) in _WAITS_FOR_REAL and not caller.startswith("ordeal.faults"):
         return None
     return _clocks[-1]
 
 
 def _caller() -> str:
-    """The name of the module that called the function that asks."""
+    """Return the name of the module that called the replaced function."""
     return str(sys._getframe(2).f_globals.get("__name__", ""))
 
 
@@ -79,7 +79,7 @@ def _sleep(seconds: float, /) -> None:
 
 
 def _at(real: Callable[..., Any]) -> Callable[..., Any]:
-    """A function of a time, which is now when none is given."""
+    """Return a function of a time, by default the present one."""
 
     def at(seconds: float | None = None, /) -> Any:
         clock = _clock_for(_caller())
@@ -102,7 +102,7 @@ _RealDatetime = datetime_module.datetime
 
 
 class _LooksReal(type):
-    """Has the replaced class count as the real one: what was made before the block is an instance of it too."""
+    """Makes the replaced class count as the real one: objects made before the block are instances of it too."""
 
     def __instancecheck__(cls, instance: object) -> bool:
         return isinstance(instance, _RealDatetime)
@@ -112,7 +112,7 @@ class _LooksReal(type):
 
 
 class _Datetime(_RealDatetime, metaclass=_LooksReal):
-    """Makes real datetimes, so that nothing of the simulation is left in the values of the program."""
+    """Makes real datetimes, so that nothing of the simulation remains in the values of the program."""
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
         return _RealDatetime(*args, **kwargs)

@@ -1,4 +1,4 @@
-"""The files that are open in a simulated file system, by descriptor: where each stands, and what it may do."""
+"""The open files of a simulated file system, by descriptor: their offsets and access modes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Protocol
 from ordeal.simulate.disk import File, Folder, Resize, Write
 from ordeal.simulate.paths import os_error
 
-#: No operating system hands out numbers this high, so a simulated descriptor is never taken for a real one.
+#: No operating system uses numbers this high, so a simulated descriptor is never taken for a real one.
 FIRST_DESCRIPTOR = 1 << 30
 
 _ACCESS = os.O_RDONLY | os.O_WRONLY | os.O_RDWR
@@ -36,77 +36,77 @@ class Descriptor:
         return self.flags & _ACCESS in (os.O_WRONLY, os.O_RDWR)
 
     def at(self, offset: int) -> Descriptor:
-        """The same at another place, for one read or write. Raises OSError."""
+        """Return the same descriptor at another offset, for one read or write. Raises OSError."""
         if offset < 0:
             raise OSError(errno.EINVAL, os.strerror(errno.EINVAL))
         return Descriptor(self.where, self.node, self.flags, offset)
 
     def file(self) -> File:
-        """The file that is open. Raises OSError for a folder."""
+        """Return the open file. Raises OSError for a folder."""
         if isinstance(self.node, Folder):
             raise os_error(errno.EISDIR, self.where)
         return self.node
 
 
 class Descriptors:
-    """The table of what is open. A number is not given twice, so a stale one is never somebody else's."""
+    """The table of open files. Numbers are not reused, so a stale one never refers to another file."""
 
     def __init__(self) -> None:
         self._open: dict[int, Descriptor] = {}
         self._next = FIRST_DESCRIPTOR
 
     def add(self, descriptor: Descriptor) -> int:
-        """Enter what was opened; returns its number."""
+        """Add a descriptor; return its number."""
         number = self._next
         self._next += 1
         self._open[number] = descriptor
         return number
 
     def get(self, number: int) -> Descriptor:
-        """What is open under a number. Raises OSError."""
+        """Return the descriptor of a number. Raises OSError."""
         if number not in self._open:
             raise OSError(errno.EBADF, os.strerror(errno.EBADF))
         return self._open[number]
 
     def is_open(self, number: int) -> bool:
-        """Whether the number is that of something open."""
+        """Return whether the number is open."""
         return number in self._open
 
     def close(self, number: int) -> None:
-        """Take a number out. Raises OSError."""
+        """Remove a number. Raises OSError."""
         self.get(number)
         del self._open[number]
 
     def forget(self) -> None:
-        """Take all out: their program is gone."""
+        """Remove everything: the program that opened it is gone."""
         self._open.clear()
 
 
 class Files(Protocol):
-    """What the functions that replace those of the operating system ask of a simulated file system."""
+    """What the replaced functions of the operating system need of a simulated file system."""
 
     descriptors: Descriptors
 
     def exists(self, path: str, /) -> bool:
-        """Whether there is anything at ``path``."""
+        """Return whether there is anything at ``path``."""
 
     def node(self, where: str) -> File | Folder:
-        """What is there. Raises OSError."""
+        """Return what is there. Raises OSError."""
 
     def file(self, where: str) -> File:
-        """The file there. Raises OSError."""
+        """Return the file there. Raises OSError."""
 
     def folder(self, where: str) -> Folder:
-        """The folder there. Raises OSError."""
+        """Return the folder there. Raises OSError."""
 
     def open_file(self, where: str, *, create: bool) -> File:
-        """The file there, made when it is missing and may be made. Raises OSError."""
+        """Return the file there; with ``create``, make a missing one. Raises OSError."""
 
     def new_folder(self, where: str) -> None:
         """Make a folder. Raises OSError."""
 
     def make_root(self, where: str) -> None:
-        """Make the folder that paths are answered below."""
+        """Make the root folder of a patch."""
 
     def delete(self, path: str, /) -> None:
         """Remove what is there. Raises OSError."""
@@ -115,19 +115,19 @@ class Files(Protocol):
         """Move what is at ``source``. Raises OSError."""
 
     def is_readonly(self, where: str) -> bool:
-        """Whether a fault forbids writing there."""
+        """Return whether a fault forbids writing there."""
 
     def check_space(self, where: str) -> None:
-        """Raise OSError where a fault says that the disk is full."""
+        """Raise OSError if a fault says that the disk is full."""
 
     def seen(self, where: str, content: bytes) -> bytes:
-        """What a reader gets of ``content``: a fault may have damaged it."""
+        """Return what a reader gets of ``content``, which a fault may damage."""
 
     def sync_node(self, node: File | Folder) -> None:
         """Make what was written to ``node`` survive a crash."""
 
     def now_s(self) -> float:
-        """The time of the file system, in seconds."""
+        """Return the time of the file system, in seconds."""
 
 
 def open_descriptor(files: Files, where: str, flags: int) -> int:
@@ -147,7 +147,7 @@ def open_descriptor(files: Files, where: str, flags: int) -> int:
 
 
 def read(files: Files, descriptor: Descriptor, size: int) -> bytes:
-    """Up to ``size`` bytes from where the descriptor stands. Raises OSError."""
+    """Read up to ``size`` bytes at the descriptor's offset. Raises OSError."""
     file = descriptor.file()
     if not descriptor.readable:
         raise OSError(errno.EBADF, os.strerror(errno.EBADF))
@@ -157,7 +157,7 @@ def read(files: Files, descriptor: Descriptor, size: int) -> bytes:
 
 
 def write(files: Files, descriptor: Descriptor, content: bytes) -> int:
-    """Put all of ``content`` where the descriptor stands, or at the end when it appends. Raises OSError."""
+    """Write all of ``content`` at the descriptor's offset, or at the end if it appends. Raises OSError."""
     file = descriptor.file()
     if not descriptor.writable:
         raise OSError(errno.EBADF, os.strerror(errno.EBADF))
@@ -170,7 +170,7 @@ def write(files: Files, descriptor: Descriptor, content: bytes) -> int:
 
 
 def seek(descriptor: Descriptor, offset: int, whence: int) -> int:
-    """Move the descriptor; returns where it stands. Raises OSError."""
+    """Move the descriptor; return its offset. Raises OSError."""
     start = {os.SEEK_SET: 0, os.SEEK_CUR: descriptor.offset, os.SEEK_END: len(descriptor.file().content)}.get(whence)
     if start is None or start + offset < 0:
         raise OSError(errno.EINVAL, os.strerror(errno.EINVAL))
@@ -179,7 +179,7 @@ def seek(descriptor: Descriptor, offset: int, whence: int) -> int:
 
 
 def resize(files: Files, descriptor: Descriptor, size: int) -> None:
-    """Set the size of what is open. Raises OSError."""
+    """Set the size of an open file. Raises OSError."""
     if not descriptor.writable:
         raise os_error(errno.EINVAL, descriptor.where)
     resize_file(files, descriptor.where, descriptor.file(), size)

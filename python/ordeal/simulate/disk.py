@@ -1,9 +1,9 @@
-"""The simulated disk: a tree of files and folders, what of it is durable, and what a crash leaves.
+"""The simulated disk: a tree of files and folders, which parts of it are durable, and what a crash leaves.
 
-Two things are kept apart, as in a file system with a metadata journal. *Contents*: each file has its durable content,
-and the writes since; of these a crash keeps the first so many. *Names*: what was created, renamed and deleted goes into
-one journal for the disk, in order; of what was not synced a crash keeps the first so many entries. The two are
-independent, which is the point: the name of a file may survive without its content.
+Two things are kept separate, as in a file system with a metadata journal. *Contents*: each file has its durable content
+and the writes since; of these a crash keeps an initial part. *Names*: creations, renames and deletions go into one
+journal for the disk, in order; of the unsynced entries a crash keeps an initial part. The two are independent, which is
+the point: the name of a file may survive without its content.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ class Write:
     content: bytes
 
     def apply(self, to: bytearray) -> None:
-        """Do it to the content of a file. Nothing put far behind the end leaves no gap."""
+        """Apply it to the content of a file. Writing nothing far behind the end leaves no gap."""
         if not self.content:
             return
         to.extend(bytes(max(0, self.offset - len(to))))
         to[self.offset : self.offset + len(self.content)] = self.content
 
     def torn(self, size: int) -> Write:
-        """The same of which only the first ``size`` bytes arrive."""
+        """Return the same write with only its first ``size`` bytes."""
         return Write(self.offset, self.content[:size])
 
 
@@ -42,14 +42,14 @@ class Resize:
     size: int
 
     def apply(self, to: bytearray) -> None:
-        """Do it to the content of a file."""
+        """Apply it to the content of a file."""
         del to[self.size :]
         to.extend(bytes(self.size - len(to)))
 
 
 @dataclass(eq=False, slots=True)
 class File:
-    """A file: its content as the program sees it, and what is durable of it."""
+    """A file: its content as the program sees it, and the durable part."""
 
     number: int
     modified_s: float
@@ -58,7 +58,7 @@ class File:
     unsynced: list[Write | Resize] = field(default_factory=list)
 
     def change(self, change: Write | Resize, now_s: float) -> None:
-        """Do ``change``, not durably."""
+        """Apply ``change``, not durably."""
         if isinstance(change, Write) and not change.content:
             return
         change.apply(self.content)
@@ -72,7 +72,7 @@ class File:
             self.unsynced.clear()
 
     def crash(self, choose: Choose, torn: bool) -> None:
-        """Keep the durable content and the first so many of the writes since, the next one perhaps in part."""
+        """Keep the durable content and an initial part of the writes since, the last of them perhaps incomplete."""
         if not self.unsynced:
             return
         content = bytearray(self.durable)
@@ -87,7 +87,7 @@ class File:
         self.unsynced.clear()
 
     def __deepcopy__(self, memo: dict[int, Any]) -> File:
-        # A disk is copied at every checkpoint, and the general way takes ten times as long.
+        # A disk is copied at every checkpoint, and deepcopy() takes ten times as long.
         copied = File(self.number, self.modified_s, self.content[:], self.durable, self.unsynced[:])
         memo[id(self)] = copied
         return copied
@@ -95,7 +95,7 @@ class File:
 
 @dataclass(eq=False, slots=True)
 class Folder:
-    """A folder: its entries as the program sees them, and those that are durable."""
+    """A folder: its entries as the program sees them, and the durable ones."""
 
     number: int
     entries: dict[str, File | Folder] = field(default_factory=dict)
@@ -111,7 +111,7 @@ class Folder:
 
 @dataclass(frozen=True, slots=True)
 class Naming:
-    """What one entry of a folder is set to; None takes the name away."""
+    """The new value of a folder entry; None removes the name."""
 
     folder: Folder
     name: str
@@ -122,15 +122,15 @@ class Naming:
 
 
 class Disk:
-    """The tree and its journal. Names are single path components; whoever calls has checked that they fit.
+    """The tree and its journal. Names are single path components; the caller has checked that they are valid.
 
-    Not thread-safe. A deep copy is a disk of its own in the same state.
+    Not thread-safe. A deep copy is a separate disk in the same state.
     """
 
     def __init__(self) -> None:
         self._numbers = 1
         self.root = Folder(self._numbers)
-        # Each entry happens as a whole or not at all: a rename takes one name away and sets another.
+        # Each entry is applied completely or not at all: a rename removes one name and sets another.
         self._journal: list[tuple[Naming, ...]] = []
 
     def new_file(self, folder: Folder, name: str, now_s: float) -> File:
@@ -141,7 +141,7 @@ class Disk:
         return file
 
     def new_folder(self, folder: Folder, name: str, *, durable: bool = False) -> Folder:
-        """Make an empty folder; a durable one has been there all along."""
+        """Make an empty folder; a durable one has always existed."""
         self._numbers += 1
         made = Folder(self._numbers)
         if durable:
@@ -151,11 +151,11 @@ class Disk:
         return made
 
     def remove(self, folder: Folder, name: str) -> None:
-        """Take a name away; what it named lives on for those who have it open."""
+        """Remove a name; its file lives on for those who have it open."""
         self._name(Naming(folder, name, None))
 
     def rename(self, folder: Folder, name: str, to_folder: Folder, to_name: str) -> None:
-        """Move a name; what had the new name before is gone."""
+        """Move a name, replacing what had the new name."""
         node = folder.entries[name]
         self._name(Naming(folder, name, None), Naming(to_folder, to_name, node))
 
@@ -171,10 +171,10 @@ class Disk:
             file.sync()
 
     def crash(self, choose: Choose, torn: bool) -> None:
-        """Lose what is not durable but for what ``choose`` keeps: it names a number from 0 to the one that it is given.
+        """Lose what is not durable except what ``choose`` keeps: it returns a number from 0 to its argument.
 
-        It is asked for the naming first, then for the writes of each file, the older one first; where ``torn``, also
-        for the bytes of the first write that is lost.
+        It is called first for the naming, then for the writes of each file, older files first; with ``torn``, also for
+        the bytes of the first lost write.
         """
         if self._journal:
             self._commit(choose(len(self._journal)))

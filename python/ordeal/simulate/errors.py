@@ -1,4 +1,4 @@
-"""The error of a simulated clock or file system that is used wrongly."""
+"""The error for wrong use of a simulated clock or file system."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from ordeal.errors import OrdealError
 
 
 class SimulationError(OrdealError, ValueError):
-    """A simulation is given a value that it cannot use, or is in a state in which it cannot do what is asked.
+    """A simulation got an invalid value, or cannot do in its present state what is asked.
 
     It is a ``ValueError`` too, because most of its causes are arguments.
     """

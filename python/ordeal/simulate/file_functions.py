@@ -1,4 +1,4 @@
-"""``open`` and the functions of ``os`` that ask the simulated file system of the innermost patch for its paths."""
+"""``open`` and functions of ``os`` that use the simulated file system of the innermost patch for its paths."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _mounts: list[Mount] = []
 def replace_file_functions[Simulated: descriptors.Files](
     files: Simulated, root: str, on_change: Callable[[int], None]
 ) -> Replacement[Simulated]:
-    """A block in which ``files`` answers at ``root``; ``on_change`` is told +1 at its start and -1 at its end."""
+    """Return a block in which ``files`` answers at ``root``; it calls ``on_change`` with +1 and -1 at its ends."""
     mount = Mount(files, root)
 
     def change(by: int) -> None:
@@ -60,19 +60,19 @@ def replace_file_functions[Simulated: descriptors.Files](
 
 
 def _owner_of(number: object) -> descriptors.Files | None:
-    """The file system in which a descriptor is open."""
+    """Return the file system in which a descriptor is open."""
     if not isinstance(number, int) or number < descriptors.FIRST_DESCRIPTOR:
         return None
     return next((m.files for m in reversed(_mounts) if m.files.descriptors.is_open(number)), None)
 
 
 def _place(path: Any, dir_fd: int | None = None) -> Place | None:
-    """Where a path or a descriptor lies, or None when that is on the real disk."""
+    """Return where a path or a descriptor is simulated, or None when it is on the real disk."""
     if isinstance(path, int):
         owner = _owner_of(path)
         return None if owner is None else Place(owner, owner.descriptors.get(path).where)
     text = os.fspath(path) if isinstance(path, (str, os.PathLike)) else ""
-    # The real function says what is wrong with a path that is none.
+    # The real function reports what is wrong with an invalid path.
     if not isinstance(text, str) or not text or "\0" in text:
         return None
     if dir_fd is not None and not text.startswith("/"):
@@ -89,7 +89,7 @@ type Answer = Callable[..., Any]
 
 
 def _on_path(real: Answer, simulated: Answer) -> Answer:
-    """``simulated(place, ...)`` for simulated paths, ``real`` for others."""
+    """Return a function that calls ``simulated(place, ...)`` for simulated paths, and ``real`` for others."""
 
     def function(path: Any, *args: Any, dir_fd: int | None = None, **kwargs: Any) -> Any:
         place = _place(path, dir_fd)
@@ -104,7 +104,7 @@ def _on_path(real: Answer, simulated: Answer) -> Answer:
 
 
 def _about(error: OSError, path: Any, other: Any = None) -> OSError:
-    """The error, naming the path as the program wrote it, which may be relative."""
+    """Return the error with the path as the program wrote it, which may be relative."""
     if error.filename is not None and not isinstance(path, int):
         error.filename = os.fspath(path)
         if other is not None:
@@ -113,7 +113,7 @@ def _about(error: OSError, path: Any, other: Any = None) -> OSError:
 
 
 def _on_descriptor(real: Answer, simulated: Answer) -> Answer:
-    """``simulated(files, number, ...)`` for what is open in a simulation, ``real`` for others."""
+    """Return a function that calls ``simulated(files, number, ...)`` for simulated descriptors, else ``real``."""
 
     def function(number: Any, *args: Any) -> Any:
         # fsync() and others take a file object too.
@@ -141,7 +141,7 @@ def _open(
     if place is None:
         return _REAL_OPEN(file, mode, buffering, encoding, errors, newline, closefd, opener)
     flags = flags_of(mode)
-    # Before the file is made or emptied.
+    # Before the file is made or truncated.
     check_arguments(file, mode, encoding, errors, newline, closefd)
     if isinstance(file, int):
         number = file
@@ -224,12 +224,12 @@ def _ftruncate(files: descriptors.Files, number: int, size: int) -> None:
 
 
 def _os_open(place: Place, flags: int, mode: int = 0o777) -> int:
-    del mode  # Nobody is kept out of a simulated file but by a fault.
+    del mode  # Only faults deny access to a simulated file.
     return descriptors.open_descriptor(place.files, place.where, flags)
 
 
 def _stat(place: Place, *, follow_symlinks: bool = True) -> os.stat_result:
-    del follow_symlinks  # There are none.
+    del follow_symlinks  # There are no symbolic links.
     return _status(place.files.node(place.where))
 
 
@@ -268,7 +268,7 @@ def _truncate(place: Place, size: int) -> None:
 
 
 def _attributes(place: Place, *_: Any, **__: Any) -> None:
-    """Modes, owners and times of files can be set, to no effect."""
+    """Accept modes, owners and times of files, to no effect."""
     place.files.node(place.where)
 
 
@@ -278,7 +278,7 @@ def _list_attributes(place: Place, **_: Any) -> list[str]:
 
 
 def _refused(place: Place, *_: Any, **__: Any) -> None:
-    """What a simulated disk has not: extended attributes, a current folder."""
+    """Refuse what a simulated disk lacks: extended attributes, a current folder."""
     place.files.node(place.where)
     raise os_error(errno.ENOTSUP, place.where)
 
@@ -325,7 +325,7 @@ def _getcwd() -> str:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """What ``os.scandir`` gives for one name."""
+    """What ``os.scandir`` yields for one name."""
 
     name: str
     path: str
@@ -354,7 +354,7 @@ class Entry:
         return self.status.st_ino
 
     def stat(self, *, follow_symlinks: bool = True) -> os.stat_result:
-        """Its size and times, as they were when the folder was read."""
+        """Return its size and times, as they were when the folder was read."""
         del follow_symlinks
         return self.status
 
@@ -363,7 +363,7 @@ class Entry:
 
 
 class Entries:
-    """The entries of a folder, one by one, as ``os.scandir`` gives them."""
+    """The entries of a folder, one by one, like ``os.scandir``."""
 
     def __init__(self, entries: list[Entry]) -> None:
         self._entries: Iterator[Entry] = iter(entries)
@@ -375,7 +375,7 @@ class Entries:
         return next(self._entries)
 
     def close(self) -> None:
-        """Give no more entries."""
+        """Yield no more entries."""
         self._entries = iter(())
 
     def __enter__(self) -> Self:
@@ -388,7 +388,7 @@ class Entries:
 
 
 def _entries(place: Place, path: Any) -> dict[str, File | Folder]:
-    """What is in a folder, by name; sorted, though no real file system promises that."""
+    """Return the contents of a folder by name, sorted, though no real file system promises that."""
     try:
         entries = place.files.folder(place.where).entries
     except OSError as error:
@@ -438,7 +438,7 @@ _OF_OS: dict[str, Answer] = {
     **{name: _on_descriptor(_REAL[name], function) for name, function in _BY_DESCRIPTOR.items() if name in _REAL},
     **_WHOLE,
 }
-# Path.glob of Python 3.13 holds on to the function itself; that of other versions asks os for it.
+# Path.glob of Python 3.13 refers to the function itself; other versions look it up in os.
 _GLOBBER: Any = getattr(glob, "_StringGlobber", None)
 _PLACES = Places(
     {(builtins, "open"): _open, (io, "open"): _open, **{(os, name): function for name, function in _OF_OS.items()}},

@@ -1,4 +1,4 @@
-"""FileSystem: files in memory that can fail and crash, for code that has to keep its promises on a real disk."""
+"""FileSystem: files in memory that can fail and crash, for code that must keep its promises on a real disk."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ from ordeal.simulate.errors import SimulationError
 from ordeal.simulate.file_functions import replace_file_functions
 from ordeal.simulate.paths import AnyPath, absolute, names_of, os_error
 
-#: Of one name in a folder, as on most real disks.
+#: The length limit of a name, as on most real disks.
 NAME_BYTES_MAX = 255
 
 FileFault = Literal["readonly", "full", "corrupt", "missing"]
 
 
 class FileSystem:
-    """A file system in memory. It starts empty, and what is written is durable only once it was synced.
+    """A file system in memory. It starts empty, and what is written is durable only after a sync.
 
     A path that is not absolute starts at ``/``. ``with files.patch():`` makes it the file system of the program. It
     belongs in the machine, and is copied with it at checkpoints. Not thread-safe.
     """
 
     def __init__(self, *, clock: Clock | None = None, rng_seed: int = 0) -> None:
-        """The times of files are those of ``clock``, else 0.
+        """Files take their times from ``clock``; without one the times are 0.
 
-        ``rng_seed`` fixes the bytes of a corrupt file, and what a ``crash()`` without ``choose`` leaves, where no run
+        ``rng_seed`` fixes the bytes of a corrupt file, and what a ``crash()`` without ``choose`` leaves, unless a run
         of the Explorer or of Hypothesis decides that.
         """
         self._clock = clock
@@ -43,7 +43,7 @@ class FileSystem:
         self.reset()
 
     def reset(self) -> None:
-        """Back to the state of a new file system: empty, no faults, nothing open, and chance started over."""
+        """Return to the state of a new file system: empty, no faults, nothing open, and random draws restarted."""
         self._disk = Disk()
         self._faults: dict[str, FileFault] = {}
         self._chance = Chance(self._rng_seed)
@@ -52,9 +52,9 @@ class FileSystem:
     # -- files ----------------------------------------------------------------------------------------------------
 
     def write(self, path: AnyPath, content: bytes | str) -> None:
-        """Replace the content of a file; it and the folders above are made when they do not exist.
+        """Replace the content of a file, making it and its parent folders if needed.
 
-        ``str`` is written as UTF-8. Nothing of it is durable before ``fsync``. Raises OSError like ``open`` does.
+        ``str`` is written as UTF-8. Nothing is durable before ``fsync``. Raises OSError like ``open`` does.
         """
         where = absolute(path)
         self.make_folders(posixpath.dirname(where))
@@ -65,7 +65,7 @@ class FileSystem:
         file.change(Write(0, _encoded(content)), self.now_s())
 
     def append(self, path: AnyPath, content: bytes | str) -> None:
-        """Add to the end of a file; it and the folders above are made when they do not exist."""
+        """Append to a file, making it and its parent folders if needed."""
         where = absolute(path)
         self.make_folders(posixpath.dirname(where))
         file = self.open_file(where, create=True)
@@ -73,17 +73,17 @@ class FileSystem:
         file.change(Write(len(file.content), _encoded(content)), self.now_s())
 
     def read(self, path: AnyPath) -> bytes:
-        """The content of a file. Raises OSError like ``open`` does."""
+        """Return the content of a file. Raises OSError like ``open`` does."""
         where = absolute(path)
         file = self.file(where)
         return self.seen(where, bytes(file.content))
 
     def read_text(self, path: AnyPath) -> str:
-        """The content of a file as UTF-8. Raises OSError, or UnicodeDecodeError."""
+        """Return the content of a file as UTF-8. Raises OSError, or UnicodeDecodeError."""
         return self.read(path).decode("utf-8")
 
     def exists(self, path: AnyPath) -> bool:
-        """Whether there is a file or folder of that name."""
+        """Return whether there is a file or folder of that name."""
         try:
             self.node(absolute(path))
         except OSError:
@@ -91,7 +91,7 @@ class FileSystem:
         return True
 
     def delete(self, path: AnyPath) -> None:
-        """Take away a file, or a folder that is empty. Raises OSError."""
+        """Delete a file, or an empty folder. Raises OSError."""
         where = absolute(path)
         node = self.node(where)
         if isinstance(node, Folder) and node.entries:
@@ -99,7 +99,7 @@ class FileSystem:
         self._disk.remove(*self.parent(where))
 
     def rename(self, source: AnyPath, destination: AnyPath) -> None:
-        """Give a file or folder another name, in place of what has it, as ``os.replace`` does. Raises OSError."""
+        """Rename a file or folder, replacing what has the new name, as ``os.replace`` does. Raises OSError."""
         old, new = absolute(source), absolute(destination)
         node = self.node(old)
         folder, name = self.parent(old)
@@ -112,7 +112,7 @@ class FileSystem:
         self._disk.rename(folder, name, to_folder, to_name)
 
     def make_folders(self, path: AnyPath) -> None:
-        """Make a folder and those above it, where they do not exist. Raises OSError when a file is in the way."""
+        """Make a folder and its parents if needed. Raises OSError when a file is in the way."""
         folder = self._disk.root
         where = ""
         for name in names_of(absolute(path)):
@@ -123,7 +123,7 @@ class FileSystem:
             folder = node if node is not None else self._disk.new_folder(folder, name)
 
     def list_dir(self, prefix: str = "/") -> list[str]:
-        """The paths of all files, at any depth, that begin with ``prefix``; sorted."""
+        """Return the sorted paths of all files, at any depth, that begin with ``prefix``."""
         start = prefix if prefix.startswith("/") else f"/{prefix}"
         found = self._paths(self._disk.root, "")
         return sorted(path for path in found if path.startswith(start) and self._faults.get(path) != "missing")
@@ -131,9 +131,9 @@ class FileSystem:
     # -- durability -----------------------------------------------------------------------------------------------
 
     def fsync(self, path: AnyPath) -> None:
-        """Make durable the content of a file, or the names in a folder. Raises OSError.
+        """Make the content of a file, or the names in a folder, durable. Raises OSError.
 
-        A file's name is in its folder: without an fsync of that, a crash may lose the file however often it is synced.
+        A file's name is in its folder: without an fsync of that, a crash may lose the file however often it was synced.
         """
         self.sync_node(self.node(absolute(path)))
 
@@ -142,16 +142,16 @@ class FileSystem:
         self._disk.sync()
 
     def crash(self, *, torn: bool = False, choose: Choose | None = None) -> None:
-        """Cut the power: what was not synced is lost, or some of it. Files that are open are of no use any more.
+        """Cut the power: what was not synced is lost, or part of it. Open files can no longer be used.
 
-        Of the names that were made, moved and deleted without an fsync of the folder, the first so many survive. Of
-        the writes to each file without an fsync, the first so many survive; with ``torn``, the next one in part.
+        Of the names that were made, moved and deleted without an fsync of the folder, an initial part survives. Of the
+        writes to each file without an fsync, an initial part survives; with ``torn``, the next one in part.
 
-        By itself, what survives is part of the run of the Explorer or of Hypothesis: it replays, and shrinks towards
-        losing everything. Elsewhere it goes by the seed and by how often chance was needed before.
+        By default, what survives is part of the run of the Explorer or of Hypothesis: it replays, and shrinks towards
+        losing everything. Elsewhere it depends on the seed and on how many random draws came before.
 
-        Or ``choose(n)`` says how many of ``n`` things survive, from 0 to ``n``: ``lambda n: 0`` loses everything,
-        ``lambda n: n`` nothing. It is asked for the names first, then for the writes of each file, the oldest first.
+        Or ``choose(n)`` returns how many of ``n`` things survive, from 0 to ``n``: ``lambda n: 0`` loses everything,
+        ``lambda n: n`` nothing. It is called for the names first, then for the writes of each file, the oldest first.
 
         Raises SimulationError, a ValueError, when ``choose`` returns something else.
         """
@@ -161,11 +161,11 @@ class FileSystem:
     # -- faults ---------------------------------------------------------------------------------------------------
 
     def inject_fault(self, path: AnyPath, fault: FileFault) -> None:
-        """Have a path fail until ``clear_fault``, whether it exists or not; the last fault of a path counts.
+        """Let a path fail until ``clear_fault``, whether it exists or not; the last fault of a path counts.
 
         - ``"readonly"``: opening it for writing raises PermissionError;
         - ``"full"``: writing to it raises OSError with ENOSPC;
-        - ``"corrupt"``: reading it gives as many other bytes;
+        - ``"corrupt"``: reading it returns as many other bytes;
         - ``"missing"``: it does not exist.
 
         Raises SimulationError, a ValueError, for another kind.
@@ -176,21 +176,21 @@ class FileSystem:
         self._faults[absolute(path)] = fault
 
     def clear_fault(self, path: AnyPath) -> None:
-        """Have a path work again; nothing happens when it does."""
+        """Let a path work again, if it does not."""
         self._faults.pop(absolute(path), None)
 
     def clear_all_faults(self) -> None:
-        """Have all paths work again."""
+        """Let all paths work again."""
         self._faults.clear()
 
     # -- the program's file system --------------------------------------------------------------------------------
 
     def patch(self, root: AnyPath = "/") -> AbstractContextManager[FileSystem]:
-        """Make this the file system of the program inside of a ``with`` block, for paths at ``root`` and below.
+        """Make this the file system of the program during a ``with`` block, for paths at ``root`` and below.
 
         It answers ``open``, the functions of ``os`` on files and folders, and so ``pathlib``, ``shutil`` and
-        ``tempfile``. ``root`` exists. Other paths are those of the real disk. With the root ``/``, the current folder
-        of the program is ``/``; with another one it is the real one. Blocks nest: the inner one counts first.
+        ``tempfile``. ``root`` exists. Other paths are on the real disk. With the root ``/``, the current folder of the
+        program is ``/``; otherwise it is the real one. Blocks nest: the innermost one counts first.
         """
         return replace_file_functions(self, absolute(root), self._count_patches)
 
@@ -200,11 +200,11 @@ class FileSystem:
     # -- for the functions of the program, which share the above -----------------------------------------------------
 
     def now_s(self) -> float:
-        """The time that is written on files."""
+        """Return the time to write on files."""
         return 0.0 if self._clock is None else self._clock.time()
 
     def node(self, where: str) -> File | Folder:
-        """What an absolute path names. Raises OSError."""
+        """Return what an absolute path names. Raises OSError."""
         if self._faults.get(where) == "missing":
             raise os_error(errno.ENOENT, where)
         node: File | Folder = self._disk.root
@@ -218,21 +218,21 @@ class FileSystem:
         return node
 
     def file(self, where: str) -> File:
-        """The file that an absolute path names. Raises OSError."""
+        """Return the file that an absolute path names. Raises OSError."""
         node = self.node(where)
         if isinstance(node, Folder):
             raise os_error(errno.EISDIR, where)
         return node
 
     def folder(self, where: str) -> Folder:
-        """The folder that an absolute path names. Raises OSError."""
+        """Return the folder that an absolute path names. Raises OSError."""
         node = self.node(where)
         if isinstance(node, File):
             raise os_error(errno.ENOTDIR, where)
         return node
 
     def parent(self, where: str) -> tuple[Folder, str]:
-        """The folder that the last name of a path is in, and that name. Raises OSError."""
+        """Return the folder of the last name in a path, and that name. Raises OSError."""
         above, name = posixpath.split(where)
         if not name:
             raise os_error(errno.EBUSY, where)
@@ -241,7 +241,7 @@ class FileSystem:
         return self.folder(above), name
 
     def open_file(self, where: str, *, create: bool) -> File:
-        """The file to be written to. Raises OSError."""
+        """Return the file to be written to. Raises OSError."""
         if self.is_readonly(where):
             raise os_error(errno.EACCES, where)
         folder, name = self.parent(where)
@@ -257,7 +257,7 @@ class FileSystem:
         self._disk.new_folder(folder, name)
 
     def make_root(self, where: str) -> None:
-        """Make the folder of a patch, durably, where it does not exist: the machine had it before the program."""
+        """Make the root folder of a patch, durably, if needed: the machine had it before the program."""
         folder = self._disk.root
         for name in names_of(where):
             node = folder.entries.get(name)
@@ -266,7 +266,7 @@ class FileSystem:
             folder = node if node is not None else self._disk.new_folder(folder, name, durable=True)
 
     def is_readonly(self, where: str) -> bool:
-        """Whether the fault of a path forbids writing."""
+        """Return whether a fault of the path forbids writing."""
         return self._faults.get(where) == "readonly"
 
     def check_space(self, where: str) -> None:
@@ -275,11 +275,11 @@ class FileSystem:
             raise os_error(errno.ENOSPC, where)
 
     def seen(self, where: str, content: bytes) -> bytes:
-        """What a read of ``content`` gives."""
+        """Return what a read of ``content`` gives."""
         return self._chance.content(len(content)) if self._faults.get(where) == "corrupt" else content
 
     def sync_node(self, node: File | Folder) -> None:
-        """Make durable the content of a file, or the names in a folder."""
+        """Make the content of a file, or the names in a folder, durable."""
         if isinstance(node, Folder):
             self._disk.sync_folder(node)
         else:

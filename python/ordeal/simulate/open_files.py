@@ -1,4 +1,4 @@
-"""The file objects that ``open`` gives in the simulated file system: Python's own buffers and text layer over it."""
+"""The file objects that ``open`` returns in the simulated file system: Python's own buffers and text layer over it."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ BUFFER_BYTES = io.DEFAULT_BUFFER_SIZE
 
 
 class SimulatedFile(io.RawIOBase):
-    """The unbuffered layer. After a crash its program is gone: what it writes is lost, and it reads nothing."""
+    """The unbuffered layer. After a crash its program is gone: its writes are lost, and it reads nothing."""
 
     def __init__(self, files: descriptors.Files, number: int, name: Any, mode: str, closefd: bool) -> None:
         super().__init__()
         self._files = files
-        # Not looked up in `files` later: a reset gives that a new table.
+        # Not looked up in `files` later, because a reset replaces the table.
         self._descriptors = files.descriptors
         self._number = number
         self._descriptor = self._descriptors.get(number)
@@ -99,7 +99,7 @@ class SimulatedFile(io.RawIOBase):
 
 
 def flags_of(mode: str) -> int:
-    """The flags of ``os.open`` for a mode of ``open``. Raises ValueError for a mode that there is not."""
+    """Return the flags of ``os.open`` for a mode of ``open``. Raises ValueError for an invalid mode."""
     kinds = [letter for letter in mode if letter in "rwax"]
     if len(kinds) != 1 or set(mode) - set("rwaxbt+") or len(set(mode)) != len(mode) or {"b", "t"} <= set(mode):
         raise ValueError(f"invalid mode: {mode!r}")
@@ -111,7 +111,7 @@ def flags_of(mode: str) -> int:
 def check_arguments(
     file: object, mode: str, encoding: str | None, errors: str | None, newline: str | None, closefd: bool
 ) -> None:
-    """Raise ValueError for arguments of ``open`` that do not go together."""
+    """Raise ValueError for arguments of ``open`` that contradict each other."""
     if "b" in mode and (encoding, errors, newline) != (None, None, None):
         raise ValueError("binary mode doesn't take an encoding, errors or newline argument")
     if not closefd and not isinstance(file, int):
@@ -121,7 +121,7 @@ def check_arguments(
 def in_layers(
     raw: SimulatedFile, mode: str, buffering: int, encoding: str | None, errors: str | None, newline: str | None
 ) -> Any:
-    """What ``open`` returns for a mode: the raw file, or buffers and text over it. Raises ValueError."""
+    """Return what ``open`` returns for a mode: the raw file, or buffers and text over it. Raises ValueError."""
     is_binary = "b" in mode
     if buffering == 0:
         if not is_binary:

@@ -9,16 +9,16 @@ AnyPath = str | os.PathLike[str]
 
 
 def absolute(path: AnyPath) -> str:
-    """The path from the root, without ``.`` and ``..``."""
-    # normpath() leaves two slashes at the start as they are.
+    """Return the path from the root, without ``.`` and ``..``."""
+    # normpath() keeps two leading slashes.
     return "/" + posixpath.normpath(posixpath.join("/", os.fspath(path))).lstrip("/")
 
 
 def names_of(where: str) -> list[str]:
-    """The components of an absolute path."""
+    """Return the components of an absolute path."""
     return [name for name in where.split("/") if name]
 
 
 def os_error(code: int, where: str) -> OSError:
-    """The error that the operating system gives for a path."""
+    """Return the error of the operating system for a path."""
     return OSError(code, os.strerror(code), where)

@@ -1,7 +1,7 @@
-"""Puts the functions of a simulation in the place of real ones, in the modules of the program under test, for a while.
+"""Temporarily replaces real functions by those of a simulation, in the modules of the program under test.
 
-Entering and leaving cost microseconds, since a machine does both in every rule: where else a function is bound is
-looked up once, and again only after an import.
+Entering and leaving cost microseconds, because a machine does both in every rule: the places where a function is bound
+are found once, and again only after an import.
 """
 
 from __future__ import annotations
@@ -13,42 +13,42 @@ from typing import Any
 
 from ordeal.simulate.errors import SimulationError
 
-# What runs a test has its own deadlines and files, which are real.
+# Test runners have deadlines and files of their own, which are real.
 MACHINERY = frozenset(
     {"ordeal", "_ordeal_pytest", "hypothesis", "pytest", "_pytest", "pluggy", "xdist", "execnet", "coverage"}
 )
 
 type Owner = ModuleType | type
 type Named = tuple[ModuleType, str]
-# Where a function is bound, what that owner holds, and what is to stand there.
+# Where a function is bound, what its owner holds, and the replacement.
 type Place = tuple[Owner, str, Mapping[str, Any], Any]
 
 
 def package_of(module_name: str) -> str:
-    """The top-level package of a dotted name."""
+    """Return the top-level package of a dotted name."""
     return module_name.partition(".")[0]
 
 
 class Places:
-    """Where some functions are bound: under their own names, and wherever ``from time import sleep`` put them.
+    """Where functions are bound: under their own names, and wherever ``from time import sleep`` put them.
 
-    The standard library is left as it is but for the functions themselves, and so is what runs the test.
+    The standard library is left alone except for the functions themselves, and so are test runners.
     """
 
     def __init__(self, replacements: Mapping[Named, Any], *, captured: Mapping[tuple[type, str], Any]) -> None:
-        """``captured`` are static methods of classes which are such a function too."""
+        """``captured`` are static methods of classes that are such a function too."""
         self._own: list[Place] = [
             *((module, name, namespace_of(module), put) for (module, name), put in replacements.items()),
             *((cls, name, namespace_of(cls), staticmethod(put)) for (cls, name), put in captured.items()),
         ]
-        # Kept, so that the ids of the functions stay theirs.
+        # Kept, so that the ids of the functions are not reused.
         self._functions = [getattr(module, name) for module, name in replacements]
         self._by_id = dict(zip(map(id, self._functions), replacements.values(), strict=True))
         self._found: list[Place] = []
         self.found_at: tuple[int, str | None] | None = None
 
     def find(self) -> list[Place]:
-        """All places there are now."""
+        """Return all places that exist now."""
         mark = modules_mark()
         if self.found_at != mark:
             self._found = [*self._own, *self._bound_elsewhere()]
@@ -66,19 +66,19 @@ class Places:
 
 
 def modules_mark() -> tuple[int, str | None]:
-    """Changes when a module has been imported, and costs nothing."""
+    """Return a mark that changes when a module has been imported, and costs nothing."""
     return len(sys.modules), next(reversed(sys.modules), None)
 
 
 def namespace_of(owner: Owner) -> Mapping[str, Any]:
-    """What a module or a class holds itself, as it is stored."""
-    # Not vars() for a module: one that is loaded lazily would be loaded by it.
+    """Return what a module or a class itself holds, as it is stored."""
+    # Not vars() for a module: it would load a lazily loaded one.
     return vars(owner) if isinstance(owner, type) else object.__getattribute__(owner, "__dict__")
 
 
 def program_modules() -> Iterator[tuple[str, ModuleType]]:
-    """Every imported module that is not of the standard library, with its name."""
-    # The table may hold anything, whatever its type says.
+    """Yield every imported module outside the standard library, with its name."""
+    # The table may hold anything, despite its type.
     modules: list[tuple[str, Any]] = list(sys.modules.items())
     for name, module in modules:
         if isinstance(module, ModuleType) and (name == "__main__" or package_of(name) not in sys.stdlib_module_names):
@@ -86,9 +86,9 @@ def program_modules() -> Iterator[tuple[str, ModuleType]]:
 
 
 class Replacement[Simulation]:
-    """A context manager that puts what stands in for functions into their places, and takes it out again.
+    """A context manager that replaces functions and restores them.
 
-    Entering gives the simulation. It may be entered again after it was left. What it puts in place acts in all threads;
+    Entering returns the simulation. It can be entered again after it was left. The replacement acts in all threads;
     entering and leaving belong in one.
     """
 
@@ -99,7 +99,7 @@ class Replacement[Simulation]:
         *,
         on_change: Callable[[int], None],
     ) -> None:
-        """``on_change`` is told +1 when the block is entered and -1 when it is left."""
+        """Calls ``on_change`` with +1 when the block is entered and -1 when it is left."""
         self._simulation = simulation
         self._places = places
         self._on_change = on_change
@@ -144,7 +144,7 @@ class Replacement[Simulation]:
 
 
 def _restore_in_late_modules(replaced: list[tuple[Place, Any]]) -> None:
-    # A module that ran `from time import sleep` inside of the block took the replacement with it.
+    # A module that ran `from time import sleep` inside the block got the replacement.
     originals = {id(replacement): original for (_, _, _, replacement), original in replaced}
     for _, module in program_modules():
         for bound, value in list(namespace_of(module).items()):
