@@ -59,7 +59,7 @@ def add_to_bundles(machine: RuleBasedStateMachine, rule: Rule, result: Any) -> l
 
 
 def _routed(machine: RuleBasedStateMachine, rule: Rule, results: Sequence[Any]) -> list[str]:
-    """Have ``machine`` put ``results`` where it wants them; the names that it gave."""
+    """Let ``machine`` put ``results`` where it wants them; return the names that it gave."""
     known = len(machine.names_list)
     add_all = getattr(machine, "_add_results_to_targets", None)
     if add_all is not None:

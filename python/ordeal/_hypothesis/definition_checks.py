@@ -189,9 +189,9 @@ def _unapplied(cls: type, name: str, decorator: str) -> MachineError:
 
 #: Python's message for a decorator written without its parentheses.
 _UNCALLED = re.compile(r"(rule|initialize|invariant)\(\) takes 0 positional arguments but 1 ")
-#: What Hypothesis says where a text is given as the target of a rule.
+#: Hypothesis' message for a text as the target of a rule.
 _NO_BUNDLE = re.compile(r"Got invalid target ('(\w+)') of type <class 'str'>")
-#: What Hypothesis says where the argument of a rule is no strategy.
+#: Hypothesis' message for an argument of a rule that is not a strategy.
 _NO_STRATEGY = re.compile(r"Expected a SearchStrategy.* but got (\w+)=(.*) \(type=(\w+)\)$", re.DOTALL)
 #: Names that older versions of Hypothesis had.
 _REMOVED = frozenset({"GenericStateMachine"})

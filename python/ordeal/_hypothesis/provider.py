@@ -16,7 +16,7 @@ given_up: list[str] = []
 
 
 class RunProvider(PrimitiveProvider):
-    """Gives Hypothesis' strategies their choices for one run. How it draws is for the class that derives from it."""
+    """Gives Hypothesis' strategies their choices for one run. Derived classes implement the draws."""
 
     lifetime = "test_case"
 

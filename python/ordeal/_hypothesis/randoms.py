@@ -17,7 +17,7 @@ from ordeal._native import StateWatch
 
 # The C class behind random.Random. It holds the whole state except a cached normal variate.
 _CORE: Any = random.Random.__mro__[1]
-# What == compares as a whole: the state of random.Random holds one tuple of numbers.
+# Types that == compares completely: the state of random.Random is one tuple of numbers.
 _PLAIN = frozenset({int, float, str, bytes, type(None)})
 
 
@@ -110,7 +110,7 @@ def _shows_use() -> bool:
 
 
 def same_state(a: Any, b: Any) -> bool:
-    """Whether two states of one generator are the same, so that nothing was drawn between them."""
+    """Return whether two states of one generator are the same, so that nothing was drawn between them."""
     if type(a) is not type(b):
         return False
     if isinstance(a, tuple | list):
@@ -125,5 +125,5 @@ def same_state(a: Any, b: Any) -> bool:
         ours, theirs = memoryview(a), memoryview(b)
     except TypeError:
         return repr(a) == repr(b)
-    # As numpy's arrays, whose == is not a truth value, and whose text takes long and leaves things out.
+    # For numpy's arrays, whose == is not a truth value, and whose text is slow and incomplete.
     return (ours.format, ours.shape) == (theirs.format, theirs.shape) and ours.tobytes() == theirs.tobytes()

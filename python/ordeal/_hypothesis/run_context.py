@@ -196,7 +196,7 @@ class RunContext:
         return position
 
     def draw_by(self, draw: Callable[..., Any]) -> None:
-        """Have ``draw(original, strategy, ...)`` make all draws, and no compiled strategy."""
+        """Let ``draw(original, strategy, ...)`` make all draws, without compiled strategies."""
         self.draw_context.end()
         self.data.draw = functools.partial(draw, self.data.draw)  # type: ignore[method-assign]
 

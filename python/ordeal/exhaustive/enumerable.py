@@ -1,4 +1,4 @@
-"""Draws from Hypothesis' strategies one value after the other: each choice that a strategy makes is one of a few."""
+"""Enumerates the values of Hypothesis' strategies: each choice that a strategy makes is one of a few."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from ordeal.errors import InfiniteStrategyError
 if TYPE_CHECKING:
     from ordeal._native import ChoiceValue
 
-#: What Hypothesis says where a collection has no greatest size.
+#: Hypothesis' size limit for collections without one.
 SIZE_MAX = 10**10
 #: The simplest floats, in order.
 FLOATS = (0.0, 1.0, -1.0, 0.5, -0.5, 2.0, -2.0, math.inf, -math.inf, math.nan)
 
 
 class EnumerableSource:
-    """Stands in for a ``ChoiceSource``: a draw is the answer of ``choose``, which takes a number of options.
+    """Stands in for a ``ChoiceSource``: ``choose``, which gets a number of options, decides each draw.
 
-    With ``values`` no number, text or bytes takes more than so many values, the simplest ones, and ``restrict`` is
-    called where there would be more. Without, a draw that has infinitely many is an error.
+    With ``values`` each number, text or bytes takes at most that many values, the simplest ones, and ``restrict`` is
+    called where there would be more. Without, a draw with infinitely many values is an error.
     """
 
-    live = False  # Chance decides nothing here.
+    live = False  # nothing is random here
     misaligned = 0
     producer = -1
     origin = 0
@@ -39,69 +39,69 @@ class EnumerableSource:
         self.draws_number = True
 
     def provider(self) -> FiniteProvider:
-        """Make what Hypothesis' strategies draw from in a run of this source."""
+        """Make the provider from which Hypothesis' strategies draw in a run of this source."""
         return FiniteProvider(self)
 
     def begin_argument(self, name: int) -> None:
-        """The choices that follow are of the argument ``name``."""
+        """Do nothing for the choices of the argument ``name``."""
 
     def set_producer(self, producer: int) -> None:
-        """The argument is the value that ``producer`` made."""
+        """Do nothing with the step that made the argument."""
 
     def put(self, value: ChoiceValue) -> None:
-        """A choice was made."""
+        """Do nothing with a choice."""
 
     def recorded_for(self, name: int) -> list[ChoiceValue]:
-        """Nothing was recorded."""
+        """Return nothing, because nothing was recorded."""
         del name
         return []
 
     def raw_unit(self) -> float:
-        """Chance decides nothing: nothing is as likely as that."""
+        """Return a constant, because nothing is random."""
         return 1.0
 
     def boolean(self, p: float) -> bool:
-        """False, then True, as far as both can be."""
+        """Enumerate False, then True, as far as both are possible."""
         value = p >= 1 if p <= 0 or p >= 1 else bool(self._choose(2))
         self.put(value)
         return value
 
     def position(self, size: int) -> int:
-        """A place among ``size``."""
+        """Enumerate the indices below ``size``."""
         value = self._choose(size)
         self.put(value)
         return value
 
     def integer(self, low: int, high: int, toward: int) -> int:
-        """The integers from the simplest on, which is the one nearest to ``toward``."""
+        """Enumerate the integers from the simplest on, the one nearest to ``toward``."""
         value = nearest_integer(self._choose(self.cut(high - low + 1)), low, high, min(max(toward, low), high))
         self.put(value)
         return value
 
     def restrict(self) -> None:
-        """Fewer values are taken than there are."""
+        """Note that not all values are taken."""
 
     def cut(self, size: int) -> int:
-        """How many of ``size`` values of a number are taken."""
+        """Return how many of ``size`` values of a number are taken."""
         if self.values is None or not self.draws_number or size <= self.values:
             return size
         self.restrict()
         return self.values
 
     def cut_infinite(self, what: str) -> int:
-        """How many values are taken of what has infinitely many."""
+        """Return how many of infinitely many values are taken."""
         if self.values is None:
             raise_infinite(what)
         self.restrict()
         return self.values
 
     def choose(self, size: int) -> int:
-        """A number below ``size`` that is part of a choice."""
+        """Return a number below ``size`` that is part of a choice."""
         return self._choose(size)
 
 
 def nearest_integer(number: int, low: int, high: int, toward: int) -> int:
-    """The integer with this number when they are ordered by their distance from ``toward``, the greater one first."""
+    """Return integer ``number`` in the order of distance from ``toward``, the greater one of two first."""
     both = min(toward - low, high - toward)
     if number <= 2 * both:
         distance = (number + 1) // 2
@@ -111,14 +111,14 @@ def nearest_integer(number: int, low: int, high: int, toward: int) -> int:
 
 
 class FiniteProvider(RunProvider):
-    """Gives Hypothesis' strategies each of their choices in turn."""
+    """Enumerates the choices of Hypothesis' strategies."""
 
     def __init__(self, source: EnumerableSource) -> None:
         super().__init__()
         self._finite = source
 
     def draw_boolean(self, p: float = 0.5) -> bool:
-        """False, then True."""
+        """Enumerate False, then True."""
         return self._finite.boolean(p)
 
     def draw_integer(
@@ -129,7 +129,7 @@ class FiniteProvider(RunProvider):
         weights: dict[int, float] | None = None,
         shrink_towards: int = 0,
     ) -> int:
-        """An integer; how probable it is does not matter."""
+        """Enumerate integers; their probabilities do not matter."""
         del weights
         source = self._finite
         if min_value is not None and max_value is not None:
@@ -152,7 +152,7 @@ class FiniteProvider(RunProvider):
         allow_nan: bool = True,
         smallest_nonzero_magnitude: float,
     ) -> float:
-        """A float of the few that are simplest."""
+        """Enumerate the few simplest floats."""
         source = self._finite
         limit = source.cut_infinite("floats")
         known = dict.fromkeys((*FLOATS, min_value, max_value))
@@ -163,7 +163,7 @@ class FiniteProvider(RunProvider):
         return value
 
     def draw_string(self, intervals: Any, *, min_size: int = 0, max_size: int = SIZE_MAX) -> str:
-        """A string, the shorter ones first."""
+        """Enumerate strings, shorter ones first."""
         alphabet = len(intervals)
         places = self._places(alphabet, min_size, max_size if alphabet else min_size, "text of any size")
         value = "".join([intervals.char_in_shrink_order(place) for place in places])
@@ -171,13 +171,13 @@ class FiniteProvider(RunProvider):
         return value
 
     def draw_bytes(self, min_size: int = 0, max_size: int = SIZE_MAX) -> bytes:
-        """Bytes, the shorter ones first."""
+        """Enumerate bytes, shorter ones first."""
         value = bytes(self._places(256, min_size, max_size, "binary() of any size"))
         self._finite.put(value)
         return value
 
     def _places(self, alphabet: int, low: int, high: int, what: str) -> list[int]:
-        """Which characters a text is made of, where one is chosen among ``alphabet``."""
+        """Return the characters of a text as indices into ``alphabet``."""
         source = self._finite
         if source.values is not None:
             taken = min(source.values, high - low + 1)
@@ -190,17 +190,17 @@ class FiniteProvider(RunProvider):
         return [source.choose(alphabet) for _ in range(size)]
 
     def span_end(self, discard: bool, /) -> None:
-        """A value that its filter refused ends the case: another one is a case of its own."""
+        """End the case when a filter rejected its value: another value is another case."""
         if discard:
             raise UnsatisfiedAssumption
 
 
 def make_enumerable(run: RunContext, source: EnumerableSource) -> None:
-    """Have everything that ``run`` draws through Hypothesis be a choice of ``source``.
+    """Make everything that ``run`` draws through Hypothesis a choice of ``source``.
 
     Raises, when it draws:
-        InfiniteStrategyError: a strategy has no end of values.
-        hypothesis.errors.UnsatisfiedAssumption: a filter refuses the value.
+        InfiniteStrategyError: a strategy has infinitely many values.
+        hypothesis.errors.UnsatisfiedAssumption: a filter rejects the value.
     """
 
     def draw_finite(draw: Callable[..., Any], strategy: SearchStrategy[Any], *arguments: Any, **keywords: Any) -> Any:
@@ -221,7 +221,7 @@ def make_enumerable(run: RunContext, source: EnumerableSource) -> None:
 
 
 def _check_finite(kind: str, parts: dict[str, Any]) -> None:
-    # The other collections hold each value once, so that they end with the values.
+    # The other collections hold each value once, so they end with the values.
     if kind == "ListStrategy" and parts["max_size"] == math.inf:
         raise_infinite("a collection of any size")
     if kind == "RecursiveStrategy":
@@ -229,7 +229,7 @@ def _check_finite(kind: str, parts: dict[str, Any]) -> None:
 
 
 def _transformed(element: Any, transformations: tuple[tuple[Any, ...], ...]) -> Any:
-    """What ``map`` and ``filter`` make of the element; Hypothesis would try others where a filter refuses it."""
+    """Apply ``map`` and ``filter`` to the element; where a filter rejects it, Hypothesis would try others."""
     for name, function, *_ in transformations:
         if name == "map":
             element = function(element)

@@ -1,4 +1,4 @@
-"""Tells pytest how many cases an exhaustive test has run: while it runs, in its report, and in the JUnit file."""
+"""Shows in pytest how many cases an exhaustive test has run: live, in its report, and in the JUnit file."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from typing import Any
 
 from ordeal.exhaustive.text import case_count, case_progress, show_in_place
 
-#: A live line is written after each this many cases.
+#: The number of cases between two live lines.
 PERIOD = 4_096
 PROPERTY = "ordeal_cases"
 
 
 class CaseProgress:
-    """Counts the cases of one test. ``request`` is pytest's, or None where the test is run by something else."""
+    """Counts the cases of one test. ``request`` is pytest's, or None outside pytest."""
 
     def __init__(self, request: Any) -> None:
         self._request = request
@@ -22,7 +22,7 @@ class CaseProgress:
         self._left = PERIOD
 
     def tick(self, done: int, share: float) -> None:
-        """One more case has run; ``done`` of them, and ``share`` of all."""
+        """Count a case: ``done`` have run, which is a ``share`` of all."""
         self._left -= 1
         if self._left == 0:
             self._left = PERIOD
@@ -30,7 +30,7 @@ class CaseProgress:
                 self._show(case_progress(done, share))
 
     def end(self, done: int, total: int | None) -> None:
-        """The test is over; ``total`` is None where it did not run all its cases."""
+        """End the test; ``total`` is None if it did not run all its cases."""
         self._show("")
         if self._request is not None:
             text = case_count(done, total)
@@ -40,7 +40,7 @@ class CaseProgress:
     def _show(self, text: str) -> None:
         if not self._is_watched or text == self._shown:
             return
-        # Not by pytest's own writer: it measures all that it writes, and would break the line that it is in.
+        # Not with pytest's own writer, which counts everything that it writes and would break its line.
         capture = self._request.config.pluginmanager.get_plugin("capturemanager")
         with nullcontext() if capture is None else capture.global_and_fixture_disabled():
             show_in_place(text, instead_of=self._shown)
@@ -48,5 +48,5 @@ class CaseProgress:
 
 
 def _is_watched(config: Any) -> bool:
-    """Whether someone looks at pytest's progress."""
+    """Return whether someone watches pytest's progress."""
     return bool(getattr(config.pluginmanager.get_plugin("terminalreporter"), "isatty", False))

@@ -1,4 +1,4 @@
-"""What an exhaustive test says of its cases, and an exhaustive exploration of its runs."""
+"""The texts about the cases of an exhaustive test, and the runs of a bounded exhaustive search."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from ordeal._engine.formatting import counted, name_list
 
 
 def case_count(done: int, total: int | None) -> str:
-    """Return how many cases have run, of how many where that is known."""
+    """Return how many cases have run, and of how many if that is known."""
     return f"{done:,} cases" if total is None else f"{done:,}/{total:,} cases"
 
 
 def case_progress(done: int, share: float) -> str:
-    """Return the text of the live line: cases so far, and roughly the share of all that lies behind."""
+    """Return the text of the live line: cases so far, and roughly their share of all."""
     return f"{done:,} cases, about {share:.0%}"
 
 
 def show_in_place(text: str, *, instead_of: str) -> None:
-    """Write ``text`` over what was written before, and leave the cursor in front of it, where others go on writing."""
+    """Write ``text`` over earlier output, and leave the cursor before it, where others continue to write."""
     width = max(len(text), len(instead_of))
     sys.stdout.write(f"{text.ljust(width)}{chr(8) * width}")
     sys.stdout.flush()
@@ -33,14 +33,14 @@ def failing_case(path: Sequence[int], *, in_test: bool) -> str:
 
 
 def scope_statement(runs: int, depth: int, *, faults: bool, cut: Sequence[str]) -> str:
-    """Return the sentence that says what an exhaustive exploration ran; ``cut`` names arguments that it restricted."""
+    """Return the sentence that says what a bounded exhaustive search ran; ``cut`` names restricted arguments."""
     toggles = ", faults switched among them," if faults else ""
     statement = f"All {runs:,} rule sequences of up to {counted(depth, 'step')}{toggles} were run"
     return f"{statement}, with only the simplest values of {name_list(cut)}." if cut else f"{statement}."
 
 
 def scope_incomplete(runs: int, depth: int) -> str:
-    """Return the sentence that says that an exhaustive exploration ended before its end."""
+    """Return the sentence that says that a bounded exhaustive search ended early."""
     return (
         f"INCOMPLETE: {runs:,} rule sequences of up to {counted(depth, 'step')} were run, and there are more, "
         "of which nothing is known."

@@ -1,4 +1,4 @@
-"""How throughput grows with workers: the Universal Scaling Law, fitted to what was measured."""
+"""How throughput grows with workers: the Universal Scaling Law, fitted to measurements."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Carries a fitted law on to more workers than were measured, with what a store shared by many hosts would cost."""
+"""Extrapolates a fitted law to more workers than were measured, including the cost of a store shared by many hosts."""
 
 from __future__ import annotations
 
@@ -13,30 +13,30 @@ _WORKERS_FIRST = 10
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Assumptions:
-    """What the arithmetic takes for granted beside the law. None of it is measured by a benchmark."""
+    """What the calculation assumes besides the law. No benchmark measures it."""
 
-    #: Up to how many workers each syncs how often: the more there are, the more seldom.
+    #: How often each worker syncs, up to how many workers: the more there are, the more seldom.
     sync_intervals_s: tuple[tuple[int, float], ...] = ((100, 1.0), (1_000, 5.0))
     sync_interval_max_s: float = 30.0
     #: Seconds to run again what another host found.
     import_s: float = 0.005
     entry_bytes: int = 1024
     corpus_entries: int = 10_000
-    #: Entries that are new to all hosts together, a second: in the first minutes, and after hours.
+    #: New entries per second for all hosts together: in the first minutes, and after hours.
     new_entries_early: float = 20.0
     new_entries_late: float = 0.1
-    #: The most of a worker's time that goes into imports.
+    #: The maximum share of a worker's time for imports.
     import_share_max: float = 0.05
-    #: How often one store, a single process, can be synced with in a second, and by how many at once.
+    #: How many syncs per second a store, a single process, can serve, and for how many connections.
     store_syncs: float = 5_780.0
     connections_max: int = 10_000
-    #: Workers that share one connection where there are more than that.
+    #: Above this number of connections, this many workers share one.
     relay_workers: int = 100
     core_hour_usd: float = 0.04
 
     @property
     def import_share(self) -> float:
-        """The share of a worker's time that imports take in the first minutes, when it is highest."""
+        """The share of a worker's time for imports in the first minutes, when it is highest."""
         return min(self.import_share_max, self.new_entries_early * self.import_s)
 
     def sync_interval_s(self, workers: int) -> float:
@@ -47,11 +47,11 @@ class Assumptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Projection:
-    """What may be expected of ``workers`` workers. No number of it is measured.
+    """What to expect of ``workers`` workers. None of these numbers is measured.
 
-    ``capacity`` is the law as it was fitted, so one pool of workers; ``capacity_interval`` what the intervals of the
-    fit leave open. ``fleet_capacity`` is that of ``hosts`` hosts, each like the one that was measured, which share
-    through a store. Capacities are in throughputs of one worker.
+    ``capacity`` is the fitted law, so one pool of workers; ``capacity_interval`` is what the intervals of the fit
+    allow. ``fleet_capacity`` is for ``hosts`` hosts, each like the measured one, that share through a store. Capacities
+    are in throughputs of one worker.
     """
 
     workers: int
@@ -69,7 +69,7 @@ class Projection:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Extrapolation:
-    """Projections for rising numbers of workers. ``host_workers`` is the most that was measured, so what a host has."""
+    """Projections for rising numbers of workers. ``host_workers``, the workers of one host, is the most measured."""
 
     assumptions: Assumptions
     host_workers: int
@@ -111,7 +111,7 @@ def _project(fit: Fit, host_workers: int, workers: int, assumed: Assumptions) ->
 
 
 def _fleet_capacity(fit: Fit, host_workers: int, workers: int, assumed: Assumptions) -> float:
-    """Hosts explore side by side and lose only the time of imports; a last one may not be full."""
+    """Return the capacity of hosts side by side, which lose only time for imports; the last may not be full."""
     full, rest = divmod(workers, host_workers)
     capacity = full * fit.law.capacity(host_workers) + (fit.law.capacity(rest) if rest else 0.0)
     return capacity * (1 - assumed.import_share) if workers > host_workers else capacity

@@ -1,4 +1,4 @@
-"""Fits the Universal Scaling Law to throughputs that were measured with different numbers of workers."""
+"""Fits the Universal Scaling Law to throughputs measured with different numbers of workers."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from ordeal.errors import ConfigError
 
 Regime = Literal["linear", "amdahl", "usl", "inconclusive"]
 
-#: Below these a law counts as free of contention, and of what coherence costs.
+#: Below these a law counts as free of contention, and of coherence costs.
 SIGMA_MIN = 0.01
 KAPPA_MIN = 1e-4
 
-# Where a throughput hardly changes there is no variance to explain, and R^2 is low however well the law fits.
+# If throughput hardly changes, there is no variance to explain, and R^2 is low however well the law fits.
 _RESIDUAL_SMALL = 0.05
 
 #: The throughput of one worker, sigma and kappa.
@@ -36,9 +36,9 @@ class Interval(NamedTuple):
 class Law:
     """The Universal Scaling Law: C(N) = N / (1 + sigma (N - 1) + kappa N (N - 1)).
 
-    N. J. Gunther, "Guerrilla Capacity Planning", Springer 2007. C(N) is the throughput of N workers in those of one.
-    ``sigma`` (contention, 0 to 1) is the share of the work that is serialized; with ``kappa`` 0 this is Amdahl's law.
-    ``kappa`` (coherence, 0 or more) is what each pair of workers costs to keep in step, so it makes a peak.
+    N. J. Gunther, "Guerrilla Capacity Planning", Springer 2007. C(N) is the throughput of N workers relative to one.
+    ``sigma`` (contention, 0 to 1) is the serialized share of the work; with ``kappa`` 0 this is Amdahl's law. ``kappa``
+    (coherence, 0 or more) is the cost of keeping each pair of workers in step, so it makes a peak.
     """
 
     sigma: float
@@ -50,14 +50,14 @@ class Law:
 
     @property
     def optimal_workers(self) -> float:
-        """Where the capacity is highest, at least 1; infinite when it grows, or nears its limit, for ever."""
+        """Where the capacity is highest, at least 1; infinite when it grows, or approaches its limit, for ever."""
         if self.sigma >= 1:
             return 1.0
         return math.inf if self.kappa == 0 else max(1.0, math.sqrt((1 - self.sigma) / self.kappa))
 
     @property
     def peak(self) -> float:
-        """The highest capacity, or the limit that it nears; infinite when there is none."""
+        """The highest capacity, or the limit that it approaches; infinite when there is none."""
         best = self.optimal_workers
         if math.isfinite(best):
             return self.capacity(best)
@@ -65,7 +65,7 @@ class Law:
 
     @property
     def regime(self) -> Regime:
-        """What bounds the capacity: nothing, contention, or contention and coherence."""
+        """What limits the capacity: nothing, contention, or contention and coherence."""
         if self.kappa >= KAPPA_MIN:
             return "usl"
         return "linear" if self.sigma < SIGMA_MIN else "amdahl"
@@ -73,7 +73,7 @@ class Law:
 
 @dataclass(frozen=True, slots=True)
 class Measurement:
-    """The throughputs that ``workers`` workers had, one for each trial, all above 0 and in one unit."""
+    """The throughputs of ``workers`` workers, one for each trial, all above 0 and in the same unit."""
 
     workers: int
     throughputs: tuple[float, ...]
@@ -94,9 +94,9 @@ class Fit:
     """A law with how well it describes the measurements.
 
     ``single`` is the throughput of one worker by the fit; the measured one is as noisy as any other, so it is no fixed
-    point. The intervals hold the true value in 95 of 100 cases, as far as the law is right and the trials are
-    independent with errors in proportion to the throughput; they are ``None`` without trials to spare. ``rmse`` is in
-    throughputs of one worker. ``residuals`` are measured / fitted - 1, one for each measurement.
+    point. The intervals hold the true value in 95 of 100 cases, if the law is right and the trials are independent with
+    errors in proportion to the throughput; they are ``None`` without trials to spare. ``rmse`` is in throughputs of one
+    worker. ``residuals`` are measured / fitted - 1, one for each measurement.
     """
 
     law: Law
@@ -109,19 +109,19 @@ class Fit:
 
     @property
     def largest_residual(self) -> float:
-        """The residual that is farthest from 0, without its sign."""
+        """The absolute value of the residual farthest from 0."""
         return max(abs(residual) for residual in self.residuals)
 
     @property
     def laws(self) -> tuple[Law, Law] | None:
-        """The worst and the best law of the two intervals; every capacity of the others lies between theirs."""
+        """The worst and the best law of the two intervals; all other capacities lie between theirs."""
         if self.sigma_interval is None or self.kappa_interval is None:
             return None
         worst = Law(self.sigma_interval.high, self.kappa_interval.high)
         return worst, Law(self.sigma_interval.low, self.kappa_interval.low)
 
     def capacity_interval(self, workers: float) -> Interval | None:
-        """Return the capacities that the intervals of sigma and kappa leave open, with both at their ends at once."""
+        """Return the capacities that the intervals of sigma and kappa allow, with both at their ends at once."""
         if self.laws is None:
             return None
         worst, best = self.laws
@@ -130,7 +130,7 @@ class Fit:
 
 
 class Doubt(Enum):
-    """Why measurements say too little for numbers to be drawn from them."""
+    """Why measurements are not enough to draw numbers from."""
 
     FEW_COUNTS = "few_worker_counts"
     LOW_R_SQUARED = "low_r_squared"
@@ -139,9 +139,9 @@ class Doubt(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Analysis:
-    """What measurements come to. ``fit`` is ``None`` below three worker counts; ``doubts`` make it inconclusive."""
+    """The analysis of measurements. ``fit`` is ``None`` below three worker counts; ``doubts`` make it inconclusive."""
 
-    #: What measurements must show before numbers are drawn from them.
+    #: The conditions for drawing numbers from measurements.
     counts_min: ClassVar[int] = 3
     r_squared_min: ClassVar[float] = 0.90
     residual_max: ClassVar[float] = 0.20
@@ -152,21 +152,21 @@ class Analysis:
 
     @property
     def law(self) -> Law | None:
-        """The law, where the measurements bear one out."""
+        """The law, if the measurements support one."""
         return self.fit.law if self.fit is not None and not self.doubts else None
 
     @property
     def regime(self) -> Regime:
-        """The regime of the law, or that there is none to speak of."""
+        """The regime of the law, or that it is inconclusive."""
         return "inconclusive" if self.law is None else self.law.regime
 
     def capacity(self, measurement: Measurement) -> float:
-        """Return the measured throughput in those of one worker, as measured."""
+        """Return the measured throughput relative to the measured one of one worker."""
         return measurement.mean / self.measurements[0].mean
 
 
 def analyse(measurements: Sequence[Measurement]) -> Analysis:
-    """Fit the law, and say whether it may be believed.
+    """Fit the law, and decide whether it is reliable.
 
     Raises:
         ConfigError: the first measurement is not of one worker, the worker counts do not rise, or a throughput is not a
@@ -204,9 +204,9 @@ def _doubts(fit: Fit) -> list[Doubt]:
 #
 #     y = N / X = a + b (N - 1) + c N (N - 1)        a > 0, 0 <= b <= a, c >= 0
 #
-# y is the time that one unit of work takes one worker. Its error grows with it, so a measurement weighs 1 / y^2. Sums
-# and solutions are rational numbers: with thousands of workers the columns differ so much that floats would lose the
-# small coefficients, and a bound is then met exactly or not at all.
+# y is the time that one unit of work takes one worker. Its error grows with it, so the weight of a measurement is 1 /
+# y^2. Sums and solutions are rational numbers: with thousands of workers the columns differ so much that floats would
+# lose the small coefficients, and a bound is then met exactly or not at all.
 
 _Row = tuple[Fraction, ...]
 _Columns = Callable[[Fraction], _Row]
@@ -223,7 +223,7 @@ class _Group(NamedTuple):
 
 
 class _Face(NamedTuple):
-    """One way to lie within or on the bounds: the columns that stay, and how a, b and c follow from what they get."""
+    """A way to lie within or on the bounds: the remaining columns, and how they give a, b and c."""
 
     columns: _Columns
     spread: Callable[[_Row], _Row]
@@ -243,8 +243,7 @@ _FACES = (
 
 def _fit(measurements: Sequence[Measurement]) -> Fit:
     groups = [_group(measurement) for measurement in measurements]
-    # The best point of a convex region is the best one of the faces whose own best point lies in the region: there are
-    # six, so each is tried.
+    # The best point of a convex region is the best of those faces whose own best point lies in the region: try all six.
     candidates = [face.spread(_solve(groups, face.columns)) for face in _FACES]
     a, b, c = min((each for each in candidates if _within_bounds(each)), key=lambda each: _cost(groups, each))
     law, single = Law(float(b / a), float(c / a)), float(1 / a)
@@ -278,7 +277,7 @@ def _within_bounds(coefficients: _Row) -> bool:
 
 
 def _cost(groups: Sequence[_Group], coefficients: _Row) -> Fraction:
-    """The weighted squares that the coefficients leave between the groups and the law."""
+    """Return the weighted squares between the groups and the law with these coefficients."""
     misses = (group.mean - _dot(_FREE.columns(group.workers), coefficients) for group in groups)
     terms = (group.trials * group.weight * miss**2 for group, miss in zip(groups, misses, strict=True))
     return sum(terms, _ZERO)
@@ -300,7 +299,7 @@ def _normal_matrix(groups: Sequence[_Group], columns: _Columns) -> list[list[Fra
 
 
 def _solve(groups: Sequence[_Group], columns: _Columns) -> _Row:
-    """The weighted least squares of the columns, without bounds."""
+    """Return the weighted least squares of the columns, without bounds."""
     size = len(columns(Fraction(1)))
     right = [_ZERO] * size
     for group in groups:
@@ -310,7 +309,7 @@ def _solve(groups: Sequence[_Group], columns: _Columns) -> _Row:
 
 
 def _inverse(matrix: list[list[Fraction]]) -> list[list[Fraction]]:
-    """The inverse of a symmetric, positive definite matrix by elimination: no pivot of such a one is 0."""
+    """Invert a symmetric, positive definite matrix by elimination: none of its pivots is 0."""
     size = len(matrix)
     rows = [[*row, *(Fraction(int(i == j)) for j in range(size))] for i, row in enumerate(matrix)]
     for i in range(size):
@@ -322,7 +321,7 @@ def _inverse(matrix: list[list[Fraction]]) -> list[list[Fraction]]:
 
 
 def _r_squared(values: Sequence[float], errors: Sequence[float]) -> float:
-    """The share of the variance of the values that is explained."""
+    """Return the explained share of the variance of the values."""
     mean = math.fsum(values) / len(values)
     total = math.fsum((value - mean) ** 2 for value in values)
     left = math.fsum(error**2 for error in errors)
@@ -335,7 +334,7 @@ def _r_squared(values: Sequence[float], errors: Sequence[float]) -> float:
 
 
 def _intervals(groups: Sequence[_Group], law: Law) -> tuple[Interval | None, Interval | None]:
-    """The 95 % intervals of sigma and kappa, cut to the bounds."""
+    """Return the 95 % intervals of sigma and kappa, cut to the bounds."""
     freedom = sum(group.trials for group in groups) - _UNKNOWNS
     if freedom < 1:
         return None, None
@@ -350,7 +349,7 @@ def _intervals(groups: Sequence[_Group], law: Law) -> tuple[Interval | None, Int
 
 
 def _quotient_interval(free: _Row, error: list[list[Fraction]], i: int) -> Interval:
-    """Where ``(free[i] - r free[0])^2 <= error[i][i] - 2 r error[0][i] + r^2 error[0][0]`` holds."""
+    """Return where ``(free[i] - r free[0])^2 <= error[i][i] - 2 r error[0][i] + r^2 error[0][0]`` holds."""
     square = float(free[0] ** 2 - error[0][0])
     half = float(free[0] * free[i] - error[0][i])
     constant = float(free[i] ** 2 - error[i][i])
@@ -361,7 +360,7 @@ def _quotient_interval(free: _Row, error: list[list[Fraction]], i: int) -> Inter
 
 
 def _within(interval: Interval, estimate: float, highest: float) -> Interval:
-    """Cut to the bounds. Where a bound moved the estimate out of the interval, the interval reaches to it."""
+    """Cut an interval to the bounds. If a bound moved the estimate out of it, extend it to the estimate."""
     low, high = max(0.0, interval.low), min(highest, interval.high)
     return Interval(min(low, estimate), max(high, estimate))
 

@@ -1,4 +1,4 @@
-"""The trials of a scaling benchmark: which ones there are, in which order, and what they measured."""
+"""The trials of a scaling benchmark: their number, their order, and their measurements."""
 
 from __future__ import annotations
 
@@ -31,25 +31,25 @@ class TrialPlan:
 
     @property
     def worker_counts(self) -> tuple[int, ...]:
-        """1, 2, 4, 8 ..., and the most."""
+        """Return 1, 2, 4, 8 ..., and the maximum."""
         powers = [2**k for k in range(self.max_workers.bit_length()) if 2**k < self.max_workers]
         return (*powers, self.max_workers)
 
     @property
     def warm_up_s(self) -> float:
-        """Seconds to explore before the first trial, which would pay alone for what is loaded and cached once."""
+        """Seconds to explore before the first trial, which would otherwise pay alone for loading and caching."""
         return min(_WARM_UP_S_MAX, self.seconds)
 
     @property
     def total_s(self) -> float:
-        """Seconds that all of it takes."""
+        """Seconds for everything."""
         return self.warm_up_s + len(self.worker_counts) * self.repeat * self.seconds
 
     def trials(self) -> Iterator[tuple[int, int]]:
         """Yield round and worker count of each trial.
 
-        A round has all counts, and every other round has them from the highest down: a machine that becomes slower or
-        faster meanwhile then does so for all counts alike.
+        A round has all counts, and every other round has them in descending order: if the machine becomes slower or
+        faster meanwhile, all counts are affected alike.
         """
         for number in range(1, self.repeat + 1):
             counts = self.worker_counts if number % 2 else self.worker_counts[::-1]
@@ -68,14 +68,14 @@ class Trial:
     seconds: float
 
     def throughput(self, metric: Metric) -> float:
-        """Return what was done in a second."""
+        """Return what was done per second."""
         done = {"runs": self.runs, "steps": self.steps, "edges": self.edges}[metric]
         return done / self.seconds if self.seconds > 0 else 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScalingResult:
-    """What a scaling benchmark measured and what that comes to. ``extrapolation`` is ``None`` when there is none."""
+    """The measurements of a scaling benchmark and their analysis. ``extrapolation`` is ``None`` if there is none."""
 
     test_class: str
     rng_seed: int

@@ -1,6 +1,6 @@
 """Rule machines, old and new: what Hypothesis has for them today, and what it had once and removed.
 
-A test that was written for ``hypothesis.stateful`` in its first years runs when it imports from here instead.
+A test written for ``hypothesis.stateful`` in its first years runs when it imports from here instead.
 """
 
 from __future__ import annotations

@@ -22,18 +22,18 @@ from ordeal.stateful.test_case import run_rule_machines
 
 
 def run_state_machine_as_test(factory: Callable[[], AnyMachine], settings: hypothesis.settings | None = None) -> None:
-    """Run the machines that ``factory``, a class or a function without arguments, makes: pass, or raise what failed.
+    """Run the machines that ``factory``, a class or a function without arguments, makes: pass, or raise the failure.
 
-    ``settings`` None takes those of the TestCase of a class.
+    With ``settings`` None, those of the TestCase of a class apply.
 
     Raises:
-        MachineError: it makes no rule machine and no generic one.
+        MachineError: it makes neither a rule machine nor a generic one.
     """
     run_rule_machines(rule_machines(factory), settings)
 
 
 def rule_machines(factory: Any) -> Callable[[], hypothesis.stateful.RuleBasedStateMachine]:
-    """A factory of rule machines, made of one of any machines. A class of rule machines is one already.
+    """Make a factory of rule machines from one of any machines. A class of rule machines is one already.
 
     Raises:
         MachineError: ``factory`` cannot be called, or is the class of a generic machine that cannot be used.
@@ -48,7 +48,7 @@ def rule_machines(factory: Any) -> Callable[[], hypothesis.stateful.RuleBasedSta
             f"{factory!r} makes no machines", hint="give a class, or a function: `lambda: MyMachine(size=3)`"
         )
 
-    # Hypothesis knows the test by the source of the function.
+    # Hypothesis identifies the test by the source of the function.
     @functools.wraps(factory)
     def make() -> hypothesis.stateful.RuleBasedStateMachine:
         return as_rule_machine(factory(), factory)

@@ -1,4 +1,4 @@
-"""Machines that say before each step which steps there are, and the rule machines that run them in either engine."""
+"""Machines that say before each step which steps are possible, and the rule machines that run them in either engine."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ordeal.stateful.test_case import RuleBasedStateMachine
 
 EXAMPLE = 'write for example `return st.tuples(st.just("add"), st.integers())`'
 
-#: What makes a class of the same name and place as another: Python's reports and Hypothesis' database go by these.
+#: The identity of a class, by its name and place, in Python's reports and in Hypothesis' database.
 _IDENTITY = ("__module__", "__qualname__", "__doc__", "__firstlineno__", *DECORATOR_MARKS)
 _METHODS = ("steps", "execute_step", "check_invariants", "teardown")
 
@@ -31,42 +31,42 @@ class _TestCaseOfGeneric:
 
 
 class GenericStateMachine:
-    """A machine whose next step may depend on all that has happened so far.
+    """A machine whose next step may depend on everything that happened before.
 
-    Subclass it with ``steps`` and ``execute_step``. A run makes a machine and then, again and again, draws a step from
-    ``steps()`` and gives it to ``execute_step``; a constructor of the subclass need not call that of this class.
-    Both pytest, by ``TestX = X.TestCase``, and the Explorer run it, and shrink a failure to few and simple steps, each
-    of which ``steps()`` could have given where it is taken.
+    Subclass it with ``steps`` and ``execute_step``. A run makes a machine and then repeatedly draws a step from
+    ``steps()`` and passes it to ``execute_step``; a constructor of the subclass need not call this class's. Both
+    pytest, by ``TestX = X.TestCase``, and the Explorer run it, and shrink a failure to few and simple steps, each of
+    which ``steps()`` could have returned at its point.
     """
 
     TestCase = _TestCaseOfGeneric()
 
     def steps(self) -> st.SearchStrategy[Any]:
-        """The steps that there are now, as a strategy. An empty one, ``st.nothing()``, ends the run.
+        """Return the steps that are possible now, as a strategy. An empty one, ``st.nothing()``, ends the run.
 
-        It is asked once before each step, and should depend on nothing but the machine.
+        Called once before each step; it should depend only on the machine.
         """
         raise NotImplementedError
 
     def execute_step(self, step: Any) -> None:
-        """Take ``step``, which was drawn from ``steps()``. What is raised here is a failure."""
+        """Take ``step``, which was drawn from ``steps()``. An exception here is a failure."""
         raise NotImplementedError
 
     def check_invariants(self) -> None:
         """Check what must always hold: called after the constructor and after each step."""
 
     def teardown(self) -> None:
-        """Clean up at the end of a run, also of one that failed."""
+        """Clean up at the end of a run, even if it failed."""
 
 
 AnyMachine = hypothesis.stateful.RuleBasedStateMachine | GenericStateMachine
 
 
 def as_rule_machine(made: object, maker: object) -> hypothesis.stateful.RuleBasedStateMachine:
-    """What ``maker`` made, as a rule machine.
+    """Return what ``maker`` made as a rule machine.
 
     Raises:
-        MachineError: it is no machine, or a generic one without what it needs.
+        MachineError: it is no machine, or an incomplete generic one.
     """
     if isinstance(made, GenericStateMachine):
         return rule_machine_class(type(made))(made)
@@ -79,13 +79,13 @@ def as_rule_machine(made: object, maker: object) -> hypothesis.stateful.RuleBase
 
 
 def maker_name(maker: object) -> str:
-    """What to call a function that makes machines: by its name, for its address is another one in each process."""
+    """Return the name of a function that makes machines, without its address, which differs in each process."""
     name = getattr(maker, "__qualname__", None)
     return repr(maker) if name is None else f"`{name}`"
 
 
 class _NoStepLeft(Enum):
-    """What is drawn in Hypothesis' loop, which knows no end but its number of steps, once there is no step left."""
+    """Drawn in Hypothesis' loop, which only ends by its number of steps, once no step is left."""
 
     NO_STEP_LEFT = "no step left"
 
@@ -105,7 +105,7 @@ class GenericRunner(RuleBasedStateMachine):
         """Raises MachineError when the class of the generic machine cannot be used."""
         check_generic_class(self.generic_class)
         super().__init__()
-        # Between two steps there is none, so that a copy of the state holds no strategy.
+        # None between two steps, so that a copy of the state holds no strategy.
         self._offered: st.SearchStrategy[Any] | None = None
         self.machine = self.generic_class() if machine is None else machine
 
@@ -115,11 +115,11 @@ class GenericRunner(RuleBasedStateMachine):
         return bool(self._offer().is_empty)
 
     def offered(self) -> st.SearchStrategy[Any]:
-        """What the next step is drawn from."""
+        """Return the strategy of the next step."""
         return _END if self.is_over else self._offer()
 
     def _offer(self) -> st.SearchStrategy[Any]:
-        """The steps that there are now; the machine is asked once for each step.
+        """Ask the machine for its possible steps, once for each step.
 
         Raises:
             MachineError: ``steps()`` returned no strategy.
@@ -128,10 +128,10 @@ class GenericRunner(RuleBasedStateMachine):
             self._offered = _checked_steps(self.machine.steps(), self.generic_class)
         return self._offered
 
-    # The only rule: another one, for the end, would keep Hypothesis from shrinking to the fewest steps.
+    # The only rule: a second one, for the end, would keep Hypothesis from shrinking to the fewest steps.
     @rule(step=st.runner().flatmap(lambda runner: runner.offered()))
     def execute_step(self, step: Any) -> None:
-        """Take a step. What the machine returns is of no interest, as it never was."""
+        """Take a step. The machine's result is ignored, as it always was."""
         if step is _NoStepLeft.NO_STEP_LEFT:
             return
         self._offered = None
@@ -146,7 +146,7 @@ _runners: dict[type[GenericStateMachine], type[GenericRunner]] = {}
 
 
 def rule_machine_class(cls: type[GenericStateMachine]) -> type[GenericRunner]:
-    """The class of rule machines that run machines of ``cls``; it goes by the same name, in reports as well."""
+    """Return the class of rule machines that run machines of ``cls``; it has the same name, in reports as well."""
     if cls not in _runners:
         body: dict[str, Any] = {name: vars(cls)[name] for name in _IDENTITY if name in vars(cls)}
         if cls.check_invariants is not GenericStateMachine.check_invariants:
@@ -166,7 +166,7 @@ _usable: set[type[GenericStateMachine]] = set()
 
 
 def check_generic_class(cls: type[GenericStateMachine]) -> None:
-    """See that a class has what it needs.
+    """Check that a class is complete.
 
     Raises:
         MachineError: a method is missing, or is a coroutine function.

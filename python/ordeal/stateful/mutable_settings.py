@@ -1,4 +1,4 @@
-"""Settings of Hypothesis that can be changed one by one, as in ``TestTrees.settings.max_examples = 100``."""
+"""Hypothesis settings that can be changed one by one, as in ``TestTrees.settings.max_examples = 100``."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ _TIMEOUT = "timeout"
 
 
 class MutableSettings(settings):
-    """Settings that take an assignment. A run takes them ``frozen``.
+    """Settings that accept assignments. A run uses them ``frozen``.
 
     Attributes:
         timeout: seconds after which no new example begins, unless one has failed; 0 or less is no limit. Hypothesis
-            has no such setting any more.
+            itself no longer has this setting.
     """
 
     timeout: float = 0.0
@@ -51,7 +51,7 @@ class MutableSettings(settings):
 
     @property
     def frozen(self) -> settings:
-        """The settings as they are now, which nothing changes any more."""
+        """Return the present settings, which nothing changes any more."""
         return self._frozen
 
 
@@ -70,7 +70,7 @@ def _checked_timeout(value: object) -> float:
         "settings.timeout is no setting of Hypothesis any more; here no new example begins once the time is up. "
         "Set max_examples instead, or explore for a time: Explorer(...).run(max_time=60)",
         DeprecationWarning,
-        # The line that assigns, above __setattr__.
+        # The line of the assignment, above __setattr__.
         stacklevel=3,
     )
     return float(value)

@@ -15,7 +15,7 @@ from ordeal.errors import MachineError
 def rule[Function: Callable[..., Any]](
     *, targets: Sequence[Bundle[Any]] = (), target: Bundle[Any] | None = None, **arguments: Any
 ) -> Callable[[Function], Function]:
-    """Make a method a rule, as Hypothesis' ``rule`` does; an argument may be given by a type in place of a strategy.
+    """Make a method a rule, like Hypothesis' ``rule``; an argument may be a type instead of a strategy.
 
     Raises:
         hypothesis.errors.InvalidArgument: an argument is neither, or ``target`` and ``targets`` are both given.
@@ -26,12 +26,12 @@ def rule[Function: Callable[..., Any]](
 def initialize[Function: Callable[..., Any]](
     *, targets: Sequence[Bundle[Any]] = (), target: Bundle[Any] | None = None, **arguments: Any
 ) -> Callable[[Function], Function]:
-    """Make a method a rule that runs once, before the others; arguments are as for ``rule``, which tells the errors."""
+    """Make a method a rule that runs once, before the others; arguments and errors are as for ``rule``."""
     return _decorator(hypothesis.stateful.initialize, targets, target, arguments)
 
 
 def strategy(given: Any) -> st.SearchStrategy[Any]:
-    """The strategy of a type such as ``int`` or ``list[int]``; a strategy is returned as it is.
+    """Return the strategy of a type such as ``int`` or ``list[int]``; a strategy is returned as it is.
 
     Raises:
         MachineError: it is neither.
@@ -47,7 +47,7 @@ def strategy(given: Any) -> st.SearchStrategy[Any]:
 def _decorator(
     make: Any, targets: Sequence[Bundle[Any]], target: Bundle[Any] | None, arguments: dict[str, Any]
 ) -> Callable[[Any], Any]:
-    # Hypothesis tells a target that was left out from one that is None.
+    # Hypothesis distinguishes an omitted target from None.
     where = {} if target is None else {"target": target}
     decorate: Callable[[Any], Any] = make(
         targets=targets, **where, **{name: _strategy(given) for name, given in arguments.items()}
@@ -56,6 +56,6 @@ def _decorator(
 
 
 def _strategy(given: Any) -> Any:
-    """The strategy of a type; what is none is left for Hypothesis to complain of."""
+    """Return the strategy of a type; anything else is left for Hypothesis to report."""
     is_type = isinstance(given, type) or get_origin(given) is not None
     return st.from_type(given) if is_type else given

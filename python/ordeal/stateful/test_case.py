@@ -18,7 +18,7 @@ from ordeal.stateful.mutable_settings import MutableSettings
 
 
 class TestCaseOfMachine:
-    """The attribute ``TestCase`` of machines: a class for each of theirs, made when it is first asked for."""
+    """The attribute ``TestCase`` of machines: a separate class for each, made on first use."""
 
     __test__ = False
 
@@ -61,7 +61,7 @@ def _new_test_case(cls: type[RuleBasedStateMachine]) -> type[Any]:
 def run_rule_machines(factory: Callable[[], hypothesis.stateful.RuleBasedStateMachine], chosen: Any) -> None:
     """Have Hypothesis run the machines that ``factory``, a class or a function, makes.
 
-    ``chosen`` are the settings; None stands for those of the class, or else for the defaults of a TestCase.
+    ``chosen`` are the settings; None means those of the class, or else the defaults of a TestCase.
     """
     if chosen is None:
         chosen = getattr(getattr(factory, "TestCase", None), "settings", None)
@@ -75,11 +75,11 @@ def run_rule_machines(factory: Callable[[], hypothesis.stateful.RuleBasedStateMa
 
 
 class _TimeIsUp(KeyboardInterrupt):
-    """Ends a test in which nothing has failed. As at Ctrl-C, Hypothesis saves nothing and calls nothing flaky."""
+    """Ends a test in which nothing has failed. As for Ctrl-C, Hypothesis saves nothing and calls nothing flaky."""
 
 
 def _run_for(seconds: float, machines: Any, chosen: settings) -> None:
-    """Run a test, and begin no further example once it has taken that long, unless one has failed."""
+    """Run a test, and begin no further example after this time, unless one has failed."""
     test: Any = get_state_machine_test(machines, settings=chosen)
     run_example = test.hypothesis.inner_test
     deadline = monotonic() + seconds
@@ -90,7 +90,7 @@ def _run_for(seconds: float, machines: Any, chosen: settings) -> None:
         def run_in_time(*args: Any, **kwargs: Any) -> None:
             nonlocal has_failed
             if not has_failed and monotonic() >= deadline:
-                # Hypothesis would say how to reproduce it.
+                # Hypothesis would print how to reproduce it.
                 quiet.enter_context(with_reporter(_say_nothing))
                 raise _TimeIsUp
             try:

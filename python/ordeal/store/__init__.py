@@ -1,4 +1,4 @@
-"""Shares entries, edges and failures with other process trees and machines, over a folder or a Redis server."""
+"""Shares entries, edges and failures with other process trees and machines, through a folder or a Redis server."""
 
 from ordeal.store.messages import Entry, FailureReport, Incoming, Outgoing
 from ordeal.store.namespace import namespace_of

@@ -1,4 +1,4 @@
-"""Where shards lie: what a folder and a Redis server must be able to do for a store, and no more."""
+"""Where shards are kept: what a folder and a Redis server must do for a store, and no more."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
-#: Members of one namespace, from its first day on.
+#: The maximum number of members of a namespace, over its lifetime.
 MEMBERS_MAX = 100_000
-#: No lease is longer.
+#: The longest lease.
 LEASE_SECONDS_MAX = 24 * 3600.0
 #: Hex digits of a token.
 TOKEN_CHARS = 16
@@ -25,24 +25,24 @@ _births = itertools.count()
 
 
 def new_name() -> str:
-    """Sixteen hex digits that nothing else has: told by where and when it is made, as there is no chance here."""
+    """Return sixteen unique hex digits, made from place and time, because nothing is random here."""
     birth = f"{socket.gethostname()} {os.getpid()} {time.time_ns()} {next(_births)}"
     return hashlib.blake2b(birth.encode(), digest_size=8).hexdigest()
 
 
 class UnreachableError(Exception):
-    """The backend cannot be used now; the message says what happened."""
+    """The backend cannot be used now; the message says why."""
 
 
 class UnwritableError(UnreachableError):
-    """The backend can be read, and takes nothing: it is full, or not for this user to write."""
+    """The backend can be read but not written: it is full, or this user may not write."""
 
 
 class ShardName(NamedTuple):
-    """The number of the member that writes a shard, and a token that no other member has.
+    """The number of the member that writes a shard, and a unique token.
 
-    The number alone would do, if no folder were ever emptied and no server ever lost its memory: then numbers begin
-    again, while a member that has lived through it still writes.
+    The number alone would do if no folder were ever emptied and no server ever lost its memory: then numbers begin
+    again, while an older member still writes.
     """
 
     number: int
@@ -53,13 +53,13 @@ class ShardName(NamedTuple):
 
     @classmethod
     def parse(cls, text: str) -> ShardName | None:
-        """The name that ``str`` made ``text`` of, None when it made no such text."""
+        """Parse what ``str`` returned; None for any other text."""
         match = _NAME.fullmatch(text)
         return None if match is None else cls(int(match[1]), match[2])
 
 
 class ShardState(NamedTuple):
-    """How many bytes a shard has, and how many seconds ago its member was there."""
+    """The size of a shard in bytes, and how many seconds ago its member was active."""
 
     size: int
     age_seconds: float
@@ -76,7 +76,7 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Unreadable:
-    """Stands for bytes that could not be read, though the backend is there."""
+    """Stands for bytes that could not be read although the backend is available."""
 
     why: str
 
@@ -85,22 +85,22 @@ class Backend(Protocol):
     """Holds shards. Every method may raise ``UnreachableError``. Owned by one thread."""
 
     def claim(self, token: str, preferred: int | None) -> int:
-        """A number that no other token has: ``preferred`` if it is free or this token's own."""
+        """Return a number that no other token has: ``preferred`` if it is free or this token's own."""
 
     def survey(self) -> dict[ShardName, ShardState]:
-        """All shards."""
+        """Return all shards."""
 
     def read(self, spans: Sequence[Span]) -> list[bytes | Unreadable]:
-        """The bytes of each span, fewer where there are fewer."""
+        """Return the bytes of each span, fewer if there are fewer."""
 
     def write(self, name: ShardName, offset: int, data: bytes) -> None:
-        """Write to a shard, and say that its member is there. Kept when it returns.
+        """Write to a shard, and mark its member as active. Durable when it returns.
 
-        Nobody else writes to this shard. Writing the same again changes nothing.
+        Only this member writes to this shard. Writing the same again changes nothing.
         """
 
     def lease(self, key: str, token: str, seconds: float) -> bool:
-        """Whether ``token`` has the lease ``key`` for the next ``seconds``: taken, renewed, or refused."""
+        """Take or renew the lease ``key`` for ``token`` and the next ``seconds``; return whether it has it."""
 
     def close(self) -> None:
-        """Let go of what is held open. Does not raise."""
+        """Release all resources. Does not raise."""

@@ -1,7 +1,7 @@
-"""A folder that members share, on one machine or on a network file system: no locks, nothing mapped, nothing renamed.
+"""A folder that members share, on one machine or on a network file system: without locks, mapped files or renames.
 
-``members`` holds a file for each number that was taken, ``shards`` one for each member, which it alone writes, and
-``leases`` the leases of each failure bucket. Files may appear late and be listed in any order.
+``members`` holds a file for each assigned number, ``shards`` one for each member, which only it writes, and ``leases``
+the leases of each failure bucket. Files may appear late and be listed in any order.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ from ordeal.store.backend import (
 )
 
 _SUFFIX = ".shard"
-#: A disk that is full, or a folder that this user may not write.
+#: Errors of a full disk, or of a folder that this user may not write.
 _UNWRITABLE = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM}
-#: What a lease says: who has it, and until when, in milliseconds.
+#: The content of a lease: who has it, and until when, in milliseconds.
 _LEASE_CHARS = TOKEN_CHARS + 1 + 15
-#: A lease that says nothing yet is being taken, unless it has been so for this long.
+#: An empty lease is being taken, unless it has been empty for this long.
 _TAKING_SECONDS = 60.0
-#: Each time that a lease is taken over from a lost member it has a new file.
+#: Each time a lease is taken over from a lost member, it gets a new file.
 _LEASE_FILES_MAX = 10_000
 
 
@@ -46,7 +46,7 @@ class DirectoryBackend(Backend):
     """The folder of one namespace. Owned by one thread."""
 
     def __init__(self, folder: Path) -> None:
-        """Make the folder where it is not there. One that can only be read will do.
+        """Make the folder if it does not exist. A read-only one is accepted.
 
         Raises:
             StoreError: it cannot be made, or neither be written nor read.
@@ -58,14 +58,14 @@ class DirectoryBackend(Backend):
                 pass
         except OSError as error:
             if os.access(self._shards, os.R_OK | os.X_OK):
-                return  # who joins hears that it cannot be written
+                return  # joining reports that it cannot be written
             raise StoreError(
                 f"the store cannot be written: {error.filename or folder}: {error.strerror or error}",
                 hint="name a folder that this user may write, as in `--store dir://shared/ordeal`",
             ) from error
 
     def identity(self) -> str:
-        """A text that the store has from its first member on, and no other one at the same place; empty without one."""
+        """Return a text that identifies the store from its first member on; empty without one."""
         path = self._members.parent / "identity"
         with contextlib.suppress(OSError):
             _made(path, new_name().encode())
@@ -78,7 +78,7 @@ class DirectoryBackend(Backend):
             self._make_folders()
             number = self._next_number() if preferred is None else preferred
             while not self._claimed(number, token):
-                # A listing may be old, so the next one need not be higher.
+                # A listing may be outdated, so the next number need not be higher.
                 number = max(number + 1, self._next_number())
             return number
 
@@ -91,7 +91,7 @@ class DirectoryBackend(Backend):
                 name = ShardName.parse(file.name.removesuffix(_SUFFIX))
                 if name is None or not file.name.endswith(_SUFFIX):
                     continue
-                # It may have gone since.
+                # It may be gone by now.
                 with contextlib.suppress(FileNotFoundError):
                     status = file.stat(follow_symlinks=False)
                     states[name] = ShardState(status.st_size, now - status.st_mtime)
@@ -108,7 +108,7 @@ class DirectoryBackend(Backend):
             if not data:
                 os.utime(path)
                 return
-            # Opened each time: a network file system shows to others what was written when the file is closed.
+            # Opened each time: a network file system shows writes to others when the file is closed.
             descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
             try:
                 written = os.pwrite(descriptor, data, offset)
@@ -120,7 +120,7 @@ class DirectoryBackend(Backend):
 
     @override
     def lease(self, key: str, token: str, seconds: float) -> bool:
-        """By the clock of each machine. A lease that is taken over has a new file, which only one member can make."""
+        """See ``Backend``. By each machine's clock. Taking over a lease makes a new file, which only one member can."""
         folder = self._leases / key
         now = time.time()
         content = f"{token} {int((now + seconds) * 1000):015}".encode()
@@ -140,7 +140,7 @@ class DirectoryBackend(Backend):
 
     @override
     def close(self) -> None:
-        """Nothing is held open."""
+        """Do nothing: nothing is held open."""
 
     def _make_folders(self) -> None:
         for folder in (self._members, self._shards, self._leases):
@@ -174,7 +174,7 @@ class DirectoryBackend(Backend):
 
 
 def _made(path: Path, content: bytes) -> bool:
-    """Make a file that is not there yet."""
+    """Make a file if it does not exist; return whether this made it."""
     try:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
     except FileExistsError:
@@ -183,7 +183,7 @@ def _made(path: Path, content: bytes) -> bool:
         os.write(descriptor, content)
         os.fsync(descriptor)
     except OSError:
-        path.unlink(missing_ok=True)  # the disk is full: nobody has what this says
+        path.unlink(missing_ok=True)  # the disk is full: the incomplete file belongs to nobody
         raise
     finally:
         os.close(descriptor)
@@ -200,7 +200,7 @@ def _overwrite(path: Path, content: bytes) -> None:
 
 
 def _read_regular(path: Path, offset: int, size: int) -> bytes:
-    """A part of a file. Raises OSError for what is no regular file: a pipe would have its reader wait."""
+    """Read a part of a file. Raises OSError unless it is a regular file: a pipe would block."""
     descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
@@ -211,12 +211,12 @@ def _read_regular(path: Path, offset: int, size: int) -> bytes:
 
 
 def _last_lease(folder: Path) -> int:
-    """The number of the newest file of a lease, -1 where there is none."""
+    """Return the number of the newest file of a lease, -1 if there is none."""
     return max(_numbers(folder, _LEASE_FILES_MAX), default=-1)
 
 
 def _read_lease(path: Path) -> tuple[str, float]:
-    """Who has a lease, and until when. One that is malformed is nobody's, and ends when it is old."""
+    """Return who has a lease, and until when. A malformed one belongs to nobody, and ends when it is old."""
     token, _, until = _read_regular(path, 0, _LEASE_CHARS).decode("ascii", "replace").partition(" ")
     written = path.lstat().st_mtime
     if len(token) == TOKEN_CHARS and until.isdecimal():
@@ -225,7 +225,7 @@ def _read_lease(path: Path) -> tuple[str, float]:
 
 
 def _numbers(folder: Path, below: int) -> Iterator[int]:
-    """The numbers that files of ``folder`` have for names."""
+    """Yield the numbers that are names of files in ``folder``."""
     with os.scandir(folder) as files:
         for file in files:
             if file.name.isdecimal() and (number := int(file.name)) < below:

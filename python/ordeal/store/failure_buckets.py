@@ -1,4 +1,4 @@
-"""The failure buckets that members have met, merged so that no order and no repetition makes a difference."""
+"""The failure buckets that members have met, merged so that order and repetition make no difference."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from ordeal.store.messages import FailureReport
 from ordeal.store.records import RecordError
 
 BUCKETS_MAX = 10_000
-#: The traces of all buckets together. In bytes.
+#: The size limit of the traces of all buckets together, in bytes.
 TRACES_SIZE_MAX = 256 * 2**20
 
 
 @dataclass(slots=True)
 class _Bucket:
-    """``counts`` holds how often each member has met it. A trace that is there is better than one that is not."""
+    """``counts`` holds how often each member has met it. A present trace is better than a missing one."""
 
     steps: int
     trace: bytes
@@ -30,29 +30,29 @@ class _Bucket:
 
 
 def _rank(steps: int, trace: bytes) -> tuple[int, int, bytes]:
-    """The lowest wins: the trace of the fewest steps. The rest only makes all members choose the same."""
+    """Return a rank, of which the lowest wins: the fewest steps; the rest only makes all members choose alike."""
     return steps, len(trace), trace
 
 
 class FailureBuckets:
-    """All buckets of a namespace, by name; members are told apart by their tokens. Owned by one thread."""
+    """All buckets of a namespace, by name; tokens identify members. Owned by one thread."""
 
     def __init__(self) -> None:
         self._buckets: dict[str, _Bucket] = {}
         self._traces_size = 0
 
     def would_learn(self, member: str, report: FailureReport) -> bool:
-        """Whether ``report``, of ``member``, says anything that is not known."""
+        """Return whether ``report``, from ``member``, contains anything new."""
         known = self._buckets.get(report.bucket)
         return known is None or known.counts.get(member, -1) < report.count or known.is_beaten_by(report)
 
     def wants_trace(self, report: FailureReport) -> bool:
-        """Whether the trace of ``report`` is better than the known one."""
+        """Return whether the trace of ``report`` is better than the known one."""
         known = self._buckets.get(report.bucket)
         return known is None or known.is_beaten_by(report)
 
     def add(self, member: str, report: FailureReport) -> bool:
-        """Merge what ``member`` reports. Returns whether anything is new.
+        """Merge a report of ``member``. Return whether anything is new.
 
         Raises:
             RecordError: there are too many buckets, or their traces are too large.
@@ -74,10 +74,10 @@ class FailureBuckets:
         return True
 
     def report(self, bucket: str) -> FailureReport:
-        """What is known of a bucket that is there."""
+        """Return what is known about an existing bucket."""
         known = self._buckets[bucket]
         return FailureReport(bucket, known.trace, known.steps, sum(known.counts.values()))
 
     def __iter__(self) -> Iterator[FailureReport]:
-        """All reports, by name."""
+        """Iterate over all reports, by name."""
         return map(self.report, sorted(self._buckets))

@@ -1,4 +1,4 @@
-"""The entries of others that wait for a run here: those whose edges are rare come first, then the newest."""
+"""The entries of others that wait for a run here: those with rare edges come first, then the newest."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import heapq
 
 from ordeal.store.messages import Entry
 
-#: What waits: above either, the oldest give way.
+#: Limits of the queue: above either, the oldest entries are dropped.
 ENTRIES_MAX = 100_000
 SIZE_MAX = 256 * 2**20
-#: The rarity of an entry that names no edge: behind all that do.
+#: The rarity of an entry that names no edge: after all that do.
 _NO_EDGE = 2**62
 
 
@@ -25,7 +25,7 @@ class ImportQueue:
         return len(self._entries)
 
     def add(self, entry: Entry) -> None:
-        """Put an entry in, which is not there and is the newest then."""
+        """Add a new entry, which becomes the newest."""
         self._arrivals += 1
         self._entries[entry.id] = (self._arrivals, entry)
         self._size += _size(entry)
@@ -33,9 +33,10 @@ class ImportQueue:
             self._remove(next(iter(self._entries)))
 
     def take(self, count_max: int | None, known: set[int], carriers: dict[int, int]) -> list[Entry]:
-        """Take out at most ``count_max`` entries that reach an edge which is not ``known``, and make theirs known.
+        """Remove at most ``count_max`` entries that reach an edge which is not ``known``, and add their edges to it.
 
-        ``carriers`` says how many entries reach an edge first. Entries that reach nothing else are left out for good.
+        ``carriers`` counts the entries that reached each edge first. Entries that reach nothing new are dropped for
+        good.
         """
         waiting = len(self._entries) if count_max is None else count_max
         self._drop_known(known)

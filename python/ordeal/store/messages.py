@@ -1,19 +1,19 @@
-"""What members of a store give each other: entries, edges and failures, out of a session and into it."""
+"""What members of a store exchange: entries, edges and failures, out of a session and into it."""
 
 from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
 
-#: Edges are unsigned keys of so many bits.
+#: Edges are unsigned keys with this many bits.
 EDGE_BITS = 64
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One tape of a corpus, and the edges that it was the first to reach; it may have reached none first.
+    """One tape of a corpus, and the edges that it was the first to reach, if any.
 
-    ``tape`` is opaque to the store: who imports an entry checks it.
+    ``tape`` is opaque to the store: the importer checks it.
     """
 
     tape: bytes
@@ -21,16 +21,16 @@ class Entry:
 
     @property
     def id(self) -> str:
-        """The same for the same tape, wherever it was found: 32 hex digits."""
+        """32 hex digits that are the same for the same tape, wherever it was found."""
         return hashlib.blake2b(self.tape, digest_size=16).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
 class FailureReport:
-    """What is known of a failure bucket: its shortest trace, of so many steps, and how often it was met.
+    """What is known about a failure bucket: its shortest trace, the number of its steps, and how often it was met.
 
-    ``trace`` is JSON, opaque to the store; it is empty where only the count is known. A member that publishes a report
-    counts all it has met itself so far; a report that comes from the store counts what all members have.
+    ``trace`` is JSON, opaque to the store; it is empty if only the count is known. A member publishes its own total
+    count so far; a report from the store counts what all members have met.
     """
 
     bucket: str
@@ -41,9 +41,9 @@ class FailureReport:
 
 @dataclass(frozen=True, slots=True)
 class Outgoing:
-    """What a member has found since it last said so. Saying something again changes nothing.
+    """What a member has found since its last exchange. Repeating something changes nothing.
 
-    ``edges`` are all that were reached here, also through the entries of others: what was reached is not offered again.
+    ``edges`` are all that were reached here, also through the entries of others: they are not offered again.
     """
 
     entries: tuple[Entry, ...] = ()
@@ -57,11 +57,11 @@ class Incoming:
 
     Attributes:
         entries: worth a run here, as they reached edges that were not reached here; the rarest first, then the newest.
-        edges: reached by others, and not told of before.
-        failures: buckets of which something new is known, as all members know them.
-        refused: how much of what was read or given was malformed or too large, and therefore left out.
+        edges: reached by others, and not reported before.
+        failures: buckets about which something new is known, as all members know them.
+        refused: how many records or inputs were malformed or too large, and therefore ignored.
         refusal: why, for the first of them; else empty.
-        members: how many have met in the store within the last minute, this one included. 0 while it is away.
+        members: how many were active in the store within the last minute, including this one. 0 while it is away.
         paused: why the store could not be reached, else empty. What was to be published waits for it.
     """
 

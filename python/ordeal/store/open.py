@@ -25,11 +25,11 @@ _PLAIN_HOST = re.compile(r"[A-Za-z0-9._-]{1,253}(:[0-9]{1,5})?(/[0-9]{0,4})?", r
 
 
 def open_store(url: str, namespace: str, *, folder: Path | None = None) -> Store:
-    """Open the store at ``url``, for those who share ``namespace``: any text, as ``namespace_of`` makes it.
+    """Open the store at ``url``, for members of ``namespace``: any text, such as ``namespace_of`` returns.
 
-    ``folder`` keeps what could not be published when this process is killed, for the next one that joins with the same
-    folder. Without one it is a folder of this user's among the temporary files, for a Redis server; a folder needs none
-    as a rule, and has none.
+    ``folder`` keeps unpublished records if this process is killed, for the next one that joins with the same folder.
+    The default for a Redis server is a private folder among the temporary files; a store in a folder usually needs
+    none, and has none.
 
     Raises:
         StoreError: the address is wrong, or there is no store that can be written.
@@ -44,7 +44,7 @@ def open_store(url: str, namespace: str, *, folder: Path | None = None) -> Store
         parts = _split(url)
         backend = _redis(url, parts, digest)
         folder = folder or private_folder()
-        # Without the user and the password, which may change.
+        # Without user and password, which may change.
         place = f"{parts.hostname} {parts.port} {parts.path} {digest} {_identity(backend)}"
     else:
         raise StoreError(f"the store {_shown(url)} has no known address", hint=_ADDRESSES)
@@ -54,7 +54,7 @@ def open_store(url: str, namespace: str, *, folder: Path | None = None) -> Store
 
 
 def _identity(backend: Backend) -> str:
-    """That of a server, which is asked once: one that is away then has none."""
+    """Return the identity of a server, which is asked once: a server that is away then has none."""
     try:
         return cast("Callable[[], str]", backend.identity)()  # type: ignore[attr-defined]
     except UnreachableError:
@@ -74,7 +74,7 @@ def _folder(url: str, path: str) -> Path:
 def _split(url: str) -> SplitResult:
     try:
         parts = urlsplit(url)
-        # Read here, because it is checked only when it is read.
+        # Read here, because it is only checked when read.
         port = parts.port
     except ValueError:
         raise StoreError(f"the store {_shown(url)} has no valid host and port", hint=_ADDRESSES) from None
@@ -95,7 +95,7 @@ def _redis(url: str, parts: SplitResult, digest: str) -> Backend:
             hint="write a number from 0 on, as in `redis://localhost:6379/0`",
         )
     try:
-        # A library of its own, which only those need who use it.
+        # A separate library, needed only by its users.
         connect = importlib.import_module("ordeal.store.redis_backend").RedisBackend.connect
     except ImportError as error:
         raise StoreError(
@@ -113,10 +113,10 @@ def _redis(url: str, parts: SplitResult, digest: str) -> Backend:
 
 
 def _shown(url: str) -> str:
-    """An address as it may be printed: without any part of a password, wherever in it that stands.
+    """Return an address in printable form, without any part of a password, wherever it is.
 
-    Of an address that cannot be taken apart nobody knows where its password is, so all that is shown is its scheme, and
-    the host where that is one beyond doubt.
+    In an address that cannot be parsed, the password may be anywhere, so only the scheme is shown, and the host if it
+    is certain.
     """
     scheme, separator, rest = url.partition("://")
     if scheme == "dir" and separator:

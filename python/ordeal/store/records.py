@@ -1,4 +1,4 @@
-"""What a shard holds: entries, edges and failures as checked MessagePack, which runs no code when it is read."""
+"""The content of a shard: entries, edges and failures as checked MessagePack, which runs no code when it is read."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ import msgspec
 
 from ordeal.store.messages import EDGE_BITS, Entry, FailureReport
 
-#: Larger records are neither written nor read. In bytes.
+#: Larger records are neither written nor read, in bytes.
 RECORD_SIZE_MAX = 16 * 2**20
 BUCKET_CHARS_MAX = 4_000
-#: No more can be counted.
+#: The largest count.
 COUNT_MAX = 2**62
 _EDGE_SIZE = EDGE_BITS // 8
 
@@ -22,7 +22,7 @@ _Bucket = Annotated[str, msgspec.Meta(max_length=BUCKET_CHARS_MAX)]
 
 
 class RecordError(Exception):
-    """Bytes that are no record, or something that cannot become one; the message is the end of a sentence."""
+    """Bytes that are no record, or an object that cannot become one; the message is the end of a sentence."""
 
 
 class _EntryRecord(msgspec.Struct, tag="entry", array_like=True, frozen=True, forbid_unknown_fields=True):
@@ -41,7 +41,7 @@ class _FailureRecord(msgspec.Struct, tag="failure", array_like=True, frozen=True
     count: _Count
 
 
-#: What a record says: an entry, edges by themselves, or a failure.
+#: The content of a record: an entry, separate edges, or a failure.
 Content = Entry | frozenset[int] | FailureReport
 
 _decoder = msgspec.msgpack.Decoder(_EntryRecord | _EdgesRecord | _FailureRecord)
@@ -49,22 +49,22 @@ _encoder = msgspec.msgpack.Encoder()
 
 
 def bucket_text(bucket: str) -> str:
-    """``bucket`` as it is shared: of bounded length, and of characters that every encoding has."""
+    """Return ``bucket`` in the shared form: with limited length, in characters that every encoding has."""
     return bucket[:BUCKET_CHARS_MAX].encode("utf-8", "replace").decode("utf-8")
 
 
 def encode(content: Content) -> bytes:
-    """The record of ``content``.
+    """Encode ``content`` as a record.
 
     Raises:
-        RecordError: it is too large, or a number in it is out of bounds.
+        RecordError: it is too large, or a number in it is out of range.
     """
     if isinstance(content, Entry):
         record: msgspec.Struct = _EntryRecord(content.tape, _packed(content.edges))
     elif isinstance(content, FailureReport):
         record = _failure_record(content)
     else:
-        # Sorted, so that the same edges give the same bytes.
+        # Sorted, so that equal sets of edges give equal bytes.
         record = _EdgesRecord(_packed(sorted(content)))
     data = _encoder.encode(record)
     if len(data) > RECORD_SIZE_MAX:
@@ -73,10 +73,10 @@ def encode(content: Content) -> bytes:
 
 
 def decode(data: bytes) -> Content:
-    """What ``encode`` made ``data`` of.
+    """Decode what ``encode`` returned.
 
     Raises:
-        RecordError: it made no such bytes.
+        RecordError: these are no such bytes.
     """
     try:
         record = _decoder.decode(data)

@@ -1,7 +1,7 @@
-"""A Redis server that members share: shards are strings, written and read by byte, and so never beyond a limit.
+"""A Redis server that members share: shards are strings, read and written by byte ranges, so never beyond a limit.
 
-``heads`` is one string of fixed slots, by number: the token, the size of the shard and when its member was there. So
-one short command tells a member all that has grown. A server of any make knows the few commands that are used here.
+``heads`` is one string of fixed slots, by number: the token, the size of the shard and when its member was active. So
+one short command tells a member what has grown. Every Redis-compatible server knows the few commands used here.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ from ordeal.store.backend import (
     new_name,
 )
 
-#: How long a command may take, and the making of a connection.
+#: The time limit of a command, and of connecting.
 TIMEOUT_SECONDS = 5.0
 _SLOT = struct.Struct("<8sQQ")
 _FREE = bytes(8)
-#: A server that is full, or a copy of another one.
+#: Errors of a full server, or of a read-only copy.
 _UNWRITABLE = (redis.ReadOnlyError, redis.OutOfMemoryError)
 
 _T = TypeVar("_T")
@@ -46,7 +46,7 @@ class RedisBackend(Backend):
 
     def __init__(self, client: redis.Redis, prefix: str, *, place: str) -> None:
         """``place`` names the server in errors."""
-        # Its commands are typed for clients that wait and for those that do not.
+        # The library types its commands for blocking and asynchronous clients alike.
         self._client: Any = client
         self._prefix = prefix
         self._place = place
@@ -58,7 +58,7 @@ class RedisBackend(Backend):
         """Connect to a server.
 
         Raises:
-            StoreError: it is not there, or does not serve this user.
+            StoreError: it cannot be reached, or refuses this user.
         """
         place = f"redis://{host}:{port}/{database}"
         client = redis.Redis(
@@ -69,8 +69,8 @@ class RedisBackend(Backend):
             password=password,
             socket_timeout=TIMEOUT_SECONDS,
             socket_connect_timeout=TIMEOUT_SECONDS,
-            # A connection that was idle while the server began anew is found dead by its next command. All commands but
-            # one can be said twice, and that one then leaves a number out.
+            # An idle connection that died when the server restarted fails at its next command. All commands but one can
+            # be repeated, and that one then skips a number.
             retry=Retry(NoBackoff(), 1),
         )
         backend = cls(client, prefix, place=place)
@@ -87,7 +87,7 @@ class RedisBackend(Backend):
         return backend
 
     def identity(self) -> str:
-        """A text that the store has from its first member on, and no other one at the same place."""
+        """Return a text that identifies the store from its first member on."""
         with self._reached():
             key = self._key("identity")
             self._client.set(key, new_name(), nx=True)
@@ -134,7 +134,7 @@ class RedisBackend(Backend):
     def write(self, name: ShardName, offset: int, data: bytes) -> None:
         with self._reached():
             pipeline = self._client.pipeline(transaction=False)
-            # In this order: when the server ends in between, the rest is written again and nobody has read beyond it.
+            # In this order: if the server fails in between, the rest is written again and nobody has read beyond it.
             if data:
                 pipeline.setrange(self._shard(name), offset, data)
             slot = _SLOT.pack(bytes.fromhex(name.token), offset + len(data), int(time.time() * 1000))
@@ -145,7 +145,7 @@ class RedisBackend(Backend):
 
     @override
     def lease(self, key: str, token: str, seconds: float) -> bool:
-        """By the clock of the server."""
+        """See ``Backend``. By the clock of the server."""
         name = self._key(f"lease:{key}")
         milliseconds = max(1, int(seconds * 1000))
         with self._reached():
@@ -198,11 +198,12 @@ class RedisBackend(Backend):
         except (redis.RedisError, OSError) as error:
             raise UnreachableError(f"{self._place}: {_said(error)}") from error
         except (ValueError, TypeError, RecursionError) as error:
-            # So the library says that an answer is none of the protocol. Nor is what follows on that connection.
+            # The library says so when an answer violates the protocol. Then nothing more on that connection can be
+            # trusted.
             self._client.connection_pool.disconnect()
             raise UnreachableError(f"{self._place}: answers as no Redis server does: {_said(error)}") from error
 
 
 def _said(answer: object) -> str:
-    """What a server or the connection to it said, safe to print."""
+    """Return what a server or the connection to it said, safe to print."""
     return one_line(str(answer) or type(answer).__name__, limit=200)

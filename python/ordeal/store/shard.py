@@ -1,7 +1,7 @@
-"""A shard: what one member has published, in order, as bytes that only grow; how it is framed and read.
+"""A shard: the records that one member has published, in order, as bytes that only grow; their framing and reading.
 
-It is a magic, a version, and then records. Before each record stand its length, its checksum, and a checksum of these
-two: so that a damaged length is known as damage, and is not taken for a record that is still being written.
+It is a magic number, a version, and then records. Each record follows its length, its checksum, and a checksum of both:
+so a damaged length is recognised as damage, and is not taken for a record that is still being written.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from ordeal.store.records import RECORD_SIZE_MAX
 
 MAGIC = b"ordeal-shard\n"
 VERSION = 1
-#: A member publishes no more than this. In bytes.
+#: A member publishes at most this much, in bytes.
 SHARD_SIZE_MAX = 256 * 2**20
-#: How much is read at a time, where no record asks for more. In bytes.
+#: How much is read at a time, unless a record needs more, in bytes.
 CHUNK_SIZE = 2**20
-#: How often damage is looked at again in a shard that does not grow.
+#: How often damage in a shard that does not grow is read again.
 LOOKS_MAX = 3
 
 _VERSION = struct.Struct("<H")
@@ -30,7 +30,7 @@ HEADER = MAGIC + _VERSION.pack(VERSION)
 
 
 def framed(record: bytes) -> bytes:
-    """``record`` as it stands in a shard."""
+    """Return ``record`` with its frame."""
     frame = _FRAME.pack(len(record), _checksum(record))
     return b"".join((frame, _FRAME_CHECK.pack(zlib.crc32(frame)), record))
 
@@ -40,20 +40,20 @@ def _checksum(record: bytes) -> bytes:
 
 
 class _DamageError(Exception):
-    """What follows is no record."""
+    """What follows is not a record."""
 
 
 @dataclass(slots=True)
 class ShardReader:
-    """Reads the shard of another member bit by bit as it grows. It stops at damage, and never looks beyond it.
+    """Reads the shard of another member as it grows. It stops at damage, and never reads beyond it.
 
-    Damage is looked at again a few times, and whenever the shard has grown: on a network file system, what is seen of a
-    write may come in pieces. As long as it stays, nothing behind it is read.
+    Damage is read again a few times, and whenever the shard has grown, because a network file system may show a write
+    in pieces. While it remains, nothing behind it is read.
 
     Attributes:
-        offset: of the first byte that is not read yet.
-        damage: why the reading has stopped, else empty.
-        needed: how many bytes from there on it takes to go on.
+        offset: of the first unread byte.
+        damage: why reading has stopped, else empty.
+        needed: how many bytes from there are needed to continue.
     """
 
     offset: int = 0
@@ -64,7 +64,7 @@ class ShardReader:
     _told_at: int = field(default=-1, init=False)
 
     def wanted(self, size: int) -> int:
-        """How many bytes to read from ``offset`` on, of a shard that has ``size``."""
+        """Return how many bytes to read from ``offset``, of a shard of this ``size``."""
         left = size - self.offset
         self._looks = self._looks + 1 if self.damage and size == self._size else 0
         self._size = size
@@ -73,7 +73,7 @@ class ShardReader:
         return min(left, max(CHUNK_SIZE, self.needed))
 
     def feed(self, data: bytes) -> tuple[list[bytes], str]:
-        """Take the bytes from ``offset`` on. Returns the records in it, and what is wrong behind them, said once."""
+        """Take the bytes from ``offset``. Return the records in them, and what is wrong behind these, once."""
         records: list[bytes] = []
         at = 0
         self.damage = ""
@@ -89,7 +89,7 @@ class ShardReader:
         return records, self._said_once()
 
     def stop(self, why: str) -> str:
-        """Note that nothing could be read, because of ``why``. Returns it the first time."""
+        """Note that nothing could be read, because of ``why``. Return it the first time."""
         self.damage = why
         return self._said_once()
 
@@ -100,7 +100,7 @@ class ShardReader:
         return self.damage
 
     def _header(self, data: bytes) -> int:
-        """The size of the header, or 0 while it is incomplete."""
+        """Return the size of the header, or 0 while it is incomplete."""
         if not MAGIC.startswith(data[: len(MAGIC)]):
             raise _DamageError("it is no shard of ordeal")
         if len(data) < len(HEADER):
@@ -111,7 +111,7 @@ class ShardReader:
         return len(HEADER)
 
     def _record(self, data: bytes, at: int) -> bytes | None:
-        """The record at ``at``, or None while it is incomplete."""
+        """Return the record at ``at``, or None while it is incomplete."""
         if self.offset + at == 0:
             return None
         self.needed = _FRAME_SIZE

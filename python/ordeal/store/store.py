@@ -1,7 +1,7 @@
-"""A store: what members of one namespace found, shared through a backend that only holds bytes.
+"""A store: what members of one namespace found, shared through a backend that only keeps bytes.
 
-Each member writes a shard of its own and reads those of all others. What they hold is merged by unions and maxima, so
-it may come late, twice and in any order; a member that is lost leaves what it wrote, and nobody waits for it.
+Each member writes its own shard and reads all others. Contents are merged by unions and maxima, so they may arrive
+late, twice and in any order; a lost member leaves what it wrote, and nobody waits for it.
 """
 
 from __future__ import annotations
@@ -35,19 +35,19 @@ from ordeal.store.records import Content, RecordError, bucket_text, decode, enco
 from ordeal.store.shard import ShardReader, framed
 from ordeal.store.write_ahead import LeftBehind, WriteAhead, file_of, left_behind
 
-#: What one exchange reads at most, so that a search never stops for long; the next one goes on. In bytes.
+#: How much one exchange reads at most, so that a search never stops for long; the next one continues. In bytes.
 EXCHANGE_SIZE_MAX = 64 * 2**20
-#: What is written at a time. In bytes.
+#: How much is written at a time, in bytes.
 WRITE_SIZE = 4 * 2**20
-#: How many such exchanges it takes at most to read everything.
+#: How many such exchanges reading everything takes at most.
 READ_ALL_MAX = 64
-#: More are not known of.
+#: The maximum number of edges.
 EDGES_MAX = 4_000_000
 ENTRIES_MAX = 2_000_000
-#: A member that was not there for so long does not count as one.
+#: A member that was inactive for this long is not counted.
 LIVING_SECONDS = 60.0
-#: How much longer than the last attempt took is waited before the next, and at most how long: a server that hangs for a
-#: second takes a tenth of the time.
+#: The pause after a failed attempt, relative to its duration, and its maximum: a server that hangs for a second takes a
+#: tenth of the time.
 WAIT_FACTOR = 9.0
 WAIT_SECONDS_MAX = 30.0
 
@@ -72,8 +72,8 @@ class _News:
 class _Member:
     """This member: its shard, and how much of it the backend has confirmed.
 
-    The backend may seem to have more, after a write that failed. ``number`` is the one that it joined with, which
-    stays, while ``name`` changes when the backend has lost its memory and given the number to another one.
+    After a failed write, the backend may seem to have more. ``number`` is the one that it joined with and keeps, while
+    ``name`` changes if the backend has lost its memory and given the number to another member.
     """
 
     name: ShardName
@@ -86,9 +86,9 @@ class _Member:
 
 
 class Store:
-    """Shares what is found with the other members of a namespace. Made by ``open_store``.
+    """Shares discoveries with the other members of a namespace. Made by ``open_store``.
 
-    Owned by one thread, in the process that made it. ``join`` comes first; those who only look need not.
+    Owned by one thread, in the process that made it. ``join`` comes first, except for mere readers.
 
     Attributes:
         read_only: why nothing is published, else empty.
@@ -97,9 +97,9 @@ class Store:
     def __init__(
         self, backend: Backend, *, place: str, folder: Path | None = None, clock: Callable[[], float] = time.monotonic
     ) -> None:
-        """``place`` is a text of hex digits that no other store and namespace has.
+        """``place`` is a unique text of hex digits for the store and namespace.
 
-        ``folder`` is where what could not be published survives its member; without one it does not.
+        In ``folder``, unpublished records survive their member; without it they do not.
         """
         self.read_only = ""
         self._medium = backend
@@ -122,10 +122,10 @@ class Store:
     # -- joining ------------------------------------------------------------------------------------------------------
 
     def join(self) -> int:
-        """Become a member, and publish what lost members of the same folder could not. Returns the number.
+        """Become a member, and publish the unpublished records of lost members of the same folder. Return the number.
 
-        No other member of this namespace, now or before, has the same number. They begin at 0. A store that is full, or
-        that this user may not write, is joined for reading: ``read_only`` says why.
+        No other member of this namespace ever has the same number. They begin at 0. A store that is full, or that this
+        user may not write, is joined for reading: ``read_only`` says why.
 
         Raises:
             StoreError: the store cannot be reached, or the folder cannot be written.
@@ -153,11 +153,11 @@ class Store:
         return self._member.number
 
     def _claimed(self, token: str) -> int | None:
-        """A number of its own, or None where the store can be read and not written."""
+        """Return a new number, or None if the store can be read but not written."""
         try:
             return self._medium.claim(token, None)
         except UnwritableError as error:
-            self._medium.survey()  # what cannot be read either is no store
+            self._medium.survey()  # a store that cannot be read either is unusable
             self.read_only = str(error)
             return None
 
@@ -173,7 +173,7 @@ class Store:
                 left.release(said=said)
 
     def _publish_for(self, left: LeftBehind) -> None:
-        """Finish the shard of a member that is gone."""
+        """Complete the shard of a lost member."""
         name = ShardName(self._medium.claim(left.name.token, left.name.number), left.name.token)
         state = self._medium.survey().get(name)
         offset = 0 if state is None else state.size
@@ -183,16 +183,16 @@ class Store:
     # -- exchanging ---------------------------------------------------------------------------------------------------
 
     def sync(self, outgoing: Outgoing, *, max_entries: int | None = None) -> Incoming:
-        """Publish ``outgoing``, and get what the others have published, of entries at most ``max_entries``.
+        """Publish ``outgoing``, and return what others have published, with at most ``max_entries`` entries.
 
-        The other entries come with the next calls. When this returns, what was given is published, or it waits here for
-        the store to come back, and is published by the next call that reaches it.
+        The remaining entries come with later calls. When this returns, ``outgoing`` is published, or waits here until
+        the store is back, and is published by the next call that reaches it.
 
         Raises:
             StoreError: this is no member yet.
         """
         member = self._joined()
-        # Reading comes first: what the others have is not said again.
+        # Reading comes first: what others have is not repeated.
         self._attempted(lambda: self._read_news(EXCHANGE_SIZE_MAX), otherwise=False)
         if self.read_only:
             self._reached_here.update(outgoing.edges, *(entry.edges for entry in outgoing.entries))
@@ -204,21 +204,21 @@ class Store:
         return self._incoming(member, max_entries)
 
     def lease(self, bucket: str, seconds: float) -> bool:
-        """Whether this member, and no other, may shrink ``bucket`` for the next ``seconds``.
+        """Return whether this member alone may shrink ``bucket`` for the next ``seconds``.
 
-        Who has the lease may ask for more. That of a lost member ends by itself. False while the store is away: who
-        cannot wait shrinks without one, which costs time and nothing else.
+        The holder of a lease may extend it. The lease of a lost member expires. False while the store is away:
+        shrinking without a lease costs time and nothing else.
         """
         token = self._joined().name.token
         if not 0 < seconds <= LEASE_SECONDS_MAX:
             raise ValueError(f"a lease of {seconds} s; write more than 0 and at most {LEASE_SECONDS_MAX:g}")
         if self.read_only:
-            return True  # nobody would hear of a lease
+            return True  # nobody would see the lease
         key = hashlib.blake2b(bucket_text(bucket).encode(), digest_size=16).hexdigest()
         return self._attempted(lambda: self._medium.lease(key, token, seconds), otherwise=False)
 
     def close(self) -> None:
-        """Leave. What could not be published stays in the folder for the next member that joins with it."""
+        """Leave. Unpublished records stay in the folder for the next member that joins with it."""
         if self._member is not None:
             self._member.shard.close(said=self._member.kept == self._member.shard.size)
         self._medium.close()
@@ -232,12 +232,12 @@ class Store:
     # -- looking ------------------------------------------------------------------------------------------------------
 
     def edges(self) -> set[int]:
-        """All edges that any member has published, as far as the store can be reached."""
+        """Return all edges that any member has published, as far as the store can be reached."""
         self._read_all()
         return set(self._carriers)
 
     def failures(self) -> list[FailureReport]:
-        """All failure buckets as all members know them, by name, as far as the store can be reached."""
+        """Return all failure buckets as all members know them, by name, as far as the store can be reached."""
         self._read_all()
         return list(self._buckets)
 
@@ -249,7 +249,7 @@ class Store:
                 return
 
     def _read_news(self, size_max: int) -> bool:
-        """Read what the others have written, at most so many bytes. Returns whether there may be more."""
+        """Read what others have written, at most this many bytes. Return whether there may be more."""
         states = self._medium.survey()
         if self._member is not None and not self.read_only:
             self._compare(self._member, states.pop(self._member.name, None))
@@ -257,7 +257,7 @@ class Store:
         for name in sorted(states.keys() - self._readers.keys()):
             self._readers[name] = ShardReader()
         left = size_max
-        # In turns, so that no shard keeps the others waiting: what was read last comes last.
+        # In turns, so that no shard delays the others: the one read last comes last.
         turn = deque(
             name for name, reader in self._readers.items() if name in states and states[name].size > reader.offset
         )
@@ -269,7 +269,7 @@ class Store:
         return left <= 0
 
     def _next_spans(self, turn: deque[ShardName], states: Mapping[ShardName, ShardState], size_max: int) -> list[Span]:
-        """What to read of the shards in front, which are taken out of ``turn``: at most one record too much."""
+        """Return what to read of the first shards, which are removed from ``turn``: at most one record too much."""
         spans: list[Span] = []
         while turn and size_max > 0:
             name = turn.popleft()
@@ -281,7 +281,7 @@ class Store:
         return spans
 
     def _goes_on(self, name: ShardName, answer: bytes | Unreadable) -> bool:
-        """Learn what was read of a shard. Returns whether it is worth reading on."""
+        """Learn what was read of a shard. Return whether to continue reading it."""
         reader = self._readers[name] = self._readers.pop(name)
         before = reader.offset, reader.needed
         records: list[bytes] = []
@@ -324,7 +324,7 @@ class Store:
     # -- publishing ---------------------------------------------------------------------------------------------------
 
     def _take(self, member: _Member, outgoing: Outgoing) -> None:
-        """Put into the shard of this member what the store does not have."""
+        """Add what the store lacks to the shard of this member."""
         for entry in outgoing.entries:
             self._reached_here.update(entry.edges)
             is_new = not entry.edges or any(edge not in self._carriers for edge in entry.edges)
@@ -359,7 +359,7 @@ class Store:
         return False
 
     def _compare(self, member: _Member, state: ShardState | None) -> None:
-        """See what the backend has of this member's own shard: nothing at first, and after it lost its memory."""
+        """Check what the backend has of this member's shard: nothing at first, and after it lost its memory."""
         if state is None:
             member.name = ShardName(self._medium.claim(member.name.token, member.name.number), member.name.token)
             member.kept = 0
@@ -368,7 +368,7 @@ class Store:
     def _publish(self, member: _Member) -> None:
         while True:
             part = member.shard.part(member.kept, WRITE_SIZE)
-            # Nothing is written as well: it says that the member is there.
+            # An empty write also marks the member as active.
             self._medium.write(member.name, member.kept, part)
             member.kept += len(part)
             if member.kept >= member.shard.size:
@@ -398,7 +398,7 @@ class Store:
         return self._member
 
     def _attempted(self, action: Callable[[], _T], *, otherwise: _T) -> _T:
-        """Do what needs the backend, unless it was found away just now."""
+        """Run ``action``, which needs the backend, unless that was found to be away just now."""
         started = self._clock()
         if started < self._resume_at:
             return otherwise
@@ -414,5 +414,5 @@ class Store:
 
 
 def _number_of_reader(token: str) -> int:
-    """One that no member has, for who takes none."""
+    """Return a number that no member has, for a reader."""
     return MEMBERS_MAX + int(token, 16) % MEMBERS_MAX

@@ -1,7 +1,7 @@
-"""What a member has to say, kept here until it is said: its own shard, in memory, and in a file that outlives it.
+"""The unpublished records of a member: its own shard, in memory, and in a file that outlives the process.
 
-The file is locked as long as its member lives. Who joins later with the same folder finds the files of members that
-are gone, and publishes for them what they could not.
+The file is locked as long as its member lives. A member that joins later with the same folder finds the files of lost
+members, and publishes for them.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ _SUFFIX = ".shard"
 
 
 class WriteAhead:
-    """The shard of this member, from its first byte on. Owned by one thread.
+    """The shard of this member, from its first byte. Owned by one thread.
 
     Attributes:
-        trouble: why the file is not complete, else empty.
+        trouble: why the file is incomplete, else empty.
     """
 
     def __init__(self, path: Path | None = None, *, size_max: int = SHARD_SIZE_MAX) -> None:
-        """Begin a shard, in the file ``path`` as well.
+        """Begin a shard, also in the file ``path``.
 
         Raises:
-            OSError: there can be no such file.
+            OSError: the file cannot be made.
         """
         self.trouble = ""
         self._data = bytearray(HEADER)
@@ -45,18 +45,18 @@ class WriteAhead:
 
     @property
     def size(self) -> int:
-        """In bytes."""
+        """The size in bytes."""
         return len(self._data)
 
     def append(self, record: bytes) -> bool:
-        """Take a framed record, unless there is no more room."""
+        """Add a framed record, unless there is no more room."""
         if len(self._data) + len(record) > self._size_max:
             return False
         self._data += record
         return True
 
     def save(self) -> None:
-        """Have the file hold all that was taken. What it cannot hold is in memory still; ``trouble`` says so."""
+        """Write everything to the file. What it cannot hold remains in memory; ``trouble`` says so."""
         if self._descriptor is None or self._in_file == len(self._data):
             return
         try:
@@ -66,11 +66,11 @@ class WriteAhead:
             self.trouble = f"{self._path} cannot be written: {error.strerror}"
 
     def part(self, offset: int, size: int) -> bytes:
-        """At most ``size`` bytes from ``offset`` on."""
+        """Return at most ``size`` bytes from ``offset``."""
         return bytes(self._data[offset : offset + size])
 
     def close(self, *, said: bool) -> None:
-        """Let go of the file, and delete it when all of it was said or nothing is in it."""
+        """Release the file, and delete it when everything was published or it is empty."""
         if self._descriptor is None or self._path is None:
             return
         if said or self.size == len(HEADER):
@@ -81,7 +81,7 @@ class WriteAhead:
 
 @dataclass(frozen=True, slots=True)
 class LeftBehind:
-    """What a member that is gone had to say. Nobody else has it as long as this is held."""
+    """The unpublished records of a lost member. Nobody else has them while this is held."""
 
     name: ShardName
     data: bytes
@@ -89,14 +89,14 @@ class LeftBehind:
     _descriptor: int
 
     def release(self, *, said: bool) -> None:
-        """Let go of it, and delete it when it was said."""
+        """Release the file, and delete it when it was published."""
         if said:
             self._path.unlink(missing_ok=True)
         os.close(self._descriptor)
 
 
 def private_folder() -> Path:
-    """A folder for files of this user, the same each time; a new one, where somebody else has taken its name."""
+    """Return a folder for files of this user, the same each time; a new one if somebody else has taken its name."""
     folder = Path(tempfile.gettempdir()) / f"ordeal-{os.getuid()}"
     with contextlib.suppress(OSError):
         folder.mkdir(mode=0o700, exist_ok=True)
@@ -107,12 +107,12 @@ def private_folder() -> Path:
 
 
 def file_of(folder: Path, place: str, name: ShardName) -> Path:
-    """The file that the shard ``name`` of the store ``place``, a text of hex digits, has in ``folder``."""
+    """Return the file in ``folder`` for the shard ``name`` of the store ``place``, a text of hex digits."""
     return folder / f"{place}-{name}{_SUFFIX}"
 
 
 def left_behind(folder: Path, place: str) -> Iterator[LeftBehind]:
-    """What members of ``place`` have left in ``folder``. Each must be released."""
+    """Yield what members of ``place`` have left in ``folder``. Each must be released."""
     pattern = re.compile(rf"{place}-(.+){re.escape(_SUFFIX)}", re.ASCII)
     for path in sorted(folder.iterdir()):
         match = pattern.fullmatch(path.name)
@@ -123,7 +123,7 @@ def left_behind(folder: Path, place: str) -> Iterator[LeftBehind]:
 
 
 def _locked(path: Path) -> int:
-    """The descriptor of a new file, which appears under its name when it is locked and not before."""
+    """Return the descriptor of a new locked file, which appears under its name only when it is locked."""
     descriptor, name = tempfile.mkstemp(prefix=".", dir=path.parent)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX)
@@ -136,7 +136,7 @@ def _locked(path: Path) -> int:
 
 
 def _abandoned(path: Path, name: ShardName) -> LeftBehind | None:
-    """The content of a file whose member is gone, None for any other file."""
+    """Return the content of a file whose member is lost, None for any other file."""
     try:
         descriptor = os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:
@@ -144,7 +144,7 @@ def _abandoned(path: Path, name: ShardName) -> LeftBehind | None:
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         status = os.fstat(descriptor)
-        # Without a link it was deleted by another member, between the listing and the lock.
+        # Without a link, another member deleted it between the listing and the lock.
         if stat.S_ISREG(status.st_mode) and status.st_nlink and status.st_size <= SHARD_SIZE_MAX:
             data = os.pread(descriptor, SHARD_SIZE_MAX, 0)
             if data.startswith(HEADER):

@@ -1,4 +1,4 @@
-"""Swarm testing: each run leaves out some operations, weighs the others (Groce et al., "Swarm Testing", ISSTA 2012)."""
+"""Swarm testing: each run leaves out some operations and weights the others (Groce et al., ISSTA 2012)."""
 
 from __future__ import annotations
 

@@ -13,9 +13,9 @@ from ordeal.swarm.weights import Chance, pick_in_order
 
 
 class ChanceStrategy(SearchStrategy[Any]):
-    """What ``draw`` makes of decisions of given probabilities, each a boolean that Hypothesis records and shrinks.
+    """Draws by decisions with given probabilities, each a boolean that Hypothesis records and shrinks.
 
-    No other public strategy keeps to a probability: Hypothesis leans to the ends of a range, and to special values.
+    No other public strategy keeps to a probability: Hypothesis favours the ends of a range, and special values.
     """
 
     def __init__(self, draw: Callable[[Chance], Any]) -> None:
@@ -23,27 +23,27 @@ class ChanceStrategy(SearchStrategy[Any]):
         self._draw = draw
 
     def do_draw(self, data: Any) -> Any:
-        """The value."""
+        """Draw the value."""
         return self._draw(data.draw_boolean)
 
 
 class WeighedRules(RuleStrategy):
-    """The choice of the next rule, by weight among those that can run. Hypothesis leaves out no rule then."""
+    """Chooses the next rule by weight among those that can run. Hypothesis leaves out no rule then."""
 
     def __init__(self, machine: RuleBasedStateMachine, weights: Mapping[str, int]) -> None:
         super().__init__(machine)
         self._weights = weights
 
     def do_draw(self, data: Any) -> Any:
-        """The rule and its arguments."""
+        """Draw the rule and its arguments."""
         rules = {rule.function.__name__: rule for rule in self.rules if self.is_valid(rule)}
         if not rules:
-            # It finds the same, and says what it means.
+            # The base class finds the same error, and explains it.
             return super().do_draw(data)
         rule = rules[pick_in_order(self._weights, list(rules), data.draw_boolean)]
         return rule, {name: data.draw(strategy) for name, strategy in rule.arguments_strategies.items()}
 
 
 def weigh_rules(machine: RuleBasedStateMachine, weights: Mapping[str, int]) -> None:
-    """Have the rules of ``machine`` chosen by ``weights`` from now on."""
+    """Choose the rules of ``machine`` by ``weights`` from now on."""
     set_rules_strategy(machine, WeighedRules(machine, weights))

@@ -1,8 +1,8 @@
-"""Swarm weights: a run leaves out some of its operations and differs in how often it picks the others.
+"""Swarm weights: a run leaves out some of its operations and varies how often it picks the others.
 
 Bugs that need many of one operation and none of another are out of reach when all are equally likely: a queue never
-fills while something empties it. Here k of the n operations are kept, each k from 1 to n as likely as any other, and
-each of them gets a weight of its own, from 1 to 100.
+fills while something empties it. Here k of the n operations are kept, with k uniform from 1 to n, and each of them gets
+its own weight, from 1 to 100.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ __all__ = ["OpWeights", "SwarmError", "op_weights", "ops_of"]
 #: The largest weight that is drawn, and the largest that a user may write.
 DRAWN_MAX = 100
 BASE_MAX = 1000
-#: What the core picks among at most.
+#: The maximum number of operations that the core picks from.
 OPERATIONS_MAX = 65_536
-#: The laws by which ``ChaosTest.swarm`` draws what is on in a run; True is "coins".
+#: The distributions of ``ChaosTest.swarm``, which draw what is on in a run; True is "coins".
 DISTRIBUTIONS = ("coins", "sizes", "hypothesis")
-#: Where ``model.op`` writes the weight of an operation.
+#: The attribute in which ``model.op`` stores the weight of an operation.
 WEIGHT_MARKER = "ordeal_weight"
 
 _SEED_BITS = 53
 _SHARES = 255
 
-#: Decides something with a probability. All that a configuration is drawn from under Hypothesis, which records each
-#: decision and shrinks it to False.
+#: Decides something with a probability. Under Hypothesis, a configuration is drawn only from such decisions, which
+#: Hypothesis records and shrinks to False.
 Chance = Callable[[float], bool]
 
 
@@ -42,16 +42,16 @@ class RandomLike(Protocol):
     """A generator of random numbers, as ``random.Random`` is."""
 
     def random(self) -> float:
-        """The next number, uniform from 0 to below 1."""
+        """Return the next number, uniform from 0 to below 1."""
 
 
 class SwarmError(OrdealError, ValueError):
-    """Operations, weights or caps cannot be drawn from."""
+    """Operations, weights or caps from which nothing can be drawn."""
 
 
 @dataclass(frozen=True)
 class OpWeights:
-    """How often each operation of a run is picked in relation to the others; one of weight 0 was left out.
+    """How often each operation of a run is picked relative to the others; one of weight 0 was left out.
 
     ``entries`` are the names of all operations with their weights, in the order in which they were given.
     """
@@ -60,7 +60,7 @@ class OpWeights:
     _pick: Callable[[object], str] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Raises SwarmError when there is nothing to pick, a name is there twice, or a weight is none."""
+        """Raises SwarmError when there is nothing to pick, a name occurs twice, or a weight is invalid."""
         _check_entries(self.entries)
         names = tuple(name for name, _ in self.entries)
         _check_names(names)
@@ -85,7 +85,7 @@ class OpWeights:
         return tuple(name for name, weight in self.entries if not weight)
 
     def pick(self, rng: RandomLike) -> str:
-        """An operation, in proportion to its weight. Takes one number from ``rng``.
+        """Pick an operation, in proportion to its weight. Takes one number from ``rng``.
 
         Raises:
             SwarmError: ``rng`` is no generator.
@@ -100,7 +100,7 @@ class OpWeights:
         return f"OpWeights({self})"
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
-        """How Hypothesis prints it."""
+        """Print it for Hypothesis."""
         del cycle
         printer.text(repr(self))
 
@@ -120,10 +120,10 @@ def op_weights(
     always_on: Iterable[str] = (),
     weights: Mapping[str, int] | None = None,
 ) -> OpWeights:
-    """Weights for the operations of one run, to be drawn once, at its start.
+    """Draw weights for the operations of one run; call it once, at its start.
 
-    Of those that are not always on, k are kept: first k is drawn, uniformly from 1 to all, then which. Each that is
-    kept gets a weight, uniform from 1 to its cap.
+    Of those that are not always on, k are kept: first k is drawn, uniformly from 1 to all, then which. Each kept
+    operation gets a weight, uniform from 1 to its cap.
 
     Args:
         rng: a generator such as ``random.Random``, from which one number is taken, or an integer as a seed.
@@ -150,7 +150,7 @@ def op_weights(
 
 
 def ops_of(cls: type, /, *, exclude: Iterable[str] = ()) -> list[str]:
-    """The names of the rules of a rule machine, in the order in which they were written, those of base classes first.
+    """Return the names of the rules of a rule machine in the order of their definition, base classes first.
 
     Raises:
         SwarmError: ``cls`` is no class, or ``exclude`` names no rule of it.
@@ -180,10 +180,10 @@ def _is_rule(member: object) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class SwarmOptions:
-    """What is known of the operations of a machine before a run draws its configuration.
+    """What is known about the operations of a machine before a run draws its configuration.
 
-    ``distribution`` is one of DISTRIBUTIONS, or "off". ``bases`` multiply what is drawn, ``caps`` bound it, each
-    for some operations.
+    ``distribution`` is one of DISTRIBUTIONS, or "off". ``bases`` multiply drawn weights, ``caps`` bound them, each for
+    some operations.
     """
 
     distribution: str
@@ -194,17 +194,17 @@ class SwarmOptions:
 
     @property
     def chooses_rules(self) -> bool:
-        """Whether rules are picked by weight. If not, it is left to Hypothesis under pytest."""
+        """Whether rules are picked by weight. If not, Hypothesis picks them under pytest."""
         return bool(self.ops) and (self.distribution == "sizes" or any(base != 1 for base in self.bases.values()))
 
     def operations(self, names: Iterable[str]) -> list[tuple[int, int, bool]]:
-        """What the core is told of the operations ``names``, in their order."""
+        """Return the operations ``names`` in the form that the core takes, in their order."""
         return [(self.bases.get(name, 1), self._cap(name), name in self.always_on) for name in names]
 
     def draw(self, chance: Chance, always: Iterable[str] = ()) -> OpWeights:
-        """The weights of one run, with ``always`` beside the operations of the plan. All on where no chance is.
+        """Return the weights of one run, with ``always`` besides the drawn operations. All on if nothing is random.
 
-        Under another law than "sizes" rules are left out as by Hypothesis itself, of which this takes the place.
+        Except under "sizes", rules are left out as Hypothesis itself does, which this replaces.
         """
         free = [name for name in self.ops if name not in self.always_on]
         kept = {*always, *self.always_on}
@@ -213,7 +213,7 @@ class SwarmOptions:
         else:
             kept |= _draw_by_share(free, chance)
         names = (*self.ops, *always)
-        # Drawn for those that are left out too: a run without them must not be the shorter one, or it is shrunk to.
+        # Drawn for those that are left out too: otherwise leaving out is shorter, and shrinking would prefer it.
         drawn = [(name, self._weight(name, chance)) for name in names]
         return OpWeights(tuple((name, weight if name in kept else 0) for name, weight in drawn))
 
@@ -226,10 +226,10 @@ class SwarmOptions:
 
 
 def pick_in_order(weights: Mapping[str, int], names: Sequence[str], chance: Chance) -> str:
-    """One of ``names``, by weight, after asking of each in turn whether to skip it.
+    """Pick one of ``names``, by weight, after deciding for each in turn whether to skip it.
 
-    So a pick is recorded as one of a name, not of a number whose meaning the weights decide: it stays what it is when
-    weights shrink, or when an operation that was left out is let in again. Without a weight among them, all are alike.
+    So the record of a pick is a name, not a number whose meaning depends on the weights: it stays the same when weights
+    shrink, or when a left out operation returns. If none of them has a weight, all are equal.
     """
     odds = [weights.get(name, 0) for name in names]
     if not any(odds):
@@ -245,7 +245,7 @@ def pick_in_order(weights: Mapping[str, int], names: Sequence[str], chance: Chan
 
 
 def draw_by_size(count: int, chance: Chance) -> list[bool]:
-    """Which of ``count`` things are on: how many is uniform from 1 to all. All, where no chance is."""
+    """Return which of ``count`` things are on: how many is uniform from 1 to all. All, if nothing is random."""
     left_out = draw_below(count, chance) if count else 0
     kept = []
     for left in range(count, 0, -1):
@@ -262,7 +262,7 @@ def _draw_by_share(names: Sequence[str], chance: Chance) -> set[str]:
 
 
 def draw_below(bound: int, chance: Chance) -> int:
-    """A whole number from 0 to below ``bound``, uniform; 0 where no chance is."""
+    """Draw a whole number from 0 to below ``bound``, uniform; 0 if nothing is random."""
     low = 0
     while bound > 1:
         lower = (bound + 1) // 2
@@ -274,10 +274,10 @@ def draw_below(bound: int, chance: Chance) -> int:
 
 
 def swarm_options_of(cls: type) -> SwarmOptions:
-    """What the class body of a machine says of its swarm. A machine that is no ChaosTest says nothing.
+    """Return what the class body of a machine defines for its swarm; nothing for a machine that is no ChaosTest.
 
     Raises:
-        MachineError: ``swarm``, ``weights``, ``weight_caps`` or ``always_on`` is not as it must be.
+        MachineError: ``swarm``, ``weights``, ``weight_caps`` or ``always_on`` is invalid.
     """
     ops = tuple(ops_of(cls))
     marked = {name: getattr(getattr(cls, name), WEIGHT_MARKER) for name in ops if _is_marked(cls, name)}
@@ -298,7 +298,7 @@ def _is_marked(cls: type, name: str) -> bool:
 
 
 def distribution_of(cls: type) -> str:
-    """The law that ``cls.swarm`` names, "off" when it names none. Raises MachineError when it is no law."""
+    """Return the distribution that ``cls.swarm`` names, "off" without one. Raises MachineError for an unknown one."""
     swarm: object = getattr(cls, "swarm", False)
     if swarm is False or swarm is True:
         return "coins" if swarm else "off"

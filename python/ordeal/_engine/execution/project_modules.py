@@ -1,4 +1,4 @@
-"""Has the test files of a project be imported as pytest does it, where their folders are no packages."""
+"""Imports the test files of a project like pytest does, even if their folders are not packages."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
-#: How far below the current folder a test file is looked for, and in how many folders.
+#: How deep below the current folder a test file is searched for, and in how many folders.
 DEPTH_MAX = 4
 FOLDERS_MAX = 2_000
 
@@ -18,11 +18,11 @@ _NOT_ENTERED = frozenset({"site-packages", "node_modules", "build", "dist"})
 
 
 def reach_test_file(name: str) -> None:
-    """Have an import of the module ``name`` find it, and have it find what lies beside it.
+    """Let an import of the module ``name`` find it, and let the module find its neighbours.
 
-    pytest imports a test file by its path from the first folder that is no package, and has that folder on
-    ``sys.path``. So files there may import each other, may bear the name of an installed package's, and a class of
-    theirs, explored within pytest, goes by a path that begins in that folder.
+    pytest imports a test file by its path from the first folder that is not a package, and has that folder on
+    ``sys.path``. So files there may import each other and may have the name of an installed module, and a class of
+    theirs, explored within pytest, has a path that begins in that folder.
     """
     if name in sys.modules:
         return
@@ -36,7 +36,7 @@ def reach_test_file(name: str) -> None:
             _open_package(name, root.absolute())
     elif importlib.util.find_spec(name.partition(".")[0]) is None:
         bases = list(_bases_below(relative))
-        # Of several, none is the one that is meant.
+        # If there are several, the right one is unknown.
         if len(bases) == 1:
             _search(bases[0])
 
@@ -49,7 +49,7 @@ def _base_of(file: Path) -> Path:
 
 
 def _search(folder: Path) -> None:
-    """Look for modules in ``folder`` too: after the standard library, and before what is installed."""
+    """Search ``folder`` too: after the standard library, and before installed packages."""
     if str(folder) not in sys.path:
         installed = (
             place for place, root in enumerate(sys.path) if Path(root).name in ("site-packages", "dist-packages")
@@ -59,11 +59,11 @@ def _search(folder: Path) -> None:
 
 
 def _open_package(name: str, root: Path) -> None:
-    """Have an installed package that hides the project's folder of its name, such as ``tests``, look into that too."""
+    """Let an installed package that hides a folder of the project, such as ``tests``, search that folder too."""
     top = name.partition(".")[0]
     if (root / top / "__init__.py").is_file():
         return
-    # What does not work here does not work in the import itself, which says why.
+    # An error here also occurs in the import itself, which reports it.
     with suppress(Exception):
         package = importlib.import_module(top)
         if str(root / top) not in package.__path__:
@@ -71,7 +71,7 @@ def _open_package(name: str, root: Path) -> None:
 
 
 def _bases_below(relative: Path) -> Iterator[Path]:
-    """The folders below the current one that are no packages and hold the file ``relative``."""
+    """Yield the folders below the current one that are not packages and contain the file ``relative``."""
     with suppress(OSError):
         here = Path.cwd()
         for count, (folder, below, _) in enumerate(os.walk(here)):

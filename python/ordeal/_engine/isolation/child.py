@@ -83,7 +83,7 @@ class Child:
         self.exit_status: ChildExit | None = None
         self._is_silent = self._is_closed = False
         _flush()
-        # No signal is to reach a fork before it has said what it makes of it.
+        # No signal may reach a fork before it has set its handlers.
         self._measured = Measured()
         blocked = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
         try:

@@ -1,6 +1,6 @@
-"""Has coverage.py, where it measures this process, measure a fork as well.
+"""Lets coverage.py, if it measures this process, measure a fork as well.
 
-Of a fork that ends by itself all is kept. One that is killed, or ends in the middle of a rule, has told nothing.
+A fork that ends by itself keeps all measurements. One that is killed, or dies in the middle of a rule, keeps none.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-#: What the command line or a file may have told coverage.py, and decides what it measures and how.
+#: The settings of coverage.py that decide what it measures and how.
 _OPTIONS = (
     *("run:branch", "run:concurrency", "run:context", "run:cover_pylib", "run:dynamic_context", "run:include"),
     *("run:omit", "run:relative_files", "run:source", "run:source_dirs", "run:source_pkgs", "run:timid"),
@@ -20,7 +20,7 @@ _OPTIONS = (
 
 
 class Measured:
-    """Where a fork leaves what was measured in it. Made before the fork; nothing where nobody measures."""
+    """The file for the measurements of a fork. Made before the fork; does nothing if nothing is measured."""
 
     def __init__(self) -> None:
         self._folder: Path | None = None
@@ -29,11 +29,11 @@ class Measured:
                 self._folder = Path(tempfile.mkdtemp(prefix="ordeal-coverage-"))
 
     def begin(self) -> Any:
-        """In the fork: measure into a file of its own. What is returned goes to ``end``."""
+        """In the fork: measure into a separate file. The result is for ``end``."""
         outer = _current()
         if self._folder is None or outer is None:
             return None
-        # It is a help for the one who looks at the program, and nothing of it may end a search.
+        # Measuring is only an aid, so no error in it may end a search.
         with suppress(Exception):
             outer.stop()
             own = type(outer)(data_file=str(self._file), config_file=False, messages=False)
@@ -53,7 +53,7 @@ class Measured:
                 measurement.save()
 
     def join(self) -> None:
-        """In the process that forked, once the fork is over: add what it has left."""
+        """In the forking process, once the fork is over: add its measurements."""
         if self._folder is None:
             return
         outer = _current()
@@ -73,6 +73,6 @@ class Measured:
 
 
 def _current() -> Any:
-    """The measurement of this process that is under way."""
+    """Return the running measurement of this process."""
     kind = getattr(sys.modules.get("coverage"), "Coverage", None)
     return None if kind is None else kind.current()

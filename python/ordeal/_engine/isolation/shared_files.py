@@ -1,4 +1,4 @@
-"""What a process has open that its forks would share with it: files that are written, connections to servers."""
+"""Finds what forks would share with this process: files open for writing, connections to servers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import stat
 from collections.abc import Callable
 from pathlib import Path
 
-#: What programs may put in its place stays out of here.
+#: Kept, because programs may replace the name.
 _Socket = socket.SocketType
 
 #: A file or connection of this process: the device and the number on it.
@@ -17,9 +17,9 @@ Opened = tuple[int, int]
 
 
 def shared_files() -> dict[Opened, str]:
-    """Files open for writing and connections to servers, with what each is. Empty where the system does not tell.
+    """Return files open for writing and connections to servers, with a description. Empty if the system does not tell.
 
-    Sockets without a path are left out: both ends of such a pair are in this process, or in one that it has forked.
+    Sockets without a path are left out: both ends of such a pair are in this process or its forks.
     """
     found: dict[Opened, str] = {}
     try:
@@ -31,7 +31,7 @@ def shared_files() -> dict[Opened, str]:
             status = os.fstat(number)
             what = next((text for kind, text in _KINDS if kind(number, status)), "")
         except OSError:
-            continue  # as the one with which the folder was read
+            continue  # such as the one with which the folder was read
         if what:
             found[status.st_dev, status.st_ino] = what
     return found
@@ -46,7 +46,7 @@ def _is_connection(number: int, status: os.stat_result) -> bool:
         return False
     opened = _Socket(fileno=os.dup(number))
     try:
-        # The names that Linux itself gives to the two of a pair are bytes.
+        # Names that Linux itself gives to a pair are bytes.
         return opened.family != socket.AF_UNIX or _is_path(opened.getsockname()) or _is_path(opened.getpeername())
     finally:
         opened.close()

@@ -1,4 +1,4 @@
-"""How runs get back to checkpoints: by copies of states, by running steps again, or from processes that hold states."""
+"""Returns runs to checkpoints: by copies of states, by running steps again, or from processes that hold states."""
 
 from __future__ import annotations
 
@@ -32,23 +32,23 @@ from ordeal._hypothesis import RunContext
 from ordeal.chaos import ChaosTest, overrides
 from ordeal.config import CheckpointKind
 
-#: Each is a process, which costs memory where its state and that of others part.
+#: Each is a process, which costs memory where its state differs from others.
 FORK_SERVERS_MAX = 16
-#: How much larger than before the process may be with its copies, in bytes. After so many copies it is looked at.
+#: How much memory the process may gain with its copies, in bytes, and after how many copies this is checked.
 COPIES_BYTES_MAX = 1 << 30
 LOOK_PERIOD = 16
 
 
 class Checkpoints:
-    """The states that were kept, by checkpoint, of the kind that serves the class. Used by one exploration.
+    """The kept states, by checkpoint, in the way that suits the class. Used by one exploration.
 
     ``wanted`` is the kind that the user asks for: with ``auto``, states are copied until one cannot be copied or
-    behaves unlike the steps that led to it, and then steps run again, or states are held in processes where that is
-    expensive. What is explored is the same with each kind, as long as the state of a machine is all that its runs
-    depend on. What is expensive is said ``by_steps`` or by the clock.
+    behaves unlike the steps that led to it. From then on steps run again, or, if that is expensive, processes hold
+    states. What is explored is the same with each kind, as long as runs depend only on the state of the machine.
+    Whether it is expensive is decided ``by_steps`` or by the clock.
 
     Attributes:
-        mark_copying: told before and after each copy: what the objects do then is no step, and may end the process.
+        mark_copying: called before and after each copy: what objects do then is no step, and may end the process.
     """
 
     def __init__(
@@ -80,7 +80,7 @@ class Checkpoints:
 
     @contextmanager
     def open(self) -> Iterator[None]:
-        """Begin with the kind that is wanted, or that an earlier process found out; end all processes afterwards."""
+        """Start with the wanted kind, or the one that an earlier process found; end all processes afterwards."""
         if self._may_fork:
             self._shared_before = shared_files()
         if self._wanted != "auto":
@@ -97,11 +97,11 @@ class Checkpoints:
 
     @contextmanager
     def _listening(self) -> Iterator[None]:
-        """Hear when an object complains while it is let go of: copies of it are not what they should be."""
+        """Notice errors of objects that are released: copies of them cannot be right."""
         found = sys.unraisablehook
 
         def heard(unraisable: Any) -> None:
-            # A warning that is made an error says nothing of copies: a file left open, a process that goes on.
+            # A warning turned into an error says nothing about copies: an unclosed file, a running process.
             is_warning = isinstance(unraisable.exc_type, type) and issubclass(unraisable.exc_type, Warning)
             if self._copies and not is_warning and getattr(unraisable.object, "__name__", "") == "__del__":
                 self._complaint = self._complaint or type_name(unraisable.exc_type)
@@ -117,11 +117,11 @@ class Checkpoints:
     # -- coming back --------------------------------------------------------------------------------------------------
 
     def copy_of(self, checkpoint: int) -> Snapshot | None:
-        """The copy of the state of ``checkpoint``, if there is one."""
+        """Return the copy of the state of ``checkpoint``, if there is one."""
         return self._copies.get(checkpoint)
 
     def restore(self, snapshot: Snapshot, run: RunContext, faults_on: list[bool]) -> RuleBasedStateMachine:
-        """A machine in the state of ``snapshot``, with these faults on."""
+        """Make a machine in the state of ``snapshot``, with these faults on."""
         self.mark_copying(True)
         try:
             machine = self._snapshots.restore(snapshot, run)
@@ -133,17 +133,17 @@ class Checkpoints:
         return machine
 
     def has_fork_server(self, checkpoint: int) -> bool:
-        """Whether a process holds the state of ``checkpoint``."""
+        """Return whether a process holds the state of ``checkpoint``."""
         return checkpoint in self._fork_servers
 
     def run_forked(
         self, checkpoint: int, session: _native.Session, listener: ForkedRunListener
     ) -> ForkedRunResult | int | None:
-        """Run what ``session`` says from the state of ``checkpoint``, which is held, in a process of its own.
+        """Run ``session`` from the state of ``checkpoint``, which a process holds, in a fork of that process.
 
         Returns:
-            How the run ended, or the exit code of its process when that ended first; None when nobody can say, which is
-            noted.
+            How the run ended, or the exit code of its process if that ended first; None if neither is known, which a
+            note says.
         """
         server = self._fork_servers.pop(checkpoint)
         is_whole = False
@@ -154,7 +154,7 @@ class Checkpoints:
             self._progress.tally.note(f"A process that held a state of {self._name} was lost: {error}.")
             return None
         finally:
-            # After Ctrl-C too: the run must not go on behind our back.
+            # After Ctrl-C too: the run must not continue unwatched.
             if is_whole:
                 self._fork_servers[checkpoint] = server
             else:
@@ -164,7 +164,7 @@ class Checkpoints:
     # -- keeping ------------------------------------------------------------------------------------------------------
 
     def take(self, checkpoint: int, run: RunContext) -> None:
-        """Copy the state of ``run`` for a new checkpoint, where states are copied."""
+        """Copy the state of ``run`` for a new checkpoint, if states are copied."""
         if self._progress.kind != "copy":
             return
         if self._complaint:
@@ -180,9 +180,9 @@ class Checkpoints:
             self.mark_copying(False)
 
     def _make_room(self) -> None:
-        """Give up the older half of the copies where the process has grown too much: how large they are nobody knows.
+        """Drop the older half of the copies if the process has grown too much: the size of a copy is unknown.
 
-        Runs get back to those states by their steps, in the same way.
+        Runs return to these states by their steps, with the same result.
         """
         self._taken += 1
         if self._taken % LOOK_PERIOD:
@@ -193,7 +193,7 @@ class Checkpoints:
                 del self._copies[checkpoint]
 
     def returned(self, checkpoint: int, run: RunContext, steps: int, seconds: float) -> None:
-        """``run`` came back to ``checkpoint`` by running its ``steps`` again, in so many seconds. Keep the state."""
+        """Note that ``run`` returned to ``checkpoint`` by its ``steps`` in some ``seconds``. Keep the state."""
         self.take(checkpoint, run)
         self._returns += 1
         self._steps_returned += steps
@@ -216,14 +216,14 @@ class Checkpoints:
             self._start_fork_server(checkpoint, run)
 
     def forget(self, checkpoint: int) -> None:
-        """The checkpoint has made room for another."""
+        """Forget a checkpoint that has made room for another."""
         self._copies.pop(checkpoint, None)
         server = self._fork_servers.pop(checkpoint, None)
         if server is not None:
             server.close()
 
     def stop_copying(self, why: str) -> None:
-        """Run steps again from here on: copies are not possible, or not what they should be."""
+        """Run steps again from here on, because copies are impossible or wrong."""
         self._progress.kind = "replay"
         self._copies.clear()
         self._progress.tally.note(f"Checkpoints of {self._name} are reached by running their steps again: {why}.")
@@ -251,7 +251,7 @@ class Checkpoints:
         return refusal() or self._sharing()
 
     def _sharing(self) -> str:
-        """What the machine has opened that the forks would share, as that of a database; empty where there is none."""
+        """Return what the machine has opened that forks would share, such as a database; empty if nothing."""
         opened = [what for key, what in shared_files().items() if key not in self._shared_before]
         return f"its forks would share {opened[0]}" if opened else ""
 
@@ -275,7 +275,7 @@ class Checkpoints:
     # -- fidelity -----------------------------------------------------------------------------------------------------
 
     def is_check_due(self) -> bool:
-        """Whether the run from a kept state that has just ended is one to be checked. Counts it."""
+        """Return whether to check the run from a kept state that has just ended. Counts it."""
         return self._policy.check_copy()
 
     def check(
@@ -286,10 +286,10 @@ class Checkpoints:
         outcome: Outcome,
         bucket: str | None = None,
     ) -> None:
-        """See whether a run from ``snapshot`` went as it goes from a fresh machine; if not, keep no more states.
+        """Compare a run from ``snapshot`` with its steps from a fresh machine; if they differ, keep no states.
 
-        Without a snapshot the run was in a process that held the state, which says the ``bucket`` of its failure. A run
-        that goes another way each time tells nothing about the state.
+        Without a snapshot, the run was in a process that held the state, which reports the ``bucket`` of its failure. A
+        run that differs each time says nothing about the state.
         """
         if outcome.status is Status.REJECTED:
             return
@@ -307,7 +307,7 @@ class Checkpoints:
             self.distrust("a run", "went another way than the same steps from a fresh machine")
 
     def distrust(self, what: str, did: str) -> None:
-        """Keep no more states, as ``what`` came from one ``did`` what it should not have done."""
+        """Keep no more states, because ``what`` came from one and ``did`` what it should not have done."""
         if self._progress.kind == "copy":
             self.stop_copying(f"{what} from a copy {did}")
         elif self._progress.kind == "fork":
@@ -351,7 +351,7 @@ class _RunFacts:
     hashes: list[int]
 
     def is_like(self, branch: _RunFacts) -> bool:
-        """Whether a branch, of which only the last hashes are known, went in the same way."""
+        """Return whether a branch, of which only the last hashes are known, went the same way."""
         ending = self.hashes[len(self.hashes) - len(branch.hashes) :] if branch.hashes else []
         return (self.status, self.bucket, self.steps, self.fits, ending) == (
             branch.status,
@@ -363,7 +363,7 @@ class _RunFacts:
 
 
 class _Hashes:
-    """The listener of a run that is only looked at."""
+    """The listener of a run that is only compared."""
 
     learns_each_step = True
 
@@ -377,14 +377,14 @@ class _Hashes:
         self.seen.append(state_hash)
 
     def new_features(self, run: RunContext) -> None:
-        """Do nothing: the run teaches nothing."""
+        """Do nothing: nothing is learnt from the run."""
 
     def run_done(self, run: RunContext) -> None:
-        """What comes after the last step changes nothing that is looked at."""
+        """Do nothing: what comes after the last step is not compared."""
 
 
 def _faults_on(tape: _native.Tape, steps: int, faults: int) -> list[bool]:
-    """Which faults are on after the first ``steps`` of ``tape``."""
+    """Return which faults are on after the first ``steps`` of ``tape``."""
     on = [False] * faults
     step_source = _native.Replay(tape)
     for _ in range(steps):
