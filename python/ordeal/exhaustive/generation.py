@@ -63,16 +63,16 @@ class Gen(_native.Choices):
     True, ``pick(sequence)`` and ``choose(iterable)`` one of the items, ``subset(iterable)`` a list of some of them,
     ``shuffle(list)`` puts the list into one of its orders, and ``of(strategy)`` is a value of a Hypothesis strategy.
 
-    An exception that leaves the loop gets a note with the choices of its case, to be run alone by ``Gen.replay``.
+    An exception that leaves the loop gets a note with the choices of its case, so that ``Gen.replay`` can run it alone.
 
     Args:
-        limit: the number of cases after which it ends with ``Incomplete`` when there are more.
+        limit: the number of cases after which it ends with ``Incomplete`` if there are more.
         shard: ``"0/4"`` runs the first of four parts of the cases. All parts together run every case.
 
     Raises:
-        GenerationError: an argument, or that of a choice, cannot be used.
+        GenerationError: an argument, or that of a choice, is invalid.
         Incomplete: there are more cases than the limit.
-        NonDeterministicGeneration: a case made other choices than an earlier one that began alike.
+        NonDeterministicGeneration: a case made other choices than an earlier one with the same beginning.
     """
 
     __slots__ = ("_case", "_drops", "_limit", "_odometer", "_replayed", "_run", "_shard", "_source")
@@ -82,13 +82,13 @@ class Gen(_native.Choices):
         self._shard = _parse_shard(shard)
         self._odometer = _native.Odometer(limit=limit, shard=self._shard)
         self._replayed: list[int] | None = None
-        self._drops = False  # a case may be dropped in its middle, as it is a function that can be left
+        self._drops = False  # a case may be dropped in its middle, because it is a function
         self._source = EnumerableSource(self.index)
         super().__init__(self._odometer)
 
     @classmethod
     def replay(cls, path: Sequence[int]) -> Gen:
-        """The one case whose choices are ``path``, as a failure shows them; what follows them is the first of all.
+        """Run the one case with the choices ``path``, as a failure shows them; further choices are the first ones.
 
         Raises, when the case runs:
             GenerationError: the test no longer makes these choices.
@@ -99,7 +99,7 @@ class Gen(_native.Choices):
 
     @property
     def path(self) -> list[int]:
-        """The choices of this case so far, each as a number from 0 on."""
+        """The choices of this case so far, each as a number from 0."""
         return self._odometer.path
 
     @property
@@ -109,21 +109,21 @@ class Gen(_native.Choices):
 
     @property
     def rejected(self) -> int:
-        """How many cases of a test function ``assume`` or a filter of ``of`` has left out of account."""
+        """How many cases of a test function ``assume`` or a filter of ``of`` has rejected."""
         return self._odometer.dropped
 
     @property
     def progress(self) -> float:
-        """The share of all combinations that lies before this case, from 0 to 1, if each choice has an equal part."""
+        """The share of all combinations before this case, from 0 to 1, if each choice has an equal part."""
         return self._odometer.progress
 
     def of[Value](self, strategy: SearchStrategy[Value]) -> Value:
-        """A value of a Hypothesis strategy that has finitely many; simpler ones come first.
+        """Draw a value of a Hypothesis strategy with finitely many values; simpler ones come first.
 
-        Values that a filter refuses are passed over.
+        Values that a filter rejects are skipped.
 
         Raises:
-            GenerationError: it is no strategy, there is no end of its values, or none passes its filters.
+            GenerationError: it is no strategy, has infinitely many values, or none passes its filters.
         """
         __tracebackhide__ = True
         if not isinstance(strategy, SearchStrategy):
@@ -139,7 +139,7 @@ class Gen(_native.Choices):
             self._odometer.speak_for(0)
 
     def assume(self, condition: object) -> None:
-        """Leave this case out of account when ``condition`` is false: for test functions, which can be left.
+        """Reject this case when ``condition`` is false: only in test functions, which can be left.
 
         Raises:
             GenerationError: the case is the body of a loop.
@@ -151,7 +151,7 @@ class Gen(_native.Choices):
             raise UnsatisfiedAssumption
 
     def estimate(self, case: Callable[[Gen], object], *, probes: int = 100, seed: int = 0) -> Estimate:
-        """How many cases there are, from ``probes`` random ones: ``case`` is what would be the body of the loop.
+        """Estimate the number of cases from ``probes`` random ones: ``case`` is what would be the body of the loop.
 
         D. E. Knuth, "Estimating the Efficiency of Backtrack Programs", 1975. Shard and limit do not matter.
 
@@ -183,7 +183,7 @@ class Gen(_native.Choices):
     # -- values of strategies -----------------------------------------------------------------------------------------
 
     def _draw_valid(self, strategy: SearchStrategy[Any], draw: Draw) -> Any:
-        """A value that no filter refuses. A loop cannot leave its body: so it looks ahead whether there is another."""
+        """Draw a value that no filter rejects. A loop cannot leave its body, so it looks ahead for another value."""
         __tracebackhide__ = True
         odometer = self._odometer
         begin = odometer.position
@@ -207,7 +207,7 @@ class Gen(_native.Choices):
         return value
 
     def _search(self, draw: Draw, begin: int) -> tuple[bool, Any]:
-        """The first value from here on that no filter refuses, if there is one."""
+        """Return the first value from here on that no filter rejects, if there is one."""
         __tracebackhide__ = True
         while True:
             run = RunContext(self._source)
@@ -224,7 +224,7 @@ class Gen(_native.Choices):
         return _Plain(self._source)
 
     # -- what the compiled part tells ---------------------------------------------------------------------------------
-    # What is raised here is shown at the line of the test.
+    # Errors raised here are shown at the line of the test.
 
     def _begin(self) -> None:
         if self._replayed is None:
@@ -272,7 +272,7 @@ class Gen(_native.Choices):
 
 @dataclass(frozen=True, slots=True)
 class _Plain:
-    """What a draw that does not go through Hypothesis wants of a run."""
+    """What a draw without Hypothesis needs of a run."""
 
     source: EnumerableSource
 

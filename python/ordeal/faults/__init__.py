@@ -1,6 +1,6 @@
 """Faults: failures that a ChaosTest switches on and off while it runs.
 
-The families are modules of their own: ``from ordeal.faults import io, timing``.
+The families are separate modules: ``from ordeal.faults import io, timing``.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _FAMILIES: tuple[ModuleType, ...] = (timing, io, numerical, network, concurrency
 
 
 def catalog() -> list[dict[str, str]]:
-    """Every function that makes a fault: ``name``, ``module``, ``qualname``, ``signature``, and a line of ``doc``."""
+    """Return each function that makes a fault: ``name``, ``module``, ``qualname``, ``signature``, ``doc``."""
     return [
         _entry(family, factory)
         for family in _FAMILIES

@@ -1,4 +1,4 @@
-"""Checks of the arguments that several faults have in common; each raises FaultError and names the factory."""
+"""Checks of arguments that several faults share; each raises FaultError and names the factory."""
 
 from __future__ import annotations
 
@@ -8,23 +8,23 @@ from ordeal.errors import FaultError
 
 
 def is_number(value: Any) -> bool:
-    """Whether it is a number to a person: no boolean, and no NaN."""
+    """Return whether it is a number for people: no boolean, and no NaN."""
     return isinstance(value, (int, float)) and not isinstance(value, bool) and value == value
 
 
 def is_whole(value: Any) -> bool:
-    """Whether it is an int and no boolean."""
+    """Return whether it is an int and not a boolean."""
     return isinstance(value, int) and not isinstance(value, bool)
 
 
 def check_fraction(factory: str, fraction: Any) -> None:
-    """A share of a whole, from 0 to 1."""
+    """Check a share, from 0 to 1."""
     if not (is_number(fraction) and 0 <= fraction <= 1):
         raise FaultError(f"{factory}() got the fraction {fraction!r}", hint="write a number between 0 and 1")
 
 
 def check_seconds(factory: str, argument: str, seconds: Any) -> None:
-    """A duration, 0 or more."""
+    """Check a duration, 0 or more."""
     if not (is_number(seconds) and seconds >= 0):
         raise FaultError(
             f"{factory}() got the {argument} {seconds!r}", hint="write a number of seconds that is not negative"
@@ -32,32 +32,32 @@ def check_seconds(factory: str, argument: str, seconds: Any) -> None:
 
 
 def check_number(factory: str, argument: str, value: Any) -> None:
-    """Any number."""
+    """Check a number."""
     if not is_number(value):
         raise FaultError(f"{factory}() got the {argument} {value!r}", hint="write a number")
 
 
 def check_count(factory: str, argument: str, value: Any, least: int | None = None) -> None:
-    """A whole number, ``least`` or more where there is a least one."""
+    """Check a whole number of at least ``least``, if given."""
     if not (is_whole(value) and (least is None or value >= least)):
         hint = "write a whole number" if least is None else f"write {least} or more"
         raise FaultError(f"{factory}() got {argument}={value!r}", hint=hint)
 
 
 def check_mode(factory: str, mode: str) -> None:
-    """``simulate`` or ``real``."""
+    """Check for ``simulate`` or ``real``."""
     if mode not in ("simulate", "real"):
         raise FaultError(f"{factory}() has no mode {mode!r}", hint='write mode="simulate" or mode="real"')
 
 
 def check_every_n(factory: str, every_n: Any) -> None:
-    """A count of calls, 1 or more."""
+    """Check a count of calls, 1 or more."""
     if not (is_whole(every_n) and every_n >= 1):
         raise FaultError(f"{factory}() got every_n={every_n!r}", hint="write 1 to fail at every call, or more")
 
 
 def check_status(factory: str, status_code: Any) -> None:
-    """A status code of HTTP."""
+    """Check an HTTP status code."""
     if not (is_whole(status_code) and 100 <= status_code <= 599):
         raise FaultError(
             f"{factory}() got status_code={status_code!r}", hint="write a status code of HTTP, from 100 to 599"
@@ -65,24 +65,24 @@ def check_status(factory: str, status_code: Any) -> None:
 
 
 def check_text(factory: str, argument: str, text: Any, hint: str = "write a text") -> None:
-    """A ``str``."""
+    """Check a ``str``."""
     if not isinstance(text, str):
         raise FaultError(f"{factory}() got the {argument} {text!r}", hint=hint)
 
 
 def check_command(factory: str, target: Any) -> None:
-    """What a child process is known by."""
+    """Check the text that identifies a child process."""
     check_text(factory, "target", target, 'write a part of the command that starts the child, such as "git push"')
 
 
 def check_output(factory: str, argument: str, output: Any) -> None:
-    """What a child process has written."""
+    """Check the output of a child process."""
     if not isinstance(output, (str, bytes, type(None))):
         raise FaultError(f"{factory}() got the {argument} {output!r}", hint="write a text, bytes, or None")
 
 
 def check_error(factory: str, error: Any) -> None:
-    """A class of exceptions that are made from one text; else the program under test would get a TypeError."""
+    """Check a class of exceptions made from one text; otherwise the program under test would get a TypeError."""
     if not (isinstance(error, type) and issubclass(error, BaseException)):
         raise FaultError(
             f"{factory}() got the error {error!r}", hint="give a class of exceptions, such as TimeoutError"

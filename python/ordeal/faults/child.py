@@ -1,4 +1,4 @@
-"""Child processes under a fault: classes that stand in for ``subprocess.Popen`` while one is on."""
+"""Child processes under a fault: classes that replace ``subprocess.Popen`` while one is on."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 from ordeal.faults.patching import Wrap
 
-# No process can have this number, so that a signal sent to the child by it reaches nobody.
+# No process can have this number, so a signal to the child reaches nobody.
 _NO_PROCESS = 2**31 - 1
 
 Output = str | bytes | None
@@ -26,7 +26,7 @@ def command_text(command: Any) -> str:
 
 @dataclass(frozen=True)
 class Ending:
-    """How a child that never ran has ended: its return code (negative: the signal) and what it wrote."""
+    """How a child that never ran has ended: its return code (negative: the signal) and its output."""
 
     returncode: int
     stdout: Output = None
@@ -34,9 +34,9 @@ class Ending:
 
 
 def finished(text: str, ending: Ending, strike: Callable[[], int]) -> Wrap:
-    """Wrap a ``Popen`` class: a command with ``text`` in it starts nothing and is found ended in that way.
+    """Wrap a ``Popen`` class: a command with ``text`` in it starts nothing and seems to have ended in that way.
 
-    Its output is there for the streams that the caller asked to read through a pipe.
+    Its output is available from the streams that the caller asked to read through a pipe.
     """
 
     def wrap(popen: Any) -> Any:
@@ -80,14 +80,14 @@ def changed_output(
     stdout: Callable[[Any], Any] | None = None,
     stderr: Callable[[Any], Any] | None = None,
 ) -> Wrap:
-    """Wrap a ``Popen`` class: what ``communicate`` returns for a command with ``text`` in it is changed.
+    """Wrap a ``Popen`` class: change what ``communicate`` returns for a command with ``text`` in it.
 
     ``subprocess.run`` and ``check_output`` read through ``communicate`` as well.
     """
 
     def wrap(popen: Any) -> Any:
         class ChangedPopen(popen):  # type: ignore[misc]
-            """A ``Popen`` that changes what its matching children have written."""
+            """A ``Popen`` that changes the output of its matching children."""
 
             def communicate(self, input: Any = None, timeout: float | None = None) -> Any:  # noqa: A002
                 out, err = super().communicate(input, timeout)
@@ -107,7 +107,7 @@ def _named_like(original: Any, replacement: Any) -> Any:
 
 
 def _open_streams(ending: Ending, options: dict[str, Any]) -> tuple[Any, Any, Any]:
-    """The three streams that ``Popen`` offers to its caller, ``None`` for those that are not pipes."""
+    """Return the three streams that ``Popen`` offers to its caller, ``None`` for those that are not pipes."""
     is_text = any(options.get(name) for name in ("text", "universal_newlines", "encoding", "errors"))
     encoding, errors = options.get("encoding") or "utf-8", options.get("errors") or "strict"
     out, err = _as_bytes(ending.stdout), _as_bytes(ending.stderr)

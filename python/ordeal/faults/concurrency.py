@@ -102,7 +102,7 @@ class _ContendedCall(CallFault):
 
 
 class _TaskLock:
-    """A lock among the tasks of one event loop, which the task that has it may take again."""
+    """A reentrant lock for the tasks of one event loop."""
 
     def __init__(self) -> None:
         self._lock = asyncio.Lock()
@@ -144,7 +144,7 @@ class _DelayedRelease(CallFault):
 
 
 class _ThreadBoundary(CallFault):
-    """Makes each call in a thread of its own."""
+    """Makes each call in a separate thread."""
 
     def __init__(self, target: str, name: str, timeout_s: float) -> None:
         super().__init__(target, name)
@@ -162,13 +162,13 @@ class _ThreadBoundary(CallFault):
         awaited = asyncio.wrap_future(future)
         await asyncio.wait([awaited], timeout=self._timeout_s)
         if not awaited.cancel():
-            awaited.exception()  # Else asyncio would report an error that nobody asked for.
+            awaited.exception()  # otherwise asyncio would report an error that nobody awaits
         return self._result(future)
 
     def _start(self, call: Call) -> Future[Any]:
         future: Future[Any] = Future()
         future.set_running_or_notify_cancel()
-        # A daemon: a call that never returns must not keep the process from ending.
+        # A daemon: a call that never returns must not keep the process alive.
         threading.Thread(target=_settle, args=(future, call), name=self.name, daemon=True).start()
         return future
 
@@ -199,7 +199,7 @@ def _run_coroutine(call: CoroutineCall) -> Any:
 
 
 class _StaleAttribute:
-    """One attribute as it was before any fault was on it, and the faults that are, the last one on top."""
+    """An attribute's value before any fault was on it, and the faults that are, the last one on top."""
 
     def __init__(self, owner: Any, name: str) -> None:
         self.owner = owner
@@ -208,11 +208,11 @@ class _StaleAttribute:
         is_own, self._original = stored_attribute(owner, name)
         descriptor = inspect.getattr_static(type(owner), name, None)
         self._is_computed = isinstance(descriptor, property)
-        # What a class gives to its objects is uncovered again by deleting; a property and a slot have to be set.
+        # A value inherited from the class reappears when it is deleted; a property or a slot must be set.
         self._is_set = is_own or hasattr(descriptor, "__set__")
 
     def shows(self, fault: _StaleState) -> bool:
-        """Whether the value is that of ``fault``, as far as it can be told: a property may give another object."""
+        """Return whether the value is ``fault``'s, as far as can be known: a property may return another object."""
         return self._is_computed or stored_attribute(self.owner, self.name)[1] is fault.stale_value
 
     def show(self, fault: _StaleState) -> None:
@@ -231,7 +231,7 @@ _stale: dict[tuple[int, str], _StaleAttribute] = {}
 
 
 class _StaleState(Fault):
-    """Shows an old value; several on one attribute come off in any order."""
+    """Shows an old value; several on one attribute can be switched off in any order."""
 
     def __init__(self, obj: Any, attr: str, stale_value: Any) -> None:
         super().__init__(f"stale_state({type(obj).__name__}.{attr})")
@@ -241,7 +241,7 @@ class _StaleState(Fault):
 
     @property
     def is_unwound(self) -> bool:
-        """Whether the fault is off and does not lie on the attribute."""
+        """Return whether the fault is off and not on the attribute."""
         with _lock:
             attribute = _stale.get((id(self._owner), self._attr))
         return super().is_unwound and (attribute is None or self not in attribute.faults)
@@ -264,7 +264,7 @@ class _StaleState(Fault):
             attribute.faults.remove(self)
             if not attribute.faults:
                 del _stale[key]
-            # Else another fault hides this one, or the program has set a value, which is its own.
+            # Otherwise another fault hides this one, or the program has set its own value.
             if was_shown and attribute.faults:
                 attribute.show(attribute.faults[-1])
             elif was_shown:

@@ -1,6 +1,6 @@
-"""Connections of DB-API drivers that ask the faults of databases at each statement and commit.
+"""Connections of DB-API drivers that call the faults of databases in each statement and commit.
 
-One of sqlite3 stays one of its class, by a subclass, so C code takes it. Those of other drivers are wrapped.
+A connection of sqlite3 gets a subclass, so that C code accepts it. Those of other drivers are wrapped.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ordeal.errors import FaultError
 
 _TEXT_MAX = 60
 _COMMITS = ("COMMIT", "END")
-_FACTORY_PLACE = 5  # of sqlite3.connect
+_FACTORY_PLACE = 5  # the position of `factory` in sqlite3.connect
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,12 +30,12 @@ class Call:
 
     @property
     def is_commit(self) -> bool:
-        """Whether it ends a transaction well."""
+        """Whether it commits a transaction."""
         return self.text.partition(" ")[0].rstrip(";").upper() in _COMMITS
 
     @property
     def is_rollback(self) -> bool:
-        """Whether it ends a transaction by taking it back, which faults leave alone."""
+        """Whether it rolls a transaction back, which faults leave alone."""
         return self.text[:8].upper() == "ROLLBACK"
 
 
@@ -43,7 +43,7 @@ Meet = Callable[[Call], object]
 
 
 def sql_text(statement: object) -> str:
-    """A statement on one line, cut where it is long; one that is no text by its class."""
+    """Return a statement on one line, cut if it is long; other objects by their class."""
     if not isinstance(statement, str):
         return f"<{type(statement).__name__}>"
     text = " ".join(statement[: 10 * _TEXT_MAX].split())
@@ -51,14 +51,14 @@ def sql_text(statement: object) -> str:
 
 
 def has_no_transaction(connection: Any) -> bool:
-    """Whether a commit has nothing to do, as far as the driver tells."""
+    """Return whether a commit has nothing to do, as far as the driver tells."""
     return getattr(connection, "in_transaction", None) is False
 
 
 def around_connect(fault_name: str, original: Any, meet: Meet) -> Any:
-    """A function like ``original`` whose connections call ``meet`` before each statement and commit.
+    """Return a function like ``original`` whose connections call ``meet`` before each statement and commit.
 
-    Raises FaultError when it is no function that can return a connection of a DB-API driver.
+    Raises FaultError when it is not a function that can return a connection of a DB-API driver.
     """
     if isinstance(original, type) or not callable(original) or inspect.iscoroutinefunction(original):
         raise FaultError(
@@ -98,7 +98,7 @@ def _with_watched_class(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[
 
 @functools.cache
 def _watched_class(factory: Any, base: type, mixin: type) -> Any:
-    """A subclass of ``factory`` that asks the faults; itself where it is one, or is no class of that kind."""
+    """Return a subclass of ``factory`` that calls the faults, or ``factory`` if it already does or is no such class."""
     if not (isinstance(factory, type) and issubclass(factory, base)) or issubclass(factory, mixin):
         return factory
     names = {"__module__": factory.__module__, "__qualname__": factory.__qualname__, "__doc__": factory.__doc__}
@@ -106,7 +106,7 @@ def _watched_class(factory: Any, base: type, mixin: type) -> Any:
 
 
 class _SqliteConnection(sqlite3.Connection):
-    """Has cursors that ask, and executes with one of them, as sqlite3.Connection does with one of its own."""
+    """Has cursors that call the faults, and executes with one of them, like sqlite3.Connection with its own."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         self._ordeal_meets: list[Meet] = []
@@ -133,7 +133,7 @@ class _SqliteConnection(sqlite3.Connection):
             try:
                 self._ordeal_commit()
             except Exception as failure:
-                # As where the commit itself fails.
+                # As if the commit itself failed.
                 super().__exit__(type(failure), failure, failure.__traceback__)
                 raise
         return super().__exit__(kind, error, traceback)
@@ -178,7 +178,7 @@ def _ask(meets: list[Meet], text: str, connection: Any, error_class: type[Except
 
 
 class _Proxy:
-    """Passes on everything to the object of the driver."""
+    """Passes everything on to the object of the driver."""
 
     __slots__ = ("_ordeal_meets", "_ordeal_real")
 
@@ -209,7 +209,7 @@ class _Proxy:
         raise TypeError(f"cannot pickle {type(self._ordeal_real).__name__!r} object")
 
     def _ordeal_like(self, made: Any) -> Any:
-        """What the driver has made, a cursor, as one that asks."""
+        """Wrap a cursor that the driver has made."""
         return _Cursor(made, self._ordeal_meets, self) if callable(getattr(made, "execute", None)) else made
 
 
@@ -284,9 +284,9 @@ class _Cursor(_Proxy):
 
 
 def error_class_of(connection: Any) -> type[Exception]:
-    """The OperationalError of the driver that made ``connection``, which it or its module has.
+    """Return the OperationalError of the driver that made ``connection``, from it or its module.
 
-    Raises FaultError when neither has: what it comes from is no driver of a database.
+    Raises FaultError when neither has one: then it is not a connection of a database driver.
     """
     places = [connection]
     for cls in type(connection).__mro__:

@@ -1,8 +1,8 @@
 """Faults of databases: locks, deadlocks, lost connections, failing commits and slow queries, with the driver's errors.
 
 The ``target`` of each is the function that makes connections, such as ``"sqlite3.connect"``. Connections are often made
-once and by C code, so it is wrapped for the whole run, and what it returns asks the faults at each call. With
-``"sqlalchemy.create_engine"`` the faults act inside SQLAlchemy, on all engines there are.
+once and by C code, so it is wrapped for the whole run, and its connections call the faults in each statement. With
+``"sqlalchemy.create_engine"`` the faults act inside SQLAlchemy, on all existing engines.
 """
 
 from __future__ import annotations
@@ -86,12 +86,12 @@ def slow_query(target: str, delay: float = 1.0, mode: str = "simulate") -> Multi
 
 def _lose(call: Call) -> None:
     call.connection.close()
-    # Most drivers say here that it is closed. The call is over then, and no other fault acts on what is closed.
+    # Most drivers raise here because it is closed. The call ends then, and no other fault acts on a closed connection.
     call.connection.cursor()
 
 
 def _failure(factory: str, text: str, message: object, error: ErrorClass, sqlite_code: tuple[int, str]) -> Act:
-    """What raises the error of a fault; one of sqlite3 has the code that the library itself would give."""
+    """Return a function that raises the fault's error; for sqlite3 with the code that the library itself would set."""
     if message is not None:
         check_text(factory, "message", message)
     if error is not None:
@@ -107,7 +107,7 @@ def _failure(factory: str, text: str, message: object, error: ErrorClass, sqlite
 
 
 class _DatabaseFault(MultiPatchFault):
-    """Acts on the calls of connections. The function that makes them is wrapped as long as a run takes."""
+    """Acts on the calls of connections. The function that makes them is wrapped for the duration of a run."""
 
     def __init__(
         self,
@@ -119,7 +119,7 @@ class _DatabaseFault(MultiPatchFault):
         on_statements: bool = True,
         on_commits: bool = True,
     ) -> None:
-        """``act`` does to a call what the fault is for; None where it changes nothing.
+        """``act`` applies the fault to a call; None changes nothing.
 
         Raises FaultError when the target is not a dotted path.
         """
@@ -133,7 +133,7 @@ class _DatabaseFault(MultiPatchFault):
         self._in_run = False
 
     def before_call(self, call: Call) -> None:
-        """What comes before a call of a connection: it may raise, and the call is not made then."""
+        """Act before a call of a connection; an exception here replaces the call."""
         if not self._active or not (self._on_commits if call.is_commit else self._on_statements):
             return
         if self._meet() and self._act is not None:
@@ -141,20 +141,20 @@ class _DatabaseFault(MultiPatchFault):
             self._act(call)
 
     def enter_run(self) -> None:
-        """Wrap what makes connections, so that those made while the fault is off can be hit later."""
+        """Wrap the function that makes connections, so that those made while the fault is off can be hit later."""
         with self._lock:
             if self._needs_run and not self._in_run and not self._active:
                 self._in_run = super()._do_activate()
 
     def leave_run(self) -> None:
-        """Take that back."""
+        """Unwrap it."""
         with self._lock:
             if self._in_run:
                 self._in_run = False
                 self._undo_all()
 
     def reset(self) -> None:
-        """Back to the state of a new fault."""
+        """Return to the state of a new fault."""
         try:
             super().reset()
         finally:

@@ -1,4 +1,4 @@
-"""Fault: a failure that can be switched on and off, and the two kinds that users build their own from."""
+"""Fault: a failure that can be switched on and off, and the two kinds from which users build their own."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from ordeal.faults.function_kinds import async_generator_like, changed_items, ge
 from ordeal.faults.limits import CallLimits, make_limits
 from ordeal.faults.patching import Patch, UnresolvedTargetError, Wrap, is_of_program, kept_elsewhere
 
-# A warning points at the line of the user's that switched the fault on.
+# A warning points at the user's line that switched the fault on.
 _PACKAGE_FOLDER = str(Path(__file__).parents[1])
 
 
@@ -30,7 +30,7 @@ _PACKAGE_FOLDER = str(Path(__file__).parents[1])
 class FaultUse:
     """What a fault has done: the ``runs`` in which it was on, the ``calls`` that met it then, and ``hits``.
 
-    Hits are the calls that went in another way, or came to something else, because of it.
+    Hits are the calls that it diverted, or whose results it changed.
     """
 
     runs: int = 0
@@ -42,14 +42,14 @@ class Fault(ABC):
     """A failure to inject, known by its ``name``.
 
     A subclass implements ``_do_activate`` and ``_do_deactivate``. Thread-safe. All instances of a ChaosTest share the
-    fault objects of their class, so copying a fault gives the same fault.
+    fault objects of their class, so copying a fault returns the same fault.
     """
 
-    #: Whether the fault can tell which calls it meets.
+    #: Whether the fault knows which calls it meets.
     counts_calls: ClassVar[bool] = False
 
     def __init__(self, name: str | None = None) -> None:
-        """The default name is that of the class. Raises FaultError when the name is no text or empty."""
+        """The default name is the class's. Raises FaultError when the name is not a text or is empty."""
         given: object = name
         if name == "" or not isinstance(given, (str, type(None))):
             raise FaultError(f"a fault got the name {name!r}", hint="write a text that is not empty")
@@ -70,20 +70,20 @@ class Fault(ABC):
 
     @property
     def observation_hits(self) -> int:
-        """How many calls have met the fault while it was on, since the last ``reset()``."""
+        """How many calls met the fault while it was on, since the last ``reset()``."""
         return self._hits
 
     def observe(self) -> int:
-        """Count one call that met the fault; returns its number, from 1."""
+        """Count a call that met the fault; return its number, from 1."""
         with self._hits_lock:
             self._hits += 1
             self._use.calls += 1
             return self._hits
 
     def observe_change(self, call: str = "") -> None:
-        """Count that a call which met the fault went in another way, or came to something else, because of it.
+        """Count a call that the fault diverted, or whose result it changed.
 
-        ``call`` says which one, for programs and replays.
+        ``call`` names it, for programs and replays.
         """
         with self._hits_lock:
             self._use.hits += 1
@@ -91,23 +91,23 @@ class Fault(ABC):
             self._listener(f"{self.name} hits {call}")
 
     def tell_hits(self, listener: Callable[[str], object]) -> None:
-        """Have ``listener`` told each call that the fault names and changes, until ``reset()``."""
+        """Call ``listener`` with each call that the fault names and changes, until ``reset()``."""
         self._listener = listener
 
     @property
     def observed(self) -> FaultUse:
-        """What the fault has done in this process so far, whatever was reset in between."""
+        """Return what the fault has done in this process so far, regardless of resets."""
         return dataclasses.replace(self._use)
 
     def forget_observed(self) -> None:
-        """Have the run under way count as one in which the fault was on only if it is on now, or will be."""
+        """Count the current run as one in which the fault was on only if it is on now, or will be."""
         self._was_on = self._active
 
     def check_targets(self) -> None:  # noqa: B027 - most kinds have nothing to check
-        """See that the fault can act, before anything runs. Raises FaultError when it cannot."""
+        """Check that the fault can act, before anything runs. Raises FaultError when it cannot."""
 
     def activate(self) -> None:
-        """Switch the fault on; nothing happens when it is on.
+        """Switch the fault on, unless it is on.
 
         Raises FaultError, with the fault off, when its effect cannot be put in place.
         """
@@ -117,9 +117,9 @@ class Fault(ABC):
                 self._was_on = self._was_on or self._active
 
     def deactivate(self) -> None:
-        """Switch the fault off; nothing happens when it is off.
+        """Switch the fault off, unless it is off.
 
-        Raises FaultError when its effect cannot be taken back. The fault counts as off all the same.
+        Raises FaultError when its effect cannot be taken back. The fault then still counts as off.
         """
         with self._lock:
             if self._active:
@@ -127,7 +127,7 @@ class Fault(ABC):
                 self._run("off", self._do_deactivate)
 
     def reset(self) -> None:
-        """Back to the state of a new fault: off, nothing counted, and the default chance of faults started over."""
+        """Return to the state of a new fault: off, nothing counted, and the default random source restarted."""
         try:
             self.deactivate()
         finally:
@@ -138,24 +138,24 @@ class Fault(ABC):
             randomness.reset_default()
 
     def enter_run(self) -> None:  # noqa: B027 - most kinds act only while they are on
-        """A run begins: prepare what the fault needs to act later in it. Nothing happens the second time."""
+        """Prepare at the start of a run what the fault needs to act later in it. A second call does nothing."""
 
     def leave_run(self) -> None:  # noqa: B027 - as above
-        """Take back what ``enter_run`` did, if it did anything; ``reset()`` does so too."""
+        """Undo ``enter_run``, if it did anything; ``reset()`` does so too."""
 
     def resume(self, hits: int) -> None:
-        """Take up the count of ``observation_hits`` of an earlier point of a run, from which the run goes on."""
+        """Restore ``observation_hits`` from an earlier point of a run, from which the run continues."""
         with self._hits_lock:
             self._hits = hits
 
     @property
     def is_unwound(self) -> bool:
-        """Whether nothing of the fault's effect is left in the program."""
+        """Return whether nothing of the fault's effect is left in the program."""
         return not self._active
 
     @abstractmethod
     def _do_activate(self) -> bool | None:
-        """Put the effect in place; return False when it has none and the fault is to stay off."""
+        """Put the effect in place; return False when it has none and the fault must stay off."""
 
     @abstractmethod
     def _do_deactivate(self) -> None:
@@ -165,7 +165,7 @@ class Fault(ABC):
         try:
             return action()
         except (OrdealError, Warning):
-            # A warning is an error where the user has it so, and says what it is about.
+            # A warning is an error if the user configured it so, and explains itself.
             raise
         except Exception as error:
             raise FaultError(
@@ -182,7 +182,7 @@ class Fault(ABC):
         self.deactivate()
 
     def __reduce_ex__(self, protocol: SupportsIndex) -> str | tuple[Any, ...]:
-        """Sent to another process it is the call that made it, or its attributes; it is off and new there."""
+        """Pickle it as the call that made it, or its attributes; in the other process it is off and new."""
         if self._made_by is None:
             return super().__reduce_ex__(protocol)
         return _make_again, (*self._made_by, self._limits_in_words())
@@ -195,7 +195,7 @@ class Fault(ABC):
         vars(self).update(state, _lock=threading.RLock(), _hits_lock=threading.Lock())
 
     def _limits_in_words(self) -> dict[str, Any]:
-        """The arguments of ``limited`` that give the fault its limits."""
+        """Return the arguments of ``limited`` that give the fault its limits."""
         return {}
 
     def __copy__(self) -> Self:
@@ -212,8 +212,8 @@ class MultiPatchFault(Fault):
     """A fault that wraps several targets at once; all of them or none.
 
     ``patches`` holds pairs of a dotted path and a function from the original to its replacement. That function is
-    called again whenever another fault on the same target is switched, so what must last belongs outside of it. Its
-    replacements ask ``strike()`` at each call that the fault is meant for.
+    called again whenever another fault on the same target is switched, so lasting state belongs outside it. Its
+    replacements call ``strike()`` in each call that the fault is meant for.
     """
 
     counts_calls = True
@@ -232,10 +232,10 @@ class MultiPatchFault(Fault):
         """Act on some calls only, and say so in the name; returns this fault, so that it can follow a factory.
 
         ``calls`` is the first and the last call to act on (None: no end), of those that meet the fault while it is on,
-        counted from 1 since ``reset()``. On each of these it acts with ``probability``, which is decided by the tape
-        of the run. Other calls pass as if the fault were off, but are counted.
+        counted from 1 since ``reset()``. On each of these it acts with ``probability``, decided by the tape of the run.
+        Other calls pass as if the fault were off, but are counted.
 
-        Raises FaultError when the fault is on, or when these are no limits.
+        Raises FaultError when the fault is on, or when the limits are invalid.
         """
         limits = make_limits(self._unlimited_name, probability, calls)
         with self._lock:
@@ -258,29 +258,29 @@ class MultiPatchFault(Fault):
         return {"probability": limits.probability, "calls": (limits.first, limits.last)}
 
     def strike(self) -> int:
-        """Count a call that the fault is meant for: its number, from 1, or 0 when the limits let it pass."""
+        """Count a call that the fault is meant for; return its number, from 1, or 0 when the limits let it pass."""
         number = self._meet()
         if number:
             self.observe_change()
         return number
 
     def _meet(self) -> int:
-        """The same where it is seen later, and told with ``observe_change()``, whether the fault changes something."""
+        """Do the same when only ``observe_change()`` will later report whether the fault changes something."""
         number = self.observe()
         return number if self._limits.admits(self.name, number) else 0
 
     @property
     def is_unwound(self) -> bool:
-        """Whether the fault is off and no target carries its wrapper."""
+        """Return whether the fault is off and no target carries its wrapper."""
         return super().is_unwound and not any(patch.is_applied for patch in self._patches)
 
     def check_targets(self) -> None:
-        """See that the targets exist, before anything runs.
+        """Check that the targets exist, before anything runs.
 
-        One that an object of the program lacks now may come to exist in a run, and is no mistake yet.
+        A target that an object of the program lacks now may come to exist in a run, and is no mistake yet.
 
         Raises:
-            FaultError: one does not exist; the hint names what may have been meant.
+            FaultError: one does not exist; the hint suggests a similar name.
         """
         for patch in self._patches:
             try:
@@ -327,13 +327,13 @@ class MultiPatchFault(Fault):
             raise errors[0]
 
     def _warn_once(self) -> None:
-        """Warn of what a fault cannot reach; looking for it takes too long for every switch."""
+        """Warn of what a fault cannot reach; finding it takes too long to do at every switch."""
         if self._has_told:
             return
         try:
             kept = {target: kept_elsewhere(target) for target, _ in self._wraps if is_of_program(target)}
         except FaultError:
-            # What cannot be resolved now may be later.
+            # What cannot be resolved now may be resolvable later.
             return
         self._has_told = True
         for target, places in kept.items():
@@ -345,20 +345,20 @@ class PatchFault(MultiPatchFault):
     """Replaces what ``target`` names by ``wrapper_fn(original)`` while it is on.
 
     ``target`` is a dotted path to a function, a method of any kind, a property or another attribute. It is looked up
-    when the fault is first switched on. When it names nothing, a UserWarning says so once and the fault stays off.
+    when the fault is first switched on. If it does not exist, a UserWarning says so once and the fault stays off.
 
-    A function of a module is replaced under every name that an imported module has for it, so code that did
-    ``from shop.api import charge`` meets the fault too; ``bound_elsewhere`` lists these names and says what is left
-    out. Not reached are references kept elsewhere: in containers, default arguments, closures, attributes of objects.
+    A function of a module is replaced under every name that an imported module has for it, so code that did ``from
+    shop.api import charge`` meets the fault too; ``bound_elsewhere`` lists these names and says what is left out.
+    References kept elsewhere are not reached: in containers, default arguments, closures, attributes of objects.
 
-    ``wrapper_fn`` may be called again whenever another fault on the same target is switched, so a counter, say,
-    belongs outside of it.
+    ``wrapper_fn`` may be called again whenever another fault on the same target is switched, so state such as a counter
+    belongs outside it.
     """
 
     def __init__(self, target: str, wrapper_fn: Wrap, name: str | None = None) -> None:
         """The default name is ``patch(target)``.
 
-        Raises FaultError, a ValueError, when the target is no dotted path or ``wrapper_fn`` is no function.
+        Raises FaultError, a ValueError, when the target is no dotted path or ``wrapper_fn`` is not a function.
         """
         self.target = target
         super().__init__(f"patch({target})" if name is None else name, [(target, self._counting)])
@@ -366,7 +366,7 @@ class PatchFault(MultiPatchFault):
         self._wrapper_fn = wrapper_fn
 
     def _counting(self, original: Any) -> Any:
-        """What ``wrapper_fn`` makes of ``original``, with every call of it counted as a hit."""
+        """Return ``wrapper_fn(original)``, with every call of it counted as a hit."""
         replacement = self._wrapper_fn(original)
         if not inspect.isfunction(replacement):
             if self._limits != CallLimits():
@@ -384,13 +384,13 @@ class PatchFault(MultiPatchFault):
 
 
 class CallFault(MultiPatchFault):
-    """A fault on the calls of ``target``, which stays what it is: a plain, coroutine or generator function.
+    """A fault on the calls of ``target``, which keeps its kind: a plain, coroutine or generator function.
 
-    Each call runs ``before(number)``, with the number of the call since ``reset()`` from 1, which may raise; then
-    waits ``pause_s`` seconds; then makes the original call, or takes the result of ``answer()`` in its place; and
-    returns ``after(result)``. A call of a generator function begins when its first item is asked for, and ``after``
-    changes each of its items; an ``answer()`` of None is one without items. An
-    ``after`` that returns what it was given has changed nothing.
+    Each call runs ``before(number)``, with the number of the call since ``reset()`` from 1, which may raise; then waits
+    ``pause_s`` seconds; then makes the original call, or takes the result of ``answer()`` instead; and returns
+    ``after(result)``. A call of a generator function begins when its first item is requested, and ``after`` changes
+    each of its items; an ``answer()`` of None means no items. If ``after`` returns its argument, it has changed
+    nothing.
     """
 
     def __init__(
@@ -403,7 +403,7 @@ class CallFault(MultiPatchFault):
         answer: Callable[[], Any] | None = None,
         after: Callable[[Any], Any] | None = None,
     ) -> None:
-        """Raises FaultError when the target is not a dotted path; a target that is no function is found out later."""
+        """Raises FaultError when the target is not a dotted path; that it is not a function is found out later."""
         super().__init__(name, [(target, self._around)])
         self.target = target
         self._before = before
@@ -455,14 +455,14 @@ class CallFault(MultiPatchFault):
         return async_generator_like(original, faulty)
 
     def _struck(self, number: int, call: Callable[[], Any]) -> Any:
-        """What becomes of ``call``, the call with this number."""
+        """Return the result of ``call``, the call with this number, under the fault."""
         self._begin(number)
         if self._pause_s > 0:
             time.sleep(self._pause_s)
         return self._end(call() if self._answer is None else self._answer())
 
     async def _struck_coroutine(self, number: int, call: Callable[[], Awaitable[Any]]) -> Any:
-        """The same for a coroutine function."""
+        """Do the same for a coroutine function."""
         self._begin(number)
         if self._pause_s > 0:
             await asyncio.sleep(self._pause_s)
@@ -482,7 +482,7 @@ class CallFault(MultiPatchFault):
         return result if self._after is None else changed_items(result, self._after_one)
 
     def _after_one(self, result: Any) -> Any:
-        """What becomes of a result, or of one item of a generator. What comes back itself was not changed."""
+        """Return the changed result, or item of a generator. Returning the same object means no change."""
         assert self._after is not None
         made = self._after(result)
         if made is not result:
@@ -491,13 +491,13 @@ class CallFault(MultiPatchFault):
 
 
 class LambdaFault(Fault):
-    """A fault made of two functions, called when it is switched on and off.
+    """A fault made from two functions, called when it is switched on and off.
 
     When one of them raises, FaultError names the fault and the fault is off.
     """
 
     def __init__(self, name: str, on_activate: Callable[[], object], on_deactivate: Callable[[], object]) -> None:
-        """Raises FaultError when one of them is no function."""
+        """Raises FaultError when one of them is not a function."""
         super().__init__(name)
         _check_function(name, "on_activate", on_activate)
         _check_function(name, "on_deactivate", on_deactivate)
@@ -521,7 +521,7 @@ def _check_function(fault_name: str, argument: str, function: object) -> None:
 
 
 def made_again[**P, F: Fault](factory: Callable[P, F]) -> Callable[P, F]:
-    """Have the faults that ``factory`` makes remember how, so that they can be sent to other processes."""
+    """Let the faults that ``factory`` makes remember how, so that they can be sent to other processes."""
 
     @functools.wraps(factory)
     def make(*args: P.args, **kwargs: P.kwargs) -> F:
@@ -545,7 +545,7 @@ def release(faults: Sequence[Fault]) -> None:
     Raises FaultError for the first that cannot be taken back, after all the others have been.
     """
     if not faults:
-        return  # as most machines have none, and each run asks twice
+        return  # most machines have none, and each run calls this twice
     errors: list[FaultError] = []
     for fault in reversed(faults):
         try:
@@ -560,9 +560,9 @@ def release(faults: Sequence[Fault]) -> None:
 
 
 def begin_run(faults: Sequence[Fault]) -> None:
-    """Release all faults, and have them prepare for a run.
+    """Release all faults, and let them prepare for a run.
 
-    Raises FaultError for the first that cannot do that.
+    Raises FaultError for the first one that cannot.
     """
     release(faults)
     for fault in faults:

@@ -1,4 +1,4 @@
-"""What faults of numbers and of tables do to the frames and series of pandas, which are data like lists and dicts."""
+"""How faults of numbers and tables change the frames and series of pandas, which are data like lists and dicts."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ Change = Callable[[Any], Any]
 
 
 def is_frame(value: Any) -> bool:
-    """Whether it is a DataFrame. Only who has imported pandas can have one."""
+    """Return whether it is a DataFrame, which exists only if pandas was imported."""
     pandas = sys.modules.get("pandas")
     return pandas is not None and isinstance(value, pandas.DataFrame)
 
 
 def is_series(value: Any) -> bool:
-    """Whether it is a Series."""
+    """Return whether it is a Series."""
     pandas = sys.modules.get("pandas")
     return pandas is not None and isinstance(value, pandas.Series)
 
 
 def with_items(value: Any, change: Change) -> Any:
-    """A frame or series with every value changed, under the same labels; ``value`` itself where nothing changes."""
+    """Return a frame or series with every value changed, and the same labels; ``value`` itself if nothing changes."""
     if is_series(value):
         return _series_with(value, change)
     columns = [value.iloc[:, place] for place in range(value.shape[1])]
@@ -45,19 +45,19 @@ def _series_with(series: Any, change: Change) -> Any:
 
 
 def first_items(value: Any, count: int) -> Any:
-    """The first rows of a frame, or items of a series."""
+    """Return the first rows of a frame, or items of a series."""
     return value.iloc[:count]
 
 
 def reordered(value: Any, order: Callable[[list[int]], list[int]]) -> Any:
-    """A frame with its columns, or a series with its items, in the order that ``order`` makes of their places."""
+    """Return a frame with its columns, or a series with its items, in the given ``order`` of positions."""
     if is_frame(value):
         return value.iloc[:, order(list(range(value.shape[1])))]
     return value.iloc[order(list(range(len(value))))]
 
 
 def without(value: Any, key: Any, fill: Any, drop: object) -> Any:
-    """A frame without a column, or a series without an item; with ``fill`` for it where that is not ``drop``."""
+    """Return a frame without a column, or a series without an item; with ``fill`` instead unless that is ``drop``."""
     labels = value.columns if is_frame(value) else value.index
     missing = key if key is not None else next(iter(labels), None)
     if missing not in labels:
@@ -70,7 +70,7 @@ def without(value: Any, key: Any, fill: Any, drop: object) -> Any:
 
 
 def of_shape(like: Any, zeros: Any) -> Any:
-    """The array ``zeros`` as a frame or a series, where ``like`` is one and the number of dimensions is right."""
+    """Return the array ``zeros`` as a frame or a series, if ``like`` is one and the number of dimensions is right."""
     pandas = sys.modules.get("pandas")
     if is_frame(like) and getattr(zeros, "ndim", 0) == 2:
         return pandas.DataFrame(zeros)  # type: ignore[union-attr]

@@ -1,4 +1,4 @@
-"""Functions that stand in for others and stay of their kind: plain, coroutine, generator or asynchronous generator."""
+"""Functions that replace others and keep their kind: plain, coroutine, generator or asynchronous generator."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ Change = Callable[[Any], Any]
 
 
 def mark_like(function: Any, replacement: Any) -> Any:
-    """Have ``replacement`` count as a coroutine function where ``function`` is one; returns ``replacement``."""
+    """Make ``replacement`` count as a coroutine function if ``function`` is one; return ``replacement``."""
     if inspect.iscoroutinefunction(function):
         return inspect.markcoroutinefunction(replacement)
     return replacement
 
 
 def passing_on(function: Any, current: Callable[[], Any]) -> Any:
-    """A function like ``function`` that calls what ``current()`` gives at the time of each call."""
+    """Return a function like ``function`` that calls the result of ``current()`` at the time of each call."""
 
     def passed(*args: Any, **kwargs: Any) -> Any:
         return current()(*args, **kwargs)
@@ -35,7 +35,7 @@ def passing_on(function: Any, current: Callable[[], Any]) -> Any:
 
 
 def generator_like(function: Any, start: Callable[..., Any]) -> Any:
-    """A generator function like ``function``; ``start``, called at the first item, gives the items or None."""
+    """Return a generator function like ``function``; ``start``, called at the first item, returns items or None."""
 
     @functools.wraps(function)
     def passed(*args: Any, **kwargs: Any) -> Generator[Any, Any, Any]:
@@ -48,7 +48,7 @@ def generator_like(function: Any, start: Callable[..., Any]) -> Any:
 def async_generator_like(
     function: Any, start: Callable[..., Awaitable[Any]], change: Change = lambda item: item
 ) -> Callable[..., AsyncGenerator[Any, Any]]:
-    """The same for an asynchronous generator function; each item is what ``change`` makes of it."""
+    """Do the same for an asynchronous generator function; ``change`` changes each item."""
 
     @functools.wraps(function)
     async def passed(*args: Any, **kwargs: Any) -> AsyncGenerator[Any, Any]:
@@ -75,7 +75,7 @@ def async_generator_like(
 
 
 def changed_items(result: Any, change: Change) -> Any:
-    """``result``, or where it is a generator of either kind one whose items are what ``change`` makes of its items."""
+    """Return ``result``, or for a generator of either kind one whose items ``change`` has changed."""
     if inspect.isgenerator(result):
         return _each(result, change)
     if inspect.isasyncgen(result):

@@ -268,7 +268,7 @@ def _popen_fault(name: str, make_wrap: Callable[[Callable[[], int]], Callable[[A
 
 
 def _refuse_writers(refuse: Callable[[Any], None]) -> Callable[[Any], Any]:
-    """Wrap an ``open``: ``refuse(path)``, which may raise, is called for the modes that create or extend a file."""
+    """Wrap an ``open``: call ``refuse(path)``, which may raise, for modes that create or extend a file."""
 
     def wrap(original: Any) -> Any:
         @functools.wraps(original)

@@ -1,4 +1,4 @@
-"""Limits: on which of the calls that come to a fault it acts."""
+"""Limits: on which of the calls that meet a fault it acts."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ class CallLimits:
     last: int | None = None
 
     def admits(self, fault_name: str, number: int) -> bool:
-        """Whether the fault acts on call ``number``. Chance is only asked where it decides."""
+        """Return whether the fault acts on call ``number``. Draws only when that decides."""
         if number < self.first or (self.last is not None and number > self.last):
             return False
         return self.probability is None or fault_chance(self.probability, occasion=f"{fault_name} #{number}")
 
     def __str__(self) -> str:
-        """As it stands in the name of a fault; empty without limits."""
+        """Format it as in the name of a fault; empty without limits."""
         parts = [] if self.probability is None else [f"p={self.probability}"]
         if self.first > 1 or self.last is not None:
             parts.append(f"calls {self.first}..{'' if self.last is None else self.last}")
@@ -33,7 +33,7 @@ class CallLimits:
 
 
 def make_limits(fault_name: str, probability: Any, calls: Any) -> CallLimits:
-    """The limits that a user wrote. Raises FaultError when they are none."""
+    """Make the limits that a user wrote. Raises FaultError when they are invalid."""
     if probability is not None and not (is_number(probability) and 0 <= probability <= 1):
         raise FaultError(f"fault {fault_name!r} got the probability {probability!r}", hint="write a number from 0 to 1")
     if calls is None:

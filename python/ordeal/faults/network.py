@@ -27,7 +27,7 @@ __all__ = [
     "rate_limited",
 ]
 
-# What getaddrinfo of the GNU C library returns for an unknown name; other systems have other numbers.
+# The result of getaddrinfo in the GNU C library for an unknown name; other systems differ.
 _NAME_NOT_KNOWN = -2
 
 # Where the clients of common services keep the text of a response.
@@ -35,7 +35,7 @@ _TEXT_ATTRIBUTES = ("output_text", "text", "content")
 
 
 class FaultHeaders(Mapping[str, str]):
-    """The headers of a response; their names are found in upper and lower case."""
+    """The headers of a response, with case-insensitive names."""
 
     def __init__(self, headers: Mapping[str, str]) -> None:
         self._headers = dict(headers)
@@ -56,7 +56,7 @@ class FaultHeaders(Mapping[str, str]):
 
 @dataclass(frozen=True)
 class FaultResponse:
-    """What the server is said to have answered, with the attributes that clients of HTTP give a response."""
+    """The supposed answer of a server, with the attributes that HTTP clients give a response."""
 
     status_code: int
     text: str
@@ -68,7 +68,7 @@ class FaultResponse:
         return self.text.encode()
 
     def json(self) -> Any:
-        """The text as JSON, or ``{"error": text}`` where it is none."""
+        """Return the text as JSON, or ``{"error": text}`` if it is not."""
         try:
             return json.loads(self.text)
         except json.JSONDecodeError:
@@ -78,7 +78,7 @@ class FaultResponse:
 class HTTPFaultError(Exception):
     """A server has answered with an error.
 
-    ``status_code`` is its code, ``response`` its answer, and ``retry_after`` the seconds to wait where it said so.
+    ``status_code`` is its code, ``response`` its answer, and ``retry_after`` the seconds to wait if it said so.
     """
 
     def __init__(self, status_code: int, message: str, retry_after: float | None = None) -> None:
@@ -198,12 +198,12 @@ def _failing(
 
 
 def _with_attribute(response: Any, name: str, value: Any) -> Any:
-    """A copy of ``response`` in which the attribute ``name`` is ``value``."""
+    """Return a copy of ``response`` in which the attribute ``name`` is ``value``."""
     changed = copy.copy(response)
     try:
         setattr(changed, name, value)
     except AttributeError:
-        # It is a property, or the object is frozen: a class of its own says what it is.
+        # It is a property, or the object is frozen: a subclass of its class has the value.
         cls = type(response)
         body = {"__slots__": (), "__module__": cls.__module__, name: property(lambda _self: value)}
         # Not through the object: a frozen one refuses every assignment.

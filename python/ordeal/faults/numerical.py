@@ -131,7 +131,7 @@ def missing_feature(target: str, key: Any = None, *, fill: Any = _DROP) -> CallF
 
 
 class CorruptedFloats(Fault):
-    """A float that is no ordinary number while the fault is on; it patches nothing."""
+    """A float with a special value while the fault is on; it patches nothing."""
 
     counts_calls = True
 
@@ -140,7 +140,7 @@ class CorruptedFloats(Fault):
         self._corrupt = _CORRUPT_FLOATS[corrupt_type]
 
     def value(self) -> float:
-        """The corrupt float while the fault is on, else 0.0."""
+        """Return the corrupt float while the fault is on, else 0.0."""
         if not self.active:
             return 0.0
         self.observe()
@@ -148,10 +148,10 @@ class CorruptedFloats(Fault):
         return self._corrupt
 
     def _do_activate(self) -> None:
-        """Being on is the whole effect."""
+        """Do nothing: being on is the whole effect."""
 
     def _do_deactivate(self) -> None:
-        """Nothing was put in place."""
+        """Do nothing: nothing was put in place."""
 
 
 @made_again
@@ -189,9 +189,9 @@ def _whole(number: Any) -> Any:
 
 
 def _with(value: Any, change: Change) -> Any:
-    """``value`` with every number in it changed, in new containers of the same kinds; itself where nothing changes."""
+    """Return ``value`` with all numbers changed, in new containers of the same kinds; itself if none changes."""
     if isinstance(value, bool):
-        # A number to Python only.
+        # A number only to Python.
         return value
     if isinstance(value, Number):
         return change(value)
@@ -249,7 +249,7 @@ def _like_sequence(original: Any, items: list[Any]) -> Any:
 
 
 def _is_array(value: Any) -> bool:
-    # Only who has imported numpy can have an array of it.
+    # An array of numpy exists only if numpy was imported.
     numpy = sys.modules.get("numpy")
     return numpy is not None and isinstance(value, numpy.ndarray)
 
@@ -277,7 +277,7 @@ def _shape(argument: str, shape: Sequence[int]) -> tuple[int, ...]:
 
 def _zeros(shape: tuple[int, ...]) -> Any:
     if importlib.util.find_spec("numpy") is not None:
-        # Imported late: who has no arrays must not wait for numpy.
+        # Imported late: programs without arrays must not wait for numpy.
         return importlib.import_module("numpy").zeros(shape)
     return _nested_zeros(shape)
 

@@ -1,8 +1,8 @@
-"""Replaces attributes in layers that come off in any order and leave the exact original behind.
+"""Replaces attributes in layers that can be removed in any order and leave exactly the original behind.
 
-Every patched attribute is one *site*: the object as found, and a stack of layers that are composed anew whenever one
-is added or taken away. Nothing is ever restored to "what was there before me", which is what goes wrong when two
-faults on one function are switched off in the order they were switched on.
+Every patched attribute is one *site*: the object as found, and a stack of layers that are composed anew whenever one is
+added or removed. Nothing is ever restored to "what was there before me", which goes wrong when two faults on one
+function are switched off in the order in which they were switched on.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from ordeal.faults.unpatched_references import unpatched_references
 
 Wrap = Callable[[Any], Any]
 
-# What runs the test must not meet the faults meant for the program under test, whatever names it has imported.
+# Test runners must not meet the faults meant for the program under test, whatever names they have imported.
 _MACHINERY = frozenset(
     {"ordeal", "_ordeal_pytest", "hypothesis", "pytest", "_pytest", "pluggy", "xdist", "execnet", "coverage"}
 )
@@ -37,10 +37,10 @@ _lock = threading.RLock()
 
 
 class UnresolvedTargetError(Exception):
-    """The target of a patch names nothing that exists; the text says which part of it.
+    """The target of a patch does not exist; the text says which part of it.
 
-    It ``lasts`` where a module or class lacks the name, for which no run makes up, as it may for an object of the
-    program that is not there yet. ``meant`` is what the target may have been meant to be, or empty.
+    It ``lasts`` if a module or class lacks the name, which no run changes, unlike an object of the program that does
+    not exist yet. ``meant`` suggests a similar target, or is empty.
     """
 
     def __init__(self, text: str, *, lasts: bool = True, meant: str = "") -> None:
@@ -74,17 +74,17 @@ class Site:
         if not self.is_own and callable(self._function) and not isinstance(self._function, type):
             self._function = _inherited(owner, attribute, self._function)
         self.current: Any = self._function
-        # A class cannot hide behind a function: isinstance and subclassing must go on working.
+        # A class cannot be replaced by a function: isinstance and subclassing must continue to work.
         self._dispatches = callable(self._function) and not isinstance(self._function, type)
         self.installed: Any = self._rebuild(_dispatcher(self, self._function)) if self._dispatches else _MISSING
         self._modules_when_installed = _modules_mark()
 
     def push(self, layer: Layer) -> None:
-        """Put ``layer`` on top. Raises FaultError, with nothing changed, when that is not possible."""
+        """Put ``layer`` on top. Raises FaultError, with nothing changed, when that is impossible."""
         if self.layers and not self._is_intact():
             raise _replaced_meanwhile(layer.fault_name, self, "put on")
         if self.attribute == "__new__" and not self.is_own:
-            # CPython does not forget a __new__ that was deleted again: the class would refuse all arguments for good.
+            # CPython remembers a __new__ even after its deletion: the class would refuse all arguments for good.
             raise FaultError(
                 f"fault {layer.fault_name!r} cannot replace {describe(self)}: the class does not define it",
                 hint="aim at the __init__ of the class",
@@ -96,13 +96,13 @@ class Site:
         self.current = composed
 
     def pop(self, layer: Layer) -> None:
-        """Take ``layer`` off, wherever it lies; the last one brings the original back.
+        """Remove ``layer``, wherever it is in the stack; removing the last one restores the original.
 
-        Raises FaultError when something else has replaced the attribute: that is left as it is.
+        Raises FaultError when something else has replaced the attribute, which is then left as it is.
         """
         is_intact = self._is_intact()
         self.layers.remove(layer)
-        # A dispatcher that somebody kept a reference to must lose its effect too.
+        # A dispatcher that the program kept a reference to must lose its effect too.
         self.current = self._compose(self.layers)
         if not is_intact:
             raise _replaced_meanwhile(layer.fault_name, self, "taken off")
@@ -156,7 +156,7 @@ class Site:
             self._restore_in_late_modules()
 
     def _restore_in_late_modules(self) -> None:
-        # A module that ran `from m import f` while the fault was active took the dispatcher with it.
+        # A module that ran `from m import f` while the fault was active got the dispatcher.
         for module, name in _bindings({id(self.installed)}):
             setattr(module, name, self.original)
 
@@ -165,29 +165,29 @@ _sites: dict[tuple[int, str], Site] = {}
 
 
 def stored_attribute(owner: Any, attribute: str) -> tuple[bool, Any]:
-    """Whether ``owner`` itself holds the attribute, and the object as it is stored, descriptors unbound."""
+    """Return whether ``owner`` itself holds the attribute, and the stored object, descriptors unbound."""
     namespace = _namespace(owner)
     if namespace is not None and attribute in namespace:
         return True, namespace[attribute]
     for cls in _ancestors(owner):
         if isinstance(owner, type) and attribute in vars(cls):
             return False, vars(cls)[attribute]
-    # What a class gets from its metaclass comes bound to it, like the method of an object.
+    # An attribute that a class gets from its metaclass comes bound, like the method of an object.
     return namespace is None, getattr(owner, attribute, _MISSING)
 
 
 def _ancestors(owner: Any) -> tuple[type, ...]:
-    """The classes in which an attribute is looked up that ``owner`` does not hold itself."""
+    """Return the classes in which an attribute is looked up that ``owner`` does not hold itself."""
     return owner.__mro__[1:] if isinstance(owner, type) else type(owner).__mro__
 
 
 def _inherited(owner: Any, attribute: str, function: Any) -> Any:
-    """A function like ``function``, which ``owner`` inherits; it calls what would be inherited at the time."""
+    """Return a function like ``function``, which ``owner`` inherits; it calls what is inherited at that time."""
     if not any(attribute in vars(cls) for cls in _ancestors(owner)):
         return function
 
     def current() -> Any:
-        # A fault on the base class acts on those who inherit from it, whichever fault was switched on first.
+        # A fault on the base class acts on subclasses too, whichever fault was switched on first.
         stored = next(vars(cls)[attribute] for cls in _ancestors(owner) if attribute in vars(cls))
         return _split_kind(owner, stored)[0] if isinstance(owner, type) else stored.__get__(owner, type(owner))
 
@@ -196,14 +196,14 @@ def _inherited(owner: Any, attribute: str, function: Any) -> Any:
 
 def _namespace(owner: Any) -> Any:
     try:
-        # Not vars(): a lazily loaded module would be loaded by it.
+        # Not vars(): it would load a lazily loaded module.
         return object.__getattribute__(owner, "__dict__") if not isinstance(owner, type) else vars(owner)
     except AttributeError:
         return None
 
 
 def _split_kind(owner: Any, stored: Any) -> tuple[Any, Wrap]:
-    """The function inside a stored attribute, and how a replacement is stored so that it keeps its kind."""
+    """Return the function inside a stored attribute, and how to store a replacement so that it keeps its kind."""
     function = _function_within(stored)
     if isinstance(stored, (staticmethod, classmethod)):
         return function, type(stored)
@@ -218,13 +218,13 @@ def _split_kind(owner: Any, stored: Any) -> tuple[Any, Wrap]:
     if isinstance(stored, ClassMethodDescriptorType):
         return stored, classmethod
     if isinstance(stored, MethodType) or not hasattr(type(stored), "__get__"):
-        # A bound method, a C function or a class does not bind in a class body; what takes its place must not either.
+        # A bound method, a C function or a class does not bind in a class body; nor may its replacement.
         return stored, lambda value: staticmethod(value) if hasattr(type(value), "__get__") else value
     return stored, lambda value: value
 
 
 def _method_of(descriptor: Any) -> Any:
-    """The method that an object gets from a descriptor which is no function itself."""
+    """Return the method that an object gets from a descriptor which is not a function."""
 
     @functools.wraps(descriptor.func)
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
@@ -253,7 +253,7 @@ def _dispatcher(site: Site, function: Any) -> Any:
 
 
 def _without_dispatcher(stored: Any) -> Any:
-    """The original below a dispatcher that somebody else put back after its site was gone."""
+    """Return the original below a dispatcher that the program put back after its site was gone."""
     function = _function_within(stored)
     site = getattr(function, "__dict__", {}).get(_SITE_MARKER)
     return site.original if isinstance(site, Site) and stored is site.installed else stored
@@ -276,7 +276,7 @@ def _replaced_meanwhile(fault_name: str, site: Site, doing: str) -> FaultError:
 
 
 def describe(site: Site) -> str:
-    """The dotted name of a site, in backticks, for messages."""
+    """Return the dotted name of a site, in backticks, for messages."""
     owner = site.owner
     if isinstance(owner, ModuleType):
         return f"`{owner.__name__}.{site.attribute}`"
@@ -289,7 +289,7 @@ def describe(site: Site) -> str:
 
 
 def _modules_mark() -> tuple[int, str | None]:
-    """Changes when a module has been imported; costs nothing, unlike comparing the table of modules."""
+    """Return a mark that changes when a module has been imported; cheap, unlike comparing the table of modules."""
     return len(sys.modules), next(reversed(sys.modules), None)
 
 
@@ -300,16 +300,16 @@ def _bindings(wanted: set[int]) -> Iterator[tuple[ModuleType, str]]:
 
 
 def _package(name: str) -> str:
-    """The top-level package of a dotted name; the standard library counts as one."""
+    """Return the top-level package of a dotted name; the standard library counts as one."""
     top = name.partition(".")[0]
     return "<stdlib>" if top in sys.stdlib_module_names else top
 
 
 def _bindings_to_patch(owner: Any, attribute: str, original: Any) -> list[tuple[ModuleType, str]]:
-    """Where else the function behind a target is bound in a module, if a fault on the target is to act there.
+    """Return where else the function behind a target is bound in a module, if a fault on the target must act there.
 
-    It is when the target lies in the package that defines the function. A target in another package names the
-    import of a foreign function (`shop.orders.sleep`) and means that one binding.
+    It must if the target is in the package that defines the function. A target in another package names the import of a
+    foreign function (`shop.orders.sleep`) and means only that binding.
     """
     if not _is_at_home(owner, original):
         return []
@@ -321,12 +321,12 @@ def _bindings_to_patch(owner: Any, attribute: str, original: Any) -> list[tuple[
 
 
 def _ids_of(original: Any) -> set[int]:
-    """Of the function itself, and of what stands for it while a fault is on."""
+    """Return the ids of the function itself, and of its stand-in while a fault is on."""
     return {id(original)} | {id(site.installed) for site in _sites.values() if site.original is original}
 
 
 def _is_at_home(owner: Any, original: Any) -> bool:
-    """Whether it is a function of a module in the package that defines it."""
+    """Return whether it is a function of a module in the package that defines it."""
     if not isinstance(owner, ModuleType) or not callable(original):
         return False
     return _package(getattr(original, "__module__", None) or "") == _package(owner.__name__)
@@ -339,14 +339,14 @@ def _may_patch(module_name: str, owner_name: str) -> bool:
 
 
 def bound_elsewhere(target: str) -> list[str]:
-    """The other names, as "module.name", under which the function of ``target`` is bound in imported modules.
+    """Return the other names, as "module.name", under which the function of ``target`` is bound in imported modules.
 
-    A fault on ``target`` acts on all of them, because ``from shop.api import charge`` makes a name of its own that
-    replacing ``shop.api.charge`` would not reach. Left out are the standard library (unless the target is in the same
-    module or package of it) and what runs the test, such as Hypothesis and pytest. A target in another package than
-    the one that defines the function (``shop.orders.sleep``) means that one name, so the list is empty.
+    A fault on ``target`` acts on all of them, because ``from shop.api import charge`` makes another name that replacing
+    ``shop.api.charge`` would not reach. Left out are the standard library (unless the target is in the same module or
+    package of it) and test runners such as Hypothesis and pytest. A target in another package than the one that defines
+    the function (``shop.orders.sleep``) means only that name, so the list is empty.
 
-    Raises FaultError when the target is not a dotted path or names nothing.
+    Raises FaultError when the target is not a dotted path or does not exist.
     """
     owner, attribute = _resolved(target)
     with _lock:
@@ -355,14 +355,14 @@ def bound_elsewhere(target: str) -> list[str]:
 
 
 def kept_elsewhere(target: str) -> list[str]:
-    """Where the program keeps the function of ``target`` itself, in words: a fault on the target does not act there.
+    """Describe where the program keeps the function of ``target`` itself, where a fault on the target does not act.
 
-    These are default arguments, closures, attributes of classes, and containers and objects that a module has a name
-    for, in modules that have a name for the function or for its module. The list is empty where that of
-    ``bound_elsewhere`` is because of the package, and for methods and classes. A fault warns of these once, when it is
-    first switched on, if its target is not in the standard library.
+    These are default arguments, closures, attributes of classes, and named containers and objects, in modules that have
+    a name for the function or for its module. The list is empty where that of ``bound_elsewhere`` is because of the
+    package, and for methods and classes. A fault warns of these once, when it is first switched on, if its target is
+    not in the standard library.
 
-    Raises FaultError when the target is not a dotted path or names nothing.
+    Raises FaultError when the target is not a dotted path or does not exist.
     """
     owner, attribute = _resolved(target)
     with _lock:
@@ -377,7 +377,7 @@ def kept_elsewhere(target: str) -> list[str]:
 
 
 def is_of_program(target: str) -> bool:
-    """Whether the target, which resolves, is no part of the standard library."""
+    """Return whether the target, which resolves, is not part of the standard library."""
     return _package(target) != "<stdlib>"
 
 
@@ -401,7 +401,7 @@ class TargetPath:
     """A dotted path to an attribute. The module part is found once, the objects anew every time."""
 
     def __init__(self, target: object) -> None:
-        """Raises FaultError when ``target`` is not names joined by dots."""
+        """Raises FaultError when ``target`` is not a dotted path."""
         parts = target.split(".") if isinstance(target, str) else []
         if len(parts) < 2 or not all(part.isidentifier() for part in parts):
             raise FaultError(
@@ -413,16 +413,16 @@ class TargetPath:
         self._failed: tuple[tuple[int, str | None], UnresolvedTargetError] | None = None
 
     def resolve(self) -> tuple[Any, str]:
-        """The owner and the name of the attribute. Raises UnresolvedTargetError."""
+        """Return the owner and the name of the attribute. Raises UnresolvedTargetError."""
         if self._failed is not None and self._failed[0] == _modules_mark():
             raise self._failed[1]
         try:
             return self._resolve()
         except UnresolvedTargetError as error:
-            self._module_name = None  # a module that comes later may be a longer part of the path
+            self._module_name = None  # a module imported later may be a longer part of the path
             text = f"{'.'.join(self._parts)!r} ({error})"
             failure = UnresolvedTargetError(text, lasts=error.lasts, meant=error.meant)
-            # A failed import searches the file system; a nemesis would ask for it at every toggle.
+            # A failed import searches the file system, and a nemesis would repeat it at every toggle.
             self._failed = (_modules_mark(), failure)
             raise failure from error
 
@@ -451,20 +451,20 @@ class TargetPath:
 
 
 def _names_in(owner: Any) -> list[str]:
-    """What is in a module, a package or a class; of an object, what is in its class: its own may be anything."""
+    """Return the names in a module, a package or a class; for an object those of its class, which are safe to read."""
     names = dir(owner if isinstance(owner, ModuleType | type) else type(owner))
     modules = pkgutil.iter_modules(getattr(owner, "__path__", [])) if isinstance(owner, ModuleType) else []
     return [*names, *(module.name for module in modules)]
 
 
 def _longest_module(parts: list[str]) -> str:
-    """The longest part of the path that is a module; the last name is none."""
+    """Return the longest part of the path that is a module, without the last name."""
     for end in range(len(parts) - 1, 0, -1):
         name = ".".join(parts[:end])
         try:
             importlib.import_module(name)
         except ModuleNotFoundError as error:
-            # Only "this is not a module" lets a shorter path be tried; a module that misses another one is broken.
+            # Only "this is not a module" permits a shorter path; a module that lacks another one is broken.
             if error.name is None or not f"{name}.".startswith(f"{error.name}."):
                 raise UnresolvedTargetError(f"importing `{name}` raises {type(error).__name__}: {error}") from error
         except Exception as error:
@@ -482,7 +482,7 @@ def _longest_module(parts: list[str]) -> str:
 
 
 class Patch:
-    """One target and what to wrap it in; applied and undone as a whole. Not thread-safe: its fault holds a lock."""
+    """One target and its wrapper; applied and undone as a whole. Not thread-safe: its fault holds a lock."""
 
     def __init__(self, fault_name: str, target: str, wrap: Wrap) -> None:
         self._path = TargetPath(target)
@@ -503,7 +503,7 @@ class Patch:
                 raise
 
     def undo(self) -> None:
-        """Take the layer off every site. Raises the first FaultError after all have been tried."""
+        """Remove the layer from every site. Raises the first FaultError after all have been tried."""
         errors: list[FaultError] = []
         with _lock:
             while self._sites:
@@ -515,12 +515,12 @@ class Patch:
             raise errors[0]
 
     def check(self) -> None:
-        """See that the target exists. Raises UnresolvedTargetError when it does not."""
+        """Check that the target exists. Raises UnresolvedTargetError when it does not."""
         self._path.resolve()
 
     @property
     def is_applied(self) -> bool:
-        """Whether the layer lies on any site."""
+        """Return whether the layer is on any site."""
         return bool(self._sites)
 
     def _other_bindings(self, owner: Any, attribute: str) -> list[tuple[ModuleType, str]]:

@@ -1,4 +1,4 @@
-"""The one source of chance in faults: the tape of the run, else what is the same in every run; never the system's."""
+"""The only random source of faults: the tape of the run, or numbers fixed for every run; never the system's."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from ordeal.buggify import activated, effect_acts
 
 _DEFAULT_SEED = 0
 
-# So many decisions choose the bytes of one effect. Each is a choice on the tape, which the shrinker tries to remove.
+# This many decisions choose the bytes of one effect. Each is a choice on the tape that the shrinker tries to remove.
 _DECISIONS_PER_EFFECT = 16
 
 
 class _Source:
-    """The generators in use, thread-safe; the default one starts over when it is reset."""
+    """The generators in use, thread-safe; resetting the default one restarts it."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -29,24 +29,24 @@ class _Source:
             return previous
 
     def given_bytes(self, size: int) -> bytes | None:
-        """From the source that was given, if one was."""
+        """Return bytes from the given source, if there is one."""
         with self._lock:
             return None if self._given is None else self._given.randbytes(size)
 
     def given_unit(self) -> float | None:
-        """A number below 1 from the source that was given, if one was."""
+        """Return a number below 1 from the given source, if there is one."""
         with self._lock:
             return None if self._given is None else self._given.random()
 
     def draw_seed(self) -> int:
-        """From the default source."""
+        """Return a seed from the default source."""
         with self._lock:
             self._is_fresh = False
             return self._default.getrandbits(64)
 
     def reset_default(self) -> None:
         with self._lock:
-            # Seeding costs some ten microseconds and every fault of every run resets: pay only after a draw.
+            # Seeding costs some ten microseconds and every fault of every run resets, so pay only after a draw.
             if not self._is_fresh:
                 self._default.seed(_DEFAULT_SEED)
                 self._is_fresh = True
@@ -87,7 +87,7 @@ def _decided_number(occasion: str) -> int:
 
 
 def _decisions(probability: float, count: int, occasion: str) -> list[bool]:
-    # The seed counts only where the decisions come neither from a tape nor from Hypothesis.
+    # The seed counts only if the decisions come neither from a tape nor from Hypothesis.
     with activated(seed=_seed_of(occasion) if occasion else _source.draw_seed()):
         return [effect_acts(probability) for _ in range(count)]
 
@@ -97,5 +97,5 @@ def _seed_of(occasion: str) -> int:
 
 
 def reset_default() -> None:
-    """Start the generator with the fixed seed over. A source given to ``set_random`` is left alone."""
+    """Restart the generator with the fixed seed. A source given to ``set_random`` is left alone."""
     _source.reset_default()

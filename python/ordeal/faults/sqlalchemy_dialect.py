@@ -1,4 +1,4 @@
-"""Where faults of databases act inside SQLAlchemy: its dialects call the driver for all engines, old and new."""
+"""How faults of databases act inside SQLAlchemy: its dialects call the driver for all engines, old and new."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from typing import Any
 from ordeal.faults.connections import Call, Meet, has_no_transaction, sql_text
 from ordeal.faults.patching import Wrap
 
-#: The target that stands for all engines.
+#: The target that means all engines.
 CREATE_ENGINE = "sqlalchemy.create_engine"
 
 _DIALECT = "sqlalchemy.engine.default.DefaultDialect"
 
 
 def around_dialect(meet: Meet) -> list[tuple[str, Wrap]]:
-    """What to patch so that ``meet`` is called before each statement and commit.
+    """Return what to patch so that ``meet`` is called before each statement and commit.
 
-    What it raises is wrapped by SQLAlchemy like an error of the driver, for which it has the driver's class.
+    SQLAlchemy wraps its exceptions like errors of the driver, because they have the driver's class.
     """
 
     def around_statement(original: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Finds the references to a function that a fault on it does not reach, because they are no names of modules."""
+"""Finds references to a function that a fault on it does not reach, because they are not names in modules."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from typing import Any
 _CONTAINERS = (dict, list, tuple, set, frozenset)
 _CALLABLES = (staticmethod, classmethod, functools.partial, functools.partialmethod)
 
-# A table of functions is short; what is longer is data.
+# A table of functions is short; longer containers are data.
 _LENGTH_MAX = 10_000
 
 
 def unpatched_references(function: Any, modules: Iterable[ModuleType]) -> list[str]:
-    """What in ``modules`` keeps ``function`` other than by a name of the module, in words, sorted.
+    """Describe, sorted, what in ``modules`` refers to ``function`` other than by a name of the module.
 
-    These are default arguments and closures of their functions, attributes of their classes, and containers and
-    objects that they have a name for, down to a container in a container.
+    These are default arguments and closures of their functions, attributes of their classes, and named containers and
+    objects, down to a container in a container.
     """
     found: set[str] = set()
     for module in modules:
@@ -41,7 +41,7 @@ def _kept_by(value: Any, place: str, function: Any, module: str) -> Iterator[str
 
 
 def _kept_by_function(owner: FunctionType, function: Any) -> Iterator[str]:
-    # A decorator keeps what it decorates, and the two are one to the program.
+    # A decorator refers to the decorated function, and the two are one to the program.
     if owner is function or getattr(owner, "__wrapped__", None) is function:
         return
     name = f"`{owner.__module__}.{owner.__qualname__}`"
@@ -60,7 +60,7 @@ def _kept_by_class(owner: type, function: Any) -> Iterator[str]:
 
 
 def _holds(value: Any, function: Any, *, depth: int) -> bool:
-    """Whether ``value``, or with a depth a container in it, refers to ``function``."""
+    """Return whether ``value``, or with a depth a container in it, refers to ``function``."""
     if not gc.is_tracked(value) or _is(value, FunctionType, ModuleType, type):
         return False
     if _is(value, *_CONTAINERS) and len(value) > _LENGTH_MAX:
@@ -74,5 +74,5 @@ def _holds(value: Any, function: Any, *, depth: int) -> bool:
 
 
 def _is(value: Any, *kinds: type) -> bool:
-    # Not isinstance(): it asks objects for their __class__, which runs code of the program in a proxy.
+    # Not isinstance(): it reads __class__ of objects, which runs code of the program for a proxy.
     return issubclass(type(value), kinds)
