@@ -41,7 +41,7 @@ STOREYS = (
 #: The rooms of the extension, from the top.
 NATIVE = (
     ("cpp/bindings", "the only C++ that sees Python"),
-    ("cpp/core", "asked and told; no Python"),
+    ("cpp/core", "decides; no Python"),
 )
 
 WIDTH, LEFT, BOX_HEIGHT, GAP = 1080, 210, 30, 8

@@ -66,7 +66,7 @@ class ChoiceSource:
 
 @final
 class StrategyNode:
-    """A part of a compiled strategy: it draws what a strategy of Hypothesis would, with the same choices."""
+    """A part of a compiled strategy: it draws what the Hypothesis strategy would, with the same choices."""
 
     def draw(self, run: DrawContext) -> Any: ...
 
@@ -87,7 +87,7 @@ class DrawContext:
 
 @final
 class CompiledStrategy:
-    """Draws an argument. ``run`` is a DrawContext or has one; where that is not open, the fallback draws."""
+    """Draws an argument. ``run`` is a DrawContext or has one; if that is not open, the fallback draws."""
 
     @property
     def is_compiled(self) -> bool: ...
@@ -108,8 +108,9 @@ def set_compiler_hooks(
 ) -> None: ...
 def set_unsatisfied(exception: type[BaseException]) -> None: ...
 
-# ``sizes`` are the least, the greatest (None for none) and the probability that one more follows. ``transformations``
-# say of each function whether it is a filter. ``depth`` counts the spans that Hypothesis would have open.
+# ``sizes`` are the minimum, the maximum (None for none) and the probability that another one follows.
+# ``transformations`` say of each function whether it is a filter. ``depth`` counts the spans that Hypothesis would have
+# open.
 _Sizes = tuple[int, int | None, float]
 _Steps = list[tuple[bool, Callable[[Any], Any]]]
 _CalendarParts = Sequence[int]
@@ -181,7 +182,7 @@ def generic_node(strategy: SearchStrategy[Any], depth: int) -> StrategyNode: ...
 
 @final
 class Redraw:
-    """Draws that belong to no run, first by chance from a seed or made elsewhere, then repeated."""
+    """Draws outside any run, first at random from a seed or made elsewhere, then repeated."""
 
     @overload
     def __init__(self, seed: int, stream: str = "rehearsal") -> None: ...
@@ -234,7 +235,7 @@ class WatchSpec:
     def direct_swarm(self) -> bool: ...
 
 class RunPolicy:
-    """The decisions between two runs of a search, by counts."""
+    """The decisions between two runs of a search, based on counts."""
 
     WARM_UP_RUNS: int
     def __init__(self) -> None: ...
@@ -249,7 +250,7 @@ class RunPolicy:
     def end(
         *, runs: int, steps: int, runs_without_new_features: int, max_runs: int | None, patience: int
     ) -> tuple[Literal["max_runs", "stuck", "patience"] | None, int]:
-        """Why the search is to end now, if it is, and the number of runs before which only the time can end it."""
+        """Return why the search must end now, if it must, and the number of runs before which only time can end it."""
 
 class RunSpec:
     @property
@@ -423,9 +424,9 @@ type JournalStage = Literal["idle", "making", "step", "teardown", "inspecting"]
 
 @final
 class Journal:
-    """Writes the choices of runs to ``memory``, a writable buffer that begins at a multiple of 8 and stays as it is.
+    """Writes the choices of runs to ``memory``, a writable buffer aligned to 8 bytes that stays in place.
 
-    It belongs to the process that made it, or that called ``own`` after a fork. Another that writes ends at once.
+    It belongs to the process that made it, or that called ``own`` after a fork. Any other process that writes is ended.
     """
 
     def __init__(self, memory: Buffer) -> None: ...
@@ -439,9 +440,9 @@ class Journal:
 
 @final
 class JournalRecord:
-    """What a journal says of its process. ``tape`` is that of the latest run, the number ``run``, as far as it came.
+    """What a journal says about its process. ``tape`` is the latest run, number ``run``, as far as it came.
 
-    ``cut`` says that there was no room for the end of the tape, ``ended`` that the run came to its end.
+    ``cut`` says that there was no room for the end of the tape, ``ended`` that the run finished.
     """
 
     @property
