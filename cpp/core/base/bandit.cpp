@@ -11,18 +11,18 @@
 namespace ordeal {
 namespace {
 
-// Products of two sums of rewards and costs need more than 64 bits. Whole numbers throughout: the same search must go
-// the same way on every machine.
+// Products of two sums of rewards and costs need more than 64 bits. All arithmetic is on integers: the same search must
+// go the same way on every machine.
 using Product = unsigned __int128;
 
-// As much reward as the bandit remembers, and as much as it needs to see before an arm counts for what it is.
+// The amount of reward that the bandit remembers, and that it needs before an arm's own record counts.
 constexpr std::uint64_t kWindow = 512;
 constexpr Product kPrior = Product{24} * Bandit::kUnit;
-// Of the mean of all arms: how much better or worse an arm can be.
+// Limits, relative to the mean of all arms, of how much better or worse an arm can be.
 constexpr std::uint64_t kQualityOne = 1U << 16U;
 constexpr std::uint64_t kQualityMax = kQualityOne * 16;
 constexpr std::uint64_t kQualityMin = kQualityOne / 16;
-// Above it costs and rewards are halved, so that nothing overflows.
+// Above this, costs and rewards are halved to avoid overflow.
 constexpr std::uint64_t kCostSumMax = std::uint64_t{1} << 58U;
 constexpr std::uint64_t kRewardSumMax = (kWindow + Bandit::kRewardMax) * Bandit::kUnit;
 
@@ -31,7 +31,7 @@ bool is_allowed(std::uint32_t allowed, std::size_t arm) noexcept { return ((allo
 
 }  // namespace
 
-// The shares are parts of a whole, so that a floor is a share of all draws whichever arms are allowed.
+// The shares are parts of a whole, so a floor is a share of all draws whichever arms are allowed.
 Bandit::Bandit(std::span<const BanditArm> arms) : arms_(arms.begin(), arms.end()) {
   ORDEAL_CHECK(!arms_.empty() && arms_.size() <= kArmsMax, "arms=" << arms_.size());
   const auto add_share = [](std::uint32_t total, const BanditArm& arm) { return total + arm.share; };
@@ -40,7 +40,7 @@ Bandit::Bandit(std::span<const BanditArm> arms) : arms_(arms.begin(), arms.end()
   state_.tallies.resize(arms_.size());
 }
 
-// All arms together are what an arm is compared with.
+// All arms together are the standard with which an arm is compared.
 BanditState::Tally Bandit::sum() const noexcept {
   BanditState::Tally all;
   for (const BanditState::Tally& tally : state_.tallies) {
@@ -50,7 +50,7 @@ BanditState::Tally Bandit::sum() const noexcept {
   return all;
 }
 
-// Reward per cost, of that of all arms together; the prior is as good as they are.
+// Reward per cost, relative to that of all arms together; the prior is the same as theirs.
 std::uint64_t Bandit::quality(const BanditState::Tally& tally, const BanditState::Tally& all) const {
   if (all.reward == 0) {
     return kQualityOne;
@@ -61,8 +61,8 @@ std::uint64_t Bandit::quality(const BanditState::Tally& tally, const BanditState
   return std::clamp(static_cast<std::uint64_t>(std::min(quality, Product{kQualityMax})), kQualityMin, kQualityMax);
 }
 
-// The chance of an arm is its share times its quality, squeezed so that the floors of all allowed arms fit below it. An
-// arm that is not allowed gets nothing, not even its floor.
+// The probability of an arm is its share times its quality, scaled so that the floors of all allowed arms fit. An arm
+// that is not allowed gets nothing, not even its floor.
 std::vector<std::uint64_t> Bandit::chances(std::uint32_t allowed) const {
   const BanditState::Tally all = sum();
   std::vector<std::uint64_t> weights(arms_.size(), 0);
@@ -83,7 +83,7 @@ std::vector<std::uint64_t> Bandit::chances(std::uint32_t allowed) const {
   return weights;
 }
 
-// One draw from the generator, whatever is allowed: what follows in the stream must not depend on it.
+// Always one draw from the generator: what follows in the stream must not depend on what is allowed.
 std::size_t Bandit::draw(Rng& rng, std::uint32_t allowed) const {
   const std::vector<std::uint64_t> weights = chances(allowed);
   const std::uint64_t total = std::accumulate(weights.begin(), weights.end(), std::uint64_t{0});
@@ -97,8 +97,8 @@ std::size_t Bandit::draw(Rng& rng, std::uint32_t allowed) const {
   return arm;
 }
 
-// Forgets a part of what all arms brought before it adds the new reward. The part grows with the reward, so that a
-// search that finds nothing forgets nothing: time alone is no evidence.
+// Discounts the records of all arms before adding the new reward. The discount grows with the reward, so a search that
+// finds nothing forgets nothing: time alone is no evidence.
 void Bandit::report(std::size_t arm, std::uint64_t reward, std::uint64_t cost) {
   ORDEAL_CHECK(arm < arms_.size(), "arm=" << arm << " arms=" << arms_.size());
   ORDEAL_CHECK(cost > 0, "cost=" << cost);
@@ -117,7 +117,7 @@ void Bandit::report(std::size_t arm, std::uint64_t reward, std::uint64_t cost) {
   }
 }
 
-// The bounds are those that report() keeps. A state beyond them would overflow in quality().
+// The bounds that report() keeps. A state beyond them would overflow in quality().
 void Bandit::restore(BanditState state) {
   if (state.tallies.empty()) {
     state.tallies.resize(arms_.size());

@@ -15,12 +15,12 @@ namespace {
 // The smallest block is a header of three bytes and one byte to repeat; it unpacks to ZSTD_BLOCKSIZE_MAX bytes at most.
 constexpr std::size_t kPackedBlockMin = 4;
 
-// zstd has its own way to free what it made.
+// Memory of zstd must be freed by zstd.
 struct FreeContext {
   void operator()(ZSTD_CCtx* context) const noexcept { ZSTD_freeCCtx(context); }
 };
 
-// The parameters are constants of this file, so that a refusal is a mistake of ours.
+// The parameters are constants of this file, so an error is a mistake of ours.
 void set_parameter(ZSTD_CCtx& context, ZSTD_cParameter parameter, int value) {
   const std::size_t result = ZSTD_CCtx_setParameter(&context, parameter, value);
   ORDEAL_CHECK(ZSTD_isError(result) == 0, ZSTD_getErrorName(result));
@@ -34,7 +34,7 @@ constexpr std::array<char, 4> kMagic{
     static_cast<char>((ZSTD_MAGICNUMBER >> 24U) & 0xFFU),
 };
 
-// zstd would skip over frames of other kinds and go on after the first frame: neither is something we ever wrote.
+// zstd would skip frames of other kinds and continue after the first frame: we never write either.
 void check_is_one_frame(std::string_view packed) {
   if (!packed.starts_with(std::string_view(kMagic.data(), kMagic.size()))) {
     throw TraceError("not a zstd frame");
@@ -48,8 +48,8 @@ void check_is_one_frame(std::string_view packed) {
   }
 }
 
-// How much a frame says that it holds, checked before so much memory is taken. A short frame that claims gigabytes is
-// refused by what zstd can pack into a block at the most.
+// The size that a frame claims, checked before so much memory is allocated. A short frame that claims gigabytes is
+// refused by the maximum that zstd can pack into a block.
 std::size_t claimed_size(std::string_view packed, std::size_t size_max) {
   const unsigned long long claimed = ZSTD_getFrameContentSize(packed.data(), packed.size());
   if (claimed == ZSTD_CONTENTSIZE_ERROR || claimed == ZSTD_CONTENTSIZE_UNKNOWN) {
@@ -67,7 +67,7 @@ std::size_t claimed_size(std::string_view packed, std::size_t size_max) {
 
 }  // namespace
 
-// With a checksum: a file that was damaged on a disk must not be read as another one.
+// With a checksum: a file damaged on disk must not be read as another one.
 std::string compress(std::string_view data, int level) {
   const std::unique_ptr<ZSTD_CCtx, FreeContext> context(ZSTD_createCCtx());
   ORDEAL_CHECK(context != nullptr, "no memory for a zstd context");
@@ -80,7 +80,7 @@ std::string compress(std::string_view data, int level) {
   return packed;
 }
 
-// Everything about the bytes is in doubt here; every doubt is a TraceError.
+// Nothing about the bytes is trusted here; every doubt is a TraceError.
 std::string decompress(std::string_view packed, std::size_t size_max) {
   check_is_one_frame(packed);
   std::string data(claimed_size(packed, size_max), '\0');

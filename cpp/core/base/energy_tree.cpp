@@ -9,8 +9,8 @@
 namespace ordeal {
 namespace {
 
-// Energies are drawn in whole units, because sums of floats depend on the order in which they were added. The upper
-// limit keeps the sum over all slots below 2^64.
+// Energies are drawn in whole units, because sums of floats depend on the order of addition. The upper limit keeps the
+// sum over all slots below 2^64.
 constexpr double kUnitsPerEnergy = 0x1p20;
 constexpr double kUnitsMax = 0x1p44;
 
@@ -21,7 +21,7 @@ std::uint64_t to_units(double energy) noexcept {
 
 }  // namespace
 
-// The nodes lie as in a binary heap: node 1 is the root, and the leaves follow from `leaves_` on.
+// The nodes are arranged like a binary heap: node 1 is the root, and the leaves start at `leaves_`.
 void EnergyTree::reset(std::size_t slots) {
   leaves_ = std::bit_ceil(std::max<std::size_t>(1, slots));
   nodes_.assign(2 * leaves_, Node{});
@@ -34,7 +34,7 @@ void EnergyTree::set(std::size_t slot, double energy) {
 
 void EnergyTree::clear(std::size_t slot) { put(slot, {}); }
 
-// Writes a leaf and adds up the nodes above it again: O(log n).
+// Writes a leaf and updates the sums above it: O(log n).
 void EnergyTree::put(std::size_t slot, const Node& leaf) {
   ORDEAL_CHECK(slot < leaves_, "slot=" << slot << " slots=" << leaves_);
   std::size_t node = leaves_ + slot;
@@ -47,7 +47,7 @@ void EnergyTree::put(std::size_t slot, const Node& leaf) {
   ORDEAL_DCHECK(size() <= kSlotsMax, "size=" << size());
 }
 
-// Goes down from the root, to the left while the unit lies there.
+// Walks down from the root, to the left if the unit lies there.
 std::size_t EnergyTree::at_unit(std::uint64_t unit) const {
   ORDEAL_CHECK(unit < units(), "unit=" << unit << " units=" << units());
   std::size_t node = 1;

@@ -7,14 +7,14 @@
 namespace ordeal {
 namespace {
 
-// What came after the comparison had no part in it.
+// Choices after the comparison had no part in it.
 Tape first_steps(const Tape& tape, std::size_t count) {
   Tape result = tape;
   result.truncate(std::min(count, tape.size()));
   return result;
 }
 
-// The same edit of the same argument, wherever in a run it is.
+// Identifies an edit of an argument, wherever in a run it is.
 std::uint64_t key_of(const Tape& tape, const ChoiceEdit& edit) {
   std::uint64_t key = 0;
   for (const TapeStep& step : tape.steps()) {
@@ -30,13 +30,13 @@ std::uint64_t key_of(const Tape& tape, const ChoiceEdit& edit) {
 
 }  // namespace
 
-// Watching costs a replay with every comparison reported, so that it waits for a stall: twice as long after each one
-// that it could not end, half as long after a new edge.
+// Observing costs a replay with every comparison reported, so it waits for a stall: twice as long after each one that
+// it could not end, half as long after a new edge.
 void Cmplog::end_run(std::uint32_t new_edges, bool follows_solution) {
   if (new_edges > 0) {
     runs_without_new_edges_ = 0;
     wait_ = follows_solution ? kWaitMin : std::max(kWaitMin, wait_ / 2);
-    // What lies behind a comparison that was turned is met in this run and in hardly any other.
+    // Code behind a turned comparison runs in this run and hardly any other.
     watches_run_ = watches_run_ || follows_solution;
     return;
   }
@@ -51,7 +51,7 @@ void Cmplog::end_run(std::uint32_t new_edges, bool follows_solution) {
   }
 }
 
-// Only those that new edges speak for: comparisons lie on the way to code.
+// Only checkpoints kept for new edges: comparisons are on the way to code.
 const Checkpoint* Cmplog::checkpoint_to_watch(const Corpus& corpus) const {
   if (watches_run_) {
     return nullptr;
@@ -67,7 +67,7 @@ const Checkpoint* Cmplog::checkpoint_to_watch(const Corpus& corpus) const {
   return next == nullptr ? newest : next;
 }
 
-// Operands go to the dictionary whether or not an edit is found: a draw may meet them by itself.
+// Operands go to the dictionary whether or not an edit is found: a draw may find them by itself.
 std::size_t Cmplog::learn(const Tape& tape, std::uint64_t checkpoint, std::span<const Comparison> comparisons,
                           Dictionary& dictionary) {
   if (watches_run_) {
@@ -92,7 +92,7 @@ std::size_t Cmplog::learn(const Tape& tape, std::uint64_t checkpoint, std::span<
   return queued;
 }
 
-// Forgets all of it when there is too much: to try a few edits again costs less than to keep a list in order.
+// Clears the record when it is full: trying a few edits again is cheaper than keeping a list in order.
 bool Cmplog::is_worth_trying(const Tape& tape, const ChoiceEdit& edit) {
   if (tried_.size() >= kTriedMax) {
     tried_.clear();
@@ -130,7 +130,7 @@ CmplogState Cmplog::save() const {
   return state;
 }
 
-// What is out of range in a file is brought into it: no state of this can do harm.
+// Clamps numbers from a file: no state of this can do harm.
 void Cmplog::restore(CmplogState state) {
   runs_without_new_edges_ = state.runs_without_new_edges;
   wait_ = std::clamp(state.wait, kWaitMin, kWaitMax);

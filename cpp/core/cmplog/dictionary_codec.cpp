@@ -8,10 +8,10 @@
 namespace ordeal {
 namespace {
 
-// What bounds how many items can follow in the bytes that are left.
+// Limits how many items can follow in the remaining bytes.
 constexpr std::size_t kValueBytesMin = 1 + kChoiceBytesMin;
 constexpr std::size_t kTriedBytes = 9;
-// Above what a dictionary holds of all shelves together.
+// More than a dictionary holds in all shelves together.
 constexpr std::size_t kValuesMax = std::size_t{1} << 16U;
 
 }  // namespace
@@ -33,7 +33,7 @@ std::vector<DictionaryEntry> read_values(ByteReader& in) {
   });
 }
 
-// The tapes that wait to be run go along: they are what the watching was for.
+// Includes the tapes that wait to run: they are the result of observing.
 void write_cmplog(ByteWriter& out, const CmplogState& search) {
   out.number(search.runs_without_new_edges);
   out.number(search.wait);
@@ -52,7 +52,7 @@ void write_cmplog(ByteWriter& out, const CmplogState& search) {
   }
 }
 
-// A tape that names what is gone is left out: it can be found again.
+// A tape that names something gone is left out: it can be found again.
 CmplogState read_cmplog(ByteReader& in, const Renaming& renaming) {
   CmplogState search{.runs_without_new_edges = in.number("barren runs"),
                      .wait = in.number("runs to wait", Cmplog::kWaitMax),

@@ -19,21 +19,21 @@ namespace {
 
 using WideUnsigned = unsigned __int128;
 
-// How many occurrences of a part in a text are replaced, each in an edit of its own.
+// How many occurrences of a part in a text are replaced, each in a separate edit.
 constexpr std::size_t kOccurrencesMax = 4;
-// An offset or a mask between a choice and what was compared is guessed only where they are of the step itself.
+// An offset or a mask between a choice and an operand is guessed only within the same step.
 constexpr Wide kOffsetMax = 1 << 16;
-// Shorter numbers are found in any bytes by accident.
+// Shorter numbers occur in any bytes by accident.
 constexpr std::array<std::size_t, 4> kFieldBytes{8, 4, 2, 1};
 
-// Texts and bytes are matched by their bytes, all else by its number.
+// Texts and bytes are matched by their bytes, everything else by its number.
 bool is_blob(const Choice& choice) noexcept {
   return choice.kind == ChoiceKind::kString || choice.kind == ChoiceKind::kBytes;
 }
 
 // Texts compare with bytes by their UTF-8.
 Choice with_blob(const Choice& like, std::string blob) {
-  // Whatever stands in a text must be one.
+  // Content placed in a text must be valid text.
   return like.kind == ChoiceKind::kString ? Choice::text(utf8_of(characters_of(blob))) : Choice::bytes(std::move(blob));
 }
 
@@ -72,7 +72,7 @@ std::string folded(std::string_view text) {
   return lower;
 }
 
-// `value` in this many bytes, the lowest first. Nothing when it does not fit.
+// `value` in this many bytes, the lowest first. Nothing if it does not fit.
 std::optional<std::string> field_of(Wide value, std::size_t bytes) {
   ORDEAL_DCHECK(bytes < sizeof(Wide), "bytes=" << bytes);
   const Wide limit = Wide{1} << (8 * bytes);
@@ -88,7 +88,7 @@ std::optional<std::string> field_of(Wide value, std::size_t bytes) {
   return field;
 }
 
-// `row` with as much as is needed added or left out just before `place`, or after it where nothing is left before it.
+// `row` with the difference inserted or removed just before `place`, or after it if nothing is left before it.
 template <typename Row>
 Row resized_at(const Row& row, std::size_t place, std::size_t size, typename Row::value_type filler) {
   ORDEAL_DCHECK(place <= row.size(), "place=" << place << " size=" << row.size());
@@ -101,13 +101,13 @@ Row resized_at(const Row& row, std::size_t place, std::size_t size, typename Row
   return result.erase(place - std::min(place, surplus), surplus);
 }
 
-// Finds edits of one choice: `seen` is what the program compared, `wanted` what it should have been.
+// Finds edits of one choice: `seen` is the compared value, `wanted` the required one.
 class ChoiceMatch {
  public:
   ChoiceMatch(const Choice& choice, const Choice& seen, const Choice& wanted, std::vector<Choice>& out)
       : choice_(choice), seen_(seen), wanted_(wanted), out_(out) {}
 
-  // The choice is what was compared.
+  // The choice is the compared value.
   // Case may differ: the program may have folded the text before it compared.
   void whole() {
     if (is_blob(choice_) && is_blob(seen_) && is_blob(wanted_)) {
@@ -128,7 +128,7 @@ class ChoiceMatch {
     }
   }
 
-  // The choice is a part of what was compared, or the other way round.
+  // The choice is a part of the compared value, or the other way round.
   void part() {
     if (is_blob(choice_)) {
       part_of_blob();
@@ -137,7 +137,7 @@ class ChoiceMatch {
     }
   }
 
-  // What was compared may be an offset or a mask away from the choice.
+  // The compared value may be an offset or a mask away from the choice.
   void guess() {
     const auto drawn = wide_of(choice_);
     const auto seen = wide_of(seen_);
@@ -172,14 +172,14 @@ class ChoiceMatch {
     return static_cast<Wide>(value);
   }
 
-  // Neither the choice as it is nor an edit twice.
+  // Neither the unchanged choice nor an edit twice.
   void add(Choice value) {
     if (value != choice_ && std::ranges::find(out_, value) == out_.end()) {
       out_.push_back(std::move(value));
     }
   }
 
-  // One edit for each occurrence, not one for all: only one of them became what was compared.
+  // One edit for each occurrence, not one for all: only one of them became the compared value.
   void replace_all(std::string_view part, std::string_view instead) {
     std::size_t found = part.empty() ? std::string::npos : choice_.blob().find(part);
     for (std::size_t i = 0; i < kOccurrencesMax && found != std::string::npos; ++i) {
@@ -211,7 +211,7 @@ class ChoiceMatch {
     }
   }
 
-  // What was compared is the choice with something before and after it.
+  // The compared value is the choice with something before and after it.
   void middle() {
     const std::size_t at = choice_.blob().empty() ? std::string::npos : seen_.blob().find(choice_.blob());
     if (at == std::string::npos) {
@@ -225,8 +225,8 @@ class ChoiceMatch {
     }
   }
 
-  // What was compared is the length of the choice. The other length is made at its end, and in its middle as well: both
-  // ends may have been found right before.
+  // The compared value is the length of the choice. The new length is made at its end, and in its middle as well: both
+  // ends may have been found just before.
   void resize(Wide seen, Wide wanted) {
     constexpr Wide kSizeMax = 4096;
     if (wanted < 0 || wanted > kSizeMax) {
@@ -245,7 +245,7 @@ class ChoiceMatch {
     }
   }
 
-  // What was compared is a number that some bytes of the choice hold, either end first.
+  // The compared value is a number that some bytes of the choice hold, in either byte order.
   void fields(Wide seen, Wide wanted) {
     for (const std::size_t bytes : kFieldBytes) {
       auto part = field_of(seen, bytes);
@@ -260,7 +260,7 @@ class ChoiceMatch {
     }
   }
 
-  // What was compared is some bytes of the number, or its text.
+  // The compared value is some bytes of the number, or its text.
   void part_of_integer() {
     if (is_blob(seen_) && is_blob(wanted_)) {
       const auto digits = decimal_of(choice_);
@@ -292,7 +292,7 @@ class ChoiceMatch {
   std::vector<Choice>& out_;
 };
 
-// What the side that was seen should have been, for the comparison to turn out otherwise.
+// The value that the seen side needs for the comparison to turn out otherwise.
 std::vector<Choice> wanted_values(Relation relation, const Choice& seen, const Choice& other, bool seen_is_left) {
   std::vector<Choice> wanted{other};
   const auto number = wide_of(other);
@@ -316,11 +316,11 @@ std::vector<Choice> wanted_values(Relation relation, const Choice& seen, const C
   return wanted;
 }
 
-// One way to match a choice with what was seen.
+// One way to match a choice with the seen value.
 using Pass = void (ChoiceMatch::*)();
 
-// Goes through the choices that were drawn before the comparison, the newest first: what was drawn just now is likelier
-// to be what was compared.
+// Goes through the choices drawn before the comparison, the newest first, as recent draws are more likely to be
+// compared.
 class EditSearch {
  public:
   EditSearch(const Tape& tape, const Comparison& comparison) : tape_(tape), comparison_(comparison) {
@@ -333,7 +333,7 @@ class EditSearch {
     }
   }
 
-  // The surest way that finds something is taken; only a guess joins another one.
+  // Takes the most certain way that finds something; only a guess is combined with another way.
   std::vector<ChoiceEdit> edits() {
     run(&ChoiceMatch::whole, 0);
     if (edits_.empty()) {
@@ -348,7 +348,7 @@ class EditSearch {
     return step.arguments_end == 0 ? 0 : tape_.arguments()[step.arguments_end - 1].choices_end;
   }
 
-  // Both sides of the comparison may be what was drawn.
+  // Either side of the comparison may have been drawn.
   void run(Pass pass, std::size_t begin) {
     for (std::size_t index = end_; index-- > begin && edits_.size() < kEditsMax;) {
       const Choice& choice = tape_.choices()[index];

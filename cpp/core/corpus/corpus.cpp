@@ -17,7 +17,7 @@ struct NamedStrategy {
   CheckpointStrategy strategy;
 };
 
-// The order is that of the error message.
+// In the order of the error message.
 constexpr std::array kStrategies{
     NamedStrategy{"energy", CheckpointStrategy::kEnergy},
     NamedStrategy{"uniform", CheckpointStrategy::kUniform},
@@ -53,7 +53,7 @@ CheckpointStrategy parse_strategy(std::string_view name) {
   throw ConfigError(message);
 }
 
-// Takes no memory yet: a session with a large limit mostly keeps few checkpoints.
+// Allocates nothing yet: a session with a large limit usually keeps few checkpoints.
 Corpus::Corpus(std::size_t max_checkpoints, CheckpointStrategy strategy, std::size_t bytes_max)
     : max_checkpoints_(max_checkpoints), strategy_(strategy), bytes_max_(bytes_max) {
   if (max_checkpoints > kCheckpointsMax) {
@@ -62,7 +62,7 @@ Corpus::Corpus(std::size_t max_checkpoints, CheckpointStrategy strategy, std::si
   }
 }
 
-// Room is made before the new one is there, which therefore is never the one to go.
+// Makes room before adding the new one, which is therefore never dropped itself.
 std::optional<std::uint64_t> Corpus::add(Checkpoint checkpoint, Rng& rng) {
   ORDEAL_CHECK(!slot_of_.contains(checkpoint.id), "id=" << checkpoint.id << " is kept already");
   ORDEAL_CHECK(std::isfinite(checkpoint.energy) && checkpoint.energy > 0, "energy=" << checkpoint.energy);
@@ -89,7 +89,7 @@ std::optional<std::uint64_t> Corpus::add(Checkpoint checkpoint, Rng& rng) {
   return evicted;
 }
 
-// Under the other strategies energy says nothing, so that chance decides.
+// Under the other strategies energy means nothing, so a random entry goes.
 std::uint64_t Corpus::make_room(Rng& rng) {
   const std::size_t slot =
       strategy_ == CheckpointStrategy::kEnergy ? tree_.lowest() : tree_.nth(rng.below(tree_.size()));
@@ -154,7 +154,7 @@ void Corpus::decay(std::uint64_t id) {
   }
 }
 
-// The class divides the share, not the energy: it may change back.
+// The class divides the share, not the energy, because it may change back.
 void Corpus::set_frequency_class(std::uint64_t id, std::uint32_t frequency_class) {
   ORDEAL_CHECK(frequency_class <= kFrequencyClassMax, "frequency_class=" << frequency_class);
   if (const auto found = slot_of_.find(id); found != slot_of_.end()) {
@@ -163,7 +163,7 @@ void Corpus::set_frequency_class(std::uint64_t id, std::uint32_t frequency_class
   }
 }
 
-// The floor stays with the giver, for every entry can be picked.
+// The giver keeps the floor, because every entry must remain pickable.
 void Corpus::transfer_energy(std::uint64_t from, std::uint64_t to) {
   const auto giver = slot_of_.find(from);
   const auto taker = slot_of_.find(to);
@@ -180,7 +180,7 @@ void Corpus::set_energy(std::size_t slot, double energy) {
   weigh(slot);
 }
 
-// The tree holds what the share is drawn from: energy, scaled by how frequent the features are.
+// The tree holds the basis of the share: energy, scaled by how frequent the features are.
 void Corpus::weigh(std::size_t slot) {
   ORDEAL_DCHECK(slots_[slot].has_value(), "slot " << slot << " is empty");
   tree_.set(slot, scaled(slots_[slot]->energy, slots_[slot]->frequency_class));

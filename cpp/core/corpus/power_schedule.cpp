@@ -6,7 +6,7 @@
 
 namespace ordeal {
 
-// One uniform number over the sum, and a walk to where it falls.
+// Draws one uniform number below the sum, and walks to where it falls.
 std::size_t pick_weighted(Rng& rng, std::span<const double> weights) {
   double total = 0;
   for (const double weight : weights) {
@@ -17,7 +17,7 @@ std::size_t pick_weighted(Rng& rng, std::span<const double> weights) {
 
   const double target = rng.unit() * total;
   double reached = 0;
-  // The product may round up to the total; then the last index that has a weight is the answer.
+  // The product may be rounded up to the total; then the last index with a weight is the answer.
   std::size_t last = 0;
   for (std::size_t i = 0; i < weights.size(); ++i) {
     if (weights[i] > 0) {

@@ -10,21 +10,20 @@
 namespace ordeal {
 namespace {
 
-constexpr std::size_t kPartStepsMax = 8;     // of a part that is repeated
-constexpr std::size_t kPartsLeftOutMax = 4;  // steps that one edit takes out
+constexpr std::size_t kPartStepsMax = 8;     // of a repeated part
+constexpr std::size_t kPartsLeftOutMax = 4;  // the maximum that one edit removes
 constexpr std::uint64_t kPartEditsMax = 4;
 // How often a step of a joined or repeated part is changed.
 constexpr double kChange = 0.1;
 
-// A step of some tape, and whether its arguments are to change.
+// A step of some tape, and whether its arguments should change.
 struct Part {
   const Tape* from;
   TapeStep step;
   bool changed = false;
 };
 
-// Producers are dropped: the steps that they name may not be in the sequence. Positions stay, counted from the newest
-// value.
+// Drops producers: the steps that they name may not be in the sequence. Positions stay, counted from the newest value.
 MutatedSequence joined(const std::vector<Part>& parts) {
   MutatedSequence sequence;
   for (const Part& part : parts) {
@@ -40,7 +39,7 @@ MutatedSequence joined(const std::vector<Part>& parts) {
 // Whether there is anything in the step to change.
 bool draws(const Part& part) noexcept { return part.step.arguments_begin != part.step.arguments_end; }
 
-// From 1 to `most`, where each power of two is as likely as another: short ones are common, long ones are there.
+// From 1 to `most`, with each power of two equally likely: short ones are common, long ones occur.
 std::size_t length(Rng& rng, std::size_t most) {
   std::uint64_t powers = 1;
   while ((std::uint64_t{1} << powers) <= most) {
@@ -50,7 +49,7 @@ std::size_t length(Rng& rng, std::size_t most) {
   return std::min<std::size_t>(most, low + rng.below(low));
 }
 
-// The last `count` steps that are no initialize rules.
+// The last `count` steps other than initialize rules.
 std::vector<Part> end_of(const Tape& tape, std::size_t count) {
   std::vector<Part> parts;
   for (std::size_t i = tape.size(); i > 0 && parts.size() < count; --i) {
@@ -62,7 +61,7 @@ std::vector<Part> end_of(const Tape& tape, std::size_t count) {
   return parts;
 }
 
-// Each step by itself, so that mostly few are changed.
+// Each step separately, so that mostly few are changed.
 void change_some(Rng& rng, std::vector<Part>& parts) {
   for (Part& part : parts) {
     part.changed = rng.chance(kChange);
@@ -82,12 +81,12 @@ void leave_out(Rng& rng, std::vector<Part>& parts) {
 
 void exchange(Rng& rng, std::vector<Part>& parts) {
   const std::size_t one = rng.below(parts.size());
-  // Often with its neighbour: what happens in the wrong order is what sequences are about.
+  // Often with its neighbour: order is what sequences are about.
   const std::size_t other = rng.chance(0.5) ? std::min(one + 1, parts.size() - 1) : rng.below(parts.size());
   std::swap(parts[one], parts[other]);
 }
 
-// A part comes a second time, anywhere: what is done twice, and what is done after its undoing.
+// Repeats a part anywhere: to do something twice, or after it was undone.
 void do_again(Rng& rng, std::vector<Part>& parts) {
   const std::size_t count = std::min(length(rng, kPartStepsMax), parts.size());
   const auto first = static_cast<At>(rng.below(parts.size() - count + 1));
@@ -96,9 +95,9 @@ void do_again(Rng& rng, std::vector<Part>& parts) {
   parts.insert(parts.begin() + place, again.begin(), again.end());
 }
 
-// The step's arguments are drawn anew from what they were.
+// The step's arguments mutate from what they were.
 void change(Rng& rng, std::vector<Part>& parts) {
-  // Some steps have nothing to change: a second look is worth more than a run that is as it was.
+  // Some steps have nothing to change: trying another step is better than an unchanged run.
   for (int attempt = 0; attempt < 4; ++attempt) {
     Part& part = parts[rng.below(parts.size())];
     if (draws(part)) {
@@ -124,7 +123,7 @@ void edit_once(Rng& rng, std::vector<Part>& parts) {
 
 }  // namespace
 
-// The ends of several ways that led to something, one after the other.
+// The ends of several successful prefixes, one after the other.
 MutatedSequence splice(Rng& rng, std::span<const Tape* const> donors, std::size_t steps_max) {
   std::vector<Part> parts;
   for (const Tape* const donor : donors) {
@@ -154,7 +153,7 @@ MutatedSequence repeat(Rng& rng, const Tape& prefix, std::size_t steps_max) {
   return joined(parts);
 }
 
-// One to kPartEditsMax edits, few more often than many.
+// One to kPartEditsMax edits, usually few.
 MutatedSequence edit(Rng& rng, const Tape& tape) {
   std::vector<Part> parts;
   for (const TapeStep& step : tape.steps().first(std::min(tape.size(), kEditedStepsMax))) {

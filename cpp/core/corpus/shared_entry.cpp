@@ -12,12 +12,12 @@
 namespace ordeal {
 namespace {
 
-// The fewest bytes that a shared entry takes: its energy, and how many features and steps it has.
+// The minimum size of a shared entry: its energy, and its numbers of features and steps.
 constexpr std::size_t kEntryBytesMin = 10;
-// What no discovery earns: more would keep all other states from having their turn.
+// More than any discovery earns: it would starve all other states.
 constexpr double kEnergyMax = 1e6;
 
-// Checkpoints have more; the rest is the business of the session that keeps them.
+// Checkpoints have more, which only matters to the session that keeps them.
 void write_entry(ByteWriter& out, const SharedEntry& entry) {
   out.real(entry.energy);
   out.number(entry.shows.size());
@@ -27,7 +27,7 @@ void write_entry(ByteWriter& out, const SharedEntry& entry) {
   write_tape(out, entry.prefix);
 }
 
-// Nothing for one whose tape names what is no longer there. It is read to its end all the same.
+// Nothing if its tape names something gone. It is read to its end all the same.
 std::optional<SharedEntry> read_entry(ByteReader& in, const Renaming& renaming) {
   SharedEntry entry;
   entry.energy = in.real("an energy");

@@ -1,4 +1,4 @@
-// Registers code objects: the half of the registry that runs once for each of them.
+// The half of the registry that runs once for each code object.
 #include "core/coverage/code_registry.h"
 
 #include "core/base/check.h"

@@ -10,7 +10,7 @@
 
 namespace ordeal {
 
-// Takes the room for `capacity` edges at once, so that the callbacks of the program under test rarely make any grow.
+// Reserves space for `capacity` edges at once, so that callbacks of the program under test rarely allocate.
 CoverageMap::CoverageMap(std::size_t capacity) {
   if (capacity == 0 || capacity > kEdgesMax) {
     throw ConfigError("coverage map capacity is " + std::to_string(capacity) + "; it must be between 1 and " +
@@ -24,8 +24,7 @@ CoverageMap::CoverageMap(std::size_t capacity) {
   unshared_.reserve(capacity);
 }
 
-// Keeps the promise of hit() and mark(), which may not allocate: the lists that they append to get room for every edge
-// here.
+// Lets hit() and mark() not allocate: the lists that they append to get space for every edge here.
 std::uint32_t CoverageMap::add_edge(std::uint64_t key) {
   if (const auto known = ids_.find(key); known != ids_.end()) {
     return known->second;
@@ -51,19 +50,19 @@ void CoverageMap::begin_run() noexcept {
   touched_.clear();
 }
 
-// Only now others learn of the edges that were new.
+// Only now are the new edges shared.
 void CoverageMap::end_run() noexcept {
   ORDEAL_DCHECK(unshared_.empty() || others_ != nullptr, "nobody is there to share edges with");
   runs_sampled_ += sampled_.any() ? 1U : 0U;
   ++run_;
-  // Not before: of a run that ends its process nobody learns how it came there.
+  // Not before: if a run ends its process, nobody learns how it reached them.
   for (const std::uint32_t id : unshared_) {
     others_->insert(keys_[id]);
   }
   unshared_.clear();
 }
 
-// What one kind of sampling counted must not be added to what another counts.
+// Counts of different kinds of sampling must not be added.
 void CoverageMap::forget_sample() noexcept {
   std::ranges::fill(frequencies_, FeatureFrequency{});
   runs_sampled_ = 0;
@@ -85,7 +84,7 @@ void CoverageMap::forget() noexcept {
   edges_seen_ = 0;
 }
 
-// One look-up: for the few edges that a checkpoint shows.
+// One look-up: for the few edges of a checkpoint.
 std::uint64_t CoverageMap::runs_of(std::uint64_t key) const noexcept {
   const auto known = ids_.find(key);
   return known == ids_.end() ? 0 : frequencies_[known->second].runs;
@@ -117,14 +116,14 @@ std::vector<std::uint64_t> CoverageMap::keys() const {
   return seen;
 }
 
-// An edge that was seen here but owed to others is new once, when it is learnt how to get there.
+// An edge seen here but owed to others is new once, when it is known how to reach it.
 bool CoverageMap::import_edge(std::uint64_t key) {
   const std::size_t before = edges_seen_;
   Cell& cell = cells_[add_seen({.key = key, .buckets = 1})];
   return edges_seen_ != before || std::exchange(cell.owed, false);
 }
 
-// The others get at once what this session has seen, so that they need not find it again.
+// Shares at once what this session has seen, so that others need not find it again.
 void CoverageMap::share(std::shared_ptr<SharedEdges> others, bool listens) {
   others_ = std::move(others);
   listens_ = listens;
@@ -149,7 +148,7 @@ CoverageState CoverageMap::save() const {
   return state;
 }
 
-// Leaves the frequency alone, as only the caller knows in which runs the edge was seen.
+// Leaves the frequency unchanged, as only the caller knows in which runs the edge was seen.
 std::uint32_t CoverageMap::add_seen(const CoverageState::Edge& edge) {
   const std::uint32_t id = add_edge(edge.key);
   Cell& cell = cells_[id];

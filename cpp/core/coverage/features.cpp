@@ -19,7 +19,7 @@ constexpr std::array<std::string_view, kFeatureKinds> kNames{"edge",        "hit
                                                              "bundle size", "bundle pair", "state hash",   "distance",
                                                              "target",      "event"};
 
-// By kind, in sixteenths of a new edge. A distance and a target have an energy of their own, see Session::keep().
+// By kind, in sixteenths of a new edge. A distance and a target have their own energy, see Session::keep().
 constexpr std::array<std::uint32_t, kFeatureKinds> kWeights{
     Features::kWeightOfEdge,  // edge
     2,                        // hit count
@@ -33,9 +33,9 @@ constexpr std::array<std::uint32_t, kFeatureKinds> kWeights{
     16,                       // event
 };
 
-// How many runs pass before a kind can bring too much: in the first ones nearly everything is new.
+// How many runs pass before a kind can be too frequent: in the first ones nearly everything is new.
 constexpr std::uint64_t kRunsOfGrace = 32;
-// What a run may bring of a kind before each counts for less.
+// How many features of a kind a run may bring before each counts for less.
 constexpr std::uint64_t kNewOfRunMax = 2;
 constexpr std::uint8_t kUnknownSize = UINT8_MAX;
 
@@ -59,7 +59,7 @@ std::int64_t rung_of(double value) noexcept {
   if (part == 0) {
     return 0;
   }
-  constexpr int kLowest = 1100;  // below the least exponent of a double, so that rungs of small values are above zero
+  constexpr int kLowest = 1100;  // below the least exponent of a double, so that rungs of small values are positive
   constexpr int kRungs = 1024;   // for each power of two
   const auto rung =
       (static_cast<std::int64_t>(exponent + kLowest) * kRungs) + static_cast<std::int64_t>((part - 0.5) * (2 * kRungs));
@@ -75,20 +75,20 @@ FeatureKind feature_named(std::string_view name) {
   return static_cast<FeatureKind>(found - kNames.begin());
 }
 
-// Sizes of bundles are of a run: an empty one has shown nothing yet.
+// Sizes of bundles belong to a run: an empty bundle has shown nothing yet.
 void Features::begin_run(std::uint64_t run) {
   run_ = static_cast<std::uint32_t>(run);
   sizes_.fill(kUnknownSize);
   begin_step();
 }
 
-// What was told of a step that did not end is forgotten.
+// Reports of an unfinished step are dropped.
 void Features::begin_step() noexcept {
   step_ = {};
   shown_count_ = 0;
 }
 
-// Seen before: counts the run. New: remembers it, while there is room, and weighs it.
+// If known: counts the run. If new: remembers it, while there is room, and weighs it.
 void Features::see(FeatureKind kind, std::uint64_t key) {
   if (!has(kind)) {
     return;
@@ -112,7 +112,7 @@ void Features::see(FeatureKind kind, std::uint64_t key) {
   }
 }
 
-// With no run of its own: how frequent it is here shows later.
+// Without a run: how frequent it is here will show later.
 bool Features::import_feature(const Feature& feature) {
   const std::uint64_t hash = hash_of(feature.kind, feature.key);
   if (!has(feature.kind) || remembered_[index(feature.kind)] >= kOfKindMax || frequencies_.contains(hash)) {
@@ -123,7 +123,7 @@ bool Features::import_feature(const Feature& feature) {
   return true;
 }
 
-// An edge is counted apart, so that it adds weight and no count.
+// An edge is counted elsewhere, so it adds weight but no count.
 void Features::add_new(FeatureKind kind, std::uint32_t count) noexcept {
   if (count == 0 || !has(kind)) {
     return;
@@ -146,20 +146,20 @@ std::uint32_t Features::weight_of(FeatureKind kind, std::uint32_t count) noexcep
   return halvings < 32 ? (kWeights[index(kind)] * count) >> halvings : 0;
 }
 
-// The first few are enough to say what a checkpoint was kept for.
+// The first few are enough to show why a checkpoint was kept.
 void Features::show(const Feature& feature) noexcept {
   if (shown_count_ < kShownMax) {
     shown_[shown_count_++] = feature;
   }
 }
 
-// By powers of two, like hit counts: a bundle of 1,000 values behaves as one of 1,001. The last size of the run is
-// kept, as most steps leave a bundle as it was.
+// By powers of two, like hit counts: a bundle of 1,000 values behaves like one of 1,001. The last size in the run is
+// cached, as most steps leave a bundle unchanged.
 void Features::bundle_size(std::uint32_t bundle, std::size_t size) {
   const auto bits = static_cast<std::uint8_t>(std::bit_width(size));
   const bool is_paired = bundle < kPairedBundlesMax;
   if (is_paired && std::exchange(sizes_[bundle], bits) == bits) {
-    return;  // this run has shown it
+    return;  // this run has already shown it
   }
   see(FeatureKind::kBundleSize, (static_cast<std::uint64_t>(bundle) << 8U) | bits);
   if (is_paired && has(FeatureKind::kBundlePair)) {
@@ -182,7 +182,7 @@ void Features::see_pairs(std::uint32_t bundle) {
   }
 }
 
-// A label's first value is where it starts and no improvement.
+// A label's first value is its start and no improvement.
 bool Features::target(std::uint64_t label, double value) {
   if (!has(FeatureKind::kTarget) || !std::isfinite(value)) {
     return false;
@@ -200,7 +200,7 @@ bool Features::target(std::uint64_t label, double value) {
   return true;
 }
 
-// Empties the step: what comes next belongs to another one.
+// Empties the step: reports from here on belong to another one.
 NewFeatures Features::take_step() noexcept { return std::exchange(step_, NewFeatures{}); }
 
 // Zero for a feature that only another session saw.
@@ -219,7 +219,7 @@ SampleCounts Features::sample_counts(std::uint64_t runs) const {
   return count_sample(frequencies, runs);
 }
 
-// Sorted, so that equal states are equal bytes: a hash table has no order of its own.
+// Sorted, so that equal states are equal bytes: a hash table has no fixed order.
 FeaturesState Features::save() const {
   FeaturesState state{.entries = {}, .targets = {}, .novelty = new_features_};
   state.entries.reserve(frequencies_.size());
@@ -248,7 +248,7 @@ void Features::restore(const FeaturesState& state) {
   new_features_ = state.novelty;
 }
 
-// By bits of the number of runs, two at a time: no logarithm, so that it is the same on every machine.
+// By pairs of bits of the number of runs: without a logarithm, so that it is the same on every machine.
 std::uint32_t frequency_class(std::uint64_t runs) noexcept {
   return std::min(kFrequencyClassMax, static_cast<std::uint32_t>(std::bit_width(runs)) / 2);
 }

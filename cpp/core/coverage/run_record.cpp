@@ -10,10 +10,10 @@
 namespace ordeal {
 namespace {
 
-// The fewest bytes that an item takes: what bounds how many of them can follow.
+// The minimum size of an item, which limits how many of them can follow.
 constexpr std::size_t kCodeBytesMin = 10;
 constexpr std::size_t kPassageBytesMin = 2;
-// Above the code objects of any target, and what one step passes.
+// More than the code objects of any target, and the passages of a step.
 constexpr std::size_t kCodesMax = std::size_t{1} << 20U;
 constexpr std::size_t kPassagesMax = std::size_t{1} << 26U;
 constexpr std::uint32_t kHitsMax = std::numeric_limits<std::uint32_t>::max();
@@ -144,7 +144,7 @@ void RunRecorder::branch(std::uint32_t code, std::int64_t from, std::int64_t to)
   }
 }
 
-// From here on the same locations are passed by another code object.
+// From here on another code object passes the same locations.
 void RunRecorder::met_again(std::uint32_t code) {
   places_.clear();
   sites_.clear();

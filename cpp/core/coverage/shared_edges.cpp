@@ -18,7 +18,7 @@ static_assert(SharedEdges::kDefaultBytes / sizeof(std::uint64_t) > SharedEdges::
 
 }  // namespace
 
-// The memory is as the system gave it, all zeros, or as another process left it: both are sets.
+// The memory is zeroed, as from the system, or as another process left it: both are valid sets.
 SharedEdges::SharedEdges(std::span<std::byte> memory) {
   if (memory.size() < kDefaultBytes || memory.size() > kBytesMax) {
     throw ConfigError("a set of shared edges has " + std::to_string(memory.size()) + " bytes; it must have " +
@@ -31,7 +31,7 @@ SharedEdges::SharedEdges(std::span<std::byte> memory) {
   places_ = {reinterpret_cast<std::uint64_t*>(memory.data()), std::bit_floor(memory.size() / sizeof(std::uint64_t))};
 }
 
-// Relaxed throughout: a key is all that there is to say, and nothing else is read because of it.
+// Relaxed throughout: a key is self-contained, and nothing else is read because of it.
 
 bool SharedEdges::insert(std::uint64_t key) noexcept {
   if (key == kFree || key == kErased) {
@@ -50,7 +50,7 @@ bool SharedEdges::insert(std::uint64_t key) noexcept {
   return false;
 }
 
-// Leaves a mark instead of a gap, so that keys that were put past this place are still found.
+// Leaves a mark instead of a gap, so that keys placed after it are still found.
 void SharedEdges::erase(std::uint64_t key) noexcept {
   for (std::size_t probe = 0; key != kFree && probe < kProbes; ++probe) {
     std::uint64_t found = key;
@@ -61,7 +61,7 @@ void SharedEdges::erase(std::uint64_t key) noexcept {
   }
 }
 
-// Stops at a place that was never used: whoever inserted the key would have taken it.
+// Stops at an unused place: the key would have been inserted there.
 bool SharedEdges::holds(std::uint64_t key) const noexcept {
   for (std::size_t probe = 0; key != kErased && probe < kProbes; ++probe) {
     const std::uint64_t found = SharedWord(places_[place(key, probe)]).load(std::memory_order_relaxed);
@@ -72,8 +72,8 @@ bool SharedEdges::holds(std::uint64_t key) const noexcept {
   return false;
 }
 
-// Leaves out what stands where its key cannot be: memory that somebody damaged holds such numbers. The same key may
-// stand twice when two processes inserted it at the same time.
+// Leaves out keys in impossible places, which damaged memory may hold. A key may occur twice when two processes
+// inserted it at the same time.
 std::vector<std::uint64_t> SharedEdges::keys() const {
   std::vector<std::uint64_t> keys;
   for (std::size_t at = 0; at < places_.size(); ++at) {

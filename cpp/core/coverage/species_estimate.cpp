@@ -9,11 +9,11 @@
 namespace ordeal {
 namespace {
 
-// The quantile of the normal distribution that bounds one side at 95 %.
+// The quantile of the normal distribution for a one-sided bound at 95 %.
 constexpr double kQuantile = 1.6448536269514722;
 
-// The upper end of E. B. Wilson's score interval (1927) for a share of `hits` in `trials`: it stays above zero where
-// nothing was seen, and below one.
+// The upper end of E. B. Wilson's score interval (1927) for `hits` in `trials`: it stays above zero if nothing was
+// seen, and below one.
 double share_max(double hits, double trials) noexcept {
   const double share = hits / trials;
   const double square = kQuantile * kQuantile;
@@ -21,8 +21,8 @@ double share_max(double hits, double trials) noexcept {
   return std::min(1.0, (share + (square / (2 * trials)) + spread) / (1 + (square / trials)));
 }
 
-// How many species there are that no run showed, at the least. Chao's estimate, and the form of it that is right where
-// no species was seen twice.
+// The minimum number of species that no run showed. Chao's estimate, in the form that is also right if no species was
+// seen twice.
 double unseen(const SampleCounts& sample_counts) noexcept {
   const auto runs = static_cast<double>(sample_counts.runs);
   const auto once = static_cast<double>(sample_counts.once);
@@ -33,7 +33,7 @@ double unseen(const SampleCounts& sample_counts) noexcept {
 
 }  // namespace
 
-// Runs that alone showed something are counted once each, however many species they showed.
+// Runs that alone showed something count once each, however many species they showed.
 SampleCounts count_sample(std::span<const FeatureFrequency> frequencies, std::uint64_t runs) {
   SampleCounts sample_counts{.runs = runs};
   std::vector<std::uint32_t> alone;
@@ -50,8 +50,8 @@ SampleCounts count_sample(std::span<const FeatureFrequency> frequencies, std::ui
   return sample_counts;
 }
 
-// The share of runs that showed something alone is what Good and Turing's estimate becomes when a run shows many
-// species at once: leave one run out, and ask whether it would have brought something to the others.
+// The share of runs that alone showed something is Good and Turing's estimate for runs that show many species at once:
+// leave one run out, and ask whether it would have been new to the others.
 std::optional<SpeciesEstimate> estimate_species(const SampleCounts& sample_counts) {
   ORDEAL_DCHECK(sample_counts.once <= sample_counts.seen,
                 sample_counts.once << " of " << sample_counts.seen << " were seen once");

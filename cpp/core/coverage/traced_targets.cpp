@@ -13,15 +13,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Whether Python could import a module of this name. Bytes of letters outside ASCII pass.
+// Whether Python could import a module of this name. Non-ASCII bytes are accepted.
 bool is_identifier(std::string_view text) noexcept {
   const auto is_word = [](unsigned char c) { return c == '_' || c >= 0x80 || std::isalnum(c) != 0; };
   return !text.empty() && std::isdigit(static_cast<unsigned char>(text.front())) == 0 &&
          std::ranges::all_of(text, is_word);
 }
 
-// The name of the module at `file` below the package directory `root`, or nothing when it cannot be imported from
-// there.
+// The name of the module at `file` below the package directory `root`, or nothing if it cannot be imported from there.
 std::optional<std::string> module_below(const fs::path& root, const std::string& package, const fs::path& file) {
   const auto [root_rest, file_rest] = std::ranges::mismatch(root, file);
   if (root_rest != root.end() || file_rest == file.end() || file.extension() != ".py") {
@@ -41,21 +40,21 @@ std::optional<std::string> module_below(const fs::path& root, const std::string&
   return name;
 }
 
-// The folder that relative paths count from; nothing where it is gone.
+// The folder for relative paths; nothing if it is gone.
 fs::path working_folder() {
   std::error_code failed;
   fs::path folder = fs::current_path(failed);
   return failed ? fs::path() : folder;
 }
 
-// The path without links, of as much of it as is there. Nothing for a relative one where the working folder is gone.
+// The path without links, as far as it exists. Nothing for a relative path if the working folder is gone.
 fs::path resolve(const fs::path& path) {
   std::error_code failed;
   const fs::path resolved = fs::weakly_canonical(path, failed);
   return failed ? fs::path() : resolved;
 }
 
-// The path with its links. Nothing for a relative one where the working folder is gone.
+// The path with its links. Nothing for a relative path if the working folder is gone.
 fs::path from_root(const fs::path& path) {
   std::error_code failed;
   return fs::absolute(path, failed).lexically_normal();
@@ -73,11 +72,10 @@ TracedTargets::TracedTargets(const std::vector<TracedTarget>& targets) : folder_
   }
 }
 
-// Called once for each code object, so that looking at the file system is affordable. A package is looked for by its
-// path without links first, then as it is written: both happen, with editable installs and with links inside of
-// packages.
+// Called once for each code object, so reading the file system is affordable. A package is searched for by its path
+// without links first, then as written: editable installs and links inside packages need either.
 std::optional<TracedSource> TracedTargets::source_of(const std::string& filename) const {
-  const fs::path absolute = folder_ / filename;  // `filename` itself where that begins at the root
+  const fs::path absolute = folder_ / filename;  // `filename` itself if it begins at the root
   const bool is_file = !filename.empty() && !filename.starts_with('<') && absolute.is_absolute();
   const fs::path resolved = is_file ? resolve(absolute) : fs::path();
   if (resolved.empty()) {

@@ -12,20 +12,20 @@
 namespace ordeal {
 namespace {
 
-// How often a draw that mutates from an earlier one takes a fresh value all the same, where there is no way to change
-// it a little.
+// How often a draw that mutates from an earlier one takes a fresh value anyway, if the value cannot be changed
+// slightly.
 constexpr double kFreshChance = 0.25;
-// How often a text or bytes that are taken again are changed.
+// How often a reused text or bytes are changed.
 constexpr double kChangeChance = 0.3;
-// How many arguments of the run are looked at for a value to draw again.
+// How many arguments of the run are searched for a value to draw again.
 constexpr int kLooks = 4;
-// Positions in fewer elements meet by chance.
+// Positions in fewer elements repeat by chance.
 constexpr std::int64_t kPositionsFew = 16;
 
 }  // namespace
 
-// What a draw of a float allows. The core knows these constraints, so that it repairs a float by itself; of texts it
-// does not, see value_draws.cpp.
+// The constraints of a float draw. The core knows them, so it repairs floats itself; for texts it does not, see
+// value_draws.cpp.
 struct ChoiceSource::RealBounds {
   double low;
   double high;
@@ -42,7 +42,7 @@ struct ChoiceSource::RealBounds {
     return value == 0 || std::abs(value) >= smallest_nonzero;
   }
 
-  // Of a value that is not permitted: the bound that it is beyond, else the simplest.
+  // For a value that is not permitted: the bound that it exceeds, else the simplest.
   [[nodiscard]] double nearest(double value) const {
     for (const double bound : {low, high}) {
       const bool is_beyond = bound == low ? is_below(value, low) : is_below(high, value);
@@ -70,7 +70,7 @@ struct ChoiceSource::RealBounds {
   }
 };
 
-// What was left of a recorded argument is forgotten: from here on nothing is read.
+// Forgets the rest of a recorded argument: from here on nothing is read.
 void ChoiceSource::live(Rng rng) noexcept {
   rng_ = rng;
   recorded_ = nullptr;
@@ -88,7 +88,7 @@ void ChoiceSource::replay(const Tape& recorded, const TapeStep& step) noexcept {
   producer_ = TapeArgument::kNoProducer;
 }
 
-// The generator stays as it is: only where the draws begin is different.
+// Keeps the generator; only the source of the draws changes.
 void ChoiceSource::mutate_from(const Tape& model, const TapeStep& step) noexcept {
   ORDEAL_DCHECK(is_live(), "a replay cannot mutate from a step");
   model_ = &model;
@@ -101,8 +101,7 @@ void ChoiceSource::stop_mutating() noexcept {
   pending_ = {};
 }
 
-// In the middle of a run, the new journal gets what is on the tape already, so that whoever reads it can replay the
-// run.
+// In the middle of a run, the new journal gets the tape so far, so that its reader can replay the run.
 void ChoiceSource::set_journal(std::shared_ptr<Journal> journal, bool in_run) noexcept {
   if (journal == journal_) {
     return;
@@ -151,8 +150,8 @@ void ChoiceSource::set_producer(std::int64_t producer) {
   }
 }
 
-// Looks for the argument by name, not by position: arguments that were added to a rule since leave the others where
-// they were. What a replay finds nothing for is drawn as the simplest value.
+// Searches for the argument by name, not by position: arguments added to a rule since leave the others in place. Draws
+// without a record get the simplest value.
 void ChoiceSource::begin_argument(std::uint32_t name) {
   out_->begin_argument(name);
   if (journal_ != nullptr) [[unlikely]] {
@@ -185,8 +184,8 @@ std::span<const Choice> ChoiceSource::recorded_for(std::uint32_t name) const noe
   return found == arguments.end() ? std::span<const Choice>() : recorded_->choices(*found);
 }
 
-// A choice of another kind stays where it is: it may fit the draw after this one. Past the end of the last step nothing
-// counts as misaligned, for the recorded run may have failed there.
+// A choice of another kind stays in place, as it may fit the next draw. Past the end of the last step nothing counts as
+// misaligned, because the recorded run may have failed there.
 const Choice* ChoiceSource::take(ChoiceKind kind) noexcept {
   if (pending_.empty() || pending_.front().kind != kind) {
     misaligned_ += pending_.empty() && may_go_beyond_ ? 0U : 1U;
@@ -197,7 +196,7 @@ const Choice* ChoiceSource::take(ChoiceKind kind) noexcept {
   return choice;
 }
 
-// Mutating ends with the first choice of another kind: what follows in the model belongs to something else.
+// Mutating ends with the first choice of another kind: later choices of the model belong to something else.
 const Choice* ChoiceSource::suggested(ChoiceKind kind) noexcept {
   if (pending_.empty() || pending_.front().kind != kind) {
     pending_ = {};
@@ -208,8 +207,7 @@ const Choice* ChoiceSource::suggested(ChoiceKind kind) noexcept {
   return choice;
 }
 
-// Looks at some arguments of the run, at one choice of each: what fits is taken from one of the same name rather than
-// from another.
+// Looks at one choice each of some arguments of the run: prefers a fitting one from an argument of the same name.
 template <typename Fits>
 const Choice* ChoiceSource::drawn_earlier(const Fits& fits) noexcept {
   const std::span<const TapeArgument> arguments = out_->arguments();
@@ -243,7 +241,7 @@ std::optional<std::int64_t> ChoiceSource::reused_integer(std::int64_t low, std::
   return choice == nullptr ? std::nullopt : std::optional(choice->number);
 }
 
-// The same for kinds whose constraints the core does not know: the caller checks what it gets.
+// The same for kinds whose constraints the core does not know: the caller checks the value.
 const Choice* ChoiceSource::reused(ChoiceKind kind) {
   if (rng_.below(2) == 0) {
     return dictionary_->pick(rng_, kind);
@@ -263,7 +261,7 @@ std::optional<Choice> ChoiceSource::mutated(const Choice& suggestion) {
   return mutate_choice(rng_, suggestion, other);
 }
 
-// Live, what a step to mutate from suggests comes before what may be reused.
+// Live, a suggestion from the step to mutate from takes precedence over reuse.
 std::optional<Choice> ChoiceSource::recorded(ChoiceKind kind) {
   if (is_live()) {
     if (const Choice* choice = suggested(kind)) {
@@ -276,7 +274,7 @@ std::optional<Choice> ChoiceSource::recorded(ChoiceKind kind) {
   return choice == nullptr ? std::nullopt : std::optional<Choice>(*choice);
 }
 
-// Of a boolean, the bounds say whether it could have been the other.
+// For a boolean, the bounds say whether it could have been the other value.
 const Choice* ChoiceSource::take_boolean(double p) {
   note({.low = p >= 1 ? 1 : 0, .high = p > 0 ? 1 : 0});
   return take(ChoiceKind::kBoolean);
@@ -302,7 +300,7 @@ bool ChoiceSource::boolean(double p) {
   return value;
 }
 
-// A big integer has nothing in common with small bounds, so that it becomes the simplest value instead of the nearest.
+// A big integer has nothing in common with small bounds, so it becomes the simplest value instead of the nearest.
 std::int64_t ChoiceSource::take_integer(std::int64_t low, std::int64_t high, std::int64_t simplest) {
   note({low, high, simplest});
   const Choice* choice = take(ChoiceKind::kInteger);
@@ -340,7 +338,7 @@ std::int64_t ChoiceSource::live_integer(std::int64_t low, std::int64_t high, std
   return mutate_integer(rng_, choice->number, low, high);
 }
 
-// In a small range chance meets every value often enough; only draws from a large one reuse values.
+// In a small range chance finds every value often enough; only draws from a large one reuse values.
 std::int64_t ChoiceSource::new_integer(std::int64_t low, std::int64_t high, std::int64_t simplest) {
   const bool is_large = static_cast<std::uint64_t>(high) - static_cast<std::uint64_t>(low) > kUniformRange;
   if (is_large && reuses()) {
@@ -359,7 +357,7 @@ std::int64_t ChoiceSource::integer(std::int64_t low, std::int64_t high, std::int
   return value;
 }
 
-// Uniform: which of the values of a bundle is taken says nothing about how simple it is.
+// Uniform: which value of a bundle is taken says nothing about its simplicity.
 std::int64_t ChoiceSource::position(std::int64_t size) {
   ORDEAL_CHECK(size > 0, "size=" << size);
   std::int64_t value = 0;
@@ -388,7 +386,7 @@ double ChoiceSource::real(double low, double high, bool allow_nan, double smalle
   return value;
 }
 
-// A reused float may be outside of the bounds; then a new one is drawn, as if there had been none.
+// A reused float may be out of bounds; then a new one is drawn.
 double ChoiceSource::live_real(const RealBounds& bounds) {
   const Choice* choice = suggested(ChoiceKind::kFloat);
   if (choice == nullptr && reuses()) {

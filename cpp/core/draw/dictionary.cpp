@@ -9,20 +9,20 @@
 namespace ordeal {
 namespace {
 
-// Integers this near to zero are drawn often enough by chance alone.
+// Integers this near to zero are drawn often enough by chance.
 constexpr std::int64_t kNearZeroMax = 16;
-// An integer of the dictionary that is out of bounds costs another try, and the bounds may leave none.
+// If an integer of the dictionary is out of bounds, another is tried; there may be none within bounds.
 constexpr int kTries = 3;
-// One in this many integers is moved to a neighbour: a limit is interesting on both sides.
+// One in this many integers is moved to a neighbour: limits are interesting on both sides.
 constexpr std::uint64_t kNeighbourPeriod = 4;
 
-// In which order the sources are asked, by a draw below 8.
+// The order of the sources, chosen by a draw below 8.
 constexpr std::array kFirstSource{DictionarySource::kOperand,  DictionarySource::kOperand,
                                   DictionarySource::kOperand,  DictionarySource::kOperand,
                                   DictionarySource::kConstant, DictionarySource::kConstant,
                                   DictionarySource::kConstant, DictionarySource::kProductive};
 
-// A boolean can hardly be drawn more often than it is, and a huge blob would be copied into every tape.
+// Booleans are drawn often enough, and a huge blob would be copied into every tape.
 bool is_worth_keeping(const Choice& value) noexcept {
   switch (value.kind) {
     case ChoiceKind::kBoolean:
@@ -41,7 +41,7 @@ bool is_worth_keeping(const Choice& value) noexcept {
 
 }  // namespace
 
-// By kind first: a draw asks for one kind and goes through the sources.
+// By kind first: a draw wants one kind and goes through the sources.
 const Dictionary::Values& Dictionary::at(DictionarySource source, ChoiceKind kind) const noexcept {
   return values_[static_cast<std::size_t>(kind)][static_cast<std::size_t>(source)];
 }
@@ -50,7 +50,7 @@ Dictionary::Values& Dictionary::at(DictionarySource source, ChoiceKind kind) noe
   return values_[static_cast<std::size_t>(kind)][static_cast<std::size_t>(source)];
 }
 
-// O(entries of that source and kind): they are searched for the value. Adding is rare against drawing.
+// O(entries of that source and kind), to search for the value. Adding is rare compared with drawing.
 bool Dictionary::add(DictionarySource source, Choice value) {
   if (!is_worth_keeping(value)) {
     return false;
@@ -72,8 +72,8 @@ bool Dictionary::add(DictionarySource source, Choice value) {
   return true;
 }
 
-// Starts with a source by its share, then goes on to the next one that has anything. Of what came later, the larger of
-// two uniform indexes is taken, so that newer values are likelier; constants have no age.
+// Starts with a source by its share, then continues with the next non-empty one. Takes the larger of two uniform
+// indices, so newer values are likelier; constants have no age.
 const Choice* Dictionary::pick(Rng& rng, ChoiceKind kind) const {
   const DictionarySource first = kFirstSource[rng.below(kFirstSource.size())];
   for (std::size_t i = 0; i < kSources; ++i) {
@@ -123,7 +123,7 @@ std::size_t Dictionary::size(DictionarySource source, ChoiceKind kind) const noe
   return at(source, kind).size();
 }
 
-// Constants are read from the source of the program again, which may have changed.
+// Constants are read again from the source of the program, which may have changed.
 std::vector<DictionaryEntry> Dictionary::save() const {
   std::vector<DictionaryEntry> saved;
   for (const DictionarySource source : {DictionarySource::kOperand, DictionarySource::kProductive}) {

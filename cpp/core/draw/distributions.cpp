@@ -15,9 +15,9 @@
 namespace ordeal {
 namespace {
 
-// One draw per expression throughout: the order in which a compiler evaluates two is its own.
+// One draw per statement throughout: the order of evaluation within an expression is up to the compiler.
 
-// Wide enough for any sum of two bounds and for all tails but their sign, which is kept apart.
+// Wide enough for any sum of two bounds and for all tails except their sign, which is kept separately.
 using Wide = __int128;
 
 // Both ends are in the range.
@@ -28,11 +28,11 @@ struct IntegerRange {
   [[nodiscard]] bool contains(Wide value) const noexcept { return low <= value && value <= high; }
 };
 
-// An open side is this far from the value that draws are simplest at, but for the tails.
+// An open side is this far from the simplest value, except for the tails.
 constexpr Wide kOpenSmall = 0xFFFF'FFFF;
 constexpr Wide kOpenLarge = (Wide{1} << 65U) + 1;  // 2^64 and 2^65 with their neighbours are landmarks
 
-// Shares in percent, each with those before it. What is left goes to landmarks.
+// Shares in percent, cumulative. The rest goes to landmarks.
 struct IntegerShares {
   std::uint64_t near;
   std::uint64_t away;
@@ -40,8 +40,8 @@ struct IntegerShares {
   std::uint64_t end;
 };
 
-// In a range of some thousand values a rare one is as likely in the middle as anywhere; in a larger one chance would
-// never meet it there, and small values are worth more.
+// In a range of some thousand values a rare value is as likely in the middle as anywhere; in a larger one chance would
+// never find it there, and small values are worth more.
 constexpr std::uint64_t kMediumRange = 4095;
 constexpr IntegerShares kMediumShares{15, 30, 75, 85};
 constexpr IntegerShares kLargeShares{30, 60, 80, 88};
@@ -62,7 +62,7 @@ Wide uniform_integer(Rng& rng, const IntegerRange& range) noexcept {
   return range.low + (span == UINT64_MAX ? rng.next() : rng.below(span + 1));
 }
 
-// Small examples are the most frequent: bugs at small values are found first, and are the simplest to read.
+// Small values are the most frequent: bugs at small values are found first, and are the easiest to read.
 Wide near_integer(Rng& rng, const IntegerRange& range, Wide toward) noexcept {
   return uniform_integer(rng, {std::max(range.low, toward - kNear), std::min(range.high, toward + kNear)});
 }
@@ -94,7 +94,7 @@ Wide end_integer(Rng& rng, const IntegerRange& range, Wide toward) noexcept {
   return ends[rng.below(ends.size())];
 }
 
-// Half of them powers of two, half of them round in decimal: where sizes and limits of programs lie.
+// Half of them powers of two, half of them round in decimal: where sizes and limits of programs are.
 WideUnsigned landmark_magnitude(Rng& rng, std::uint64_t bits) noexcept {
   if (rng.below(2) == 0) {
     return WideUnsigned{1} << rng.below(bits + 1);
@@ -112,7 +112,8 @@ std::uint64_t bit_length(Wide value) noexcept {
   return static_cast<std::uint64_t>(high != 0 ? 64 + std::bit_width(high) : std::bit_width(low));
 }
 
-// A power of two or a round number, or one beside it, of a size that the range has. When it falls outside, a distance.
+// A power of two or a round number, or a neighbour of one, of a size that the range has. If it is out of range, a
+// distance.
 Wide landmark_integer(Rng& rng, const IntegerRange& range, Wide toward) noexcept {
   const Wide reach = std::max(range.low < 0 ? -range.low : range.low, range.high < 0 ? -range.high : range.high);
   const Wide beside = static_cast<Wide>(rng.below(3)) - 1;
@@ -135,13 +136,13 @@ constexpr std::uint64_t kSignBit = std::uint64_t{1} << 63U;
 constexpr std::uint64_t kMantissaBits = 52;
 constexpr std::int64_t kExponentBias = 1023;
 
-// The place of a real number among all in ascending order: -0.0 stands just below 0.0. A NaN has no place.
+// The rank of a real number in ascending order: -0.0 is just below 0.0. A NaN has no rank.
 std::uint64_t rank_of(double value) noexcept {
   const auto bits = std::bit_cast<std::uint64_t>(value);
   return (bits & kSignBit) != 0 ? ~bits : bits | kSignBit;
 }
 
-// The other way round. Every bit pattern that is a number has a rank, so that a uniform rank is a uniform bit pattern.
+// The inverse. Every bit pattern that is a number has a rank, so a uniform rank is a uniform bit pattern.
 double at_rank(std::uint64_t rank) noexcept {
   return std::bit_cast<double>((rank & kSignBit) != 0 ? rank ^ kSignBit : ~rank);
 }
@@ -152,7 +153,7 @@ std::int64_t exponent_of(double value) noexcept {
   return static_cast<std::int64_t>(field) - kExponentBias;
 }
 
-// What a draw of a float allows, but for NaN. Bounds are compared by rank, since -0.0 and 0.0 are two values here.
+// The constraints of a float draw, except NaN. Bounds are compared by rank, because -0.0 and 0.0 are two values here.
 struct RealRange {
   double low;
   double high;
@@ -175,7 +176,7 @@ double any_real(Rng& rng, const RealRange& range) {
   if (range.permits(value)) {
     return value;
   }
-  // Inside, so it is too close to zero.
+  // In between, so it is too close to zero.
   const double step = std::copysign(range.smallest_nonzero, value);
   for (const double instead : {step, -step, 0.0, -0.0}) {
     if (range.permits(instead)) {
@@ -193,7 +194,7 @@ double uniform_real(Rng& rng, const RealRange& range) noexcept {
   return (range.low * (1 - share)) + (range.high * share);
 }
 
-// Everywhere in the range: uniform, or where that would give large values only any bit pattern.
+// Everywhere in the range: uniform, or any bit pattern if uniform draws would only be large.
 double spread_real(Rng& rng, const RealRange& range) {
   if (!range.is_wide()) {
     const double value = uniform_real(rng, range);
@@ -205,7 +206,7 @@ double spread_real(Rng& rng, const RealRange& range) {
 }
 
 // An integer, or one divided by a small number: halves, quarters, amounts of money. In a short range seldom an integer,
-// for most draws would be the same few.
+// because most draws would be the same few.
 double simple_real(Rng& rng, const RealRange& range) {
   constexpr std::array<double, 8> kDivisors{1, 1, 1, 1, 2, 4, 10, 100};
   constexpr std::array<double, 16> kDivisorsWide{1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 2, 10, 100};
@@ -242,7 +243,7 @@ double scaled_real(Rng& rng, const RealRange& range) noexcept {
   return std::bit_cast<double>(field | mantissa | (negative ? kSignBit : 0));
 }
 
-// The ends, the numbers next to them, and the ends moved by one towards the inside.
+// The ends, the numbers next to them, and the ends moved inwards by one.
 double edge_real(Rng& rng, const RealRange& range) noexcept {
   switch (rng.below(6)) {
     case 0:
@@ -303,7 +304,7 @@ constexpr std::array kHardReals{
     std::numeric_limits<double>::infinity(),
 };
 
-// Uniform over those that the range permits; when it permits none, any bit pattern.
+// Uniform over those that the range permits; if it permits none, any bit pattern.
 double hard_real(Rng& rng, const RealRange& range) {
   const auto at = [](std::size_t i) { return i % 2 == 0 ? kHardReals[i / 2] : -kHardReals[i / 2]; };
   std::size_t permitted = 0;
@@ -328,7 +329,7 @@ double draw_nan(Rng& rng) noexcept {
   return std::bit_cast<double>(kNans[rng.below(kNans.size())]);
 }
 
-// Shares in percent, each with those before it. What is left goes to the edges.
+// Shares in percent, cumulative. The rest goes to the edges.
 struct RealShares {
   std::uint64_t simple;
   std::uint64_t uniform;
@@ -340,7 +341,7 @@ struct RealShares {
 constexpr RealShares kNarrowShares{30, 65, 75, 80, 92};
 constexpr RealShares kWideShares{58, 58, 73, 83, 94};
 
-// May be outside of the range; draw_real() then draws again, from what is inside for certain.
+// May be out of range; draw_real() then draws again, from values certainly inside.
 double draw_candidate(Rng& rng, const RealRange& range) {
   const RealShares& shares = range.is_wide() ? kWideShares : kNarrowShares;
   const std::uint64_t percent = rng.below(100);
@@ -371,8 +372,8 @@ double power(double base, std::uint64_t exponent) noexcept {
   return result;
 }
 
-// The p for which a geometric variable, cut off at `most`, has the mean `mean`: p (1 - p^most) / (1 - p) = mean.
-// Eight rounds of p / (1 - p) = mean / (1 - p^most) are exact to a percent while mean <= most / 2.
+// The p for which a geometric variable, cut off at `most`, has the mean `mean`: p (1 - p^most) / (1 - p) = mean. Eight
+// iterations of p / (1 - p) = mean / (1 - p^most) are exact to a percent while mean <= most / 2.
 double continue_probability(double mean, std::uint64_t most) noexcept {
   if (mean >= static_cast<double>(most)) {
     return 1;
@@ -431,7 +432,7 @@ void fill_text(Rng& rng, std::string& bytes) noexcept {
 
 }  // namespace
 
-// One draw decides in which way to draw, one or more others draw. Changing the shares changes every tape.
+// One draw decides how to draw, one or more others draw. Changing the shares changes every tape.
 std::int64_t draw_integer(Rng& rng, std::int64_t low, std::int64_t high, std::int64_t toward) {
   ORDEAL_CHECK(low <= high, "low=" << low << " high=" << high);
   const std::uint64_t span = static_cast<std::uint64_t>(high) - static_cast<std::uint64_t>(low);
@@ -458,7 +459,7 @@ std::int64_t draw_integer(Rng& rng, std::int64_t low, std::int64_t high, std::in
   return static_cast<std::int64_t>(value);
 }
 
-// An open side has no end, yet bugs lie beyond 64 bits too: one draw in seventeen goes there.
+// An open side has no end, but bugs lie beyond 64 bits too: one draw in seventeen goes there.
 Choice draw_unbounded_integer(Rng& rng, std::optional<std::int64_t> low, std::optional<std::int64_t> high,
                               std::int64_t toward) {
   if (low && high) {
@@ -488,7 +489,7 @@ Choice draw_unbounded_integer(Rng& rng, std::optional<std::int64_t> low, std::op
   return tail_integer(rng, !low && (high || rng.below(2) == 0));
 }
 
-// NaN first, for it is in no range.
+// NaN first, because it is in no range.
 double draw_real(Rng& rng, double low, double high, bool allow_nan, double smallest_nonzero) {
   ORDEAL_CHECK(!std::isnan(low) && !std::isnan(high), "low=" << low << " high=" << high);
   ORDEAL_CHECK(rank_of(low) <= rank_of(high), "low=" << low << " high=" << high);
@@ -502,8 +503,8 @@ double draw_real(Rng& rng, double low, double high, bool allow_nan, double small
   return value;
 }
 
-// A geometric length above the least one, with the mean that was asked for. In a small range both ends have a share of
-// their own, because a full container is a state of its own.
+// A geometric length above the minimum, with the requested mean. In a small range both ends have their own share,
+// because a full container is a special state.
 std::size_t draw_size(Rng& rng, std::size_t low, std::size_t high, double average) {
   ORDEAL_CHECK(low <= high, "low=" << low << " high=" << high);
   const std::size_t room = high - low;
@@ -541,7 +542,7 @@ std::uint32_t draw_alphabet_index(Rng& rng, std::uint32_t size) {
   return between(kLatin, twentieth == 15 ? std::min(size, kScripts) : size);
 }
 
-// Runs of equal bytes, text, all ones and all zeros are what parsers take for structure.
+// Runs of equal bytes, text, all ones and all zeros look like structure to parsers.
 std::string draw_bytes(Rng& rng, std::size_t low, std::size_t high) {
   std::string bytes(draw_size(rng, low, high, average_size(low, high)), '\0');
   const std::uint64_t style = rng.below(16);
@@ -557,7 +558,7 @@ std::string draw_bytes(Rng& rng, std::size_t low, std::size_t high) {
   return bytes;  // the others stay zero
 }
 
-// As Hypothesis has it for its collections.
+// Like Hypothesis for its collections.
 double average_size(std::size_t low, std::size_t high) noexcept {
   const auto least = static_cast<double>(low);
   return std::min(std::max(least * 2, least + 5), least + (static_cast<double>(high - low) / 2));

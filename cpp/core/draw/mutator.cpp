@@ -16,11 +16,11 @@ namespace {
 
 constexpr std::int64_t kNearMax = 16;
 constexpr std::uint64_t kByteBits = 8;
-// Slices that are doubled or deleted.
+// The length of slices that are doubled or deleted.
 constexpr std::uint64_t kSliceMax = 8;
 constexpr char32_t kCharacterMax = 0x10FFFF;
 
-// `value + delta`, held inside the bounds without overflow.
+// `value + delta`, clamped to the bounds without overflow.
 std::int64_t moved(std::int64_t value, std::int64_t delta, std::int64_t low, std::int64_t high) noexcept {
   ORDEAL_DCHECK(low <= value && value <= high, "value=" << value << " low=" << low << " high=" << high);
   if (delta > 0) {
@@ -33,26 +33,26 @@ std::int64_t moved(std::int64_t value, std::int64_t delta, std::int64_t low, std
              : value + delta;
 }
 
-// How many bits differ within the bounds: flips above them would leave the range anyway.
+// How many bits differ within the bounds: flipping higher ones would always leave the range.
 std::uint64_t bits_of_range(std::int64_t low, std::int64_t high) noexcept {
   const std::uint64_t span = static_cast<std::uint64_t>(high) - static_cast<std::uint64_t>(low);
   return static_cast<std::uint64_t>(std::bit_width(span));
 }
 
-// The changed bits where they are a value within the bounds, else the value as it was: a mutation that does nothing is
+// The changed bits if they are a value within the bounds, else the value as it was: a mutation that does nothing is
 // cheap, one that leaves the strategy is wrong.
 std::int64_t if_inside(std::uint64_t bits, std::int64_t value, std::int64_t low, std::int64_t high) noexcept {
   const auto result = static_cast<std::int64_t>(bits);
   return result < low || result > high ? value : result;
 }
 
-// One bit. Finds masks and flags.
+// Flips one bit, to find masks and flags.
 std::int64_t flipped(Rng& rng, std::int64_t value, std::int64_t low, std::int64_t high) noexcept {
   const std::uint64_t bit = 1ULL << rng.below(bits_of_range(low, high));
   return if_inside(static_cast<std::uint64_t>(value) ^ bit, value, low, high);
 }
 
-// A whole byte at once: no sequence of flips and small steps gets there in reasonable time.
+// Replaces a whole byte: no sequence of flips and small steps does this in reasonable time.
 std::int64_t with_other_byte(Rng& rng, std::int64_t value, std::int64_t low, std::int64_t high) noexcept {
   const std::uint64_t bytes = (bits_of_range(low, high) + kByteBits - 1) / kByteBits;
   const std::uint64_t shift = kByteBits * rng.below(bytes);
@@ -74,7 +74,7 @@ std::int64_t scaled(Rng& rng, std::int64_t value, std::int64_t low, std::int64_t
   }
 }
 
-// Larger ones are left as they are: their sums and flips could not be held.
+// Larger ones are left unchanged: their sums and flips might not fit.
 constexpr std::uint64_t kWideBitsMax = 120;
 
 // Of the magnitude; -2^n has as many bits as 2^n - 1.
@@ -99,14 +99,14 @@ Choice mutate_wide(Rng& rng, const Choice& choice) {
   return integer_choice(pick == 2 ? *value ^ (Wide{1} << rng.below(bits_of(*value) + 1)) : -*value);
 }
 
-// One change of a row of characters or bytes.
+// One change of a sequence of characters or bytes.
 template <typename Row>
 class RowEdit {
  public:
   RowEdit(Rng& rng, Row row, const Row& other) : rng_(rng), row_(std::move(row)), other_(other) {}
 
-  // The kinds of edits that AFL and libFuzzer make, one of them a call. The draws stand in statements of their own, for
-  // the order of two in one expression is up to the compiler.
+  // The kinds of edits that AFL and libFuzzer make, one for each call. Each draw is a separate statement, because the
+  // order of two in one expression is up to the compiler.
   Row change() {
     if (row_.empty()) {
       return other_;
@@ -142,7 +142,7 @@ class RowEdit {
  private:
   std::size_t at() { return rng_.below(row_.size()); }
 
-  // From one of the two rows, or a printable character.
+  // From one of the two sequences, or a printable character.
   Row::value_type unit() {
     const std::uint64_t pick = rng_.below(3);
     if (pick == 0 && !other_.empty()) {
@@ -151,7 +151,7 @@ class RowEdit {
     return pick == 1 ? row_[at()] : static_cast<Row::value_type>(U' ' + rng_.below(95));
   }
 
-  // How long a part is that begins there.
+  // The length of a part that begins there.
   std::size_t slice(std::size_t begin) {
     ORDEAL_DCHECK(begin < row_.size(), "begin=" << begin << " size=" << row_.size());
     const std::uint64_t most = std::min<std::uint64_t>(kSliceMax, row_.size() - begin);
@@ -177,7 +177,7 @@ class RowEdit {
     unit = static_cast<Row::value_type>(up ? unit + 1 : unit - 1);
   }
 
-  // Either end, in place of a part, or in place of the whole.
+  // At either end, replacing a part, or replacing everything.
   void join() {
     switch (rng_.below(4)) {
       case 0:
@@ -202,7 +202,7 @@ class RowEdit {
 
 }  // namespace
 
-// Three of ten leave the value as it is: what led to a state is often right as it is.
+// Three in ten leave the value unchanged: what led to a state is often right as it is.
 std::int64_t mutate_integer(Rng& rng, std::int64_t value, std::int64_t low, std::int64_t high) {
   ORDEAL_CHECK(low <= value && value <= high, "value=" << value << " low=" << low << " high=" << high);
   if (low == high) {
@@ -230,7 +230,7 @@ std::int64_t mutate_integer(Rng& rng, std::int64_t value, std::int64_t low, std:
   }
 }
 
-// May give what the draw does not allow; the caller checks, as for all kinds but integers with bounds.
+// May violate the constraints; the caller checks, as for all kinds except integers with bounds.
 double mutate_real(Rng& rng, double value) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   switch (rng.below(8)) {
@@ -264,7 +264,7 @@ std::string mutate_bytes(Rng& rng, std::string_view bytes, std::string_view othe
   return RowEdit<std::string>(rng, std::string(bytes), row).change();
 }
 
-// `other` is material to join or to copy from; without one these edits do nothing.
+// `other` is material to join or to copy from; without it these edits do nothing.
 Choice mutate_choice(Rng& rng, const Choice& choice, const Choice* other) {
   const std::string_view blob = other == nullptr ? std::string_view() : std::string_view(other->blob());
   switch (choice.kind) {

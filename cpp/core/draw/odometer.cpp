@@ -21,7 +21,7 @@ Odometer::Odometer(std::uint64_t limit, Shard shard) : shards_{shard}, limit_(li
   }
 }
 
-// A digit is a choice with its bound; the digits of the last case are the position in the order of all cases.
+// A digit is a choice with its bound; the digits of the last case are its position in the order of all cases.
 void Odometer::begin(Mode mode) {
   digits_.clear();
   held_.clear();
@@ -35,20 +35,20 @@ void Odometer::begin(Mode mode) {
 
 void Odometer::restart() { begin(Mode::kAll); }
 
-// What the path does not say is zero.
+// Choices beyond the path are zero.
 void Odometer::replay(std::vector<std::uint64_t> path) {
   begin(Mode::kReplay);
   path_ = std::move(path);
 }
 
-// Cases by chance, to estimate how many there are.
+// Random cases, to estimate the number of cases.
 void Odometer::probe(Rng rng) {
   begin(Mode::kProbe);
   rng_ = rng;
 }
 
-// Ends the case under way: one that made fewer choices than the digits say is not the case that was to be repeated, and
-// the test depends on more than its choices.
+// Ends the current case: if it made fewer choices than there are digits, it did not repeat an earlier case, and the
+// test depends on more than its choices.
 Odometer::Turn Odometer::next() {
   held_.clear();
   if (std::exchange(started_, true)) {
@@ -75,7 +75,7 @@ Odometer::Turn Odometer::next() {
   return Turn::kCase;
 }
 
-// A case that ends before the parts are told apart belongs to the first of them; the others ran it for nothing.
+// A case that ends before the parts differ belongs to the first of them; the others ran it for nothing.
 void Odometer::count_case() noexcept {
   if (is_foreign_) {
     return;
@@ -87,8 +87,8 @@ void Odometer::count_case() noexcept {
   }
 }
 
-// Drops digits that are at their bound from the end, and raises the one before them. Returns false when none from
-// `begin` on can be raised.
+// Drops digits that are at their bound from the end, and raises the one before them. Returns false if none from `begin`
+// on can be raised.
 bool Odometer::raise_last(std::size_t begin) {
   while (digits_.size() > begin) {
     Digit& digit = digits_.back();
@@ -103,8 +103,7 @@ bool Odometer::raise_last(std::size_t begin) {
   return false;
 }
 
-// A choice past the known digits. Whether it is the first time that it is made decides nothing: the bound of an earlier
-// one must be as it was.
+// A choice past the known digits. The bound of a repeated choice must be the same as before.
 std::uint64_t Odometer::append(std::uint64_t bound, std::uint64_t site) {
   ORDEAL_CHECK(running_, "a choice outside of a case");
   if (cursor_ < digits_.size()) {
@@ -125,7 +124,7 @@ std::uint64_t Odometer::append(std::uint64_t bound, std::uint64_t site) {
   return digit.value;
 }
 
-// Zero when counting through all, as the path says when replaying, and any when probing.
+// Zero when counting through all, from the path when replaying, and random when probing.
 std::uint64_t Odometer::first_value(const Digit& digit) {
   const std::size_t position = digits_.size();
   if (mode_ == Mode::kProbe) {
@@ -141,8 +140,8 @@ std::uint64_t Odometer::first_value(const Digit& digit) {
   return 0;
 }
 
-// With more values than parts, each part takes every count-th value. With fewer, several parts share one value and are
-// told apart by the digits that follow.
+// With more values than parts, each part takes every count-th value. With fewer, several parts share a value and differ
+// in the digits that follow.
 void Odometer::split(Digit& digit) {
   ORDEAL_DCHECK(shards_.back().count > 1, "one part has nothing to split");
   const auto [index, count] = shards_.back();
@@ -158,7 +157,7 @@ void Odometer::split(Digit& digit) {
   shards_.push_back({.index = index / values, .count = (count - digit.value + values - 1) / values});
 }
 
-// The choices from `begin` on are made again with the next combination.
+// Repeats the choices from `begin` on with the next combination.
 bool Odometer::retry(std::size_t begin) {
   ORDEAL_CHECK(running_ && begin <= cursor_, "begin=" << begin << " cursor=" << cursor_);
   if (mode_ != Mode::kAll) {
@@ -171,7 +170,7 @@ bool Odometer::retry(std::size_t begin) {
   return found;
 }
 
-// The choices that follow are needed by all parts, so that this case counts for none but the first.
+// All parts need the choices that follow, so this case counts only for the first.
 bool Odometer::borrow(std::size_t begin) {
   ORDEAL_CHECK(digits_.size() == begin && cursor_ == begin, "begin=" << begin << " cursor=" << cursor_);
   if (mode_ != Mode::kAll || is_foreign_ || shards_.size() != begin + 1 || shards_.back().count == 1) {
@@ -181,7 +180,7 @@ bool Odometer::borrow(std::size_t begin) {
   return true;
 }
 
-// The choices from `begin` on stay as they are in all cases to come.
+// The choices from `begin` on stay as they are in all later cases.
 void Odometer::keep(std::size_t begin) {
   ORDEAL_CHECK(begin <= digits_.size(), "begin=" << begin << " digits=" << digits_.size());
   for (std::size_t i = begin; i < digits_.size(); ++i) {
@@ -190,13 +189,13 @@ void Odometer::keep(std::size_t begin) {
   is_kept_ = true;
 }
 
-// Puts the choices from `begin` on aside, with how the parts are split there, while others are tried in their place.
+// Saves the choices from `begin` on, with the split of the parts there, while others are tried.
 void Odometer::hold(std::size_t begin) {
   ORDEAL_CHECK(begin <= cursor_ && cursor_ == digits_.size(), "begin=" << begin << " cursor=" << cursor_);
   held_.push_back({begin, fresh_from_, {digits_.begin() + static_cast<std::ptrdiff_t>(begin), digits_.end()}, shards_});
 }
 
-// Puts them back, in reverse order of hold().
+// Restores them, in reverse order of hold().
 void Odometer::release(bool has_more) {
   ORDEAL_CHECK(!held_.empty(), "nothing is held");
   Held held = std::move(held_.back());
@@ -218,8 +217,8 @@ std::vector<std::uint64_t> Odometer::path() const {
   return path;
 }
 
-// The place of the current case among all, as a number in a mixed base. It is exact only when all cases have the same
-// bounds, and never goes back.
+// The position of the current case among all, as a number in a mixed base. It is exact only if all cases have the same
+// bounds, and never decreases.
 double Odometer::progress() const noexcept {
   double before = 0;
   double width = 1;
@@ -235,8 +234,8 @@ double Odometer::progress() const noexcept {
   return before;
 }
 
-// Of the case under way: how many cases there would be if all had its bounds. D. Knuth's estimate for backtrack trees
-// (Mathematics of Computation, 1975) is the mean of this over cases by chance.
+// How many cases there would be if all had the bounds of the current one. D. Knuth's estimate for backtrack trees
+// (Mathematics of Computation, 1975) is its mean over random cases.
 double Odometer::suggested_size() const noexcept {
   double size = 1;
   for (std::size_t i = 0; i < cursor_; ++i) {

@@ -4,7 +4,7 @@
 
 namespace ordeal {
 
-// The stream's name keeps draws of one purpose apart from those of another with the same seed.
+// The name of the stream separates draws for one purpose from others with the same seed.
 Redraw::Redraw(std::uint64_t seed, std::string_view stream) : source_(repeated_) {
   begin();
   source_.live(Rng::stream(seed, stream));
@@ -19,13 +19,13 @@ Redraw::Redraw(std::span<const Choice> choices) : source_(repeated_) {
   repeat();
 }
 
-// All draws are of one argument of one step, so that there is one row of choices to compare.
+// All draws belong to one argument of one step, so that there is one sequence of choices to compare.
 void Redraw::begin() {
   repeated_.begin_step(StepKind::kRule, 0, 0);
   repeated_.begin_argument(0);
 }
 
-// The first repetition makes what was drawn the record; later ones read that record again, whatever was drawn in
+// The first repetition turns the draws into the record; later ones read that record again, whatever was drawn in
 // between.
 void Redraw::repeat() {
   if (source_.is_live() || made_.empty()) {

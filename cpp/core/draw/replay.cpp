@@ -8,7 +8,7 @@
 namespace ordeal {
 namespace {
 
-// Of an argument of a step as it ran; 0 when it drew no such argument.
+// For an argument of a step as it ran; 0 if it drew no such argument.
 std::size_t choices_used(const Tape& realized, const TapeStep& step, std::uint32_t name) {
   const std::span<const TapeArgument> arguments = realized.arguments(step);
   const auto found = std::ranges::find(arguments, name, &TapeArgument::name);
@@ -19,7 +19,7 @@ std::size_t choices_used(const Tape& realized, const TapeStep& step, std::uint32
 
 Replay::Replay(Tape tape) : tape_(std::move(tape)), source_(realized_, &notes_) {}
 
-// A step of the tape is proposed once, whether it can run now or not.
+// A step of the tape is proposed once, whether it can run or not.
 NextStep Replay::next() {
   proposed_ = position_ < tape_.size();
   if (!proposed_) {
@@ -32,7 +32,7 @@ NextStep Replay::next() {
   return {next_kind(step.kind), step.target};
 }
 
-// Forgets what its draws noted as well: the choices they are of are gone from the tape that is written.
+// Drops the notes of its draws as well: their choices are gone from the written tape.
 void Replay::reject() {
   ORDEAL_CHECK(proposed_, "no step to reject at position " << position_);
   proposed_ = false;
@@ -42,8 +42,8 @@ void Replay::reject() {
   ++rejected_;
 }
 
-// What the last step of a run that did not finish left over counts for nothing, and neither do the draws inside its
-// body: it may have failed before it drew them.
+// What the last step of an unfinished run did not use does not count, nor do the draws inside its body: it may have
+// failed before.
 std::size_t Replay::unused(std::span<const std::uint32_t> in_body, bool finished) const {
   ORDEAL_DCHECK(ran_.size() == realized_.size(), ran_.size() << " steps were proposed, " << realized_.size() << " ran");
   std::size_t unused = 0;
@@ -60,7 +60,7 @@ std::size_t Replay::unused(std::span<const std::uint32_t> in_body, bool finished
   return unused;
 }
 
-// By index of the choice; a draw that noted nothing has the default, of which nothing is known.
+// By index of the choice; a draw without a note has the default, which means that nothing is known.
 std::vector<Constraint> Replay::constraints() const {
   std::vector<Constraint> constraints(realized_.choice_count());
   for (const auto& [choice, constraint] : notes_) {

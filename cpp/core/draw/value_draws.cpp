@@ -14,7 +14,7 @@
 namespace ordeal {
 namespace {
 
-// Whether every character is of the alphabet.
+// Whether every character is in the alphabet.
 bool is_over(std::u32string_view characters, const Alphabet& alphabet) {
   return std::ranges::all_of(characters, [&](char32_t c) { return alphabet.contains(c); });
 }
@@ -29,8 +29,8 @@ bool is_text_of(std::string_view utf8, const Alphabet& alphabet, std::int64_t lo
   return fits(characters.size(), low, high) && is_over(characters, alphabet);
 }
 
-// A suggestion first, then sometimes a string that trips programs up, else characters by chance. A suggestion that does
-// not fit is a misalignment: whoever looks for values to keep must not believe that it was used.
+// A suggestion first, then sometimes a string that confuses programs, else random characters. A suggestion that does
+// not fit is a misalignment: the search for values to keep must not believe that it was used.
 std::string live_text(ChoiceSource& source, const Alphabet& alphabet, std::int64_t low, std::int64_t high) {
   const std::optional<Choice> suggested = source.recorded(ChoiceKind::kString);
   if (suggested) {
@@ -57,7 +57,7 @@ std::string live_text(ChoiceSource& source, const Alphabet& alphabet, std::int64
   return utf8_of(drawn);
 }
 
-// What was recorded, as far as it fits: other characters become the simplest, then it is cut or padded.
+// The recorded text, as far as it fits: other characters become the simplest, then it is cut or padded.
 std::string replayed_text(ChoiceSource& source, const Alphabet& alphabet, std::int64_t low, std::int64_t high) {
   const std::optional<Choice> recorded = source.recorded(ChoiceKind::kString);
   const bool is_empty = alphabet.size() == 0;
@@ -80,7 +80,7 @@ std::string replayed_text(ChoiceSource& source, const Alphabet& alphabet, std::i
   return utf8_of(now);
 }
 
-// Cut or padded with zeros to a length that is allowed.
+// Cut or padded with zeros to an allowed length.
 std::string replayed_bytes(ChoiceSource& source, std::int64_t low, std::int64_t high) {
   const std::optional<Choice> recorded = source.recorded(ChoiceKind::kBytes);
   source.note({low, high, rank_of_character(U'0')});
@@ -97,7 +97,7 @@ std::string replayed_bytes(ChoiceSource& source, std::int64_t low, std::int64_t 
   return bytes;
 }
 
-// As live_text(), but for the strings: there is no list of interesting bytes.
+// Like live_text(), but without special strings: there is no list of interesting bytes.
 std::string live_bytes(ChoiceSource& source, std::int64_t low, std::int64_t high) {
   std::optional<Choice> suggested = source.recorded(ChoiceKind::kBytes);
   if (suggested) {
@@ -114,7 +114,7 @@ bool is_negative(const Choice& integer) {
   return integer.is_big() ? (static_cast<unsigned char>(integer.blob().back()) & 0x80U) != 0 : integer.number < 0;
 }
 
-// Of an integer beyond 64 bits only its sign matters: the bounds are within them.
+// For an integer beyond 64 bits only the sign matters, because the bounds are within them.
 bool is_inside(const Choice& integer, std::optional<std::int64_t> low, std::optional<std::int64_t> high) {
   if (integer.is_big()) {
     return is_negative(integer) ? !low : !high;
@@ -122,7 +122,7 @@ bool is_inside(const Choice& integer, std::optional<std::int64_t> low, std::opti
   return (!low || *low <= integer.number) && (!high || integer.number <= *high);
 }
 
-// Bounds may be open on either side, so that a suggestion of any size may fit.
+// Either bound may be open, so a suggestion of any size may fit.
 Choice live_integer(ChoiceSource& source, std::optional<std::int64_t> low, std::optional<std::int64_t> high,
                     std::int64_t toward) {
   std::optional<Choice> suggested = source.recorded(ChoiceKind::kInteger);
@@ -135,7 +135,7 @@ Choice live_integer(ChoiceSource& source, std::optional<std::int64_t> low, std::
   return draw_unbounded_integer(source.rng(), low, high, toward);
 }
 
-// An open bound is noted as the end of 64 bits: the shrinker then proposes small values, which is what it wants.
+// An open bound is noted as the end of 64 bits: the shrinker then proposes small values, as it should.
 Choice replayed_integer(ChoiceSource& source, std::optional<std::int64_t> low, std::optional<std::int64_t> high,
                         std::int64_t toward) {
   constexpr std::int64_t kLeast = std::numeric_limits<std::int64_t>::min();
@@ -185,7 +185,7 @@ Choice draw_wide_integer(ChoiceSource& source, Wide low, Wide high, Wide toward)
   } else if (source.is_live()) {
     value = draw_wide(source.rng(), low, high, toward);
   } else if (recorded) {
-    // Of what has more than 128 bits only the sign is known.
+    // For integers of more than 128 bits only the sign is known.
     value = given ? std::clamp(*given, low, high) : (is_negative(*recorded) ? low : high);
   }
   Choice choice = integer_choice(value);

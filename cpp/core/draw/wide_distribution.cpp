@@ -16,14 +16,14 @@ std::uint64_t bit_length(WideUnsigned value) noexcept {
                                               : std::bit_width(static_cast<std::uint64_t>(value)));
 }
 
-// A number of at most `bits` bits, each of them random. Draws twice in every case.
+// A number of at most `bits` random bits. Always draws twice.
 WideUnsigned random_bits(Rng& rng, std::uint64_t bits) noexcept {
   const WideUnsigned high = rng.next();
   const WideUnsigned both = (high << 64U) | rng.next();
   return bits == 0 ? 0 : both >> (128 - bits);
 }
 
-// In [0, most]: bits of the same length until they are inside, which takes two tries on average.
+// In [0, most]: draws bits of that length until they are in range, which takes two tries on average.
 WideUnsigned below_or_at(Rng& rng, WideUnsigned most) noexcept {
   const std::uint64_t bits = bit_length(most);
   WideUnsigned value = random_bits(rng, bits);
@@ -56,7 +56,7 @@ Wide away(Rng& rng, Wide low, Wide high, Wide toward) noexcept {
   return up ? toward + log_uniform(rng, above) : toward - log_uniform(rng, below);
 }
 
-// A power of two or one beside it; other round numbers matter less in a range this wide.
+// A power of two or a neighbour of one; other round numbers matter less in a range this wide.
 Wide landmark(Rng& rng, Wide low, Wide high, Wide toward) noexcept {
   const Wide reach = std::max(low < 0 ? -low : low, high < 0 ? -high : high);
   const Wide beside = static_cast<Wide>(rng.below(3)) - 1;

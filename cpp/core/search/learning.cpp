@@ -10,12 +10,12 @@
 namespace ordeal {
 namespace {
 
-// The most entries that wait to be taken: a session that shares nothing must not remember all it ever kept.
+// The maximum number of entries waiting to be taken: a session that shares nothing must not remember all it ever kept.
 constexpr std::size_t kNewEntriesMax = 4'096;
-// The most energy that a shared entry takes along: the session that imports it has states of its own.
+// The maximum energy that a shared entry takes along: the importing session has states of its own.
 constexpr double kEnergyGivenMax = 100.0;
-// Rules past this number share a bit with earlier ones: then an edge of one may hide that of another, and nothing is
-// wrong.
+// Rules past this number share a bit with earlier ones: then an edge of one may hide that of another, which does no
+// harm.
 constexpr std::uint64_t kRuleBits = 64;
 
 // More novelty is rewarded more, but not in proportion: that an import runs a hundred new edges says little.
@@ -35,13 +35,14 @@ std::uint64_t last_pair(const Tape& tape) {
 
 double in_edges(std::uint32_t weight) noexcept { return static_cast<double>(weight) / Features::kWeightOfEdge; }
 
-// A state kept for little is the first to make room. One kept for no feature at all is as good as one kept for an edge.
+// A state kept for little is the first to make room. A state kept for no feature is worth as much as one kept for an
+// edge.
 double energy_at_first(std::uint32_t weight) noexcept {
   return weight > 0 ? kEnergyInitial * std::min(1.0, in_edges(weight)) : kEnergyInitial;
 }
 
-// Where checkpoints are picked without regard to energy, one that an old edge and another rule are all that speaks for
-// would be picked as often as any.
+// When checkpoints are picked regardless of energy, one kept only for a known edge in another rule would be picked as
+// often as any.
 FeatureMask features_of(const SessionOptions& options) noexcept {
   FeatureMask off = options.pair_features ? 0 : mask_of(FeatureKind::kRulePair);
   if (options.checkpoint_strategy != CheckpointStrategy::kEnergy) {
@@ -52,7 +53,7 @@ FeatureMask features_of(const SessionOptions& options) noexcept {
 
 }  // namespace
 
-// Where no run would ever start from a checkpoint, none is kept.
+// If no run would ever start from a checkpoint, none is kept.
 Learning::Learning(const MachineShape& shape, const SessionOptions& options, std::shared_ptr<CoverageMap> coverage)
     : shape_(shape),
       keeps_checkpoints_(options.max_checkpoints > 0 && options.checkpoint_prob.value_or(1.0) > 0),
@@ -69,19 +70,19 @@ void Learning::begin_run(std::uint64_t run_id) {
   is_of_prefix_ = false;
   coverage_->begin_run();
   features_.begin_run(run_id);
-  // What ran between two runs (a replay to confirm a failure) is seen, but no run's merit.
+  // Code that ran between two runs (a replay to confirm a failure) is seen, but credited to no run.
   static_cast<void>(coverage_->take_new_coverage());
 }
 
-// Features told between two steps belong to the one that begins.
+// Features reported between two steps belong to the one that begins.
 void Learning::begin_step(const NextStep& step, bool is_of_prefix) {
   is_of_prefix_ = is_of_prefix;
   features_.begin_step();
   enter_rule(step);
 }
 
-// Every rule, initialize rule and fault has a bit of its own. Where locations fall silent, an edge tells its rule when
-// it is new and in the runs in which all locations report again: a sample, and it costs nothing in the other runs.
+// Every rule, initialize rule and fault has its own bit. If locations are silenced, an edge reports its rule when it is
+// new and in the runs in which all locations report again: a sample that costs nothing in other runs.
 void Learning::enter_rule(const NextStep& step) noexcept {
   std::uint64_t number = step.target;
   switch (step.kind) {
@@ -102,7 +103,7 @@ void Learning::enter_rule(const NextStep& step) noexcept {
   coverage_->enter_rule(features_.has(FeatureKind::kEdgeOfRule) ? std::uint64_t{1} << (number % kRuleBits) : 0);
 }
 
-// Of a step of the prefix all was told when it ran the first time.
+// Everything about a step of the prefix was reported when it first ran.
 void Learning::feature(FeatureKind kind, std::uint64_t key) {
   if (!is_of_prefix_) {
     features_.see(kind, key);
@@ -115,7 +116,7 @@ void Learning::bundle_size(std::uint32_t bundle, std::size_t size) {
   }
 }
 
-// The order decides which features a checkpoint shows first.
+// The order decides which features a checkpoint lists first.
 StepNovelty Learning::end_step(const Tape& tape, std::uint64_t state_hash, std::uint32_t improved) {
   if (state_hash != 0) {
     feature(FeatureKind::kStateHash, state_hash);
@@ -124,8 +125,8 @@ StepNovelty Learning::end_step(const Tape& tape, std::uint64_t state_hash, std::
   return take_novelty(tape, coverage_->take_new_coverage(), improved);
 }
 
-// The values of a step that brought an edge are worth drawing again; of one that brought other features alone they
-// would soon fill the dictionary.
+// The values of a step that brought an edge are worth drawing again; those of steps with only other features would soon
+// fill the dictionary.
 StepNovelty Learning::take_novelty(const Tape& tape, const NewCoverage& new_coverage, std::uint32_t improved) {
   coverage_->enter_rule(0);
   features_.add_new(FeatureKind::kEdge, new_coverage.edges);
@@ -134,7 +135,7 @@ StepNovelty Learning::take_novelty(const Tape& tape, const NewCoverage& new_cove
       features_.show_edge(coverage_->key(edge));
     }
   }
-  // A fresh edge brings its first bucket and its first rule along, which are not new beside it.
+  // A new edge comes with its first bucket and its first rule, which are not novelty in addition.
   ORDEAL_DCHECK(new_coverage.buckets >= new_coverage.edges,
                 new_coverage.edges << " new edges, but " << new_coverage.buckets << " new buckets");
   features_.add_new(FeatureKind::kHitCount, new_coverage.buckets - new_coverage.edges);
@@ -156,7 +157,7 @@ StepNovelty Learning::take_novelty(const Tape& tape, const NewCoverage& new_cove
   return novelty;
 }
 
-// The dictionary leaves out what chance draws anyway.
+// The dictionary leaves out values that are drawn often anyway.
 void Learning::keep_values_of(const Tape& tape, const TapeStep& step) {
   for (const TapeArgument& argument : tape.arguments(step)) {
     for (const Choice& choice : tape.choices(argument)) {
@@ -165,7 +166,7 @@ void Learning::keep_values_of(const Tape& tape, const TapeStep& step) {
   }
 }
 
-// The last of the prefix's steps is the one that was new, so that a run from here is just behind it.
+// The last step of the prefix is the novel one, so a run from here starts just after it.
 KeepResult Learning::keep(const Tape& tape, Rng& schedule) {
   ORDEAL_CHECK(!tape.empty(), "run " << run_id_ << " has no step that is done");
   if (!keeps_checkpoints_ || tape.size() >= RunState::kTapeStepsMax) {
@@ -183,7 +184,7 @@ KeepResult Learning::keep(const Tape& tape, Rng& schedule) {
   return add(std::move(checkpoint), schedule);
 }
 
-// Numbers count up over all processes that this session goes on in, so that ids stay unique.
+// Numbers increase over all processes that continue this session, so that ids stay unique.
 KeepResult Learning::add(Checkpoint checkpoint, Rng& schedule) {
   checkpoint.id = next_checkpoint_++;
   checkpoint.step = static_cast<std::uint32_t>(checkpoint.prefix.size());
@@ -196,7 +197,7 @@ KeepResult Learning::add(Checkpoint checkpoint, Rng& schedule) {
   return kept;
 }
 
-// Those that have made room meanwhile are left out.
+// Without those that have made room meanwhile.
 std::vector<SharedEntry> Learning::take_new_entries() {
   std::vector<SharedEntry> entries;
   for (const std::uint64_t id : std::exchange(new_entries_, {})) {
@@ -239,9 +240,9 @@ RunTally Learning::end_run(const PlannedRun& run) {
   return tally_;
 }
 
-// Rewards the state that the run started from for what the run found, edges or not. A run that found less than the
-// weight of an edge costs it energy all the same. A run that only improved a property does neither: the checkpoint that
-// it left has the energy for that.
+// Rewards the state that the run started from for the run's discoveries, edges or not. A run that found less than the
+// weight of an edge costs energy all the same. A run that only improved a property does neither: the checkpoint that it
+// left has the energy for that.
 void Learning::reward_checkpoint(std::uint64_t id) {
   const Checkpoint* const checkpoint = corpus_.find(id);
   if (checkpoint == nullptr) {
@@ -256,8 +257,8 @@ void Learning::reward_checkpoint(std::uint64_t id) {
   corpus_.set_frequency_class(id, frequency_class_of(*checkpoint));
 }
 
-// The class of its rarest feature, which is what it was kept for. Nobody counts how many runs show a bucket or a rule
-// of an edge; for a checkpoint that shows nothing else, how often it was selected stands in, as in AFLFast's schedules.
+// The class of its rarest feature, for which it was kept. How many runs show a hit bucket or a rule of an edge is not
+// counted; if a checkpoint shows nothing else, the number of its selections is used, as in AFLFast's schedules.
 std::uint32_t Learning::frequency_class_of(const Checkpoint& checkpoint) const {
   const std::uint64_t sampled = std::max<std::uint64_t>(coverage_->runs_sampled(), 1);
   if (checkpoint.shows.empty()) {
@@ -283,7 +284,7 @@ std::optional<SpeciesEstimate> Learning::species_estimate() const {
                                      : estimate_species(features_.sample_counts(run_id_));
 }
 
-// What a restored session must have to go on in the same way.
+// What a restored session needs to continue in the same way.
 void Learning::save(SessionState& state) const {
   state.runs = run_id_;
   state.next_checkpoint = next_checkpoint_;
@@ -298,7 +299,7 @@ void Learning::save(SessionState& state) const {
   state.cmplog = cmplog_.save();
 }
 
-// Values are added in their order, so that the newest are the newest again.
+// Values are added in order, so that the newest are the newest again.
 void Learning::restore(SessionState state, Rng& schedule) {
   run_id_ = state.runs;
   next_checkpoint_ = state.next_checkpoint;

@@ -8,17 +8,17 @@
 namespace ordeal {
 namespace {
 
-// In a run that mutates from what led to its checkpoint.
+// In a run that mutates from the steps that led to its checkpoint.
 constexpr double kMutateProb = 0.5;
-// Runs of the simplest kinds come first, whoever decides: what is easy is found by them.
+// Runs of the simplest kinds come first under either policy: they find what is easy.
 constexpr std::uint64_t kPlainRuns = 16;
-// A run that is to turn a comparison goes on for a little: what it was turned for comes soon.
+// A run that should turn a comparison continues for a few steps: the effect comes soon.
 constexpr std::uint32_t kStepsAfterMax = 8;
 
 constexpr std::uint32_t kBranches =
     bit(RunStart::kBranch) | bit(RunStart::kMutate) | bit(RunStart::kSplice) | bit(RunStart::kRepeat);
 
-// The plan stays that of a fresh run; only its steps are given.
+// The plan is that of a fresh run; only its steps are given.
 void follow(PlannedRun& run, Tape tape) {
   run.spec.steps = std::min(run.spec.steps, kStepsAfterMax);
   run.sequence.changed.assign(tape.size(), false);
@@ -42,7 +42,7 @@ RunPlanner::RunPlanner(const MachineShape& shape, const SessionOptions& options)
                options_.operations.size() << " operations for " << shape_.rules << " rules: are the options checked?");
 }
 
-// A stream of its own for every run, here and below: what one run draws shifts nothing in the next.
+// A separate stream for every run, here and below: draws of one run shift nothing in the next.
 void RunPlanner::plan(PlannedRun& run, Corpus& corpus, std::optional<Tape> solution) {
   run.spec = RunSpec{.run_id = run.spec.run_id + 1};
   run.rng = Rng::stream(options_.seed, "run", run.spec.run_id);
@@ -59,7 +59,7 @@ void RunPlanner::plan(PlannedRun& run, Corpus& corpus, std::optional<Tape> solut
 }
 
 void RunPlanner::report(const PlannedRun& run, std::uint64_t reward, std::uint64_t cost, std::uint32_t new_edges) {
-  // Which kind of run it would have been was no choice: it followed a tape.
+  // The kind of the run was not chosen: it followed a tape.
   if (!run.follows_solution) {
     runs_.report(run.kind, reward, cost);
   }
@@ -83,7 +83,7 @@ void RunPlanner::choose_kind(PlannedRun& run, const Corpus& corpus) {
   }
 }
 
-// Options that say how runs start take the choice from the bandit.
+// Options that fix how runs start take this decision from the bandit.
 RunKinds RunPlanner::allowed_kinds(std::uint64_t run_id, const Corpus& corpus, Rng& rng) const {
   RunKinds allowed{.swarms = allowed_swarms(run_id)};
   if (options_.checkpoint_prob) {
@@ -107,7 +107,7 @@ bool RunPlanner::learns_swarm() const noexcept {
   return options_.rule_swarm.value_or(by_policy) && shape_.rules + shape_.faults > 1;
 }
 
-// All of one kind where an option says how configurations are drawn.
+// All of one kind if an option fixes how configurations are drawn.
 std::uint32_t RunPlanner::allowed_swarms(std::uint64_t run_id) const noexcept {
   if (options_.rule_swarm || !learns_swarm() || run_id <= kPlainRuns) {
     return bit(RunSwarm::kFull);
@@ -137,7 +137,7 @@ std::uint32_t RunPlanner::draw_steps(PlannedRun& run) const {
   return static_cast<std::uint32_t>(1 + run.rng.below(most));
 }
 
-// The prefix is copied: its checkpoint may make room while the run is under way.
+// The prefix is copied: its checkpoint may make room during the run.
 void RunPlanner::choose_start(PlannedRun& run, Corpus& corpus) {
   run.prefix.clear();
   run.sequence = {};
@@ -157,7 +157,7 @@ void RunPlanner::choose_start(PlannedRun& run, Corpus& corpus) {
   choose_sequence(run, *checkpoint, corpus);
 }
 
-// Donors are picked from the schedule, as checkpoints are; what is made of them comes from a stream of the run.
+// Donors are picked by the schedule, like checkpoints; the splice itself uses a stream of the run.
 void RunPlanner::choose_sequence(PlannedRun& run, const Checkpoint& checkpoint, Corpus& corpus) {
   Rng rng = Rng::stream(options_.seed, "sequence", run.spec.run_id);
   if (run.kind.start == RunStart::kSplice) {
@@ -172,7 +172,7 @@ void RunPlanner::choose_sequence(PlannedRun& run, const Checkpoint& checkpoint, 
 }
 
 void RunPlanner::choose_configuration(PlannedRun& run) {
-  // A stream of its own, so that nothing of it has to be remembered from run to run.
+  // A separate stream, so that nothing of it must be remembered between runs.
   Rng rng = Rng::stream(options_.seed, "op weights", run.spec.run_id);
   run.configuration = draw_configuration(run, rng);
   for (std::size_t rule = 0; rule < shape_.rules; ++rule) {
@@ -181,7 +181,7 @@ void RunPlanner::choose_configuration(PlannedRun& run) {
   run.weights = draw_weights_of(run, rng);
 }
 
-// A configuration of the swarm, or one that this run alone has.
+// A configuration of the swarm, or one for this run alone.
 SwarmConfiguration RunPlanner::draw_configuration(PlannedRun& run, Rng& rng) {
   choose_distribution(run);
   if (run.spec.swarm != RunSpec::kNoSwarm) {
@@ -198,7 +198,7 @@ SwarmConfiguration RunPlanner::draw_configuration(PlannedRun& run, Rng& rng) {
   return drawn;
 }
 
-// By the options, where they say so, and else by the kind of the run, which then says what was chosen either way.
+// By the options if they fix it, else by the kind of the run, which then records the choice either way.
 void RunPlanner::choose_distribution(PlannedRun& run) {
   run.distribution = options_.swarm;
   const bool learns = learns_swarm();
@@ -239,7 +239,7 @@ SwarmConfiguration RunPlanner::draw_shared(Rng& rng) const {
   return drawn;
 }
 
-// A coin for each; a run without any fault is left to the runs that draw none.
+// A coin for each; runs without any fault are left to kinds that draw none.
 std::vector<bool> RunPlanner::draw_faults() {
   std::vector<bool> faults(shape_.faults, false);
   for (std::vector<bool>::reference fault : faults) {
@@ -251,7 +251,7 @@ std::vector<bool> RunPlanner::draw_faults() {
   return faults;
 }
 
-// Empty when all rules that are on are alike.
+// Empty if all active rules are equal.
 std::vector<std::uint32_t> RunPlanner::draw_weights_of(const PlannedRun& run, Rng& rng) const {
   const std::vector<Operation>& operations = options_.operations;
   if (run.distribution == SwarmDistribution::kUniformSize) {

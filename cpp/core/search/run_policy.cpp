@@ -12,19 +12,19 @@ namespace {
 
 // How often silenced locations are armed again, in runs.
 constexpr std::uint64_t kFullRunPeriod = 100;
-// How often the swarm is told which rules touch files with gaps, in runs; and where a bandit decides how often that is
-// used at all.
+// How often the swarm learns which rules touch files with gaps, in runs; and how often if a bandit decides how often
+// that is used at all.
 constexpr std::uint64_t kDirectPeriod = 50;
 constexpr std::uint64_t kBanditDirectPeriod = 500;
-// Up to this many events a step, counting them all costs less than a tenth of a step.
+// Up to this many events per step, counting them all costs less than a tenth of a step.
 constexpr std::uint64_t kCountedEventsPerStepMax = 50;
-// Runs from copies are checked when so many were made, and each time so many more were.
+// Which runs from copies are checked first, and every how many runs later on.
 constexpr std::array<std::uint64_t, 3> kFirstChecks{1, 4, 16};
 constexpr std::uint64_t kCheckPeriod = 64;
-// After so many returns their cost is known, and after so many runs the level of coverage is chosen.
+// After this many returns their cost is known, and after this many runs the coverage level is chosen.
 constexpr std::uint64_t kReturnsMin = 8;
 constexpr std::uint64_t kReturnRunsMin = RunPolicy::kWarmUpRuns + 1;
-// Above this, in the mean, holding a state in a process is cheaper: forking twice and asking takes some of it.
+// Above this mean, holding a state in a process is cheaper: forking twice and communicating costs some of it.
 constexpr double kReturnSecondsMax = 0.02;
 constexpr std::uint64_t kReturnStepsMax = 200;
 
@@ -75,7 +75,7 @@ EndDecision RunPolicy::end(const SearchCounts& counts, std::optional<std::uint64
   if (patience != 0 && counts.runs_without_new_features >= patience) {
     return {.reason = EndReason::kPatience};
   }
-  // Patience is used up at the soonest when none of the next runs brings news.
+  // Patience is used up at the earliest if none of the next runs brings anything new.
   std::uint64_t ask_again = max_runs.value_or(std::numeric_limits<std::uint64_t>::max());
   if (counts.runs < kWarmUpRuns) {
     ask_again = std::min(ask_again, kWarmUpRuns);

@@ -11,7 +11,7 @@ namespace ordeal {
 namespace {
 
 // What a run costs, in quarters of a step: its machine, each new step, a step of its prefix, whether that is run again
-// or restored from a snapshot, and how many choices are worth as much as one quarter.
+// or restored from a snapshot, and how many choices count as one quarter.
 constexpr std::uint64_t kCostOfRun = 16;
 constexpr std::uint64_t kCostOfStep = 4;
 constexpr std::uint64_t kChoicesPerCost = 4;
@@ -21,7 +21,7 @@ constexpr std::uint64_t kChoicesPerCost = 4;
 RunState::RunState(const MachineShape& shape, double fault_toggle_prob)
     : shape_(shape), fault_toggle_prob_(fault_toggle_prob), source_(tape_), faults_on_(shape.faults, false) {}
 
-// All that one run leaves behind for the next is set here; whatever is added to the state must be as well.
+// Resets everything that one run leaves for the next; new members of the state must be added here.
 void RunState::begin(const Rng& values) {
   ORDEAL_CHECK(planned_.configuration.rules.size() == shape_.rules, "the plan is of another machine");
   ORDEAL_CHECK(planned_.configuration.faults.size() == shape_.faults, "the plan is of another machine");
@@ -41,7 +41,7 @@ void RunState::begin(const Rng& values) {
   apply_configuration();
 }
 
-// The active rules stand first, in their order: next_rule() draws from the front.
+// The active rules come first, in order: next_rule() draws from the front.
 void RunState::apply_configuration() {
   const SwarmConfiguration& configuration = planned_.configuration;
   rules_.resize(shape_.rules);
@@ -56,7 +56,7 @@ void RunState::apply_configuration() {
   }
 }
 
-// Notes each step as if it had run, so that faults and initialize rules are as they were.
+// Notes each step as if it had run, to restore faults and initialize rules.
 void RunState::restored() {
   const RunSpec& spec = planned_.spec;
   ORDEAL_CHECK(spec.checkpoint != 0 && prefix_position_ == 0, "nothing to restore in run " << spec.run_id);
@@ -67,7 +67,7 @@ void RunState::restored() {
   prefix_position_ = planned_.prefix.size();
 }
 
-// The prefix, the sequence, chance: in this order.
+// The prefix, the sequence, random steps: in this order.
 NextStep RunState::next() {
   step_of_prefix_ = prefix_left() > 0;
   step_of_sequence_ = false;
@@ -81,7 +81,7 @@ NextStep RunState::next_of_prefix() {
   return {next_kind(step.kind), step.target};
 }
 
-// What it draws live goes on where it stopped, whatever was read from a tape meanwhile.
+// Live draws continue where they stopped, whatever was read from a tape meanwhile.
 void RunState::go_live() {
   if (!source_.is_live()) {
     source_.live(live_);
@@ -110,7 +110,7 @@ bool RunState::applies(const TapeStep& step) const noexcept {
   return true;
 }
 
-// Nothing when it is over, or when an initialize rule must come first.
+// Nothing when the sequence is over, or when an initialize rule must come first.
 std::optional<NextStep> RunState::next_of_sequence() {
   const MutatedSequence& sequence = planned_.sequence;
   while (sequence_position_ < sequence.tape.size() && steps_left_ > 0 && tape_.size() < kTapeStepsMax) {
@@ -135,8 +135,8 @@ std::optional<NextStep> RunState::next_of_sequence() {
   return std::nullopt;
 }
 
-// An initialize rule comes before everything else, and a fault before a rule. A rejected rule is replaced by another
-// one at once.
+// An initialize rule comes before everything else, and a fault before a rule. A rejected rule is replaced by another at
+// once.
 NextStep RunState::next_step() {
   if (const auto step = next_of_sequence()) {
     return *step;
@@ -186,7 +186,7 @@ NextStep RunState::next_rule() {
   return propose(NextKind::kRule, rule);
 }
 
-// By weight among the active rules that are left. The others have none: there one is as good as another.
+// By weight among the remaining active rules. The others have no weights, and are drawn uniformly.
 std::size_t RunState::pick_rule() {
   const std::vector<std::uint32_t>& weights = planned_.weights;
   const bool among_active = rules_offered_ < rules_active_;
@@ -207,7 +207,7 @@ std::size_t RunState::pick_rule() {
   return pick;
 }
 
-// What led to the checkpoint is a good start for going on from it: the values there match the state.
+// The values that led to the checkpoint are a good start for continuing: they match the state.
 void RunState::mutate_from_prefix(std::uint32_t rule) {
   source_.stop_mutating();
   if (planned_.mutate_prob <= 0 || planned_.prefix.empty() || !planned_.rng.chance(planned_.mutate_prob)) {
@@ -221,7 +221,7 @@ void RunState::mutate_from_prefix(std::uint32_t rule) {
   }
 }
 
-// A step that was read from a tape is left out; only one by chance is replaced, as it was to take the place of a step.
+// A rejected step from a tape is left out; only a random one is replaced.
 void RunState::reject() {
   const bool is_read = step_of_prefix_ || step_of_sequence_;
   ORDEAL_CHECK(is_read || tape_.last_step().kind == StepKind::kRule, "only a rule can be rejected");
@@ -230,7 +230,7 @@ void RunState::reject() {
   steps_left_ += step_of_sequence_ && counts_sequence() ? 1U : 0U;
 }
 
-// What the next steps depend on.
+// The state on which the next steps depend.
 void RunState::note_step(const TapeStep& step) {
   if (is_fault(step.kind)) {
     ORDEAL_DCHECK(step.target < faults_on_.size(), "fault " << step.target << " of " << faults_on_.size());

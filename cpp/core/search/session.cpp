@@ -8,7 +8,7 @@
 
 namespace ordeal {
 
-// The options are checked before any part is made of them: a part may count on them.
+// The options are checked before any part is constructed, as parts rely on them.
 Session::Session(const MachineShape& shape, const SessionOptions& options, std::shared_ptr<CoverageMap> coverage)
     : options_(checked(options, checked(shape))),
       planner_(shape, options_),
@@ -17,10 +17,10 @@ Session::Session(const MachineShape& shape, const SessionOptions& options, std::
   run_.source().reuse(learning_.values(), options_.value_reuse_prob);
 }
 
-// Between two runs nobody holds a step, so that the parts may change what runs start from.
+// Between two runs no step is under way, so the parts may change what runs start from.
 void Session::check_idle() const { ORDEAL_CHECK(!running(), "run " << spec().run_id << " is under way"); }
 
-// The plan comes first: what is learnt of a run has its number.
+// The plan comes first: learning uses its run number.
 RunSpec Session::begin_run() {
   check_idle();
   planner_.plan(run_.planned(), learning_.corpus(), learning_.next_solution());
@@ -30,13 +30,13 @@ RunSpec Session::begin_run() {
   return spec();
 }
 
-// The order matters in one place: a smaller corpus draws which checkpoints make room, from the restored schedule.
+// The order matters in one place: a smaller corpus draws from the restored schedule which checkpoints make room.
 void Session::restored() {
   ORDEAL_CHECK(stage_ == Stage::kReady, "run " << spec().run_id << " waits for no step");
   run_.restored();
 }
 
-// The step is on the tape before anyone is told of it, so that a journal has it when it crashes.
+// The step is on the tape before it is announced, so that a journal has it in a crash.
 NextStep Session::next() {
   ORDEAL_CHECK(stage_ == Stage::kReady, "run " << spec().run_id << " waits for no step");
   const NextStep step = run_.next();
@@ -53,7 +53,7 @@ void Session::reject() {
   stage_ = Stage::kReady;
 }
 
-// The state of the run changes first: what is learnt is of the state after the step.
+// The state of the run changes first: learning refers to the state after the step.
 StepNovelty Session::done(std::uint64_t state_hash, std::uint32_t improved) {
   ORDEAL_CHECK(stage_ == Stage::kProposed, "run " << spec().run_id << " proposed no step");
   stage_ = Stage::kReady;
@@ -71,7 +71,7 @@ KeepResult Session::keep() {
   return learning_.keep(tape(), planner_.schedule());
 }
 
-// Costs and rewards are whole numbers without a unit of time: the same seed goes the same way on a slower machine.
+// Costs and rewards are integers without a unit of time: a seed decides alike on a slower machine.
 void Session::end_run() {
   ORDEAL_CHECK(running(), "no run to end");
   stage_ = Stage::kIdle;
@@ -100,7 +100,7 @@ std::size_t Session::learn_comparisons(std::span<const Comparison> comparisons) 
   return learning_.learn_comparisons(tape(), comparisons);
 }
 
-// Plain values: no snapshot and no object of the program goes into a file.
+// Plain values: no snapshot and no object of the program is written to a file.
 SessionState Session::save() const {
   check_idle();
   SessionState state;

@@ -34,7 +34,7 @@ void check_count(const char* what, std::uint32_t count) {
   }
 }
 
-// Either nothing is known of any rule, or something of each.
+// Either all rules are described, or none.
 void check_operations(const std::vector<Operation>& operations, std::uint32_t rules) {
   if (!operations.empty() && operations.size() != rules) {
     throw ConfigError("the machine has " + std::to_string(rules) + " rules, but " + std::to_string(operations.size()) +

@@ -15,16 +15,16 @@
 namespace ordeal {
 namespace {
 
-// The fewest bytes that an item takes: what bounds how many of them can follow.
+// The minimum size of an item, which limits how many of them can follow.
 constexpr std::size_t kCheckpointBytesMin = 16;
 constexpr std::size_t kEdgeBytesMin = 19;
 constexpr std::size_t kSeenBytesMin = kFeatureBytes + 2;
 constexpr std::size_t kBestBytesMin = 9;
 constexpr std::size_t kSwarmEntryBytesMin = 12;
 constexpr std::size_t kTallyBytesMin = 2;
-// Above what any bandit has.
+// More than any bandit has.
 constexpr std::size_t kArmsMax = 1024;
-// Above what a session has of tapes apart from its checkpoints: those of its findings, and of runs worth a trace.
+// More tapes than a session has besides its checkpoints: those of its findings, and of runs worth a trace.
 constexpr std::size_t kTapesMax = std::size_t{1} << 16U;
 
 // -- features --
@@ -45,7 +45,7 @@ FeatureFrequency read_frequency(ByteReader& in, std::uint64_t runs) {
   return frequency;
 }
 
-// Entries are sorted by the one who saves, so that equal states are equal bytes.
+// Entries are sorted by the writer, so that equal states are equal bytes.
 void write_features(ByteWriter& out, const FeaturesState& features) {
   out.number(features.entries.size());
   for (const FeaturesState::Entry& entry : features.entries) {
@@ -81,7 +81,7 @@ FeaturesState read_features(ByteReader& in, std::uint64_t runs) {
 
 // -- the corpus --
 
-// The step is left out: it is the length of the prefix.
+// Without the step, which is the length of the prefix.
 void write_checkpoint(ByteWriter& out, const Checkpoint& checkpoint) {
   out.number(checkpoint.id);
   out.real(checkpoint.energy);
@@ -105,7 +105,7 @@ double read_energy(ByteReader& in) {
   return energy;
 }
 
-// Nothing for one whose tape names what is no longer there.
+// Nothing if its tape names something gone.
 std::optional<Checkpoint> read_checkpoint(ByteReader& in, const Renaming& renaming) {
   Checkpoint checkpoint;
   checkpoint.id = in.number("a checkpoint");
@@ -125,7 +125,7 @@ std::optional<Checkpoint> read_checkpoint(ByteReader& in, const Renaming& renami
   return checkpoint;
 }
 
-// In ascending order of their numbers, all below the next one: the session counts on it.
+// In ascending order of their numbers, all below the next one: the session relies on it.
 void read_checkpoints(ByteReader& in, const Renaming& renaming, LoadedState& loaded) {
   const std::size_t count = in.count("checkpoints", kCheckpointBytesMin);
   std::uint64_t last = 0;
@@ -180,7 +180,7 @@ SwarmState::Entry read_swarm_entry(ByteReader& in, std::size_t rules, std::size_
   return entry;
 }
 
-// After the warm-up there is a history, from which a draw by energy takes.
+// After the warm-up there must be a history for draws by energy.
 SwarmState read_swarm(ByteReader& in, std::size_t rules, std::size_t faults) {
   SwarmState swarm;
   for (std::uint64_t& draws : swarm.draws) {
@@ -215,7 +215,7 @@ void write_bandit(ByteWriter& out, const BanditState& bandit) {
   }
 }
 
-// Whether the sums are in range, restore() knows.
+// restore() checks whether the sums are in range.
 BanditState read_bandit(ByteReader& in) {
   BanditState bandit;
   bandit.tallies = in.items<BanditState::Tally>("arms", kTallyBytesMin, kArmsMax, [&] {
@@ -225,7 +225,7 @@ BanditState read_bandit(ByteReader& in) {
   return bandit;
 }
 
-// Starts, swarms and lengths: what their bandits know, then how many runs of each there were.
+// Starts, swarms and lengths: the states of their bandits, then how many runs of each there were.
 void write_kinds(ByteWriter& out, const RunScheduleState& kinds) {
   for (const BanditState* bandit : {&kinds.starts, &kinds.swarms, &kinds.lengths}) {
     write_bandit(out, *bandit);
@@ -251,7 +251,7 @@ RunScheduleState read_kinds(ByteReader& in) {
       count = in.number("runs of a kind");
     }
   }
-  // Shows what is wrong now, when the file can still be named.
+  // Reports errors now, while the file can still be named.
   RunSchedule().restore(kinds);
   return kinds;
 }
@@ -293,7 +293,7 @@ CoverageState read_coverage(ByteReader& in, std::uint64_t runs) {
   return coverage;
 }
 
-// From all zeros, xoshiro never gets away.
+// xoshiro never leaves the all-zero state.
 Rng::State read_rng(ByteReader& in) {
   Rng::State state{};
   for (std::uint64_t& word : state) {
@@ -305,7 +305,7 @@ Rng::State read_rng(ByteReader& in) {
   return state;
 }
 
-// Leaves out what counts by the numbers of rules, faults and bundles.
+// Leaves out what is keyed by indices of rules, faults and bundles.
 void forget_rules(SessionState& session) {
   session.swarm = {};
   session.features.entries.clear();
@@ -316,7 +316,7 @@ void forget_rules(SessionState& session) {
 
 }  // namespace
 
-// The names come first, as tapes count by them.
+// The names come first, because tapes use their indices.
 std::string encode_state(const MachineNames& names, const SessionState& session, std::span<const Tape> tapes) {
   ByteWriter out;
   write_machine_names(out, names);

@@ -8,7 +8,7 @@
 
 namespace ordeal {
 
-// O(choices). The index into the result is that of the choice in the tape.
+// O(choices). The index into the result is the index of the choice in the tape.
 std::vector<Place> places_of(const Tape& tape) {
   std::vector<Place> places;
   places.reserve(tape.choice_count());
@@ -22,16 +22,16 @@ std::vector<Place> places_of(const Tape& tape) {
   return places;
 }
 
-// A value of a bundle: changing the position would take another value, which is for MergeReferences alone.
+// A bundle value: changing the position would take another value, which only MergeReferences does.
 bool is_reference(const TapeArgument& argument) noexcept { return argument.producer != TapeArgument::kNoProducer; }
 
-// Two choices that are equal have the same hash, in every process.
+// Equal choices have the same hash, in every process.
 std::uint64_t hash_of(const Choice& choice) {
   return hash_bytes(choice.blob(),
                     mix64(static_cast<std::uint64_t>(choice.number)) ^ static_cast<std::uint64_t>(choice.kind));
 }
 
-// By origin and name, which stay when steps and arguments before this one go.
+// By origin and name, which stay the same when earlier steps and arguments are removed.
 std::uint64_t hash_of_place(const Tape& tape, const Place& place) {
   ORDEAL_DCHECK(place.step < tape.size(), "step " << place.step << " of " << tape.size());
   const std::uint64_t h = mix64(tape.step(place.step).origin) ^ tape.arguments()[place.argument].name;
@@ -52,13 +52,13 @@ Tape without_choices(const Tape& tape, std::size_t begin, std::size_t end) {
   return tape.subset_of_choices(keep);
 }
 
-// Big integers are lowered by themselves alone: nothing can be added to them here.
+// Big integers are only lowered alone: nothing can be added to them here.
 bool is_open_integer(const FailingTape& current, std::size_t index) {
   const Choice& choice = current.choice(index);
   return choice.kind == ChoiceKind::kInteger && !choice.is_big() && !current.is_simplest(index);
 }
 
-// In 64 bits without a sign, so that the distance between any two integers fits.
+// As unsigned 64 bits, so that the distance between any two integers fits.
 std::uint64_t room_of(std::int64_t value, bool up, const Constraint& constraint) noexcept {
   if (up ? value >= constraint.high : value <= constraint.low) {
     return 0;

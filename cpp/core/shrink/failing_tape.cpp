@@ -7,7 +7,7 @@
 namespace ordeal {
 namespace {
 
-// A fault that is switched on twice is on once.
+// A fault that is switched on twice counts as on once.
 std::uint64_t fault_windows_of(const Tape& tape) {
   std::vector<std::uint32_t> on;
   std::uint64_t fault_windows = 0;
@@ -35,14 +35,14 @@ std::vector<ChoiceRank> ranks_of(const FailingTape& failing) {
 
 }  // namespace
 
-// O(choices), with an allocation for each text: only what was accepted is ranked, never what is proposed.
+// O(choices), with an allocation for each text: only accepted tapes are ranked, never proposals.
 TapeRank::TapeRank(const FailingTape& failing)
     : steps(failing.tape.size()),
       fault_windows(fault_windows_of(failing.tape)),
       choice_count(failing.tape.choice_count()),
       choices(ranks_of(failing)) {}
 
-// Offsets that are equal say that there are as many arguments and choices in each step.
+// Equal offsets mean equally many arguments and choices in each step.
 bool has_same_shape(const Tape& left, const Tape& right) {
   const auto same_step = [](const TapeStep& a, const TapeStep& b) {
     return a.kind == b.kind && a.target == b.target && a.arguments_end == b.arguments_end;
@@ -56,7 +56,7 @@ bool has_same_shape(const Tape& left, const Tape& right) {
          std::ranges::equal(left.choices(), right.choices(), same_kind);
 }
 
-// Origins do not count: a pass that removed nothing before will remove nothing now.
+// Without origins: a pass that removed nothing before will remove nothing now.
 std::uint64_t hash_of_steps(const Tape& tape) noexcept {
   std::uint64_t h = mix64(tape.size());
   for (const TapeStep& step : tape.steps()) {

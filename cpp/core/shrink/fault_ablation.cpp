@@ -8,7 +8,7 @@
 namespace ordeal {
 namespace {
 
-// Of the flags that are set.
+// The number of set flags.
 std::vector<std::size_t> positions(const std::vector<bool>& flags) {
   std::vector<std::size_t> result;
   for (std::size_t i = 0; i < flags.size(); ++i) {
@@ -34,7 +34,7 @@ FaultAblation::FaultAblation(Tape failing) : tape_(std::move(failing)) {
   }
 }
 
-// What was tried before is concluded from at once: no tape is run twice.
+// Known results are used at once: no tape is run twice.
 std::optional<Tape> FaultAblation::candidate() {
   while (const std::optional<Removal> removal = next_removal()) {
     const auto known = fails_.find(*removal);
@@ -64,8 +64,8 @@ std::vector<std::pair<std::uint32_t, bool>> FaultAblation::verdicts() const {
   return result;
 }
 
-// What the phase wants to know next: one fault gone, all unmarked ones gone, a pair gone, or suspects without a part of
-// them.
+// What the phase needs to know next: without one fault, without all unmarked ones, without a pair, or without the
+// suspects except a part of them.
 std::optional<FaultAblation::Removal> FaultAblation::next_removal() const {
   Removal removal(faults_.size(), false);
   switch (phase_) {
@@ -88,8 +88,8 @@ std::optional<FaultAblation::Removal> FaultAblation::next_removal() const {
   return std::nullopt;
 }
 
-// A failure that is gone marks a single fault as necessary, and starts a closer look where it was a set of them. It
-// ends when the failure was seen without all unmarked faults.
+// If the failure is gone, marks a single removed fault as necessary, or examines a set of them more closely. Ends when
+// the failure was seen without all unmarked faults.
 void FaultAblation::conclude(const Removal& removal, bool fails) {
   switch (phase_) {
     case Phase::kSingles:
@@ -153,8 +153,8 @@ void FaultAblation::start_narrowing() {
   }
 }
 
-// Delta debugging: the failure is gone without the open faults. A part that can come back leaves the suspects, until
-// none of them can.
+// Delta debugging: the failure is gone without the open faults. Parts that can be restored leave the suspects, until
+// none can.
 void FaultAblation::narrow(const Removal& removal, bool fails) {
   ORDEAL_DCHECK(chunk_ > 0, "nothing left to narrow down");
   if (fails) {
@@ -175,14 +175,14 @@ void FaultAblation::narrow(const Removal& removal, bool fails) {
   }
 }
 
-// Each fault of the removal is necessary from now on.
+// Marks each fault of the removal as necessary.
 void FaultAblation::require(const Removal& removal) {
   for (const std::size_t position : positions(removal)) {
     necessary_[position] = true;
   }
 }
 
-// All that nothing speaks for yet.
+// All faults without evidence so far.
 FaultAblation::Removal FaultAblation::unmarked() const {
   Removal removal = necessary_;
   removal.flip();
@@ -197,7 +197,7 @@ FaultAblation::Removal FaultAblation::suspects_without_chunk() const {
   return removal;
 }
 
-// Both toggles of a fault go: what was on is never on.
+// Removes both toggles of a fault, so that it is never on.
 Tape FaultAblation::without(const Removal& removal) const {
   std::vector<bool> keep;
   keep.reserve(tape_.size());

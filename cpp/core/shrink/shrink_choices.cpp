@@ -14,7 +14,7 @@
 namespace ordeal {
 namespace {
 
-// Of an argument and the kinds of its choices.
+// A hash of an argument and the kinds of its choices.
 std::uint64_t hash_of_kinds(const Tape& tape, std::size_t argument) {
   const auto owns = [&](const TapeStep& step) { return argument < step.arguments_end; };
   const TapeStep& step = *std::ranges::find_if(tape.steps(), owns);
@@ -28,7 +28,7 @@ std::uint64_t hash_of_kinds(const Tape& tape, std::size_t argument) {
 // ---------------------------------------------------------------------------------------------------------------------
 // Whole arguments
 
-// Arguments that could be simpler.
+// The arguments that could be simpler.
 std::vector<std::size_t> open_arguments(const FailingTape& current) {
   std::vector<std::size_t> open;
   for (std::size_t i = 0; i < current.tape.arguments().size(); ++i) {
@@ -61,7 +61,7 @@ Tape without_arguments(const Tape& tape, const std::vector<std::size_t>& open, s
 
 constexpr std::size_t kRunMax = 8;  // longer runs only in powers of two
 
-// The longest that are tried first are half of the choices; from kRunMax on every length down to one.
+// The longest, tried first, are half of the choices; from kRunMax on every length down to one.
 std::vector<std::size_t> run_sizes(std::size_t choices) {
   std::vector<std::size_t> sizes;
   for (std::size_t size = std::bit_floor(choices / 2); size > kRunMax; size /= 2) {
@@ -73,20 +73,19 @@ std::vector<std::size_t> run_sizes(std::size_t choices) {
   return sizes;
 }
 
-// Whether what follows the run [begin, end) fits where the run began. Behind the last choice nothing does: a replay
-// would put simplest values there, which is a matter of other passes.
+// Whether what follows the run [begin, end) fits at its beginning. After the last choice nothing does: a replay would
+// use simplest values there, which other passes try.
 bool may_go(const Tape& tape, const TapeArgument& argument, std::size_t begin, std::size_t end) {
   return end < argument.choices_end && tape.choices()[begin].kind == tape.choices()[end].kind;
 }
 
 // Whether the run [begin, end) is one of several that leave the same choices, and not the first of them: among equal
-// choices it does not matter which of them go.
+// choices it does not matter which are removed.
 bool is_repeated(const Tape& tape, const TapeArgument& argument, std::size_t begin, std::size_t end) {
   return begin > argument.choices_begin && tape.choices()[begin - 1] == tape.choices()[end - 1];
 }
 
-// Where the choices at the end of the argument begin that are all equal and the simplest: a replay puts back what is
-// removed there.
+// The start of the equal simplest choices at the end of the argument: a replay restores those when they are removed.
 std::size_t simplest_tail(const FailingTape& current, const TapeArgument& argument) {
   std::size_t begin = argument.choices_end;
   while (begin > argument.choices_begin && current.is_simplest(begin - 1) &&
@@ -121,7 +120,7 @@ std::vector<std::size_t> choices_of_kind(const Tape& tape, const TapeArgument& a
   return found;
 }
 
-// The places stay, the values move: those of other kinds between them are left alone.
+// The places stay and the values move; values of other kinds between them are left alone.
 Tape with_choices_sorted(const FailingTape& current, const std::vector<std::size_t>& at) {
   std::vector<std::size_t> order = at;
   std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) { return current.rank(a) < current.rank(b); });
@@ -132,7 +131,7 @@ Tape with_choices_sorted(const FailingTape& current, const std::vector<std::size
   return tape;
 }
 
-// The whole at once; else neighbours that are out of order, as long as as many choices are drawn.
+// All at once; else neighbours that are out of order, while the number of drawn choices stays the same.
 SearchCoroutine<Tape> sort_argument(const FailingTape& current, std::size_t argument, ChoiceKind kind) {
   const std::vector<std::size_t> at = choices_of_kind(current.tape, current.tape.arguments()[argument], kind);
   const std::size_t count = current.tape.choice_count();
@@ -166,7 +165,7 @@ std::optional<std::size_t> counterpart(const Tape& tape, std::size_t step, std::
   return std::nullopt;
 }
 
-// As TapeRank compares: the first choice that differs decides.
+// Like TapeRank: the first choice that differs decides.
 bool is_out_of_order(const FailingTape& current, const TapeArgument& first, const TapeArgument& second) {
   for (std::size_t i = 0; i < first.choices_end - first.choices_begin; ++i) {
     const auto order = current.rank(first.choices_begin + i) <=> current.rank(second.choices_begin + i);
@@ -222,7 +221,7 @@ SearchCoroutine<Tape> SimplifyArguments::candidates(const FailingTape& current) 
   }
 }
 
-// From the last argument, so that an accepted one does not move those still to come.
+// From the last argument, so that an accepted candidate does not shift those still to come.
 SearchCoroutine<Tape> DeleteChoices::candidates(const FailingTape& current) {
   for (std::size_t argument = current.tape.arguments().size(); argument-- > 0;) {
     if (argument >= current.tape.arguments().size() || is_reference(current.tape.arguments()[argument])) {
@@ -236,8 +235,8 @@ SearchCoroutine<Tape> DeleteChoices::candidates(const FailingTape& current) {
   }
 }
 
-// Long runs from the end in steps of their length, short ones from every place. Runs whose removal a replay would undo
-// are left out, and so are those that leave the same choices as another.
+// Long runs from the end in steps of their length, short ones from every place. Skips runs whose removal a replay would
+// undo, and those that leave the same choices as another.
 SearchCoroutine<Tape> DeleteChoices::candidates_of_argument(const FailingTape& current, std::size_t argument) {
   const Tape& tape = current.tape;
   const std::size_t arguments = tape.arguments().size();
@@ -264,7 +263,7 @@ SearchCoroutine<Tape> DeleteChoices::candidates_of_argument(const FailingTape& c
   swept_.insert(hash_of_kinds(tape, argument));
 }
 
-// From the first argument: each is searched once for as long as its choices are of the same kinds.
+// From the first argument: each is searched once while its choices have the same kinds.
 SearchCoroutine<Tape> DeleteCounted::candidates(const FailingTape& current) {
   for (std::size_t argument = 0; argument < current.tape.arguments().size(); ++argument) {
     if (is_reference(current.tape.arguments()[argument])) {
@@ -278,7 +277,7 @@ SearchCoroutine<Tape> DeleteCounted::candidates(const FailingTape& current) {
   }
 }
 
-// Quadratic in the choices of the argument, so that it is done once for each sequence of kinds.
+// Quadratic in the choices of the argument, so done only once for each sequence of kinds.
 SearchCoroutine<Tape> DeleteCounted::candidates_of_argument(const FailingTape& current, std::size_t argument) {
   const Tape& tape = current.tape;
   const std::size_t arguments = tape.arguments().size();
@@ -286,7 +285,7 @@ SearchCoroutine<Tape> DeleteCounted::candidates_of_argument(const FailingTape& c
   if (swept_.contains(hash_of_kinds(tape, argument))) {
     co_return;
   }
-  // A length comes before what it counts, and before any list that says itself when it ends.
+  // A length precedes what it counts, and any list that marks its own end.
   for (std::size_t count = owner().choices_begin; count < owner().choices_end; ++count) {
     if (current.choice(count).kind == ChoiceKind::kBoolean) {
       break;

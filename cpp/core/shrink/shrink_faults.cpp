@@ -11,7 +11,7 @@
 namespace ordeal {
 namespace {
 
-// The steps between keep their order.
+// The steps in between keep their order.
 Tape with_step_moved(const Tape& tape, std::size_t from, std::size_t to) {
   ORDEAL_CHECK(from < tape.size() && to < tape.size(), "from=" << from << " to=" << to << " steps=" << tape.size());
   std::vector<std::size_t> order;
@@ -31,8 +31,8 @@ Tape with_step_moved(const Tape& tape, std::size_t from, std::size_t to) {
 // On or off.
 bool toggles(const TapeStep& step, std::uint32_t fault) noexcept { return is_fault(step.kind) && step.target == fault; }
 
-// How far the toggle at `at` can go: on later, off sooner, before or after the next toggle of the same fault, and never
-// behind the last step, which fails.
+// How far the toggle at `at` can move: on later, off sooner, before or after the next toggle of the same fault, and
+// never past the last step, which fails.
 std::uint64_t room_of(const Tape& tape, std::size_t at) {
   const TapeStep& toggle = tape.step(at);
   std::uint64_t room = 0;
@@ -50,8 +50,8 @@ std::uint64_t room_of(const Tape& tape, std::size_t at) {
 
 }  // namespace
 
-// The faults are listed once: an accepted candidate can only remove some of them, and then their candidate is the tape
-// as it is, which was tried before.
+// The faults are listed once: an accepted candidate can only remove some of them, and then their candidate is the
+// unchanged tape, which was tried before.
 SearchCoroutine<Tape> RemoveFaults::candidates(const FailingTape& current) {
   std::vector<std::uint32_t> faults;
   for (const TapeStep& step : current.tape.steps()) {
@@ -69,7 +69,7 @@ SearchCoroutine<Tape> RemoveFaults::candidates(const FailingTape& current) {
   }
 }
 
-// The distance that is searched is how far the toggle is from where it would go at best: 0 is all the way.
+// The searched distance is how far the toggle is from its best position: 0 is all the way.
 SearchCoroutine<Tape> NarrowFaults::candidates(const FailingTape& current) {
   const Tape& tape = current.tape;
   for (std::size_t at = tape.size(); at-- > 0;) {

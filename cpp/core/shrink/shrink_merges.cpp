@@ -14,12 +14,12 @@
 namespace ordeal {
 namespace {
 
-// Two steps of the same rule. Initialize rules run once and cannot be merged.
+// Whether two steps have the same rule. Initialize rules run once and cannot be merged.
 bool is_of_rule(const TapeStep& step, const TapeStep& other) noexcept {
   return step.kind == StepKind::kRule && other.kind == StepKind::kRule && step.target == other.target;
 }
 
-// Other steps of the rule of the step at `at`: those after it, then those before it, the nearest first.
+// Other steps with the rule of the step at `at`: later ones, then earlier ones, the nearest first.
 std::vector<std::size_t> others_of_rule(const Tape& tape, std::size_t at) {
   std::vector<std::size_t> found;
   for (std::size_t i = at + 1; i < tape.size(); ++i) {
@@ -35,7 +35,7 @@ std::vector<std::size_t> others_of_rule(const Tape& tape, std::size_t at) {
   return found;
 }
 
-// By index, the integers of a step that are no references.
+// By index, the integers of a step except references.
 std::vector<std::size_t> integers_of(const Tape& tape, const TapeStep& step) {
   std::vector<std::size_t> found;
   for (const TapeArgument& argument : tape.arguments(step)) {
@@ -48,7 +48,7 @@ std::vector<std::size_t> integers_of(const Tape& tape, const TapeStep& step) {
   return found;
 }
 
-// Of all steps but this one, in order.
+// Of all other steps, in order.
 std::vector<std::size_t> integers_beside(const Tape& tape, std::size_t at) {
   std::vector<std::size_t> found;
   for (std::size_t i = 0; i < tape.size(); ++i) {
@@ -58,7 +58,7 @@ std::vector<std::size_t> integers_beside(const Tape& tape, std::size_t at) {
   return found;
 }
 
-// Adds the integer `amount` to the choices at `into` as far as their bounds allow; whether any of them changed.
+// Adds the integer `amount` to the choices at `into` as far as their bounds allow; returns whether any changed.
 bool pour(Tape& tape, const FailingTape& current, std::int64_t amount, const std::vector<std::size_t>& into) {
   const bool up = amount > 0;
   auto left = up ? static_cast<std::uint64_t>(amount) : -static_cast<std::uint64_t>(amount);
@@ -76,7 +76,7 @@ bool pour(Tape& tape, const FailingTape& current, std::int64_t amount, const std
   return poured;
 }
 
-// Step `at` is gone, and each of its integers is in those at the same place in other steps of its rule.
+// Without step `at`, whose integers are added to those at the same position in other steps of its rule.
 std::optional<Tape> merged_in_rule(const FailingTape& current, std::size_t at) {
   Tape tape = current.tape;
   const std::vector<std::size_t> given = integers_of(tape, tape.step(at));
@@ -95,7 +95,7 @@ std::optional<Tape> merged_in_rule(const FailingTape& current, std::size_t at) {
   return poured ? std::optional(without_steps(tape, at, at + 1)) : std::nullopt;
 }
 
-// Step `at` is gone, and its integers are in whatever other integers there are.
+// Without step `at`, whose integers are added to any others.
 std::optional<Tape> merged_anywhere(const FailingTape& current, std::size_t at) {
   Tape tape = current.tape;
   const std::vector<std::size_t> into = integers_beside(tape, at);
@@ -106,12 +106,12 @@ std::optional<Tape> merged_anywhere(const FailingTape& current, std::size_t at) 
   return poured ? std::optional(without_steps(tape, at, at + 1)) : std::nullopt;
 }
 
-// Lists end with a "go on" that says no.
+// Lists end with a "go on" of false.
 bool is_list(std::span<const Choice> choices) noexcept {
   return choices.size() > 1 && choices.back() == Choice::boolean(false);
 }
 
-// The step `from` is gone, and its lists begin those of the step `into`, which has the same arguments.
+// Without the step `from`, whose lists begin those of the step `into`, which has the same arguments.
 std::optional<Tape> with_lists_joined(const Tape& tape, std::size_t from, std::size_t into) {
   ORDEAL_DCHECK(from != into, "a step that is joined with itself");
   const std::span<const TapeArgument> given = tape.arguments(tape.step(from));
@@ -138,7 +138,7 @@ std::optional<Tape> with_lists_joined(const Tape& tape, std::size_t from, std::s
   return any ? std::optional(without_steps(joined, from, from + 1)) : std::nullopt;
 }
 
-// Only into a later step: the lists of the earlier one come first, as they did.
+// Only into a later step: the lists of the earlier one come first, as before.
 std::optional<Tape> with_lists_merged(const FailingTape& current, std::size_t at) {
   const std::vector<std::size_t> others = others_of_rule(current.tape, at);
   return others.empty() || others.front() < at ? std::nullopt : with_lists_joined(current.tape, at, others.front());
@@ -146,7 +146,7 @@ std::optional<Tape> with_lists_merged(const FailingTape& current, std::size_t at
 
 }  // namespace
 
-// At most one of the three ways is taken for a step, since the step is gone after it.
+// At most one of the three ways is accepted for a step, which is then gone.
 SearchCoroutine<Tape> MergeSteps::candidates(const FailingTape& current) {
   const Tape& tape = current.tape;
   if (swept_ == hash_of_steps(tape)) {

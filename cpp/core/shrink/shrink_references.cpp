@@ -12,7 +12,7 @@
 namespace ordeal {
 namespace {
 
-constexpr std::size_t kReferencesMax = 8;  // as many are tried against each other
+constexpr std::size_t kReferencesMax = 8;  // how many are tried against each other
 
 // In the order of their first use.
 std::vector<std::int64_t> producers_of(const Tape& tape) {
@@ -30,7 +30,7 @@ std::uint64_t origin_of(std::int64_t producer) noexcept {
   return static_cast<std::uint64_t>(producer) >> static_cast<unsigned>(TapeArgument::kPlaceBits);
 }
 
-// What was `from` is `to`, and the step that made `from` is gone, unless it made `to` as well.
+// `to` replaces `from`, and the step that made `from` is removed, unless it made `to` as well.
 Tape with_references_merged(const Tape& tape, std::int64_t from, std::int64_t to) {
   ORDEAL_DCHECK(from != to, "a value that is merged with itself");
   Tape merged = tape;
@@ -46,7 +46,7 @@ Tape with_references_merged(const Tape& tape, std::int64_t from, std::int64_t to
   return merged.subset(keep);
 }
 
-// Position 0 is the newest value, and the simplest. Without a producer the replay takes it as it is then.
+// Position 0 is the newest value, and the simplest. Without a producer the replay uses the position.
 SearchCoroutine<Tape> newest_references(const FailingTape& current) {
   const Tape& tape = current.tape;
   for (std::size_t a = 0; a < tape.arguments().size(); ++a) {
@@ -63,8 +63,8 @@ SearchCoroutine<Tape> newest_references(const FailingTape& current) {
 
 }  // namespace
 
-// Later values become earlier ones, so that the later steps can go. Once a candidate was accepted, producers may be
-// gone with their steps.
+// Later values become earlier ones, so that the later steps can be removed. After an accepted candidate, producers may
+// be gone with their steps.
 SearchCoroutine<Tape> MergeReferences::candidates(const FailingTape& current) {
   const std::vector<std::int64_t> producers = producers_of(current.tape);
   for (std::size_t i = producers.size(); i-- > 0;) {

@@ -15,8 +15,8 @@ Tape without_steps(const Tape& tape, std::size_t begin, std::size_t end) {
   return tape.subset(keep);
 }
 
-// An accepted chunk may take more steps along than it has, as those that needed its values are repaired away; so the
-// position is brought back inside the tape after each verdict.
+// An accepted chunk may remove further steps, as those that needed its values are repaired away; so the position is
+// moved back inside the tape after each verdict.
 SearchCoroutine<Tape> RemoveChunks::candidates(const FailingTape& current) {
   const Tape& tape = current.tape;
   if (tape.size() < 3 || swept_ == hash_of_steps(tape)) {
@@ -44,7 +44,7 @@ SearchCoroutine<Tape> RemoveSteps::candidates(const FailingTape& current) {
   }
 }
 
-// Quadratic in the steps, hence the limit on distance, and hence not again before a step has gone.
+// Quadratic in the steps, so the distance is limited, and it is not repeated before a step is gone.
 SearchCoroutine<Tape> RemovePairs::candidates(const FailingTape& current) {
   const Tape& tape = current.tape;
   if (tape.empty() || swept_ == hash_of_steps(tape)) {

@@ -15,7 +15,7 @@
 namespace ordeal {
 namespace {
 
-// Choices that are equal and could be lowered, in the order of the first of each.
+// Groups of equal choices that could be lowered, in the order of their first members.
 std::vector<std::vector<std::size_t>> equal_choices(const FailingTape& current) {
   std::vector<std::vector<std::size_t>> groups;
   const std::vector<Place> places = places_of(current.tape);
@@ -38,7 +38,7 @@ std::vector<std::vector<std::size_t>> equal_choices(const FailingTape& current) 
   return groups;
 }
 
-// After an accepted candidate they may not be: what ran was repaired, or fewer choices are left.
+// After an accepted candidate they may not be equal: what ran was repaired, or there are fewer choices.
 bool are_equal(const FailingTape& current, const std::vector<std::size_t>& group) {
   return std::ranges::all_of(group, [&](std::size_t i) {
     return i < current.tape.choice_count() && current.choice(i) == current.choice(group.front());
@@ -51,7 +51,7 @@ std::int64_t moved(std::int64_t value, std::uint64_t by, bool up) noexcept {
   return static_cast<std::int64_t>(up ? start + by : start - by);
 }
 
-// What leaves the constraint stops at its bound, or comes in at the other end, where it stops at the far bound.
+// A value that leaves the constraint stops at its bound, or wraps around and stops at the far bound.
 std::int64_t moved_within(std::int64_t value, std::uint64_t by, bool up, const Constraint& constraint,
                           bool wraps) noexcept {
   const std::uint64_t room = room_of(value, up, constraint);
@@ -76,15 +76,15 @@ std::vector<std::size_t> open_flags(const FailingTape& current, std::size_t argu
 
 bool is_small_integer(const Choice& choice) noexcept { return choice.kind == ChoiceKind::kInteger && !choice.is_big(); }
 
-// Whether there still is such a place. As many choices as before may be in fewer steps: those that drew nothing can go
-// with an accepted candidate.
+// Whether the place still exists. Equally many choices may be in fewer steps: an accepted candidate may remove steps
+// that drew nothing.
 bool exists(const Tape& tape, const Place& place) {
   return place.step < tape.size() && place.argument < tape.step(place.step).arguments_end;
 }
 
 constexpr std::array kOppositeFirst{true, false};
 
-// Two integers of a tape of which the first goes towards its simplest value and the second by as much up or down.
+// Two integers of a tape: the first moves towards its simplest value and the second by as much up or down.
 struct IntegerPair {
   std::size_t first;
   std::size_t second;
@@ -92,7 +92,7 @@ struct IntegerPair {
   bool wraps = false;
 };
 
-// In which direction the first must move to become simpler.
+// The direction in which the first must move to become simpler.
 bool is_first_above(const FailingTape& current, const IntegerPair& pair) {
   return current.choice(pair.first).number > current.constraints[pair.first].simplest;
 }
@@ -108,7 +108,7 @@ bool is_at_bound(const FailingTape& current, const IntegerPair& pair) {
   return room_of(second, moves_second_up(current, pair), current.constraints[pair.second]) == 0;
 }
 
-// `distance` is that of the first from its simplest value, after the move.
+// `distance` is the first one's distance from its simplest value, after the move.
 Tape with_pair_moved(const FailingTape& current, const IntegerPair& pair, std::uint64_t distance) {
   const Choice& first = current.choice(pair.first);
   const std::uint64_t by = distance_of(first, current.constraints[pair.first]) - distance;
@@ -120,7 +120,7 @@ Tape with_pair_moved(const FailingTape& current, const IntegerPair& pair, std::u
   return tape;
 }
 
-// The indices of the next integers after `index` that are no references.
+// The indices of the next integers after `index` except references.
 std::vector<std::size_t> integers_after(const FailingTape& current, const std::vector<Place>& places, std::size_t index,
                                         std::size_t count) {
   std::vector<std::size_t> found;
@@ -132,7 +132,7 @@ std::vector<std::size_t> integers_after(const FailingTape& current, const std::v
   return found;
 }
 
-// Goes on while the pair is what it was: an accepted candidate that changes how much is drawn ends it.
+// Continues while the pair exists: an accepted candidate that changes how much is drawn ends it.
 SearchCoroutine<Tape> lower_pair(const FailingTape& current, IntegerPair pair) {
   ORDEAL_DCHECK(pair.first < pair.second, "first=" << pair.first << " second=" << pair.second);
   const std::size_t count = current.tape.choice_count();
@@ -159,7 +159,7 @@ SearchCoroutine<Tape> lower_pair(const FailingTape& current, IntegerPair pair) {
 
 }  // namespace
 
-// Groups are taken once. A yes that makes the values of a group differ ends its search.
+// Groups are formed once. An accepted candidate that makes the values of a group differ ends its search.
 SearchCoroutine<Tape> LowerTogether::candidates(const FailingTape& current) {
   const std::vector<std::vector<std::size_t>> groups = equal_choices(current);
   for (const std::vector<std::size_t>& group : groups) {
@@ -184,8 +184,8 @@ SearchCoroutine<Tape> LowerTogether::candidates(const FailingTape& current) {
   }
 }
 
-// A value is known by its place and what it is, so that it is searched thoroughly again only after it has changed. One
-// that was accepted may have changed how many choices there are, and so where the others are.
+// A value is identified by its place and content, so it is searched thoroughly again only after it has changed. An
+// accepted candidate may have changed the number of choices, and so the places of others.
 SearchCoroutine<Tape> LowerValues::candidates(const FailingTape& current) {
   const Tape& tape = current.tape;
   std::vector<Place> places = places_of(tape);
@@ -228,7 +228,7 @@ SearchCoroutine<Tape> LowerFlags::candidates(const FailingTape& current) {
   }
 }
 
-// All, then halves, then quarters: as many candidates as there are flags at the worst, few when most can go.
+// All, then halves, then quarters: at worst as many candidates as flags, few if most can be lowered.
 SearchCoroutine<Tape> LowerFlags::candidates_of_argument(const FailingTape& current, std::size_t argument) {
   const std::size_t arguments = current.tape.arguments().size();
   std::vector<std::size_t> open = open_flags(current, argument);
@@ -249,8 +249,8 @@ SearchCoroutine<Tape> LowerFlags::candidates_of_argument(const FailingTape& curr
   }
 }
 
-// Up to kBranchesMax candidates for each small integer. Which branch it takes nobody knows, so all simpler ones are
-// tried from the simplest.
+// Up to kBranchesMax candidates for each small integer. The branch it selects is unknown, so all simpler ones are tried
+// from the simplest.
 SearchCoroutine<Tape> LowerBranches::candidates(const FailingTape& current) {
   const Tape& tape = current.tape;
   for (std::size_t i = 0; i < tape.choice_count(); ++i) {
@@ -274,8 +274,8 @@ SearchCoroutine<Tape> LowerBranches::candidates(const FailingTape& current) {
   }
 }
 
-// A pair of values that could not be moved is remembered by where and what it is: the pass is the most expensive one,
-// and mostly in vain.
+// A pair of values that could not be moved is remembered by place and content: the pass is the most expensive one, and
+// usually fails.
 SearchCoroutine<Tape> LowerPairs::candidates(const FailingTape& current) {
   const Tape& tape = current.tape;
   for (std::size_t first = 0; first < tape.choice_count(); ++first) {

@@ -13,7 +13,7 @@
 namespace ordeal {
 namespace {
 
-// Cheap and large changes first; what helps seldom comes last, when there is little left to try it on.
+// Cheap and large changes first; seldom useful passes last, when little is left to try them on.
 std::vector<std::unique_ptr<ShrinkPass>> all_passes() {
   std::vector<std::unique_ptr<ShrinkPass>> passes;
   passes.push_back(std::make_unique<RemoveChunks>());
@@ -46,7 +46,7 @@ std::string_view Shrinker::phase() const noexcept {
   return pass_ < passes_.size() ? passes_[pass_]->name() : "minimal";
 }
 
-// Runs the passes round and round until a whole round has helped nothing.
+// Repeats all passes until a whole round has achieved nothing.
 std::optional<Tape> Shrinker::candidate() {
   is_pending_ = false;
   while (pass_ < passes_.size()) {
@@ -60,7 +60,7 @@ std::optional<Tape> Shrinker::candidate() {
   return std::nullopt;
 }
 
-// A tape that was tried before would fail or pass as it did then.
+// A tape that was tried before would fail or pass as before.
 std::optional<Tape> Shrinker::untried_candidate() {
   while (auto found = search_->next()) {
     if (tried_.insert(found->hash()).second) {
@@ -70,8 +70,7 @@ std::optional<Tape> Shrinker::untried_candidate() {
   return std::nullopt;
 }
 
-// After the last pass, from the first again if anything became simpler in this round: a change of one pass opens the
-// way for others.
+// After the last pass, starts again if anything became simpler in this round: a change by one pass enables others.
 void Shrinker::next_pass() {
   ORDEAL_DCHECK(pass_ < passes_.size(), "every pass has run");
   if (++pass_ == passes_.size() && std::exchange(progress_, false)) {
@@ -84,19 +83,19 @@ void Shrinker::next_pass() {
 
 void Shrinker::take_verdict() { ORDEAL_CHECK(std::exchange(is_pending_, false), "no candidate waits for an answer"); }
 
-// The tape that shrinking begins with comes without constraints. What ran of a tape of the same shape has them.
+// The initial tape comes without constraints. The realized tape of a tape of the same shape has them.
 void Shrinker::learn(const FailingTape& ran) {
   tried_.insert(ran.tape.hash());
   if (!knows_constraints_ && has_same_shape(ran.tape, current_.tape)) {
     knows_constraints_ = true;
     current_.constraints = ran.constraints;
     rank_ = TapeRank(current_);
-    progress_ = true;  // passes that looked at the tape before did not know
+    progress_ = true;  // earlier passes did not know them
   }
 }
 
-// What ran may differ from the candidate, for a replay repairs what does not fit. So its own rank decides whether it is
-// progress, and the pass hears that it was accepted only if it is.
+// What ran may differ from the candidate, because a replay repairs what does not fit. So its own rank decides whether
+// it is progress, and only then does the pass learn that it was accepted.
 void Shrinker::accept(Tape realized, std::vector<Constraint> constraints) {
   take_verdict();
   FailingTape failing(std::move(realized), std::move(constraints));

@@ -14,21 +14,21 @@
 #include "core/tape/choice_rank.h"
 #include "core/tape/text.h"
 
-// The coroutines below yield in statements of their own (`const bool accepted = co_yield …`) and copy what they keep: a
-// reference that is held while a candidate is tried may be to what its verdict replaced.
+// The coroutines below yield in separate statements (`const bool accepted = co_yield …`) and copy what they keep: a
+// reference held while a candidate is tried may refer to what its verdict replaced.
 
 namespace ordeal {
 namespace {
 
-// How far a thorough search looks past a value that passed: up to ten less, and up to four halvings.
+// How far a thorough search looks beyond a passing value: up to ten less, and up to four halvings.
 constexpr std::uint64_t kStepMax = 10;
 constexpr std::uint64_t kHalvingsMax = 4;
 // How many decimals to keep: every number of them where they are few, larger steps above.
 constexpr std::array kDecimals{0, 1, 2, 3, 4, 6, 9, 12};
-// Equal characters at once before single ones: a text that must repeat a character needs that.
+// Equal characters together before single ones, for texts that must repeat a character.
 constexpr std::array kTogetherFirst{true, false};
 
-// Below a distance that failed, above `low`, which passed.
+// Between `low`, which passed, and a distance that failed.
 SearchCoroutine<std::uint64_t> bisected(std::uint64_t low, std::uint64_t high) {
   ORDEAL_DCHECK(low < high, "low=" << low << " high=" << high);
   while (high - low > 1) {
@@ -38,9 +38,8 @@ SearchCoroutine<std::uint64_t> bisected(std::uint64_t low, std::uint64_t high) {
   }
 }
 
-// Beyond a distance of one less, which passed.
-// Halving finds what a smaller order of magnitude does; a fixed step that is taken off as often as it can be finds
-// remainders.
+// Below a distance of one less, which passed.
+// Halving finds smaller orders of magnitude; repeatedly subtracting a fixed step finds remainders.
 SearchCoroutine<std::uint64_t> leaps(std::uint64_t distance) {
   for (std::uint64_t halvings = 1; halvings <= kHalvingsMax && distance >> halvings > 0; ++halvings) {
     const std::uint64_t half = distance >> halvings;
@@ -71,8 +70,8 @@ bool allows(std::uint64_t distance, bool negative, const Constraint& constraint)
   return distance <= (negative ? simplest - bound : bound - simplest);
 }
 
-// The other side first, where the value lies below the simplest one: of two at the same distance the one above is
-// simpler. At last one closer on the lower side, which is simpler than the value above.
+// The other side first, if the value is below the simplest one: of two at the same distance the one above is simpler.
+// Finally one closer on the lower side, which is simpler than the value above.
 SearchCoroutine<Choice> simpler_integers(const Choice& now, Constraint constraint, Effort effort) {
   ORDEAL_DCHECK(!now.is_big(), "a big integer has no distance");
   const auto is_below = [&] { return now.number < constraint.simplest; };
@@ -92,7 +91,7 @@ SearchCoroutine<Choice> simpler_integers(const Choice& now, Constraint constrain
   }
 }
 
-// Leading zero bits of the highest byte included.
+// Including leading zero bits of the highest byte.
 std::size_t bits_in(const std::u32string& magnitude) { return magnitude.size() * 8; }
 
 // Bit 0 is the lowest of the last byte.
@@ -117,7 +116,7 @@ std::u32string shifted(const std::u32string& magnitude, std::size_t count) {
   return result;
 }
 
-// As if by bisection: the least magnitude of which all from there on fail is found bit by bit from the highest.
+// Like bisection: finds the smallest magnitude from which on all fail, bit by bit from the highest.
 SearchCoroutine<Choice> smaller_bits(const Choice& now, bool negative) {
   std::u32string magnitude = magnitude_of(now);
   for (std::size_t bit = bits_in(magnitude); bit-- > 0;) {
@@ -136,8 +135,7 @@ SearchCoroutine<Choice> smaller_bits(const Choice& now, bool negative) {
   }
 }
 
-// Zero, then the other sign, then fewer bits from the top, then bit by bit: candidates are as many as bits, not as
-// values.
+// Zero, then the other sign, then fewer bits from the top, then bit by bit: as many candidates as bits, not as values.
 SearchCoroutine<Choice> simpler_big_integers(const Choice& now, Constraint constraint, Effort effort) {
   const bool nothing = co_yield Choice::integer(constraint.simplest);
   const bool is_negative = (static_cast<std::uint8_t>(now.blob().empty() ? '\0' : now.blob().back()) & 0x80U) != 0;
@@ -148,7 +146,7 @@ SearchCoroutine<Choice> simpler_big_integers(const Choice& now, Constraint const
   if (is_negative) {
     const bool accepted = co_yield integer_of(magnitude_of(now), false);
     negative = !accepted;
-    // What ran may be another value, repaired: where only negative integers are that big, a small one.
+    // A repair may have replaced the value, by a small one where only negative integers are that big.
     if (!now.is_big()) {
       co_return;
     }
@@ -169,7 +167,7 @@ SearchCoroutine<Choice> simpler_big_integers(const Choice& now, Constraint const
   }
 }
 
-// Fewer decimals, towards zero before away from it.
+// Fewer decimals, first towards zero, then away from it.
 SearchCoroutine<double> shorter_reals(double value) {
   const int decimals = decimals_of(value);
   for (const int kept : kDecimals) {
@@ -188,7 +186,7 @@ SearchCoroutine<double> shorter_reals(double value) {
   }
 }
 
-// Less of the last decimal, or of the exponent where whole numbers are further apart than one.
+// Less of the last decimal, or of the exponent where whole numbers are more than one apart.
 SearchCoroutine<double> smaller_reals(double value, Effort effort) {
   const double sign = std::copysign(1.0, value);
   if (std::abs(value) >= 0x1p53) {
@@ -211,7 +209,7 @@ SearchCoroutine<double> smaller_reals(double value, Effort effort) {
   }
 }
 
-// From special values to whole numbers to fewer decimals to smaller ones, as the order of ranks is.
+// From special values to whole numbers to fewer decimals to smaller ones, in the order of ranks.
 SearchCoroutine<Choice> simpler_reals(const Choice& now, Constraint constraint, Effort effort) {
   const bool nothing = co_yield simplest_choice(ChoiceKind::kFloat, constraint);
   if (nothing || std::isnan(now.as_real())) {
@@ -241,10 +239,10 @@ SearchCoroutine<Choice> simpler_reals(const Choice& now, Constraint constraint, 
   }
 }
 
-// A string or bytes as a row of ranks.
+// A string or bytes as a sequence of ranks.
 std::u32string row_of(const Choice& text) { return rank_of(text, {}).text; }
 
-// The other way round.
+// The inverse.
 Choice text_of(std::u32string row, ChoiceKind kind) {
   if (kind == ChoiceKind::kString) {
     std::ranges::transform(row, row.begin(), [](char32_t rank) { return character_of_rank(rank); });
@@ -255,7 +253,7 @@ Choice text_of(std::u32string row, ChoiceKind kind) {
   return Choice::bytes(std::move(bytes));
 }
 
-// Parts of a power of two, from the end. Never below the least size that the draw allowed.
+// Parts with a power of two as length, from the end. Never below the minimum size of the draw.
 SearchCoroutine<Choice> shorter_texts(const Choice& now, std::size_t size_min) {
   for (std::size_t size = std::bit_floor(row_of(now).size() / 2); size > 0; size /= 2) {
     for (std::size_t end = row_of(now).size(); end >= size; end -= size) {
@@ -281,8 +279,8 @@ std::u32string with_character(std::u32string row, std::size_t at, char32_t rank,
   return row;
 }
 
-// Each character towards the simplest one of the alphabet. A yes that changes the length ends it, for positions mean
-// others then.
+// Each character towards the simplest one of the alphabet. An accepted candidate that changes the length ends it,
+// because positions then have another meaning.
 SearchCoroutine<Choice> simpler_characters(const Choice& now, char32_t simplest, bool all_equal) {
   for (std::size_t at = 0; at < row_of(now).size(); ++at) {
     const std::u32string row = row_of(now);
@@ -302,7 +300,7 @@ SearchCoroutine<Choice> simpler_characters(const Choice& now, char32_t simplest,
   }
 }
 
-// All at once, else neighbours: a bubble sort of which each exchange is asked for.
+// All at once, else neighbours: a bubble sort that asks for each exchange.
 SearchCoroutine<Choice> sorted_texts(const Choice& now) {
   std::u32string row = row_of(now);
   std::ranges::sort(row);
@@ -320,7 +318,7 @@ SearchCoroutine<Choice> sorted_texts(const Choice& now) {
   }
 }
 
-// Empty, shorter, plain, simpler, sorted. A light search only asks for the empty one.
+// Empty, shorter, plain, simpler, sorted. A light search only tries the empty one.
 SearchCoroutine<Choice> simpler_texts(const Choice& now, Constraint constraint, Effort effort) {
   const bool nothing = co_yield simplest_choice(now.kind, constraint);
   if (nothing || effort == Effort::kLight) {
@@ -358,8 +356,8 @@ SearchCoroutine<Choice> simpler_booleans() {
 
 }  // namespace
 
-// Two candidates where nothing can be done: none at all, and one less. What fails at one less mostly fails far below,
-// which bisection finds in as many candidates as the distance has bits.
+// Two candidates where nothing can be done: zero, and one less. What fails at one less mostly fails far below, which
+// bisection finds with as many candidates as the distance has bits.
 SearchCoroutine<std::uint64_t> smaller_distances(std::uint64_t distance, Effort effort) {
   if (distance == 0) {
     co_return;

@@ -11,12 +11,12 @@
 namespace ordeal {
 namespace {
 
-// How many probabilities there are: i / 255 for i below 255. At 255 everything would be left out.
+// The number of probabilities: i / 255 for i below 255. At 255 everything would be left out.
 constexpr std::uint64_t kShares = 255;
 
 }  // namespace
 
-// The first `size` steps of a Fisher-Yates shuffle. Each rule draws once more than was drawn before, in a fixed order.
+// The first `size` steps of a Fisher-Yates shuffle, in a fixed order of draws.
 std::vector<bool> draw_by_size(Rng& rng, std::size_t count) {
   std::vector<bool> kept(count, false);
   if (count == 0) {
@@ -32,7 +32,7 @@ std::vector<bool> draw_by_size(Rng& rng, std::size_t count) {
   return kept;
 }
 
-// One probability for all, so that runs with very few rules and runs with nearly all of them are both common.
+// One probability for all, so that runs with very few rules and runs with nearly all are both common.
 std::vector<bool> draw_by_share(Rng& rng, std::size_t count) {
   const double left_out = static_cast<double>(rng.below(kShares)) / static_cast<double>(kShares);
   std::vector<bool> kept(count, false);
@@ -42,7 +42,7 @@ std::vector<bool> draw_by_share(Rng& rng, std::size_t count) {
   return kept;
 }
 
-// What is always on takes no part in the size.
+// Operations that are always on do not count towards the size.
 std::vector<bool> draw_kept(Rng& rng, std::span<const Operation> operations) {
   const auto optional = std::ranges::count_if(operations, [](const Operation& one) { return !one.always_on; });
   const std::vector<bool> drawn = draw_by_size(rng, static_cast<std::size_t>(optional));
@@ -70,7 +70,7 @@ std::vector<std::uint32_t> draw_weights(Rng& rng, std::span<const Operation> ope
   return weights;
 }
 
-// Vose's way to fill the columns: a small weight takes what its column has left from a large one. O(weights).
+// Vose's way to fill the columns: a small weight fills its column with a part of a large one. O(weights).
 RulePicker::RulePicker(std::span<const std::uint32_t> weights) : columns_(weights.size()) {
   if (weights.size() > kOperationsMax) {
     throw ConfigError("there are " + std::to_string(weights.size()) + " operations; at most " +
@@ -81,14 +81,14 @@ RulePicker::RulePicker(std::span<const std::uint32_t> weights) : columns_(weight
     throw ConfigError("no operation has a weight above 0");
   }
   range_ = total_ * weights.size();
-  std::vector<std::uint64_t> left(weights.size());  // what is to be placed of each, in parts of a column
+  std::vector<std::uint64_t> left(weights.size());  // what remains to be placed of each, in parts of a column
   std::vector<std::uint32_t> small;
   std::vector<std::uint32_t> large;
   for (std::uint32_t i = 0; i < weights.size(); ++i) {
     left[i] = std::uint64_t{weights[i]} * weights.size();
     (left[i] < total_ ? small : large).push_back(i);
   }
-  // All columns together hold what all weights are, so there is a large one for as long as there is a small one.
+  // All columns together hold exactly all weights, so while there is a small one there is also a large one.
   while (!small.empty()) {
     ORDEAL_CHECK(!large.empty(), small.size() << " columns are left over");
     const std::uint32_t filled = small.back();

@@ -5,7 +5,7 @@
 namespace ordeal {
 namespace {
 
-// In the order of the enumerators. A kind that finds nothing still gets its floor: what it is for may come later.
+// In the order of the enumerators. A kind that finds nothing still gets its floor: it may become useful later.
 constexpr std::array<BanditArm, kRunStarts> kStarts{{
     {.share = 300, .floor = 50},  // fresh
     {.share = 300, .floor = 50},  // branch
@@ -83,7 +83,7 @@ void RunSchedule::report(RunKind kind, std::uint64_t reward, std::uint64_t cost)
 
 RunScheduleState RunSchedule::save() const { return {starts_.save(), swarms_.save(), lengths_.save(), counts_}; }
 
-// Each bandit checks its own part.
+// Each bandit checks its own state.
 void RunSchedule::restore(RunScheduleState state) {
   starts_.restore(std::move(state.starts));
   swarms_.restore(std::move(state.swarms));

@@ -9,13 +9,13 @@
 namespace ordeal {
 namespace {
 
-// The probability that a rule or fault is on: by a coin, and near or far from code that has not run.
+// The probability that a rule or fault is on: in a coin flip, and near or far from code that has not run.
 constexpr double kCoin = 0.5;
 constexpr double kNearGap = 0.8;
 constexpr double kFarFromGap = 0.3;
 
-// How the energy of a configuration changes: a run with new edges, one without where none ever had any, and one without
-// where earlier ones had.
+// How the energy of a configuration changes: after a run with new edges, and after one without, depending on whether
+// earlier ones had any.
 constexpr double kBoost = 2.0;
 constexpr double kDecayNeverProductive = 0.9;
 constexpr double kDecayProductive = 0.98;
@@ -29,7 +29,7 @@ std::size_t count_set(const std::vector<bool>& flags) noexcept {
   return static_cast<std::size_t>(std::ranges::count(flags, true));
 }
 
-// By words of 64 flags. The length goes in first, so that rules and faults cannot be confused.
+// In words of 64 flags. The length is hashed first, so that rules and faults cannot be confused.
 std::uint64_t hash_flags(const std::vector<bool>& flags, std::uint64_t h) noexcept {
   h = mix64(h ^ flags.size());
   std::uint64_t word = 0;
@@ -57,7 +57,7 @@ Swarm::Swarm(std::size_t rule_count, std::size_t fault_count) : rule_count_(rule
 
 std::size_t Swarm::draw(Rng& rng) { return draw(rng, draw_source(rng)); }
 
-// Draws from the generator depend on the source alone.
+// How many numbers are drawn depends on the source alone.
 std::size_t Swarm::draw(Rng& rng, SwarmSource source) {
   if ((source == SwarmSource::kDirected && rules_near_gaps_.empty()) ||
       (source == SwarmSource::kEnergy && history_.empty())) {
@@ -72,7 +72,7 @@ std::size_t Swarm::draw(Rng& rng, SwarmSource source) {
   return index;
 }
 
-// The first runs flip coins, for there is nothing to learn from yet.
+// The first runs flip coins, because there is nothing to learn from yet.
 SwarmSource Swarm::draw_source(Rng& rng) {
   if (total_ < kWarmUpRuns) {
     return SwarmSource::kWarmUp;
@@ -112,7 +112,7 @@ SwarmConfiguration Swarm::draw_configuration(Rng& rng, SwarmSource source) const
   return result;
 }
 
-// A configuration that is known keeps its energy: the same subset drawn again is the same arm.
+// A known configuration keeps its energy: the same subset drawn again is the same arm.
 std::size_t Swarm::remember(SwarmConfiguration configuration) {
   ORDEAL_DCHECK(energies_.size() == history_.size(), "energies=" << energies_.size() << " history=" << history_.size());
   const std::uint64_t key = configuration.key();
@@ -143,7 +143,7 @@ std::size_t Swarm::replaceable() const {
   return lowest;
 }
 
-// Energy stays within its bounds, so that no configuration takes all runs and none is given up.
+// Energy stays within bounds, so that no configuration takes all runs and none disappears.
 void Swarm::report(std::size_t index, std::uint32_t new_edges) {
   ORDEAL_CHECK(index < history_.size(), "index=" << index << " size=" << history_.size());
   Entry& entry = history_[index];
@@ -157,7 +157,7 @@ void Swarm::report(std::size_t index, std::uint32_t new_edges) {
   energies_[index] = std::clamp(energies_[index] * factor, kEnergyMin, kEnergyMax);
 }
 
-// Flags that are all off say nothing, which is the same as no flags.
+// Flags that are all off mean the same as no flags.
 void Swarm::set_directed(std::vector<bool> rules_near_gaps) {
   ORDEAL_CHECK(rules_near_gaps.empty() || rules_near_gaps.size() == rule_count_,
                "flags=" << rules_near_gaps.size() << " rules=" << rule_count_);
@@ -199,7 +199,7 @@ SwarmState Swarm::save() const {
   return state;
 }
 
-// The shape was checked when the file was read; another one here is a mistake of ours.
+// The shape was checked when the file was read; a mismatch here is a mistake of ours.
 void Swarm::restore(SwarmState state) {
   ORDEAL_CHECK(state.history.size() <= kHistoryMax, "size=" << state.history.size());
   history_.clear();

@@ -7,8 +7,8 @@
 
 namespace ordeal {
 
-// The order of Hypothesis: the digits first, then up to Z, then what lies below the digits going down, then the rest.
-// The first 256 ranks are looked up once and kept, for nearly all draws are among them.
+// The order of Hypothesis: the digits first, then up to Z, then those below the digits downwards, then the rest. The
+// first 256 ranks are cached, because nearly all draws are among them.
 Alphabet::Alphabet(std::vector<Interval> intervals) : intervals_(std::move(intervals)) {
   constexpr std::uint32_t kTabled = 256;
   constexpr char32_t kCharacterMax = 0x10FFFF;
@@ -32,7 +32,7 @@ Alphabet::Alphabet(std::vector<Interval> intervals) : intervals_(std::move(inter
   }
 }
 
-// The place of the character, or of the next one that the alphabet has, counted in ascending order.
+// The position of the character, or of the next one in the alphabet, in ascending order.
 std::uint32_t Alphabet::place_from(char32_t character) const noexcept {
   for (std::size_t i = 0; i < intervals_.size(); ++i) {
     const auto [low, high] = intervals_[i];
@@ -51,7 +51,7 @@ char32_t Alphabet::look_up(std::uint32_t rank) const noexcept {
   ORDEAL_DCHECK(rank < size_, "rank=" << rank << " size=" << size_);
   std::uint32_t place = rank;
   if (rank <= z_) {
-    // Where nothing lies from '0' to 'Z', zero_ may be one above z_: then all go downwards from there.
+    // If there is nothing from '0' to 'Z', zero_ may be one above z_: then all go downwards from there.
     const std::int64_t digits_to_z = static_cast<std::int64_t>(z_) - zero_;
     const std::int64_t at = rank;
     place = static_cast<std::uint32_t>(at <= digits_to_z ? at + zero_ : zero_ - (at - digits_to_z));

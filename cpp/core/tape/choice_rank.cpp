@@ -14,7 +14,7 @@
 namespace ordeal {
 namespace {
 
-// The groups that floats are compared by before anything else, the simplest first.
+// The groups by which floats are compared first, the simplest first.
 enum RealGroup : std::uint8_t { kWhole, kFraction, kInfinity, kNan };
 
 std::uint64_t bits_of(double value) noexcept { return std::bit_cast<std::uint64_t>(value); }
@@ -25,7 +25,7 @@ ChoiceRank rank_of_boolean(bool value) {
   return rank;
 }
 
-// All big integers come after all small ones, by their number of bytes and then by these.
+// All big integers come after all small ones, ordered by their number of bytes and then by these.
 ChoiceRank rank_of_integer(const Choice& choice, const Constraint& constraint) {
   ChoiceRank rank;
   rank.kind = ChoiceKind::kInteger;
@@ -41,7 +41,7 @@ ChoiceRank rank_of_integer(const Choice& choice, const Constraint& constraint) {
   return rank;
 }
 
-// The bits of two positive floats are in the order of their values.
+// The bits of two positive floats have the order of their values.
 ChoiceRank rank_of_real(double value) {
   ChoiceRank rank;
   rank.kind = ChoiceKind::kFloat;
@@ -59,7 +59,7 @@ ChoiceRank rank_of_real(double value) {
   return rank;
 }
 
-// Characters by the order in which Hypothesis shrinks them; bytes by their value.
+// Characters in the order in which Hypothesis shrinks them; bytes by their value.
 ChoiceRank rank_of_text(const Choice& choice) {
   ChoiceRank rank;
   rank.kind = choice.kind;
@@ -116,7 +116,7 @@ bool is_simplest(const Choice& choice, const Constraint& constraint) {
   return true;
 }
 
-// Of the least size that the draw allowed, all of the simplest character.
+// With the minimum size of the draw, all of the simplest character.
 Choice simplest_choice(ChoiceKind kind, const Constraint& constraint) {
   const auto size = static_cast<std::size_t>(std::max<std::int64_t>(constraint.low, 0));
   switch (kind) {
@@ -147,16 +147,15 @@ Choice integer_at(std::uint64_t distance, bool below, const Constraint& constrai
   return Choice::integer(static_cast<std::int64_t>(below ? simplest - distance : simplest + distance));
 }
 
-// From a table: std::pow may differ in the last bit between libraries, and the same tape must shrink the same way
-// everywhere.
+// From a table: std::pow may differ in the last bit between libraries, and a tape must shrink the same way everywhere.
 double power_of_ten(int decimals) {
   static constexpr std::array<double, kDecimalsMax + 1> kPowers{1e0, 1e1, 1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
                                                                 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15};
   return kPowers.at(static_cast<std::size_t>(decimals));
 }
 
-// Whole numbers from 2^53 on have no decimals. Below, tries one more until the rounded number divides back to the
-// value.
+// Whole numbers from 2^53 on have no decimals. Below, tries one more decimal until the rounded number divides back to
+// the value.
 int decimals_of(double value) noexcept {
   constexpr double kWholeMax = 0x1p53;
   if (!std::isfinite(value)) {
@@ -182,7 +181,7 @@ std::u32string magnitude_of(const Choice& big_integer) {
   ORDEAL_CHECK(big_integer.is_big(), "not a big integer: " << big_integer.number);
   std::string bytes = big_integer.blob();
   if ((static_cast<std::uint8_t>(bytes.back()) & 0x80U) != 0) {
-    bytes.push_back('\xFF');  // room for the sign: the lowest number of a width has no opposite in it
+    bytes.push_back('\xFF');  // room for the sign: the lowest number of a width has no opposite of that width
     negate(bytes);
   }
   std::u32string magnitude;
@@ -194,7 +193,7 @@ std::u32string magnitude_of(const Choice& big_integer) {
   return magnitude;
 }
 
-// The other way round. It gives a small integer where the magnitude has room in one.
+// The inverse. Returns a small integer if the magnitude fits.
 Choice integer_of(std::u32string_view magnitude, bool negative) {
   while (!magnitude.empty() && magnitude.front() == 0) {
     magnitude.remove_prefix(1);
@@ -219,7 +218,7 @@ Choice integer_of(std::u32string_view magnitude, bool negative) {
       return Choice::integer(std::numeric_limits<std::int64_t>::min());
     }
   }
-  // As wide as a signed number must be, and no less than what tells it from a small one.
+  // As wide as a signed number must be, and at least wide enough to differ from a small one.
   while (bytes.size() > 9) {
     const bool sign = (static_cast<std::uint8_t>(bytes[bytes.size() - 2]) & 0x80U) != 0;
     if (bytes.back() != (sign ? '\xFF' : '\0')) {

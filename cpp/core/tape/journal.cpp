@@ -16,12 +16,12 @@
 
 namespace ordeal {
 
-// What the memory begins with. Numbers are as this machine has them: no journal leaves it.
+// The header of the memory. Numbers have this machine's byte order: a journal never leaves it.
 //
 // `used` bytes of records follow. It is written after them, and the number of the run before those of a new run, so
-// that what is read between two equal numbers of runs is of that run.
-// Another process reads this memory, perhaps after this one was killed in the middle of a write. So every field is
-// atomic and without a lock, and the count of bytes is published after the bytes.
+// that everything read between two equal run numbers belongs to that run. Another process reads this memory, perhaps
+// after this one was killed in the middle of a write. So every field is a lock-free atomic, and the count of bytes is
+// published after the bytes.
 struct JournalHeader {
   static constexpr std::uint64_t kMagic = 0x6F72646C'6A6E0001;  // the last two bytes are the version
 
@@ -40,12 +40,12 @@ static_assert(sizeof(JournalHeader) < Journal::kBytesMin);
 
 namespace {
 
-// How many forks lie between the first process and this one. A fork makes a stranger of it to all journals there are.
+// How many forks lie between the first process and this one. A fork invalidates all existing journals for the child.
 std::uint32_t journal_forks = 0;
 
 }  // namespace
 
-// Each is one byte, with a detail in its upper half, and what follows it.
+// A record is one byte, with a detail in its upper half, and its content.
 enum class Journal::Record : std::uint8_t {
   kStep = 1,    // of the kind in the detail: target, origin
   kArgument,    // name
@@ -64,7 +64,7 @@ enum class Journal::Record : std::uint8_t {
 // ---------------------------------------------------------------------------------------------------------------------
 // Writing
 
-// The magic number comes last: memory that has it holds a whole header.
+// The magic number comes last: memory that has it holds a complete header.
 Journal::Journal(std::span<std::byte> memory) : owner_(journal_forks) {
   if (memory.size() < kBytesMin || memory.size() > kBytesMax) {
     throw ConfigError("a journal has " + std::to_string(memory.size()) + " bytes; it must have " +
@@ -82,22 +82,22 @@ Journal::Journal(std::span<std::byte> memory) : owner_(journal_forks) {
   header_->magic.store(JournalHeader::kMagic, std::memory_order_release);
 }
 
-// After a fork, for the journal of the child's own.
+// After a fork, for the child's own journal.
 void Journal::own() noexcept { owner_ = journal_forks; }
 
 void Journal::forked() noexcept { ++journal_forks; }
 
-// No destructors and no buffers: all of that belongs to the process that this one came from.
+// Runs no destructors and flushes no buffers: these belong to the parent process.
 inline void Journal::check_owner() const noexcept {
   if (owner_ != journal_forks) [[unlikely]] {
     std::_Exit(0);
   }
 }
 
-// A sign of life for whoever watches this process: a count that stands still means that a step hangs.
+// A sign of life for the watching process: a count that stands still means that a step hangs.
 inline void Journal::beat() noexcept { header_->steps.store(++steps_, std::memory_order_relaxed); }
 
-// Null when there is no room. From then on nothing is written, since the tape would have a gap.
+// Null when there is no room. From then on nothing is written, because the tape would have a gap.
 inline std::byte* Journal::claim(std::size_t size) noexcept {
   check_owner();
   if (std::cmp_less(end_ - at_, size)) [[unlikely]] {
@@ -108,14 +108,14 @@ inline std::byte* Journal::claim(std::size_t size) noexcept {
   return at_;
 }
 
-// The release store pairs with the acquire load in read_journal(): who sees the count sees the bytes.
+// The release store pairs with the acquire load in read_journal(): a reader that sees the count sees the bytes.
 inline void Journal::publish(std::byte* end) noexcept {
   ORDEAL_DCHECK(end >= at_ && end <= limit_, "a record ends outside of its journal");
   at_ = end;
   header_->used.store(static_cast<std::uint64_t>(end - begin_), std::memory_order_release);
 }
 
-// One claim and one publish a record, so that a reader sees all of it or nothing.
+// One claim and one publication for each record, so that a reader sees all of it or nothing.
 template <typename... Numbers>
 inline void Journal::write(Record record, std::uint8_t detail, Numbers... numbers) noexcept {
   std::byte* at = claim(1 + (sizeof(Numbers) + ... + 0));
@@ -127,7 +127,7 @@ inline void Journal::write(Record record, std::uint8_t detail, Numbers... number
   publish(at);
 }
 
-// A string goes in whole or not at all.
+// A string is written completely or not at all.
 void Journal::write_blob(Record record, const std::string& blob) noexcept {
   const auto size = static_cast<std::uint32_t>(blob.size());  // one that is too long does not fit anyway
   std::byte* at = claim(1 + sizeof(size) + blob.size());
@@ -186,7 +186,7 @@ void Journal::add(const Choice& choice) noexcept {
 
 void Journal::drop_step() noexcept { write(Record::kDrop, 0); }
 
-// What a run starts from. No beat: nothing ran.
+// The start of a run. No beat: nothing ran.
 void Journal::append(const Tape& tape) noexcept {
   for (const TapeStep& step : tape.steps()) {
     write(Record::kStep, static_cast<std::uint8_t>(step.kind), step.target, step.origin);
@@ -206,7 +206,7 @@ void Journal::add_decision(std::uint32_t name, bool decision) noexcept {
   write(Record::kDecision, decision ? 1 : 0, name);
 }
 
-// An end tells a run that is over from one whose process died.
+// An end distinguishes a finished run from one whose process died.
 void Journal::end_run() noexcept {
   write(Record::kEnd, 0);
   enter(JournalStage::kIdle);
@@ -225,9 +225,8 @@ JournalStage Journal::stage() const noexcept {
 // ---------------------------------------------------------------------------------------------------------------------
 // Reading
 
-// Makes a tape of records. The bytes are a copy that nobody else can change.
-// The records come from a process that crashed, so that any byte may be wrong: each is checked as if it came from a
-// stranger.
+// Makes a tape from records. The bytes are a copy that nothing else can change. The records come from a process that
+// crashed, so any byte may be wrong: each is checked like untrusted input.
 class JournalReader {
  public:
   JournalReader(std::string_view bytes, const MachineShape& shape, std::uint32_t argument_names)
@@ -307,7 +306,7 @@ class JournalReader {
     tape_.begin_step(step, below(target, targets, "a step"), origin);
   }
 
-  // Decisions inside of a step (buggify) are written at once, and their choices only when the step ends.
+  // Decisions inside a step (buggify) are written at once, and their choices only when the step ends.
   void read_decision(bool decision) {
     const std::uint32_t name = below(number<std::uint32_t>(), argument_names_, "an argument");
     require(!tape_.empty(), "a decision without a step");
@@ -316,8 +315,7 @@ class JournalReader {
     decisions_.push_back(decision);
   }
 
-  // The step has ended, or the process has: what was decided in it belongs to its tape. That may have some of it, or
-  // all.
+  // The step, or the process, has ended: its decisions belong to the tape, which may have none, some or all of them.
   void settle() {
     if (decisions_.empty()) {
       return;
@@ -397,7 +395,7 @@ class JournalReader {
 
 namespace {
 
-// Launders the memory into a header only after its size and place are known to be right.
+// Treats the memory as a header only after its size and alignment are checked.
 const JournalHeader& journal_header(std::span<const std::byte> memory) {
   const bool is_aligned = std::bit_cast<std::uintptr_t>(memory.data()) % Journal::kAlignment == 0;
   if (memory.size() < Journal::kBytesMin || memory.size() > Journal::kBytesMax || !is_aligned) {
@@ -413,7 +411,7 @@ const JournalHeader& journal_header(std::span<const std::byte> memory) {
   return header;
 }
 
-// A number that the other process wrote, within what its kind allows.
+// A number written by the other process, checked against its range.
 std::uint32_t checked_number(const std::atomic<std::uint32_t>& number, std::uint32_t most, const char* what) {
   const std::uint32_t value = number.load(std::memory_order_relaxed);
   if (value > most) {
@@ -425,7 +423,7 @@ std::uint32_t checked_number(const std::atomic<std::uint32_t>& number, std::uint
 
 }  // namespace
 
-// Copies the records before it looks at them: the writer may go on while this reads.
+// Copies the records before reading them: the writer may continue meanwhile.
 JournalRecord read_journal(std::span<const std::byte> memory, const MachineShape& shape, std::uint32_t argument_names) {
   const JournalHeader& header = journal_header(memory);
   JournalRecord record;

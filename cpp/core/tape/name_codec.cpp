@@ -11,7 +11,7 @@
 namespace ordeal {
 namespace {
 
-// In the order of the indexes that tapes use.
+// In the order of the indices in tapes.
 void write_names(ByteWriter& out, const std::vector<std::string>& names) {
   out.number(names.size());
   for (const std::string& name : names) {
@@ -19,12 +19,12 @@ void write_names(ByteWriter& out, const std::vector<std::string>& names) {
   }
 }
 
-// The limit is that of a machine: a file must not name more than any machine has.
+// The limit of a machine: a file must not name more than any machine has.
 std::vector<std::string> read_names(ByteReader& in, const char* what) {
   return in.items<std::string>(what, 1, MachineShape::kTargetsMax, [&] { return std::string(in.text(what)); });
 }
 
-// The index that each name has now, Renaming::kGone for one that is no longer there.
+// The present index of each name, Renaming::kGone for one that no longer exists.
 std::vector<std::uint32_t> indexes_now(const std::vector<std::string>& then, const std::vector<std::string>& now) {
   std::map<std::string_view, std::vector<std::uint32_t>> places;
   for (std::size_t i = 0; i < now.size(); ++i) {
@@ -60,7 +60,7 @@ MachineNames read_machine_names(ByteReader& in) {
   return names;
 }
 
-// Names that occur several times are told apart by their order among themselves.
+// Equal names are distinguished by their order among themselves.
 Renaming renaming_of(const MachineNames& then, const MachineNames& now) {
   return {indexes_now(then.rules, now.rules), indexes_now(then.initializers, now.initializers),
           indexes_now(then.faults, now.faults), indexes_now(then.arguments, now.arguments)};

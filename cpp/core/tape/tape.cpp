@@ -9,7 +9,7 @@
 namespace ordeal {
 namespace {
 
-// Strings are hashed by their content; the small kinds have all of theirs in the number.
+// Strings are hashed by content; small kinds are complete in the number.
 std::uint64_t hash_choice(const Choice& choice, std::uint64_t h) noexcept {
   h = mix64(h ^ static_cast<std::uint64_t>(choice.kind));
   h = mix64(h ^ static_cast<std::uint64_t>(choice.number));
@@ -42,7 +42,7 @@ void Tape::drop_step() {
   truncate(steps_.size() - 1);
 }
 
-// Steps, arguments and choices lie in three rows, each in order: what belongs to the steps that go is the end of each.
+// Steps, arguments and choices are three arrays, each in order: the content of the last steps is at the end of each.
 void Tape::truncate(std::size_t count) {
   ORDEAL_CHECK(count <= steps_.size(), "count=" << count << " size=" << steps_.size());
   if (count == steps_.size()) {
@@ -127,7 +127,7 @@ void Tape::replace_producer(std::size_t argument, std::int64_t producer) {
   arguments_[argument].producer = producer;
 }
 
-// Steps and arguments stay, even those left without a choice: a replay then gives their draws the simplest value.
+// Steps and arguments stay, even without a choice: a replay then gives their draws the simplest value.
 Tape Tape::subset_of_choices(const std::vector<bool>& keep) const {
   ORDEAL_CHECK(keep.size() == choices_.size(), "keep=" << keep.size() << " choices=" << choices_.size());
   Tape result;
@@ -146,7 +146,7 @@ Tape Tape::subset_of_choices(const std::vector<bool>& keep) const {
   return result;
 }
 
-// Counts go in before what they count: without them two tapes could flatten to the same row of numbers.
+// Counts are hashed before what they count: otherwise two tapes could flatten to the same sequence.
 std::uint64_t Tape::hash() const noexcept {
   const auto is_produced = [](const TapeArgument& argument) { return argument.producer != TapeArgument::kNoProducer; };
   const bool origins_matter = std::ranges::any_of(arguments_, is_produced);

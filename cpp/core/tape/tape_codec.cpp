@@ -12,11 +12,11 @@ namespace {
 
 constexpr std::uint8_t kBigInteger = 5;  // follows the kinds of choices
 constexpr std::size_t kBigIntegerBytesMin = 9;
-// The fewest bytes that an item takes: what bounds how many of them can follow.
+// The minimum size of an item, which limits how many of them can follow.
 constexpr std::size_t kStepBytesMin = 4;
 constexpr std::size_t kArgumentBytesMin = 3;
 
-// Fewer bytes would be an integer that has room in 64 bits, and so a second way to write the same choice.
+// Fewer bytes would fit into 64 bits, and so be a second encoding of the same choice.
 Choice read_big_integer(ByteReader& in) {
   const std::string_view blob = in.text("an integer");
   if (blob.size() < kBigIntegerBytesMin) {
@@ -26,7 +26,7 @@ Choice read_big_integer(ByteReader& in) {
   return Choice::big_integer(std::string(blob));
 }
 
-// Python could not hold a string that is no UTF-8; it would fail far from here.
+// Python cannot hold a string that is not UTF-8; it would fail far from here.
 Choice read_string(ByteReader& in) {
   const std::string_view text = in.text("a string");
   if (!is_text(text)) {
@@ -35,7 +35,7 @@ Choice read_string(ByteReader& in) {
   return Choice::text(std::string(text));
 }
 
-// Translates an index of the time of writing into the one that the name has now.
+// Translates an index at the time of writing into the present one.
 std::uint32_t read_index(ByteReader& in, const char* what, const std::vector<std::uint32_t>& table) {
   const std::uint64_t index = in.number(what);
   if (index >= table.size()) {
@@ -44,7 +44,7 @@ std::uint32_t read_index(ByteReader& in, const char* what, const std::vector<std
   return table[static_cast<std::size_t>(index)];
 }
 
-// False when its name is no longer there.
+// False when the name no longer exists.
 bool read_argument(ByteReader& in, const Renaming& renaming, Tape& tape) {
   const std::uint32_t name = read_index(in, "an argument", renaming.arguments);
   tape.begin_argument(name);
@@ -56,7 +56,7 @@ bool read_argument(ByteReader& in, const Renaming& renaming, Tape& tape) {
   return name != Renaming::kGone;
 }
 
-// False when what it names is no longer there.
+// False when something it names no longer exists.
 bool read_step(ByteReader& in, const Renaming& renaming, Tape& tape) {
   const std::uint8_t kind = in.byte("a step");
   if (kind > static_cast<std::uint8_t>(StepKind::kFaultOff)) {
@@ -75,7 +75,7 @@ bool read_step(ByteReader& in, const Renaming& renaming, Tape& tape) {
 
 }  // namespace
 
-// The kind comes first. A big integer has a kind of its own, which follows those of choices.
+// The kind comes first. A big integer has a separate kind, after those of choices.
 void write_choice(ByteWriter& out, const Choice& choice) {
   out.byte(choice.is_big() ? kBigInteger : static_cast<std::uint8_t>(choice.kind));
   switch (choice.kind) {
@@ -115,7 +115,7 @@ Choice read_choice(ByteReader& in) {
   throw TraceError("a choice has the unknown kind " + std::to_string(kind));
 }
 
-// Each row is preceded by its length, which the reader checks against the bytes that are left before it allocates.
+// Each array is preceded by its length, which the reader checks against the bytes that are left before it allocates.
 void write_tape(ByteWriter& out, const Tape& tape) {
   out.number(tape.size());
   for (const TapeStep& step : tape.steps()) {
@@ -136,7 +136,7 @@ void write_tape(ByteWriter& out, const Tape& tape) {
   }
 }
 
-// Reads to the end even when a name is gone: the bytes after this tape must be found.
+// Reads to the end even if a name is gone: the bytes after this tape must be found.
 std::optional<Tape> read_tape(ByteReader& in, const Renaming& renaming) {
   Tape tape;
   bool applies = true;

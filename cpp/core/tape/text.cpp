@@ -7,14 +7,14 @@
 namespace ordeal {
 namespace {
 
-// A character and how many bytes it took.
+// A character and its number of bytes.
 struct Decoded {
   char32_t character;
   std::size_t size;
 };
 
-// Never fails: a byte that begins no character stands for itself, so that any bytes become some text. Surrogates pass,
-// as Python's strings can hold them.
+// Never fails: a byte that begins no character stands for itself, so any bytes become some text. Surrogates are
+// accepted, because Python's strings can hold them.
 Decoded decode_first(std::string_view utf8) {
   ORDEAL_DCHECK(!utf8.empty(), "no character in no bytes");
   const auto byte = [&](std::size_t i) { return static_cast<std::uint8_t>(utf8[i]); };
@@ -60,7 +60,7 @@ void append_utf8(std::string& out, char32_t c) {
   }
 }
 
-// The bytes of a character that begin with this one, 0 when none does.
+// The number of bytes of a character that begins with this one, 0 if none does.
 std::size_t character_size(std::uint8_t first) noexcept {
   if (first < 0x80U) {
     return 1;
@@ -76,7 +76,7 @@ std::size_t character_size(std::uint8_t first) noexcept {
 
 }  // namespace
 
-// Stricter than decoding: bytes from a file are text only if they are the one right way to write it. Surrogates pass.
+// Stricter than decoding: bytes from a file are text only in their canonical encoding. Surrogates are accepted.
 bool is_text(std::string_view text) noexcept {
   const auto at = [&](std::size_t i) { return static_cast<std::uint8_t>(text[i]); };
   for (std::size_t i = 0; i < text.size();) {

@@ -13,7 +13,7 @@ namespace ordeal {
 namespace {
 
 constexpr std::size_t kBytesMax = sizeof(Wide);
-// Of an integer that has no room in 64 bits.
+// For an integer that does not fit into 64 bits.
 constexpr std::size_t kBytesMin = 9;
 
 }  // namespace
@@ -38,7 +38,7 @@ std::optional<Wide> wide_of(const Choice& choice) noexcept {
   return static_cast<Wide>(word);
 }
 
-// Small integers have one form and big ones another; which it is follows from the value alone.
+// Small integers have one form and big ones another; the value alone decides.
 Choice integer_choice(Wide value) {
   if (value >= INT64_MIN && value <= INT64_MAX) {
     return Choice::integer(static_cast<std::int64_t>(value));
@@ -47,7 +47,7 @@ Choice integer_choice(Wide value) {
   return big_integer_choice(value < 0, value < 0 ? 0 - bits : bits);
 }
 
-// Two's complement with as few bytes as tell the sign, but no fewer than nine.
+// Two's complement with as few bytes as show the sign, but at least nine.
 Choice big_integer_choice(bool is_negative, WideUnsigned magnitude) {
   ORDEAL_DCHECK(magnitude > static_cast<WideUnsigned>(INT64_MAX), "an integer that has room in 64 bits");
   const char sign = is_negative ? '\xff' : '\0';
@@ -65,7 +65,7 @@ Choice big_integer_choice(bool is_negative, WideUnsigned magnitude) {
   return Choice::big_integer(std::move(bytes));
 }
 
-// As Python's int.bit_length() counts, which is what Hypothesis takes for the length of a choice.
+// Like Python's int.bit_length(), which Hypothesis uses as the length of a choice.
 std::size_t magnitude_bits(const Choice& integer) noexcept {
   if (!integer.is_big()) {
     const auto bits = static_cast<std::uint64_t>(integer.number);
