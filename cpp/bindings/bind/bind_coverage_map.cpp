@@ -66,7 +66,8 @@ void bind_coverage_map(py::module_& m) {
             map.share(std::move(others), listens);
           },
           py::arg("others"), py::kw_only(), py::arg("listens"))
-      .def("species_estimate", [](const CoverageMap& map) { return told(estimate_species(map.sample_counts())); })
+      .def("species_estimate",
+           [](const CoverageMap& map) { return estimate_to_python(estimate_species(map.sample_counts())); })
       .def_property_readonly("edges_seen", &CoverageMap::edges_seen);
 }
 

@@ -1,4 +1,4 @@
-// Binds FaultAblation, asked and told from Python.
+// Binds FaultAblation, driven from Python.
 #include "bindings/bindings.h"
 #include "core/shrink/fault_ablation.h"
 

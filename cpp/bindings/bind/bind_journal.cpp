@@ -47,8 +47,8 @@ JournalRecord read(const py::object& memory, const std::tuple<std::uint32_t, std
 
 void bind_journal(py::module_& m) {
   // Whoever forks, and however: what comes out of it is not the process that the journal is of.
-  static const int kTold = pthread_atfork(nullptr, nullptr, [] { Journal::forked(); });
-  if (kTold != 0) {
+  static const int kRegistered = pthread_atfork(nullptr, nullptr, [] { Journal::forked(); });
+  if (kRegistered != 0) {
     throw Error("fork handlers could not be registered");
   }
   py::class_<LentJournal, std::shared_ptr<LentJournal>>(m, "Journal")

@@ -162,7 +162,7 @@ void bind_session(py::module_& m) {
           "target",
           [](Session& self, std::string_view label, double value) { return self.target(hash_bytes(label), value); },
           py::arg("label"), py::arg("value"))
-      .def("species_estimate", [](const Session& self) { return told(self.species_estimate()); })
+      .def("species_estimate", [](const Session& self) { return estimate_to_python(self.species_estimate()); })
       .def("keep",
            [](Session& self) {
              const KeepResult kept = self.keep();

@@ -1,4 +1,4 @@
-// Binds Shrinker, asked and told from Python.
+// Binds Shrinker, driven from Python.
 #include "bindings/bindings.h"
 #include "core/draw/replay.h"
 #include "core/shrink/shrinker.h"

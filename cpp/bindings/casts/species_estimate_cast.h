@@ -8,7 +8,7 @@
 
 namespace ordeal::bindings {
 
-inline py::object told(const std::optional<SpeciesEstimate>& found) {
+inline py::object estimate_to_python(const std::optional<SpeciesEstimate>& found) {
   return found
              ? py::object(py::make_tuple(found->runs, found->seen, found->next_run, found->next_run_max, found->total))
              : py::none();

@@ -528,8 +528,8 @@ void GraphCopy::remember(PyObject* original, const py::object& copied) {
 }
 
 void GraphCopy::tell_memo() {
-  for (; told_ < pairs_.size(); ++told_) {
-    const auto& [original, copied] = pairs_[told_];
+  for (; memoized_ < pairs_.size(); ++memoized_) {
+    const auto& [original, copied] = pairs_[memoized_];
     const py::object id = owned(PyLong_FromVoidPtr(original.ptr()));
     check(PyDict_SetItem(memo_.ptr(), id.ptr(), copied.ptr()));
   }

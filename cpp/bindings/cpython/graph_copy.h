@@ -75,7 +75,7 @@ class GraphCopy {
   py::dict memo_;
   Py_ssize_t memo_size_ = 0;      // its size when last read or written
   Py_ssize_t memo_position_ = 0;  // of PyDict_Next
-  std::size_t told_ = 0;          // how many of the pairs are in the memo
+  std::size_t memoized_ = 0;      // how many of the pairs are in the memo
   std::vector<std::pair<py::object, py::object>> pairs_;
   tsl::robin_map<const void*, PyObject*> copies_;  // by the original
   tsl::robin_map<PyTypeObject*, std::unique_ptr<Shape>> shapes_;

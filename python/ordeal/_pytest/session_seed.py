@@ -240,9 +240,9 @@ def _choose(config: pytest.Config, worker_input: dict[str, Any] | None) -> _Chos
     Raises:
         UsageError: the given text is no seed, or there is no last one.
     """
-    told = None if worker_input is None else worker_input.get(_KEY)
-    if told is not None:
-        return _Chosen(int(told["seed"], 16), "", told["every_test"])
+    sent = None if worker_input is None else worker_input.get(_KEY)
+    if sent is not None:
+        return _Chosen(int(sent["seed"], 16), "", sent["every_test"])
     given = _given(config)
     if given is None or given[1] == seed.FRESH:
         return _Chosen(_unasked(config), "", every_test=given is not None or bool(config.option.chaos))

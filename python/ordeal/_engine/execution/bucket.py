@@ -1,4 +1,4 @@
-"""Which failures are the same one: the type, the innermost place in the code under test, what broke an invariant."""
+"""Decides which failures are the same: by type, innermost place in the code under test, and what broke an invariant."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ordeal._engine.isolation.memory_limit import memory_is_limited
 from ordeal._engine.isolation.rule_timeout import RuleTimeoutError
 from ordeal.faults import fault
 
-#: What switches faults.
+#: The module that switches faults.
 _FAULTS = fault.__file__
 _MACHINERY = ("ordeal", "hypothesis", "_pytest", "pluggy")
 
@@ -25,15 +25,15 @@ class ProcessExitError(Exception):
 
 
 class ProcessKilledError(Exception):
-    """A rule brought about a signal that ended the process that ran it."""
+    """A rule caused a signal that ended the process that ran it."""
 
 
-#: The types of failures that another process shows, by name.
+#: The types of failures seen from another process, by name.
 CRASHES = {kind.__name__: kind for kind in (ProcessExitError, ProcessKilledError)}
 
-#: How the bucket of a rule ends that had to be ended with its process.
+#: The end of the bucket of a rule that had to be ended with its process.
 HUNG = ", not interruptible"
-#: What comes between the place where an invariant failed and the step after which it did, and what follows that.
+#: What separates the place of a failed invariant from the step after which it failed, and what follows the step.
 _AFTER, _END = " [after ", "]"
 
 
@@ -41,26 +41,26 @@ class Bucketer:
     """Names the bucket of an exception. ``target_roots`` are the files and folders of the target modules."""
 
     def __init__(self, target_roots: Sequence[str]) -> None:
-        # Relative names count from here, wherever the program goes.
+        # Relative names are resolved against this folder, wherever the program goes.
         self._here = real_path(os.curdir)
         self._files = frozenset(real_path(root) for root in target_roots)
         self._folders = tuple(f"{root}/" for root in self._files)
         self._is_target: dict[str, bool] = {}
 
     def bucket(self, error: BaseException, broken_by: str = "") -> str:
-        """A text that is equal for failures of one cause: no message, no line number, no address in it.
+        """Return a text that is equal for failures with one cause, without message, line number or address.
 
-        ``broken_by`` is the step after which an invariant failed, where one did.
+        ``broken_by`` is the step after which an invariant failed, if one did.
         """
         if isinstance(error, MemoryError) and memory_is_limited():
-            return _bucket_at(error, None)  # where memory ends is chance: what takes it has no place
+            return _bucket_at(error, None)  # the place where memory ends is random, so it has none
         place = self._place(error.__traceback__)
-        # To see each step that makes an invariant hang would take all the time there is.
-        is_told_apart = place is not None and not isinstance(error, RuleTimeoutError)
-        return bucket_after(_bucket_at(error, place), broken_by if is_told_apart else "")
+        # Confirming each step that makes an invariant hang would take all the time.
+        has_siblings = place is not None and not isinstance(error, RuleTimeoutError)
+        return bucket_after(_bucket_at(error, place), broken_by if has_siblings else "")
 
     def _place(self, tb: TracebackType | None) -> tuple[CodeType, int] | None:
-        """The innermost frame in a target; else the innermost one outside the machinery and libraries."""
+        """Return the innermost frame in a target; else the innermost one outside the machinery and libraries."""
         in_target: tuple[CodeType, int] | None = None
         in_test: tuple[CodeType, int] | None = None
         while tb is not None:
@@ -82,12 +82,12 @@ class Bucketer:
 
 
 def _is_machinery(path: str) -> bool:
-    """Whether frames of this file are never the place where a test or its target failed."""
+    """Return whether frames of this file are never the place where a test or its target failed."""
     return path.startswith(_machinery_places())
 
 
 def is_raised_by_program(error: BaseException) -> bool:
-    """Whether code that is none of the machinery has raised ``error`` itself, and not to say that a fault is broken."""
+    """Return whether code outside the machinery raised ``error`` itself, and not because a fault is broken."""
     tb = error.__traceback__
     path = ""
     while tb is not None:
@@ -100,7 +100,7 @@ def is_raised_by_program(error: BaseException) -> bool:
 
 @cache
 def _machinery_places() -> tuple[str, ...]:
-    """How the files of the machinery begin: by their place, as a project may have a folder of the same name."""
+    """Return the path prefixes of the machinery's files: by place, as a project may have a folder of the same name."""
     specs = [importlib.util.find_spec(name) for name in _MACHINERY]
     folders = [
         f"{folder}{os.sep}" for spec in specs if spec is not None for folder in spec.submodule_search_locations or ()
@@ -109,33 +109,33 @@ def _machinery_places() -> tuple[str, ...]:
 
 
 def bucket_after(place: str, step: str) -> str:
-    """The bucket of an invariant that fails at ``place``, itself a bucket, after ``step``; ``place`` without a step."""
+    """Return the bucket of an invariant that fails at ``place``, itself a bucket, after ``step``, if given."""
     return f"{place}{_AFTER}{step[: untrusted.NAME_CHARS_MAX]}{_END}" if step else place
 
 
 def place_of(bucket: str) -> str:
-    """``bucket`` without the step that broke an invariant: what its siblings have in common with it."""
+    """Return ``bucket`` without the step that broke an invariant: what it has in common with its siblings."""
     place, after, _ = bucket.rpartition(_AFTER)
     return place if after and bucket.endswith(_END) else bucket
 
 
 def step_of(bucket: str) -> str:
-    """The step that broke an invariant; empty where none did, or nobody knows."""
+    """Return the step that broke an invariant; empty if there is none, or it is unknown."""
     return bucket[len(place_of(bucket)) + len(_AFTER) : -len(_END)]
 
 
 def falls_into(seen: str, bucket: str) -> bool:
-    """Whether a run that failed in ``seen`` is one of ``bucket``, which need not say what broke an invariant.
+    """Return whether a run that failed in ``seen`` belongs to ``bucket``, which may lack the breaking step.
 
-    That of an old seed does not, nor that of an invariant which another step breaks each time.
+    Buckets of old seeds lack it, and those of an invariant that another step breaks each time.
     """
     return seen == bucket or (bool(seen) and place_of(seen) == bucket)
 
 
 def is_in_bucket(error: BaseException, bucket: str, seen: str = "") -> bool:
-    """Whether ``bucket`` is what some Bucketer names for ``error``: for when its targets are no longer known.
+    """Return whether some Bucketer names ``bucket`` for ``error``: for when its targets are no longer known.
 
-    ``seen`` is the bucket that another one names for it, which says what broke an invariant. Without it, nobody asks.
+    ``seen`` is the bucket that another one names for it, with the step that broke an invariant; optional.
     """
     if seen and step_of(bucket) not in ("", step_of(seen)):
         return False
@@ -159,17 +159,17 @@ def _bucket_at(error: BaseException, place: tuple[CodeType, int] | None) -> str:
 
 
 def ends_process(error_type: str, bucket: str) -> bool:
-    """Whether runs that fail so end their process, or must be ended with it, so that each needs one of its own."""
+    """Return whether runs with this failure end their process, or must be ended with it, and so need their own."""
     return bucket.endswith(HUNG) or error_type in CRASHES
 
 
 def is_killed(bucket: str) -> bool:
-    """Whether runs in ``bucket`` end their process by SIGKILL."""
+    """Return whether runs in ``bucket`` end their process by SIGKILL."""
     return bucket.startswith(f"{ProcessKilledError.__name__}({signal.SIGKILL.name})")
 
 
 def traceback_text(error: BaseException) -> str:
-    """The traceback without the frames of the machinery above the user's code."""
+    """Return the traceback without the frames of the machinery above the user's code."""
     tb = error.__traceback__
     while tb is not None and _is_machinery(tb.tb_frame.f_code.co_filename):
         tb = tb.tb_next

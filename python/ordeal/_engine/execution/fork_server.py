@@ -131,7 +131,7 @@ class ForkServer:
             if branch and sender not in (0, branch):
                 raise ChannelError(f"process {sender}, which is not that of the run, spoke up")
             while branch and early:
-                run.hear(early.pop(0))
+                run.handle(early.pop(0))
 
     def close(self) -> None:
         """End the process, and with it a run that is under way in a fork of it."""
@@ -205,16 +205,16 @@ class _Answering:
         self._said = 0
         self.ending: ForkedRunResult | None = None
 
-    def hear(self, message: list[Value]) -> None:
+    def handle(self, message: list[Value]) -> None:
         """Handle one message. Raises ChannelError for one that no run sends then, as the core checks too."""
         try:
-            self._hear(message)
+            self._handle(message)
         except ChannelError:
             raise
         except _REFUSALS as error:
             raise ChannelError(f"a run said what no run says: {error}") from error
 
-    def _hear(self, message: list[Value]) -> None:
+    def _handle(self, message: list[Value]) -> None:
         kind, *values = message or [None]
         self._said += 1
         if self.ending is not None:

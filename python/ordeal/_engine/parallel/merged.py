@@ -203,10 +203,10 @@ class MergedProgress:
             for path, ran in report.lines.items():
                 lines.setdefault(path, set()).update(ran)
         tally = self.tally()
-        told = sum(kinds["starts"].values()) if "starts" in kinds else 0
-        if tally.runs > told:
+        known = sum(kinds["starts"].values()) if "starts" in kinds else 0
+        if tally.runs > known:
             # If a process ended in the middle of a run, only the number of its last runs is known.
-            kinds.setdefault("starts", Counter())["unknown"] = tally.runs - told
+            kinds.setdefault("starts", Counter())["unknown"] = tally.runs - known
         return Totals(
             tally=tally,
             edges=len(self.edges),

@@ -105,19 +105,19 @@ class StoreClient:
 
     def exchange(self) -> list[tuple[list[int], bytes]]:
         """Send what is new when it is due; return the edges and entries of others that arrived meanwhile."""
-        heard = [update for message in self._child.messages() if (update := self._receive(message)) is not None]
+        updates = [update for message in self._child.messages() if (update := self._receive(message)) is not None]
         if not self._waits and monotonic() >= self._due and not self._child.has_ended():
             self._send_updates()
-        return heard
+        return updates
 
     def listen(self) -> list[tuple[list[int], bytes]]:
         """Receive what others have found so far, before the search begins."""
         deadline = monotonic() + LEAVE_SECONDS_MAX
-        heard = self.exchange()
+        updates = self.exchange()
         while self._waits and monotonic() < deadline and not self._child.has_ended():
             sleep(0.005)
-            heard += [update for message in self._child.messages() if (update := self._receive(message)) is not None]
-        return heard
+            updates += [update for message in self._child.messages() if (update := self._receive(message)) is not None]
+        return updates
 
     def lease(self, bucket: str) -> bool:
         """Return whether this member may shrink ``bucket``; also true when the store does not answer."""
@@ -140,12 +140,12 @@ class StoreClient:
         """Send what is left, and end."""
         deadline = monotonic() + LEAVE_SECONDS_MAX
         self._due = 0.0
-        told = False
-        while monotonic() < deadline and not self._child.has_ended() and not (told and not self._waits):
+        sent = False
+        while monotonic() < deadline and not self._child.has_ended() and not (sent and not self._waits):
             for message in self._child.messages():
                 self._receive(message)
-            if not self._waits and not told:
-                told = True
+            if not self._waits and not sent:
+                sent = True
                 self._send_updates()
             sleep(0.005)
         self.close()
@@ -244,10 +244,10 @@ def _outgoing(values: Sequence[Value]) -> Outgoing:
 
 def _answer(channel: Channel, incoming: Incoming) -> None:
     tapes = (entry.tape for entry in incoming.entries)
-    told = [each for each in incoming.failures if 0 < len(each.trace) <= TRACE_BYTES_MAX][:TRACES_MAX]
-    traces = [value for each in told for value in (each.bucket, each.trace)]
+    with_traces = [each for each in incoming.failures if 0 < len(each.trace) <= TRACE_BYTES_MAX][:TRACES_MAX]
+    traces = [value for each in with_traces for value in (each.bucket, each.trace)]
     facts = (incoming.refused, incoming.refusal, incoming.paused)
-    channel.send(_UPDATE, pack_keys(incoming.edges), *facts, len(told), *traces, *tapes)
+    channel.send(_UPDATE, pack_keys(incoming.edges), *facts, len(with_traces), *traces, *tapes)
 
 
 def spool_folder() -> Path:

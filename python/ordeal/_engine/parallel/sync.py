@@ -140,5 +140,5 @@ class RoundExchange:
             listening = [other for other in self._others(worker) if not self._over[other]]
             # A worker that waits has reported one round more than it was answered, and receives one less.
             ended = (len(self._rounds[other]) - (other in self._waiting) - 1 for other in listening)
-            heard = min(max(min(ended, default=len(rounds)), 0), len(rounds))
-            rounds[:heard] = [NOTHING] * heard
+            received = min(max(min(ended, default=len(rounds)), 0), len(rounds))
+            rounds[:received] = [NOTHING] * received

@@ -379,8 +379,8 @@ class WorkerPool:
             worker.over = unpack(ended, Ended).reason
             self._merged.idle_workers += worker.over == "time" and self._has_idled(worker)
         elif kind == FAILED:
-            told, _traceback = values
-            worker.failed = f"failed ({one_line(str(told))})"
+            reason, _traceback = values
+            worker.failed = f"failed ({one_line(str(reason))})"
         elif kind == ERROR:
             (broken,) = values
             raise _error_of(unpack(broken, Broken))

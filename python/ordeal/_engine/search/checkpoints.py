@@ -100,18 +100,18 @@ class Checkpoints:
         """Notice errors of objects that are released: copies of them cannot be right."""
         found = sys.unraisablehook
 
-        def heard(unraisable: Any) -> None:
+        def hook(unraisable: Any) -> None:
             # A warning turned into an error says nothing about copies: an unclosed file, a running process.
             is_warning = isinstance(unraisable.exc_type, type) and issubclass(unraisable.exc_type, Warning)
             if self._copies and not is_warning and getattr(unraisable.object, "__name__", "") == "__del__":
                 self._complaint = self._complaint or type_name(unraisable.exc_type)
             found(unraisable)
 
-        sys.unraisablehook = heard
+        sys.unraisablehook = hook
         try:
             yield
         finally:
-            if sys.unraisablehook is heard:
+            if sys.unraisablehook is hook:
                 sys.unraisablehook = found
 
     # -- coming back --------------------------------------------------------------------------------------------------

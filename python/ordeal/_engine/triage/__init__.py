@@ -1,1 +1,1 @@
-"""What is done with a failing run: confirm, count, shrink, save, and look again in a fresh interpreter."""
+"""The treatment of failing runs: confirm, count, shrink, save, and check again in a fresh interpreter."""

@@ -1,4 +1,4 @@
-"""Where jobs of triage run: in the process that explores, or each in a process of its own."""
+"""Executes jobs of triage: in the exploring process, or each in a process of its own."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ TICK_SECONDS = 0.05
 
 
 class JobEnd(Enum):
-    """How a job came to its end."""
+    """How a job ended."""
 
     DONE = "done"
-    LATE = "late"  # it took longer than it may, and was ended
-    LOST = "lost"  # its process ended before it did, or told what no job tells
+    LATE = "late"  # it exceeded its time limit, and was ended
+    LOST = "lost"  # its process died early, or sent an invalid message
 
 
 @dataclass(slots=True)
 class Task:
-    """A job with who hears what it tells.
+    """A job with the receiver of its messages.
 
-    ``seconds`` is how long it may take where it can be ended, None as long as its steps get on. ``ended`` hears how it
-    came to its end, and of a process that ended in a run what that was.
+    ``seconds`` is its time limit if it can be ended, None while its steps make progress. ``ended`` receives how it
+    ended, and the crash if its process died in a run.
     """
 
     job: Job
@@ -47,23 +47,23 @@ class Executor(Protocol):
     """Runs jobs of triage."""
 
     def run(self, tasks: Sequence[Task]) -> None:
-        """Run all ``tasks``, several at the same time where that can be. Ctrl-C gets out, and ends those that run."""
+        """Run all ``tasks``, several at the same time if possible. Ctrl-C propagates, and ends those that run."""
 
     def finish(self, tasks: Sequence[Task]) -> None:
-        """Run ``tasks`` after Ctrl-C, as far as they take hardly any time."""
+        """Run ``tasks`` after Ctrl-C, if they take hardly any time."""
 
     def close(self) -> None:
         """End what still runs."""
 
 
 class Here:
-    """Runs jobs one after the other in this process, which nothing guards."""
+    """Runs jobs one after the other in this process, without protection."""
 
     def __init__(self, context: JobContext) -> None:
         self._context = context
 
     def run(self, tasks: Sequence[Task]) -> None:
-        """See ``Executor``. What a job raises gets out."""
+        """See ``Executor``. Errors of a job propagate."""
         for task in tasks:
             task.job(self._context, task.on_message)
             task.ended(JobEnd.DONE, None)
@@ -78,7 +78,7 @@ class Here:
 
 @dataclass(slots=True)
 class _Running:
-    """A task whose process goes on."""
+    """A task whose process is running."""
 
     task: Task
     child: Child
@@ -87,7 +87,7 @@ class _Running:
 
 
 class OwnProcesses:
-    """Runs each job in a process of its own, ``workers`` of them at most at the same time."""
+    """Runs each job in a process of its own, at most ``workers`` of them at the same time."""
 
     def __init__(self, setup: ReplaySetup, folder: WorkingFolder, workers: int) -> None:
         self._setup = setup
@@ -105,22 +105,22 @@ class OwnProcesses:
                 while waiting and len(self._running) < self._workers:
                     self._begin(waiting.pop(0))
                 for running in list(self._running):
-                    self._attend(running)
+                    self._poll(running)
                 if self._running:
                     wait_for([running.child for running in self._running], TICK_SECONDS)
         finally:
             self.close()
 
     def finish(self, tasks: Sequence[Task]) -> None:
-        """See ``Executor``. Who pressed Ctrl-C does not wait for more processes."""
+        """See ``Executor``. After Ctrl-C, no more processes are started."""
 
     def close(self) -> None:
-        """See ``Executor``. What a process had told is heard."""
+        """See ``Executor``. Messages that arrived are still handled."""
         for running in self._running:
             running.child.kill()
         try:
             for running in self._running:
-                self._hear(running)
+                self._receive(running)
         finally:
             for running in self._running:
                 running.child.close()
@@ -139,11 +139,11 @@ class OwnProcesses:
         deadline = float("inf") if task.seconds is None else monotonic() + task.seconds
         self._running.append(_Running(task, child, deadline, stall))
 
-    def _attend(self, running: _Running) -> None:
-        """Hear what a job has to tell, and end it where it takes too long."""
+    def _poll(self, running: _Running) -> None:
+        """Handle the messages of a job, and end it if it takes too long."""
         child = running.child
         has_ended = child.has_ended()
-        if not self._hear(running):
+        if not self._receive(running):
             child.close()
             self._running.remove(running)
             running.task.ended(JobEnd.LOST, None)
@@ -154,7 +154,7 @@ class OwnProcesses:
             return
         if not has_ended:
             child.kill()
-            self._hear(running)
+            self._receive(running)
         assert child.exit_status is not None
         if is_late:
             ending, crash = JobEnd.LATE, None
@@ -166,8 +166,8 @@ class OwnProcesses:
         self._running.remove(running)
         running.task.ended(ending, crash)
 
-    def _hear(self, running: _Running) -> bool:
-        """Hear what a job has told by now; False when that is what no job tells, where nothing more of it counts."""
+    def _receive(self, running: _Running) -> bool:
+        """Handle the messages that have arrived; False after an invalid one, when the rest of them is ignored."""
         for values in running.child.messages():
             try:
                 message = unpack_message(values, self._names)

@@ -1,4 +1,4 @@
-"""What an exploration found: each failure confirmed from fresh machines, counted by its bucket, and shrunk."""
+"""The findings of an exploration: each failure confirmed from fresh machines, counted by its bucket, and shrunk."""
 
 from __future__ import annotations
 
@@ -27,24 +27,24 @@ from ordeal.result import Failure
 
 #: More distinct failures than this are a flood; the rest is only counted.
 BUCKETS_MAX = 1_000
-#: So many steps that break an invariant at one place are told apart; what others break counts with the first of them.
+#: How many steps that break an invariant at one place get buckets of their own; others count with the first of them.
 SIBLINGS_MAX = 32
 #: How often the same failure may turn out to be a copy's fault before it is no longer tried.
 UNFAITHFUL_MAX = 3
-#: How many candidates tell whether a seed was shrunk before.
+#: How many candidates show whether a seed was shrunk before.
 PROBES = 64
-#: Run 0 of an exploration is no run of its own but the replay of a seed.
+#: Run 0 of an exploration is not a run but the replay of a seed.
 OF_SEED = Provenance(run_id=0, checkpoint=0, swarm=None, edges=0)
 
 
 class Verdict(Enum):
-    """What became of a failing run."""
+    """The verdict on a failing run."""
 
     KNOWN = "known"  # the bucket was found before
     CONFIRMED = "confirmed"  # it fails from a fresh machine as well
     FLAKY = "flaky"  # it does not fail each time
     UNFAITHFUL = "unfaithful"  # it fails only from a copied machine, so the copy is wrong
-    DROPPED = "dropped"  # not looked at: too many
+    DROPPED = "dropped"  # not examined: too many
 
 
 @dataclass(slots=True)
@@ -59,19 +59,19 @@ class Finding:
     flaky: bool = False
     shrunk: bool = False
     necessary_faults: dict[str, bool] | None = None
-    error_traceback: str = ""  # of an error of an earlier process, whose frames are gone
+    error_traceback: str = ""  # for an error of an earlier process, whose frames are gone
     seed: Path | None = None  # the file of the seed that fails in this bucket
-    improved: bool = False  # shrinking made more of it than its seed
-    joined: bool = False  # it turned out to be one failure with another finding, which stands for both
+    improved: bool = False  # shrinking improved on its seed
+    joined: bool = False  # it turned out to be the same failure as another finding, which stands for both
 
     @property
     def needs_own_process(self) -> bool:
-        """Whether runs that fail so end their process, or must be ended with it."""
+        """Whether runs with this failure end their process, or must be ended with it."""
         return ends_process(type_name(type(self.error)), self.bucket)
 
     @property
     def was_killed(self) -> bool:
-        """Whether its process was ended by SIGKILL, which others may send as well."""
+        """Whether SIGKILL ended its process, which others may send as well."""
         return is_killed(self.bucket)
 
     @property
@@ -81,7 +81,7 @@ class Finding:
 
     @property
     def is_timeout(self) -> bool:
-        """Whether each run of it takes as long as a rule may."""
+        """Whether each run of it takes as long as the limit of a rule."""
         return type_name(type(self.error)) == RuleTimeoutError.__name__
 
 
@@ -99,7 +99,7 @@ class Findings:
         return len(self._by_bucket)
 
     def count(self, bucket: str) -> bool:
-        """Count one more run in ``bucket``; False when it is not known."""
+        """Count a run in ``bucket``; False when the bucket is unknown."""
         known = self._known(bucket)
         if known is not None:
             known.count += 1
@@ -114,7 +114,7 @@ class Findings:
         return next(iter(siblings.values())) if len(siblings) >= SIBLINGS_MAX else siblings.get(place)
 
     def _keep(self, finding: Finding) -> Finding:
-        """The finding of its bucket, which it is unless there is one."""
+        """Return the finding of its bucket: itself, unless there is one."""
         known = self._known(finding.bucket)
         return known if known is not None else self._put(finding)
 
@@ -124,9 +124,9 @@ class Findings:
         return finding
 
     def add(self, finding: Finding, *, from_copy: bool, replayer: Replayer | None = None) -> Verdict:
-        """Confirm a new failure by replays from fresh machines, and keep it unless it is the fault of a copy.
+        """Confirm a new failure by replays from fresh machines, and keep it unless a copy caused it.
 
-        ``replayer`` makes the replays where this one's own cannot, as where they end their process.
+        ``replayer`` makes the replays that this object's own cannot make, as when they end their process.
         """
         tries = self._unfaithful.get(finding.bucket, 0)
         if len(self) >= BUCKETS_MAX or tries >= UNFAITHFUL_MAX:
@@ -139,8 +139,8 @@ class Findings:
             self._unfaithful[finding.bucket] = tries + 1
             return Verdict.UNFAITHFUL
         if steady:
-            # The same failure from every fresh machine, if not the one that the run showed: that one is the truth.
-            # Where another step breaks an invariant each time, that step tells nothing.
+            # If all fresh machines show the same failure, it counts, even if the run showed another. If another step
+            # breaks an invariant each time, that step is irrelevant.
             finding.bucket = seen[0] if len(set(seen)) == 1 else places[0]
             finding.tape = replays[0].tape
         finding.flaky = not steady
@@ -150,13 +150,13 @@ class Findings:
         return Verdict.FLAKY if finding.flaky else Verdict.CONFIRMED
 
     def add_seed(self, path: Path, tape: _native.Tape) -> Finding | None:
-        """Run the tape of a seed. When it fails, now or each time, it is a finding that no run has met yet.
+        """Run the tape of a seed. If it fails, now or each time, it becomes a finding that no run has met yet.
 
         Returns:
-            What it fails as, or None.
+            The finding, or None.
 
         Raises:
-            OrdealError: the machine does not behave as one.
+            OrdealError: the machine is invalid.
         """
         replays = self._replayer.confirm(tape)
         failed = next((replayed for replayed in replays if replayed.bucket), None)
@@ -169,32 +169,32 @@ class Findings:
         return finding
 
     def add_replayed_seed(self, finding: Finding) -> None:
-        """Keep what ``add_seed`` of another process or another set of findings came to."""
+        """Keep the result of ``add_seed`` from another process or another set of findings."""
         known = self._keep(finding)
         known.seed = known.seed or finding.seed
 
     def all(self) -> list[Finding]:
-        """The findings, in the order of their discovery."""
+        """Return the findings, in the order of their discovery."""
         return list(self._by_bucket.values())
 
     def unfaithful(self) -> dict[str, int]:
-        """How often the failure of each bucket turned out to be a copy's fault."""
+        """Return how often the failure of each bucket turned out to be a copy's fault."""
         return dict(self._unfaithful)
 
     def restore(self, findings: Sequence[Finding], unfaithful: Mapping[str, int]) -> None:
-        """Go on with what an earlier process had found and confirmed."""
+        """Continue with what an earlier process had found and confirmed."""
         for finding in findings:
             self._put(finding)
         self._unfaithful.update(unfaithful)
 
     def shrink(self, finding: Finding, seconds: float, tick: Callable[[ShrinkProgress], None]) -> bool:
-        """Shrink ``finding`` and see which faults it needs, in at most ``seconds``; whether it became minimal by then.
+        """Shrink ``finding`` and find the faults it needs, within ``seconds``; return whether it became minimal.
 
-        ``tick`` hears after each replay how far that is.
+        ``tick`` receives the progress after each replay.
 
         Raises:
-            KeyboardInterrupt: Ctrl-C was pressed. What was reached by then is kept.
-            CheckError: a check of the core failed. What was reached by then is kept.
+            KeyboardInterrupt: Ctrl-C was pressed. The progress so far is kept.
+            CheckError: a check of the core failed. The progress so far is kept.
         """
         deadline = monotonic() + seconds
         finished = self._shrink(finding, seconds, tick)
@@ -203,7 +203,7 @@ class Findings:
         return finished
 
     def _shrink(self, finding: Finding, seconds: float, tick: Callable[[ShrinkProgress], None]) -> bool:
-        """Whether there was the time to make it minimal."""
+        """Return whether there was time to make it minimal."""
         if finding.seed is not None and self._resists(finding):
             finding.shrunk = True
             return True
@@ -218,7 +218,7 @@ class Findings:
         return shrunk.finished
 
     def _resists(self, finding: Finding) -> bool:
-        """Whether nothing goes of what shrinking tries first: most seeds were shrunk before they were saved."""
+        """Return whether the first candidates all fail to shrink it: most seeds were shrunk before they were saved."""
         shrinker = _native.Shrinker(finding.tape)
         for _ in range(PROBES):
             candidate = shrinker.candidate()
@@ -230,7 +230,7 @@ class Findings:
         return True
 
     def failure(self, finding: Finding) -> Failure:
-        """``finding`` as the user gets it, run once more to write down what happens."""
+        """Return ``finding`` in the form for users, after running it once more to record what happens."""
         recorder = RunRecorder()
         replayed = self._replayer.run(finding.tape, recorder)
         now = replayed.outcome.error if falls_into(replayed.bucket, finding.bucket) else None

@@ -26,11 +26,11 @@ from ordeal._engine.storage.trace_file import Trace
 from ordeal._engine.triage.findings import Finding
 from ordeal.result import Failure
 
-#: What importing the class may take, added to the time of each replay.
+#: Time limit for importing the class, added to that of each replay.
 IMPORT_SECONDS_MAX = 10.0
-#: A thousand of these are about what poll() can wait for.
+#: A thousand of these are about the longest time that poll() can wait.
 REPLAY_SECONDS_MAX = 1_800.0
-#: Starting the interpreter and importing ordeal.
+#: Time limit for starting the interpreter and importing ordeal.
 START_SECONDS_MAX = 30.0
 #: A rule ends at up to 1.25 times its limit, and its teardown may take as long.
 RULE_LIMITS = 2.5
@@ -39,16 +39,16 @@ LEFT_OVER = (
     "something outside the machine (a module global, a file) is left over from earlier runs, "
     "or differs between processes"
 )
-#: Why a failure that this process showed each time counts as flaky, by what a fresh process showed.
+#: Why a failure that this process always showed counts as flaky, by what a fresh process showed.
 REASONS = {
     ReplayStatus.NOT_REPRODUCED: f"did not fail in a fresh process: {LEFT_OVER}",
     ReplayStatus.FAILS_DIFFERENTLY: f"failed in another way in a fresh process: {LEFT_OVER}",
 }
-#: A failure that this process did not show each time.
+#: A failure that this process did not always show.
 HIDDEN = "failed in a fresh process, but not each time in this one"
 
-# Finds ordeal where this process found it. Without -P the current folder would come first, and what is in it might
-# have the name of a module of the standard library.
+# Finds ordeal where this process found it. Without -P the current folder would come first, and might contain modules
+# with names of the standard library.
 _START = (
     "-P",
     "-c",
@@ -59,14 +59,14 @@ _START = (
 
 @dataclass(frozen=True, slots=True)
 class FreshReplay:
-    """What a fresh process showed; ``status`` is None when it gave no answer, and ``reason`` then says why."""
+    """The result of a fresh process; ``status`` is None when it gave no answer, and ``reason`` then says why."""
 
     status: ReplayStatus | None
     reason: str = ""
 
 
 class _Answer(msgspec.Struct):
-    """What the process says of the trace of a number, counted from 0."""
+    """The answer for one trace, by its number from 0."""
 
     number: int
     status: ReplayStatus | None = None
@@ -78,9 +78,9 @@ class _Answer(msgspec.Struct):
 
 
 class FreshInterpreter:
-    """Starts processes like this one as it was when the object was made: runs may change folder and environment.
+    """Starts processes in the state that this one had when the object was made: runs may change folder and environment.
 
-    ``seconds`` is what a replay may take, apart from the limits of its rules.
+    ``seconds`` is the time limit of a replay, in addition to the limits of its rules.
     """
 
     def __init__(self, *, target_modules: Sequence[str], rule_timeout: float, seconds: float) -> None:
@@ -96,9 +96,9 @@ class FreshInterpreter:
             self._folder = None
 
     def replay(self, traces: Sequence[Trace]) -> list[FreshReplay]:
-        """Replay each trace once, in a process in which nothing of the user's ran before. Nothing but Ctrl-C gets out.
+        """Replay each trace once, in a process where nothing of the user's ran before. Only Ctrl-C propagates.
 
-        The process is forked for each trace; without fork() each has a process of its own.
+        The process is forked for each trace; without fork() each gets a process of its own.
         """
         replays: list[FreshReplay] = []
         for batch in batched(traces, max(1, len(traces)) if hasattr(os, "fork") else 1):
@@ -126,7 +126,7 @@ class FreshInterpreter:
         }
 
     def _talk(self, request: bytes, seconds: float) -> bytes:
-        """What the process writes. It is gone afterwards, with all that it started."""
+        """Return the output of the process. It is gone afterwards, with everything that it started."""
         with subprocess.Popen(
             [sys.executable or "", *_interpreter_options(), *_START, *self._path],
             stdin=subprocess.PIPE,
@@ -148,7 +148,7 @@ class FreshInterpreter:
 def fresh_interpreter_of(
     test_class: str, driver: Driver, targets: Sequence[Target], *, seconds: float
 ) -> FreshInterpreter | None:
-    """What replays failures of ``test_class``, for ``seconds`` each, where another process can import it."""
+    """Make a replayer for failures of ``test_class``, if another process can import the class."""
     if not is_importable(driver.factory, test_class):
         return None
     return FreshInterpreter(
@@ -161,9 +161,9 @@ def fresh_interpreter_of(
 def confirm_fresh(
     process: FreshInterpreter, findings: Sequence[Finding], failures: Sequence[Failure]
 ) -> tuple[list[Failure], list[str]]:
-    """Replay the failures in fresh processes, and mark as flaky those that do not fail there.
+    """Replay the failures in fresh processes, and mark those as flaky that do not fail there.
 
-    ``failures`` are those of ``findings``, in their order. Returns all of them, and a sentence for what is not known.
+    ``failures`` belong to ``findings``, in their order. Returns all of them, and a sentence about unknown results.
     """
     replays = iter(process.replay([failure.trace for failure in failures if failure.trace is not None]))
     judged: list[Failure] = []
@@ -189,7 +189,7 @@ def _flaky_reason(failure: Failure, status: ReplayStatus | None) -> str:
 
 
 def _answers(output: bytes) -> Iterator[tuple[int, FreshReplay]]:
-    """The answers in ``output``, by the number of the trace; what else was written to the same stream is left out."""
+    """Yield the answers in ``output``, by the number of the trace, and skip everything else in that stream."""
     for line in output.splitlines():
         try:
             answer = msgspec.json.decode(line, type=_Answer)
@@ -199,7 +199,7 @@ def _answers(output: bytes) -> Iterator[tuple[int, FreshReplay]]:
 
 
 def _interpreter_options() -> list[str]:
-    """What decides how Python runs the user's code and is not inherited: asserts, warnings, bytecode files."""
+    """Return options that affect the user's code but are not inherited: asserts, warnings, bytecode files."""
     options = ["-O"] * sys.flags.optimize
     options += ["-B"] if sys.dont_write_bytecode else []
     options += ["-X", "dev"] if sys.flags.dev_mode else []
@@ -207,7 +207,7 @@ def _interpreter_options() -> list[str]:
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:
-    """End a process that still runs, and all that it started; one that ended has done that itself."""
+    """End a process that still runs, and all that it started; a process that ended has done that itself."""
     if process.poll() is not None:
         return
     with suppress(ProcessLookupError):

@@ -1,6 +1,6 @@
-"""What ``fresh_process`` starts: replays each trace in a fork of its own, before anything of the user's ran.
+"""The program that ``fresh_interpreter`` starts: replays each trace in a fork, before anything of the user's ran.
 
-A line comes in with the settings, then one for each trace; a line goes out for each trace.
+It reads a line with the settings, then one for each trace, and writes a line for each trace.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from ordeal._hypothesis import GlobalRandoms
 from ordeal._native import monotonic
 from ordeal.errors import OrdealError
 
-#: How often it is looked whether a replay has ended.
+#: How often to check whether a replay has ended.
 POLL_SECONDS = 0.01
-#: So many that do not end are enough: the others would not end either.
+#: After this many that do not end, the others would not end either.
 HANGING_MAX = 3
-#: A pipe holds as much without a reader.
+#: What a pipe holds without a reader.
 ANSWER_BYTES_MAX = 4_096
 REASON_CHARS_MAX = 500
 
@@ -41,7 +41,7 @@ GIVEN_UP: Answer = {"reason": "others before it took too long"}
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What all replays have in common: see ``FreshInterpreter``. ``parent`` is the id of the process that asks."""
+    """What all replays share: see ``FreshInterpreter``. ``parent`` is the id of the requesting process."""
 
     arguments: list[str]
     target_modules: list[str]
@@ -51,7 +51,7 @@ class Settings:
 
 
 def main(path: Sequence[str]) -> None:
-    """Answer all requests. ``path`` is what modules are searched in."""
+    """Answer all requests. ``path`` is the module search path."""
     requests, answers = _private_streams()
     settings = Settings(**json.loads(requests.readline()))
     sys.path[:] = path
@@ -66,12 +66,12 @@ def main(path: Sequence[str]) -> None:
         answers.write(json.dumps({**answer, "number": number}).encode() + b"\n")
         answers.flush()
     if _leads_group():
-        # Whatever the code under test has started ends with this process.
+        # Everything that the code under test has started ends with this process.
         os.killpg(0, signal.SIGKILL)
 
 
 def _private_streams() -> tuple[BinaryIO, BinaryIO]:
-    """What this process is asked and answers through, out of reach for code that prints or reads."""
+    """Return the streams for requests and answers, out of reach for code that prints or reads."""
     requests, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     nothing = os.open(os.devnull, os.O_RDWR)
     for stream in (0, 1):
@@ -85,7 +85,7 @@ def _leads_group() -> bool:
 
 
 def _replay_apart(line: bytes, settings: Settings, private: Sequence[BinaryIO]) -> Answer:
-    """The answer of a forked process; without fork() this one is asked once only, and is as good."""
+    """Return the answer of a forked process; without fork() this process has only one request, and answers it."""
     if not hasattr(os, "fork"):
         return _replay(line, settings)
     reading, writing = os.pipe()
@@ -96,7 +96,7 @@ def _replay_apart(line: bytes, settings: Settings, private: Sequence[BinaryIO]) 
                 os.close(stream.fileno())
             os.write(writing, json.dumps(_replay(line, settings)).encode())
         finally:
-            # Neither what the code under test has put off until the end nor its threads are waited for.
+            # Wait neither for exit handlers of the code under test nor for its threads.
             os._exit(0)
     os.close(writing)
     try:
@@ -107,11 +107,11 @@ def _replay_apart(line: bytes, settings: Settings, private: Sequence[BinaryIO]) 
 
 
 def _wait(child: int, settings: Settings) -> None:
-    """Wait until the process has ended; one that takes too long is ended, with TimeoutError."""
+    """Wait until the process has ended; end it with TimeoutError if it takes too long."""
     deadline = monotonic() + settings.seconds
     while os.waitpid(child, os.WNOHANG) == (0, 0):
         if os.getppid() != settings.parent and _leads_group():
-            # Nobody is there to hear the answer.
+            # Nobody is left to read the answer.
             os.killpg(0, signal.SIGKILL)
         if monotonic() >= deadline:
             os.kill(child, signal.SIGKILL)
@@ -121,7 +121,7 @@ def _wait(child: int, settings: Settings) -> None:
 
 
 def _read(reading: int) -> Answer:
-    """What stands in a pipe by now: its other end may be open in processes that the code under test has started."""
+    """Return the present content of a pipe: processes started by the code under test may keep its other end open."""
     os.set_blocking(reading, False)
     try:
         answer = json.loads(os.read(reading, ANSWER_BYTES_MAX))
@@ -138,8 +138,8 @@ def _replay(line: bytes, settings: Settings) -> Answer:
 
 
 def _status(trace: Trace, settings: Settings) -> ReplayStatus:
-    """How a replay compares to its trace, under what held in the exploration: its targets, the limit of its rules."""
-    trust(trace.test_class)  # that of the exploration which asks
+    """Compare a replay with its trace, with the exploration's targets and limit for rules."""
+    trust(trace.test_class)  # the class of the exploration that asks
     driver = make_driver(load_class(trace.test_class), settings.rule_timeout)
     resolve_targets(settings.target_modules)
     randoms = GlobalRandoms()

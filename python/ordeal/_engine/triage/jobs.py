@@ -1,6 +1,6 @@
-"""The jobs of triage, each the same whether it runs in the process that explores or in one of its own.
+"""The jobs of triage, the same whether they run in the exploring process or in one of their own.
 
-A job tells piece by piece what it has done, so that this is known when its process ends before it.
+A job reports each result at once, so that it is known even if its process dies later.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ Job = Callable[[JobContext, Send], None]
 
 
 def kept(what: str, work: Job) -> Job:
-    """``work``, of which a failed check of the core costs nothing but what was not told before."""
+    """Return ``work`` protected from a failed check of the core, which then only loses what was not reported."""
 
     def job(context: JobContext, send: Send) -> None:
         try:
@@ -49,7 +49,7 @@ def kept(what: str, work: Job) -> Job:
 
 
 def replay_seeds(folder: Path, done: Sequence[str]) -> Job:
-    """Replay the seeds of the class but for those in the files ``done``, and tell of each, with its finding if any."""
+    """Replay the seeds of the class except those in the files ``done``, and report each, with its finding if any."""
 
     def job(context: JobContext, send: Send) -> None:
         context.isolate()
@@ -74,12 +74,12 @@ def triage_finding(
     shorter: _native.Tape | None = None,
     family: Family | None = None,
 ) -> Job:
-    """Confirm a finding where that is still to be done, shrink it, and write it down.
+    """Confirm a finding if that is still due, shrink it, and record it.
 
-    A process that may end before that writes it down first. Others may have a ``shorter`` tape, which counts only when
-    it fails here in the same way, each time. So do the steps of the first of its ``family``, which was shrunk already:
-    before its own where there are many siblings, so that these cost little, and else after them. All that may take
-    ``seconds``, by default those that are set for shrinking.
+    A process that may die before that records it first. Others may have a ``shorter`` tape, which counts only if it
+    always fails here in the same way. So do the steps of the first of its ``family``, which was shrunk already: they
+    are tried before its own if there are many siblings, so that these cost little, and otherwise after them. All that
+    may take ``seconds``, by default those set for shrinking.
     """
 
     def job(context: JobContext, send: Send) -> None:
@@ -87,7 +87,7 @@ def triage_finding(
         allowed = context.setup.settings.max_shrink_time if seconds is None else seconds
         replayer = writer = context.replayer_of(finding)
         if finding.is_timeout and context.own_process:
-            # What takes as long as a rule may is not waited for again just to write it down.
+            # If each run takes as long as the limit of a rule, do not wait for another just to record it.
             writer = context.crash_replayer().trusting(finding.error, finding.bucket)
         if not finding.needs_own_process:
             context.isolate()
@@ -121,7 +121,7 @@ def _confirm(replayer: Replayer, finding: Finding) -> None:
 
 
 def _take_over(replayer: Replayer, finding: Finding, tape: _native.Tape) -> bool:
-    """Have a finding go on with a tape of others, if that is as good and shorter."""
+    """Replace the tape of a finding by one of others, if that is as good and shorter."""
     replays = replayer.confirm(tape)
     if not _all_fall_into(finding.bucket, replays) or len(replays[0].tape) >= len(finding.tape):
         return False
@@ -134,9 +134,9 @@ def _all_fall_into(bucket: str, replays: Sequence[Replayed]) -> bool:
 
 
 def _take_steps_of(sibling: Finding, replayer: Replayer, finding: Finding, deadline: float, *, exchange: bool) -> None:
-    """Have a finding go on with what its sibling needs, if it fails with that in its own way.
+    """Replace the tape of a finding by what its sibling needs, if it still fails in its own way.
 
-    With ``exchange`` also with what it needs but for one step.
+    With ``exchange``, also try its steps with one of them replaced by the failing step.
     """
     for tape in _native.sibling_tapes(known=sibling.tape, failing=finding.tape, exchange=exchange):
         if monotonic() >= deadline:
@@ -155,7 +155,7 @@ def _take_steps_of(sibling: Finding, replayer: Replayer, finding: Finding, deadl
 
 
 def _shrink(context: JobContext, replayer: Replayer, finding: Finding, seconds: float, send: Send) -> bool:
-    """Whether there was the time to make it minimal."""
+    """Return whether there was time to make it minimal."""
     before = len(finding.tape)
 
     def tick(now: ShrinkProgress) -> None:
@@ -174,7 +174,7 @@ def _write(context: JobContext, writer: Replayer, finding: Finding, send: Send, 
 
 
 def write_traces(productive: Sequence[tuple[Provenance, _native.Tape]]) -> Job:
-    """Write down the runs that reached new code, each shrunk to the steps that reach it."""
+    """Record the runs that reached new code, each shrunk to the steps that reach it."""
 
     def job(context: JobContext, send: Send) -> None:
         setup = context.setup
@@ -188,7 +188,7 @@ def write_traces(productive: Sequence[tuple[Provenance, _native.Tape]]) -> Job:
 
 
 def fill_database(tapes: Sequence[_native.Tape]) -> Job:
-    """Let plain pytest find the failures too; tell why it does not find some of them."""
+    """Let plain pytest find the failures too; report why it does not find some of them."""
 
     def job(context: JobContext, send: Send) -> None:
         if context.own_process:

@@ -1,4 +1,4 @@
-"""What jobs of triage tell: as objects in their own process, and as checked plain values to another one."""
+"""The messages of triage jobs: objects within a process, and checked plain values between processes."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from ordeal.result import Failure, SeedOutcome
 
 @dataclass(frozen=True, slots=True)
 class SeedBegun:
-    """The seed in the file ``path`` runs now."""
+    """The seed in the file ``path`` starts to run."""
 
     path: str
 
 
 @dataclass(frozen=True, slots=True)
 class SeedReplayed:
-    """The seed in the file ``path`` has run, and these failures are known by it."""
+    """The seed in the file ``path`` has run, and showed these findings."""
 
     path: str
     outcome: SeedOutcome
@@ -37,7 +37,7 @@ class SeedReplayed:
 
 @dataclass(frozen=True, slots=True)
 class Shrinking:
-    """One more candidate was tried: from ``steps_before`` steps to ``steps`` until now."""
+    """Another candidate was tried: from ``steps_before`` steps to ``steps`` so far."""
 
     steps_before: int
     steps: int
@@ -46,7 +46,7 @@ class Shrinking:
 
 @dataclass(frozen=True, slots=True)
 class FailureWritten:
-    """A failure as it stands, with its tape. ``finished`` is False when the time was too short to make it minimal."""
+    """A failure so far, with its tape. ``finished`` is False when there was no time to make it minimal."""
 
     failure: Failure
     tape: _native.Tape
@@ -70,14 +70,14 @@ class NotInDatabase:
 
 @dataclass(frozen=True, slots=True)
 class CheckFailed:
-    """A check of the core failed, which is a mistake of this package, and ended what was done ``where``."""
+    """A check of the core failed, which is a mistake of this package, and ended the work ``where``."""
 
     where: str
     reason: str
 
     @property
     def text(self) -> str:
-        """What the user is to know of it."""
+        """Return the note for the user."""
         return f"{self.where} stopped at a failed check of ordeal's own ({self.reason}): please report it."
 
 
@@ -86,7 +86,7 @@ Message = SeedBegun | SeedReplayed | Shrinking | FailureWritten | TraceWritten |
 
 # -- failures and findings as bytes -----------------------------------------------------------------------------------
 
-#: What a failure is apart from its exception and its trace, which travel by names.
+#: The fields of a failure except its exception and its trace, which are sent by name.
 _PLAIN_FIELDS = [field.name for field in dataclasses.fields(Failure) if field.name not in ("error", "trace")]
 _HINTS = get_type_hints(Failure, localns={"Trace": object})
 _PlainFields = msgspec.defstruct(
@@ -105,7 +105,7 @@ class _SentFailure(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
 
 
 def pack_failure(failure: Failure) -> bytes:
-    """A failure as bytes, its exception as the name of its type and its text."""
+    """Encode a failure, with its exception as the name of its type and its message."""
     sent = _SentFailure(
         error_type=type_name(type(failure.error)),
         error_message=error_message(failure.error),
@@ -117,11 +117,11 @@ def pack_failure(failure: Failure) -> bytes:
 
 
 def unpack_failure(data: Value) -> Failure:
-    """What ``pack_failure`` wrote. Raises ChannelError when it wrote no such thing."""
+    """Decode what ``pack_failure`` returned. Raises ChannelError for any other bytes."""
     sent = unpack(data, _SentFailure)
     trace = None if sent.trace is None else Trace.from_json(sent.trace)
     for step in _swarm_steps(trace):
-        step.params = sent.swarm  # what is read from a record is text
+        step.params = sent.swarm  # parameters read from a record are text
     error = remote_error(sent.error_type, sent.error_message)
     return Failure(error=error, trace=trace, **msgspec.structs.asdict(sent.fields))
 
@@ -131,7 +131,7 @@ def _swarm_steps(trace: Trace | None) -> list[TraceStep]:
 
 
 def _writable(value: Any) -> Any:
-    """``value``, made of plain values, with texts that any file can hold."""
+    """Return ``value``, made of plain values, with texts that any file can hold."""
     if isinstance(value, str):
         return writable_text(value)
     if isinstance(value, dict):
@@ -140,15 +140,15 @@ def _writable(value: Any) -> Any:
 
 
 def pack(record: object) -> bytes:
-    """``record``, a struct or made of plain values, as bytes."""
+    """Encode ``record``, a struct or made of plain values."""
     return msgspec.json.encode(record)
 
 
 def unpack[Kind](data: Value, kind: type[Kind]) -> Kind:
-    """What ``pack`` wrote.
+    """Decode what ``pack`` returned.
 
     Raises:
-        ChannelError: it wrote no such thing.
+        ChannelError: these are no such bytes.
     """
     try:
         if isinstance(data, bytes):
@@ -159,15 +159,15 @@ def unpack[Kind](data: Value, kind: type[Kind]) -> Kind:
 
 
 def pack_tape(tape: _native.Tape, names: _native.MachineNames) -> bytes:
-    """A tape as bytes, by names."""
+    """Encode a tape, by names."""
     return _native.encode_entries(names, [_native.SharedEntry(tape)])
 
 
 def unpack_tape(data: Value, names: _native.MachineNames) -> _native.Tape:
-    """What ``pack_tape`` wrote.
+    """Decode what ``pack_tape`` returned.
 
     Raises:
-        ChannelError, ValueError: it wrote no such thing.
+        ChannelError, ValueError: these are no such bytes.
     """
     if not isinstance(data, bytes):
         raise ChannelError(f"a tape of another process is a {type(data).__name__}")
@@ -176,15 +176,15 @@ def unpack_tape(data: Value, names: _native.MachineNames) -> _native.Tape:
 
 
 def pack_finding(finding: Finding, names: _native.MachineNames) -> tuple[bytes, bytes]:
-    """A finding as bytes: what it is, and its tape."""
+    """Encode a finding: its record, and its tape."""
     return pack(FindingRecords(names).saved_finding(finding)), pack_tape(finding.tape, names)
 
 
 def unpack_finding(record: Value, tape: Value, names: _native.MachineNames) -> Finding:
-    """What ``pack_finding`` wrote.
+    """Decode what ``pack_finding`` returned.
 
     Raises:
-        ChannelError, ValueError: it wrote no such thing.
+        ChannelError, ValueError: these are no such bytes.
     """
     return FindingRecords(names).finding(unpack(record, SavedFinding), unpack_tape(tape, names))
 
@@ -193,7 +193,7 @@ def unpack_finding(record: Value, tape: Value, names: _native.MachineNames) -> F
 
 
 def pack_message(message: Message, names: _native.MachineNames) -> tuple[Value, ...]:
-    """A message as what a channel carries, its kind first."""
+    """Encode a message as values for a channel, its kind first."""
     match message:
         case SeedBegun(path):
             return ("seed begun", path)
@@ -213,10 +213,10 @@ def pack_message(message: Message, names: _native.MachineNames) -> tuple[Value, 
 
 
 def unpack_message(values: Sequence[Value], names: _native.MachineNames) -> Message:
-    """What ``pack_message`` made.
+    """Decode what ``pack_message`` returned.
 
     Raises:
-        ChannelError, ValueError, OrdealError: it made no such thing.
+        ChannelError, ValueError, OrdealError: these are no such values.
     """
     match values:
         case ["seed begun", str(path)]:

@@ -1,4 +1,4 @@
-"""Findings as plain values, for a file or another process: what they are by names, without their tapes."""
+"""Findings as plain values, for a file or another process: by names, and without their tapes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class FindingRecords:
         self._rules, _, self._faults, _ = names
 
     def saved_provenance(self, origin: Provenance) -> SavedOrigin:
-        """``origin`` by names."""
+        """Return ``origin`` by names."""
         swarm = None
         if origin.swarm is not None:
             rules, faults = origin.swarm
@@ -30,7 +30,7 @@ class FindingRecords:
         )
 
     def saved_finding(self, finding: Finding) -> SavedFinding:
-        """``finding`` without its tape; of its error, the names."""
+        """Return ``finding`` without its tape; its error by names."""
         return SavedFinding(
             bucket=writable_text(finding.bucket),
             origin=self.saved_provenance(finding.origin),
@@ -42,14 +42,14 @@ class FindingRecords:
         )
 
     def finding(self, saved: SavedFinding, tape: _native.Tape) -> Finding:
-        """What ``saved_finding`` wrote, with its tape."""
+        """Rebuild what ``saved_finding`` returned, with its tape."""
         error = remote_error(saved.error_type, saved.error_message)
         finding = Finding(saved.bucket, tape, self.origin(saved.origin), error, saved.count, saved.flaky)
         finding.error_traceback = saved.traceback
         return finding
 
     def origin(self, saved: SavedOrigin) -> Provenance:
-        """What ``saved_provenance`` wrote, for the machine as it is now."""
+        """Rebuild what ``saved_provenance`` returned, for the present machine."""
         swarm = None
         if saved.swarm is not None:
             rules, faults = saved.swarm
@@ -63,5 +63,5 @@ def _chosen(names: Sequence[str], flags: Sequence[bool]) -> list[str]:
 
 
 def writable_text(text: str) -> str:
-    """``text`` as any file can hold it."""
+    """Return ``text`` in a form that any file can hold."""
     return text.encode("utf-8", "backslashreplace").decode()

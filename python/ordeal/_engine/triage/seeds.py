@@ -1,4 +1,4 @@
-"""The seeds of the class under exploration: replayed before its first run, written when its failures are shrunk."""
+"""The seeds of the explored class: replayed before its first run, written when its failures are shrunk."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ class ClassSeeds:
     def replays(
         self, findings: Findings, done: Container[str] = (), begin: Callable[[Path], object] | None = None
     ) -> Iterator[tuple[Path, SeedOutcome]]:
-        """Replay the seeds but for those in the files ``done``; ``begin`` hears before each.
+        """Replay the seeds except those in the files ``done``; call ``begin`` before each.
 
-        Those that fail become ``findings``, which no run has met yet.
+        Failing ones become ``findings``, which no run has met yet.
         """
         if self._corpus is None:
             return
@@ -49,9 +49,9 @@ class ClassSeeds:
     def save(
         self, findings: Sequence[Finding], failures: Sequence[Failure], outcomes: Sequence[SeedOutcome] = ()
     ) -> tuple[list[Failure], list[Note]]:
-        """Save the failures that fail each time, which are those of ``findings``, in their order.
+        """Save the failures that always fail, which belong to ``findings``, in their order.
 
-        ``outcomes`` tell what became of the seeds that were replayed before.
+        ``outcomes`` are the results of the seeds that were replayed before.
 
         Returns:
             All of them, and a sentence for each that was not saved.
@@ -71,7 +71,7 @@ class ClassSeeds:
         return kept, notes
 
     def _load(self, corpus: SeedCorpus) -> tuple[list[tuple[Path, SeedOutcome]], list[tuple[Path, Trace]]]:
-        """What cannot be read, and the seeds of this very class: another module may have one of the same name."""
+        """Return unreadable seeds, and the seeds of exactly this class: other modules may have the same name."""
         unreadable, seeds = [], []
         for path in corpus.paths_of(self._test_class):
             try:
@@ -89,7 +89,7 @@ class ClassSeeds:
         except OrdealError as outdated:
             return seed_outcome(path, SeedStatus.NO_LONGER_APPLIES, outdated.message)
         if finding is None:
-            # What did not fail may also not have run as it did. That is for all who replay seeds to judge alike.
+            # A seed that did not fail may also not have run as recorded. All replays of seeds decide that alike.
             replay = replay_trace(path, trace, self._driver.factory, self._driver.rule_timeout)
             message = replay.reason if replay.error is None else describe_error(replay.error)
             return seed_outcome(path, replay.status, message)
@@ -106,7 +106,7 @@ class ClassSeeds:
         return self._replace(self._corpus, finding.seed, failure.trace, outcomes)
 
     def _replace(self, corpus: SeedCorpus, old: Path, trace: Trace, outcomes: Sequence[SeedOutcome]) -> Path:
-        """Keep what shrinking made of a seed in its place, if it is the same failure still."""
+        """Replace a seed by its shrunk version, if it is still the same failure."""
         new = corpus.save(trace)
         outcome = next((outcome for outcome in outcomes if outcome.path == str(old)), None)
         if new != old and outcome is not None and outcome.status is SeedStatus.REPRODUCED:
@@ -115,7 +115,7 @@ class ClassSeeds:
 
 
 def save_again(failures: Sequence[Failure]) -> Iterator[Note]:
-    """Write the seeds of ``failures`` again that are gone. Yields a sentence for each that cannot be written."""
+    """Write missing seeds of ``failures`` again. Yields a sentence for each that cannot be written."""
     for failure in failures:
         if failure.seed_path is not None and failure.trace is not None and not Path(failure.seed_path).exists():
             try:
@@ -129,7 +129,7 @@ def _not_saved(error: OrdealError) -> Note:
 
 
 def _is_recorded(finding: Finding, trace: Trace) -> bool:
-    """Whether a seed failed with the failure that it records; traces of the public project know no buckets."""
+    """Return whether a seed failed as recorded; traces of the public project have no buckets."""
     failure = trace.failure
     assert failure is not None, "a seed without a failure is not loaded"
     if failure.bucket:
@@ -138,5 +138,5 @@ def _is_recorded(finding: Finding, trace: Trace) -> bool:
 
 
 def seed_outcome(path: Path, status: SeedStatus, message: str) -> SeedOutcome:
-    """What became of the seed in the file ``path``."""
+    """Return the outcome of the seed in the file ``path``."""
     return SeedOutcome(seed_name(path), str(path), status, message)

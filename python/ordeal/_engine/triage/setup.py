@@ -1,4 +1,4 @@
-"""What every replay of one exploration has in common, and how one process gets ready for them."""
+"""What all replays of one exploration share, and how a process prepares for them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class TriageSettings(Protocol):
-    """What triage is told: by an exploration, or by a search of all short sequences."""
+    """The settings of triage, from an exploration or a bounded exhaustive search."""
 
     @property
     def test_class(self) -> str:
@@ -34,15 +34,15 @@ class TriageSettings(Protocol):
 
     @property
     def seed(self) -> int:
-        """That of the exploration, for its traces."""
+        """The seed of the exploration, for its traces."""
 
     @property
     def rule_timeout(self) -> float | None:
-        """Seconds that a rule may take, as the user said; None for what the class says."""
+        """The user's time limit of rules in seconds; None for that of the class."""
 
     @property
     def max_memory(self) -> int:
-        """What a process may take, in MiB, 0 for no limit."""
+        """The memory limit of a process in MiB, 0 for none."""
 
     @property
     def corpus_dir(self) -> Path | None:
@@ -62,15 +62,15 @@ class TriageSettings(Protocol):
 
     @property
     def record_traces(self) -> bool:
-        """Whether the traces of runs that reached new code are wanted."""
+        """Whether traces of runs that reached new code are wanted."""
 
 
 class ReplaySetup:
-    """The exploration that replays belong to: its settings, driver and targets, and the limits of its processes.
+    """The exploration of the replays: its settings, driver and targets, and the limits of its processes.
 
     Attributes:
         is_importable: whether another process can import the class under test.
-        trace_builder: writes traces down as those of this exploration, with the sources as they are now.
+        trace_builder: makes traces of this exploration, with the sources as they are now.
     """
 
     def __init__(self, settings: TriageSettings, driver: Driver, targets: list[Target], limits: Limits) -> None:
@@ -91,23 +91,23 @@ class ReplaySetup:
 
     @property
     def names(self) -> _native.MachineNames:
-        """The parts of the machine by name, as tapes travel."""
+        """The names of the machine's parts, by which tapes are sent."""
         return machine_names(self.driver)
 
     def bucketer(self) -> Bucketer:
-        """Names the buckets as the search does."""
+        """Return a bucketer that names buckets like the search."""
         return Bucketer([target.path for target in self.targets])
 
     def findings(self, replayer: Replayer) -> Findings:
-        """None yet, to be confirmed by ``replayer``."""
+        """Return an empty set of findings, confirmed by ``replayer``."""
         return Findings(replayer, self.trace_builder)
 
 
 class JobContext:
-    """A process in which jobs of triage run: the one that explores, or one of its own (``own_process``).
+    """A process in which jobs of triage run: the exploring one, or one of its own (``own_process``).
 
-    ``replayer`` and ``randoms`` are those of the process where it has them already, and the runs of the user's code are
-    prepared for there. ``journal`` is what a supervisor reads when the process ends before its job.
+    ``replayer`` and ``randoms`` are the process's own if it already has them and is prepared for runs of the user's
+    code. ``journal`` is what a supervisor reads if the process dies before the end of its job.
     """
 
     def __init__(
@@ -125,13 +125,13 @@ class JobContext:
         self.replayer = replayer or Replayer(setup.driver, setup.bucketer(), self._randoms)
 
     def isolate(self) -> None:
-        """Write the steps of runs to the journal, and take whatever gets out of them for a failure."""
+        """Journal the steps of runs, and treat everything that they raise as a failure."""
         if self.own_process:
             self.setup.driver.journal = self._journal
             self.setup.driver.isolated = True
 
     def running(self) -> AbstractContextManager[None]:
-        """Have all that runs of the user's code depend on set up while the block runs."""
+        """Set up everything that runs of the user's code depend on, for the duration of the block."""
         return self._prepared() if self.own_process else nullcontext()
 
     @contextmanager
@@ -141,9 +141,9 @@ class JobContext:
             yield
 
     def replayer_of(self, finding: Finding) -> Replayer:
-        """What replays ``finding``: each run in a process of its own where that ends with it."""
+        """Return the replayer for ``finding``, with a process for each run if runs end their process."""
         return self.crash_replayer() if finding.needs_own_process else self.replayer
 
     def crash_replayer(self) -> CrashReplayer:
-        """Replays each tape in a process of its own."""
+        """Return a replayer with a process of its own for each tape."""
         return CrashReplayer(self.setup.driver, self.setup.bucketer(), self._randoms, self.setup.limits)

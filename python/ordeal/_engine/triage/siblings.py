@@ -1,8 +1,8 @@
-"""Siblings: failures of one invariant at one place after different steps. Shrunk, some turn out to be one failure.
+"""Siblings: failures of one invariant at one place after different steps. Once shrunk, some turn out to be one failure.
 
-Two mistakes that one ``assert`` shows are told apart by the step after which it fails, and one mistake may show after
-many steps. So siblings become one failure again that need the same steps and faults, in whatever order; and so do the
-many of a mistake that shows whichever rule comes next.
+Two mistakes shown by one ``assert`` are distinguished by the step after which it fails, but one mistake may show after
+many steps. So siblings that need the same steps and faults, in any order, become one failure again; and so do the many
+siblings of a mistake that shows whichever rule comes next.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ordeal._engine.triage.findings import Finding
 from ordeal._hypothesis import MachineDefinition
 from ordeal.result import Failure
 
-#: Fewer rules that break an invariant after nearly the same steps are shown one by one: each may have its own mistake.
+#: Fewer rules that break an invariant after nearly the same steps are shown separately: each may have its own mistake.
 MANY = 5
 
 Judged = tuple[Finding, Failure]
@@ -26,7 +26,7 @@ Judged = tuple[Finding, Failure]
 
 @dataclass(slots=True)
 class Family:
-    """The findings at one place. ``first`` is the one whose steps are tried for all others: it fails each time."""
+    """The findings at one place. ``first`` is the one whose steps are tried for all others: it always fails."""
 
     first: Finding
     size: int = 0
@@ -38,7 +38,7 @@ class Family:
 
 
 def families(findings: Iterable[Finding]) -> dict[str, Family]:
-    """The findings by place."""
+    """Return the findings by place."""
     found: dict[str, Family] = {}
     for finding in findings:
         family = found.setdefault(place_of(finding.bucket), Family(finding))
@@ -49,9 +49,9 @@ def families(findings: Iterable[Finding]) -> dict[str, Family]:
 
 
 def joined(judged: Iterable[Judged], definition: MachineDefinition) -> list[Judged]:
-    """One of all that turned out to be one failure, in the place of the first of them; the others are marked.
+    """Join findings that turned out to be one failure, in the place of the first of them; mark the others.
 
-    Only of what was shrunk anybody knows what it needs.
+    Only shrunk findings are joined, because only their needs are known.
     """
     alike = _merged([(each, _what_it_needs(*each)) for each in judged])
     firsts: dict[str, Judged] = {}
@@ -69,7 +69,7 @@ def joined(judged: Iterable[Judged], definition: MachineDefinition) -> list[Judg
 
 
 def _merged(keyed: Iterable[tuple[Judged, Hashable]]) -> list[Judged]:
-    """One for all of a key, and each without one."""
+    """Return one for each key, and each without a key."""
     groups: dict[Hashable, list[Judged]] = {}
     for number, (each, key) in enumerate(keyed):
         groups.setdefault(("alone", number) if key is None else key, []).append(each)
@@ -77,7 +77,7 @@ def _merged(keyed: Iterable[tuple[Judged, Hashable]]) -> list[Judged]:
 
 
 def _one(group: Sequence[Judged]) -> Judged:
-    # One that is kept as a seed goes on being so.
+    # A finding kept as a seed remains one.
     finding, failure = next((each for each in group if each[0].seed is not None), group[0])
     if len(group) == 1:
         return finding, failure
@@ -89,14 +89,14 @@ def _one(group: Sequence[Judged]) -> Judged:
 
 
 def _what_it_needs(finding: Finding, failure: Failure) -> Hashable:
-    """Its place, and its steps in whatever order; None where that is not known."""
+    """Return its place and its steps in any order; None if that is unknown."""
     if not failure.shrunk or failure.flaky or finding.needs_own_process:
         return None
     return place_of(finding.bucket), tuple(sorted(_steps(finding)))
 
 
 def _are_near(finding: Finding, other: Finding, definition: MachineDefinition) -> bool:
-    """Whether they share all steps but one, among them one that does more than to make values."""
+    """Return whether they share all steps but one, including one that does more than make values."""
     steps, others = Counter(_steps(finding)), Counter(_steps(other))
     shared = steps & others
     if steps.total() != others.total() or shared.total() < steps.total() - 1:
@@ -107,5 +107,5 @@ def _are_near(finding: Finding, other: Finding, definition: MachineDefinition) -
 
 
 def _steps(finding: Finding) -> list[tuple[int, int]]:
-    """Each as its kind and its target."""
+    """Return each step as its kind and its target."""
     return [(kind, target) for kind, target, *_ in finding.tape.steps()]

@@ -1,4 +1,4 @@
-"""What is done with failures around a search: replay seeds, confirm, shrink and save what fails."""
+"""Treats failures around a search: replays seeds, and confirms, shrinks and saves failures."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ from ordeal._engine.triage.siblings import Family, families, joined
 from ordeal.errors import OrdealError
 from ordeal.result import Failure, NoteKind, SeedOutcome, SeedStatus
 
-#: What a process may take for what is not shrinking: to start, to run a trace a few times, and to write it down.
+#: Time limit besides shrinking: to start a process, run a trace a few times, and record it.
 SLACK_SECONDS = 1.0
-#: What making entries for plain pytest may take, which runs each failure under Hypothesis.
+#: Time limit for making entries for plain pytest, which runs each failure under Hypothesis.
 DATABASE_SECONDS = 20.0
 
 
@@ -48,37 +48,37 @@ class Others(Protocol):
     """Explorations elsewhere, which may meet the same failures."""
 
     def lease(self, bucket: str) -> bool:
-        """Whether they leave it to this one to shrink ``bucket``."""
+        """Return whether this exploration may shrink ``bucket``."""
 
     def trace(self, bucket: str) -> bytes | None:
-        """The shortest trace that they have of it, as JSON that nobody has looked at, if they have any."""
+        """Return their shortest trace of it, as unchecked JSON, if they have one."""
 
 
 class Listener(Protocol):
-    """The exploration that triage is done for."""
+    """The exploration whose failures are triaged."""
 
     def note(self, text: str, kind: NoteKind = NoteKind.OTHER) -> None:
-        """Something that the user should know."""
+        """Add a note for the user."""
 
     def shrinking(self, number: int, total: int, steps_before: int, steps: int, candidates: int) -> None:
-        """One more candidate was tried for the failure ``number`` of ``total``."""
+        """Report another candidate for the failure ``number`` of ``total``."""
 
     def interrupted(self) -> None:
-        """Ctrl-C was pressed. Raises KeyboardInterrupt where that is to end all at once."""
+        """Note a Ctrl-C. Raises KeyboardInterrupt if everything must end at once."""
 
     def count_of(self, finding: Finding) -> int:
-        """How many runs met ``finding``."""
+        """Return how many runs met ``finding``."""
 
 
 @dataclass(slots=True)
 class _FindingInTriage:
-    """A finding with what its job has told."""
+    """A finding with the results of its job."""
 
     number: int
     finding: Finding
     shrink: bool
-    seconds: float  # that it may take
-    family: Family | None = None  # of which another one is shrunk before it
+    seconds: float  # its time limit
+    family: Family | None = None  # if another member of it is shrunk first
     shorter: _native.Tape | None = None
     failure: Failure | None = None
 
@@ -87,7 +87,7 @@ class Triage:
     """Does the work for one exploration. Owned by it, and used by one thread.
 
     Attributes:
-        seed_outcomes: what became of the seeds, sorted by their files.
+        seed_outcomes: the results of the seeds, sorted by their files.
     """
 
     def __init__(self, setup: ReplaySetup, executor: Executor, listener: Listener, folder: WorkingFolder) -> None:
@@ -95,7 +95,7 @@ class Triage:
         self._executor = executor
         self._listener = listener
         self._folder = folder
-        # Made before anything of the user's runs: it starts interpreters as this one was.
+        # Made before any code of the user's runs, because it starts interpreters in the present state.
         settings = setup.settings
         self._fresh = None
         if settings.confirm_fresh:
@@ -111,12 +111,12 @@ class Triage:
     # -- seeds --------------------------------------------------------------------------------------------------------
 
     def replay_seeds(self, found: Callable[[Finding], object]) -> None:
-        """Replay the seeds of the class: those that fail are ``found``, and no run has met them yet."""
+        """Replay the seeds of the class: call ``found`` for failing ones, which no run has met yet."""
         folder = self._setup.settings.corpus_dir
         done: list[str] = []
         while folder is not None:
             replays = _SeedReplays(done, self.seed_outcomes, found)
-            self._executor.run([Task(replay_seeds(folder, done), self._hearing(replays.on_message), replays.ended)])
+            self._executor.run([Task(replay_seeds(folder, done), self._forwarding(replays.on_message), replays.ended)])
             if replays.ending is JobEnd.DONE:
                 break
             if replays.crash is None or not replays.current:
@@ -140,9 +140,9 @@ class Triage:
     def confirm_and_shrink(
         self, findings: Sequence[Finding], *, shrink: bool, others: Others | None = None
     ) -> list[Failure]:
-        """Confirm, shrink and write down all ``findings``, and save them as seeds.
+        """Confirm, shrink and record all ``findings``, and save them as seeds.
 
-        ``others`` may shrink a bucket in place of this exploration, or have done so.
+        ``others`` may shrink a bucket instead of this exploration, or have done so.
         """
         shrink = shrink and self._setup.settings.shrink
         seconds = self._setup.settings.max_shrink_time
@@ -154,7 +154,7 @@ class Triage:
                 for each in waiting:
                     each.shorter = self._tape_of_others(others, each.finding)
                     each.shrink = shrink and others.lease(each.finding.bucket)
-            # What the first one at a place needs, its siblings may need as well.
+            # What the first finding at a place needs, its siblings may need as well.
             for is_first in (True, False):
                 chosen = [each for each in waiting if (each.family is None) is is_first]
                 self._executor.run([self._task(each, len(waiting), shrink=each.shrink) for each in chosen])
@@ -171,7 +171,7 @@ class Triage:
         return self._kept([finding for finding, _ in pairs], [failure for _, failure in pairs])
 
     def _find_families(self, waiting: Sequence[_FindingInTriage]) -> None:
-        """Have siblings share the time of one, however many they are."""
+        """Let siblings share the time of one, however many they are."""
         by_place = families(each.finding for each in waiting)
         for each in waiting:
             family = by_place[place_of(each.finding.bucket)]
@@ -195,26 +195,26 @@ class Triage:
                 self._note_limit(each)
 
         job = triage_finding(finding, shrink=shrink, seconds=each.seconds, shorter=each.shorter, family=each.family)
-        return Task(job, self._hearing(on_message), ended, seconds=each.seconds + SLACK_SECONDS)
+        return Task(job, self._forwarding(on_message), ended, seconds=each.seconds + SLACK_SECONDS)
 
-    def _hearing(self, on_message: Callable[[Message], object]) -> Callable[[Message], object]:
-        """What notes failed checks of the core, and leaves all else to ``on_message``."""
+    def _forwarding(self, on_message: Callable[[Message], object]) -> Callable[[Message], object]:
+        """Return a receiver that notes failed checks of the core, and passes all other messages to ``on_message``."""
 
-        def hear_or_note(message: Message) -> None:
+        def forward(message: Message) -> None:
             if isinstance(message, CheckFailed):
                 self._listener.note(message.text)
             else:
                 on_message(message)
 
-        return hear_or_note
+        return forward
 
     def _tape_of_others(self, others: Others, finding: Finding) -> _native.Tape | None:
-        """That of the shortest trace that others have told of the bucket, where it is shorter."""
-        told = others.trace(finding.bucket)
-        if told is None:
+        """Return the tape of the shortest trace that others have of the bucket, if it is shorter."""
+        data = others.trace(finding.bucket)
+        if data is None:
             return None
         try:
-            trace = Trace.from_json(told)
+            trace = Trace.from_json(data)
             tape = tape_of(trace, self._setup.driver) if trace.has_choices else None
         except OrdealError as error:
             self._listener.note(f"A trace of the store was refused: {error.message}.")
@@ -226,14 +226,14 @@ class Triage:
         self._listener.note(f"Shrinking of {each.finding.bucket} stopped after {limit}, before its trace was minimal.")
 
     def _was_lost(self, each: _FindingInTriage) -> bool:
-        """Whether a process was only killed from outside, or by the system that was out of memory."""
+        """Return whether a process was only killed from outside, or by the system when it ran out of memory."""
         if not (each.finding.flaky and each.finding.was_killed):
             return False
         self._listener.note("A worker was killed from outside, or because memory was short: no run brings that about.")
         return True
 
     def _kept(self, findings: list[Finding], failures: list[Failure]) -> list[Failure]:
-        """The failures as fresh interpreters see them, saved as seeds."""
+        """Return the failures after replays in fresh interpreters, saved as seeds."""
         with self._interruptible("No failure was confirmed in a fresh process: that was interrupted."):
             failures = self._seen_fresh(findings, failures)
         self._folder.restore()
@@ -246,7 +246,7 @@ class Triage:
     def _seen_fresh(self, findings: list[Finding], failures: list[Failure]) -> list[Failure]:
         if self._fresh is None or not failures:
             return failures
-        # What ends its process was seen to do so in processes of its own.
+        # Failures that end their process were seen to do so in processes of their own.
         asked = [number for number, finding in enumerate(findings) if not finding.needs_own_process]
         judged, notes = confirm_fresh(self._fresh, [findings[n] for n in asked], [failures[n] for n in asked])
         for note in notes:
@@ -257,7 +257,7 @@ class Triage:
     # -- traces and the database --------------------------------------------------------------------------------------
 
     def traces(self, failures: Sequence[Failure], productive: Sequence[tuple[Provenance, _native.Tape]]) -> list[Trace]:
-        """Traces of the failures and of all runs that reached new code, where they are wanted."""
+        """Return traces of the failures and of all runs that reached new code, if wanted."""
         if not self._setup.settings.record_traces:
             return []
         traces = [failure.trace for failure in failures if failure.trace is not None]
@@ -271,7 +271,7 @@ class Triage:
         return traces
 
     def fill_database(self, findings: Sequence[Finding]) -> None:
-        """Let plain pytest find the failures too, but for those that would end it."""
+        """Let plain pytest find the failures too, except those that would end it."""
         steady = [each.tape for each in findings if not (each.flaky or each.joined or each.needs_own_process)]
         if self._setup.settings.corpus_dir is None or not steady:
             return
@@ -285,23 +285,23 @@ class Triage:
         )
 
     def save_again(self, failures: Sequence[Failure]) -> None:
-        """Write the seeds of ``failures`` once more that are gone, when no code of the user's runs any more."""
+        """Write missing seeds of the failures again, when no code of the user's runs any more."""
         for note in save_again(failures):
             self._listener.note(note, note.kind)
 
     def _run_one(self, job: Job, on_message: Callable[[Message], None], lost: str, seconds: float) -> None:
-        """Run a job that may take so many ``seconds``; ``lost`` begins the note on what is missing then."""
+        """Run a job for at most ``seconds``; ``lost`` begins the note on what is missing after that."""
 
         def ended(ending: JobEnd, _crash: Crash | None) -> None:
             if ending is not JobEnd.DONE:
                 self._listener.note(f"{lost}: that took longer than {seconds:g} s, or its process ended.")
 
         with self._interruptible(f"{lost}: that was interrupted."):
-            self._executor.run([Task(job, self._hearing(on_message), ended, seconds)])
+            self._executor.run([Task(job, self._forwarding(on_message), ended, seconds)])
 
     @contextmanager
     def _interruptible(self, note: str) -> Iterator[None]:
-        """Let Ctrl-C end what comes after the runs, and nothing more: what was found is worth more."""
+        """Let Ctrl-C end only the work after the runs, because the findings are worth more."""
         try:
             yield
         except KeyboardInterrupt:
@@ -310,13 +310,13 @@ class Triage:
 
 
 class _SeedReplays:
-    """Hears what one process tells of the seeds that it replays."""
+    """Receives the messages of a process that replays seeds."""
 
     def __init__(self, done: list[str], outcomes: list[SeedOutcome], found: Callable[[Finding], object]) -> None:
         self._done = done
         self._outcomes = outcomes
         self._found = found
-        self.current = ""  # the seed that runs now
+        self.current = ""  # the seed that is running
         self.ending = JobEnd.LOST
         self.crash: Crash | None = None
 
@@ -338,7 +338,7 @@ class _SeedReplays:
 
 
 def bare_failure(setup: ReplaySetup, finding: Finding) -> Failure:
-    """A failure that nothing but its tape is known of, as its process ended before it was written down."""
+    """Return a failure of which only the tape is known, because its process died before recording it."""
     steps = bare_steps(setup.driver, finding.tape)
     trace = Trace(
         run_id=finding.origin.run_id,
