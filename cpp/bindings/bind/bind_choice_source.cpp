@@ -1,4 +1,4 @@
-// Binds ChoiceSource: the draws that strategies are made of.
+// Binds ChoiceSource: the draws that strategies make.
 #include <cstdint>
 #include <cstring>
 #include <memory>
@@ -32,8 +32,8 @@ py::list recorded_for(const ChoiceSource& source, std::uint32_t name) {
   return choices;
 }
 
-// Of intervals as pairs of 32-bit numbers in the order of bytes of the machine. Kept by their content; the one
-// asked for last, which a strategy asks for again and again, is known by its object.
+// From intervals as pairs of 32-bit numbers in the machine's byte order. Cached by content; the last one, which a
+// strategy requests again and again, is recognised by its object.
 const Alphabet& alphabet_of(const py::bytes& packed) {
   static auto* const kKnown = new tsl::robin_map<std::string, std::unique_ptr<Alphabet>>();  // outlives the interpreter
   static PyObject* last = nullptr;
@@ -115,7 +115,7 @@ void bind_choice_source(py::module_& m) {
             self.note({size_min, size_max, rank_of_character(static_cast<char32_t>(simplest))});
           },
           py::arg("size_min"), py::arg("size_max"), py::arg("simplest"))
-      // Values that are not choices by themselves: parts of one, which the caller records with put().
+      // Values that are not choices themselves: parts of one, which the caller records with put().
       .def("raw_unit", [](ChoiceSource& self) { return self.rng().unit(); })
       .def("raw_bits", [](ChoiceSource& self) { return self.rng().next(); })
       .def(

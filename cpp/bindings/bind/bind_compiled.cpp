@@ -1,4 +1,4 @@
-// Binds the parts that compiled strategies are made of, for the compiler of strategies.
+// Binds the nodes of compiled strategies, for the compiler of strategies.
 #include <array>
 #include <cstdint>
 #include <memory>
@@ -24,7 +24,7 @@
 namespace ordeal::bindings {
 namespace {
 
-// What pybind11 holds. Nothing of a node is bound that would change it.
+// The holder type of pybind11. Nothing that is bound changes a node.
 using Node = std::shared_ptr<StrategyNode>;
 using Nodes = std::vector<Node>;
 using Keyed = std::vector<std::pair<py::object, Node>>;
@@ -42,7 +42,7 @@ SizeRange to_sizes(const Sizes& sizes) {
   return {low, high.value_or(SizeRange::kEndless), p_continue};
 }
 
-// None stands for the element itself.
+// None means the element itself.
 Uniqueness to_uniqueness(std::vector<py::object> keys, const Node& suffix) {
   for (py::object& key : keys) {
     if (key.is_none()) {

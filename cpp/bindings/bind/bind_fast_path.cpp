@@ -1,4 +1,4 @@
-// Binds gate(): a C function in front of a Python one, for calls in production code that seldom have anything to do.
+// Binds fast_path(): a C function in front of a Python one, for calls in production code that seldom have work to do.
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -14,18 +14,18 @@
 namespace ordeal::bindings {
 namespace {
 
-// On while the functions behind its gates have work to do. Guarded by the GIL.
+// On while the functions behind fast paths have work to do. Guarded by the GIL.
 struct EnabledFlag {
   bool on = false;
 };
 
-// What a call returns while the switch is off. Where it depends on a comparison that is false, there is work after all.
+// What a call returns while the flag is off. If a comparison that it depends on is false, there is work after all.
 enum class Idle : std::uint8_t {
   kNothing,  // None
   kFalse,    // False
   kFirst,    // its first argument
-  kHolds,    // None, when its first argument is true
-  kLess,     // None, when its first argument is below its second; and so on
+  kHolds,    // None, if its first argument is true
+  kLess,     // None, if its first argument is below its second; and so on
   kLessOrEqual,
   kGreater,
   kGreaterOrEqual,
@@ -49,7 +49,7 @@ Idle idle_of(std::string_view name) {
   throw Error("idle is '" + std::string(name) + "'; it must be nothing, false, first, holds, lt, le, gt or ge");
 }
 
-// Hits that gates count by themselves while their switch is on, until they are taken. Guarded by the GIL.
+// Hits that fast paths count themselves while their flag is on, until they are taken. Guarded by the GIL.
 class HitCounts {
  public:
   struct Hits {
@@ -59,7 +59,7 @@ class HitCounts {
     std::uint64_t failures = 0;
   };
 
-  // From here on the hits of `name` are counted, from functions of its kind.
+  // From here on count the hits of `name`, from functions of this kind.
   void add(const py::str& name, int kind) {
     places_[name] = hits_.size();
     hits_.push_back({.name = name, .kind = kind});
@@ -68,9 +68,9 @@ class HitCounts {
     places_.clear();
     hits_.clear();
   }
-  // Name, passes and failures of what was hit since the last call.
+  // Name, passes and failures of everything hit since the last call.
   py::list take() {
-    // A copy first: to make a tuple may run a finalizer of the program, and that may hit anything here.
+    // A copy first: making a tuple may run a finalizer of the program, which may change this.
     const std::vector<Hits> seen = hits_;
     for (Hits& hits : hits_) {
       hits.passes = 0;
@@ -84,7 +84,7 @@ class HitCounts {
     }
     return taken;
   }
-  // Null when they are not counted here. `name` may be anything that the program passed.
+  // Null if they are not counted here. `name` may be any object of the program.
   Hits* find(PyObject* name, int kind) noexcept {
     PyObject* const place = PyUnicode_CheckExact(name) != 0 ? PyDict_GetItemWithError(places_.ptr(), name) : nullptr;
     if (place == nullptr) {
@@ -95,30 +95,30 @@ class HitCounts {
   }
 
  private:
-  py::dict places_;  // in hits_, by name
+  py::dict places_;  // indices into hits_, by name
   std::vector<Hits> hits_;
 };
 
-// Owned by the capsule that is the C function's `self`. CPython reads the method definition as long as that lives.
+// Owned by the capsule that is the C function's `self`. CPython reads the method definition while that lives.
 struct FastPath {
-  py::object function;  // does the work, and knows what a valid call is
-  py::object enabled;   // keeps the switch alive
-  py::object counts;    // and these the hits; None for a function that is not counted
+  py::object function;  // does the work, and checks the arguments
+  py::object enabled;   // keeps the flag alive
+  py::object counts;    // keeps the hit counts alive; None for a function that is not counted
   const EnabledFlag* state = nullptr;
   HitCounts* hits = nullptr;
   int kind = 0;
   Idle idle = Idle::kNothing;
   std::vector<py::str> names;    // of the positional arguments
   Py_ssize_t required = 0;       // how many of them have no default; the last of these may be given by name
-  std::vector<py::str> working;  // keywords that mean work in any case
-  std::vector<py::str> labels;   // keywords that say more of a hit than that it was one
+  std::vector<py::str> working;  // keywords that always mean work
+  std::vector<py::str> labels;   // keywords that describe a hit
   bool any_keyword = false;
   std::string name;
   std::string doc;
   PyMethodDef method{};
 };
 
-// The names that a gate knows are interned, and so are mostly those of a call: then one look decides.
+// Known names are interned, and mostly so are those of a call: then one comparison decides.
 bool same_text(PyObject* left, const py::str& right) noexcept {
   return left == right.ptr() || (PyUnicode_CHECK_INTERNED(left) == 0 && PyUnicode_Compare(left, right.ptr()) == 0);
 }
@@ -152,7 +152,7 @@ bool is_plain(const FastPath& fast_path, Py_ssize_t count, PyObject* keywords) n
   Py_ssize_t required = count;
   for (Py_ssize_t i = 0; i < named; ++i) {
     PyObject* const keyword = PyTuple_GET_ITEM(keywords, i);
-    // An argument that is given twice is Python's to refuse.
+    // Python refuses an argument that is given twice.
     const bool is_last =
         count + 1 == fast_path.required && same_text(keyword, fast_path.names[static_cast<std::size_t>(count)]);
     const bool is_other = !is_last && (!fast_path.any_keyword || is_among(keyword, fast_path.names));
@@ -164,7 +164,7 @@ bool is_plain(const FastPath& fast_path, Py_ssize_t count, PyObject* keywords) n
   return required >= fast_path.required && std::cmp_less_equal(count, fast_path.names.size());
 }
 
-// A new reference; null with no exception set when there is work.
+// A new reference; null without an exception when there is work.
 PyObject* idle_result(Idle idle, PyObject* const* arguments) noexcept {
   const auto none_if = [](int holds) { return holds > 0 ? Py_NewRef(Py_None) : nullptr; };
   const auto none_if_compare = [&](int op) {
@@ -191,7 +191,7 @@ PyObject* idle_result(Idle idle, PyObject* const* arguments) noexcept {
   return nullptr;
 }
 
-// Whether a keyword says more of a hit, or gives an argument again.
+// Whether a keyword describes a hit, or repeats an argument.
 bool says_more(const FastPath& fast_path, PyObject* keywords) noexcept {
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(keywords); ++i) {
     PyObject* const keyword = PyTuple_GET_ITEM(keywords, i);
@@ -203,14 +203,14 @@ bool says_more(const FastPath& fast_path, PyObject* keywords) noexcept {
   return false;
 }
 
-// Counts a call with a condition and a name, or a name alone. False when it is not that plain: then Python does it.
+// Counts a call with a condition and a name, or a name alone. False if it is not that simple: then Python does it.
 bool count_hit(const FastPath& fast_path, PyObject* const* arguments, Py_ssize_t count, PyObject* keywords) noexcept {
   if (count != fast_path.required) {
     return false;
   }
   const bool has_condition = count == 2;
   const bool passes = !has_condition || arguments[0] == Py_True;
-  // Details are of interest where a condition is false.
+  // Details matter only if a condition is false.
   const bool fails = !passes && fast_path.idle == Idle::kNothing && arguments[0] == Py_False && keywords == nullptr;
   if (!(passes || fails) || (keywords != nullptr && (!fast_path.any_keyword || says_more(fast_path, keywords)))) {
     return false;

@@ -34,7 +34,7 @@ std::unique_ptr<Monitor> make_monitor(std::shared_ptr<CoverageMap> coverage, con
   return std::make_unique<Monitor>(std::move(coverage), traced, parse_level(level));
 }
 
-// As plain tuples, which the state file keeps as they are.
+// As plain tuples, which the state file stores unchanged.
 using SideTuple = std::pair<std::int64_t, bool>;
 using SiteTuple = std::tuple<std::int64_t, std::uint32_t, bool, SideTuple, SideTuple>;
 using CodeTuple = std::tuple<std::uint64_t, bool, std::vector<std::int64_t>, std::vector<SiteTuple>>;

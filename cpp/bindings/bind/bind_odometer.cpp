@@ -19,7 +19,7 @@ std::unique_ptr<Counter> make_counter(std::uint64_t limit, std::pair<std::uint64
   return counter;
 }
 
-// Where the choice was made that the case should have made next, or None.
+// The site of the choice that the case should have made next, or None.
 py::object missing_site(const Counter& counter) {
   const Odometer& odometer = counter.odometer;
   return odometer.repeats() ? counter.sites.place(odometer.digits()[odometer.position()].site) : py::none();

@@ -1,4 +1,4 @@
-// Binds what a forked process needs of the system.
+// Binds system calls that a forked process needs.
 #include <unistd.h>
 #include <csignal>
 #include <ctime>
@@ -13,10 +13,10 @@ namespace ordeal::bindings {
 namespace {
 
 #ifdef __linux__
-// Ends the process group of this process, this one included: with it all that code under test has started.
+// Ends the process group of this process, itself included: with it everything that code under test has started.
 extern "C" void ordeal_end_group(int /*signal*/) { kill(0, SIGKILL); }
 
-// A signal that no program uses by chance.
+// A signal that programs are unlikely to use.
 int signal_of_group() { return SIGRTMAX - 5; }
 
 bool listens_for_group() {
@@ -26,8 +26,8 @@ bool listens_for_group() {
 }
 #endif
 
-// Whether this process is now killed when its parent, which must be `parent`, ends, and with `group` all of its process
-// group. False when that has ended already, or when the system knows no such thing.
+// Arranges that this process, and with `group` its process group, is killed when its parent ends, which must be
+// `parent`. False when that has ended already, or when the system does not support this.
 bool die_with(pid_t parent, bool group) {
 #ifdef __linux__
   const int signal = group ? signal_of_group() : SIGKILL;
@@ -39,7 +39,7 @@ bool die_with(pid_t parent, bool group) {
 #endif
 }
 
-// Whether from now on this process becomes the parent of those below it that lose theirs.
+// Makes this process the new parent of descendants that lose theirs; returns whether that worked.
 bool keep_orphans() {
 #ifdef __linux__
   return prctl(PR_SET_CHILD_SUBREAPER, 1) == 0;
@@ -48,8 +48,7 @@ bool keep_orphans() {
 #endif
 }
 
-// What Python's time.monotonic() says, and programs cannot replace, as they do that one to test with clocks of their
-// own.
+// The time of Python's time.monotonic(), which programs may replace to test with their own clocks.
 double monotonic() {
   timespec now{};
   clock_gettime(CLOCK_MONOTONIC, &now);
@@ -63,7 +62,7 @@ void bind_process(py::module_& m) {
   m.def("keep_orphans", &keep_orphans);
   m.def("monotonic", &monotonic);
 #ifdef __linux__
-  m.attr("ORPHANED_SIGNAL") = signal_of_group();  // what comes with `group`
+  m.attr("ORPHANED_SIGNAL") = signal_of_group();  // sent with `group`
 #else
   m.attr("ORPHANED_SIGNAL") = 0;
 #endif

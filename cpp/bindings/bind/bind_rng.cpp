@@ -1,4 +1,4 @@
-// Binds Rng: a seeded stream of chance for what runs outside of an exploration.
+// Binds Rng: a seeded random stream for code outside an exploration.
 #include <cstdint>
 #include <string>
 
@@ -14,7 +14,7 @@ void bind_rng(py::module_& m) {
       .def("random", &Rng::unit)
       .def("chance", &Rng::chance, py::arg("p"));
 
-  // The seed of one of several sessions that search for the same thing.
+  // The seed of one of several sessions with the same goal.
   m.def(
       "derived_seed", [](std::uint64_t seed, const std::string& stream) { return Rng::stream(seed, stream).next(); },
       py::arg("seed"), py::arg("stream"));

@@ -1,4 +1,4 @@
-// Binds the weights of operations: their draw for a run, and the picks by them.
+// Binds the weights of operations: drawing them for a run, and picking by them.
 #include <cstdint>
 #include <memory>
 #include <utility>
@@ -19,14 +19,14 @@ std::vector<std::uint32_t> draw_rule_weights(std::uint64_t seed, const std::vect
   return draw_weights(rng, operations, draw_kept(rng, operations));
 }
 
-// What is picked is an object of the caller, so that a pick makes no string.
+// Picks return an object of the caller, so that a pick makes no string.
 struct Picks {
   py::tuple names;
   RulePicker picker;
   py::str random{py::reinterpret_steal<py::str>(PyUnicode_InternFromString("random"))};
 };
 
-// A raw function: one of pybind11 costs more than the pick and the draw together.
+// A raw function: one of pybind11 would cost more than the pick and the draw together.
 PyObject* pick(PyObject* self, PyObject* rng) noexcept {
   const auto* picks = static_cast<const Picks*>(PyCapsule_GetPointer(self, kCapsule));
   if (picks == nullptr) {

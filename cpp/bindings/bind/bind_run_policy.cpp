@@ -1,4 +1,4 @@
-// Binds RunPolicy, asked by the search between two runs.
+// Binds RunPolicy, which the search asks between two runs.
 #include "bindings/bindings.h"
 #include "core/search/run_policy.h"
 
@@ -6,7 +6,7 @@ namespace ordeal::bindings {
 
 namespace {
 
-// The names that a result gives to the end of its search.
+// The name of an end of a search in its result.
 const char* name_of(EndReason reason) {
   switch (reason) {
     case EndReason::kMaxRuns:

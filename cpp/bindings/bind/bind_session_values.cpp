@@ -1,4 +1,4 @@
-// Binds the values that a session learns from outside: constants of the program, and what it compared.
+// Binds the values that a session learns from outside: constants of the program, and compared values.
 #include <cstddef>
 #include <cstdint>
 #include <string>

@@ -1,4 +1,4 @@
-// Binds shared entries: what sessions of several processes give to each other, and its bytes.
+// Binds shared entries, which sessions of several processes exchange, and their bytes.
 #include <string_view>
 #include <utility>
 #include <vector>
