@@ -92,7 +92,7 @@ class Arguments {
     }
   }
 
-  // Takes the reference, which may be null.
+  // Takes ownership of the reference, which may be null.
   bool add(PyObject* value) {
     if (value != nullptr) {
       values_.push_back(value);
@@ -125,7 +125,7 @@ class Builds final : public StrategyNode {
   py::object target_;
   std::vector<StrategyNodePtr> parts_;
   std::size_t positional_;
-  py::object names_;  // null where there is no keyword
+  py::object names_;  // null without keywords
 };
 
 class Flatmap final : public StrategyNode {

@@ -9,7 +9,7 @@ namespace {
 
 constexpr const char* kUnsatisfied = "Aborted test because unable to satisfy a filter";
 
-// A tuple or a range: what Hypothesis makes of the elements it samples from.
+// A tuple or a range, to which Hypothesis converts the elements it samples from.
 PyObject* item_of(PyObject* elements, std::int64_t index) noexcept {
   return PyTuple_CheckExact(elements) != 0 ? Py_NewRef(PyTuple_GET_ITEM(elements, index))
                                            : PySequence_GetItem(elements, static_cast<Py_ssize_t>(index));

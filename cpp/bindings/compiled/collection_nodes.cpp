@@ -9,12 +9,12 @@ namespace {
 
 constexpr const char* kNoMoreElements = "Aborted test because unable to satisfy the elements of a unique collection";
 
-// One collection being drawn. Where a function returns nothing or false, an exception is set.
+// One collection being drawn. If a function returns nothing or false, an exception is set.
 class Growth {
  public:
   Growth(DrawContext& run, const SizeRange& sizes) noexcept : run_(run), sizes_(sizes) {}
 
-  // Whether an element follows.
+  // Whether another element follows.
   std::optional<bool> more() {
     if (sizes_.low == sizes_.high) {
       if (count_ >= sizes_.low) {
@@ -26,7 +26,7 @@ class Growth {
     if (!run_.may_choose()) {
       return std::nullopt;
     }
-    // What is certain is a choice too, but nothing is drawn for it.
+    // A certain outcome is a choice too, but nothing is drawn for it.
     bool goes_on = !ends_ && count_ < sizes_.low;
     if (!ends_ && count_ >= sizes_.low && count_ < sizes_.high) {
       goes_on = run_.source().boolean(sizes_.p_continue);
@@ -38,7 +38,7 @@ class Growth {
     return goes_on;
   }
 
-  // The element given last does not count.
+  // The last element does not count.
   bool reject() {
     constexpr std::int64_t kRejectionsMin = 3;
     --count_;
@@ -70,7 +70,7 @@ class Growth {
   bool ends_ = false;
 };
 
-// Takes the reference `item`, which may be null.
+// Takes ownership of `item`, which may be null.
 bool append(const py::object& list, PyObject* item) noexcept {
   if (item == nullptr) {
     return false;
@@ -82,7 +82,7 @@ bool append(const py::object& list, PyObject* item) noexcept {
 
 py::object new_list() { return py::reinterpret_steal<py::object>(PyList_New(0)); }
 
-// The elements of a list while they are drawn: few of them need no memory of their own. Owns them.
+// Owns the elements of a list while they are drawn; a few need no allocation.
 class Elements {
  public:
   Elements() = default;
@@ -151,7 +151,7 @@ class List final : public StrategyNode {
   SizeRange sizes_;
 };
 
-// The keys of the elements that a list has. A key is asked for again when it is kept, as Hypothesis does.
+// The keys of the elements in a list. A key is computed again when it is kept, as in Hypothesis.
 class SeenKeys {
  public:
   explicit SeenKeys(const std::vector<py::object>& keys) : keys_(keys) {
@@ -160,7 +160,7 @@ class SeenKeys {
     }
   }
 
-  // 1 when no key of the value was seen, 0 when one was, -1 with an exception.
+  // 1 if no key of the value was seen, 0 if one was, -1 with an exception.
   int is_new(PyObject* value) {
     for (std::size_t i = 0; i < keys_.size(); ++i) {
       const py::object key = key_of(i, value);
@@ -191,7 +191,7 @@ class SeenKeys {
   std::vector<py::object> seen_;
 };
 
-// (first, *suffix), or the first alone where there is no suffix. Takes the reference `first`.
+// (first, *suffix), or `first` alone without a suffix. Takes ownership of `first`.
 PyObject* with_suffix(DrawContext& run, PyObject* first, const StrategyNodePtr& suffix) {
   if (suffix == nullptr) {
     return first;
@@ -367,7 +367,7 @@ class Tuple final : public StrategyNode {
   std::vector<StrategyNodePtr> elements_;
 };
 
-// Swaps each item with itself or a later one: drawing zero everywhere leaves the order as it is.
+// Swaps each item with itself or a later one: drawing only zeros keeps the order.
 template <typename Item>
 bool shuffle(DrawContext& run, std::vector<Item>& items) {
   const auto last = static_cast<std::int64_t>(items.size()) - 1;

@@ -53,7 +53,7 @@ int CompiledStrategy::traverse(visitproc visit, void* argument) const {
   return Visitor(visit, argument).all(strategy_, fallback_, node_, given_up_);
 }
 
-// A finalizer may still draw from it, which then is an error of Hypothesis.
+// A finalizer may still draw from it, which is then an error of Hypothesis.
 void CompiledStrategy::clear() {
   is_settled_ = true;
   strategy_ = py::none();

@@ -31,7 +31,7 @@ void DrawContext::begin(ChoiceSource& source, PyObject* context, PyObject* keeps
 }
 
 void DrawContext::end() noexcept {
-  // What was used can be asked for afterwards. The run may be over because of an exception, which goes on.
+  // The length may be read afterwards. An exception may have ended the run, and continues to propagate.
   if (!length_known_) {
     PyObject* const raised = PyErr_GetRaisedException();
     if (!read_length()) {
@@ -73,7 +73,7 @@ PyObject* DrawContext::data() noexcept {
   if (data_ == nullptr && context_ != nullptr) {
     PyObject* const data = PyObject_GetAttr(context_, interned_names().data);
     if (data != nullptr) {
-      // The context has told of it by now, unless it had one all along.
+      // The context has set it by now, unless it always had one.
       length_known_ = length_known_ && data_ != nullptr;
       Py_XSETREF(data_, data);
     }
@@ -157,7 +157,7 @@ PyObject* DrawContext::draw_through_hypothesis(PyObject* strategy, int depth) no
     take_length();
     return value;
   }
-  // Hypothesis limits how deep draws may nest, so it is told where it stands.
+  // Hypothesis limits the depth of nested draws, so it must know the present depth.
   PyObject* const before = PyObject_GetAttr(data, interned_names().depth);
   PyObject* value = nullptr;
   if (before != nullptr && set_attribute(data, interned_names().depth, depth)) {
@@ -165,7 +165,7 @@ PyObject* DrawContext::draw_through_hypothesis(PyObject* strategy, int depth) no
     take_length();
     PyObject* const raised = PyErr_GetRaisedException();
     PyObject* const is_over = PyObject_GetAttr(data, interned_names().frozen);
-    // A run that is over has closed all that was open.
+    // A finished run has closed everything that was open.
     if (is_over == Py_False && PyObject_SetAttr(data, interned_names().depth, before) != 0) {
       Py_CLEAR(value);
     }
@@ -193,7 +193,7 @@ std::size_t integer_size(std::int64_t value) noexcept {
   return 2 + (static_cast<std::size_t>(std::bit_width(magnitude)) / 8);
 }
 
-// One byte says the kind and a small size; a larger size follows it, seven bits to a byte.
+// One byte holds the kind and a small size; a larger size follows, seven bits per byte.
 std::size_t sized(std::size_t payload) noexcept {
   constexpr std::size_t kSmall = 31;
   if (payload < kSmall) {

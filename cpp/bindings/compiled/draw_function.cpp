@@ -13,12 +13,12 @@ namespace ordeal::bindings {
 namespace {
 
 struct Known {
-  py::object strategy;  // kept, so that no other strategy gets its address
+  py::object strategy;  // kept, so that its address is not reused
   Compilation compiled;
 };
 
-// What is drawn again and again. A strategy is counted by its address before it is known; another one that got the
-// address of one that is gone is only compiled a little early.
+// Strategies that are drawn again and again. A strategy is counted by its address before it is known; another one that
+// reuses an address is only compiled a little early.
 class KnownStrategies {
  public:
   const Compilation* find(PyObject* strategy) {
@@ -118,7 +118,7 @@ PyTypeObject* draw_function_type() {
 PyObject* draw_strategy(DrawContext& run, PyObject* strategy, int depth) {
   const Compilation* const compiled = known_strategies().find(strategy);
   if (compiled == nullptr || compiled->node == nullptr || depth + compiled->height >= kSpansMax) {
-    // Where it nests too deeply, Hypothesis says so.
+    // If it nests too deeply, Hypothesis raises the error.
     return run.draw_through_hypothesis(strategy, depth);
   }
   if (Py_EnterRecursiveCall(" while drawing from a strategy") != 0) {

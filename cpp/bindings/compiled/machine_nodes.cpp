@@ -10,7 +10,7 @@
 namespace ordeal::bindings {
 namespace {
 
-// Newest last; null, without an exception, where nothing has been added. A new reference.
+// Newest last; null, without an exception, if nothing has been added. A new reference.
 PyObject* references_of(DrawContext& run, PyObject* name) {
   PyObject* const machine = run.machine();
   if (machine == nullptr) {
@@ -36,7 +36,7 @@ PyObject* reject_empty(DrawContext& run, PyObject* name) {
   return run.reject(why.c_str());
 }
 
-// The very reference, wherever it is by now: a filter may have taken others out, or that one.
+// Removes exactly this reference, wherever it is: a filter may have removed others, or this one.
 bool remove(const py::object& references, PyObject* reference) noexcept {
   for (Py_ssize_t place = 0; place < PyList_GET_SIZE(references.ptr()); ++place) {
     if (PyList_GET_ITEM(references.ptr(), place) == reference) {
@@ -46,8 +46,8 @@ bool remove(const py::object& references, PyObject* reference) noexcept {
   return true;
 }
 
-// The references to values that were looked at and may be drawn, by index. A filter is code of the user's, which may
-// change the bundle: what was in it is held, and what is no longer there is not looked at.
+// The references to values that were inspected and may be drawn, by index. A filter is code of the user's, which may
+// change the bundle: references are held, and those that are gone are skipped.
 class LookedAt {
  public:
   void add(std::int64_t index, py::object reference) {
@@ -56,7 +56,7 @@ class LookedAt {
     }
     latest_ = {index, std::move(reference)};
   }
-  // Of one that was added.
+  // For an added one.
   py::object take(std::int64_t index) {
     if (latest_.first != index) {
       latest_ = std::move(*std::ranges::find(earlier_, index, &Looked::first));
@@ -67,7 +67,7 @@ class LookedAt {
  private:
   using Looked = std::pair<std::int64_t, py::object>;
 
-  Looked latest_{-1, py::object()};  // mostly the only one, which needs no memory of its own
+  Looked latest_{-1, py::object()};  // mostly the only one, which needs no allocation
   std::vector<Looked> earlier_;
 };
 

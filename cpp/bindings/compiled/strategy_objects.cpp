@@ -48,7 +48,7 @@ PyObject* draw_in(PyObject* self, PyObject* argument) noexcept {
     Py_DECREF(value);
     return nullptr;
   }
-  run->take_length();  // whatever Python does next may change it
+  run->take_length();  // any Python code that follows may change it
   return value;
 }
 
@@ -174,7 +174,7 @@ PyObject* ordeal_draw_context_set_data(PyObject* self, PyObject* data) noexcept 
 
 }  // extern "C"
 
-// CPython reads the tables as long as the types live, which is as long as the process.
+// CPython reads the tables while the types exist, which is as long as the process.
 py::object make_strategy_type() {
   static std::array<PyMethodDef, 2> methods{
       {{"compile", ordeal_compiled_compile, METH_NOARGS, nullptr}, {nullptr, nullptr, 0, nullptr}}};

@@ -32,7 +32,7 @@ PyObject* counted(DrawContext& run, const Choice& integer) {
   if (!integer.is_big()) {
     return run.count(integer_size(integer.number)) ? PyLong_FromLongLong(integer.number) : nullptr;
   }
-  // As many bytes as its magnitude and a bit for the sign need.
+  // As many bytes as its magnitude and a sign bit need.
   return run.count(sized(1 + (magnitude_bits(integer) / 8))) ? choice_to_python(integer).release().ptr() : nullptr;
 }
 
@@ -77,7 +77,7 @@ class Booleans final : public StrategyNode {
   }
 };
 
-// Each draw makes an object of its own, NaN as well: two that are one object would be equal in a list.
+// Each draw makes a new object, even for NaN: the same object twice would be equal in a list.
 class Floats final : public StrategyNode {
  public:
   Floats(double low, double high, bool allow_nan, double smallest_nonzero) noexcept
@@ -269,7 +269,7 @@ class Calendar final : public StrategyNode {
     return call_with(make_, &parts.at(range_.first), count, *fold == 0 ? zero() : one(), kFold);
   }
 
-  // Small integers live for ever; these are held besides.
+  // Small integers live for ever; these are kept alive in addition.
   static PyObject* zero() {
     static PyObject* const kZero = PyLong_FromLong(0);
     return kZero;

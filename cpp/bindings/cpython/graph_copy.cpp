@@ -11,12 +11,12 @@
 namespace ordeal::bindings {
 namespace {
 
-// How many objects room is made for at once.
+// How many objects to reserve space for at once.
 constexpr std::size_t kGraphSize = 32;
 
 py::object borrowed(PyObject* object) { return py::reinterpret_borrow<py::object>(object); }
 
-// An object that nothing in it can change, of a type that programs hold much of.
+// An immutable object, of a type that programs use much.
 bool is_value(PyObject* object) noexcept {
   const PyTypeObject* const type = Py_TYPE(object);
   return type == &PyUnicode_Type || type == &PyLong_Type || object == Py_None || type == &PyFloat_Type ||
@@ -36,7 +36,7 @@ bool is_container(const PyTypeObject* type) noexcept {
          type == &PyFrozenSet_Type || type == &PyByteArray_Type || type == &PyMethod_Type;
 }
 
-// What the type or the nearest of its bases has under `name`; null when none has.
+// The attribute `name` of the type or its nearest base; null if none has it.
 py::object find_in_bases(PyTypeObject* type, const char* name) {
   for (const py::handle base : borrowed(type->tp_mro)) {
     const py::object members = owned(PyType_GetDict(reinterpret_cast<PyTypeObject*>(base.ptr())));
@@ -52,7 +52,7 @@ bool is_that_of_object(PyTypeObject* type, const char* name) {
   return found.is(find_in_bases(&PyBaseObject_Type, name));
 }
 
-// Copying goes as deep as the structure, on the stack of C. What is too deep for it is refused as copy.deepcopy does.
+// Copying recurses with the structure, on the C stack. Too deep structures are refused, as by copy.deepcopy.
 class Descent {
  public:
   explicit Descent(StackRoom& room) : room_(room) {
@@ -88,7 +88,7 @@ bool has_slots(PyTypeObject* type) {
   return PyDict_GetItemString(members.ptr(), "__slots__") != nullptr;
 }
 
-// Where in an object its slots are: of each class with __slots__, the members that CPython made for them.
+// The offsets of an object's slots: for each class with __slots__, the members that CPython made for them.
 std::vector<Py_ssize_t> slots_of(PyTypeObject* type) {
   std::vector<Py_ssize_t> slots;
   for (const py::handle base : borrowed(type->tp_mro)) {
@@ -108,16 +108,15 @@ std::vector<Py_ssize_t> slots_of(PyTypeObject* type) {
   return slots;
 }
 
-// Whether an object of the type has room for more than what `base` holds, attributes and slots, as those of a class
-// made in C have.
+// Whether objects of the type have room for more than `base`, attributes and slots, as those of classes made in C have.
 bool holds_more(PyTypeObject* type, const PyTypeObject* base) {
   const auto pointers = (type->tp_dictoffset > 0 ? 1U : 0U) + (type->tp_weaklistoffset > 0 ? 1U : 0U);
   const auto known = (pointers + slots_of(type).size()) * sizeof(PyObject*);
   return type->tp_basicsize > base->tp_basicsize + static_cast<Py_ssize_t>(known);
 }
 
-// Whether objects of the type are what `base` holds, attributes and slots, and its own ways of making and object's ways
-// of reducing them are all there is.
+// Whether objects of the type are only `base`, attributes and slots, with the constructors of `base` and the reduction
+// of object.
 bool is_plain(PyTypeObject* type, PyTypeObject* base) {
   if (type->tp_getattro != PyObject_GenericGetAttr || (type->tp_flags & Py_TPFLAGS_IS_ABSTRACT) != 0 ||
       type->tp_itemsize != 0 || holds_more(type, base)) {
@@ -129,7 +128,7 @@ bool is_plain(PyTypeObject* type, PyTypeObject* base) {
     if (each == &PyBaseObject_Type || each == base) {
       continue;
     }
-    // What a class made in C keeps is its own affair; one that cannot be called has no tp_new.
+    // The content of a class made in C is unknown; one that cannot be called has no tp_new.
     const bool is_made_alike = each->tp_new == base->tp_new || each->tp_new == PyBaseObject_Type.tp_new;
     if ((each->tp_flags & Py_TPFLAGS_HEAPTYPE) == 0 || !is_made_alike) {
       return false;
@@ -154,7 +153,7 @@ bool is_plain(PyTypeObject* type, PyTypeObject* base) {
          (!slotted || type->tp_setattro == PyObject_GenericSetAttr);
 }
 
-// What objects of the type are beside their attributes: nothing more than an object, a list or a dict.
+// What objects of the type are besides their attributes: exactly an object, a list or a dict.
 PyTypeObject* base_of(PyTypeObject* type) noexcept {
   for (PyTypeObject* const base : {&PyList_Type, &PyDict_Type}) {
     if (PyType_IsSubtype(type, base) != 0) {
@@ -186,7 +185,7 @@ py::object GraphCopy::copy(PyObject* original) {
     return borrowed(copied);
   }
   const Descent descent(room_);
-  // A hook of the program may take it out of what holds it.
+  // A hook of the program may remove it from its container.
   const py::object held = borrowed(original);
   if (is_container(Py_TYPE(original))) {
     return copy_container(original);
@@ -303,7 +302,7 @@ py::object GraphCopy::copy_list(PyObject* original) {
   }
   py::object copied = owned(PyList_GetSlice(original, 0, values));
   remember(original, copied);
-  // The size is asked for each time: a hook of the program may change the list.
+  // The size is read each time: a hook of the program may change the list.
   for (Py_ssize_t i = values; i < PyList_GET_SIZE(original); ++i) {
     check(PyList_Append(copied.ptr(), copy(PyList_GET_ITEM(original, i)).ptr()));
   }
@@ -322,7 +321,7 @@ py::object GraphCopy::copy_tuple(PyObject* original) {
   if (!changed) {
     return borrowed(original);
   }
-  // A tuple that holds itself, by way of a list, has been copied meanwhile.
+  // A tuple that contains itself, by way of a list, has been copied meanwhile.
   if (PyObject* const copied = known(original); copied != nullptr) {
     return borrowed(copied);
   }
@@ -347,7 +346,7 @@ void GraphCopy::copy_items(PyObject* from, PyObject* to) {
   PyObject* value = nullptr;
   Py_ssize_t position = 0;
   while (PyDict_Next(from, &position, &key, &value) != 0) {
-    // Held: a hook may take it out of the dictionary while the key is copied.
+    // Held: a hook may remove it from the dictionary while the key is copied.
     const py::object held = borrowed(value);
     const py::object new_key = copy(key);
     check(PyDict_SetItem(to, new_key.ptr(), copy(value).ptr()));
@@ -400,7 +399,7 @@ py::object GraphCopy::copy_instance(PyObject* original, const Shape& shape) {
       Py_XSETREF(*at(copied.ptr()), new_value.release().ptr());
     }
   }
-  // As the list or dict that it is: the methods that its class has for adding do more than that.
+  // As a plain list or dict: the class's own methods for adding may do more.
   if (shape.base == &PyDict_Type) {
     copy_items(original, copied.ptr());
   } else if (shape.base == &PyList_Type) {
@@ -436,7 +435,7 @@ py::object GraphCopy::copy_ordered_dict(PyObject* original) {
   }
   py::object copied = owned(PyODict_New());
   remember(original, copied);
-  // In its order, which is not that of its dictionary.
+  // In its order, which differs from that of its dictionary.
   for (const py::handle item : py::getattr(original, "items")()) {
     const py::object key = copy(PyTuple_GET_ITEM(item.ptr(), 0));
     check(PyODict_SetItem(copied.ptr(), key.ptr(), copy(PyTuple_GET_ITEM(item.ptr(), 1)).ptr()));
@@ -463,7 +462,7 @@ py::object GraphCopy::copy_reduced(PyObject* original, const Shape& shape) {
   if (PyTuple_Check(reduced.ptr()) == 0 || PyTuple_GET_SIZE(reduced.ptr()) < 2 || PyTuple_GET_SIZE(reduced.ptr()) > 5) {
     refuse(original);
   }
-  // Its parts may have been made for the occasion: as long as they live, no other object has their ids.
+  // Its parts may be temporary: while they live, no other object has their ids.
   kept_.push_back(reduced);
   return rebuild(original, reduced);
 }
@@ -536,7 +535,7 @@ void GraphCopy::tell_memo() {
   memo_size_ = PyDict_GET_SIZE(memo_.ptr());
 }
 
-// A memo only grows, at its end; where something was taken out, all of it is read again.
+// The memo only grows, at its end; if something was removed, it is read again completely.
 void GraphCopy::learn_from_memo() {
   const Py_ssize_t size = PyDict_GET_SIZE(memo_.ptr());
   if (size == memo_size_) {

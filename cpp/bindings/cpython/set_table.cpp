@@ -8,7 +8,7 @@
 namespace ordeal::bindings {
 namespace {
 
-// CPython's mark of a place whose element was taken out. No element has this hash.
+// CPython's mark of a deleted element. No element has this hash.
 constexpr Py_hash_t kDeleted = -1;
 
 PySetObject* layout_of(PyObject* set) noexcept { return reinterpret_cast<PySetObject*>(set); }
@@ -39,7 +39,7 @@ py::object SetTable::make() const {
   py::object made = owned(frozen_ ? PyFrozenSet_New(nullptr) : PySet_New(nullptr));
   PySetObject* const set = layout_of(made.ptr());
   if (size_ > PySet_MINSIZE) {
-    // As CPython allocates and frees it.
+    // Allocated and freed like CPython's own.
     auto* const table = static_cast<setentry*>(PyMem_Calloc(size_, sizeof(setentry)));
     if (table == nullptr) {
       throw std::bad_alloc();
@@ -52,7 +52,7 @@ py::object SetTable::make() const {
     set->table[key.place] = {Py_NewRef(key.object.ptr()), key.hash};
   }
   for (const auto& [place, mark] : deleted_) {
-    set->table[place] = mark;  // whose references nobody counts
+    set->table[place] = mark;  // its references are not counted
   }
   set->used = static_cast<Py_ssize_t>(keys_.size());
   set->fill = fill_;
@@ -62,7 +62,7 @@ py::object SetTable::make() const {
 py::object SetTable::make_anew() const {
   py::object made = owned(frozen_ ? PyFrozenSet_New(nullptr) : PySet_New(nullptr));
   for (const Key& key : keys_) {
-    // Of a frozenset too, as long as nobody else has seen it.
+    // For a frozenset too, while nothing else has seen it.
     check(PySet_Add(made.ptr(), key.object.ptr()));
   }
   return made;

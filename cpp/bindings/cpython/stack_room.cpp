@@ -10,13 +10,13 @@
 namespace ordeal::bindings {
 namespace {
 
-// What stays free: a quarter of the stack, but no more than what any hook needs.
+// The reserve: a quarter of the stack, but no more than any hook needs.
 constexpr std::size_t kFreeMax = std::size_t{1} << 20U;
 constexpr std::size_t kFreeMin = std::size_t{1} << 16U;
 
 }  // namespace
 
-// Asked anew each time: the stack of the main thread is as large as its limit is now.
+// Read each time: the stack of the main thread is as large as its present limit.
 std::uintptr_t StackRoom::usable_end() noexcept {
 #ifdef __linux__
   pthread_attr_t attributes;

@@ -14,8 +14,8 @@ namespace {
 constexpr unsigned kOffsetBits = 32;
 constexpr std::uint64_t kOffsetMask = (std::uint64_t{1} << kOffsetBits) - 1;
 
-// Choices holds a counter; Cases holds a Choices. What goes wrong is told to a method of the Python subclass of
-// Choices, which raises what the user sees.
+// Choices holds a counter; Cases holds a Choices. Errors go to a method of the Python subclass of Choices, which raises
+// the user's error.
 struct ChoicesObject {
   PyObject_HEAD PyObject* owner;  // of the counter
   Counter* counter;
@@ -52,7 +52,7 @@ std::uint64_t draw(PyObject* self, std::uint64_t bound) {
   if (!odometer.running()) [[unlikely]] {
     fail(self, "_outside", py::tuple());
   }
-  // A site costs as much as all the rest: only what is chosen for the first time has to be asked for its own.
+  // A site costs as much as everything else: only new choices need their own.
   const std::uint64_t site = odometer.repeats() ? 0 : counter.site_now();
   try {
     return odometer.choose(bound, site);
@@ -65,7 +65,7 @@ std::uint64_t draw(PyObject* self, std::uint64_t bound) {
   }
 }
 
-// Nothing where it is no integer of 64 bits.
+// Nothing unless it is an integer of 64 bits.
 std::optional<std::int64_t> integer(PyObject* value) noexcept {
   if (PyLong_Check(value) == 0) {
     return std::nullopt;
@@ -75,7 +75,7 @@ std::optional<std::int64_t> integer(PyObject* value) noexcept {
   return overflow == 0 ? std::optional<std::int64_t>(number) : std::nullopt;
 }
 
-// The items in an order that is the same each time, which a set does not have.
+// The items in a reproducible order, which a set does not have.
 py::list ordered(PyObject* self, const char* method, PyObject* const* arguments, Py_ssize_t count) {
   if (count != 1 || PyAnySet_Check(arguments[0]) != 0) {
     refuse(self, method, arguments, count);
@@ -90,7 +90,7 @@ py::list ordered(PyObject* self, const char* method, PyObject* const* arguments,
   return items != nullptr ? py::reinterpret_steal<py::list>(items) : throw py::error_already_set();
 }
 
-// Takes one of the items that are left for each place in turn: so the first order is the given one.
+// Takes one of the remaining items for each place in turn, so the first order is the given one.
 std::vector<py::object> shuffled(PyObject* self, std::vector<py::object> left) {
   std::vector<py::object> order;
   while (!left.empty()) {
@@ -223,8 +223,8 @@ PyObject* ordeal_cases_next(PyObject* self) noexcept {
   });
 }
 
-// A loop lets go of its iterator while an exception of its body is on the way out, so this is where a failing case can
-// be told. After `break` or the last case no exception is under way.
+// A loop releases its iterator while an exception of its body propagates, so a failing case can be reported here. After
+// `break` or the last case no exception propagates.
 void ordeal_cases_dealloc(PyObject* self) noexcept {
   PyTypeObject* const type = Py_TYPE(self);
   PyObject* const choices = reinterpret_cast<CasesObject*>(self)->choices;
@@ -243,7 +243,7 @@ void ordeal_cases_dealloc(PyObject* self) noexcept {
 
 }  // extern "C"
 
-// CPython reads the definitions as long as the types live, which is as long as the process.
+// CPython reads the definitions while the types exist, which is as long as the process.
 std::array<PyMethodDef, 8>& choices_methods() {
   static std::array<PyMethodDef, 8> methods{{
       {"index", fast(ordeal_choices_index), METH_FASTCALL, nullptr},

@@ -13,7 +13,7 @@ py::object name_of(PyObject* reference) {
   return attribute(reference, kName);
 }
 
-// Borrowed, and null where there is none. Of exact dicts only, as every machine has them.
+// Borrowed; null if missing. Only for exact dicts, which every machine has.
 PyObject* item(PyObject* dict, PyObject* key) {
   PyObject* const found = PyDict_GetItemWithError(dict, key);
   if (found == nullptr && PyErr_Occurred() != nullptr) {
@@ -25,12 +25,12 @@ PyObject* item(PyObject* dict, PyObject* key) {
 py::object value_of(const BundleStore& store, PyObject* reference) {
   const py::object name = name_of(reference);
   PyObject* const value = item(store.values.ptr(), name.ptr());
-  // The error for a name that nobody gave is Python's to word.
+  // Python words the error for an unknown name.
   return value != nullptr ? py::reinterpret_borrow<py::object>(value)
                           : owned(PyObject_GetItem(store.values.ptr(), name.ptr()));
 }
 
-// An empty list does so too: where a bundle has one, Hypothesis gives the rule another list in its place.
+// An empty list counts too: if a bundle holds one, Hypothesis gives the rule another list instead.
 bool holds_references(PyObject* list, PyObject* reference_type) {
   for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list); ++i) {
     if (reinterpret_cast<PyObject*>(Py_TYPE(PyList_GET_ITEM(list, i))) != reference_type) {
@@ -90,7 +90,7 @@ std::int64_t Producers::follow(ChoiceSource& source, PyObject* references) const
   if (wanted < 0) {
     position = source.position(size);
   } else {
-    // Where the step that made it is gone, the newest value takes its place: the run may fail all the same.
+    // If the step that made it is gone, use the newest value instead: the run may fail all the same.
     for (Py_ssize_t at = 0; at < size; ++at) {
       if (of(name_of(PyList_GET_ITEM(references, size - 1 - at)).ptr()) == wanted) {
         position = at;
@@ -105,7 +105,7 @@ std::int64_t Producers::follow(ChoiceSource& source, PyObject* references) const
 
 namespace {
 
-// Of one target; the place among all results of the step goes on counting in `place`.
+// For one target; `place` counts on through all results of the step.
 void add_to_bundle(const BundleStore& store, TargetBundle& target, PyObject* const* results, Py_ssize_t count,
                    const ChoiceSource& source, Producers* producers, std::int64_t& place) {
   auto bundle = py::reinterpret_borrow<py::object>(item(store.bundles.ptr(), target.bundle()));
@@ -135,7 +135,7 @@ void add_to_bundles(const BundleStore& store, std::vector<TargetBundle>& targets
                     PyObject* multiple_results_type, ChoiceSource& source, Producers* producers) {
   static PyObject* const kMembers = interned("values");
   std::int64_t place = 0;
-  // Not isinstance(): a subclass of MultipleResults is a value like any other.
+  // Not isinstance(): a subclass of MultipleResults is an ordinary value.
   if (reinterpret_cast<PyObject*>(Py_TYPE(result)) != multiple_results_type) {
     for (TargetBundle& target : targets) {
       add_to_bundle(store, target, &result, 1, source, producers, place);

@@ -12,7 +12,7 @@
 namespace ordeal::bindings {
 namespace {
 
-// A loop without any Python function would not see Ctrl-C.
+// Without any Python function, a loop would not notice Ctrl-C.
 constexpr std::uint32_t kSignalsPeriod = 256;
 
 bool is_true(PyObject* object) {
@@ -21,7 +21,7 @@ bool is_true(PyObject* object) {
   return truth != 0;
 }
 
-// Whether all are true of the machine, asked in their order until one is not.
+// Whether all hold, checking them in order until one does not.
 bool holds(const std::vector<py::object>& preconditions, PyObject* machine) {
   for (const py::object& precondition : preconditions) {
     if (!is_true(owned(PyObject_CallOneArg(precondition.ptr(), machine)).ptr())) {
@@ -36,7 +36,7 @@ PyObject* initialize_rules_left() {
   return kLeft;
 }
 
-// What Python's time.monotonic() says.
+// The time of Python's time.monotonic().
 double monotonic_seconds() {
   timespec now{};
   clock_gettime(CLOCK_MONOTONIC, &now);
@@ -50,7 +50,7 @@ void tell(const py::object& object, const char* method, const Arguments&... argu
 
 }  // namespace
 
-// The arguments of one call of a rule, as the vectorcall protocol wants them: the machine, then the values.
+// The arguments of one call of a rule for the vectorcall protocol: the machine, then the values.
 class StepLoop::Call {
  public:
   Call(PyObject* machine, std::size_t capacity) {
@@ -76,7 +76,7 @@ class StepLoop::Call {
       PyObject*& slot = slots_[i + 2];
       PyTypeObject* const type = Py_TYPE(slot);
       if (reinterpret_cast<PyObject*>(type) == reference_type || type == &PyList_Type) {
-        // Taken out of the slot first: what fails must not be let go of twice.
+        // Taken out of the slot first: it must not be released twice if this fails.
         py::object value = resolved(store, py::reinterpret_borrow<py::object>(slot), reference_type);
         PyObject* const before = std::exchange(slot, value.release().ptr());
         Py_DECREF(before);
@@ -90,7 +90,7 @@ class StepLoop::Call {
   }
 
  private:
-  std::array<PyObject*, 10> few_;  // the first is the callee's to use
+  std::array<PyObject*, 10> few_;  // the callee may use the first
   std::vector<PyObject*> many_;
   PyObject** slots_ = few_.data();
   std::size_t count_ = 0;
@@ -111,7 +111,7 @@ StepLoop::StepLoop(const py::object& definition, py::list faults, const py::func
 
 StepLoop::End StepLoop::run(const Run& run) {
   ORDEAL_CHECK(run_ == nullptr, "a run is under way");
-  // Whatever ends the run, nothing of it is left.
+  // Cleans up after the run, however it ends.
   struct Scope {
     StepLoop& loop;
     ~Scope() {
@@ -119,10 +119,10 @@ StepLoop::End StepLoop::run(const Run& run) {
       loop.in_step = false;
       loop.current_ = nullptr;
       loop.data = py::none();
-      // What the run held goes with it; the machine itself is the caller's.
+      // Releases what the run held; the machine itself belongs to the caller.
       loop.store_ = {};
       loop.left_ = py::object();
-      loop.buggify_ = py::object();  // which has the loop: the garbage collector sees nothing of a run
+      loop.buggify_ = py::object();  // it refers to the loop: the garbage collector sees nothing of a run
       loop.decisions_ = py::object();
       loop.producers_ = py::object();
       loop.improved_ = py::object();
@@ -179,7 +179,7 @@ void StepLoop::look_up() {
   draw_context_ = draw_context_of(attribute(run_->context.ptr(), kDrawContext).ptr());
   ORDEAL_CHECK(draw_context_ != nullptr && draw_context_->is_open(), "the context of a run has an open draw context");
   if (!run_->listener.is_none()) {
-    // There is nothing but steps to tell where there is no session.
+    // Without a session, there is nothing but steps to report.
     learns_in_python_ = !is_session || attribute(run_->listener.ptr(), kLearnsEachStep).cast<bool>();
     improved_ = learns_in_python_ ? py::dict() : attribute(run_->listener.ptr(), kNearer);
   }
@@ -206,7 +206,7 @@ NextStep StepLoop::next() {
 
 void StepLoop::reject() { session_ != nullptr ? session_->reject() : replay_->reject(); }
 
-// Whether the step was taken; a rule that cannot run is rejected.
+// Returns whether the step was taken; a rule that cannot run is rejected.
 bool StepLoop::take_step(const NextStep& step) {
   const bool initialize = step.kind == NextKind::kInitialize;
   if (step.kind != NextKind::kRule && !initialize) {
@@ -309,7 +309,7 @@ py::object StepLoop::draw_from_bundle(const StepArgument& argument) {
     return owned(PyObject_CallOneArg(argument.draw.ptr(), run_->context.ptr()));
   }
   const Py_ssize_t size = PyList_GET_SIZE(references);
-  // Only a replay may have lost steps. A run of a session goes by positions, however it came to where it is.
+  // Only a replay may have lost steps. A run of a session uses positions, however it came to where it is.
   const std::int64_t position =
       replay_ == nullptr ? source_->position(size) : Producers(producers_).follow(*source_, references);
   const Py_ssize_t at = size - 1 - position;
@@ -369,7 +369,7 @@ void StepLoop::end_step() {
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
-// What a step brought
+// The effects of a step
 
 std::uint64_t StepLoop::state_hash() {
   static PyObject* const kHook = interned("state_hash");
@@ -414,7 +414,8 @@ void StepLoop::tell_sizes(const StepRule& rule) {
   }
 }
 
-// How many events and targets the run has told Hypothesis of. Each label counts once, so a new one changes the number.
+// How many events and targets the run has reported to Hypothesis. Each label counts once, so a new one changes the
+// number.
 Py_ssize_t StepLoop::observations() const {
   static PyObject* const kEvents = interned("events");
   static PyObject* const kTargets = interned("target_observations");

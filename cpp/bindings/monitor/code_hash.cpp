@@ -1,4 +1,4 @@
-// Hashes what a code object consists of.
+// Hashes the contents of a code object.
 #include "bindings/monitor/code_hash.h"
 
 #include <string_view>
@@ -31,11 +31,11 @@ std::uint64_t hash_frozenset(PyObject* set) {
   return key;
 }
 
-// Constants are what the compiler can fold: numbers, strings, bytes, None, Ellipsis, tuples, frozensets, slices, code.
+// The constants that the compiler can fold: numbers, strings, bytes, None, Ellipsis, tuples, frozensets, slices, code.
 std::uint64_t hash_constant(PyObject* constant) {
   const std::uint64_t type = hash_bytes(Py_TYPE(constant)->tp_name);
   if (PyCode_Check(constant)) {
-    // A nested function has a key of its own; here its name is enough, and its repr would show an address.
+    // A nested function has its own key; here its name is enough, and its repr would contain an address.
     return combine_keys(type, hash_bytes(utf8(reinterpret_cast<PyCodeObject*>(constant)->co_qualname)));
   }
   if (PyTuple_CheckExact(constant)) {

@@ -1,4 +1,4 @@
-// The callbacks of sys.monitoring, and the starting and stopping around them.
+// The callbacks of sys.monitoring, and starting and stopping them.
 #include "bindings/monitor/monitor.h"
 
 #include <algorithm>
@@ -14,16 +14,16 @@
 namespace ordeal::bindings {
 namespace {
 
-// Coverage tools use 1, Hypothesis' explain phase 3; so 4 first, and 3 when another engine holds it.
+// Coverage tools use 1, Hypothesis' explain phase 3; so 4 first, and 3 if another engine holds it.
 constexpr std::array<int, 2> kToolIds{4, 3};
 
-// The pointer of the capsule has no meaning, its context has: the monitor, or null once it has stopped. Somebody who
-// frees our tool id leaves the callbacks registered, so they may be called after the monitor is gone.
+// The pointer of the capsule has no meaning; its context is the monitor, or null once that has stopped. If other code
+// frees our tool id, the callbacks stay registered and may be called after the monitor is gone.
 char capsule_pointer = 0;
 
 Monitor* monitor_of(PyObject* self) noexcept { return static_cast<Monitor*>(PyCapsule_GetContext(self)); }
 
-// Runs one callback: what it answers is whether the location has more to tell.
+// Runs one callback, which returns whether the location has more to report.
 template <typename Event>
 PyObject* dispatch(PyObject* self, Event event) noexcept {
   Monitor* const monitor = monitor_of(self);
@@ -185,7 +185,7 @@ void Monitor::wake_all() {
 }
 
 void Monitor::disarm(int tool_id) noexcept {
-  const py::error_scope unrelated;  // stop() may run while an exception of the user is on its way
+  const py::error_scope unrelated;  // stop() may run while an exception of the user propagates
   PyCapsule_SetContext(references_.self.ptr(), nullptr);
   const auto attempt = [this](const auto& step) {
     try {
@@ -198,7 +198,7 @@ void Monitor::disarm(int tool_id) noexcept {
   bool is_ours = false;
   attempt([&] { is_ours = monitoring.attr("get_tool")(tool_id).is(references_.name); });
   if (!is_ours) {
-    return;  // somebody else freed the id; taking events off it now would disturb its next holder
+    return;  // other code freed the id; removing events now would disturb its next holder
   }
   attempt([&] { monitoring.attr("set_events")(tool_id, 0); });
   for (const py::object& code : references_.code_objects) {
@@ -250,7 +250,7 @@ std::vector<std::uint32_t> Monitor::take_files() {
   for (const std::uint32_t file : touched_) {
     files_[file].touched = false;
   }
-  touched_.clear();  // and not moved from: it keeps its room, so that count_event() never allocates
+  touched_.clear();  // not moved from: it keeps its capacity, so that count_event() never allocates
   return taken;
 }
 
@@ -265,7 +265,7 @@ std::vector<Monitor::BranchSides> Monitor::branch_sides(const TracedCode& code) 
   return branches;
 }
 
-// Code that ran in another process only is known by its key.
+// Code that only ran in another process is known by its key alone.
 std::optional<std::vector<Monitor::BranchSides>> Monitor::branch_sides(PyCodeObject* code) {
   if (const TracedCode* const found = traced(code)) {
     return branch_sides(*found);
@@ -312,7 +312,7 @@ bool Monitor::on_entry(PyCodeObject* code) noexcept {
   return false;
 }
 
-// A generator or coroutine that was entered before the monitor started is met here first.
+// A generator or coroutine that was entered before the monitor started is first seen here.
 bool Monitor::on_resume(PyCodeObject* code) noexcept {
   if (traced(code) == nullptr) {
     adopt(code);
@@ -372,7 +372,7 @@ std::uint32_t Monitor::number_of(const TracedCode& code) const noexcept {
   return static_cast<std::uint32_t>(&code - codes_.data());
 }
 
-// Whether the location has more to tell: it has as long as it can be noted.
+// Whether the location has more to report: it has while it can be recorded.
 template <typename Note>
 bool Monitor::noted(Note note) noexcept {
   try {
@@ -390,7 +390,7 @@ Monitor::TracedCode* Monitor::traced(PyCodeObject* code) noexcept {
 }
 
 Monitor::TracedCode* Monitor::adopt(PyCodeObject* code) noexcept {
-  const py::error_scope unrelated;  // whatever fails in here is ours, and what was set before is the user's
+  const py::error_scope unrelated;  // errors in here are ours, and an earlier one is the user's
   try {
     return adopt_or_throw(code);
   } catch (...) {
@@ -406,7 +406,7 @@ Monitor::TracedCode* Monitor::adopt_or_throw(PyCodeObject* code) {
   }
   const auto object = py::reinterpret_borrow<py::object>(reinterpret_cast<PyObject*>(code));
   const std::uint64_t key = code_key(files_[*file].source.module_name, utf8(code->co_qualname), hash_code_body(code));
-  // All that may fail comes before the number: what has one is found in `codes_` from then on.
+  // Everything that may fail comes before the number: from then on, numbers are looked up in `codes_`.
   const bool is_new = !registry_.find_key(key);
   if (is_new) {
     codes_.push_back(new_code(key, code->co_firstlineno, *file));
@@ -440,7 +440,7 @@ Monitor::TracedCode* Monitor::adopt_or_throw(PyCodeObject* code) {
   return &codes_[*number];
 }
 
-// One that is not met yet: no code object is known of it.
+// Code that was not met yet, without a known code object.
 Monitor::TracedCode Monitor::new_code(std::uint64_t key, std::int64_t first_line, std::uint32_t file) {
   TracedCode made{.key = key,
                   .first_line = first_line,
@@ -457,7 +457,7 @@ Monitor::TracedCode Monitor::new_code(std::uint64_t key, std::int64_t first_line
   return made;
 }
 
-// The verdict is kept by name, not by code object: an ignored code object may be freed and its address used again.
+// The answer is cached by name, not by code object: an ignored code object may be freed and its address reused.
 std::optional<std::uint32_t> Monitor::file_of(PyCodeObject* code) { return add_file(filename_of(code)); }
 
 std::optional<std::uint32_t> Monitor::add_file(const std::string& name) {
@@ -482,7 +482,7 @@ std::optional<std::uint32_t> Monitor::add_file(const std::string& name) {
 Monitor::BranchSite& Monitor::site_of(TracedCode& code, std::int64_t from) {
   const auto instruction = static_cast<std::size_t>(from / kInstructionSize);
   if (!code.is_met && from >= 0 && instruction >= code.site_at.size() && instruction < kInstructionsMax) {
-    code.site_at.resize(instruction + 1, kUnknown);  // how many there are is not known yet
+    code.site_at.resize(instruction + 1, kUnknown);  // the total is not known yet
   }
   ORDEAL_CHECK(from >= 0 && instruction < code.site_at.size(), "from=" << from << " size=" << code.site_at.size());
   std::uint32_t& place = code.site_at[instruction];
@@ -503,10 +503,10 @@ std::uint32_t Monitor::edge_of(const TracedCode& code, BranchSite& site, std::in
       return side.edge;
     }
   }
-  return coverage_->add_edge(branch_key(code.key, from, to));  // a branch of more than two ways has no slot for each
+  return coverage_->add_edge(branch_key(code.key, from, to));  // a branch with more than two ways has no slot for each
 }
 
-// True for a location that the interpreter would not tell of any more, had the process not been another one then.
+// True for a location that the interpreter would not report any more, had this been the same process.
 bool Monitor::is_silent(const BranchSite& site, std::int64_t to) const noexcept {
   if (level_ == TraceLevel::kCounts) {
     return false;
@@ -514,9 +514,9 @@ bool Monitor::is_silent(const BranchSite& site, std::int64_t to) const noexcept 
   return site.silent || std::ranges::any_of(site.sides, [&](const Side& side) { return side.to == to && side.silent; });
 }
 
-// At the novelty level: whether the location has more to tell.
+// At the novelty level: whether the location has more to report.
 bool Monitor::mark_branch(BranchSite& site, std::int64_t to, std::uint32_t edge) noexcept {
-  // Before the sides have events of their own, one of them silences both: then no run tells of each side that it took.
+  // While both sides share an event, one side silences both: then no run reports each side that it took.
   coverage_->mark(edge, sides_apart_);
   if (!sides_apart_) {
     site.silent = !has_more_to_tell(site);
@@ -528,7 +528,7 @@ bool Monitor::mark_branch(BranchSite& site, std::int64_t to, std::uint32_t edge)
   return false;
 }
 
-// At the novelty level. A loop that always goes one way would cost its event for ever, so it is silenced after a while.
+// At the novelty level. A loop that always goes one way would cost its event for ever, so it is silenced eventually.
 bool Monitor::has_more_to_tell(BranchSite& site) const noexcept {
   const bool both_sides_seen = site.sides[1].edge != kUnknown;
   return !both_sides_seen && ++site.one_sided_hits < kOneSidedHitsMax;

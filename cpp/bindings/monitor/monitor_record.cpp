@@ -1,4 +1,4 @@
-// Notes what runs in a fork, and has the monitor that it is a fork of see that.
+// Records what runs in a fork, and replays it in the monitor of the forking process.
 #include <algorithm>
 #include <utility>
 
@@ -10,7 +10,7 @@
 
 namespace ordeal::bindings {
 
-// All locations report again: what is silent here need not be so for who reads the record.
+// All locations report again: those silenced here need not be silenced for the reader of the record.
 void Monitor::record() {
   recorder_.emplace();
   if (tool_id_) {
@@ -35,7 +35,7 @@ std::string Monitor::take_record() {
   return record.encode();
 }
 
-// Looks at everything before it sees any of it.
+// Checks everything before counting any of it.
 void Monitor::replay(std::string_view bytes) {
   const RunRecord record = RunRecord::decode(bytes);
   const auto code_at = [&](const RunRecord::Passage& passage) {
@@ -80,7 +80,7 @@ void Monitor::replay(std::string_view bytes) {
   }
 }
 
-// Null where there is no room for more code.
+// Null if there is no room for more code.
 Monitor::TracedCode* Monitor::recorded_code(const RunRecord::Code& recorded) {
   if (const auto number = registry_.find_key(recorded.key)) {
     return &codes_[*number];
@@ -122,7 +122,7 @@ void Monitor::replay_line(TracedCode& code, std::int64_t line_in_code) {
   }
 }
 
-// As on_branch(). Where the location would fall silent, how often it was passed after that does not matter.
+// Like on_branch(). When the location would be silenced, further passages do not matter.
 void Monitor::replay_branch(TracedCode& code, const RunRecord::Passage& passage) {
   BranchSite& site = site_of(code, passage.from);
   if (level_ == TraceLevel::kCounts) {

@@ -1,4 +1,4 @@
-// Saves what a monitor knows, and puts it back in a monitor of another process.
+// Saves the state of a monitor, and restores it in a monitor of another process.
 #include <algorithm>
 #include <utility>
 
@@ -63,7 +63,7 @@ void Monitor::restore(const MonitorState& state) {
   events_ = state.events;
 }
 
-// The key of a code object covers its instructions, so their offsets are the same; those of a damaged state may not be.
+// The key of a code object covers its instructions, so offsets are the same; those of a damaged state may not be.
 void Monitor::put_back(TracedCode& code, const MonitorState::Code& state) {
   code.entry_silent = state.entry_silent;
   code.silent_lines.insert(state.silent_lines.begin(), state.silent_lines.end());
