@@ -49,7 +49,7 @@ from ordeal._engine.execution.fork_messages import (
 )
 from ordeal._engine.isolation.channel import Channel, ChannelError, Value
 from ordeal._engine.properties.watch import PropertyWatch
-from ordeal._engine.telling import tell_journal
+from ordeal._engine.untrusted import use_journal
 from ordeal._hypothesis import GlobalRandoms, RunContext, TapeProvider
 from ordeal.errors import OrdealError
 
@@ -180,7 +180,7 @@ def start_fork_server(run: RunContext, environment: RunEnvironment, others: Iter
                 other.leave()
             # The choices of its runs are journaled by the other process.
             environment.driver.journal = None
-            tell_journal(None)
+            use_journal(None)
             if _native.die_with(parent):
                 _wait_for_runs(there, run, randoms, environment)
         finally:
