@@ -61,7 +61,7 @@ class ChaosTest(RuleBasedStateMachine):
     """The faults that the nemesis may switch."""
 
     swarm: ClassVar[bool | str] = False
-    """The law by which each run leaves out some of what there is, so that the rest dominates.
+    """How each run leaves out some rules and faults, so that the others dominate.
 
     "coins", or True: a coin for each fault (when there are two or more). "sizes": how many rules are kept is uniform
     from 1 to all, each of them gets a weight from 1 to 100, and faults are kept in the same way, without weights.
@@ -78,7 +78,7 @@ class ChaosTest(RuleBasedStateMachine):
     """The largest weight that "sizes" may draw for a rule, by name; 100 for the others."""
 
     always_on: ClassVar[Collection[str]] = frozenset()
-    """The names of rules that no law leaves out."""
+    """The names of rules that are never left out."""
 
     rule_timeout: float = 30.0
     """Seconds after which a rule is ended with RuleTimeoutError; 0 or less for no limit.

@@ -29,7 +29,7 @@ def catalog_text(catalog: SiteCatalog, reached_file: Path, *, exists: bool) -> s
     lines += ["", *_summary(catalog)]
     if not exists:
         lines.append(
-            f"No run has told what it reached: `ordeal explore` and `pytest --chaos` save it in {reached_file}."
+            f"No run has recorded what it reached: `ordeal explore` and `pytest --chaos` save it in {reached_file}."
         )
     return "\n".join([*lines, ""])
 

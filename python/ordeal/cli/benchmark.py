@@ -64,10 +64,10 @@ def _benchmark(flags: BenchmarkFlags, given: Mapping[str, object]) -> int:
     with termination_interrupts():
         trials.run_all()
     if not trials.done:
-        terminal.say("interrupted: nothing was measured until then")
+        terminal.say("interrupted: nothing was measured yet")
         return INTERRUPTED
     if trials.interrupted:
-        terminal.say("interrupted: the report tells what was measured until then")
+        terminal.say("interrupted: the report shows what was measured so far")
     analysis = analyse(measurements_of(trials.done, plan.metric))
     result = ScalingResult(
         test_class=test.class_path,

@@ -134,7 +134,7 @@ class _Session:
     def finish(self) -> None:
         """Write the requested files, and print the report."""
         if self._interrupted:
-            terminal.say("interrupted: the report tells what was found until then")
+            terminal.say("interrupted: the report shows what was found so far")
         if self._flags.generate_tests is not None:
             self._write_tests(Path(self._flags.generate_tests))
         in_file = self._config.report.format != "text" and self._write_report(Path(self._config.report.output))

@@ -305,7 +305,7 @@ def distribution_of(cls: type) -> str:
     if isinstance(swarm, str) and swarm in DISTRIBUTIONS:
         return swarm
     raise MachineError(
-        f"{cls.__name__}.swarm is {swarm!r}, which is no law",
+        f"{cls.__name__}.swarm is {swarm!r}, which is no swarm distribution",
         hint='write `swarm = "sizes"`, "coins", "hypothesis", True (the same as "coins") or False',
     )
 

@@ -88,7 +88,7 @@ def test_finding_06_ctrl_c_loses_nothing(
     code, out, err = interrupted(project, marker, "-w", workers, *options)
     assert code == 1, err
     assert "Traceback" not in err
-    assert "interrupted: the report tells what was found until then\n" in err
+    assert "interrupted: the report shows what was found so far\n" in err
     assert err.count("Exploring chaos:Slow...") == 1
     (result,) = json.loads((project.root / "ordeal-report.json").read_text(encoding="utf-8"))["results"]
     assert result["stopped_reason"] == "interrupted"

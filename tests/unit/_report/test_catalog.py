@@ -46,7 +46,7 @@ def test_the_listing_goes_file_by_file() -> None:
 
 def test_before_any_run_it_says_what_to_do() -> None:
     last = catalog_text(catalog(*SITES[:1]), FILE, exists=False).split("\n")[-2]
-    assert last == f"No run has told what it reached: `ordeal explore` and `pytest --chaos` save it in {FILE}."
+    assert last == f"No run has recorded what it reached: `ordeal explore` and `pytest --chaos` save it in {FILE}."
 
 
 def test_where_there_is_no_site_it_says_so() -> None:

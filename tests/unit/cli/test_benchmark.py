@@ -280,7 +280,7 @@ class TestInterrupt:
         explorer.changes = {"stopped_reason": "interrupted"}
         code, out, err = run("benchmark")
         assert (code, out) == (130, "")
-        assert err.endswith("interrupted: nothing was measured until then\n")
+        assert err.endswith("interrupted: nothing was measured yet\n")
 
     def test_what_was_measured_until_then_is_told(self, run: Run, explorer: ScalingExplorer) -> None:
         def speed(workers: int, trial: int) -> float:
@@ -291,7 +291,7 @@ class TestInterrupt:
         explorer.speed = speed
         code, out, err = run("benchmark")
         assert code == 130
-        assert err.endswith("interrupted: the report tells what was measured until then\n")
+        assert err.endswith("interrupted: the report shows what was measured so far\n")
         assert "  Interrupted: 5 of 12 trials were measured.\n" in out
         assert "  Regime: usl\n" in out
 

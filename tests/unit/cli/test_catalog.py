@@ -39,7 +39,9 @@ MACHINE = """\
 SETTINGS = (
     '[explorer]\ntarget_modules = ["program"]\nmax_runs = 5\nbuggify_prob = 0\n[[tests]]\nclass = "machine:Till"\n'
 )
-NO_RUN = "No run has told what it reached: `ordeal explore` and `pytest --chaos` save it in .ordeal/properties.json.\n"
+NO_RUN = (
+    "No run has recorded what it reached: `ordeal explore` and `pytest --chaos` save it in .ordeal/properties.json.\n"
+)
 
 
 @pytest.fixture(autouse=True)

@@ -499,7 +499,7 @@ class TestInterrupt:
         assert code == 1
         assert "1 FAILURE:" in out
         assert "    Stopped: interrupted\n" in out
-        assert "interrupted: the report tells what was found until then\n" in err
+        assert "interrupted: the report shows what was found so far\n" in err
         assert "Ledger" not in err
 
     def test_second_ctrl_c_keeps_the_results_of_earlier_classes(self, run: Run, explorer: ScriptedExplorer) -> None:
@@ -507,7 +507,7 @@ class TestInterrupt:
         explorer.outcomes = [make_result(), KeyboardInterrupt()]
         code, out, err = run("explore")
         assert (code, out) == (130, CLEAN_REPORT)
-        assert err.endswith("interrupted: the report tells what was found until then\n")
+        assert err.endswith("interrupted: the report shows what was found so far\n")
 
     def test_termination_is_an_interrupt_and_only_while_exploring(self, run: Run, explorer: ScriptedExplorer) -> None:
         settings(ACCOUNT + LEDGER)

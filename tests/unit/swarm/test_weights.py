@@ -239,7 +239,7 @@ class TestDefinition:
     @pytest.mark.parametrize(
         ("body", "message"),
         [
-            ({"swarm": "size"}, "swarm is 'size', which is no law"),
+            ({"swarm": "size"}, "swarm is 'size', which is no swarm distribution"),
             ({"swarm": 1}, "swarm is 1"),
             ({"weight_caps": {"nothing": 5}}, "weight_caps names 'nothing'"),
             ({"weight_caps": {"first": 0}}, "weight_caps has 0 for 'first'"),

@@ -122,10 +122,10 @@ def check_said(table: dict[str, tuple[_Check, ...]], values: list[Value]) -> tup
     name, *arguments = values or [None]
     checks = table.get(name) if isinstance(name, str) else None
     if checks is None or len(arguments) != len(checks):
-        raise RefusedError(f"{str(name)[:40]!r} with {len(arguments)} values is nothing that a run says")
+        raise RefusedError(f"{str(name)[:40]!r} with {len(arguments)} values is no request of a run")
     for value, check in zip(arguments, checks, strict=True):
         if not check(value):
-            raise RefusedError(f"{name!r} was said with a {type(value).__name__} that it does not take")
+            raise RefusedError(f"{name!r} got a {type(value).__name__} that it does not accept")
     assert isinstance(name, str)
     return name, arguments
 

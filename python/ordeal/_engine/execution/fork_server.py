@@ -121,15 +121,15 @@ class ForkServer:
                 if kind == GONE:
                     return run.ending if run.ending is not None else number
                 if kind != STARTED or branch:
-                    raise ChannelError(f"{str(kind)[:40]!r} is nothing that a process says which holds a state")
+                    raise ChannelError(f"{str(kind)[:40]!r} is no message of a process that holds a state")
                 branch = number
             elif branch in (0, self._channel.sender) and sender in (0, self._channel.sender):
                 sender = self._channel.sender
                 early.append(message)
             else:
-                raise ChannelError(f"process {self._channel.sender}, which is not that of the run, spoke up")
+                raise ChannelError(f"process {self._channel.sender}, which is not the run's, sent a message")
             if branch and sender not in (0, branch):
-                raise ChannelError(f"process {sender}, which is not that of the run, spoke up")
+                raise ChannelError(f"process {sender}, which is not the run's, sent a message")
             while branch and early:
                 run.handle(early.pop(0))
 
@@ -212,7 +212,7 @@ class _Answering:
         except ChannelError:
             raise
         except _REFUSALS as error:
-            raise ChannelError(f"a run said what no run says: {error}") from error
+            raise ChannelError(f"a run sent an invalid message: {error}") from error
 
     def _handle(self, message: list[Value]) -> None:
         kind, *values = message or [None]
@@ -226,7 +226,7 @@ class _Answering:
         elif kind == TELL:
             name, arguments = check_said(TOLD, values)
             if self._step is None or (name == "begin_argument" and arguments[0] >= self._arguments):  # type: ignore[operator]
-                raise RefusedError(f"{name!r} outside of a step, or of an argument that there is not")
+                raise RefusedError(f"{name!r} outside a step, or in an argument that does not exist")
             getattr(self._session.source, name)(*arguments)
         elif kind == NEXT and not values:
             self._next()
@@ -247,7 +247,7 @@ class _Answering:
 
     def _next(self) -> None:
         if self._step is not None:
-            raise RefusedError("a step was asked for in the middle of one")
+            raise RefusedError("a step was requested in the middle of one")
         step = self._session.next()
         self._step = step if step & 7 < END else None
         self._channel.send(REPLY, step)
@@ -259,7 +259,7 @@ class _Answering:
 
     def _answer(self, name: str, arguments: list[Value]) -> None:
         if self._step is None:
-            raise RefusedError(f"{name!r} outside of a step")
+            raise RefusedError(f"{name!r} outside a step")
         try:
             drawn: Value = getattr(self._session.source, name)(*arguments)
         except tuple(_RAISED_BY_DRAWS.values()) as error:

@@ -106,7 +106,7 @@ class Channel:
         senders = [data for level, kind, data in notes if (level, kind) == (socket.SOL_SOCKET, socket.SCM_CREDENTIALS)]
         sender = _CREDENTIALS.unpack(senders[0])[0] if senders and len(senders[0]) == _CREDENTIALS.size else 0
         if packet and not (is_first or packet[:1] == _ALONE or sender == self.sender):
-            raise ChannelError(f"process {sender} went on with a message of process {self.sender}")
+            raise ChannelError(f"process {sender} continued a message of process {self.sender}")
         self.sender = sender
         return packet
 

@@ -349,7 +349,7 @@ class WorkerPool:
         ):
             child.kill()
             self._receive(worker)
-            worker.failed = worker.failed or f"did not get on for {IDLE_SECONDS_MAX:g} s"
+            worker.failed = worker.failed or f"made no progress for {IDLE_SECONDS_MAX:g} s"
             self._lost(worker, deadline, hung=False)
             child.close()
 

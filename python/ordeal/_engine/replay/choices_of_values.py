@@ -99,7 +99,7 @@ def find_choices(strategy: SearchStrategy[Any], value: Any, depth: int = 0) -> C
 def _why_opaque(strategy: SearchStrategy[Any], value: Any) -> str:
     if isinstance(value, dict) and "__repr__" in value:
         return f"the trace holds its text alone: {value['__repr__']!r:.200}"
-    return f"it cannot be told how {_text_of(strategy):.200} makes a value"
+    return f"it is not known how {_text_of(strategy):.200} makes a value"
 
 
 def _makes(strategy: SearchStrategy[Any], choices: Choices, value: Any) -> bool:

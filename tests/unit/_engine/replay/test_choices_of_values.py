@@ -87,10 +87,10 @@ REFUSED: list[tuple[st.SearchStrategy[Any], Any, str]] = [
     (small.map(lambda x: x + 1), 4, "what its `map` did cannot be undone"),
     (small.map(lambda x: x // 0), 4, "raises ZeroDivisionError"),
     (st.dates(), {"__repr__": "datetime.date(2000, 1, 1)"}, r"its text alone: 'datetime.date\(2000, 1, 1\)'"),
-    (st.dates(), "2000-01-01", r"it cannot be told how dates\(\) makes a value"),
-    (st.data(), None, r"it cannot be told how data\(\) makes a value"),
-    (Bundle("coins"), 3, "it cannot be told how"),
-    (st.builds(complex, st.floats()), 1, "it cannot be told how"),
+    (st.dates(), "2000-01-01", r"it is not known how dates\(\) makes a value"),
+    (st.data(), None, r"it is not known how data\(\) makes a value"),
+    (Bundle("coins"), 3, "it is not known how"),
+    (st.builds(complex, st.floats()), 1, "it is not known how"),
 ]
 
 
