@@ -14,6 +14,9 @@ from typing import Any
 import click
 
 from ordeal._engine.execution.class_path import load_class, trust
+from ordeal._engine.execution.machine import check_factory
+from ordeal._engine.isolation.child import Limits
+from ordeal._engine.isolation.memory_limit import MEBIBYTE
 from ordeal._engine.properties.history import PROPERTIES_PATH, add_reached
 from ordeal._engine.seed_corpus.corpus import SeedCorpus
 from ordeal._engine.seed_corpus.paths import seed_name
@@ -305,7 +308,10 @@ class _Session:
 def make_explorer(test: TestConfig, options: ExplorationOptions) -> Explorer:
     """Return the Explorer for an entry's class, which may be a function here: the settings are the user's own."""
     trust(test.class_path)
-    return Explorer(load_class(test.class_path), **given_arguments("init", options))
+    given = load_class(test.class_path)
+    if options.isolate:
+        check_factory(given, options.rule_timeout, Limits(options.max_memory * MEBIBYTE))
+    return Explorer(given, **given_arguments("init", options))
 
 
 def _replace_text(path: Path, text: str) -> None:

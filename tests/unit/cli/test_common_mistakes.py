@@ -53,3 +53,23 @@ def test_it_is_no_replayed_failure(run: Run, mistake: Mistake) -> None:
 def test_without_a_mistake_it_is_found(run: Run) -> None:
     Path("bank_test.py").write_text(RIGHT)
     assert run("explore")[0] == 1
+
+
+@pytest.mark.forks
+@pytest.mark.parametrize(
+    ("body", "problem"),
+    [
+        ("sys.exit(0)", "raised SystemExit: 0"),
+        ("os._exit(0)", "ended its process with exit code 0"),
+        ("re.match('(a+)+$', 'a' * 64 + 'b')", "did not return within 0.3 s"),
+        ("1 / 0", "raised ZeroDivisionError: division by zero"),
+    ],
+)
+def test_a_function_that_makes_no_machine_ends_nothing(run: Run, body: str, problem: str) -> None:
+    settings = SETTINGS.replace(":Bank", ":make").replace("workers = 1", "workers = 1\nrule_timeout = 0.3")
+    Path("ordeal.toml").write_text(settings)
+    Path("bank_test.py").write_text(f"import os, re, sys\n{RIGHT}\ndef make():\n    {body}\n    return Bank()\n")
+    code, out, err = run("explore")
+    assert code == 2
+    assert f"error: `make`, which should make machines, {problem}" in err
+    assert "Traceback" not in err + out

@@ -61,6 +61,14 @@ def load_class(path: str) -> Callable[[], AnyMachine]:
     return factory
 
 
+def is_loaded(found: Any) -> bool:
+    """Whether ``load_class`` returned this: it was named by a path, not given as an object."""
+    try:
+        return found in _loaded
+    except TypeError:
+        return False
+
+
 def path_of(found: Any) -> str:
     """Return ``module:Class`` of a class or function: the path by which it was loaded, else one that leads to it.
 
@@ -198,10 +206,7 @@ def is_named(given: object) -> bool:
     """Whether ``given`` itself has a class path: a class, a function, or what was loaded by one, such as a partial."""
     if isinstance(given, type) or inspect.isfunction(given):
         return True
-    try:
-        return given in _loaded
-    except TypeError:
-        return False
+    return is_loaded(given)
 
 
 def _is_factory(found: object) -> TypeGuard[Callable[[], AnyMachine]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import os
 from collections.abc import Callable
 from typing import Any
 
@@ -10,11 +11,16 @@ from hypothesis.errors import InvalidDefinition
 from hypothesis.stateful import RuleBasedStateMachine
 
 from ordeal import _native
-from ordeal._engine.execution.class_path import is_named, path_of
+from ordeal._engine.execution.class_path import is_loaded, is_named, path_of
 from ordeal._engine.execution.driver import END, Driver, StepSource
+from ordeal._engine.formatting import describe_error
+from ordeal._engine.isolation.child import Limits
+from ordeal._engine.isolation.first_call import first_call
+from ordeal._engine.isolation.live_threads import program_threads
+from ordeal._engine.isolation.watchdog import Watchdog
 from ordeal._hypothesis import MachineDefinition, RunContext, check_constructor, define_machine, machine_of_test_case
 from ordeal.chaos import ChaosTest
-from ordeal.errors import MachineError
+from ordeal.errors import MachineError, OrdealError
 from ordeal.faults import Fault
 from ordeal.stateful.generic import (
     AnyMachine,
@@ -41,7 +47,7 @@ def make_driver(given: MachineFactory, rule_timeout: float | None = None) -> Dri
         MachineError: it makes no rule machine, or one that cannot be run.
         FaultError: the target of one of its faults does not exist.
     """
-    cls, factory = _class_and_factory(given)
+    cls, factory = _class_and_factory(given, rule_timeout)
     faults = _faults_of(cls)
     try:
         definition = usable_definition(cls)
@@ -51,6 +57,24 @@ def make_driver(given: MachineFactory, rule_timeout: float | None = None) -> Dri
         rule_timeout = cls.rule_timeout if issubclass(cls, ChaosTest) else RULE_TIMEOUT_SECONDS
     make = _GenericDriver if issubclass(cls, GenericRunner) else Driver
     return make(definition, factory, faults, rule_timeout)
+
+
+def check_factory(given: MachineFactory, rule_timeout: float | None, limits: Limits) -> None:
+    """Call a function that makes machines in a process of its own: here it might hang, or end the process.
+
+    Raises:
+        MachineError: it does not return in the time that a rule may take, or raises.
+    """
+    if inspect.isclass(given) or not _can_fork():
+        return
+    _check_takes_nothing(given)
+    if problem := first_call(given, rule_timeout or RULE_TIMEOUT_SECONDS, limits):
+        raise _does_not_return(given, problem)
+
+
+def _can_fork() -> bool:
+    """Whether this process can be forked, and its fork would not miss any thread."""
+    return hasattr(os, "pidfd_open") and not program_threads()
 
 
 def usable_definition(cls: type[RuleBasedStateMachine]) -> MachineDefinition:
@@ -94,7 +118,9 @@ class _GenericDriver(Driver):
         return END if run.machine.is_over else super().next_step(step_source, run)
 
 
-def _class_and_factory(given: Any) -> tuple[type[RuleBasedStateMachine], Callable[[], RuleBasedStateMachine]]:
+def _class_and_factory(
+    given: Any, rule_timeout: float | None
+) -> tuple[type[RuleBasedStateMachine], Callable[[], RuleBasedStateMachine]]:
     """Return the class of the rule machines to run, and the function that makes them."""
     if inspect.isclass(given) and issubclass(given, GenericStateMachine):
         check_generic_class(given)
@@ -106,10 +132,44 @@ def _class_and_factory(given: Any) -> tuple[type[RuleBasedStateMachine], Callabl
     if not inspect.isfunction(given):
         _refuse(given)
     _check_takes_nothing(given)
-    made = given()
+    made = _called(given, rule_timeout) if is_loaded(given) else given()
     if isinstance(made, GenericStateMachine):
         return type(as_rule_machine(made, given)), lambda: as_rule_machine(given(), given)
     return type(as_rule_machine(made, given)), given
+
+
+def _called(given: Callable[[], Any], rule_timeout: float | None) -> Any:
+    """Return what ``given`` makes, within the time that a rule may take. A path named it, so no caller expects errors.
+
+    Raises:
+        MachineError: it raises, or takes too long.
+    """
+    seconds = rule_timeout or RULE_TIMEOUT_SECONDS
+    watchdog = Watchdog(seconds, _TakesTooLong)
+    with watchdog.watching():
+        try:
+            watchdog.armed = True
+            return given()
+        except (OrdealError, KeyboardInterrupt):
+            raise
+        except _TakesTooLong:
+            raise _does_not_return(given, f"did not return within {seconds:g} s") from None
+        except BaseException as error:
+            raise _does_not_return(given, f"raised {describe_error(error)}") from error
+        finally:
+            watchdog.armed = False
+
+
+class _TakesTooLong(BaseException):
+    """Raised in a function that takes too long. Like KeyboardInterrupt, it is not an error of the code it passes."""
+
+
+def _does_not_return(given: Callable[..., Any], problem: str) -> MachineError:
+    module, _, name = path_of(given).partition(":")
+    return MachineError(
+        f"{maker_name(given)}, which should make machines, {problem}",
+        hint=f"`python -c 'import {module} as m; m.{name}()'` shows what happens",
+    )
 
 
 def _refuse(given: object) -> None:

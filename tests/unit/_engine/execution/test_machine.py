@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import functools
+import os
+import sys
+import time
 from typing import Any
 
 import pytest
@@ -10,8 +13,10 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from ordeal import ChaosTest
-from ordeal._engine.execution.class_path import load_class, trust
-from ordeal._engine.execution.machine import RULE_TIMEOUT_SECONDS, class_path, make_driver
+from ordeal._engine.execution.class_path import _loaded, load_class, trust
+from ordeal._engine.execution.machine import RULE_TIMEOUT_SECONDS, check_factory, class_path, make_driver
+from ordeal._engine.isolation.child import Limits
+from ordeal._engine.parallel.supervisor import can_supervise
 from ordeal.errors import MachineError
 from ordeal.explore import Explorer
 from ordeal.faults import LambdaFault
@@ -180,3 +185,39 @@ def test_a_partial_that_the_settings_name_makes_machines(monkeypatch: pytest.Mon
     trust(path)
     made = load_class(path)
     assert class_path(made, make_driver(made).definition.cls) == path
+
+
+def test_a_function_that_a_path_names_must_come_back() -> None:
+    """It gives no traceback and no exit code of its own: the user named it and did not call it."""
+
+    def raising() -> RuleBasedStateMachine:
+        sys.exit(0)
+
+    def hanging() -> RuleBasedStateMachine:
+        time.sleep(60)
+        return Plain()
+
+    for function, problem in ((raising, "raised SystemExit: 0"), (hanging, "did not return within 0.05 s")):
+        _loaded[function] = f"shop:{function.__name__}"
+        with pytest.raises(MachineError, match=problem) as caught:
+            make_driver(function, 0.05)
+        assert str(caught.value.hint).startswith("`python -c 'import ")
+    with pytest.raises(SystemExit):
+        make_driver(lambda: sys.exit(0))  # given as an object
+
+
+@pytest.mark.forks
+@pytest.mark.skipif(not can_supervise(), reason="processes are watched on Linux only")
+def test_a_function_is_called_in_another_process_first() -> None:
+    def ending() -> RuleBasedStateMachine:
+        os._exit(0)
+
+    def sized(size: int) -> RuleBasedStateMachine:
+        return Plain(size)
+
+    with pytest.raises(MachineError, match="which should make machines, ended its process with exit code 0"):
+        check_factory(ending, None, Limits())
+    with pytest.raises(MachineError, match="cannot be called without arguments"):
+        check_factory(sized, None, Limits())  # type: ignore[arg-type]
+    check_factory(lambda: Plain(3), None, Limits())
+    check_factory(Plain, None, Limits())
