@@ -38,17 +38,21 @@ _SPANS_OF_STEP = 2
 
 
 class LateContext(BuildContext):
-    """A build context that makes its data object on first use: most runs never need one."""
+    """A build context that makes its data object on first use: most runs never need one.
 
-    def __init__(self, run: RunContext) -> None:
-        self._run = run
+    It refers to the run only while the run is entered: a cycle would keep what a run held until the next collection.
+    """
+
+    def __init__(self) -> None:
+        self._run: RunContext | None = None
+        self._data: ConjectureData | None = None  # of the run that is over
         self._outside: BuildContext | None = None
         super().__init__(None, is_final=False, wrapped_test=_no_test)  # type: ignore[arg-type]
 
     @property
     def data(self) -> ConjectureData:
         """The run's data object."""
-        return self._run.data
+        return self._data if self._run is None else self._run.data  # type: ignore[return-value]
 
     @data.setter
     def data(self, _nothing: object) -> None:
@@ -60,6 +64,18 @@ class LateContext(BuildContext):
             self.tasks = []
         if self.known_object_printers:
             self.known_object_printers = defaultdict(list)
+
+    def enter(self, run: RunContext) -> None:
+        """Enter the context for ``run``."""
+        self._run, self._data = run, None
+        self.__enter__()
+
+    def leave(self, run: RunContext, *exc_info: Any) -> None:
+        """Leave the context of ``run`` and keep only its data object, if it has one."""
+        try:
+            self.__exit__(*exc_info)
+        finally:
+            self._run, self._data = None, run._data
 
     def __enter__(self) -> LateContext:
         self._outside = _current_build_context.value
@@ -114,7 +130,7 @@ class RunContext:
         self._data: TapeData | None = None
         self.draw_context = DrawContext()
         self.draw_context.length = 0
-        self._context = LateContext(self)
+        self._context = LateContext()
 
     def renew(self, source: ChoiceSource, buggify_prob: float | None) -> None:
         """Reset for another run with choices from ``source``. A new object would cost some microseconds."""
@@ -131,7 +147,7 @@ class RunContext:
         self._context.renew()
 
     def __enter__(self) -> RunContext:
-        self._context.__enter__()
+        self._context.enter(self)
         if isinstance(self.source, NativeSource):
             self.draw_context.begin(self.source, self)
         self._before = enter_run(self.buggify, self._buggify_prob)
@@ -140,7 +156,7 @@ class RunContext:
     def __exit__(self, *exc_info: Any) -> None:
         self.draw_context.end()
         leave_run(self._before)
-        self._context.__exit__(*exc_info)
+        self._context.leave(self, *exc_info)
 
     @property
     def data(self) -> TapeData:

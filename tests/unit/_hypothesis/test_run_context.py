@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from typing import Any
 
 import pytest
@@ -173,3 +175,23 @@ def test_names_are_remembered_with_the_step_that_made_them_in_a_replay_only() ->
     run.producers.clear()
     run.made([["a_0"]])
     assert run.producers == {}
+
+
+def test_a_run_that_is_over_waits_for_no_collector() -> None:
+    """What it held may be large: a tape, a machine."""
+
+    class Machine(Shop):
+        """Can be looked for."""
+
+    live = Live()
+    machine = Machine()
+    gone = weakref.ref(machine)
+    gc.disable()
+    try:
+        with live.run:
+            live.run.machine = machine
+            assert current_build_context().data is live.run.data
+        del machine, live
+        assert gone() is None
+    finally:
+        gc.enable()
