@@ -40,6 +40,12 @@ def memory_is_limited() -> bool:
     return resource.getrlimit(resource.RLIMIT_DATA)[0] != resource.RLIM_INFINITY
 
 
+def bytes_left() -> int | None:
+    """Return how much more memory a limit lets this process take; None if there is no limit or it is unknown."""
+    limit, has = resource.getrlimit(resource.RLIMIT_DATA)[0], _data_bytes()
+    return None if limit == resource.RLIM_INFINITY or not has else max(limit - has, 0)
+
+
 def resident_bytes() -> int:
     """Return the resident memory of this process; 0 where the system does not say."""
     with suppress(OSError, ValueError, IndexError):

@@ -24,7 +24,7 @@ from ordeal._engine.execution.fork_server import (
 )
 from ordeal._engine.execution.snapshot import Snapshot, SnapshotError, Snapshots
 from ordeal._engine.isolation.channel import ChannelError
-from ordeal._engine.isolation.memory_limit import resident_bytes
+from ordeal._engine.isolation.memory_limit import bytes_left, resident_bytes
 from ordeal._engine.isolation.shared_files import Opened, shared_files
 from ordeal._engine.search.state import SearchProgress
 from ordeal._engine.untrusted import type_name
@@ -34,8 +34,11 @@ from ordeal.config import CheckpointKind
 
 #: Each is a process, which costs memory where its state differs from others.
 FORK_SERVERS_MAX = 16
-#: How much memory the process may gain with its copies, in bytes, and after how many copies this is checked.
+#: How much memory the process may gain with its copies, in bytes, and as a share of what a limit leaves. The rest is
+#: for the rules.
 COPIES_BYTES_MAX = 1 << 30
+COPIES_SHARE_MAX = 1 / 4
+#: After at most so many copies this is checked, and earlier if fewer copies as large as the last ones still fit.
 LOOK_PERIOD = 16
 
 
@@ -74,8 +77,10 @@ class Checkpoints:
         self._may_fork = wanted in ("auto", "fork")
         self._complaint = ""
         self._shared_before: dict[Opened, str] = {}
-        self._taken = 0
-        self._bytes_before = resident_bytes()
+        self._bytes_before = self._bytes_at_look = resident_bytes()
+        left = bytes_left()
+        self._bytes_max = COPIES_BYTES_MAX if left is None else min(COPIES_BYTES_MAX, int(left * COPIES_SHARE_MAX))
+        self._until_look = self._look_period = 1
         self.mark_copying: Callable[[bool], object] = lambda _copying: None
 
     @contextmanager
@@ -184,13 +189,20 @@ class Checkpoints:
 
         Runs return to these states by their steps, with the same result.
         """
-        self._taken += 1
-        if self._taken % LOOK_PERIOD:
+        self._until_look -= 1
+        if self._until_look:
             return
         now = resident_bytes()
-        if now - self._bytes_before > COPIES_BYTES_MAX and len(self._copies) > 1:
-            for checkpoint in list(self._copies)[: len(self._copies) // 2]:
+        room = self._bytes_max - (now - self._bytes_before)
+        if room < 0 and len(self._copies) > 1:
+            older = list(self._copies)[: len(self._copies) // 2]
+            for checkpoint in older:
                 del self._copies[checkpoint]
+            now, fit = resident_bytes(), len(older)
+        else:
+            fit = room // max((now - self._bytes_at_look) // self._look_period, 1)
+        self._bytes_at_look = now
+        self._until_look = self._look_period = min(max(fit, 1), LOOK_PERIOD)
 
     def returned(self, checkpoint: int, run: RunContext, steps: int, seconds: float) -> None:
         """Note that ``run`` returned to ``checkpoint`` by its ``steps`` in some ``seconds``. Keep the state."""

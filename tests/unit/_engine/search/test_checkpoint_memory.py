@@ -8,6 +8,7 @@ import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import rule
 
+from ordeal._engine.isolation.memory_limit import MEBIBYTE, _data_bytes
 from ordeal._engine.search import checkpoints
 from ordeal._engine.search.checkpoints import Checkpoints
 from ordeal.chaos import ChaosTest
@@ -57,3 +58,35 @@ def test_copies_are_given_up_and_nothing_else_changes(monkeypatch: pytest.Monkey
     assert explored() == before
     assert kept
     assert max(kept) <= 2
+
+
+class Heavy(ChaosTest):
+    """Has states of 10 MB of which no two are alike."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.number, self.held = 1, b""
+
+    @rule(by=st.integers(1, 1000))
+    def hold(self, by: int) -> None:
+        self.number = self.number * 31 + by
+        self.held = bytes([by % 256]) * 10**7
+
+    def state_hash(self) -> int:
+        return self.number % 2**61
+
+
+def test_copies_leave_the_rules_most_of_what_a_limit_allows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else what they take would be a MemoryError of a rule that asks for little."""
+    held: list[int] = []
+    make_room = Checkpoints._make_room
+
+    def watched(self: Checkpoints) -> None:
+        make_room(self)
+        held.append(10**7 * len(self._copies))
+
+    monkeypatch.setattr(Checkpoints, "_make_room", watched)
+    result = Explorer(Heavy, seed=1, max_memory=_data_bytes() // MEBIBYTE + 400).run(max_runs=3)
+    assert not result.failures
+    assert len(held) > 50
+    assert 3 * 10**7 < max(held) < 200 * MEBIBYTE
