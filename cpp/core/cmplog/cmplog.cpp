@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/base/check.h"
 #include "core/base/rng.h"
 
 namespace ordeal {
@@ -77,19 +78,30 @@ std::size_t Cmplog::learn(const Tape& tape, std::uint64_t checkpoint, std::span<
     watched_ = checkpoint;
   }
   std::size_t queued = 0;
+  const std::size_t bytes = tape.bytes();
   for (const Comparison& comparison : comparisons) {
     dictionary.add(DictionarySource::kOperand, comparison.left);
     dictionary.add(DictionarySource::kOperand, comparison.right);
     for (ChoiceEdit& edit : edits_toward(tape, comparison)) {
-      if (queue_.size() >= kQueueMax || !is_worth_trying(tape, edit)) {
+      if (!has_room_for(bytes) || !is_worth_trying(tape, edit)) {
         continue;
       }
-      queue_.push_back(first_steps(tape, comparison.steps));
-      queue_.back().replace_choice(edit.index, std::move(edit.value));
+      Tape edited = first_steps(tape, comparison.steps);
+      edited.replace_choice(edit.index, std::move(edit.value));
+      enqueue(std::move(edited));
       ++queued;
     }
   }
   return queued;
+}
+
+bool Cmplog::has_room_for(std::size_t bytes) const noexcept {
+  return queue_.size() < kQueueMax && bytes_ + bytes <= kBytesMax;
+}
+
+void Cmplog::enqueue(Tape tape) {
+  bytes_ += tape.bytes();
+  queue_.push_back(std::move(tape));
 }
 
 // Clears the record when it is full: trying a few edits again is cheaper than keeping a list in order.
@@ -113,6 +125,9 @@ std::optional<Tape> Cmplog::next() {
   }
   Tape tape = std::move(queue_.front());
   queue_.pop_front();
+  const std::size_t bytes = tape.bytes();
+  ORDEAL_DCHECK(bytes <= bytes_, "a tape of " << bytes << " bytes in a queue of " << bytes_);
+  bytes_ -= bytes;
   return tape;
 }
 
@@ -138,7 +153,13 @@ void Cmplog::restore(CmplogState state) {
   others_left_ = std::min(state.others_left, kOthersInARow);
   watched_ = state.watched;
   turn_ = state.turn;
-  queue_.assign(std::make_move_iterator(state.queue.begin()), std::make_move_iterator(state.queue.end()));
+  queue_.clear();
+  bytes_ = 0;
+  for (Tape& tape : state.queue) {
+    if (has_room_for(tape.bytes())) {
+      enqueue(std::move(tape));
+    }
+  }
   tried_.clear();
   for (const auto& [key, tries] : state.tried) {
     tried_[key] = tries;

@@ -45,6 +45,8 @@ class Cmplog {
   // An edit that brought nothing is tried again in another run, but only this often.
   static constexpr std::uint8_t kTriesMax = 2;
   static constexpr std::size_t kQueueMax = 128;
+  // So much the tapes of the queue take together, in bytes: what a rule draws may be large.
+  static constexpr std::size_t kBytesMax = std::size_t{64} << 20U;
   static constexpr std::size_t kTriedMax = std::size_t{1} << 16U;
 
   // Ends a run. `follows_solution` says that its tape came from next().
@@ -68,6 +70,8 @@ class Cmplog {
 
  private:
   bool is_worth_trying(const Tape& tape, const ChoiceEdit& edit);
+  [[nodiscard]] bool has_room_for(std::size_t bytes) const noexcept;
+  void enqueue(Tape tape);
 
   std::uint64_t runs_without_new_edges_ = 0;
   std::uint64_t wait_ = kWaitMin;
@@ -76,6 +80,7 @@ class Cmplog {
   std::uint64_t watched_ = 0;  // the checkpoint observed last
   bool turn_ = false;
   std::deque<Tape> queue_;
+  std::size_t bytes_ = 0;  // of the queue
   tsl::robin_map<std::uint64_t, std::uint8_t> tried_;
 };
 

@@ -92,10 +92,13 @@ class Features {
   // How many new features of a step are listed by name.
   static constexpr std::size_t kShownMax = 8;
   static constexpr std::uint32_t kWeightOfEdge = 16;
+  // How full the table may be before it doubles. So the maximum of one kind, with some others, fits in twice as many
+  // places.
+  static constexpr float kLoadMax = 0.6F;
   // Only the sizes of this many bundles are paired.
   static constexpr std::uint32_t kPairedBundlesMax = 16;
 
-  explicit Features(FeatureMask on) : on_(on) {}
+  explicit Features(FeatureMask on) : on_(on) { frequencies_.max_load_factor(kLoadMax); }
 
   [[nodiscard]] bool has(FeatureKind kind) const noexcept { return (on_ & mask_of(kind)) != 0; }
 

@@ -96,11 +96,13 @@ void Tape::append(const Tape& from, const TapeStep& step) {
   }
 }
 
+// A blob is a block of memory that holds a string, and one that is not short has a block of its own.
 std::size_t Tape::bytes() const noexcept {
   std::size_t sum = (steps_.size() * sizeof(TapeStep)) + (arguments_.size() * sizeof(TapeArgument)) +
                     (choices_.size() * sizeof(Choice));
   for (const Choice& choice : choices_) {
-    sum += choice.blob().size();
+    const std::size_t size = choice.blob().size();
+    sum += size > 0 ? sizeof(std::string) + size : 0;
   }
   return sum;
 }

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -128,6 +129,30 @@ TEST(Cmplog, TriesAnEditAFewTimesOnly) {
     queued += search.learn(tape_of(70'000), 0, compared, dictionary);
   }
   EXPECT_EQ(queued, Cmplog::kTriesMax);
+}
+
+// A tape of 20 MB, and comparisons that would have it queued a hundred times.
+TEST(Cmplog, QueuesNoMoreBytesThanItMay) {
+  Cmplog search;
+  Dictionary dictionary;
+  Tape large = tape_of(70'000);
+  large.begin_argument(9);
+  large.add(Choice::bytes(std::string(20'000'000, 'x')));
+  std::vector<Comparison> compared;
+  for (std::int64_t i = 0; i < 50; ++i) {
+    compared.push_back({3, Relation::kOrder, Choice::integer(70'001), Choice::integer(90'000 + (i * 1'000))});
+  }
+  EXPECT_EQ(search.learn(large, 0, compared, dictionary), 3U);
+  const CmplogState state = search.save();
+  Cmplog other;
+  CmplogState doubled = state;
+  doubled.queue.insert(doubled.queue.end(), state.queue.begin(), state.queue.end());
+  other.restore(std::move(doubled));
+  EXPECT_EQ(other.save().queue.size(), 3U);
+  while (search.save().queue.size() > 1) {
+    static_cast<void>(search.next());
+  }
+  EXPECT_GT(search.learn(large, 0, compared, dictionary), 0U) << "there is room again";
 }
 
 TEST(Cmplog, GoesOnWhereItWasSaved) {

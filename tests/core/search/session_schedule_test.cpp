@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdint>
 #include <memory>
 #include <numeric>
@@ -165,6 +166,29 @@ TEST(SessionSchedule, InitializeRulesComeOnceAndFirstInEveryRun) {
     }
     EXPECT_LE(times[0], 1);
     EXPECT_LE(times[1], 1);
+  }
+}
+
+// Of the steps by chance after the initialize rules, in runs that have a fault to switch, under every policy.
+TEST(SessionSchedule, FaultTogglesHaveTheShareThatIsAskedFor) {
+  for (const SwarmPolicy policy : {SwarmPolicy::kClassic, SwarmPolicy::kAdaptive}) {
+    for (const double share : {0.0, 0.3, 1.0}) {
+      Bench bench(kFaulty, {.fault_toggle_prob = share}, policy);
+      std::uint64_t toggles = 0;
+      std::uint64_t steps = 0;
+      for (int i = 0; i < 400; ++i) {
+        const Tape tape = bench.run();
+        const bool counts = bench.session.configuration().fault_count() > 0;
+        for (const TapeStep& step : tape.steps()) {
+          steps += counts && step.kind != StepKind::kInitialize ? 1U : 0U;
+          toggles += counts && is_fault(step.kind) ? 1U : 0U;
+          EXPECT_TRUE(counts || !is_fault(step.kind));
+        }
+      }
+      const auto all = static_cast<double>(steps);
+      EXPECT_GT(steps, 2'000U);
+      EXPECT_NEAR(static_cast<double>(toggles) / all, share, 4 * std::sqrt(share * (1 - share) / all));
+    }
   }
 }
 
