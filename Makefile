@@ -5,17 +5,19 @@
 #   make check         all that judges besides: formats, lint, types, clang-tidy, the tests of core and bindings under
 #                      sanitizers, and the contract in short on the oldest Python and the oldest Hypothesis
 #   make nightly       what takes long: slow tests, all tests on other versions of Python and Hypothesis, the thread
-#                      sanitizer, 100,000 damaged trace files and as many shrinks, ten minutes of soak
+#                      sanitizer, 100,000 damaged trace files and as many shrinks, twice ten minutes of soak
 #   make build         the extension and an editable install in .venv
 #   make lint          formats, lint and types alone
 #   make format        rewrite the sources in the house format
 #   make bench         measure speed and a short bug suite, in minutes, into benchmarks/RESULTS.md
 #   make bench-full    run every benchmark and the whole bug suite with all peers, in hours, into the same file
-#   make soak          explore with two workers for an hour, and fail when memory grows; MINUTES=10 for less
+#   make soak          explore with two workers for an hour, and fail when memory grows; MINUTES=10 for less, and
+#                      MACHINE=depth for a machine as deep as a tape may be
 #   make check-threads the core's tests under the thread sanitizer
 #   make fuzz-shrinks  shrink 100,000 random tapes under the sanitizers
 #   make fuzz-forks    try 10,000 crafted messages on the channel of a fork
 #   make fuzz-traces   load 100,000 damaged trace files under the sanitizers
+#   make fuzz-files    give 10,000 damaged files of all kinds to the command line
 #   make test-nightly  the slow tests alone
 #   make test-hypothesis  the tests of what depends on Hypothesis' inside, with its older versions
 #   make test-pythons  all Python tests with each other version of Python that is here
@@ -33,8 +35,9 @@ JOBS ?= $(shell nproc)
 export JOBS
 # Which Python tests: make test-python TESTS='tests/unit -m "not slow and not nightly"'
 TESTS ?=
-# How long a soak takes.
+# How long a soak takes, and of what: shop or depth.
 MINUTES ?= 60
+MACHINE ?= shop
 # What the program under test is told: no colour in logs, no user settings.
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
@@ -50,7 +53,7 @@ tidy_stamps := $(patsubst %.cpp,build/tidy/%.ok,$(filter cpp/%.cpp,$(cpp_files))
 # What starts with this line, wherever it lies.
 shell_scripts := $(shell grep -l '^\#!/bin/bash' tools/* .ci/run)
 
-.PHONY: demo test check nightly build lint format bench bench-full soak check-threads fuzz-traces fuzz-shrinks fuzz-forks clean durations
+.PHONY: demo test check nightly build lint format bench bench-full soak check-threads fuzz-traces fuzz-files fuzz-shrinks fuzz-forks clean durations
 .PHONY: test-core test-python test-nightly test-hypothesis test-pythons
 .PHONY: checks check-shell check-ruff check-format check-types check-clang-format sanitized check-core check-bindings check-oldest
 
@@ -84,7 +87,7 @@ bench-full: build
 	@tools/bench --full
 
 soak: build
-	@python benchmarks/soak.py --minutes $(MINUTES)
+	@python benchmarks/soak.py --minutes $(MINUTES) --machine $(MACHINE)
 
 check-threads: build build/stamp-test-packages
 	@tools/run-checked "thread sanitizer set-up" $(configure) -B build/tsan -DORDEAL_TESTS=ON -DORDEAL_MODULE=OFF -DORDEAL_SANITIZE=thread
@@ -97,14 +100,18 @@ fuzz-traces: sanitized
 fuzz-shrinks: sanitized
 	@ORDEAL_SHRINKS=100000 tools/run-checked "100,000 shrinks" build/san/core_tests --gtest_brief=1 --gtest_filter='ShrinkerFuzz.*'
 
+fuzz-files: build
+	@ORDEAL_DAMAGED_FILES=10000 python -m pytest --quiet -rP tests/attack/test_damaged_files.py
+
 fuzz-forks: build
 	@ORDEAL_CRAFTED_MESSAGES=10000 python -m pytest --quiet tests/unit/_engine/execution/test_fork_server.py
 
-nightly: check-threads fuzz-traces fuzz-shrinks fuzz-forks
+nightly: check-threads fuzz-traces fuzz-files fuzz-shrinks fuzz-forks
 	@$(MAKE) test-nightly
 	@$(MAKE) test-hypothesis
 	@$(MAKE) test-pythons
 	@$(MAKE) soak MINUTES=10
+	@$(MAKE) soak MINUTES=10 MACHINE=depth
 
 durations: build
 	@python -m pytest --quiet -n $(JOBS) --dist worksteal --durations=0 | tee /dev/stderr | python tools/durations.py
