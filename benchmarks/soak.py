@@ -53,7 +53,7 @@ class Soaked:
 
 MACHINES = {
     "shop": Soaked(HERE.parent / "examples" / "shop", "tests.test_shop_chaos:ShopChaos", ("shop",), 50, 60.0),
-    "depth": Soaked(HERE, "deep_machine:Deep", (), 10_000, 120.0),
+    "depth": Soaked(HERE, "deep.machine:Deep", (), 10_000, 120.0),
 }
 WARM_UP_S = MACHINES["shop"].warm_up_s
 
