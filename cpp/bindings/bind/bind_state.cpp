@@ -38,7 +38,7 @@ void bind_state(py::module_& m) {
              std::vector<SharedEntry> entries;
              entries.reserve(self.session.checkpoints.size());
              for (const Checkpoint& checkpoint : self.session.checkpoints) {
-               entries.push_back({.prefix = checkpoint.prefix, .shows = checkpoint.shows});
+               entries.push_back({.prefix = checkpoint.prefix.tape(), .shows = checkpoint.shows});
              }
              return entries;
            })

@@ -67,18 +67,17 @@ std::optional<std::uint64_t> Corpus::add(Checkpoint checkpoint, Rng& rng) {
   ORDEAL_CHECK(!slot_of_.contains(checkpoint.id), "id=" << checkpoint.id << " is kept already");
   ORDEAL_CHECK(std::isfinite(checkpoint.energy) && checkpoint.energy > 0, "energy=" << checkpoint.energy);
   ORDEAL_CHECK(checkpoint.frequency_class <= kFrequencyClassMax, "frequency_class=" << checkpoint.frequency_class);
-  const std::size_t bytes = checkpoint.prefix.bytes();
-  if (max_checkpoints_ == 0 || bytes > bytes_max_ / kPartMax) {
+  if (max_checkpoints_ == 0 || checkpoint.prefix.bytes() > bytes_max_ / kPartMax) {
     return std::nullopt;
   }
   std::optional<std::uint64_t> evicted;
-  if (size() == max_checkpoints_ || bytes_ + bytes > bytes_max_) {
+  if (size() == max_checkpoints_ || !has_room_for(checkpoint.prefix)) {
     evicted = make_room(rng);
   }
-  if (bytes_ + bytes > bytes_max_) {
+  if (!has_room_for(checkpoint.prefix)) {
     return evicted;
   }
-  bytes_ += bytes;
+  hold(checkpoint.prefix);
   if (slots_.empty() || slots_.size() == tree_.slots()) {
     compact();
   }
@@ -98,11 +97,42 @@ std::uint64_t Corpus::make_room(Rng& rng) {
   return id;
 }
 
+// Adds up the new parts, back to one that is held already.
+bool Corpus::has_room_for(const Prefix& prefix) const {
+  std::size_t bytes = bytes_;
+  for (const Prefix::Part* part = prefix.last(); part != nullptr && !uses_.contains(part); part = part->before.get()) {
+    bytes += part->bytes;
+  }
+  return bytes <= bytes_max_;
+}
+
+void Corpus::hold(const Prefix& prefix) {
+  for (const Prefix::Part* part = prefix.last(); part != nullptr; part = part->before.get()) {
+    if (uses_[part]++ > 0) {
+      return;
+    }
+    bytes_ += part->bytes;
+  }
+}
+
+// A part that others need stays, even if the entry that it was kept for is gone.
+void Corpus::let_go(const Prefix& prefix) {
+  for (const Prefix::Part* part = prefix.last(); part != nullptr; part = part->before.get()) {
+    const auto used = uses_.find(part);
+    ORDEAL_CHECK(used != uses_.end(), "a part of a prefix is held by nobody");
+    if (--used.value() > 0) {
+      return;
+    }
+    uses_.erase(used);
+    bytes_ -= part->bytes;
+  }
+}
+
 // The slot stays empty until compact(): other slots must keep their numbers.
 void Corpus::clear_slot(std::size_t slot) {
   ORDEAL_DCHECK(slots_[slot].has_value(), "slot " << slot << " is empty");
   slot_of_.erase(slots_[slot]->id);
-  bytes_ -= slots_[slot]->prefix.bytes();
+  let_go(slots_[slot]->prefix);
   slots_[slot].reset();
   tree_.clear(slot);
 }

@@ -6,6 +6,7 @@
 
 #include <tsl/robin_map.h>
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -16,7 +17,7 @@
 #include "core/base/rng.h"
 #include "core/corpus/power_schedule.h"
 #include "core/coverage/features.h"
-#include "core/tape/tape.h"
+#include "core/tape/prefix.h"
 
 namespace ordeal {
 
@@ -32,7 +33,7 @@ CheckpointStrategy parse_strategy(std::string_view name);
 // A state worth branching from. The prefix alone is enough to reach it from a fresh machine.
 struct Checkpoint {
   std::uint64_t id = 0;
-  Tape prefix;
+  Prefix prefix;
   double energy = kEnergyInitial;
   std::uint32_t frequency_class = 0;  // of the rarest feature below, as last computed
   // The features it was kept for, but not all of a long list.
@@ -48,7 +49,8 @@ struct Checkpoint {
 class Corpus {
  public:
   static constexpr std::size_t kCheckpointsMax = EnergyTree::kSlotsMax;
-  // The limit of all prefixes together, far above what the default number of checkpoints needs.
+  // The limit of all prefixes together, with shared steps counted once, far above what the default number of
+  // checkpoints needs.
   static constexpr std::size_t kBytesMax = std::size_t{256} << 20U;
   // A checkpoint that takes more than 1/kPartMax of it is not kept.
   static constexpr std::size_t kPartMax = 4;
@@ -82,9 +84,19 @@ class Corpus {
   [[nodiscard]] std::vector<const Checkpoint*> entries() const;
 
  private:
+  // Mixes the bits, because addresses end in zeros. Nothing depends on the order of the table.
+  struct PartHash {
+    std::size_t operator()(const Prefix::Part* part) const noexcept {
+      return mix64(std::bit_cast<std::uintptr_t>(part));
+    }
+  };
+
   [[nodiscard]] std::size_t pick_slot(Rng& rng) const;
   std::uint64_t make_room(Rng& rng);
   void clear_slot(std::size_t slot);
+  [[nodiscard]] bool has_room_for(const Prefix& prefix) const;
+  void hold(const Prefix& prefix);
+  void let_go(const Prefix& prefix);
   void set_energy(std::size_t slot, double energy);
   void weigh(std::size_t slot);
   // Closes up empty slots and gives the tree room for as many again.
@@ -93,7 +105,9 @@ class Corpus {
   std::size_t max_checkpoints_;
   CheckpointStrategy strategy_;
   std::size_t bytes_max_;
-  std::size_t bytes_ = 0;  // of all prefixes
+  // How many entries end with a part, plus how many other parts follow it; and the bytes of all parts together.
+  tsl::robin_map<const Prefix::Part*, std::uint32_t, PartHash> uses_;
+  std::size_t bytes_ = 0;
   // Slots in the order of creation; empty ones are closed up when slots run out: amortised O(1) per add.
   std::vector<std::optional<Checkpoint>> slots_;
   EnergyTree tree_;

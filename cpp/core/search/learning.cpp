@@ -63,9 +63,11 @@ Learning::Learning(const MachineShape& shape, const SessionOptions& options, std
   ORDEAL_CHECK(coverage_ != nullptr, "a session needs a coverage map");
 }
 
-void Learning::begin_run(std::uint64_t run_id) {
+void Learning::begin_run(std::uint64_t run_id, Prefix start) {
   ORDEAL_CHECK(run_id > run_id_, "run " << run_id << " comes after run " << run_id_);
   run_id_ = run_id;
+  begins_with_latest_ = start.empty();
+  latest_ = std::move(start);
   tally_ = {};
   is_of_prefix_ = false;
   coverage_->begin_run();
@@ -173,7 +175,7 @@ KeepResult Learning::keep(const Tape& tape, Rng& schedule) {
     return {};
   }
   Checkpoint checkpoint;
-  checkpoint.prefix = tape;
+  checkpoint.prefix = prefix_of(tape);
   checkpoint.energy = rewarded(energy_at_first(step_weight_), step_improved_);
   checkpoint.new_edges = tally_.edges;
   checkpoint.shows.assign(features_.shown().begin(), features_.shown().end());
@@ -182,6 +184,16 @@ KeepResult Learning::keep(const Tape& tape, Rng& schedule) {
     new_entries_.push_back(next_checkpoint_);
   }
   return add(std::move(checkpoint), schedule);
+}
+
+// Steps shared with the previous checkpoint of the run, or with its start, are held once. Only the start is compared:
+// one of its steps may have been left out, or have drawn something else.
+Prefix Learning::prefix_of(const Tape& tape) {
+  if (!std::exchange(begins_with_latest_, true) && !latest_.begins(tape)) {
+    latest_ = Prefix();
+  }
+  latest_ = Prefix(latest_, tape);
+  return latest_;
 }
 
 // Numbers increase over all processes that continue this session, so that ids stay unique.
@@ -203,7 +215,7 @@ std::vector<SharedEntry> Learning::take_new_entries() {
   for (const std::uint64_t id : std::exchange(new_entries_, {})) {
     if (const Checkpoint* const kept = corpus_.find(id); kept != nullptr) {
       entries.push_back(
-          {.prefix = kept->prefix, .shows = kept->shows, .energy = std::min(kept->energy, kEnergyGivenMax)});
+          {.prefix = kept->prefix.tape(), .shows = kept->shows, .energy = std::min(kept->energy, kEnergyGivenMax)});
     }
   }
   return entries;
@@ -221,7 +233,7 @@ KeepResult Learning::import_entry(SharedEntry entry, Rng& schedule) {
   }
   Checkpoint checkpoint;
   checkpoint.energy = entry.energy;
-  checkpoint.prefix = std::move(entry.prefix);
+  checkpoint.prefix = Prefix(entry.prefix);
   checkpoint.shows = std::move(entry.shows);
   return add(std::move(checkpoint), schedule);
 }
@@ -276,7 +288,7 @@ std::uint32_t Learning::frequency_class_of(const Checkpoint& checkpoint) const {
 std::size_t Learning::learn_comparisons(const Tape& last, std::span<const Comparison> comparisons) {
   const Checkpoint* const checkpoint = checkpoint_to_watch();
   return checkpoint == nullptr ? cmplog_.learn(last, 0, comparisons, values_)
-                               : cmplog_.learn(checkpoint->prefix, checkpoint->id, comparisons, values_);
+                               : cmplog_.learn(checkpoint->prefix.tape(), checkpoint->id, comparisons, values_);
 }
 
 std::optional<SpeciesEstimate> Learning::species_estimate() const {
@@ -304,7 +316,13 @@ void Learning::restore(SessionState state, Rng& schedule) {
   run_id_ = state.runs;
   next_checkpoint_ = state.next_checkpoint;
   checkpoints_saved_ = state.checkpoints_saved;
+  Prefix last;
   for (Checkpoint& checkpoint : state.checkpoints) {
+    // One run keeps several checkpoints, each of which goes on from the previous one.
+    if (const Tape tape = checkpoint.prefix.tape(); last.begins(tape)) {
+      checkpoint.prefix = Prefix(last, tape);
+    }
+    last = checkpoint.prefix;
     corpus_.add(std::move(checkpoint), schedule);
   }
   coverage_->restore(state.coverage);

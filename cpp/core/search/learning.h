@@ -55,7 +55,8 @@ class Learning {
   // The options must be checked() for this shape.
   Learning(const MachineShape& shape, const SessionOptions& options, std::shared_ptr<CoverageMap> coverage);
 
-  void begin_run(std::uint64_t run_id);
+  // `start` is the prefix of the checkpoint that the run starts from; empty for a fresh machine.
+  void begin_run(std::uint64_t run_id, Prefix start = {});
   // In a step of the prefix only new edges count: the prefix need not run at all.
   void begin_step(const NextStep& step, bool is_of_prefix);
   // Between begin_step() and end_step(): reports a feature of the step, or the `size` of a bundle.
@@ -103,6 +104,7 @@ class Learning {
  private:
   void enter_rule(const NextStep& step) noexcept;
   StepNovelty take_novelty(const Tape& tape, const NewCoverage& new_coverage, std::uint32_t improved);
+  [[nodiscard]] Prefix prefix_of(const Tape& tape);
   void keep_values_of(const Tape& tape, const TapeStep& step);
   KeepResult add(Checkpoint checkpoint, Rng& schedule);
   void reward_checkpoint(std::uint64_t id);
@@ -120,7 +122,9 @@ class Learning {
   // Of the run, and its latest step.
   std::uint64_t run_id_ = 0;
   RunTally tally_;
-  bool is_of_prefix_ = false;  // the step
+  Prefix latest_;                    // of the last checkpoint that the run kept, or of the one that it started from
+  bool begins_with_latest_ = false;  // known of the run's tape
+  bool is_of_prefix_ = false;        // the step
   std::uint32_t step_improved_ = 0;
   std::uint32_t step_weight_ = 0;
   std::uint64_t next_checkpoint_ = 1;

@@ -1,6 +1,7 @@
 #include "core/search/run_planner.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "core/base/check.h"
@@ -139,6 +140,7 @@ std::uint32_t RunPlanner::draw_steps(PlannedRun& run) const {
 
 // The prefix is copied: its checkpoint may make room during the run.
 void RunPlanner::choose_start(PlannedRun& run, Corpus& corpus) {
+  run.start = {};
   run.prefix.clear();
   run.sequence = {};
   run.mutate_prob = 0.0;
@@ -149,7 +151,8 @@ void RunPlanner::choose_start(PlannedRun& run, Corpus& corpus) {
   const Checkpoint* const checkpoint = corpus.pick(schedule_);
   ORDEAL_CHECK(checkpoint != nullptr, "run " << run.spec.run_id << " has no checkpoint to start from");
   if (start != RunStart::kEdit) {
-    run.prefix = checkpoint->prefix;
+    run.start = checkpoint->prefix;
+    run.start.copy_to(run.prefix);
     run.spec.checkpoint = checkpoint->id;
     run.spec.prefix_steps = run.prefix.size();
     run.mutate_prob = start == RunStart::kMutate ? kMutateProb : options_.seed_mutation_prob.value_or(0.0);
@@ -161,14 +164,22 @@ void RunPlanner::choose_start(PlannedRun& run, Corpus& corpus) {
 void RunPlanner::choose_sequence(PlannedRun& run, const Checkpoint& checkpoint, Corpus& corpus) {
   Rng rng = Rng::stream(options_.seed, "sequence", run.spec.run_id);
   if (run.kind.start == RunStart::kSplice) {
-    std::vector<const Tape*> donors(1 + rng.below(kDonorsMax));
-    std::ranges::generate(donors, [&] { return &corpus.pick(schedule_)->prefix; });
+    std::vector<Tape> ends(1 + rng.below(kDonorsMax));
+    std::ranges::generate(ends, [&] { return end_of(corpus.pick(schedule_)->prefix, run.spec.steps); });
+    std::vector<const Tape*> donors;
+    std::ranges::transform(ends, std::back_inserter(donors), [](const Tape& end) { return &end; });
     run.sequence = splice(rng, donors, run.spec.steps);
   } else if (run.kind.start == RunStart::kRepeat) {
-    run.sequence = repeat(rng, checkpoint.prefix, run.spec.steps);
+    run.sequence = repeat(rng, run.prefix, run.spec.steps);
   } else if (run.kind.start == RunStart::kEdit) {
-    run.sequence = edit(rng, checkpoint.prefix);
+    run.sequence = edit(rng, checkpoint.prefix.tape(0, std::min(checkpoint.prefix.size(), kEditedStepsMax)));
   }
+}
+
+// The most steps that a splice can take from it, plus the initialize rules, which it leaves out.
+Tape RunPlanner::end_of(const Prefix& prefix, std::size_t steps) const {
+  const std::size_t count = std::min(prefix.size(), steps + shape_.initializers);
+  return prefix.tape(prefix.size() - count, prefix.size());
 }
 
 void RunPlanner::choose_configuration(PlannedRun& run) {

@@ -13,6 +13,7 @@
 #include "core/search/session_options.h"
 #include "core/swarm/run_schedule.h"
 #include "core/swarm/swarm.h"
+#include "core/tape/prefix.h"
 #include "core/tape/step_source.h"
 #include "core/tape/tape.h"
 
@@ -35,7 +36,8 @@ struct PlannedRun {
   RunKind kind;
   SwarmDistribution distribution = SwarmDistribution::kOff;  // that drew the configuration, if it is not the swarm's
   bool follows_solution = false;                             // the sequence should turn a comparison
-  Rng rng{0};  // for random decisions inside the run: step kinds, rules, faults
+  Rng rng{0};    // for random decisions inside the run: step kinds, rules, faults
+  Prefix start;  // of the checkpoint, and the same as a tape
   Tape prefix;
   MutatedSequence sequence;  // comes after the prefix
   double mutate_prob = 0.0;
@@ -83,6 +85,7 @@ class RunPlanner {
   [[nodiscard]] std::uint32_t draw_steps(PlannedRun& run) const;
   void choose_start(PlannedRun& run, Corpus& corpus);
   void choose_sequence(PlannedRun& run, const Checkpoint& checkpoint, Corpus& corpus);
+  [[nodiscard]] Tape end_of(const Prefix& prefix, std::size_t steps) const;
   void choose_configuration(PlannedRun& run);
   void choose_distribution(PlannedRun& run);
   [[nodiscard]] SwarmConfiguration draw_configuration(PlannedRun& run, Rng& rng);

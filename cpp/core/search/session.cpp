@@ -26,7 +26,7 @@ RunSpec Session::begin_run() {
   planner_.plan(run_.planned(), learning_.corpus(), learning_.next_solution());
   stage_ = Stage::kReady;
   run_.begin(Rng::stream(options_.seed, "values", spec().run_id));
-  learning_.begin_run(spec().run_id);
+  learning_.begin_run(spec().run_id, run_.planned().start);
   return spec();
 }
 
@@ -90,9 +90,9 @@ KeepResult Session::import_entry(SharedEntry entry) {
   return learning_.import_entry(std::move(entry), planner_.schedule());
 }
 
-const Tape& Session::tape_to_watch() const {
+Tape Session::tape_to_watch() const {
   const Checkpoint* const checkpoint = learning_.checkpoint_to_watch();
-  return checkpoint == nullptr ? tape() : checkpoint->prefix;
+  return checkpoint == nullptr ? tape() : checkpoint->prefix.tape();
 }
 
 std::size_t Session::learn_comparisons(std::span<const Comparison> comparisons) {

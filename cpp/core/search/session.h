@@ -83,7 +83,7 @@ class Session {
   void add_constant(Choice value) { learning_.add_constant(std::move(value)); }
   // Whether the comparisons of the program should be observed, in a replay of this tape.
   [[nodiscard]] bool wants_comparisons() const noexcept { return learning_.wants_comparisons(); }
-  [[nodiscard]] const Tape& tape_to_watch() const;
+  [[nodiscard]] Tape tape_to_watch() const;
   // Reports the comparisons of that replay. Changes what later runs draw, and some of them will follow the tape with
   // one choice replaced. Returns how many. More comparisons may be wanted then.
   std::size_t learn_comparisons(std::span<const Comparison> comparisons);

@@ -93,7 +93,7 @@ void write_checkpoint(ByteWriter& out, const Checkpoint& checkpoint) {
   for (const Feature& feature : checkpoint.shows) {
     write_feature(out, feature);
   }
-  write_tape(out, checkpoint.prefix);
+  write_tape(out, checkpoint.prefix.tape());
 }
 
 // A zero or a NaN would break the tree that draws by energy.
@@ -120,7 +120,7 @@ std::optional<Checkpoint> read_checkpoint(ByteReader& in, const Renaming& renami
   if (!prefix) {
     return std::nullopt;
   }
-  checkpoint.prefix = std::move(*prefix);
+  checkpoint.prefix = Prefix(*prefix);
   checkpoint.step = static_cast<std::uint32_t>(checkpoint.prefix.size());
   return checkpoint;
 }

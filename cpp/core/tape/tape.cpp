@@ -96,7 +96,60 @@ void Tape::append(const Tape& from, const TapeStep& step) {
   }
 }
 
-// A blob is a block of memory that holds a string, and one that is not short has a block of its own.
+// Copies each of the three rows and shifts the offsets by the difference in length. That may be negative: unsigned
+// numbers wrap around and come out right.
+void Tape::append(const Tape& from, std::size_t first, std::size_t end) {
+  ORDEAL_CHECK(&from != this, "a tape cannot be appended to itself");
+  ORDEAL_CHECK(first <= end && end <= from.size(), "steps " << first << " to " << end << " of " << from.size());
+  if (first == end) {
+    return;
+  }
+  const std::uint32_t arguments_begin = from.steps_[first].arguments_begin;
+  const std::uint32_t arguments_end = from.steps_[end - 1].arguments_end;
+  const bool has_arguments = arguments_begin < arguments_end;
+  const std::uint32_t choices_begin = has_arguments ? from.arguments_[arguments_begin].choices_begin : 0;
+  const std::uint32_t choices_end = has_arguments ? from.arguments_[arguments_end - 1].choices_end : 0;
+  ORDEAL_CHECK(choices_.size() + (choices_end - choices_begin) <= kChoicesMax, "choices=" << choices_.size());
+  const auto arguments_moved = static_cast<std::uint32_t>(arguments_.size()) - arguments_begin;
+  const auto choices_moved = static_cast<std::uint32_t>(choices_.size()) - choices_begin;
+  for (const TapeStep& step : from.steps().subspan(first, end - first)) {
+    steps_.push_back(step);
+    steps_.back().arguments_begin += arguments_moved;
+    steps_.back().arguments_end += arguments_moved;
+  }
+  for (std::uint32_t a = arguments_begin; a < arguments_end; ++a) {
+    arguments_.push_back(from.arguments_[a]);
+    arguments_.back().choices_begin += choices_moved;
+    arguments_.back().choices_end += choices_moved;
+  }
+  const std::span<const Choice> added = from.choices().subspan(choices_begin, choices_end - choices_begin);
+  choices_.insert(choices_.end(), added.begin(), added.end());
+}
+
+bool Tape::has_steps(std::size_t at, const Tape& other) const noexcept {
+  if (at + other.size() > size()) {
+    return false;
+  }
+  for (std::size_t i = 0; i < other.size(); ++i) {
+    const TapeStep& here = steps_[at + i];
+    const TapeStep& there = other.steps_[i];
+    const std::span<const TapeArgument> mine = arguments(here);
+    const std::span<const TapeArgument> theirs = other.arguments(there);
+    if (here.kind != there.kind || here.target != there.target || here.origin != there.origin ||
+        mine.size() != theirs.size()) {
+      return false;
+    }
+    for (std::size_t a = 0; a < mine.size(); ++a) {
+      if (mine[a].name != theirs[a].name || mine[a].producer != theirs[a].producer ||
+          !std::ranges::equal(choices(mine[a]), other.choices(theirs[a]))) {
+        return false;
+      }
+    }
+  }
+  return true;
+}
+
+// A blob costs a string object besides its bytes.
 std::size_t Tape::bytes() const noexcept {
   std::size_t sum = (steps_.size() * sizeof(TapeStep)) + (arguments_.size() * sizeof(TapeArgument)) +
                     (choices_.size() * sizeof(Choice));

@@ -109,6 +109,10 @@ class Tape {
   [[nodiscard]] Tape subset_of_choices(const std::vector<bool>& keep) const;
   // Appends a copy of one step of another tape (which may be this one).
   void append(const Tape& from, const TapeStep& step);
+  // Appends copies of the steps [first, end) of another tape.
+  void append(const Tape& from, std::size_t first, std::size_t end);
+  // Whether this tape holds all steps of the other one, from index `at` on.
+  [[nodiscard]] bool has_steps(std::size_t at, const Tape& other) const noexcept;
   // A 64-bit hash of what happens when the tape is replayed: kinds, targets, names and choices, and origins only if a
   // producer refers to them. The same in every process.
   [[nodiscard]] std::uint64_t hash() const noexcept;

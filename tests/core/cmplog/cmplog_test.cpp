@@ -69,7 +69,7 @@ TEST(Cmplog, WatchesCheckpointsOfEdgesFromTheNewestToTheOldestAndAgain) {
   Rng rng(1);
   Corpus corpus(10, CheckpointStrategy::kEnergy);
   for (std::uint64_t id = 1; id <= 4; ++id) {
-    Checkpoint checkpoint{.id = id, .prefix = tape_of(0)};
+    Checkpoint checkpoint{.id = id, .prefix = Prefix(tape_of(0))};
     checkpoint.shows.push_back({id == 3 ? FeatureKind::kEvent : FeatureKind::kEdge, id});
     corpus.add(std::move(checkpoint), rng);
   }

@@ -98,7 +98,7 @@ TEST(SharedEntry, a_session_gives_each_of_its_checkpoints_once) {
   searching.run_with_edge(21);
   const std::vector<SharedEntry> entries = searching.session.take_new_entries();
   ASSERT_EQ(entries.size(), 1U);
-  EXPECT_EQ(entries[0].prefix, searching.session.corpus().entries()[0]->prefix);
+  EXPECT_EQ(entries[0].prefix, searching.session.corpus().entries()[0]->prefix.tape());
   EXPECT_TRUE(searching.session.take_new_entries().empty());
 }
 

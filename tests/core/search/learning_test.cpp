@@ -82,7 +82,7 @@ TEST(Learning, ACheckpointShowsWhatItWasKeptFor) {
   const KeepResult kept = learner.learning.keep(learner.tape, learner.schedule);
   const Checkpoint* const checkpoint = learner.learning.corpus().find(kept.id);
   ASSERT_NE(checkpoint, nullptr);
-  EXPECT_EQ(checkpoint->prefix, learner.tape);
+  EXPECT_EQ(checkpoint->prefix.tape(), learner.tape);
   EXPECT_EQ(checkpoint->run_id, 1U);
   EXPECT_EQ(checkpoint->step, 1U);
   ASSERT_EQ(checkpoint->shows.size(), 1U);

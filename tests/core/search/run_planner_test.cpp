@@ -39,7 +39,7 @@ struct Planning {
   }
 
   void keep(std::uint32_t steps) {
-    Checkpoint checkpoint{.id = corpus.size() + 1, .prefix = tape_of(steps)};
+    Checkpoint checkpoint{.id = corpus.size() + 1, .prefix = Prefix(tape_of(steps))};
     corpus.add(std::move(checkpoint), planner.schedule());
   }
 };

@@ -205,9 +205,11 @@ TEST(StateCodec, RefusesAPrefixAboveTheLimit) {
   SessionState state = Exploration({}).session.save();
   Checkpoint checkpoint;
   checkpoint.id = 1;
+  Tape tape;
   for (std::uint32_t i = 0; i < Session::kTapeStepsMax; ++i) {
-    checkpoint.prefix.begin_step(StepKind::kRule, 0, i);
+    tape.begin_step(StepKind::kRule, 0, i);
   }
+  checkpoint.prefix = Prefix(tape);
   state.checkpoints.push_back(checkpoint);
   Exploration exploration({});
   EXPECT_THROW(exploration.session.restore(std::move(state)), TraceError);
@@ -224,7 +226,7 @@ TEST(StateCodec, RefusesValuesOutOfRange) {
   EXPECT_NE(with([](SessionState& state) { state.checkpoints[0].energy = -1; }), "");
   EXPECT_NE(with([](SessionState& state) { state.checkpoints[0].energy = std::nan(""); }), "");
   EXPECT_NE(with([](SessionState& state) { state.checkpoints[1].id = state.checkpoints[0].id; }), "");
-  EXPECT_NE(with([](SessionState& state) { state.checkpoints[0].prefix.clear(); }), "");
+  EXPECT_NE(with([](SessionState& state) { state.checkpoints[0].prefix = Prefix(); }), "");
   EXPECT_NE(with([](SessionState& state) { state.next_checkpoint = 1; }), "");
   EXPECT_NE(with([](SessionState& state) { state.swarm.history[0].energy = 1e9; }), "");
   EXPECT_NE(with([](SessionState& state) { state.swarm.history[0].configuration.rules.assign(4, false); }), "");
