@@ -21,12 +21,12 @@ from pathlib import Path
 from typing import Any
 
 from harness.report import command, host, table
-from machines.catalog import PROJECTS, Project
-from machines.sources import SourceError, environment_of, fetched
+from upstream_machines.catalog import PROJECTS, Project
+from upstream_machines.sources import SourceError, environment_of, fetched
 
 #: What one project may take, in multiples of the seconds of each machine, and to be imported.
 SLOWNESS, IMPORT_SECONDS = 12, 60
-PLUGINS = Path(__file__).parent / "machines"
+PLUGINS = Path(__file__).parent / "upstream_machines"
 
 
 def measure(project: Project, seconds: float) -> list[dict[str, Any]]:

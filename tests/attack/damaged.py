@@ -89,7 +89,10 @@ class Kind:
 
 @dataclass(frozen=True)
 class Ending:
-    """How a command ended: its code, 128 and more for a signal, what it said, seconds of processor, MiB at most."""
+    """How a command ended: its code (128 and more for a signal), its output, seconds of processor time, peak memory.
+
+    ``mebibytes`` leaves out what it had from the start, as it is a fork of the process that tests it.
+    """
 
     code: int
     said: str
@@ -152,6 +155,7 @@ def file_of(kind: Kind, folder: Path) -> Path:
 
 def run(folder: Path, arguments: Sequence[str], said: Path) -> Ending:
     """Run a command in a fork of this process, which has imported all that it needs."""
+    before = _resident_mebibytes()
     process = os.fork()
     if not process:
         _be_command(folder, arguments, said)
@@ -165,7 +169,15 @@ def run(folder: Path, arguments: Sequence[str], said: Path) -> Ending:
         os.close(handle)
     code = os.waitstatus_to_exitcode(status)
     text = said.read_bytes()[:TEXT_BYTES_MAX].decode(errors="replace")
-    return Ending(code if code >= 0 else 128 - code, text, used.ru_utime + used.ru_stime, used.ru_maxrss / 1024)
+    return Ending(
+        code if code >= 0 else 128 - code, text, used.ru_utime + used.ru_stime, used.ru_maxrss / 1024 - before
+    )
+
+
+def _resident_mebibytes() -> float:
+    """How much memory this process has, all of which its forks have from the start."""
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE") / 2**20
 
 
 def _be_command(folder: Path, arguments: Sequence[str], said: Path) -> None:

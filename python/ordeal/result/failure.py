@@ -32,7 +32,7 @@ class Failure:
     ``step`` counts from one inside run ``run_id``, which is 0 for the replay of a saved seed. ``rule_log`` names the
     steps in order; ``trace`` replays them from a fresh machine, and ``program`` is the same as Python text.
     ``necessary_faults`` tells for each fault of the trace whether the failure needs it, and is ``None`` when that was
-    not tried. ``broken_by`` names the step after which an invariant failed, a fault with the sign of its switch; where
+    not tried. ``broken_by`` names the rule after which an invariant failed; where
     others turned out to be one failure with it, their steps follow. It is empty when something else failed.
     ``bucket`` is what made failures count as the same one, ``count`` how many runs of the exploration met
     it. ``flaky`` means that replaying the trace did not always fail, ``flaky_reason`` what a fresh process showed of

@@ -118,6 +118,24 @@ class BrokenByFault(ChaosTest):
         assert not self.faults[0].active
 
 
+class WaitsForCalm(ChaosTest):
+    """Its invariant waits until no fault is on, and one of the two is needed."""
+
+    faults: ClassVar[list[Fault]] = [switch("one(a)"), switch("other(b)")]
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.lost = False
+
+    @rule()
+    def lose(self) -> None:
+        self.lost = self.lost or self.faults[0].active
+
+    @invariant()
+    def nothing_is_lost(self) -> None:
+        assert self.active_faults or not self.lost
+
+
 class FailsInTeardown(RuleBasedStateMachine):
     """Whatever the invariant says, the teardown has the last word."""
 

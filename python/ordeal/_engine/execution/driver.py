@@ -150,8 +150,8 @@ class Outcome:
     """How a run ended and how far it got. ``steps`` counts the steps that began, in this process.
 
     ``stuck`` says why no rule could run any more in the state that was reached; it is empty when one could.
-    ``broken_by`` names the step after which an invariant failed, a fault with the sign of its switch; it is empty where
-    something else failed.
+    ``broken_by`` names the rule after which an invariant failed; it is empty where something else failed, or where the
+    invariant failed after the switch of a fault.
     """
 
     status: Status
@@ -361,7 +361,7 @@ class Driver:
                 outcome.stuck = self._stuck_message(run.machine)
         except BaseException:
             if loop.broken_by is not None:
-                outcome.broken_by = self._step_name(loop.broken_by)
+                outcome.broken_by = self._rule_name(loop.broken_by)
             raise
         finally:
             outcome.steps = loop.begun
@@ -409,7 +409,7 @@ class Driver:
             try:
                 self._check_invariants(machine)
             except BaseException:
-                outcome.broken_by = self._step_name(code)
+                outcome.broken_by = self._rule_name(code)
                 raise
             buggify.end_step()
             if listener is not None:
@@ -481,10 +481,14 @@ class Driver:
         else:
             fault.deactivate()
 
-    def _step_name(self, code: int) -> str:
+    def _rule_name(self, code: int) -> str:
+        """Return the rule of a step; nothing for a switch of a fault, which any other fault could stand for.
+
+        Many invariants wait until no fault is on: then the fault that goes last says nothing of the bug.
+        """
         kind, at = code & 7, code >> 3
         if kind in (FAULT_ON, FAULT_OFF):
-            return f"{'+' if kind == FAULT_ON else '-'}{self.faults[at].name}"
+            return ""
         return (self.definition.rules if kind == RULE else self.definition.initializers)[at].name
 
     def _check_invariants(self, machine: RuleBasedStateMachine) -> None:

@@ -18,7 +18,7 @@ from ordeal.explore import Explorer
 from ordeal.result import ExplorationResult, Failure, SeedStatus, ShrinkSnapshot
 from ordeal.trace import Trace, shrink
 
-from ...samples.siblings import BothSides, BrokenByFault, FailsInTeardown, Full, ManyKinds, Turned
+from ...samples.siblings import BothSides, BrokenByFault, FailsInTeardown, Full, ManyKinds, Turned, WaitsForCalm
 from ...samples.triaged import finding_for, setup_for, tape_for
 
 APPEND = ("append", {"x": [1]})
@@ -86,9 +86,14 @@ class TestExploration:
         assert kinds == {AssertionError, KeyError, TypeError}
         assert {failure.broken_by[0] for failure in explored(ManyKinds).failures} == {"choose"}
 
-    def test_a_fault_is_named_with_the_sign_of_its_switch(self) -> None:
+    def test_the_switch_of_a_fault_is_not_named(self) -> None:
         (failure,) = explored(BrokenByFault).failures
-        assert failure.broken_by == ["+one(a)"]
+        assert failure.broken_by == []
+
+    def test_the_fault_that_goes_last_is_not_needed(self) -> None:
+        (failure,) = explored(WaitsForCalm).failures
+        assert failure.necessary_faults == {"one(a)": True}
+        assert failure.rule_log == ["+one(a)", "lose", "-one(a)"]
 
     def test_what_fails_in_the_teardown_is_no_invariant(self) -> None:
         (failure,) = explored(FailsInTeardown).failures

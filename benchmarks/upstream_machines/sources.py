@@ -7,7 +7,7 @@ import sysconfig
 import tarfile
 from pathlib import Path
 
-from machines.catalog import Project
+from upstream_machines.catalog import Project
 
 #: What sdists name as their build backend. To fetch one, pip asks it for the metadata, which is in the sdist already.
 BACKENDS = (
