@@ -27,6 +27,9 @@ class Project:
 PROJECTS = (
     Project("pyrsistent", "0.20.0", ("tests/hypothesis_vector_test.py",)),
     Project("priority", "2.0.0", ("test/test_priority.py",), only="Stateful"),
+    Project("interlock-cb", "2.8.2", ("tests/test_state_machine_model.py",), needs=("pytest-asyncio",)),
+    Project("cachebox", "6.2.10", ("tests/test_policy_model.py",), needs=("pytest-asyncio",), hidden=("cachebox",)),
+    Project("py-evm", "0.9.0b1", ("tests/database/test_journal_db.py",)),
     Project("xarray", "2026.9.0", ("properties/test_index_manipulation.py",), options=("--run-slow-hypothesis",)),
     Project(
         "zarr",

@@ -78,7 +78,7 @@ class Visitor {
   }
   // Visits a part that has its own traverse().
   template <typename Part>
-  auto see(const Part& part) const -> decltype(part.traverse(*this)) {
+  [[nodiscard]] auto see(const Part& part) const -> decltype(part.traverse(*this)) {
     return part.traverse(*this);
   }
 

@@ -43,7 +43,7 @@ std::optional<std::string> module_below(const fs::path& root, const std::string&
 // The folder for relative paths; nothing if it is gone.
 fs::path working_folder() {
   std::error_code failed;
-  fs::path folder = fs::current_path(failed);
+  const fs::path folder = fs::current_path(failed);
   return failed ? fs::path() : folder;
 }
 
