@@ -75,7 +75,7 @@ def test_failed_look_up_lets_the_cache_outgrow_its_bound(chaos: ModuleType) -> N
 def test_explore_finds_it_in_the_pinned_release(
     pinned: Path, explore: Callable[..., subprocess.CompletedProcess[str]]
 ) -> None:
-    done = explore(pinned, "--max-time", "5")
+    done = explore(pinned, "--workers", "1", "--max-time", "5", "--max-runs", "400")
     assert done.returncode == 1, done.stderr
     assert OUTGROWN in done.stdout
 
@@ -83,6 +83,6 @@ def test_explore_finds_it_in_the_pinned_release(
 def test_explore_finds_nothing_in_the_next_release(
     tmp_path: Path, explore: Callable[..., subprocess.CompletedProcess[str]]
 ) -> None:
-    done = explore(install(tmp_path / "next", "cacheout==0.11.2"), "--max-time", "5")
+    done = explore(install(tmp_path / "next", "cacheout==0.11.2"), "--workers", "1", "--max-runs", "400")
     assert done.returncode == 0, done.stdout + done.stderr
     assert "No failures." in done.stdout

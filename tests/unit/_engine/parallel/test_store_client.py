@@ -32,8 +32,10 @@ def url(tmp_path: Path) -> str:
 
 
 def explore(url: str, machine: Any = Climber, **options: Any) -> ExplorationResult:
-    targets = ["tower"] if machine is Climber else []
-    return Explorer(machine, target_modules=targets, workers=2, store=url).run(**{"max_time": 2.5, **options})
+    targets, runs = (["tower"], 1_500) if machine is Climber else ([], 300)
+    return Explorer(machine, target_modules=targets, workers=2, store=url).run(
+        **{"max_time": 60, "max_runs": runs, **options}
+    )
 
 
 @pytest.fixture
@@ -52,8 +54,8 @@ def test_what_an_exploration_found_is_in_the_store(url: str, looking: Store) -> 
 
 @pytest.mark.usefixtures("tower")
 def test_the_next_exploration_begins_where_the_first_came_to(url: str, looking: Store) -> None:
-    first = explore(url, max_time=4)
-    second = explore(url, max_runs=4_000, max_time=20)
+    first = explore(url)
+    second = explore(url, max_runs=4_000)
     assert second.unique_edges >= first.unique_edges
     assert len(looking.edges()) == second.unique_edges
 

@@ -232,8 +232,17 @@ class Worker(ChaosTest):
 
 @forks
 @pytest.mark.slow
-@pytest.mark.parametrize("swarm", [False, True])
-@pytest.mark.parametrize("coverage", ["counts", "novelty", "auto"])
+@pytest.mark.parametrize(
+    ("coverage", "swarm"),
+    [
+        ("counts", True),
+        ("novelty", False),
+        pytest.param("auto", True, marks=pytest.mark.nightly),
+        pytest.param("counts", False, marks=pytest.mark.nightly),
+        pytest.param("novelty", True, marks=pytest.mark.nightly),
+        pytest.param("auto", False, marks=pytest.mark.nightly),
+    ],
+)
 def test_each_kind_explores_the_same_at_each_level(works: str, coverage: str, swarm: bool) -> None:
     options: dict[str, Any] = {"target_modules": [works], "coverage": coverage, "rule_swarm": swarm, "max_runs": 230}
     results = {kind: facts(explore(Worker, kind, **options)) for kind in KINDS}

@@ -165,7 +165,7 @@ def jars(tmp_path: Path) -> Path:
 
 @pytest.mark.slow
 class TestGoingOn:
-    @pytest.mark.parametrize("rule_swarm", [False, True])
+    @pytest.mark.parametrize("rule_swarm", [pytest.param(False, marks=pytest.mark.nightly), True])
     def test_the_shop_gives_the_same_bytes_with_and_without_a_break(self, tmp_path: Path, rule_swarm: bool) -> None:
         processes = InProcesses(SHOP, "tests.test_shop_chaos:ShopChaos", target_modules=["shop"], rule_swarm=rule_swarm)
         state = str(tmp_path / "state")
@@ -183,10 +183,10 @@ class TestGoingOn:
     )
     def test_bundles_swarm_and_state_hashes_survive_two_breaks(self, jars: Path, options: dict[str, Any]) -> None:
         processes = InProcesses(jars, "jars:Jars", **options)
-        whole = processes.explore(max_runs=200)
+        whole = processes.explore(max_runs=120)
         processes.explore(max_runs=10, save_state_to="state")
-        processes.explore(max_runs=99, save_state_to="state", resume_from="state")
-        assert processes.explore(max_runs=200, resume_from="state") == whole
+        processes.explore(max_runs=60, save_state_to="state", resume_from="state")
+        assert processes.explore(max_runs=120, resume_from="state") == whole
 
     def test_a_machine_that_cannot_be_copied(self, jars: Path) -> None:
         (jars / "locked.py").write_text(
@@ -194,9 +194,9 @@ class TestGoingOn:
             "    def __init__(self):\n        super().__init__()\n        self.lock = threading.Lock()\n"
         )
         processes = InProcesses(jars, "locked:Locked", target_modules=["jars"])
-        whole = processes.explore(max_runs=200)
-        processes.explore(max_runs=90, save_state_to="state")
-        assert processes.explore(max_runs=200, resume_from="state") == whole
+        whole = processes.explore(max_runs=120)
+        processes.explore(max_runs=50, save_state_to="state")
+        assert processes.explore(max_runs=120, resume_from="state") == whole
 
     def test_nothing_is_left_to_do(self, tmp_path: Path) -> None:
         before = save(tmp_path / "state", runs=60)
