@@ -62,7 +62,9 @@ build: $(VENV)/stamp-build
 demo: build
 	@tools/demo
 
-test: build test-core
+# The environment waits for the network while the core's tests compile.
+test:
+	@$(MAKE) --jobs=2 --output-sync=target $(VENV)/stamp-environment test-core
 	@$(MAKE) test-python
 
 # As many checks at a time as there are cores, and then those that take all cores themselves.
@@ -114,7 +116,7 @@ nightly: check-threads fuzz-traces fuzz-files fuzz-shrinks fuzz-forks
 	@$(MAKE) soak MINUTES=10 MACHINE=depth
 
 durations: build
-	@python -m pytest --quiet -n $(JOBS) --dist worksteal --durations=0 | tee /dev/stderr | python tools/durations.py
+	@python -m pytest --quiet -n $$((2 * $(JOBS))) --dist worksteal --durations=0 | tee /dev/stderr | python tools/durations.py
 
 clean:
 	rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache
@@ -129,7 +131,7 @@ build/stamp-build-packages: tools/system-packages
 	@tools/system-packages build
 	@mkdir -p build && touch $@
 
-build/stamp-test-packages: tools/system-packages
+build/stamp-test-packages: build/stamp-build-packages tools/system-packages
 	@tools/system-packages test
 	@mkdir -p build && touch $@
 
@@ -147,7 +149,7 @@ configure = cmake -S . -GNinja -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS=-Og \
   -DPython_EXECUTABLE=$(CURDIR)/$(VENV)/bin/python -Dpybind11_DIR="$$(python -m pybind11 --cmakedir)"
 
 # The core and its tests as they compile quickly, to be run once.
-build/quick/build.ninja: CMakeLists.txt $(VENV)/stamp-build build/stamp-test-packages
+build/quick/build.ninja: CMakeLists.txt build/stamp-test-packages
 	@tools/run-checked "set-up of core tests" cmake -S . -B build/quick -GNinja -DCMAKE_BUILD_TYPE=None \
 	  -DCMAKE_CXX_FLAGS=-O1 -DORDEAL_TESTS=ON -DORDEAL_MODULE=OFF
 	@touch $@
@@ -197,7 +199,7 @@ check-format:
 check-clang-format:
 	@tools/run-checked "clang-format" clang-format --dry-run -Werror $(cpp_files)
 
-# Tests.
+# Tests. Many of them wait - for a process, a time limit, a signal - so twice as many run as there are cores.
 
 test-core: build/quick/build.ninja
 	@tools/run-checked "build of core tests" ninja -C build/quick -j $(JOBS) core_tests
@@ -205,10 +207,10 @@ test-core: build/quick/build.ninja
 
 # Whoever is done takes over half of what the busiest has before it: the slowest tests come first, and the quick ones last.
 test-python: build
-	@tools/run-timed "Python tests" python -m pytest --quiet -n $(JOBS) --dist worksteal $(TESTS)
+	@tools/run-timed "Python tests" python -m pytest --quiet -n $$((2 * $(JOBS))) --dist worksteal $(TESTS)
 
 test-nightly: build
-	@python -m pytest --quiet -n $(JOBS) --dist worksteal -m nightly
+	@python -m pytest --quiet -n $$((2 * $(JOBS))) --dist worksteal -m nightly
 
 # The oldest version of Hypothesis that is supported, and one between it and the newest, which all other tests run with.
 hypothesis_versions := 6.140.3 6.160.0

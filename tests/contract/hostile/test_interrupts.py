@@ -23,6 +23,8 @@ from .runs import MARK, processes_left
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(not can_supervise(), reason="processes are watched on Linux only")]
 
+#: What takes seconds by nature, beside another signal of its kind that is sent each time.
+LONG = pytest.mark.nightly
 
 CHAOS = """
     import itertools
@@ -148,13 +150,15 @@ def while_hanging(started: Started) -> None:
     started.until_reached()
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["ctrl-c", "sigterm"])
 @pytest.mark.parametrize(
-    ("name", "limit", "moment", "code"),
+    ("name", "limit", "moment", "code", "number"),
     [
-        pytest.param("Walk", 0.4, while_searching, 130, id="nothing-found"),
-        pytest.param("Failing", 0.4, while_searching, 1, id="found"),
-        pytest.param("Hanging", 60.0, while_hanging, 1, id="hanging"),
+        pytest.param("Walk", 0.4, while_searching, 130, signal.SIGINT, id="nothing-found-ctrl-c"),
+        pytest.param("Walk", 0.4, while_searching, 130, signal.SIGTERM, id="nothing-found-sigterm", marks=LONG),
+        pytest.param("Failing", 0.4, while_searching, 1, signal.SIGINT, id="found-ctrl-c", marks=LONG),
+        pytest.param("Failing", 0.4, while_searching, 1, signal.SIGTERM, id="found-sigterm"),
+        pytest.param("Hanging", 60.0, while_hanging, 1, signal.SIGINT, id="hanging-ctrl-c", marks=LONG),
+        pytest.param("Hanging", 60.0, while_hanging, 1, signal.SIGTERM, id="hanging-sigterm"),
     ],
 )
 def test_an_interrupt_ends_the_search_and_loses_nothing(
@@ -178,7 +182,9 @@ def test_an_interrupt_ends_the_search_and_loses_nothing(
     assert (project.root / "state").stat().st_size > 0
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["ctrl-c", "sigterm"])
+@pytest.mark.parametrize(
+    "number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=LONG)], ids=["ctrl-c", "sigterm"]
+)
 def test_an_interrupt_ends_the_shrinking_of_a_rule_that_hangs_and_loses_nothing(
     project: Project, number: signal.Signals
 ) -> None:
