@@ -5,6 +5,7 @@
 
 namespace ordeal {
 
+// The registry never forgets a key: numbers are in saved states and in the records of forks.
 std::optional<std::uint32_t> CodeRegistry::add_key(std::uint64_t key) {
   if (const auto known = find_key(key)) {
     return known;
@@ -15,6 +16,8 @@ std::optional<std::uint32_t> CodeRegistry::add_key(std::uint64_t key) {
   return numbers_by_key_.try_emplace(key, static_cast<std::uint32_t>(numbers_by_key_.size())).first->second;
 }
 
+// A new key takes its number first and gives it back if storing the identity throws: a number without a code object
+// would be counted as one that never ran.
 std::optional<std::uint32_t> CodeRegistry::add(std::uintptr_t identity, std::uint64_t key) {
   ORDEAL_CHECK(identity != 0, "key=" << key);
   if (const auto known = find(identity)) {

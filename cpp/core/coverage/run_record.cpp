@@ -18,15 +18,18 @@ constexpr std::size_t kCodesMax = std::size_t{1} << 20U;
 constexpr std::size_t kPassagesMax = std::size_t{1} << 26U;
 constexpr std::uint32_t kHitsMax = std::numeric_limits<std::uint32_t>::max();
 
+// Two code objects may branch at the same offset, so the code is part of the key.
 std::uint64_t key_of_site(std::uint32_t code, std::int64_t from) {
   return mix64(mix64(code) ^ static_cast<std::uint64_t>(from));
 }
 
+// The counts are not part of it: a location that is passed again is the same location.
 std::uint64_t key_of(const RunRecord::Passage& passage) {
   return mix64(key_of_site(passage.code, passage.from) ^ mix64(static_cast<std::uint64_t>(passage.to))) ^
          static_cast<std::uint64_t>(passage.kind);
 }
 
+// Only what the kind uses is written; most passages are lines, and take three bytes.
 void write_passage(ByteWriter& out, const RunRecord::Passage& passage) {
   out.byte(static_cast<std::uint8_t>(passage.kind));
   out.number(passage.code);
@@ -48,6 +51,7 @@ void write_passage(ByteWriter& out, const RunRecord::Passage& passage) {
   }
 }
 
+// The bytes come from another process, which runs code of the user's: each number is checked before it is used.
 std::uint32_t read_hits(ByteReader& in) {
   const std::uint32_t hits = in.number32("the hits of a location");
   if (hits == 0) {
@@ -90,6 +94,7 @@ RunRecord::Passage read_passage(ByteReader& in, std::size_t codes) {
 
 }  // namespace
 
+// The code objects come first: a passage refers to them by their number. O(codes + passages).
 std::string RunRecord::encode() const {
   ByteWriter out;
   out.number(codes.size());
@@ -105,6 +110,7 @@ std::string RunRecord::encode() const {
   return std::move(out).take();
 }
 
+// Allocates only what the remaining bytes can hold: a count alone cannot make it reserve memory.
 RunRecord RunRecord::decode(std::string_view bytes) {
   ByteReader in(bytes);
   RunRecord record;
@@ -121,6 +127,8 @@ RunRecord RunRecord::decode(std::string_view bytes) {
   return record;
 }
 
+// Adds the location at its first time and counts each time. The count stays at its maximum, as it does in the map that
+// reads it. Returns its place.
 std::size_t RunRecorder::pass(const RunRecord::Passage& passage) {
   const auto [place, is_first] = places_.try_emplace(key_of(passage), passages_.size());
   if (is_first) {
@@ -132,6 +140,8 @@ std::size_t RunRecorder::pass(const RunRecord::Passage& passage) {
   return place->second;
 }
 
+// The side that was taken first leads until another side is taken. The reader needs to know how often that was: while a
+// branch has one side only, its hits are not counted by side.
 void RunRecorder::branch(std::uint32_t code, std::int64_t from, std::int64_t to) {
   const std::size_t place = pass({.kind = RunRecord::Kind::kBranch, .code = code, .from = from, .to = to});
   const auto [site, is_first] = sites_.try_emplace(key_of_site(code, from), Site{place, true});
@@ -151,6 +161,7 @@ void RunRecorder::met_again(std::uint32_t code) {
   pass({.kind = RunRecord::Kind::kMetAgain, .code = code});
 }
 
+// Forgets the places as well: the next step of the fork starts a record of its own.
 std::vector<RunRecord::Passage> RunRecorder::take() {
   places_.clear();
   sites_.clear();

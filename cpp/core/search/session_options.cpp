@@ -27,6 +27,7 @@ void check_between(const char* what, std::uint32_t value, std::uint32_t max) {
   }
 }
 
+// Masks and weights are kept by number for all rules and faults, for each run.
 void check_count(const char* what, std::uint32_t count) {
   if (count > MachineShape::kTargetsMax) {
     throw ConfigError("the machine has " + std::to_string(count) + " " + what + "; at most " +
@@ -48,6 +49,7 @@ void check_operations(const std::vector<Operation>& operations, std::uint32_t ru
 
 }  // namespace
 
+// A machine without rules could do nothing: each run would end before its first step.
 MachineShape checked(const MachineShape& shape) {
   check_count("rules", shape.rules);
   check_count("initialize rules", shape.initializers);

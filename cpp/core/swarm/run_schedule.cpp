@@ -30,6 +30,7 @@ constexpr std::array<BanditArm, kRunLengths> kLengths{{
 
 }  // namespace
 
+// The two functions name what was drawn for a run in the words of the bandit, which learns by them.
 RunSwarm kind_of(SwarmSource source) noexcept {
   switch (source) {
     case SwarmSource::kFull:
@@ -69,6 +70,8 @@ RunKind RunSchedule::draw(Rng& rng, const RunKinds& allowed) const {
           .length = static_cast<RunLength>(lengths_.draw(rng, allowed.lengths))};
 }
 
+// All three bandits learn from the same run: none of them knows which of the choices was the good one, and over many
+// runs those that are good with any of the others come out.
 void RunSchedule::report(RunKind kind, std::uint64_t reward, std::uint64_t cost) {
   const auto start = static_cast<std::size_t>(kind.start);
   const auto swarm = static_cast<std::size_t>(kind.swarm);
@@ -81,6 +84,7 @@ void RunSchedule::report(RunKind kind, std::uint64_t reward, std::uint64_t cost)
   ++counts_.lengths.at(length);
 }
 
+// The counts are for reports; the bandits decide by what they save themselves.
 RunScheduleState RunSchedule::save() const { return {starts_.save(), swarms_.save(), lengths_.save(), counts_}; }
 
 // Each bandit checks its own state.

@@ -19,6 +19,7 @@ enum RealGroup : std::uint8_t { kWhole, kFraction, kInfinity, kNan };
 
 std::uint64_t bits_of(double value) noexcept { return std::bit_cast<std::uint64_t>(value); }
 
+// False is simpler than true, whatever the probability of either.
 ChoiceRank rank_of_boolean(bool value) {
   ChoiceRank rank;
   rank.magnitude = value ? 1 : 0;
@@ -86,6 +87,7 @@ void negate(std::string& two_complement) noexcept {
 
 }  // namespace
 
+// A choice of another kind is compared by its kind alone: what a draw asks for does not change while it is shrunk.
 ChoiceRank rank_of(const Choice& choice, const Constraint& constraint) {
   switch (choice.kind) {
     case ChoiceKind::kBoolean:
@@ -142,6 +144,8 @@ std::uint64_t distance_of(const Choice& integer, const Constraint& constraint) n
   return integer.number >= constraint.simplest ? value - simplest : simplest - value;
 }
 
+// The inverse of distance_of. Unsigned, as the distance between the ends of the range does not fit into a signed
+// number.
 Choice integer_at(std::uint64_t distance, bool below, const Constraint& constraint) {
   const auto simplest = static_cast<std::uint64_t>(constraint.simplest);
   return Choice::integer(static_cast<std::int64_t>(below ? simplest - distance : simplest + distance));

@@ -9,6 +9,7 @@
 
 namespace ordeal {
 
+// Holds the steps of `tape` from `first` on; those before are held by the part before.
 Prefix::Part::Part(std::shared_ptr<Part> comes_after, const Tape& tape, std::size_t first)
     : before(std::move(comes_after)), end(tape.size()) {
   steps.append(tape, first, tape.size());
@@ -16,7 +17,8 @@ Prefix::Part::Part(std::shared_ptr<Part> comes_after, const Tape& tape, std::siz
   bytes_up_to = bytes + (before == nullptr ? 0 : before->bytes_up_to);
 }
 
-// Deletes the parts that nobody else uses, one after the other.
+// Deletes the parts that nobody else uses, one after the other: a chain of 9,000 of them would overflow the stack if
+// each destructor called the next.
 Prefix::Part::~Part() {
   std::shared_ptr<Part> next = std::move(before);
   while (next != nullptr && next.use_count() == 1) {
@@ -25,6 +27,7 @@ Prefix::Part::~Part() {
   }
 }
 
+// Shares all parts of `begin`. A tape that adds nothing to it needs no part of its own.
 Prefix::Prefix(const Prefix& begin, const Tape& tape) : last_(begin.last_) {
   ORDEAL_CHECK(begin.size() <= tape.size(), begin.size() << " steps begin a tape of " << tape.size());
   ORDEAL_DCHECK(begin.begins(tape), "a tape of " << tape.size() << " steps begins otherwise");
@@ -57,6 +60,8 @@ void Prefix::copy_to(Tape& out) const {
   append_to(out, 0, size());
 }
 
+// A part knows only the one before it, so the parts are gathered from the last one on and then copied in their order.
+// O(parts + choices copied).
 void Prefix::append_to(Tape& out, std::size_t first, std::size_t end) const {
   ORDEAL_CHECK(first <= end && end <= size(), "steps " << first << " to " << end << " of " << size());
   std::vector<const Part*> parts;

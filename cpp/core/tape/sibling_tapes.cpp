@@ -8,6 +8,7 @@
 namespace ordeal {
 namespace {
 
+// By what the step does, whatever its arguments are: those are what shrinking looks for.
 bool is_same(const TapeStep& step, const TapeStep& other) noexcept {
   return step.kind == other.kind && step.target == other.target;
 }
@@ -53,6 +54,7 @@ Tape with_step_of(const Tape& known, std::size_t left_out, const Tape& failing) 
 
 }  // namespace
 
+// O(exchanges x choices of `known`). A tape that equals `failing` would be tried for nothing.
 std::vector<Tape> sibling_tapes(const Tape& known, const Tape& failing, bool exchange) {
   std::vector<Tape> tapes;
   if (known.empty() || failing.empty() || known.size() > failing.size()) {

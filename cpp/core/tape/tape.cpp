@@ -18,6 +18,7 @@ std::uint64_t hash_choice(const Choice& choice, std::uint64_t h) noexcept {
 
 }  // namespace
 
+// Offsets are 32 bits wide, and kChoicesMax keeps them from overflowing. O(1).
 void Tape::begin_step(StepKind kind, std::uint32_t target, std::uint32_t origin) {
   ORDEAL_CHECK(steps_.size() < kChoicesMax, "steps=" << steps_.size());
   const auto at = static_cast<std::uint32_t>(arguments_.size());
@@ -32,6 +33,7 @@ void Tape::begin_argument(std::uint32_t name) {
   steps_.back().arguments_end = static_cast<std::uint32_t>(arguments_.size());
 }
 
+// The step that made the value of a bundle which this argument takes: its origin, which stays when steps are left out.
 void Tape::set_producer(std::int64_t producer) {
   ORDEAL_CHECK(has_open_argument(), "a producer needs an argument, steps=" << steps_.size());
   arguments_.back().producer = producer;
@@ -126,6 +128,7 @@ void Tape::append(const Tape& from, std::size_t first, std::size_t end) {
   choices_.insert(choices_.end(), added.begin(), added.end());
 }
 
+// Compares content, not offsets: the same steps lie elsewhere in another tape. Stops at the first difference.
 bool Tape::has_steps(std::size_t at, const Tape& other) const noexcept {
   if (at + other.size() > size()) {
     return false;
