@@ -59,7 +59,12 @@ from ..samples.shop import shop_app
 
 T = "shop_app.api.charge"
 SQL = "sqlite3.connect"
-GREET = [sys.executable, "-IS", "-c", "import sys; print('greeting', end=''); print('warning', end='', file=sys.stderr)"]
+GREET = [
+    sys.executable,
+    "-IS",
+    "-c",
+    "import sys; print('greeting', end=''); print('warning', end='', file=sys.stderr)",
+]
 
 
 class Service:

@@ -18,7 +18,7 @@ from ordeal._engine.untrusted import error_message, type_name
 
 # What messages begin with.
 RUN, REPLY, ERROR = "run", "reply", "error"
-NEXT, REJECT, ASK, TELL, STEP, DONE = "next", "reject", "ask", "tell", "step", "done"
+NEXT, REJECT, ASK, NOTIFY, STEP, DONE = "next", "reject", "ask", "tell", "step", "done"
 STARTED, ENDED, GONE = "started", "ended", "gone"
 
 #: The number of messages that a run may send to its session: more than any run needs.
@@ -93,7 +93,7 @@ def _is_choice(value: Value) -> bool:
 
 
 _Check = Callable[[Value], bool]
-ASKED: dict[str, tuple[_Check, ...]] = {
+QUERIES: dict[str, tuple[_Check, ...]] = {
     "boolean": (_is_number,),
     "integer": (_is_integer, _is_integer, _is_integer),
     "position": (_is_count,),
@@ -107,7 +107,7 @@ ASKED: dict[str, tuple[_Check, ...]] = {
     "raw_bits": (),
     "raw_below": (_is_count,),
 }
-TOLD: dict[str, tuple[_Check, ...]] = {
+NOTIFICATIONS: dict[str, tuple[_Check, ...]] = {
     "begin_argument": (_is_name,),
     "misalign": (),
     "note_integer": (_is_integer, _is_integer, _is_integer),
@@ -117,7 +117,7 @@ TOLD: dict[str, tuple[_Check, ...]] = {
 }
 
 
-def check_said(table: dict[str, tuple[_Check, ...]], values: list[Value]) -> tuple[str, list[Value]]:
+def checked_call(table: dict[str, tuple[_Check, ...]], values: list[Value]) -> tuple[str, list[Value]]:
     """Return the name and the arguments of a message to the source of choices."""
     name, *arguments = values or [None]
     checks = table.get(name) if isinstance(name, str) else None

@@ -23,12 +23,14 @@ from ordeal._engine.execution.bucket import Bucketer
 from ordeal._engine.execution.driver import END, Driver, Outcome, Status
 from ordeal._engine.execution.fork_messages import (
     ASK,
-    ASKED,
     DONE,
     ENDED,
     ERROR,
     GONE,
     NEXT,
+    NOTIFICATIONS,
+    NOTIFY,
+    QUERIES,
     REJECT,
     REPLY,
     RUN,
@@ -36,12 +38,10 @@ from ordeal._engine.execution.fork_messages import (
     SEEN_KINDS,
     STARTED,
     STEP,
-    TELL,
-    TOLD,
     ForkedRunResult,
     RefusedError,
     Seen,
-    check_said,
+    checked_call,
     ending_of,
     seen_of,
     typed,
@@ -222,9 +222,9 @@ class _Answering:
         if self._said > SAID_MAX:
             raise RefusedError(f"more than {SAID_MAX} messages")
         if kind == ASK:
-            self._answer(*check_said(ASKED, values))
-        elif kind == TELL:
-            name, arguments = check_said(TOLD, values)
+            self._answer(*checked_call(QUERIES, values))
+        elif kind == NOTIFY:
+            name, arguments = checked_call(NOTIFICATIONS, values)
             if self._step is None or (name == "begin_argument" and arguments[0] >= self._arguments):  # type: ignore[operator]
                 raise RefusedError(f"{name!r} outside a step, or in an argument that does not exist")
             getattr(self._session.source, name)(*arguments)
@@ -429,13 +429,13 @@ class _RemoteChoiceSource:
         return TapeProvider(cast("_native.ChoiceSource", self))
 
     def __getattr__(self, name: str) -> Callable[..., Value]:
-        if name not in ASKED and name not in TOLD:
+        if name not in QUERIES and name not in NOTIFICATIONS:
             raise AttributeError(name)
         line = self._line
-        if name in TOLD:
+        if name in NOTIFICATIONS:
 
             def notify(*arguments: Value) -> None:
-                line.send(TELL, name, *arguments)
+                line.send(NOTIFY, name, *arguments)
 
             self.__dict__[name] = notify
             return notify

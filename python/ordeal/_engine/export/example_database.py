@@ -38,7 +38,7 @@ class DatabaseOutcome:
     reasons: tuple[str, ...]
 
 
-class _UnsayableError(Exception):
+class _NotSavedError(Exception):
     """A failure cannot be expressed in Hypothesis' terms; the message is the second half of a sentence."""
 
 
@@ -55,7 +55,7 @@ def save_to_database(driver: Driver, tapes: Sequence[_native.Tape]) -> DatabaseO
         try:
             shelf.save(tape)
             saved += 1
-        except _UnsayableError as why:
+        except _NotSavedError as why:
             reasons.append(f"Hypothesis by itself does not find {shelf.failure}: {why}.")
         except KeyboardInterrupt:
             if not driver.isolated:
@@ -78,7 +78,7 @@ class _Shelf:
         self._bucketer = Bucketer([])
 
     def save(self, tape: _native.Tape) -> None:
-        """Save ``tape``. Raises _UnsayableError."""
+        """Save ``tape``. Raises _NotSavedError."""
         self.failure = f"what fails in {self._cls.__name__}"
         with _explained():
             database = self._database()
@@ -90,30 +90,30 @@ class _Shelf:
     def _database(self) -> ExampleDatabase:
         """Return the database, if ``TestCase`` will look into it."""
         if self._driver.factory is not self._cls:
-            raise _UnsayableError(
+            raise _NotSavedError(
                 "a function makes the machines, and Hypothesis knows a failure by the class of a TestCase"
             )
         rules = (*self._driver.definition.rules, *self._driver.definition.initializers)
         if any(rule.is_coroutine for rule in rules) and not issubclass(self._cls, ChaosTest):
-            raise _UnsayableError("it has coroutine rules, and without the Explorer only a ChaosTest runs those")
+            raise _NotSavedError("it has coroutine rules, and without the Explorer only a ChaosTest runs those")
         database = self._settings.database
         if database is None:
-            raise _UnsayableError("the settings of its TestCase have no example database")
+            raise _NotSavedError("the settings of its TestCase have no example database")
         if Phase.reuse not in self._settings.phases:
-            raise _UnsayableError("the settings of its TestCase leave out the phase that reads the example database")
+            raise _NotSavedError("the settings of its TestCase leave out the phase that reads the example database")
         return database
 
     def _check(self, lowered: Lowered, tape: _native.Tape) -> None:
         """Check that Hypothesis' own test fails alike."""
         if lowered.error is None:
             if self._has_buggify(tape):
-                raise _UnsayableError("it needs a point of buggify, and without the Explorer none acts by itself")
-            raise _UnsayableError("it does not fail each time")
+                raise _NotSavedError("it needs a point of buggify, and without the Explorer none acts by itself")
+            raise _NotSavedError("it does not fail each time")
         bucket = self._bucketer.bucket(lowered.error)
         self.failure = bucket
         steps_max = self._settings.stateful_step_count
         if lowered.steps > steps_max:
-            raise _UnsayableError(
+            raise _NotSavedError(
                 f"it takes {lowered.steps} steps, and the settings of {self._cls.__name__}.TestCase end a run "
                 f"after {steps_max} (stateful_step_count)"
             )
@@ -124,7 +124,7 @@ class _Shelf:
                 return
         error = _run_in_hypothesis(self._cls, lowered.choices)
         if error is None or self._bucketer.bucket(error) != bucket:
-            raise _UnsayableError("it does not fail alike when Hypothesis runs it")
+            raise _NotSavedError("it does not fail alike when Hypothesis runs it")
 
     def _has_buggify(self, tape: _native.Tape) -> bool:
         number = self._driver.definition.argument_names.index(BUGGIFY_ARGUMENT)
@@ -135,17 +135,17 @@ class _Shelf:
         # Users may assign anything.
         found: object = self._cls.TestCase.settings
         if not isinstance(found, settings):
-            raise _UnsayableError(f"{self._cls.__name__}.TestCase.settings is {found!r}, which is no settings object")
+            raise _NotSavedError(f"{self._cls.__name__}.TestCase.settings is {found!r}, which is no settings object")
         return found
 
     def _check_timer(self, place: str) -> None:
         """Check that the run also ends under Hypothesis, where only a ChaosTest times its rules, and nothing else."""
         definition = self._driver.definition
         if place not in {rule.name for rule in (*definition.rules, *definition.initializers)}:
-            raise _UnsayableError(f"{place} took too long, and without the Explorer only rules are timed")
+            raise _NotSavedError(f"{place} took too long, and without the Explorer only rules are timed")
         limit = self._cls.rule_timeout if issubclass(self._cls, ChaosTest) else 0.0
         if not 0 < limit <= self._driver.rule_timeout:
-            raise _UnsayableError(
+            raise _NotSavedError(
                 f"rule {place} took longer than {self._driver.rule_timeout:g} s, which the class itself allows"
             )
 
@@ -156,11 +156,11 @@ def _explained() -> Iterator[None]:
     try:
         yield
     except OrdealError as error:
-        raise _UnsayableError(one_line(error.message)) from error
+        raise _NotSavedError(one_line(error.message)) from error
     except HypothesisException as error:
-        raise _UnsayableError(one_line(str(error))) from error
+        raise _NotSavedError(one_line(str(error))) from error
     except skip_types() as error:
-        raise _UnsayableError("it asks to be skipped") from error
+        raise _NotSavedError("it asks to be skipped") from error
 
 
 def _run_in_hypothesis(cls: type[RuleBasedStateMachine], choices: tuple[Any, ...]) -> BaseException | None:
@@ -183,8 +183,8 @@ def _put(database: ExampleDatabase, key: bytes, value: bytes) -> None:
         # Hypothesis' databases raise no error when a folder cannot be written, so look for the entry.
         is_there = value in database.fetch(key)
     except Exception as error:
-        raise _UnsayableError(f"its example database raised {describe_error(error)}") from error
+        raise _NotSavedError(f"its example database raised {describe_error(error)}") from error
     if not is_there:
-        raise _UnsayableError("its example database cannot be written")
+        raise _NotSavedError("its example database cannot be written")
     if isinstance(database, InMemoryExampleDatabase):
-        raise _UnsayableError(IN_MEMORY)
+        raise _NotSavedError(IN_MEMORY)

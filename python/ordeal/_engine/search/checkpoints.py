@@ -93,7 +93,7 @@ class Checkpoints:
         if self._progress.kind == "fork" and self._definition_refuses():
             self._refuse_fork(self._definition_refuses())
         try:
-            with self._listening():
+            with self._noticing_complaints():
                 yield
         finally:
             for server in self._fork_servers.values():
@@ -101,7 +101,7 @@ class Checkpoints:
             self._fork_servers.clear()
 
     @contextmanager
-    def _listening(self) -> Iterator[None]:
+    def _noticing_complaints(self) -> Iterator[None]:
         """Notice errors of objects that are released: copies of them cannot be right."""
         found = sys.unraisablehook
 

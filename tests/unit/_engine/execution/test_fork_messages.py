@@ -10,7 +10,7 @@ from ordeal import _native
 from ordeal._engine.execution import fork_messages
 from ordeal._engine.execution.bucket import Bucketer
 from ordeal._engine.execution.driver import Outcome, Status
-from ordeal._engine.execution.fork_messages import RefusedError, check_said, ending_of, values_of_ending
+from ordeal._engine.execution.fork_messages import RefusedError, checked_call, ending_of, values_of_ending
 
 SEEN = (b"", '[{"properties": [], "cells": []}, {"keys": 2}, {"event": "x"}, {"speed": 1.5}]')
 
@@ -23,7 +23,7 @@ def raised(error: ValueError) -> ValueError:
 
 
 def test_the_source_knows_what_it_may_be_asked() -> None:
-    said = {*fork_messages.ASKED, *fork_messages.TOLD}
+    said = {*fork_messages.QUERIES, *fork_messages.NOTIFICATIONS}
     assert {"integer", "boolean", "raw_unit", "recorded", "put", "begin_argument"} <= said
     # What is only asked of a source that replays is not asked here.
     others = {"live", "misaligned", "origin", "producer", "recorded_for"}
@@ -51,8 +51,8 @@ def test_a_run_that_did_not_fail_has_no_bucket() -> None:
 )
 def test_what_is_no_question_is_refused(said: list[Any]) -> None:
     with pytest.raises(RefusedError):
-        check_said(fork_messages.ASKED, said)
+        checked_call(fork_messages.QUERIES, said)
 
 
 def test_a_question_keeps_its_values() -> None:
-    assert check_said(fork_messages.ASKED, ["integer", -5, 9, 0]) == ("integer", [-5, 9, 0])
+    assert checked_call(fork_messages.QUERIES, ["integer", -5, 9, 0]) == ("integer", [-5, 9, 0])

@@ -213,7 +213,15 @@ def test_a_draw_that_cannot_be_is_an_error_of_the_run_alone() -> None:
 #: ``ORDEAL_CRAFTED_MESSAGES`` sets how many are tried.
 CRAFTED = int(os.environ.get("ORDEAL_CRAFTED_MESSAGES", "2000"))
 KINDS = ("next", "reject", "ask", "tell", "step", "done", "ended", "started", "gone", "reply", "run", "")
-NAMES = (*fork_messages.ASKED, *fork_messages.TOLD, "live", "producer", "recorded_for", "__init__", "journal")
+NAMES = (
+    *fork_messages.QUERIES,
+    *fork_messages.NOTIFICATIONS,
+    "live",
+    "producer",
+    "recorded_for",
+    "__init__",
+    "journal",
+)
 VALUES: tuple[Any, ...] = (
     *(0, 1, 3, 8, -1, 2**31, 2**63, -(2**63), 2**64, 2**130, True, None, 0.5, math.inf, math.nan, "", "a", b""),
     *(*SEEN, b"\0" * 8, STEP, RECORD[:-1], "[[], {}, {}, {}]", "failed", "done"),
@@ -227,7 +235,7 @@ def crafted(rng: random.Random, step: int) -> tuple[Any, ...]:
     rest = shapes.get(kind, [])
     if kind in ("ask", "tell"):
         name = rng.choice(NAMES)
-        count = len(fork_messages.ASKED.get(name) or fork_messages.TOLD.get(name) or ())
+        count = len(fork_messages.QUERIES.get(name) or fork_messages.NOTIFICATIONS.get(name) or ())
         rest = [name, *(rng.choice(VALUES) for _ in range(count))]
     for _ in range(rng.choice((0, 0, 0, 1, 2))):
         at = rng.randrange(len(rest) + 1)
