@@ -86,8 +86,11 @@ def pytest_collection_finish() -> None:
 
 def group_of(item: pytest.Item) -> str:
     """What the tests have in common that must run one after the other: all else would set the same up again."""
-    if item.get_closest_marker("together") is None:
+    marker = item.get_closest_marker("together")
+    if marker is None:
         return item.nodeid
+    if marker.args:
+        return f"{item.path}[{marker.args[0]}]"
     parameters = getattr(item, "callspec", None)
     return f"{item.path}[{parameters.id if parameters else ''}]"
 

@@ -25,12 +25,12 @@ QUICK = settings(
 )
 
 
-def drawn(strategy: st.SearchStrategy[Any]) -> list[Any]:
-    """Some thousand values of ``strategy``, always the same."""
+def drawn(strategy: st.SearchStrategy[Any], count: int = 1000) -> list[Any]:
+    """So many values of ``strategy``, always the same."""
     values: list[Any] = []
 
     @given(value=strategy)
-    @QUICK
+    @settings(QUICK, max_examples=count)
     def collect(value: Any) -> None:
         values.append(value)
 

@@ -80,21 +80,27 @@ def test_it_is_the_parent_of_the_process_and_in_another_group() -> None:
 
 @pytest.mark.parametrize("ends", [True, False], ids=["by-itself", "killed"])
 def test_a_daemon_ends_with_the_process(ends: bool) -> None:
+    there, is_there = os.pipe()
+
     def daemonise(channel: Any, journal: Any) -> None:
         if os.fork() == 0:
             os.setsid()
             if os.fork() == 0:
-                sleeper(channel)
+                channel.send(os.getpid())
+                os.write(is_there, b"!")
+                time.sleep(600)
             os._exit(0)
         if not ends:
             time.sleep(600)
-        time.sleep(0.2)
+        os.read(there, 1)
 
     child = Child(daemonise, Limits())
     (daemon,) = said_by(child)
     if ends:
         child.wait(SECONDS)
     child.close()
+    os.close(there)
+    os.close(is_there)
     assert is_gone(daemon)
     assert child.exit_status == (ChildExit() if ends else ChildExit(signal=signal.SIGKILL))
 

@@ -32,7 +32,7 @@ def url(tmp_path: Path) -> str:
 
 
 def explore(url: str, machine: Any = Climber, **options: Any) -> ExplorationResult:
-    targets, runs = (["tower"], 1_500) if machine is Climber else ([], 300)
+    targets, runs = (["tower"], 1_500) if machine is Climber else ([], 1_500)
     return Explorer(machine, target_modules=targets, workers=2, store=url).run(
         **{"max_time": 60, "max_runs": runs, **options}
     )
