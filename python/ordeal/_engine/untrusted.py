@@ -224,6 +224,18 @@ def _chain(error: BaseException) -> Iterator[tuple[BaseException, str]]:
         current = _context_of(current) if cause is None and not _suppresses_context(current) else cause
 
 
+def release_frames(error: BaseException) -> None:
+    """Drop the local variables of ``error`` and of those that led to it: their finalisers may do anything, and now they
+    do it in bounded time, not when the garbage collector comes.
+    """
+    bounded_call(lambda: _clear_frames(error), lambda _raised: None)
+
+
+def _clear_frames(error: BaseException) -> None:
+    for each, _ in _chain(error):
+        traceback.clear_frames(_traceback_of(each))
+
+
 def remote_error(name: str, message: str) -> BaseException:
     """Return an exception that stands for one of another process: a type of that name, and its message."""
     kind: type[Exception] = type(name, (Exception,), {"__module__": "builtins"})

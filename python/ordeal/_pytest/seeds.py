@@ -19,7 +19,7 @@ import pytest
 
 from ordeal._engine.formatting import counted, describe_error, one_line
 from ordeal._engine.seed_corpus.paths import SeedError, seed_paths
-from ordeal._engine.untrusted import bounded_call, traceback_text
+from ordeal._engine.untrusted import bounded_call, release_frames, traceback_text
 from ordeal._pytest.projects import ROOT, Project, class_name, own_package, relative_path, test_name
 from ordeal._report.pytest_seeds import SeedRecord, recorded_failure, seed_failure_sections, seed_section
 from ordeal.errors import TraceError
@@ -170,6 +170,8 @@ class SeedItem(pytest.Item):
 
     def teardown(self) -> None:
         """Drop the failure: its frames keep the machine and everything it holds alive."""
+        if self._replay is not None and self._replay.error is not None:
+            release_frames(self._replay.error)
         bounded_call(lambda: setattr(self, "_replay", None), lambda _raised: None)
 
     def reportinfo(self) -> tuple[Path, None, str]:

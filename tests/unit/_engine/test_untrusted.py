@@ -51,6 +51,14 @@ def error_saying(say: Callable[..., Any], base: type[BaseException] = Exception)
     return made
 
 
+def caught_from(call: Callable[[], object]) -> BaseException:
+    try:
+        call()
+    except BaseException as raised:  # noqa: BLE001 - any may be asked for
+        return raised
+    raise AssertionError("nothing was raised")
+
+
 def caught(error: BaseException) -> BaseException:
     try:
         raise error
@@ -167,6 +175,29 @@ class TestTraceback:
         text = traceback_text(error, error.__traceback__)
         assert "in caught" in text
         assert "ValueError" in text
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_finalisers_of_local_variables_run_in_bounded_time() -> None:
+    ended: list[str] = []
+
+    class Kept:
+        def __del__(self) -> None:
+            try:
+                while True:
+                    pass
+            finally:
+                ended.append("kept")
+
+    def fail() -> NoReturn:
+        kept = Kept()
+        raise LookupError("kept", id(kept))
+
+    error = caught_from(fail)
+    error.__context__ = error  # what is in a circle is not dropped with its last reference
+    assert ended == []
+    untrusted.release_frames(error)
+    assert ended == ["kept"]
 
 
 def test_a_line_of_a_pipe_is_none(tmp_path: Path) -> None:
