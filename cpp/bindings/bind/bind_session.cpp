@@ -169,6 +169,8 @@ void bind_session(py::module_& m) {
              return py::make_tuple(kept.id, kept.evicted);
            })
       .def("transfer_energy", &Session::transfer_energy, py::arg("checkpoint"), py::arg("by"))
+      .def("failed", &Session::failed)
+      .def("step_back", &Session::step_back, py::arg("failure"), py::arg("slow") = false)
       .def("end_run", &Session::end_run)
       .def("direct_swarm", &Session::direct_swarm, py::arg("rules"))
       .def("configuration", &configuration)

@@ -388,6 +388,10 @@ void StepLoop::learn(const NextStep& step) {
     return;
   }
   const std::uint64_t hash = state_hash();
+  if (session_ != nullptr && session_->replaying_prefix()) {
+    go_again(hash);
+    return;
+  }
   if (step.kind == NextKind::kRule || step.kind == NextKind::kInitialize) {
     tell_sizes(step.kind == NextKind::kRule ? rules_[step.target] : initializers_[step.target]);
   }
@@ -397,9 +401,16 @@ void StepLoop::learn(const NextStep& step) {
     tell(run_->listener, "step_done", run_->context, step.packed(), hash);
     return;
   }
-  const StepNovelty novelty = session_->done(hash, 0);
-  if (novelty.any() && !session_->replaying_prefix()) {
+  if (session_->done(hash, 0).any()) {
     tell(run_->listener, "new_features", run_->context);
+  }
+}
+
+// Nothing is learnt from a step that ran before, on the way back to where the run continues.
+void StepLoop::go_again(std::uint64_t hash) {
+  static_cast<void>(session_->done(hash, 0));
+  if (session_->prefix_left() == 0) {
+    tell(run_->listener, "returned", run_->context);
   }
 }
 

@@ -78,6 +78,7 @@ class StepLoop {
   void end_step();
   [[nodiscard]] std::uint64_t state_hash();
   void learn(const NextStep& step);
+  void go_again(std::uint64_t hash);
   void tell_sizes(const StepRule& rule);
   [[nodiscard]] Py_ssize_t observations() const;
   void look_up();

@@ -238,15 +238,19 @@ KeepResult Learning::import_entry(SharedEntry entry, Rng& schedule) {
   return add(std::move(checkpoint), schedule);
 }
 
-// New edges of the teardown count for the run, but for no checkpoint.
+// New edges of such a step, and of the teardown, count for the run, but for no checkpoint.
+void Learning::take_unfinished() {
+  coverage_->enter_rule(0);
+  const std::uint32_t edges = coverage_->take_new_coverage().edges;
+  tally_.edges += edges;
+  tally_.weight += edges * Features::kWeightOfEdge;
+  tally_.reward += reward_of({.edges = edges});
+}
+
 RunTally Learning::end_run(const PlannedRun& run) {
   ORDEAL_CHECK(run.spec.run_id == run_id_, "run " << run.spec.run_id << " ends in run " << run_id_);
-  coverage_->enter_rule(0);
-  const std::uint32_t edges_at_end = coverage_->take_new_coverage().edges;  // of a last step that did not end
+  take_unfinished();
   coverage_->end_run();
-  tally_.edges += edges_at_end;
-  tally_.weight += edges_at_end * Features::kWeightOfEdge;
-  tally_.reward += reward_of({.edges = edges_at_end});
   cmplog_.end_run(tally_.edges, run.follows_solution);
   reward_checkpoint(run.spec.checkpoint);
   return tally_;

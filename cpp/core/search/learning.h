@@ -68,6 +68,10 @@ class Learning {
   // Returns what was new after the last step. Edges of the teardown are left to end_run(): the state before it is not
   // credited with them.
   StepNovelty finished(const Tape& tape, std::uint32_t improved) { return take_novelty(tape, {}, improved); }
+  // Credits the run with what ran since its last step, which did not end.
+  void take_unfinished();
+  // The run continues on a tape without its last steps.
+  void stepped_back() noexcept { begins_with_latest_ = false; }
   // Rewards the checkpoint that the run started from. Returns what the run brought, including edges of a last step that
   // did not end.
   RunTally end_run(const PlannedRun& run);

@@ -18,27 +18,42 @@ constexpr std::uint64_t kChoicesPerCost = 4;
 
 }  // namespace
 
-RunState::RunState(const MachineShape& shape, double fault_toggle_prob)
-    : shape_(shape), fault_toggle_prob_(fault_toggle_prob), source_(tape_), faults_on_(shape.faults, false) {}
+RunState::RunState(const MachineShape& shape, double fault_toggle_prob, const RuleRisk& risk)
+    : shape_(shape),
+      fault_toggle_prob_(fault_toggle_prob),
+      risk_(&risk),
+      source_(tape_),
+      faults_on_(shape.faults, false) {}
 
 // Resets everything that one run leaves for the next; new members of the state must be added here.
 void RunState::begin(const Rng& values) {
   ORDEAL_CHECK(planned_.configuration.rules.size() == shape_.rules, "the plan is of another machine");
   ORDEAL_CHECK(planned_.configuration.faults.size() == shape_.faults, "the plan is of another machine");
-  prefix_position_ = 0;
   sequence_position_ = 0;
-  step_of_prefix_ = false;
-  step_of_sequence_ = false;
-  rejected_ = false;
   steps_left_ = planned_.spec.steps;
-  source_.begin_run();
+  again_.clear();
+  step_backs_ = 0;
+  steps_again_ = 0;
+  was_slow_ = false;
+  repeats_ = 0;
+  failed_rule_.reset();
+  restart();
   live_ = values;
   source_.live(live_);
   source_.reset_misaligned();
+  apply_configuration();
+}
+
+// What is so whenever a machine is made, at the beginning and after a step back.
+void RunState::restart() {
+  prefix_position_ = 0;
+  step_of_prefix_ = false;
+  step_of_sequence_ = false;
+  rejected_ = false;
+  source_.begin_run();
   initializers_left_.resize(shape_.initializers);
   std::iota(initializers_left_.begin(), initializers_left_.end(), 0U);
   faults_on_.assign(shape_.faults, false);
-  apply_configuration();
 }
 
 // The active rules come first, in order: next_rule() draws from the front.
@@ -75,9 +90,9 @@ NextStep RunState::next() {
 }
 
 NextStep RunState::next_of_prefix() {
-  const TapeStep& step = planned_.prefix.step(prefix_position_++);
+  const TapeStep& step = prefix().step(prefix_position_++);
   source_.begin_step(step.kind, step.target, step.origin);
-  source_.replay(planned_.prefix, step);
+  source_.replay(prefix(), step);
   return {next_kind(step.kind), step.target};
 }
 
@@ -180,7 +195,11 @@ NextStep RunState::next_rule() {
   if (rules_offered_ == rules_.size()) {
     return {NextKind::kStuck, 0};
   }
-  std::swap(rules_[rules_offered_], rules_[pick_rule()]);
+  std::size_t pick = pick_rule();
+  if (risk_->avoids(rules_[pick], planned_.rng)) {
+    pick = pick_rule();
+  }
+  std::swap(rules_[rules_offered_], rules_[pick]);
   const std::uint32_t rule = rules_[rules_offered_++];
   mutate_from_prefix(rule);
   return propose(NextKind::kRule, rule);
@@ -190,7 +209,7 @@ NextStep RunState::next_rule() {
 std::size_t RunState::pick_rule() {
   const std::vector<std::uint32_t>& weights = planned_.weights;
   const bool among_active = rules_offered_ < rules_active_;
-  const std::size_t end = among_active ? rules_active_ : rules_.size();
+  const std::size_t end = end_without_failed(among_active ? rules_active_ : rules_.size());
   if (weights.empty() || !among_active) {
     return rules_offered_ + planned_.rng.below(end - rules_offered_);
   }
@@ -205,6 +224,21 @@ std::size_t RunState::pick_rule() {
   }
   ORDEAL_DCHECK(pick < end, "the weights of the active rules do not add up to " << total);
   return pick;
+}
+
+// Moves the rule that has just failed to the end of those that can be picked, which it shortens, unless it is alone.
+std::size_t RunState::end_without_failed(std::size_t end) {
+  if (!failed_rule_ || end - rules_offered_ < 2) {
+    return end;
+  }
+  const auto first = rules_.begin() + static_cast<std::ptrdiff_t>(rules_offered_);
+  const auto last = rules_.begin() + static_cast<std::ptrdiff_t>(end);
+  const auto found = std::find(first, last, *failed_rule_);
+  if (found == last) {
+    return end;
+  }
+  std::iter_swap(found, last - 1);
+  return end - 1;
 }
 
 // The values that led to the checkpoint are a good start for continuing: they match the state.
@@ -230,6 +264,56 @@ void RunState::reject() {
   steps_left_ += step_of_sequence_ && counts_sequence() ? 1U : 0U;
 }
 
+void RunState::step_done() {
+  const TapeStep& step = tape_.last_step();
+  note_step(step);
+  if (step.kind == StepKind::kRule && !step_of_prefix_) {
+    failed_rule_.reset();
+  }
+}
+
+// A failure in what came again says that the machine is not deterministic. Nothing is gained by going back when no step
+// may follow.
+bool RunState::step_back(std::uint64_t failure, bool slow) {
+  ORDEAL_CHECK(!tape_.empty(), "no step to take back in run " << planned_.spec.run_id);
+  const bool is_past_prefix = !step_of_prefix_ && tape_.size() > planned_.prefix.size();
+  const bool may_follow = steps_left_ > 0 && tape_.size() < kTapeStepsMax;
+  if (!is_past_prefix || !may_follow || step_backs_ == kStepBacksMax || (slow && was_slow_)) {
+    return false;
+  }
+  const std::size_t taken_back = steps_to_take_back(failure);
+  const std::size_t kept = tape_.size() - taken_back;
+  if (repeats_ == kRepeatsMax || steps_again_ + kept > kStepsAgainMax) {
+    return false;
+  }
+  if (source_.is_live()) {
+    live_ = source_.rng();
+  }
+  const TapeStep failed = tape_.last_step();
+  again_ = tape_;
+  again_.truncate(kept);
+  if (failed.kind == StepKind::kRule) {
+    failed_rule_ = failed.target;
+  }
+  last_failure_ = failure;
+  last_kept_ = kept;
+  was_slow_ |= slow;
+  ++step_backs_;
+  steps_again_ += kept;
+  restart();
+  return true;
+}
+
+// One, and one more each time that the same failure comes without progress. None of the prefix: restoring the state of
+// the checkpoint must be enough.
+std::size_t RunState::steps_to_take_back(std::uint64_t failure) {
+  constexpr std::size_t kProgressMin = 2;
+  const std::size_t done = tape_.size() - 1;
+  const bool is_same = step_backs_ > 0 && failure == last_failure_ && done < last_kept_ + kProgressMin;
+  repeats_ = is_same ? repeats_ + 1 : 0;
+  return 1 + std::min<std::size_t>(repeats_, done - planned_.prefix.size());
+}
+
 // The state on which the next steps depend.
 void RunState::note_step(const TapeStep& step) {
   if (is_fault(step.kind)) {
@@ -244,7 +328,8 @@ std::uint64_t RunState::cost() const noexcept {
   const Tape& prefix = planned_.prefix;
   const std::size_t of_prefix = std::min(tape_.size(), prefix.size());
   const std::size_t choices = tape_.choice_count() - std::min(tape_.choice_count(), prefix.choice_count());
-  return kCostOfRun + (kCostOfStep * (tape_.size() - of_prefix)) + of_prefix + (choices / kChoicesPerCost);
+  const std::uint64_t again = (kCostOfRun * step_backs_) + steps_again_;
+  return kCostOfRun + (kCostOfStep * (tape_.size() - of_prefix)) + of_prefix + (choices / kChoicesPerCost) + again;
 }
 
 }  // namespace ordeal

@@ -8,6 +8,7 @@
 
 #include "core/base/rng.h"
 #include "core/draw/choice_source.h"
+#include "core/search/rule_risk.h"
 #include "core/search/run_planner.h"
 #include "core/tape/step_source.h"
 #include "core/tape/tape.h"
@@ -15,6 +16,7 @@
 namespace ordeal {
 
 // First come the steps of the checkpoint's prefix, then those of the planned sequence that can run, then random steps.
+// After a step back, the steps that are left come first again, and then the run continues where it was.
 // Knows nothing about coverage: what a step showed is for Learning. Thread-compatible; calls must come in the order
 // documented in Session, which checks it. begin() costs O(rules + faults) and allocates nothing after the first runs; a
 // random step costs O(1), or O(rules) if rules have weights.
@@ -22,8 +24,14 @@ class RunState {
  public:
   // A run ends at this length of its tape, and none branches there: replaying prefixes must stay cheap.
   static constexpr std::size_t kTapeStepsMax = 10'000;
+  // How often a run may step back, and over how many steps it may go again for that: runs must stay cheap.
+  static constexpr std::uint32_t kStepBacksMax = 16;
+  static constexpr std::size_t kStepsAgainMax = 2'000;
+  // How often in a row the same failure may follow: then the state was broken before.
+  static constexpr std::uint32_t kRepeatsMax = 3;
 
-  RunState(const MachineShape& shape, double fault_toggle_prob);
+  // `risk` says which rules to propose rarely; it must outlive this object.
+  RunState(const MachineShape& shape, double fault_toggle_prob, const RuleRisk& risk);
   RunState(const RunState&) = delete;  // the source writes to this object's tape
   RunState& operator=(const RunState&) = delete;
 
@@ -33,30 +41,39 @@ class RunState {
 
   // Starts the planned run. Random steps draw their arguments from `values`.
   void begin(const Rng& values);
-  // Adopts the prefix as it is; none of its steps is proposed.
+  // Adopts the prefix of the checkpoint as it is; none of its steps is proposed.
   void restored();
   // Begins the step on the tape, unless the run is over.
   NextStep next();
   // Drops the step. The next proposal replaces it.
   void reject();
   // The step ran to its end.
-  void step_done() { note_step(tape_.last_step()); }
+  void step_done();
+  // The step failed in a way that is known. Takes it back, unless the run should end: then it returns false, and
+  // nothing has changed. The steps before it come again, from a fresh machine or after restored(), and the run
+  // continues without it. Where the same `failure` follows at once, ever more steps are taken back: one of them may
+  // have broken the state. A `slow` failure, such as a hang, is taken back once in a run.
+  bool step_back(std::uint64_t failure, bool slow);
   void end() noexcept { source_.end_run(); }
 
   [[nodiscard]] ChoiceSource& source() noexcept { return source_; }
   [[nodiscard]] const Tape& tape() const noexcept { return tape_; }
   // Which faults are on after the last completed step.
   [[nodiscard]] const std::vector<bool>& faults_on() const noexcept { return faults_on_; }
-  // Steps of the prefix that are still to come.
-  [[nodiscard]] std::size_t prefix_left() const noexcept { return planned_.prefix.size() - prefix_position_; }
-  // Whether the latest step came from the prefix.
+  // Steps of the prefix, or of what comes again, that are still to come.
+  [[nodiscard]] std::size_t prefix_left() const noexcept { return prefix().size() - prefix_position_; }
+  // Whether the latest step came from the prefix, or came again.
   [[nodiscard]] bool replaying_prefix() const noexcept { return step_of_prefix_; }
   // The cost of the run so far, in quarters of a step. Not in seconds: a seed must always decide alike. A run costs the
   // same whether its prefix was restored or run again, as after resuming in another process.
   [[nodiscard]] std::uint64_t cost() const noexcept;
 
  private:
+  void restart();
   void apply_configuration();
+  // What comes first: the prefix of the checkpoint, or all that a step back left.
+  [[nodiscard]] const Tape& prefix() const noexcept { return step_backs_ > 0 ? again_ : planned_.prefix; }
+  [[nodiscard]] std::size_t steps_to_take_back(std::uint64_t failure);
   NextStep next_of_prefix();
   std::optional<NextStep> next_of_sequence();
   // Whether its steps count like others. In a fresh run they replace a prefix.
@@ -69,12 +86,14 @@ class RunState {
   std::optional<NextStep> next_fault();
   NextStep next_rule();
   std::size_t pick_rule();
+  [[nodiscard]] std::size_t end_without_failed(std::size_t end);
   void mutate_from_prefix(std::uint32_t rule);
   void note_step(const TapeStep& step);
 
   // What the run is, and what it has written.
   MachineShape shape_;
   double fault_toggle_prob_;
+  const RuleRisk* risk_;
   PlannedRun planned_;
   Tape tape_;
   ChoiceSource source_;
@@ -93,6 +112,16 @@ class RunState {
   std::size_t rules_offered_ = 0;      // for this step; they are at the front
   std::vector<std::uint32_t> faults_;  // eligible in this run
   std::vector<bool> faults_on_;
+
+  // Stepping back.
+  Tape again_;  // what is gone over again
+  std::uint32_t step_backs_ = 0;
+  std::size_t steps_again_ = 0;
+  bool was_slow_ = false;
+  std::uint64_t last_failure_ = 0;
+  std::size_t last_kept_ = 0;  // steps, when the run stepped back from it
+  std::uint32_t repeats_ = 0;
+  std::optional<std::uint32_t> failed_rule_;  // until the next rule has run, it is proposed last
 };
 
 }  // namespace ordeal

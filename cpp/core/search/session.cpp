@@ -12,7 +12,8 @@ namespace ordeal {
 Session::Session(const MachineShape& shape, const SessionOptions& options, std::shared_ptr<CoverageMap> coverage)
     : options_(checked(options, checked(shape))),
       planner_(shape, options_),
-      run_(shape, options_.fault_toggle_prob),
+      risk_(shape.rules),
+      run_(shape, options_.fault_toggle_prob, risk_),
       learning_(shape, options_, std::move(coverage)) {
   run_.source().reuse(learning_.values(), options_.value_reuse_prob);
 }
@@ -58,6 +59,9 @@ StepNovelty Session::done(std::uint64_t state_hash, std::uint32_t improved) {
   ORDEAL_CHECK(stage_ == Stage::kProposed, "run " << spec().run_id << " proposed no step");
   stage_ = Stage::kReady;
   run_.step_done();
+  if (const TapeStep& step = tape().last_step(); step.kind == StepKind::kRule && !run_.replaying_prefix()) {
+    risk_.passed(step.target);
+  }
   return learning_.end_step(tape(), state_hash, improved);
 }
 
@@ -69,6 +73,23 @@ StepNovelty Session::finished(std::uint32_t improved) {
 KeepResult Session::keep() {
   ORDEAL_CHECK(stage_ == Stage::kReady, "a step of run " << spec().run_id << " is not done");
   return learning_.keep(tape(), planner_.schedule());
+}
+
+// Where no step was under way, a constructor or a teardown failed, and there is nothing to take back.
+bool Session::step_back(std::uint64_t failure, bool slow) {
+  ORDEAL_CHECK(running(), "no run to continue");
+  if (stage_ != Stage::kProposed) {
+    return false;
+  }
+  if (const TapeStep& step = tape().last_step(); step.kind == StepKind::kRule && !run_.replaying_prefix()) {
+    risk_.failed(step.target);
+  }
+  if (!run_.step_back(failure, slow)) {
+    return false;
+  }
+  stage_ = Stage::kReady;
+  learning_.stepped_back();
+  return true;
 }
 
 // Costs and rewards are integers without a unit of time: a seed decides alike on a slower machine.
@@ -107,6 +128,7 @@ SessionState Session::save() const {
   state.schedule = planner_.schedule().state();
   state.swarm = planner_.swarm().save();
   state.runs_by_kind = planner_.runs().save();
+  state.risk = risk_.counts();
   learning_.save(state);
   return state;
 }
@@ -122,6 +144,7 @@ void Session::restore(SessionState state) {
   }
   run_.planned().spec.run_id = state.runs;
   planner_.restore(state.schedule, std::move(state.swarm), std::move(state.runs_by_kind));
+  risk_.restore(std::move(state.risk));
   learning_.restore(std::move(state), planner_.schedule());
 }
 

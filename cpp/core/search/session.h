@@ -17,6 +17,7 @@
 #include "core/coverage/species_estimate.h"
 #include "core/draw/choice_source.h"
 #include "core/search/learning.h"
+#include "core/search/rule_risk.h"
 #include "core/search/run_planner.h"
 #include "core/search/run_state.h"
 #include "core/search/session_options.h"
@@ -32,7 +33,8 @@ namespace ordeal {
 //
 // The order is: begin_run, [restored], then for every step next() (and reject() while the proposed rule cannot run) and
 // done(), [keep], finally end_run. A run that fails or is rejected in the middle of a step goes straight to end_run:
-// what it found still counts. Any other order breaks a check.
+// what it found still counts. A run that failed may also step_back(), and then goes on with [restored] and next(). Any
+// other order breaks a check.
 class Session {
  public:
   static constexpr std::size_t kTapeStepsMax = RunState::kTapeStepsMax;
@@ -66,6 +68,12 @@ class Session {
   KeepResult keep();
   // Moves the energy of a superseded checkpoint to its successor, so that runs start from that one.
   void transfer_energy(std::uint64_t checkpoint, std::uint64_t by) { learning_.transfer_energy(checkpoint, by); }
+  // Notes that the step or what followed it failed, and credits the run with what ran. Before step_back() or end_run(),
+  // for callers who ask for edges_in_run() in between.
+  void failed() { learning_.take_unfinished(); }
+  // Takes back the step that failed, and has the run continue without it; see RunState. False if the run should end, as
+  // where no step failed. `failure` is equal for failures that are the same. The steps that come again teach nothing.
+  bool step_back(std::uint64_t failure, bool slow = false);
   void end_run();
 
   // Everything below only between two runs. The checkpoints kept since the last call, for other sessions to import.
@@ -109,6 +117,7 @@ class Session {
 
   // All runs until now.
   [[nodiscard]] const Corpus& corpus() const noexcept { return learning_.corpus(); }
+  [[nodiscard]] const RuleRisk& risk() const noexcept { return risk_; }
   [[nodiscard]] const Swarm& swarm() const noexcept { return planner_.swarm(); }
   [[nodiscard]] const RunCounts& run_counts() const noexcept { return planner_.runs().counts(); }
   [[nodiscard]] bool learns_swarm() const noexcept { return planner_.learns_swarm(); }
@@ -124,6 +133,7 @@ class Session {
 
   SessionOptions options_;
   RunPlanner planner_;
+  RuleRisk risk_;
   RunState run_;
   Learning learning_;
   Stage stage_ = Stage::kIdle;

@@ -10,6 +10,7 @@
 #include "core/coverage/coverage_map.h"
 #include "core/coverage/features.h"
 #include "core/draw/dictionary.h"
+#include "core/search/rule_risk.h"
 #include "core/swarm/run_schedule.h"
 #include "core/swarm/swarm.h"
 
@@ -29,6 +30,7 @@ struct SessionState {
   FeaturesState features;
   std::vector<DictionaryEntry> values;  // of the dictionary, without constants; oldest first
   CmplogState cmplog;
+  std::vector<RuleRiskCounts> risk;  // by rule; empty if the rules are not those of the session
 };
 
 }  // namespace ordeal

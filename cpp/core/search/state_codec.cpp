@@ -22,6 +22,7 @@ constexpr std::size_t kSeenBytesMin = kFeatureBytes + 2;
 constexpr std::size_t kBestBytesMin = 9;
 constexpr std::size_t kSwarmEntryBytesMin = 12;
 constexpr std::size_t kTallyBytesMin = 2;
+constexpr std::size_t kRiskBytesMin = 2;
 // More than any bandit has.
 constexpr std::size_t kArmsMax = 1024;
 // More tapes than a session has besides its checkpoints: those of its findings, and of runs worth a trace.
@@ -305,9 +306,33 @@ Rng::State read_rng(ByteReader& in) {
   return state;
 }
 
+// -- rules that fail --
+
+void write_risk(ByteWriter& out, const std::vector<RuleRiskCounts>& risk) {
+  out.number(risk.size());
+  for (const RuleRiskCounts& counts : risk) {
+    out.number(counts.passed);
+    out.number(counts.failed);
+  }
+}
+
+// One for each rule of the machine at the time of writing.
+std::vector<RuleRiskCounts> read_risk(ByteReader& in, std::size_t rules) {
+  auto risk = in.items<RuleRiskCounts>("rules that fail", kRiskBytesMin, rules, [&] {
+    const std::uint64_t passed = in.number("passed steps");
+    return RuleRiskCounts{.passed = passed, .failed = in.number("failed steps")};
+  });
+  if (risk.size() != rules) {
+    throw TraceError("the failures of " + std::to_string(risk.size()) + " rules are known, of " +
+                     std::to_string(rules));
+  }
+  return risk;
+}
+
 // Leaves out what is keyed by indices of rules, faults and bundles.
 void forget_rules(SessionState& session) {
   session.swarm = {};
+  session.risk.clear();
   session.features.entries.clear();
   for (CoverageState::Edge& edge : session.coverage.edges) {
     edge.rules = 0;
@@ -336,6 +361,7 @@ std::string encode_state(const MachineNames& names, const SessionState& session,
   write_features(out, session.features);
   write_values(out, session.values);
   write_cmplog(out, session.cmplog);
+  write_risk(out, session.risk);
   out.number(tapes.size());
   for (const Tape& tape : tapes) {
     write_tape(out, tape);
@@ -362,6 +388,7 @@ LoadedState decode_state(std::string_view bytes, const MachineNames& now) {
   loaded.session.features = read_features(in, loaded.session.runs);
   loaded.session.values = read_values(in);
   loaded.session.cmplog = read_cmplog(in, renaming);
+  loaded.session.risk = read_risk(in, then.rules.size());
   loaded.tapes = in.items<std::optional<Tape>>("tapes", 1, kTapesMax, [&] { return read_tape(in, renaming); });
   loaded.tapes_in_file += loaded.tapes.size();
   loaded.tapes_dropped +=

@@ -103,6 +103,11 @@ class Fault(ABC):
         """Count the current run as one in which the fault was on only if it is on now, or will be."""
         self._was_on = self._active
 
+    @property
+    def runs_on(self) -> int:
+        """In how many runs the fault was on in this process so far, the current one included."""
+        return self._use.runs + self._was_on
+
     def check_targets(self) -> None:  # noqa: B027 - most kinds have nothing to check
         """Check that the fault can act, before anything runs. Raises FaultError when it cannot."""
 

@@ -25,9 +25,10 @@ Tape tape_of(const std::vector<std::pair<StepKind, std::uint32_t>>& steps) {
 }
 
 struct Running {
+  RuleRisk risk{kShape.rules};
   RunState state;
 
-  explicit Running(double fault_toggle_prob = 0.0) : state(kShape, fault_toggle_prob) {
+  explicit Running(double fault_toggle_prob = 0.0) : state(kShape, fault_toggle_prob, risk) {
     state.planned().spec = {.run_id = 1, .steps = 6};
     state.planned().configuration = {std::vector<bool>(kShape.rules, true), std::vector<bool>(kShape.faults, true)};
   }
@@ -121,6 +122,193 @@ TEST(RunState, AStepOfThePrefixCostsAQuarterOfANewOne) {
   run.state.begin(Rng(1));
   run.state.restored();
   EXPECT_EQ(run.state.cost(), cost_at_start + 1);
+}
+
+// Proposes steps until one that fails as told, and steps back from it.
+struct Failing : Running {
+  using Running::Running;
+
+  bool fail(std::uint64_t failure = 1, bool slow = false) {
+    state.next();
+    return state.step_back(failure, slow);
+  }
+  void go_again() {
+    while (state.prefix_left() > 0) {
+      step();
+      EXPECT_TRUE(state.replaying_prefix());
+    }
+  }
+};
+
+TEST(RunState, AStepBackDropsTheStepAndGoesOverTheOthersAgain) {
+  Failing run;
+  run.state.begin(Rng(1));
+  run.step();
+  run.step();
+  run.step();
+  const Tape before = run.state.tape();
+  ASSERT_TRUE(run.fail());
+  EXPECT_TRUE(run.state.tape().empty());
+  EXPECT_EQ(run.state.prefix_left(), 3U);
+  run.go_again();
+  EXPECT_EQ(run.state.tape(), before);
+  EXPECT_EQ(run.step().kind, NextKind::kRule);
+  EXPECT_EQ(run.step().kind, NextKind::kRule);
+  EXPECT_EQ(run.step().kind, NextKind::kEnd) << "the step that failed counts for the length of the run";
+}
+
+TEST(RunState, AStepBackRestoresFaultsAndInitializeRules) {
+  Failing run(1.0);
+  run.state.begin(Rng(1));
+  ASSERT_TRUE(run.fail());
+  EXPECT_EQ(run.step().kind, NextKind::kInitialize) << "it did not run";
+  EXPECT_EQ(run.step().kind, NextKind::kFaultOn);
+  EXPECT_EQ(run.state.next().kind, NextKind::kFaultOff);
+  ASSERT_TRUE(run.state.step_back(2, false));
+  EXPECT_FALSE(run.state.faults_on()[0]);
+  run.go_again();
+  EXPECT_TRUE(run.state.faults_on()[0]);
+}
+
+TEST(RunState, AStepBackContinuesTheDrawsAndKeepsTheStartOfTheCheckpoint) {
+  Tape prefix;  // without arguments, which the steps below do not draw
+  prefix.begin_step(StepKind::kInitialize, 0, 0);
+  prefix.begin_step(StepKind::kFaultOn, 0, 1);
+  const auto draws_after = [&](bool restores) {
+    Failing run;
+    run.branch_from(prefix);
+    run.state.begin(Rng(1));
+    restores ? run.state.restored() : run.go_again();
+    run.state.next();
+    run.state.source().begin_argument(1);
+    const std::int64_t first = run.state.source().integer(0, 1'000'000, 0);
+    run.state.step_done();
+    EXPECT_TRUE(run.fail());
+    if (restores) {
+      run.state.restored();
+      EXPECT_EQ(run.state.prefix_left(), 1U);
+      EXPECT_TRUE(run.state.faults_on()[0]);
+    }
+    while (run.state.prefix_left() > 1) {
+      run.step();
+    }
+    run.state.next();
+    run.state.source().begin_argument(1);
+    EXPECT_EQ(run.state.source().integer(0, 1'000'000, 0), first) << "the step comes again with what it drew";
+    run.state.step_done();
+    run.state.next();
+    run.state.source().begin_argument(1);
+    const std::int64_t second = run.state.source().integer(0, 1'000'000, 0);
+    run.state.step_done();
+    return std::pair(run.state.tape(), second);
+  };
+  EXPECT_EQ(draws_after(true), draws_after(false));
+}
+
+TEST(RunState, TheRuleThatFailedIsProposedLast) {
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    Failing run;
+    run.state.planned().rng = Rng(seed);
+    run.state.begin(Rng(1));
+    run.step();
+    const NextStep failed = run.state.next();
+    ASSERT_TRUE(run.state.step_back(1, false));
+    run.go_again();
+    for (std::uint32_t i = 1; i < kShape.rules; ++i) {
+      EXPECT_NE(run.state.next().target, failed.target);
+      run.state.reject();
+    }
+    EXPECT_EQ(run.state.next().target, failed.target);
+  }
+}
+
+TEST(RunState, TheSameFailureWithoutProgressTakesBackMoreStepsAndThenEndsTheRun) {
+  Failing run;
+  run.state.planned().spec.steps = 50;
+  run.state.begin(Rng(1));
+  for (int i = 0; i < 6; ++i) {
+    run.step();
+  }
+  for (const std::size_t left : {6U, 5U, 3U}) {
+    ASSERT_TRUE(run.fail());
+    EXPECT_EQ(run.state.prefix_left(), left);
+    run.go_again();
+  }
+  EXPECT_FALSE(run.fail());
+}
+
+TEST(RunState, StepsBackOnlySoOftenInARun) {
+  Failing run;
+  run.state.planned().spec.steps = 500;
+  run.state.begin(Rng(1));
+  std::uint32_t step_backs = 0;
+  while (run.fail(step_backs)) {
+    run.go_again();
+    run.step();
+    ++step_backs;
+  }
+  EXPECT_EQ(step_backs, RunState::kStepBacksMax);
+  run.state.begin(Rng(1));
+  EXPECT_TRUE(run.fail()) << "another run may again";
+}
+
+TEST(RunState, GoesOverOnlySoManyStepsAgainInARun) {
+  Failing run;
+  run.state.planned().spec.steps = 5'000;
+  run.state.begin(Rng(1));
+  for (std::size_t i = 0; i < RunState::kStepsAgainMax; ++i) {
+    run.step();
+  }
+  EXPECT_TRUE(run.fail(1));
+  run.go_again();
+  EXPECT_FALSE(run.fail(2));
+}
+
+TEST(RunState, TakesBackOneSlowStepInARunAndNoneAfterWhichTheRunIsOver) {
+  Failing run;
+  run.state.begin(Rng(1));
+  run.step();
+  EXPECT_TRUE(run.fail(1, true));
+  run.go_again();
+  EXPECT_FALSE(run.fail(2, true));
+  run.state.planned().spec.steps = 1;
+  run.state.begin(Rng(1));
+  EXPECT_FALSE(run.fail());
+}
+
+TEST(RunState, DoesNotStepBackFromAStepThatComesAgain) {
+  Failing run;
+  run.state.begin(Rng(1));
+  run.step();
+  ASSERT_TRUE(run.fail());
+  EXPECT_FALSE(run.fail(2)) << "it passed before, so the machine is not deterministic";
+}
+
+TEST(RunState, SteppingBackCostsAMachineAndAQuarterOfEachStepThatComesAgain) {
+  Failing run;
+  run.state.begin(Rng(1));
+  run.step();
+  run.step();
+  const std::uint64_t cost = run.state.cost();
+  ASSERT_TRUE(run.fail());
+  run.go_again();
+  EXPECT_EQ(run.state.cost(), cost + 16 + 2);
+}
+
+TEST(RunState, ARiskyRuleIsProposedRarely) {
+  Running run;
+  run.state.planned().spec.steps = 3'000;
+  for (int i = 0; i < 1'000; ++i) {
+    run.risk.failed(1);
+  }
+  run.state.begin(Rng(1));
+  std::vector<int> counts(kShape.rules, 0);
+  for (NextStep next = run.step(); next.kind != NextKind::kEnd; next = run.step()) {
+    counts[next.target] += next.kind == NextKind::kRule ? 1 : 0;
+  }
+  EXPECT_GT(counts[1], 0);
+  EXPECT_LT(counts[1], counts[0] / 2);
+  EXPECT_LT(counts[1], counts[2] / 2);
 }
 
 TEST(RunState, ChecksWhatItIsTold) {

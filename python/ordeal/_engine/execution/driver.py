@@ -90,12 +90,13 @@ class RunListener(Protocol):
     """Notified of every step that ended well; only a live run has one.
 
     The step loop reports steps to the session itself, and to the listener only those that were new. In runs with
-    ``learns_each_step``, and while ``nearer`` is not empty, it leaves both to ``step_done``.
+    ``learns_each_step``, and while ``nearer`` is not empty, it leaves both to ``step_done``, except for steps of a
+    prefix: of these, it only says when they are over.
     """
 
     @property
     def learns_each_step(self) -> bool:
-        """Whether every step of this run must be reported here."""
+        """Whether every new step of this run must be reported here."""
 
     @property
     def nearer(self) -> dict[str, None]:
@@ -103,6 +104,9 @@ class RunListener(Protocol):
 
     def step_done(self, run: RunContext, code: int, state_hash: int) -> None:
         """The step ``code`` and its invariants have run."""
+
+    def returned(self, run: RunContext) -> None:
+        """The last step of the prefix has run."""
 
     def new_features(self, run: RunContext) -> None:
         """The latest step brought something new."""
@@ -265,6 +269,14 @@ class Driver:
                 journaled.journal = None  # a session marks the end of its run itself
         return outcome
 
+    def make_machine(self, run: RunContext) -> RuleBasedStateMachine:
+        """Make a fresh machine for ``run``."""
+        machine = self.factory()
+        if not is_constructed(machine):
+            raise forgotten_constructor(type(machine))
+        run.begin(machine, self.definition)
+        return machine
+
     def let_go(self, outcome: Outcome) -> None:
         """Drop the error of ``outcome``, and with its frames the machine: their finalisers may do anything."""
         if outcome.error is None:
@@ -300,10 +312,7 @@ class Driver:
         if observer is not None:
             observer.making(self.definition.cls)
         if restore is None:
-            machine = self.factory()
-            if not is_constructed(machine):
-                raise forgotten_constructor(type(machine))
-            run.begin(machine, self.definition)
+            machine = self.make_machine(run)
         else:
             machine = restore(run)
             run.use_machine(machine)

@@ -365,6 +365,9 @@ class _ForkedRun:
         self._run = run
         self._line.send(STEP, code, state_hash, *self._seen())
 
+    def returned(self, run: RunContext) -> None:
+        """Do nothing: the process that asks knows its prefix."""
+
     def run_done(self, run: RunContext) -> None:
         """Report that the run ended well."""
         self._run = run

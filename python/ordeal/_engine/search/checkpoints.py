@@ -388,6 +388,9 @@ class _Hashes:
         del run, code
         self.seen.append(state_hash)
 
+    def returned(self, run: RunContext) -> None:
+        """Do nothing: nothing is learnt from the run."""
+
     def new_features(self, run: RunContext) -> None:
         """Do nothing: nothing is learnt from the run."""
 

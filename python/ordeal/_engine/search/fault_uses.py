@@ -19,6 +19,7 @@ class FaultUses:
         self._in_the_end: list[list[int]] | None = None
         self._left_out = self._now()
         self._paused_at: list[list[int]] | None = None
+        self._at_begin: list[int] = []  # of the current run: the runs that were counted
 
     def stop(self) -> None:
         """Stop counting."""
@@ -35,6 +36,19 @@ class FaultUses:
             fault.forget_observed()
         for left_out, then, now in zip(self._left_out, before, self._now(), strict=True):
             left_out[:] = [each + end - begin for each, begin, end in zip(left_out, then, now, strict=True)]
+
+    def begin_run(self) -> None:
+        """Begin a run, which may make several machines."""
+        if self._faults:
+            self._at_begin = self._runs()
+
+    def count_once(self) -> None:
+        """Count the current run once for each fault that was on in it, with however many machines."""
+        for left_out, then, now in zip(self._left_out, self._at_begin, self._runs(), strict=True):
+            left_out[0] += max(0, now - then - 1)
+
+    def _runs(self) -> list[int]:
+        return [fault.runs_on - left_out[0] for fault, left_out in zip(self._faults, self._left_out, strict=True)]
 
     def counts(self) -> Counts:
         """Return the counts. Faults that do not know which calls they meet are left out."""

@@ -39,7 +39,8 @@ class Learning:
         self._observations = Observations(session, watch)
         self._checkpoints = checkpoints
         self._progress = progress
-        self._returning = False  # to a checkpoint of an earlier process, without a snapshot in this one
+        self._returning = False  # by steps that ran before
+        self._keeps_return = False  # the state that it leads to, of a checkpoint without a snapshot in this process
         self._return_began = 0.0  # by monotonic()
         self.has_new_features = False
 
@@ -53,7 +54,16 @@ class Learning:
     def begin_return(self) -> None:
         """Begin returning to a checkpoint by steps that ran before, hidden as restoring a snapshot would be."""
         self._return_began = monotonic()
+        self._keeps_return = True
         self._set_returning(True)
+
+    def begin_again(self) -> None:
+        """Begin going over the steps of the run that a step back left, hidden if there are any."""
+        self._keeps_return = False
+        if self._watch.nearer:
+            self._watch.begin_run()
+        self._observations.begin_run()
+        self._set_returning(self._session.prefix_left > 0)
 
     def end_return(self) -> None:
         """End the run, whether it reached its checkpoint or not."""
@@ -67,8 +77,8 @@ class Learning:
 
     @property
     def learns_each_step(self) -> bool:
-        """Whether this run returns to a checkpoint, or the files that steps touch matter."""
-        return self._returning or self._monitoring.learns_files
+        """Whether the files that steps touch matter."""
+        return self._monitoring.learns_files
 
     @property
     def nearer(self) -> dict[str, None]:
@@ -81,6 +91,10 @@ class Learning:
             self._step_of_return(run, state_hash)
         else:
             self._learn(run, code, state_hash)
+
+    def returned(self, run: RunContext) -> None:
+        """Begin to learn: what follows is new."""
+        self._arrive(run)
 
     def new_features(self, run: RunContext) -> None:
         """Learn from a step that brought something new; the step loop reports no others."""
@@ -100,6 +114,9 @@ class Learning:
 
     def step_seen(self, code: int, state_hash: int, seen: Seen) -> None:
         """Learn from a step that ended well in another process."""
+        if self._returning:
+            self._step_of_return(None, state_hash)
+            return
         self._take_in(seen)
         self._learn(seen, code, state_hash)
 
@@ -120,10 +137,15 @@ class Learning:
 
     # -- what comes of it ---------------------------------------------------------------------------------------------
 
-    def _step_of_return(self, run: RunContext, state_hash: int) -> None:
+    def _step_of_return(self, run: RunContext | None, state_hash: int) -> None:
         self._session.done(state_hash)
         if not self._session.prefix_left:
-            self._set_returning(False)
+            self._arrive(run)
+
+    def _arrive(self, run: RunContext | None) -> None:
+        """Show what follows, and keep the state if a checkpoint lacks it; ``run`` is None in another process."""
+        self._set_returning(False)
+        if self._keeps_return and run is not None:
             spec = self._session.spec
             seconds = monotonic() - self._return_began
             with self._monitoring.hidden():

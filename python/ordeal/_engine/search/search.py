@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Protocol
+from zlib import crc32
 
 from hypothesis.stateful import RuleBasedStateMachine
 
 from ordeal import _native
 from ordeal._engine.buggify_state import many_runs
 from ordeal._engine.coverage.targets import Target
-from ordeal._engine.execution.bucket import traceback_text
+from ordeal._engine.execution.bucket import place_of, traceback_text
 from ordeal._engine.execution.driver import Driver, Outcome, Status
 from ordeal._engine.execution.fork_messages import ForkedRunResult
 from ordeal._engine.execution.fork_server import RunEnvironment
@@ -208,6 +209,7 @@ class Search:
         if self.monitoring.monitor is not None:
             self.monitoring.begin_run(spec.run_id, self.progress)
         self._learning.begin_run()
+        self.faults.begin_run()
         self.randoms.reseed()
         snapshot = self.checkpoints.copy_of(spec.checkpoint)
         self._ending = self._crash = None
@@ -221,20 +223,23 @@ class Search:
             outcome = self._return_and_execute()
         else:
             outcome = self.driver.execute(session, listener=self._learning)
+        tally.steps += max(0, outcome.steps - replayed_steps)
+        had_step = outcome.steps > 0
+        if outcome.status is Status.FAILED:
+            outcome, snapshot = self._step_back(outcome, snapshot)
         session.end_run()
         if self.monitoring.monitor is not None and self._values.are_due:
             self._learn_values(self.monitoring.monitor)
         tally.runs += 1
-        tally.steps += max(0, outcome.steps - replayed_steps)
         edges = session.edges_in_run
         tally.barren_runs = 0 if edges or self._learning.has_new_features else tally.barren_runs + 1
         if outcome.stuck:
             tally.stuck += 1
-            if outcome.steps == 0 and not spec.checkpoint:
+            if not had_step and not spec.checkpoint:
                 raise MachineError(outcome.stuck, hint="a rule must be able to run from a fresh machine")
         self._check_kept_state(snapshot, outcome)
         if edges or outcome.status is not Status.DONE:
-            self._record_run(spec, outcome, edges, from_copy=snapshot is not None or self._was_apart())
+            self._record_run(spec, outcome, edges)
             self.driver.let_go(outcome)
 
     def _check_kept_state(self, snapshot: Snapshot | None, outcome: Outcome) -> None:
@@ -244,50 +249,107 @@ class Search:
             with self.monitoring.hidden():
                 self.checkpoints.check(snapshot, self.session.tape, self.session.spec.prefix_steps, outcome, bucket)
 
-    def _was_apart(self) -> bool:
-        """Whether the latest run was in another process."""
-        return self._ending is not None or self._crash is not None
-
     def _learn_values(self, monitor: _native.Monitor) -> None:
         """Replay runs to observe what the targets compare."""
         with self.monitoring.hidden():
             self._values.gather(monitor)
 
-    def _record_run(self, spec: _native.RunSpec, outcome: Outcome, edges: int, *, from_copy: bool) -> None:
-        """Keep the outcome of a run: a failure, or a path to new code."""
+    def _record_run(self, spec: _native.RunSpec, outcome: Outcome, edges: int) -> None:
+        """Count a rejected run, and keep a path to new code."""
         if outcome.status is Status.REJECTED:
             self.tally.rejected += 1
             return
         is_productive = edges and self.settings.record_traces and len(self.progress.productive) < TRACES_MAX
-        if outcome.status is not Status.FAILED and not is_productive:
-            return
+        if outcome.status is Status.DONE and is_productive:
+            self.progress.productive.append((self._origin(spec, edges), self.session.tape))
+
+    def _origin(self, spec: _native.RunSpec, edges: int) -> Provenance:
         session = self.session
-        origin = Provenance(spec.run_id, spec.checkpoint, session.configuration(), edges, session.weights)
-        if outcome.status is Status.FAILED:
-            self._failed(outcome, origin, from_copy=from_copy)
-        else:
-            self.progress.productive.append((origin, session.tape))
+        return Provenance(spec.run_id, spec.checkpoint, session.configuration(), edges, session.weights)
+
+    # -- past failures ------------------------------------------------------------------------------------------------
+
+    def _step_back(self, outcome: Outcome, snapshot: Snapshot | None) -> tuple[Outcome, Snapshot | None]:
+        """Record the failure of a run, and have the run continue without the step that failed, as often as that helps.
+
+        Returns:
+            The outcome in the end, and the copy of a state that the last part of the run began with.
+        """
+        session, spec = self.session, self.session.spec
+        met: set[str] = set()  # each bucket counts once in a run
+        while outcome.status is Status.FAILED:
+            session.failed()
+            is_apart = self._ending is not None or self._crash is not None
+            origin = self._origin(spec, session.edges_in_run)
+            finding = self._finding(outcome, origin)
+            known = self._failed(finding, outcome, met, from_copy=snapshot is not None or is_apart)
+            if not known or self._crash is not None:
+                break
+            if not session.step_back(_same_failure(finding), slow=finding.is_timeout):
+                break
+            self.driver.let_go(outcome)
+            snapshot = self.checkpoints.copy_of(spec.checkpoint)
+            outcome = self._execute_again(snapshot)
+        self.faults.count_once()
+        return outcome, snapshot
+
+    def _execute_again(self, snapshot: Snapshot | None) -> Outcome:
+        """Go over the steps that are left of the run, or those after a kept state, and continue from there."""
+        spec, tally = self.session.spec, self.tally
+        self._ending = self._crash = None
+        self.randoms.reseed()
+        is_held = snapshot is None and self.checkpoints.has_fork_server(spec.checkpoint)
+        if snapshot is not None or is_held:
+            self.session.restored()
+        replayed_steps = self.session.prefix_left
+        self._learning.begin_again()
+        try:
+            if is_held:
+                outcome = self._run_in_fork()
+            else:
+                outcome = self.driver.execute(
+                    self.session, listener=self._learning, restore=self._restoring(snapshot, replayed_steps)
+                )
+        finally:
+            self._learning.end_return()
+        tally.steps += max(0, outcome.steps - replayed_steps)
+        outcome.steps = len(self.session.tape) - spec.prefix_steps  # as if it had begun with the run
+        return outcome
 
     # -- from where a run starts --------------------------------------------------------------------------------------
 
     def _execute_from(self, snapshot: Snapshot) -> Outcome:
         """Run from a copy of a state."""
         self.session.restored()
+        return self.driver.execute(self.session, listener=self._learning, restore=self._restoring(snapshot))
+
+    def _restoring(
+        self, snapshot: Snapshot | None, steps_again: int = 0
+    ) -> Callable[[RunContext], RuleBasedStateMachine]:
+        """Return what makes the machine of a run that does not begin with it: from ``snapshot``, or a fresh one.
+
+        What that runs is hidden, like the steps that lead there, and like the ``steps_again`` that follow.
+        """
         set_paused = self.monitoring.set_paused
 
         def restore(run: RunContext) -> RuleBasedStateMachine:
-            # What making a copy runs is hidden, like the steps that lead there.
             set_paused(True)
             try:
+                if snapshot is None:
+                    return self.driver.make_machine(run)
                 return self.checkpoints.restore(snapshot, run, self.session.faults_on)
             finally:
-                set_paused(False)
+                if not steps_again:
+                    set_paused(False)
 
-        return self.driver.execute(self.session, listener=self._learning, restore=restore)
+        return restore
 
     def _execute_in_fork(self) -> Outcome:
         """Run from a state held by a process, in a fork of it."""
         self.session.restored()
+        return self._run_in_fork()
+
+    def _run_in_fork(self) -> Outcome:
         spec = self.session.spec
         ending = self.checkpoints.run_forked(spec.checkpoint, self.session, self._learning)
         if ending is None:
@@ -314,10 +376,13 @@ class Search:
 
     # -- failures -----------------------------------------------------------------------------------------------------
 
-    def _failed(self, outcome: Outcome, origin: Provenance, *, from_copy: bool) -> None:
-        finding = self._finding(outcome, origin)
-        if self.findings.count(finding.bucket):
-            return
+    def _failed(self, finding: Finding, outcome: Outcome, met: set[str], *, from_copy: bool) -> bool:
+        """Count a failure if the run has not met it, and confirm one that is new. Return whether it is known then."""
+        known = self.findings.known(finding.bucket)
+        if known is not None:
+            self.findings.count(finding.bucket, met)
+            met.add(known.bucket)
+            return True
         assert self._listener is not None
         if self.driver.isolated and not finding.error_traceback:
             # Format it now, while the journal has the run: code in its text is part of the run.
@@ -327,7 +392,8 @@ class Search:
         self._listener.failing(finding)
         seen_in = finding.bucket
         with self.monitoring.hidden():
-            verdict = self.findings.add(finding, from_copy=from_copy, replayer=self._replayer_of(finding))
+            replayer = self._replayer_of(finding)
+            verdict = self.findings.add(finding, from_copy=from_copy, replayer=replayer, met=met)
         if verdict in (Verdict.UNFAITHFUL, Verdict.DROPPED):
             self.tally.unconfirmed += 1
         self._listener.checked(finding, verdict)
@@ -336,6 +402,8 @@ class Search:
             self.tally.note(f"{run} {self._crash.how}, and none of the same steps from a fresh machine did.")
         if verdict is Verdict.UNFAITHFUL and self._crash is None:
             self.checkpoints.distrust("a failure", f"({seen_in}) did not happen from a fresh machine")
+        met.add(finding.bucket)
+        return verdict not in (Verdict.UNFAITHFUL, Verdict.DROPPED)
 
     def _replayer_of(self, finding: Finding) -> Replayer:
         """Return the replayer that confirms ``finding``: a failure that ends its process needs processes of its own."""
@@ -387,6 +455,11 @@ class Search:
             self.tally.note(f"Some code was not traced: {monitor.error}.")
         for note in given_up[self._given_up_before :]:
             self.tally.note(note)
+
+
+def _same_failure(finding: Finding) -> int:
+    """Return a number that is equal for failures at one place, whichever step broke an invariant there."""
+    return crc32(place_of(finding.bucket).encode("utf-8", "backslashreplace"))
 
 
 def make_session(

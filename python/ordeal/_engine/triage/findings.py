@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
@@ -98,14 +98,15 @@ class Findings:
     def __len__(self) -> int:
         return len(self._by_bucket)
 
-    def count(self, bucket: str) -> bool:
-        """Count a run in ``bucket``; False when the bucket is unknown."""
-        known = self._known(bucket)
+    def count(self, bucket: str, met: Container[str] = ()) -> bool:
+        """Count a run in ``bucket``, unless it was counted in one of those ``met``; False when it is unknown."""
+        known = self.known(bucket)
         if known is not None:
-            known.count += 1
+            known.count += known.bucket not in met
         return known is not None
 
-    def _known(self, bucket: str) -> Finding | None:
+    def known(self, bucket: str) -> Finding | None:
+        """Return the finding that stands for failures in ``bucket``, if there is one."""
         known = self._by_bucket.get(bucket)
         if known is not None:
             return known
@@ -115,7 +116,7 @@ class Findings:
 
     def _keep(self, finding: Finding) -> Finding:
         """Return the finding of its bucket: itself, unless there is one."""
-        known = self._known(finding.bucket)
+        known = self.known(finding.bucket)
         return known if known is not None else self._put(finding)
 
     def _put(self, finding: Finding) -> Finding:
@@ -123,10 +124,13 @@ class Findings:
         self._siblings.setdefault(place_of(finding.bucket), {})[finding.bucket] = finding
         return finding
 
-    def add(self, finding: Finding, *, from_copy: bool, replayer: Replayer | None = None) -> Verdict:
+    def add(
+        self, finding: Finding, *, from_copy: bool, replayer: Replayer | None = None, met: Container[str] = ()
+    ) -> Verdict:
         """Confirm a new failure by replays from fresh machines, and keep it unless a copy caused it.
 
-        ``replayer`` makes the replays that this object's own cannot make, as when they end their process.
+        The run has ``met`` other buckets. ``replayer`` makes the replays that this object's own cannot make, as when
+        they end their process.
         """
         tries = self._unfaithful.get(finding.bucket, 0)
         if len(self) >= BUCKETS_MAX or tries >= UNFAITHFUL_MAX:
@@ -144,7 +148,7 @@ class Findings:
             finding.bucket = seen[0] if len(set(seen)) == 1 else places[0]
             finding.tape = replays[0].tape
         finding.flaky = not steady
-        if self.count(finding.bucket):
+        if self.count(finding.bucket, met):
             return Verdict.KNOWN
         self._keep(finding)
         return Verdict.FLAKY if finding.flaky else Verdict.CONFIRMED

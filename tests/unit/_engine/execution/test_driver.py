@@ -410,6 +410,9 @@ class Recorder:
     def step_done(self, run: RunContext, code: int, state_hash: int) -> None:
         self.told.append(f"step {code & 7} {state_hash}")
 
+    def returned(self, run: RunContext) -> None:
+        self.told.append("returned")
+
     def new_features(self, run: RunContext) -> None:
         self.told.append("news")
 

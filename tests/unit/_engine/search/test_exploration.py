@@ -122,10 +122,11 @@ def test_a_failed_check_of_the_core_costs_no_finding(monkeypatch: pytest.MonkeyP
 
 def test_a_failed_check_in_a_run_ends_the_exploration_with_what_was_found(monkeypatch: pytest.MonkeyPatch) -> None:
     class BrokenSession(_native.Session):  # type: ignore[misc]
-        def end_run(self) -> None:
-            super().end_run()
-            if self.spec.run_id == broken_in:
+        def begin_run(self) -> _native.RunSpec:
+            spec = super().begin_run()
+            if spec.run_id == broken_in:
                 raise _native.CheckError("core/x.cpp:1: no")
+            return spec
 
     monkeypatch.setattr(_native, "Session", BrokenSession)
     broken_in = 90

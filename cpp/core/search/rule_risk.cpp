@@ -1,0 +1,33 @@
+#include "core/search/rule_risk.h"
+
+#include <algorithm>
+
+#include "core/base/check.h"
+
+namespace ordeal {
+namespace {
+
+// So many steps must fail before most of them are avoided: one failure says little about a rule.
+constexpr double kFailuresFew = 2;
+
+}  // namespace
+
+bool RuleRisk::avoids(std::uint32_t rule, Rng& rng) const noexcept {
+  const RuleRiskCounts& counts = counts_[rule];
+  if (counts.failed == 0) [[likely]] {
+    return false;
+  }
+  const auto failed = static_cast<double>(counts.failed);
+  const double share = failed / (failed + static_cast<double>(counts.passed) + kFailuresFew);
+  return rng.chance(std::min(share, kChanceMax));
+}
+
+void RuleRisk::restore(std::vector<RuleRiskCounts> counts) {
+  ORDEAL_CHECK(counts.empty() || counts.size() == counts_.size(), counts.size()
+                                                                      << " counts for " << counts_.size() << " rules");
+  if (!counts.empty()) {
+    counts_ = std::move(counts);
+  }
+}
+
+}  // namespace ordeal
