@@ -100,6 +100,10 @@ class ChaosTest(RuleBasedStateMachine):
         rewrap_rules(cls, _timed)
         _guard_teardown(cls)
 
+    @classmethod
+    def _check_class(cls) -> None:
+        """Raise MachineError when the class lacks what a base class may, but a machine that runs must have."""
+
     def __init__(self) -> None:
         """Raises MachineError when ``faults`` was set only after the class was made."""
         super().__init__()

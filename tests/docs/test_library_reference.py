@@ -91,5 +91,5 @@ def test_page_has_the_settings_of_a_pair_with_their_defaults() -> None:
 
 
 def test_page_says_when_an_operation_is_vacuous() -> None:
-    pair = importlib.import_module("ordeal.model.pair")
-    assert f"{pair.VACUOUS_CALLS} times in {pair.VACUOUS_RUNS} runs" in section("ordeal.model")
+    operation = importlib.import_module("ordeal.model.operation")
+    assert f"{operation.VACUOUS_CALLS} times in {operation.VACUOUS_RUNS} runs" in section("ordeal.model")

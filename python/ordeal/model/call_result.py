@@ -161,44 +161,70 @@ def _shape(value: Any) -> Any:
     return value.shape if hasattr(value, "__array__") and hasattr(value, "dtype") else None
 
 
-def describe_difference(ours: Outcome, theirs: Outcome) -> str:
-    """Return lines that say in which places two collections differ, or nothing."""
-    if ours.error is not None or theirs.error is not None:
-        return ""
-    one, other = ours.result, theirs.result
-    lines: list[str] = []
-    if isinstance(one, Mapping) and isinstance(other, Mapping):
-        lines = _mapping_differences(one, other)
-    elif isinstance(one, Sequence) and isinstance(other, Sequence) and not isinstance(one, str | bytes):
-        lines = _sequence_differences(one, other)
-    elif isinstance(one, set | frozenset) and isinstance(other, set | frozenset):
-        lines = [f"only the system has {shown(item)}" for item in sorted(one - other, key=shown)]
-        lines += [f"only the model has {shown(item)}" for item in sorted(other - one, key=shown)]
-    left = len(lines) - DIFFERENCES_MAX
-    more = [f"and {left} more"] if left > 0 else []
-    return "".join(f"\n  {line}" for line in [*lines[:DIFFERENCES_MAX], *more])
+@dataclass(frozen=True, slots=True)
+class Sides:
+    """What messages call the two sides of a comparison."""
+
+    ours: str
+    theirs: str
+    within: str
+
+    def describe_difference(self, one: Any, other: Any) -> str:
+        """Return lines that say in which places two collections differ, or nothing."""
+        lines: list[str] = []
+        if isinstance(one, Mapping) and isinstance(other, Mapping):
+            lines = self._mapping_differences(one, other)
+        elif isinstance(one, Sequence) and isinstance(other, Sequence) and not isinstance(one, str | bytes):
+            lines = self._sequence_differences(one, other)
+        elif isinstance(one, set | frozenset) and isinstance(other, set | frozenset):
+            lines = [f"only {self.ours} has {shown(item)}" for item in sorted(one - other, key=shown)]
+            lines += [f"only {self.theirs} has {shown(item)}" for item in sorted(other - one, key=shown)]
+        left = len(lines) - DIFFERENCES_MAX
+        more = [f"and {left} more"] if left > 0 else []
+        return "".join(f"\n  {line}" for line in [*lines[:DIFFERENCES_MAX], *more])
+
+    def _mapping_differences(self, one: Mapping[Any, Any], other: Mapping[Any, Any]) -> list[str]:
+        lines = []
+        for key in dict.fromkeys((*one, *other)):
+            if key not in other:
+                lines.append(f"[{shown(key)}]: only {self.ours} has it, {shown(one[key])}")
+            elif key not in one:
+                lines.append(f"[{shown(key)}]: only {self.theirs} has it, {shown(other[key])}")
+            elif not same(one[key], other[key]):
+                lines.append(f"[{shown(key)}]: {shown(one[key])}, {self.within} {shown(other[key])}")
+        return lines
+
+    def _sequence_differences(self, one: Sequence[Any], other: Sequence[Any]) -> list[str]:
+        lines = []
+        if type(one) is not type(other):
+            lines.append(f"a {type(one).__name__}, {self.within} a {type(other).__name__}")
+        if len(one) != len(other):
+            lines.append(f"{len(one)} items, {self.within} {len(other)}")
+        pairs = enumerate(zip(one, other, strict=False))
+        return lines + [f"[{at}]: {shown(a)}, {self.within} {shown(b)}" for at, (a, b) in pairs if not same(a, b)]
 
 
-def _mapping_differences(one: Mapping[Any, Any], other: Mapping[Any, Any]) -> list[str]:
-    lines = []
-    for key in dict.fromkeys((*one, *other)):
-        if key not in other:
-            lines.append(f"[{shown(key)}]: only the system has it, {shown(one[key])}")
-        elif key not in one:
-            lines.append(f"[{shown(key)}]: only the model has it, {shown(other[key])}")
-        elif not same(one[key], other[key]):
-            lines.append(f"[{shown(key)}]: {shown(one[key])}, in the model {shown(other[key])}")
-    return lines
+def agree(
+    ours: Outcome,
+    theirs: Outcome,
+    equal: Callable[[Any, Any], bool],
+    errors: Mapping[type[Exception], type[Exception]],
+) -> bool:
+    """Return whether two outcomes are alike; ``errors`` says which error of ours stands for which of theirs.
 
-
-def _sequence_differences(one: Sequence[Any], other: Sequence[Any]) -> list[str]:
-    lines = []
-    if type(one) is not type(other):
-        lines.append(f"a {type(one).__name__}, in the model a {type(other).__name__}")
-    if len(one) != len(other):
-        lines.append(f"{len(one)} items, in the model {len(other)}")
-    pairs = enumerate(zip(one, other, strict=False))
-    return lines + [f"[{at}]: {shown(a)}, in the model {shown(b)}" for at, (a, b) in pairs if not same(a, b)]
+    An error that is not listed must be of the class of the other, or of one derived from it.
+    """
+    if ours.error is None and theirs.error is None:
+        return bool(equal(ours.result, theirs.result))
+    if ours.error is None or theirs.error is None:
+        return False
+    given = ours.result is not None or theirs.result is not None
+    if given and not equal(ours.result, theirs.result):
+        return False
+    for our_error, their_error in errors.items():
+        if isinstance(ours.error, our_error) and isinstance(theirs.error, their_error):
+            return True
+    return isinstance(ours.error, type(theirs.error))
 
 
 def shown(value: Any) -> str:

@@ -17,8 +17,9 @@ from ordeal.model.call_result import (
     ITEMS_MAX,
     SHOWN_MAX,
     Outcome,
+    Sides,
+    agree,
     awaited,
-    describe_difference,
     for_two,
     materialized,
     outcome_of,
@@ -176,11 +177,30 @@ def test_an_iterator_is_split_and_an_open_file_is_shared(tmp_path: Path) -> None
     ],
 )
 def test_a_difference_says_in_which_places(ours: Any, theirs: Any, lines: list[str]) -> None:
-    assert describe_difference(Outcome(ours), Outcome(theirs)) == "".join(f"\n  {line}" for line in lines)
+    sides = Sides("the system", "the model", "in the model")
+    assert sides.describe_difference(ours, theirs) == "".join(f"\n  {line}" for line in lines)
 
 
-def test_errors_have_no_places() -> None:
-    assert describe_difference(Outcome([1], KeyError()), Outcome([2])) == ""
+def test_sides_go_by_the_names_that_they_are_given() -> None:
+    sides = Sides("impl", "other", "in other")
+    assert sides.describe_difference({1: 2, 3: 4}, {3: 5}) == "\n  [1]: only impl has it, 2\n  [3]: 4, in other 5"
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "expected"),
+    [
+        (Outcome(1), Outcome(1), True),
+        (Outcome(1), Outcome(None, KeyError()), False),
+        (Outcome(None, KeyError()), Outcome(None, LookupError()), True),
+        (Outcome(None, LookupError()), Outcome(None, KeyError()), False),
+        (Outcome(None, OSError()), Outcome(None, KeyError()), True),
+        (Outcome([1], OSError()), Outcome([2], OSError()), False),
+    ],
+)
+def test_outcomes_agree_by_results_errors_and_what_was_given_before(
+    ours: Outcome, theirs: Outcome, expected: bool
+) -> None:
+    assert agree(ours, theirs, same, {OSError: KeyError}) is expected
 
 
 def test_what_is_shown_is_cut_and_a_broken_repr_is_named() -> None:

@@ -17,7 +17,7 @@ from ordeal.errors import MachineError
 from ordeal.explore import Explorer
 from ordeal.model import DivergenceError, Pair, VacuousOpWarning, op
 from ordeal.model.call_result import ITEMS_MAX
-from ordeal.model.pair import VACUOUS_CALLS, VACUOUS_RUNS
+from ordeal.model.operation import VACUOUS_CALLS, VACUOUS_RUNS
 from ordeal.trace import replay
 
 from ..samples.machines import run
@@ -501,7 +501,7 @@ def _without_strategy() -> Any:
         (
             lambda: op()(Remote.get),
             "Remote.get is a coroutine function",
-            "write a plain `def`: self.both() awaits what the two sides return",
+            "write a plain `def`: what self.both() calls is awaited, and so is what an operation of an oracle returns",
         ),
         (
             lambda: op(a=keys)(by_position),

@@ -14,6 +14,7 @@ from ordeal._engine.coverage.real_path import real_path
 from ordeal._engine.isolation.memory_limit import memory_is_limited
 from ordeal._engine.isolation.rule_timeout import RuleTimeoutError
 from ordeal.faults import fault
+from ordeal.model import DivergenceError
 
 #: The module that switches faults.
 _FAULTS = fault.__file__
@@ -55,6 +56,8 @@ class Bucketer:
         if isinstance(error, MemoryError) and memory_is_limited():
             return _bucket_at(error, None)  # the place where memory ends is random, so it has none
         place = self._place(error.__traceback__)
+        if place is None and type(error) is DivergenceError:
+            return bucket_after(_bucket_at(error, None), error.operation)
         # Confirming each step that makes an invariant hang would take all the time.
         has_siblings = place is not None and not isinstance(error, RuleTimeoutError)
         return bucket_after(_bucket_at(error, place), broken_by if has_siblings else "")

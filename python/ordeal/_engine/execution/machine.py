@@ -81,11 +81,13 @@ def usable_definition(cls: type[RuleBasedStateMachine]) -> MachineDefinition:
     """Return the definition of ``cls``, after checking that its runs can do something.
 
     Raises:
-        MachineError: it has no rules, or a rule that can never run.
+        MachineError: it has no rules, or a rule that can never run, or lacks what its base class asks for.
         FaultError: the target of one of its faults does not exist.
         hypothesis.errors.InvalidDefinition: it is not a valid rule machine.
     """
     definition, faults = define_machine(cls), _faults_of(cls)
+    if issubclass(cls, ChaosTest):
+        cls._check_class()
     if not definition.rules:
         only = " (faults alone do nothing)" if faults else ""
         raise MachineError(f"{cls.__name__} has no rules{only}", hint=EXAMPLE)
