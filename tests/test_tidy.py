@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import asyncio
 import re
 import subprocess
 from collections.abc import Callable, Iterator
@@ -22,7 +23,7 @@ FUNCTION_LINES_MAX = 70
 CORE_ROOMS = (
     ("base",),
     ("tape",),
-    ("coverage", "draw", "shrink"),
+    ("coverage", "draw", "schedule", "shrink"),
     ("corpus",),
     ("cmplog", "swarm"),
     ("search",),
@@ -34,8 +35,9 @@ TALKERS = (
 )
 # Each run starts with the generators seeded, Hypothesis hands a Random to the strategies that ask for one, faults draw
 # from one, and --chaos-seed is for the one of the program; all of them are seeded there. The seed of a session may be
-# drawn by chance, and seeds all others.
+# drawn by chance, and seeds all others. A simulated run seeds the generators of the program.
 CHANCE_IN_PYTHON = {
+    "python/ordeal/simulate/runtime/surroundings.py",
     "python/ordeal/_hypothesis/randoms.py",
     "python/ordeal/faults/randomness.py",
     "python/ordeal/_pytest/global_generators.py",
@@ -325,6 +327,8 @@ def names_say_something(sources: list[Source]) -> Iterator[Finding]:
     for source in sources:
         named = [(1, Path(source.path).stem), *(defined_names(source))]
         for line, name in named:
+            if hasattr(asyncio.AbstractEventLoop, name):
+                continue  # asyncio has named it
             words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
             if match := FORBIDDEN_WORDS.search(words):
                 yield Finding(source.path, line, f"{name}: '{match.group()}' says nothing, name what it is or does")

@@ -8,6 +8,7 @@ namespace ordeal::bindings {
 
 namespace py = pybind11;
 
+void bind_audit(py::module_& m);
 void bind_codec(py::module_& m);
 void bind_coverage_map(py::module_& m);
 void bind_fault_ablation(py::module_& m);
@@ -23,6 +24,7 @@ void bind_rng(py::module_& m);
 void bind_run_policy(py::module_& m);
 void bind_session(py::module_& m);
 void bind_session_values(py::module_& m);
+void bind_schedule(py::module_& m);
 void bind_shrinker(py::module_& m);
 void bind_shared_entry(py::module_& m);
 void bind_state(py::module_& m);

@@ -35,4 +35,6 @@ PYBIND11_MODULE(_native, m) {
   ordeal::bindings::bind_graph_copy(m);
   ordeal::bindings::bind_rng(m);
   ordeal::bindings::bind_rule_weights(m);
+  ordeal::bindings::bind_schedule(m);
+  ordeal::bindings::bind_audit(m);
 }

@@ -1,9 +1,43 @@
-"""Simulated parts of a program's environment: a clock that stands still, and a disk that loses what was not synced."""
+"""Simulated parts of a program's environment: a clock, a disk that loses what was not synced, and an event loop."""
 
 from __future__ import annotations
 
 from ordeal.simulate.clock import Clock
-from ordeal.simulate.errors import SimulationError
+from ordeal.simulate.errors import (
+    BlockedLoop,
+    Deadlock,
+    EscapedSimulation,
+    LeakedTask,
+    Livelock,
+    SimulationError,
+    SimulationFailure,
+    SimulationWarning,
+    UnhandledTaskError,
+)
 from ordeal.simulate.file_system import FileFault, FileSystem
+from ordeal.simulate.runtime.exploring import explore, run
+from ordeal.simulate.runtime.report import Report, ScheduleFailure
+from ordeal.simulate.runtime.scheduled_faults import cancel, stall
+from ordeal.simulate.runtime.testing import test
 
-__all__ = ["Clock", "FileFault", "FileSystem", "SimulationError"]
+__all__ = [
+    "BlockedLoop",
+    "Clock",
+    "Deadlock",
+    "EscapedSimulation",
+    "FileFault",
+    "FileSystem",
+    "LeakedTask",
+    "Livelock",
+    "Report",
+    "ScheduleFailure",
+    "SimulationError",
+    "SimulationFailure",
+    "SimulationWarning",
+    "UnhandledTaskError",
+    "cancel",
+    "explore",
+    "run",
+    "stall",
+    "test",
+]

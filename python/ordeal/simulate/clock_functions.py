@@ -18,7 +18,7 @@ _WAITS_FOR_REAL = MACHINERY | {
 
 
 class Timepiece(Protocol):
-    """Provides the time for the functions below."""
+    """Provides the time for the functions below. The date is that many seconds after its ``epoch``, if it has one."""
 
     def time(self) -> float:
         """Return the present time, in seconds."""
@@ -58,12 +58,23 @@ def _caller() -> str:
     return str(sys._getframe(2).f_globals.get("__name__", ""))
 
 
-def _answering(real: Callable[[], Any], unit: Callable[[float], Any]) -> Callable[[], Any]:
+def _answering(
+    real: Callable[[], Any], unit: Callable[[float], Any], seconds: Callable[[Timepiece], float]
+) -> Callable[[], Any]:
     def answer() -> Any:
         clock = _clock_for(_caller())
-        return real() if clock is None else unit(clock.time())
+        return real() if clock is None else unit(seconds(clock))
 
     return answer
+
+
+def _elapsed(clock: Timepiece) -> float:
+    return clock.time()
+
+
+def _date(clock: Timepiece) -> float:
+    """Return the seconds since 1970."""
+    return clock.time() + float(getattr(clock, "epoch", 0.0))
 
 
 def _nanoseconds(seconds: float) -> int:
@@ -83,7 +94,7 @@ def _at(real: Callable[..., Any]) -> Callable[..., Any]:
 
     def at(seconds: float | None = None, /) -> Any:
         clock = _clock_for(_caller())
-        return real(seconds) if clock is None or seconds is not None else real(clock.time())
+        return real(seconds) if clock is None or seconds is not None else real(_date(clock))
 
     return at
 
@@ -91,7 +102,7 @@ def _at(real: Callable[..., Any]) -> Callable[..., Any]:
 def _strftime(pattern: str, moment: Any = None, /) -> str:
     clock = _clock_for(_caller())
     if moment is None and clock is not None:
-        moment = _REAL_LOCALTIME(clock.time())
+        moment = _REAL_LOCALTIME(_date(clock))
     return _REAL_STRFTIME(pattern) if moment is None else _REAL_STRFTIME(pattern, moment)
 
 
@@ -120,17 +131,17 @@ class _Datetime(_RealDatetime, metaclass=_LooksReal):
     @classmethod
     def now(cls, tz: datetime_module.tzinfo | None = None) -> Any:
         clock = _clock_for(_caller())
-        return _RealDatetime.now(tz) if clock is None else _RealDatetime.fromtimestamp(clock.time(), tz)
+        return _RealDatetime.now(tz) if clock is None else _RealDatetime.fromtimestamp(_date(clock), tz)
 
     @classmethod
     def today(cls) -> Any:
         clock = _clock_for(_caller())
-        return _RealDatetime.now() if clock is None else _RealDatetime.fromtimestamp(clock.time())
+        return _RealDatetime.now() if clock is None else _RealDatetime.fromtimestamp(_date(clock))
 
     @classmethod
     def utcnow(cls) -> Any:
         clock = _clock_for(_caller())
-        seconds = time.time() if clock is None else clock.time()
+        seconds = time.time() if clock is None else _date(clock)
         return _RealDatetime.fromtimestamp(seconds, datetime_module.UTC).replace(tzinfo=None)
 
 
@@ -138,8 +149,11 @@ _Datetime.__name__ = _Datetime.__qualname__ = "datetime"
 _Datetime.__module__ = "datetime"
 
 
-_SECONDS = {name: _answering(getattr(time, name), float) for name in ("time", "monotonic", "perf_counter")}
-_NANOSECONDS = {f"{name}_ns": _answering(getattr(time, f"{name}_ns"), _nanoseconds) for name in _SECONDS}
+_READ = {"time": _date, "monotonic": _elapsed, "perf_counter": _elapsed}
+_SECONDS = {name: _answering(getattr(time, name), float, read) for name, read in _READ.items()}
+_NANOSECONDS = {
+    f"{name}_ns": _answering(getattr(time, f"{name}_ns"), _nanoseconds, read) for name, read in _READ.items()
+}
 _MOMENTS = {name: _at(getattr(time, name)) for name in ("gmtime", "localtime", "ctime")}
 _OF_TIME: dict[str, Any] = {**_SECONDS, **_NANOSECONDS, **_MOMENTS, "sleep": _sleep, "strftime": _strftime}
 _PLACES = Places(

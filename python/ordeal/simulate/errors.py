@@ -1,4 +1,4 @@
-"""The error for wrong use of a simulated clock or file system."""
+"""The errors of simulations: wrong use of a simulated part, and what a simulated run can end with."""
 
 from __future__ import annotations
 
@@ -10,3 +10,42 @@ class SimulationError(OrdealError, ValueError):
 
     It is a ``ValueError`` too, because most of its causes are arguments.
     """
+
+
+class EscapedSimulation(OrdealError):  # noqa: N818 - it says what the program did
+    """A simulated program did something that no simulation controls: a real socket, a child process, a thread."""
+
+
+class SimulationFailure(Exception):  # noqa: N818 - these are findings, each named after what was found
+    """A simulated run ended in a way that is a bug of the program, though nothing in it raised an error.
+
+    ``site`` is the place in the program that tells such failures apart.
+    """
+
+    def __init__(self, message: str, *, site: str = "") -> None:
+        super().__init__(message)
+        self.site = site
+
+
+class Deadlock(SimulationFailure):
+    """Nothing can go on: no task is ready, no timer is set, and the test has not ended."""
+
+
+class Livelock(SimulationFailure):
+    """The program keeps running without time passing, or without the test coming to its end."""
+
+
+class LeakedTask(SimulationFailure):
+    """A task was cancelled at the end of the run, and did not end."""
+
+
+class BlockedLoop(SimulationFailure):
+    """A task slept with ``time.sleep``, and all others stood still."""
+
+
+class UnhandledTaskError(SimulationFailure):
+    """A task ended with an error that nobody asked for."""
+
+
+class SimulationWarning(UserWarning):
+    """A simulated run says less than it seems to."""

@@ -61,6 +61,15 @@ def load_class(path: str) -> Callable[[], AnyMachine]:
     return factory
 
 
+def load_object(path: str) -> Any:
+    """Import the module and return what ``module.path:name`` names, whatever it is. Nothing of it is called.
+
+    Raises ``ConfigError`` for a malformed path, and ``MachineError`` when there is no such module or name.
+    """
+    module_name, name = split_class_path(path)
+    return _find(_import(module_name), module_name, name)
+
+
 def is_loaded(found: Any) -> bool:
     """Whether ``load_class`` returned this: it was named by a path, not given as an object."""
     try:

@@ -8,6 +8,7 @@ from enum import Enum
 
 from ordeal import _native
 from ordeal._engine.execution.bucket import bucket_after, is_in_bucket, place_of, step_of
+from ordeal._engine.execution.class_path import load_object
 from ordeal._engine.execution.driver import Status
 from ordeal._engine.execution.machine import MachineFactory
 from ordeal._engine.execution.recorder import ADDRESS, RunRecorder
@@ -17,6 +18,8 @@ from ordeal._engine.storage.trace_file import Trace, TraceFailure, TraceStep, st
 from ordeal._engine.untrusted import error_message, type_name
 from ordeal._hypothesis import skip_types
 from ordeal.errors import OutdatedTraceError, TraceError
+from ordeal.simulate.runtime.schedule_trace import is_schedule
+from ordeal.simulate.runtime.testing import test_of
 
 
 class ReplayStatus(Enum):
@@ -58,6 +61,8 @@ def rerun(trace: Trace, test_class: MachineFactory | None = None, *, rule_timeou
         TraceError: the run asks to be skipped, or the trace holds values alone, and one of them cannot be rebuilt.
         OrdealError: the class cannot be imported.
     """
+    if is_schedule(trace):
+        return rerun_schedule(trace)
     loaded = load_for_replay(trace, test_class, rule_timeout=rule_timeout)
     recorder = RunRecorder()
     try:
@@ -93,6 +98,7 @@ def shrink(
     Raises:
         TraceError: the trace does not fail, or does not fit the class.
     """
+    _refuse_schedule(trace, "shrunk")
     loaded = load_for_replay(trace, test_class)
     with loaded.running():
         first = _failing(loaded, trace, "there is nothing to shrink")
@@ -121,10 +127,37 @@ def ablate_faults(trace: Trace, test_class: MachineFactory | None = None) -> dic
     Raises:
         TraceError: the trace does not fail, or does not fit the class.
     """
+    _refuse_schedule(trace, "ablated")
     loaded = load_for_replay(trace, test_class)
     with loaded.running():
         first = _failing(loaded, trace, "no fault is to blame")
         return loaded.replayer.ablate(first.tape, first.bucket) or {}
+
+
+def rerun_schedule(trace: Trace) -> Rerun:
+    """Run the schedule of a simulated test again.
+
+    Raises:
+        OutdatedTraceError: what the trace names is no simulated test any more.
+        TraceError: the test needs fixtures, or the trace is damaged.
+        OrdealError: the test cannot be imported.
+    """
+    test = test_of(load_object(trace.test_class))
+    if test is None:
+        raise OutdatedTraceError(
+            f"`{trace.test_class}` is no simulated test", hint="decorate it with `@simulate.test` again"
+        )
+    outcome = test.replay(trace)
+    status = _status(outcome.error, outcome.bucket, trace.failure)
+    return Rerun(status=status, error=outcome.error, steps=list(trace.steps), misfits=0, rejected=False)
+
+
+def _refuse_schedule(trace: Trace, what: str) -> None:
+    if is_schedule(trace):
+        raise TraceError(
+            f"the trace of a simulated test cannot be {what}",
+            hint="it holds only the decisions that the failure needs: the test shrank it when it was found",
+        )
 
 
 def _failing(loaded: LoadedTrace, trace: Trace, so: str) -> Replayed:

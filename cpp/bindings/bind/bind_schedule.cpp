@@ -1,0 +1,84 @@
+// Binds the decisions of a simulated run, and what shrinks them. A decision is a tuple of kind, actor, site,
+// occurrence, bound and value.
+#include <cstdint>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "bindings/bindings.h"
+#include "core/base/rng.h"
+#include "core/schedule/schedule.h"
+#include "core/schedule/schedule_shrinker.h"
+
+namespace ordeal::bindings {
+namespace {
+
+using Fields = std::tuple<std::uint32_t, std::uint64_t, std::uint64_t, std::uint32_t, std::uint32_t, std::uint32_t>;
+
+Fields to_fields(const Decision& decision) {
+  const DecisionLabel& label = decision.label;
+  return {label.kind, label.actor, label.site, label.occurrence, decision.bound, decision.value};
+}
+
+Decision to_decision(const Fields& fields) {
+  const auto& [kind, actor, site, occurrence, bound, value] = fields;
+  return {
+      .label = {.kind = kind, .occurrence = occurrence, .actor = actor, .site = site}, .bound = bound, .value = value};
+}
+
+template <typename Decisions>
+std::vector<Fields> all_fields(const Decisions& decisions) {
+  std::vector<Fields> fields;
+  fields.reserve(decisions.size());
+  for (const Decision& decision : decisions) {
+    fields.push_back(to_fields(decision));
+  }
+  return fields;
+}
+
+ScheduleShrinker make_shrinker(const std::vector<Fields>& decisions) {
+  std::vector<Decision> needed;
+  needed.reserve(decisions.size());
+  for (const Fields& fields : decisions) {
+    needed.push_back(to_decision(fields));
+  }
+  return ScheduleShrinker(std::move(needed));
+}
+
+py::object next_candidate(ScheduleShrinker& shrinker) {
+  const auto candidate = shrinker.next();
+  return candidate ? py::cast(all_fields(*candidate)) : py::none();
+}
+
+}  // namespace
+
+void bind_schedule(py::module_& m) {
+  py::class_<Schedule>(m, "Schedule")
+      .def(py::init<std::uint64_t, ScheduleRates>(), py::arg("key"), py::arg("rates"))
+      .def(
+          "set",
+          [](Schedule& self, std::uint32_t kind, std::uint64_t actor, std::uint64_t site, std::uint32_t occurrence,
+             std::uint32_t value) {
+            self.set({.kind = kind, .occurrence = occurrence, .actor = actor, .site = site}, value);
+          },
+          py::arg("kind"), py::arg("actor"), py::arg("site"), py::arg("occurrence"), py::arg("value"))
+      .def("decide", &Schedule::decide, py::arg("kind"), py::arg("actor"), py::arg("site"), py::arg("bound"))
+      .def("event", &Schedule::event, py::arg("what"))
+      .def("keep_all", &Schedule::keep_all)
+      .def_property_readonly("decisions", [](const Schedule& self) { return all_fields(self.decisions()); })
+      .def_property_readonly("made", &Schedule::made)
+      .def_property_readonly("event_hash", &Schedule::event_hash)
+      .def_property_readonly("events", &Schedule::events);
+
+  py::class_<ScheduleShrinker>(m, "ScheduleShrinker")
+      .def(py::init(&make_shrinker), py::arg("decisions"))
+      .def("next", &next_candidate)
+      .def("tell", &ScheduleShrinker::tell, py::arg("still_fails"))
+      .def_property_readonly("needed", [](const ScheduleShrinker& self) { return all_fields(self.needed()); });
+
+  m.def("draw_schedule_rates", &draw_schedule_rates, py::arg("key"), py::arg("kinds"));
+  // The same in every process, unlike Python's hash().
+  m.def("stable_hash", [](const std::string& text) { return hash_bytes(text); }, py::arg("text"));
+}
+
+}  // namespace ordeal::bindings

@@ -1,0 +1,85 @@
+#include "core/schedule/schedule.h"
+
+#include "core/base/check.h"
+#include "core/base/rng.h"
+
+namespace ordeal {
+namespace {
+
+constexpr std::uint64_t kGolden = 0x9E3779B97F4A7C15ULL;
+// The rarest that a kind of decision is drawn, in powers of two.
+constexpr std::uint64_t kRarest = 6;
+constexpr unsigned kWord = 32;
+
+std::uint64_t label_hash(std::uint64_t place, std::uint32_t occurrence) noexcept {
+  return mix64(place + (occurrence * kGolden));
+}
+
+}  // namespace
+
+ScheduleRates draw_schedule_rates(std::uint64_t key, std::size_t kinds) {
+  ScheduleRates rates(kinds, 0);
+  if (key == 0) {
+    return rates;
+  }
+  for (std::size_t kind = 0; kind < kinds; ++kind) {
+    Rng rng = Rng::stream(key, "schedule rates", kind);
+    if (rng.chance(0.5)) {
+      rates[kind] = static_cast<std::uint32_t>((std::uint64_t{1} << (kWord - 1)) >> rng.below(kRarest));
+    }
+  }
+  return rates;
+}
+
+std::uint64_t Schedule::place_hash(std::uint32_t kind, std::uint64_t actor, std::uint64_t site) noexcept {
+  return mix64(mix64(actor + kind) ^ site);
+}
+
+void Schedule::set(const DecisionLabel& label, std::uint32_t value) {
+  overrides_[label_hash(place_hash(label.kind, label.actor, label.site), label.occurrence)] = value;
+}
+
+std::uint32_t Schedule::decide(std::uint32_t kind, std::uint64_t actor, std::uint64_t site, std::uint32_t bound) {
+  ORDEAL_CHECK(bound > 0, "a decision of kind " << kind << " has no value");
+  const std::uint64_t place = place_hash(kind, actor, site);
+  const std::uint32_t occurrence = occurrences_[place]++;
+  const std::uint64_t label = label_hash(place, occurrence);
+  std::uint32_t value = drawn(kind, label, bound);
+  if (!overrides_.empty()) {
+    if (const auto found = overrides_.find(label); found != overrides_.end()) {
+      value = found->second < bound ? found->second : 0;
+    }
+  }
+  ++made_;
+  if (value != 0 || keeps_all_) {
+    decisions_.push_back({.label = {.kind = kind, .occurrence = occurrence, .actor = actor, .site = site},
+                          .bound = bound,
+                          .value = value});
+  }
+  if (value != 0) {
+    event(label ^ value);
+  }
+  return value;
+}
+
+std::uint32_t Schedule::drawn(std::uint32_t kind, std::uint64_t label, std::uint32_t bound) const noexcept {
+  if (bound == 1 || kind >= rates_.size() || rates_[kind] == 0) {
+    return 0;
+  }
+  const std::uint64_t first = mix64(label ^ key_);
+  if (static_cast<std::uint32_t>(first) >= rates_[kind]) {
+    return 0;
+  }
+  const std::uint64_t second = mix64(first);
+  if (bound == 2 || (second & 1U) != 0) {
+    return 1;
+  }
+  return 2 + static_cast<std::uint32_t>(((second >> kWord) * (bound - 2)) >> kWord);
+}
+
+void Schedule::event(std::uint64_t what) noexcept {
+  event_hash_ = mix64(event_hash_ ^ what);
+  ++events_;
+}
+
+}  // namespace ordeal

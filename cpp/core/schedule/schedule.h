@@ -1,0 +1,85 @@
+// Decides what a program leaves open in one run: each decision by its label, so that leaving one out shifts no other.
+//
+// A decision has a label (what kind, who decides, where, and the how-manieth time there) and a bound. Its value is a
+// function of the run key and the label, unless an override says otherwise. 0 always means nothing special: first in
+// order, no delay, no fault. So a run is its key and its overrides, and a run with key 0 does only what the overrides
+// say. Knows nothing of event loops or threads.
+#pragma once
+
+#include <tsl/robin_map.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace ordeal {
+
+// Where a decision is made. Actor and site are hashes of names that are stable between processes.
+struct DecisionLabel {
+  std::uint32_t kind = 0;
+  std::uint32_t occurrence = 0;  // how many decisions the same actor made before at the same site
+  std::uint64_t actor = 0;
+  std::uint64_t site = 0;
+
+  bool operator==(const DecisionLabel&) const = default;
+};
+
+// What is decided: below `bound`.
+struct Decision {
+  DecisionLabel label;
+  std::uint32_t bound = 0;
+  std::uint32_t value = 0;
+
+  bool operator==(const Decision&) const = default;
+};
+
+// For each kind of decision, how often its value is not 0, as a share of 2^32.
+using ScheduleRates = std::vector<std::uint32_t>;
+
+// Draws the rates of a run: of each kind whether it happens at all, and how often. So some runs have one disturbance
+// and others a storm, and what hides the bug of another kind is left out of half of them. All are 0 for key 0.
+ScheduleRates draw_schedule_rates(std::uint64_t key, std::size_t kinds);
+
+// The decisions of one run. Thread-compatible.
+class Schedule {
+ public:
+  Schedule(std::uint64_t key, ScheduleRates rates) : key_(key), rates_(std::move(rates)) {}
+
+  // Sets the value of a decision that the run has still to make. A value that is not below its bound then is 0.
+  void set(const DecisionLabel& label, std::uint32_t value);
+
+  // The value of the next decision of this kind, by this actor, at this site: below `bound`, which is at least 1. Of
+  // the values above 0, 1 takes half: it is the mildest, or the one that is most wanted.
+  std::uint32_t decide(std::uint32_t kind, std::uint64_t actor, std::uint64_t site, std::uint32_t bound);
+
+  // Notes that something happened: two runs with equal hashes did the same in the same order.
+  void event(std::uint64_t what) noexcept;
+
+  // Keeps every decision from now on, and not only those whose value is not 0.
+  void keep_all() noexcept { keeps_all_ = true; }
+
+  // What was decided, in order: values other than 0, or all.
+  [[nodiscard]] std::span<const Decision> decisions() const noexcept { return decisions_; }
+  // How many decisions were made.
+  [[nodiscard]] std::uint64_t made() const noexcept { return made_; }
+  [[nodiscard]] std::uint64_t event_hash() const noexcept { return event_hash_; }
+  [[nodiscard]] std::uint64_t events() const noexcept { return events_; }
+  [[nodiscard]] std::uint64_t key() const noexcept { return key_; }
+
+ private:
+  static std::uint64_t place_hash(std::uint32_t kind, std::uint64_t actor, std::uint64_t site) noexcept;
+  [[nodiscard]] std::uint32_t drawn(std::uint32_t kind, std::uint64_t label, std::uint32_t bound) const noexcept;
+
+  std::uint64_t key_;
+  ScheduleRates rates_;
+  tsl::robin_map<std::uint64_t, std::uint32_t> occurrences_;  // by the hash of kind, actor and site
+  tsl::robin_map<std::uint64_t, std::uint32_t> overrides_;    // by the hash of the whole label
+  std::vector<Decision> decisions_;
+  std::uint64_t made_ = 0;
+  std::uint64_t events_ = 0;
+  std::uint64_t event_hash_ = 0;
+  bool keeps_all_ = false;
+};
+
+}  // namespace ordeal

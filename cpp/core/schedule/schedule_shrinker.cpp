@@ -1,0 +1,67 @@
+#include "core/schedule/schedule_shrinker.h"
+
+#include <algorithm>
+#include <iterator>
+
+namespace ordeal {
+
+std::optional<std::vector<Decision>> ScheduleShrinker::next() {
+  if (asked_) {
+    tell(false);
+  }
+  if (!next_dropped() && !next_lowered()) {
+    return std::nullopt;
+  }
+  asked_ = true;
+  return candidate_;
+}
+
+void ScheduleShrinker::tell(bool still_fails) {
+  asked_ = false;
+  const bool lowers = chunk_ == 0;
+  if (still_fails) {
+    needed_ = candidate_;
+    changed_ = true;
+    if (lowers) {
+      ++at_;
+      lower_ = 1;
+    }
+  } else if (lowers) {
+    ++lower_;
+  } else {
+    at_ += chunk_;
+  }
+}
+
+bool ScheduleShrinker::next_dropped() {
+  while (chunk_ > 0) {
+    if (at_ < needed_.size()) {
+      const auto begin = needed_.begin() + static_cast<std::ptrdiff_t>(at_);
+      const auto end = needed_.begin() + static_cast<std::ptrdiff_t>(std::min(at_ + chunk_, needed_.size()));
+      candidate_.assign(needed_.begin(), begin);
+      candidate_.insert(candidate_.end(), end, needed_.end());
+      return true;
+    }
+    at_ = 0;
+    if (chunk_ == 1 && changed_) {
+      changed_ = false;  // another round: what was needed beside a dropped decision may not be any more
+    } else {
+      chunk_ /= 2;
+      changed_ = false;
+    }
+  }
+  return false;
+}
+
+bool ScheduleShrinker::next_lowered() {
+  for (; at_ < needed_.size(); ++at_, lower_ = 1) {
+    if (lower_ < needed_[at_].value) {
+      candidate_ = needed_;
+      candidate_[at_].value = lower_;
+      return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace ordeal

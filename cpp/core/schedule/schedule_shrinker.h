@@ -1,0 +1,40 @@
+// Finds out which of the decisions of a failing run it needs, and how mild they may be. It asks, and never runs
+// anything.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "core/schedule/schedule.h"
+
+namespace ordeal {
+
+// Loop: next() until it returns nothing; after each candidate, tell(whether the run still fails in the same way).
+// Drops decisions, half of them at a time first, then lowers values, until neither works any more. Thread-compatible.
+class ScheduleShrinker {
+ public:
+  explicit ScheduleShrinker(std::vector<Decision> needed) : needed_(std::move(needed)), chunk_(needed_.size()) {}
+
+  // The decisions to run with, all others being 0. Without a verdict a candidate counts as refused.
+  std::optional<std::vector<Decision>> next();
+  void tell(bool still_fails);
+
+  // The decisions of the simplest run that failed.
+  [[nodiscard]] const std::vector<Decision>& needed() const noexcept { return needed_; }
+
+ private:
+  bool next_dropped();
+  bool next_lowered();
+
+  std::vector<Decision> needed_;
+  std::vector<Decision> candidate_;
+  std::size_t chunk_;        // how many decisions a candidate drops; 0 once values are lowered
+  std::size_t at_ = 0;       // the decision that the next candidate drops or lowers
+  std::uint32_t lower_ = 1;  // the value that the next candidate gives to it
+  bool changed_ = false;     // in this round
+  bool asked_ = false;
+};
+
+}  // namespace ordeal

@@ -1,0 +1,23 @@
+"""Checks of the arguments that simulations take: each error says what to write instead."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ordeal.simulate.errors import SimulationError
+
+
+def checked_number(name: str, value: Any, least: int, most: int) -> int:
+    """Return ``value``; raises SimulationError unless it is a whole number in these bounds."""
+    if type(value) is not int or not least <= value <= most:
+        raise SimulationError(f"{name} is {value!r:.100}", hint=f"write a whole number from {least} to {most:,}")
+    return value
+
+
+def checked_seconds(name: str, value: Any, most: float = math.inf) -> float:
+    """Return ``value``; raises SimulationError unless it is a number of seconds above 0 and up to ``most``."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= most:
+        limit = "" if most == math.inf else f" and up to {most:g}"
+        raise SimulationError(f"{name} is {value!r:.100}", hint=f"write a number of seconds above 0{limit}")
+    return float(value)

@@ -1,0 +1,112 @@
+"""The decisions of one simulated run: their kinds, their labels as text, and what the core decides for each."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, Self
+
+from ordeal import _native
+from ordeal.simulate.errors import SimulationError
+
+#: The kinds of decisions. Their numbers decide what a seed draws, so new ones come last.
+KINDS: Final = ("order", "stall", "arrival", "cancel", "packet", "cut")
+ORDER, STALL, ARRIVAL, CANCEL, PACKET, CUT = range(len(KINDS))
+
+_SEPARATOR = " | "
+_PARTS = 4
+#: The largest value of a decision, and the largest seed.
+VALUE_MAX, SEED_MAX = 2**32 - 1, 2**64 - 1
+
+#: The texts behind the hashes that decisions carry. There are as many as names of tasks and places in the program.
+_names: dict[int, str] = {}
+
+
+@functools.cache
+def name_key(name: str) -> int:
+    """Return the number that stands for the name of a task or a place; ``name_of`` reverses it."""
+    key = _native.stable_hash(name)
+    _names[key] = name
+    return key
+
+
+def name_of(key: int) -> str:
+    """Return the name that ``name_key`` gave this number."""
+    return _names[key]
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """One decision whose value is not 0: what kind, who, where, the how-manieth time there, and the value."""
+
+    kind: str
+    actor: str
+    site: str
+    occurrence: int
+    value: int
+    bound: int = VALUE_MAX
+
+    @property
+    def label(self) -> str:
+        """The decision as text, without its value."""
+        return _SEPARATOR.join((self.kind, self.actor, self.site, str(self.occurrence)))
+
+    @classmethod
+    def from_label(cls, label: Any, value: Any) -> Self:
+        """Build a decision from its label.
+
+        Raises:
+            SimulationError: the label does not have the form of one, or the value is not a number that fits.
+        """
+        parts = label.split(_SEPARATOR, 2) if isinstance(label, str) else []
+        site, separator, occurrence = parts[-1].rpartition(_SEPARATOR) if parts else ("", "", "")
+        if len(parts) + 1 != _PARTS or not separator or parts[0] not in KINDS or not occurrence.isdecimal():
+            raise SimulationError(
+                f"{label!r:.200} is not the label of a decision", hint="copy the decisions from the report of a failure"
+            )
+        if type(value) is not int or not 0 <= value <= VALUE_MAX:
+            raise SimulationError(f"the value of {label!r:.200} is {value!r:.50}", hint="write a number from 0")
+        return cls(parts[0], parts[1], site, min(int(occurrence), VALUE_MAX), value)
+
+    @classmethod
+    def from_fields(cls, fields: _native.DecisionFields) -> Self:
+        """Build a decision from what the core recorded."""
+        kind, actor, site, occurrence, bound, value = fields
+        return cls(KINDS[kind], name_of(actor), name_of(site), occurrence, value, bound)
+
+    def to_fields(self) -> _native.DecisionFields:
+        """Return the decision as the core has it."""
+        keys = name_key(self.actor), name_key(self.site)
+        return KINDS.index(self.kind), *keys, self.occurrence, self.bound, self.value
+
+
+def labelled(decisions: Iterable[Decided]) -> dict[str, int]:
+    """Return decisions as a table that ``run(decisions=...)`` takes."""
+    return {decision.label: decision.value for decision in decisions}
+
+
+def from_labels(table: Mapping[str, int]) -> Iterator[Decided]:
+    """Yield the decisions of a table; raises SimulationError for what is none."""
+    for label, value in table.items():
+        yield Decided.from_label(label, value)
+
+
+def drawn_schedule(seed: int) -> _native.Schedule:
+    """Return a schedule whose decisions follow from ``seed``; all are 0 for seed 0."""
+    key = 0 if seed == 0 else _native.derived_seed(seed, "schedule") or 1
+    return _native.Schedule(key, _native.draw_schedule_rates(key, len(KINDS)))
+
+
+def fixed_schedule(decisions: Iterable[Decided]) -> _native.Schedule:
+    """Return a schedule that makes exactly these decisions, all others being 0."""
+    schedule = _native.Schedule(0, [0] * len(KINDS))
+    for decision in decisions:
+        kind, actor, site, occurrence, _, value = decision.to_fields()
+        schedule.set(kind, actor, site, occurrence, value)
+    return schedule
+
+
+def decided(schedule: _native.Schedule) -> list[Decided]:
+    """Return the decisions of a run whose value was not 0, in order."""
+    return [Decided.from_fields(fields) for fields in schedule.decisions if fields[-1]]

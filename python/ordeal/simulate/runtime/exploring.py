@@ -1,0 +1,301 @@
+"""Searches the schedules of a coroutine function for a failure, confirms it, and finds out what it needs."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from ordeal import _native
+from ordeal.simulate.arguments import checked_number, checked_seconds
+from ordeal.simulate.errors import SimulationError, SimulationWarning
+from ordeal.simulate.runtime.decisions import (
+    CANCEL,
+    SEED_MAX,
+    Decided,
+    drawn_schedule,
+    fixed_schedule,
+    from_labels,
+)
+from ordeal.simulate.runtime.loop import TIME_LIMIT_S
+from ordeal.simulate.runtime.report import Report, ScheduleFailure
+from ordeal.simulate.runtime.running import Main, Outcome, RunSettings, checked_main, run_once, run_settings
+from ordeal.simulate.runtime.scheduled_faults import Cancel
+from ordeal.simulate.runtime.sites import is_program
+from ordeal.simulate.runtime.surroundings import Surroundings
+from ordeal.simulate.runtime.text import failure_text
+
+RUNS = 1_000
+RUNS_MAX = 1_000_000_000
+#: How many runs the search for a simpler schedule may take.
+SHRINK_RUNS_MAX = 1_000
+#: Each such run is repeated and compared.
+CHECK_EVERY = 100
+
+
+def run(
+    main: Main,
+    *,
+    seed: int = 0,
+    faults: Any = (),
+    decisions: Mapping[str, int] | None = None,
+    allow: Any = (),
+    time_limit: float = TIME_LIMIT_S,
+) -> Any:
+    """Run a coroutine function once in a simulation; return what it returns, and raise what it raises.
+
+    Args:
+        main: an ``async def`` function without arguments.
+        seed: what is left open follows from it. With 0 nothing special happens: timers fire in the order in which they
+            were set, no step takes time, and no fault strikes.
+        faults: a list of ``cancel(...)`` and ``stall(...)``.
+        decisions: exactly what happens, as the report of a failure says it; then ``seed`` seeds only ``random``.
+        allow: what the run may do though no simulation controls it, such as ``["time.sleep"]``.
+        time_limit: the simulated seconds after which the run fails.
+
+    Raises:
+        SimulationFailure: the run ends in a deadlock, or in another way that is a bug of the program.
+        EscapedSimulation: the program leaves the simulation.
+        SimulationError: an argument cannot be used, or a simulation runs already.
+    """
+    main, settings = checked_main(main), run_settings(faults, allow, time_limit)
+    checked_number("seed", seed, 0, SEED_MAX)
+    schedule = drawn_schedule(seed) if decisions is None else fixed_schedule(from_labels(decisions))
+    surroundings = Surroundings()
+    with surroundings.entered():
+        outcome = run_once(main, schedule, settings, surroundings, chance=seed, is_examined=decisions is not None)
+    if outcome.error is not None:
+        raise outcome.error
+    return outcome.value
+
+
+def explore(
+    main: Main,
+    *,
+    runs: int = RUNS,
+    seconds: float | None = None,
+    seed: int = 0,
+    faults: Any = (),
+    cancel: str | None = None,
+    allow: Any = (),
+    time_limit: float = TIME_LIMIT_S,
+    check: bool = True,
+) -> Report:
+    """Run a coroutine function under many schedules, and raise the first failure with what it needs.
+
+    The first run, with seed 0, is the plain one. A failure is repeated, and then shrunk to the decisions without which
+    it does not happen. The error that is raised is that of the program, with a note.
+
+    Args:
+        main: an ``async def`` function without arguments; each run calls it again.
+        runs: how many schedules to try: the seeds from ``seed`` on.
+        seconds: when to end even if runs are left; None for never.
+        seed: the seed of the first run.
+        faults: a list of ``cancel(...)`` and ``stall(...)``.
+        cancel: ``"each"`` tries one run for every place and time where a task that ``faults`` strikes may be cancelled,
+            in place of random runs.
+        allow: what the runs may do though no simulation controls it, such as ``["time.sleep"]``.
+        time_limit: the simulated seconds after which a run fails.
+        check: whether to raise; otherwise the report has the failure.
+
+    Raises:
+        SimulationFailure: a run ends in a deadlock, or in another way that is a bug of the program.
+        EscapedSimulation: the program leaves the simulation.
+        SimulationError: an argument cannot be used, or a simulation runs already.
+    """
+    main, settings = checked_main(main), run_settings(faults, allow, time_limit)
+    checked_number("runs", runs, 1, RUNS_MAX)
+    checked_number("seed", seed, 0, SEED_MAX - RUNS_MAX)
+    if seconds is not None:
+        checked_seconds("seconds", seconds)
+    check_cancel(cancel, settings)
+    search = ScheduleSearch(main, settings)
+    with search.entered():
+        if cancel == "each":
+            search.try_each_cancellation(runs, seconds)
+        else:
+            search.try_seeds(seed, runs, seconds)
+    if check and search.report.failure is not None:
+        raise noted(search.report.failure) from search.report.failure.error.__cause__
+    return search.report
+
+
+def noted(failure: ScheduleFailure, replay: str | None = None) -> BaseException:
+    """Return the error of a failure with a note of what it needs, and a traceback that begins in the program.
+
+    ``replay`` says how to repeat it; by default with a call of ``run``.
+    """
+    error = failure.error
+    traceback = error.__traceback__
+    while traceback is not None and not is_program(traceback.tb_frame.f_code):
+        traceback = traceback.tb_next
+    error.add_note(f"\n{failure_text(failure, replay)}")
+    return error.with_traceback(traceback)
+
+
+class ScheduleSearch:
+    """The search of one function's schedules: runs, and the report that grows with them. Use it in ``entered()``."""
+
+    def __init__(self, main: Main, settings: RunSettings) -> None:
+        self.report = Report()
+        self._main = main
+        self._settings = settings
+        self._surroundings = Surroundings()
+
+    @contextmanager
+    def entered(self) -> Iterator[None]:
+        """Put the process into the state in which simulations run, for the block; afterwards warn of vain runs."""
+        with self._surroundings.entered():
+            yield
+        report = self.report
+        if report.nondeterministic:
+            warnings.warn(SimulationWarning(f"two runs with one seed differ: {report.nondeterministic}"), stacklevel=3)
+        elif report.failure is None and report.runs > 1 and not report.made:
+            warnings.warn(
+                SimulationWarning(
+                    f"all {report.runs:,} runs were the same, as the program leaves nothing open: no timers, no "
+                    "executors; `faults=[simulate.cancel()]` would cancel tasks"
+                ),
+                stacklevel=3,
+            )
+
+    def try_seeds(self, first: int, runs: int, seconds: float | None) -> None:
+        """Run with one seed after another, until a run fails."""
+        end = None if seconds is None else _native.monotonic() + seconds
+        for seed in range(first, first + runs):
+            schedule = drawn_schedule(seed)
+            outcome = self._run(schedule, chance=seed)
+            if outcome.error is not None:
+                self._found(outcome, seed)
+                return
+            if self.report.runs % CHECK_EVERY == 1 and not self.report.nondeterministic:
+                self._check_again(seed, outcome)
+            if end is not None and _native.monotonic() > end:
+                return
+
+    def try_each_cancellation(self, runs: int, seconds: float | None) -> None:
+        """Run once as it is, and then once for each cancellation that this run could have had."""
+        end = None if seconds is None else _native.monotonic() + seconds
+        plain = drawn_schedule(0)
+        plain.keep_all()
+        outcome = self._run(plain)
+        if outcome.error is not None:
+            self._found(outcome, 0)
+            return
+        for fields in plain.decisions:
+            kind, *_, bound, _value = fields
+            for value in range(1, bound) if kind == CANCEL else ():
+                if self.report.runs >= runs or (end is not None and _native.monotonic() > end):
+                    return
+                single = Decided.from_fields((*fields[:-1], value))
+                outcome = self._run(fixed_schedule([single]))
+                if outcome.error is not None:
+                    self._found(outcome, 0)
+                    return
+
+    def replay(self, decisions: list[Decided], chance: int) -> Outcome:
+        """Run with exactly these decisions, noting who uses which lock."""
+        return run_once(
+            self._main,
+            fixed_schedule(decisions),
+            self._settings,
+            self._surroundings,
+            chance=chance,
+            is_examined=True,
+        )
+
+    def _run(self, schedule: _native.Schedule, *, chance: int = 0) -> Outcome:
+        outcome = run_once(self._main, schedule, self._settings, self._surroundings, chance=chance)
+        report = self.report
+        report.runs += 1
+        report.steps += outcome.steps
+        report.made += outcome.made
+        report.simulated_s += outcome.simulated_s
+        report.cut_short += outcome.is_cut_short
+        for decision in outcome.decisions:
+            report.disturbed[decision.kind] += 1
+        report.waited.update(outcome.waited)
+        report.struck.update(outcome.struck)
+        return outcome
+
+    # Failures
+
+    def _found(self, outcome: Outcome, seed: int) -> None:
+        run, made = self.report.runs, outcome.made
+        found = self._confirmed(outcome, seed)
+        is_flaky = found is None
+        needed, chance, error = found or (outcome.decisions, seed, outcome.error)
+        assert error is not None
+        self.report.failure = ScheduleFailure(
+            error=error,
+            bucket=outcome.bucket,
+            decided=tuple(needed),
+            run=run,
+            seed=seed,
+            made=made,
+            chance=chance,
+            faults=self._settings.faults,
+            is_flaky=is_flaky,
+        )
+
+    def _confirmed(self, outcome: Outcome, seed: int) -> tuple[list[Decided], int, BaseException] | None:
+        """Repeat a failure, and return the decisions that it needs, the seed of chance, and the error."""
+        bucket = outcome.bucket
+        if not self._fails(outcome.decisions, seed, bucket):
+            return None
+        chance = 0 if seed and self._fails(outcome.decisions, 0, bucket) else seed
+        needed = self._shrunk(outcome.decisions, chance, bucket)
+        examined = self.replay(needed, chance)
+        if examined.error is None or examined.bucket != bucket:
+            return None
+        return needed, chance, examined.error
+
+    def _fails(self, decisions: list[Decided], chance: int, bucket: str) -> bool:
+        schedule = fixed_schedule(decisions)
+        return run_once(self._main, schedule, self._settings, self._surroundings, chance=chance).bucket == bucket
+
+    def _shrunk(self, decisions: list[Decided], chance: int, bucket: str) -> list[Decided]:
+        shrinker = _native.ScheduleShrinker([decision.to_fields() for decision in decisions])
+        for _ in range(SHRINK_RUNS_MAX):
+            candidate = shrinker.next()
+            if candidate is None:
+                break
+            shrinker.tell(self._fails([Decided.from_fields(fields) for fields in candidate], chance, bucket))
+        return [Decided.from_fields(fields) for fields in shrinker.needed]
+
+    # Determinism
+
+    def _check_again(self, seed: int, outcome: Outcome) -> None:
+        again = run_once(self._main, drawn_schedule(seed), self._settings, self._surroundings, chance=seed)
+        if again.event_hash == outcome.event_hash and again.error is None:
+            return
+        first, second = self._logged(seed), self._logged(seed)
+        differing = next((pair for pair in zip(first, second, strict=False) if pair[0] != pair[1]), None)
+        if differing is None and len(first) == len(second):
+            self.report.nondeterministic = f"seed {seed} did something else at first than later: state is kept"
+        else:
+            one, other = differing or ("the end of the run", (first + second)[min(len(first), len(second))])
+            self.report.nondeterministic = f"seed {seed}, {one} in one run and {other} in another"
+
+    def _logged(self, seed: int) -> list[str]:
+        log: list[str] = []
+        run_once(
+            self._main,
+            drawn_schedule(seed),
+            self._settings,
+            self._surroundings,
+            chance=seed,
+            log=lambda at, who, what: log.append(f"{who} at {at:.6f} s in `{what}`"),
+        )
+        return log
+
+
+def check_cancel(cancel: Any, settings: RunSettings) -> None:
+    """Raise SimulationError unless ``cancel`` is None, or "each" with tasks to cancel."""
+    if cancel not in (None, "each"):
+        raise SimulationError(f"cancel is {cancel!r:.100}", hint='write "each", or leave it out')
+    if cancel == "each" and not any(isinstance(fault, Cancel) for fault in settings.faults):
+        raise SimulationError(
+            'cancel="each" has no tasks to cancel', hint="say which: add `faults=[simulate.cancel()]`"
+        )

@@ -1,0 +1,55 @@
+"""What an event loop offers and no simulation controls: each such method raises an error that says what to write."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+from ordeal.simulate.errors import EscapedSimulation
+from ordeal.simulate.runtime.sites import calling_site
+
+_FAKE = "give the program a stand-in for it in the test, such as an asyncio.Queue or a class of your own"
+_HINTS = {
+    **dict.fromkeys(
+        ("subprocess_exec", "subprocess_shell"), "give the program a function that answers as the child process would"
+    ),
+    **dict.fromkeys(
+        ("add_signal_handler", "remove_signal_handler"), "call in the test what the signal would call, at any time"
+    ),
+    **dict.fromkeys(("connect_read_pipe", "connect_write_pipe"), _FAKE),
+    **dict.fromkeys(("add_reader", "remove_reader", "add_writer", "remove_writer"), _FAKE),
+}
+_SOCKETS = (
+    *("create_connection", "create_server", "create_datagram_endpoint", "create_unix_connection"),
+    *("create_unix_server", "connect_accepted_socket", "start_tls", "sendfile", "sock_sendfile"),
+    *("sock_recv", "sock_recv_into", "sock_recvfrom", "sock_recvfrom_into", "sock_sendall", "sock_sendto"),
+    *("sock_connect", "sock_accept", "getaddrinfo", "getnameinfo"),
+)
+
+
+class FencedLoop(asyncio.AbstractEventLoop):
+    """An event loop whose methods for what lies outside of the process raise EscapedSimulation."""
+
+    escaped: EscapedSimulation | None = None
+
+    def escape(self, what: str, hint: str) -> NoReturn:
+        """Refuse to leave the simulation. The run ends with this error even if the program catches it."""
+        site = calling_site()
+        error = EscapedSimulation(f"{what} inside of a simulation, at {site.where}: {site.name}", hint=hint)
+        self.escaped = self.escaped or error
+        raise error
+
+
+def _fence(name: str, hint: str) -> Callable[..., Any]:
+    def fenced(self: FencedLoop, *args: Any, **kwargs: Any) -> Any:
+        del args, kwargs
+        self.escape(f"loop.{name}()", hint)
+
+    fenced.__name__, fenced.__qualname__ = name, f"FencedLoop.{name}"
+    fenced.__doc__ = "Refuse: no simulation controls it."
+    return fenced
+
+
+for _name, _hint in {**dict.fromkeys(_SOCKETS, _FAKE), **_HINTS}.items():
+    setattr(FencedLoop, _name, _fence(_name, _hint))

@@ -1,0 +1,508 @@
+"""The event loop of a simulated run: stock tasks and futures, time that is skipped, and an order that asyncio allows.
+
+Each turn is one of asyncio: the timers that are due come after what is ready, and then exactly the callbacks that were
+ready are run. ``call_soon`` is first in, first out. What asyncio leaves open is decided by the schedule of the
+run: the order of timers with one deadline, how long a step takes, when the result of an executor arrives, and which
+task is cancelled where.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import heapq
+import sys
+import weakref
+from asyncio import events
+from collections import deque
+from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Iterable
+from typing import Any
+
+from ordeal import _native
+from ordeal.simulate.errors import (
+    BlockedLoop,
+    Deadlock,
+    EscapedSimulation,
+    LeakedTask,
+    Livelock,
+    SimulationFailure,
+)
+from ordeal.simulate.runtime.decisions import ARRIVAL, ORDER, STALL, name_key
+from ordeal.simulate.runtime.interruptions import Interruptions
+from ordeal.simulate.runtime.loop_settings import LoopSettings
+from ordeal.simulate.runtime.scheduled_faults import SimulatedFault, stall_lengths
+from ordeal.simulate.runtime.sites import calling_site
+from ordeal.simulate.runtime.tasks import SimulationTask, TaskRecord, stepped_task
+from ordeal.simulate.runtime.waits import wait_lines
+
+#: How many steps may pass while the time stands still.
+STILL_STEPS_MAX = 100_000
+#: How many steps, and how much simulated time, a run may take by default.
+STEPS_MAX = 2_000_000
+TIME_LIMIT_S = 86_400.0
+#: How long a task may block the loop with ``time.sleep``.
+BLOCKED_S_MAX = 0.05
+#: Deadlines that differ by less fall due together, and their order is open.
+_TIE_S = 1e-9
+#: How long the job of an executor takes, and how long its result, by the value of the decision.
+_ARRIVALS_S = (0.0, 0.001, 0.01, 0.1, 1.0)
+#: How many steps the tasks of a failed run have to end.
+_CLOSING_STEPS_MAX = 10_000
+_NANOSECONDS = 1e9
+
+_TIMER_SITE = name_key("timers with one deadline")
+_STEP_SITE = name_key("step")
+_LOOP_ACTOR = "the loop"
+
+type Timer = tuple[float, int, events.Handle, int]
+
+
+class SimulationLoop(LoopSettings):
+    """An event loop that runs in simulated time, under the decisions of a schedule."""
+
+    def __init__(
+        self,
+        schedule: _native.Schedule,
+        *,
+        faults: Iterable[SimulatedFault] = (),
+        allowed: Iterable[str] = (),
+        time_limit: float = TIME_LIMIT_S,
+        log: Callable[[float, str, str], object] | None = None,
+    ) -> None:
+        """Calls ``log(time, who, what)`` for everything that happens, if given."""
+        super().__init__()
+        faults = tuple(faults)
+        self.schedule = schedule
+        self.records: list[TaskRecord] = []
+        self.steps = 0
+        self.interruptions = Interruptions(schedule, faults, self.call_soon)
+        self.blocked: BlockedLoop | None = None
+        self._stalls = stall_lengths(faults)
+        self._allowed = frozenset(allowed)
+        self._time_limit = time_limit
+        self._log = log
+        self._now = 0.0
+        self._moved_at_step = 0
+        self._ready: deque[events.Handle] = deque()
+        self._timers: list[Timer] = []
+        self._timers_set = 0
+        self._tasks_made = 0
+        self._names: dict[str, int] = {}
+        self._main: asyncio.Task[Any] | None = None
+        self._job_s: float | None = None
+        self._is_quiet = False
+        self._stopping = False
+        self._generators: dict[int, weakref.ref[AsyncGenerator[Any, Any]]] = {}
+
+    # Callbacks and timers
+
+    def call_soon(  # type: ignore[override]
+        self, callback: Callable[..., object], *args: Any, context: contextvars.Context | None = None
+    ) -> events.Handle:
+        """Call ``callback(*args)`` in the next turn, after all that was asked for before."""
+        if self._closed:
+            raise RuntimeError("Event loop is closed")
+        handle = events.Handle(callback, args, self, context)
+        self._ready.append(handle)
+        return handle
+
+    # A job of an executor runs at a time that is drawn, and so do its calls.
+    call_soon_threadsafe = call_soon  # type: ignore[assignment]
+
+    def call_later(  # type: ignore[override]
+        self, delay: float, callback: Callable[..., object], *args: Any, context: contextvars.Context | None = None
+    ) -> events.TimerHandle:
+        """Call ``callback(*args)`` after ``delay`` simulated seconds."""
+        if delay is None:
+            raise TypeError("delay must not be None")
+        return self.call_at(self._now + delay, callback, *args, context=context)
+
+    def call_at(  # type: ignore[override]
+        self, when: float, callback: Callable[..., object], *args: Any, context: contextvars.Context | None = None
+    ) -> events.TimerHandle:
+        """Call ``callback(*args)`` at the simulated time ``when``."""
+        if when is None:
+            raise TypeError("when cannot be None")
+        if self._closed:
+            raise RuntimeError("Event loop is closed")
+        handle = events.TimerHandle(when, callback, args, self, context)
+        self._timers_set += 1
+        heapq.heappush(self._timers, (when, self._timers_set, handle, self._actor()))
+        return handle
+
+    def _timer_handle_cancelled(self, handle: events.TimerHandle) -> None:
+        """Called by a timer that is cancelled; it is dropped when it would be due."""
+
+    def time(self) -> float:
+        """Return the simulated time in seconds: 0 when the run begins."""
+        return self._now
+
+    # Tasks and futures
+
+    def create_future(self) -> asyncio.Future[Any]:
+        """Return a stock future."""
+        return asyncio.Future(loop=self)
+
+    def create_task(
+        self,
+        coro: Coroutine[Any, Any, Any] | Generator[Any, None, Any],
+        *,
+        name: object = None,
+        context: contextvars.Context | None = None,
+        **options: Any,
+    ) -> asyncio.Task[Any]:
+        """Start a task for a coroutine, as every loop does."""
+        if self._closed:
+            raise RuntimeError("Event loop is closed")
+        if self._task_factory is not None:
+            options = options if context is None else {"context": context, **options}
+            task = self._task_factory(self, coro, **options)
+            if name is not None:
+                task.set_name(name)
+        else:
+            self._tasks_made += 1
+            number = self._tasks_made
+            shown = f"Task-{number}" if name is None else str(name)
+            task = SimulationTask(coro, number=number, loop=self, name=shown, context=context, **options)  # type: ignore[arg-type]
+        if not task.done():
+            self.record_of(task, None if name is None else str(name))
+        return task  # type: ignore[no-any-return]
+
+    def record_of(self, task: asyncio.Task[Any], name: str | None = None) -> TaskRecord:
+        """Return what is known of a task; ``name`` is the one that it was given, if any."""
+        known = getattr(task, "record", None)
+        if known is None:
+            known = next((each for each in self.records if each.task is task), None)
+        return self._new_record(task, name) if known is None else known
+
+    def _new_record(self, task: asyncio.Task[Any], given: str | None) -> TaskRecord:
+        base = given or getattr(task.get_coro(), "__qualname__", None) or type(task.get_coro()).__name__
+        base = base.rpartition("<locals>.")[2][:100]
+        number = self._names.get(base, 0)
+        self._names[base] = number + 1
+        is_main = not self.records
+        is_client = not is_main and self._main is not None and asyncio.current_task(self) is self._main
+        name = base if given and not number else f"{base}#{number}"
+        record = TaskRecord(task, name, is_client, not is_main and self.interruptions.strikes(name, is_client))
+        self.records.append(record)
+        if isinstance(task, SimulationTask):
+            task.record = record
+        if is_main:
+            self._main = task
+        elif record.may_be_cancelled and not self._is_quiet:
+            self.interruptions.aim_at_start(record)
+        return record
+
+    # Executors
+
+    def run_in_executor(  # type: ignore[override]
+        self, executor: Any, func: Callable[..., Any], *args: Any
+    ) -> asyncio.Future[Any]:
+        """Run ``func(*args)`` in this thread, at a time that is drawn; the executor itself is not used."""
+        del executor
+        future = self.create_future()
+        site = name_key(getattr(func, "__qualname__", type(func).__qualname__))
+        start_s = _ARRIVALS_S[self.decide(ARRIVAL, self._actor(), site, len(_ARRIVALS_S))]
+        self.call_later(start_s, self._run_job, future, site, func, args)
+        return future
+
+    def _run_job(self, future: asyncio.Future[Any], site: int, func: Callable[..., Any], args: tuple[Any, ...]) -> None:
+        if future.cancelled():
+            return
+        outcome = self._outcome(func, args)
+        took_s = _ARRIVALS_S[self.decide(ARRIVAL, name_key("executor"), site, len(_ARRIVALS_S))]
+        took_s += self._job_s or 0.0
+        self._job_s = None
+        self.call_later(took_s, _settle, future, *outcome)
+
+    def _outcome(self, func: Callable[..., Any], args: tuple[Any, ...]) -> tuple[Any, BaseException | None]:
+        # A thread of an executor has no running loop, and its sleep holds up nobody.
+        events._set_running_loop(None)
+        self._job_s = 0.0
+        try:
+            return func(*args), None
+        except (SystemExit, KeyboardInterrupt):
+            raise
+        except BaseException as error:  # noqa: BLE001 - an executor passes on whatever a job raises
+            return None, error
+        finally:
+            events._set_running_loop(self)
+
+    def set_default_executor(self, executor: Any) -> None:
+        """Accept an executor, which is not used."""
+
+    async def shutdown_default_executor(self, timeout: float | None = None) -> None:
+        """Return at once: there are no threads."""
+
+    # Decisions
+
+    def decide(self, kind: int, actor: int, site: int, bound: int) -> int:
+        """Return the value of a decision; 0 at the end of a run, when nothing is disturbed any more."""
+        return 0 if self._is_quiet else self.schedule.decide(kind, actor, site, bound)
+
+    def _actor(self) -> int:
+        """Return who is running: the present task, or the loop."""
+        task = asyncio.current_task(self)
+        return name_key(_LOOP_ACTOR) if task is None else self.record_of(task).key
+
+    def allows(self, what: str) -> bool:
+        """Return whether the run may do what a simulation rules out, such as ``"time.sleep"``."""
+        return what in self._allowed
+
+    def sleep_through(self, seconds: float) -> None:
+        """Let ``seconds`` pass because the program called ``time.sleep``."""
+        if self._job_s is not None:
+            self._job_s += seconds
+            return
+        if seconds > BLOCKED_S_MAX and self.blocked is None and not self.allows("time.sleep"):
+            task = asyncio.current_task(self)
+            who = "a callback" if task is None else self.record_of(task).name
+            where = calling_site()
+            self.blocked = BlockedLoop(
+                f"{who} blocks the loop for {seconds:g} s with time.sleep at {where.where}: {where.name}\n"
+                'hint: write `await asyncio.sleep(...)`, or let the run go on with `allow=["time.sleep"]`',
+                site=where.name,
+            )
+        self._move(self._now + seconds)
+
+    # Turns
+
+    def run_forever(self) -> None:
+        """Run turns until ``stop`` is called."""
+        if self._running or events._get_running_loop() is not None:
+            raise RuntimeError("Cannot run the event loop while another loop is running")
+        hooks = sys.get_asyncgen_hooks()
+        self._running = True
+        events._set_running_loop(self)
+        sys.set_asyncgen_hooks(firstiter=self._generator_begins, finalizer=self._generator_is_lost)
+        try:
+            while not self._stopping:
+                self._turn()
+        finally:
+            self._stopping = self._running = False
+            events._set_running_loop(None)
+            sys.set_asyncgen_hooks(*hooks)
+
+    def run_until_complete(self, future: Any) -> Any:
+        """Run until a coroutine or future is done; return its result, or raise its error."""
+        if self._closed:
+            raise RuntimeError("Event loop is closed")
+        is_new = not asyncio.isfuture(future)
+        awaited = asyncio.ensure_future(future, loop=self)
+        awaited.add_done_callback(self._stop_when_done)
+        try:
+            self.run_forever()
+        except BaseException:
+            if is_new and awaited.done() and not awaited.cancelled():
+                awaited.exception()  # it is not to be reported a second time
+            raise
+        finally:
+            awaited.remove_done_callback(self._stop_when_done)
+        if not awaited.done():
+            raise RuntimeError("Event loop stopped before Future completed.")
+        return awaited.result()
+
+    def _stop_when_done(self, done: asyncio.Future[Any]) -> None:
+        del done
+        self._stopping = True
+
+    def stop(self) -> None:
+        """End the run after the present turn."""
+        self._stopping = True
+
+    def _turn(self) -> None:
+        ready = self._ready
+        if not ready:
+            self._pass_time()
+        if self._timers and self._timers[0][0] <= self._now + _TIE_S:
+            self._take_due_timers()
+        for _ in range(len(ready)):
+            handle = ready.popleft()
+            if not handle._cancelled:
+                self._run(handle)
+
+    def _run(self, handle: events.Handle) -> None:
+        self.steps += 1
+        task = stepped_task(handle._callback)  # type: ignore[attr-defined]
+        if task is None:
+            handle._run()
+        else:
+            self._step(handle, task)
+        if self.escaped is not None:
+            raise self.escaped
+        if self.steps - self._moved_at_step > STILL_STEPS_MAX or self.steps > STEPS_MAX:
+            raise self._livelock()
+
+    def _step(self, handle: events.Handle, task: asyncio.Task[Any]) -> None:
+        record = self.record_of(task)
+        if record.aim:
+            self.interruptions.before_turn(record)
+        self.schedule.event(record.key)
+        if self._log is not None:
+            self._log(self._now, record.name, record.site().name)
+        handle._run()
+        if self._timers and not self._is_quiet:
+            length = self.schedule.decide(STALL, record.key, _STEP_SITE, len(self._stalls) + 2)
+            if length:
+                self._stall(length)
+        record.waits += 1
+        if record.may_be_cancelled and not self._is_quiet and not task.done():
+            self.interruptions.aim(record)
+
+    def _stall(self, length: int) -> None:
+        """Let a step take time: until the next timer is due with 1, else one of the lengths."""
+        if length > 1:
+            self._move(self._now + self._stalls[length - 2])
+        elif self._now < self._timers[0][0] <= self._now + self._stalls[-1]:
+            self._move(self._timers[0][0])
+
+    def _pass_time(self) -> None:
+        """Skip to the next timer that is still wanted."""
+        if self.interruptions.strike_idle():
+            return
+        timers = self._timers
+        while timers and timers[0][2]._cancelled:
+            heapq.heappop(timers)
+        if not timers:
+            raise self._deadlock()
+        if timers[0][0] > self._time_limit:
+            raise self._stuck(Livelock, f"the run is not over at {self._time_limit:g} s of simulated time")
+        self._move(max(timers[0][0], self._now))
+
+    def _move(self, now: float) -> None:
+        self._now = now
+        self._moved_at_step = self.steps
+        self.schedule.event(int(now * _NANOSECONDS))
+
+    def _take_due_timers(self) -> None:
+        """Make the timers ready that are due: in the order of their deadlines, and of one deadline in any."""
+        timers, due_at = self._timers, self._now + _TIE_S
+        while timers and timers[0][0] <= due_at:
+            tied = [heapq.heappop(timers)]
+            while timers and timers[0][0] <= min(tied[0][0] + _TIE_S, due_at):
+                tied.append(heapq.heappop(timers))
+            tied = [timer for timer in tied if not timer[2]._cancelled]
+            while len(tied) > 1:
+                chosen = self.decide(ORDER, tied[0][3], _TIMER_SITE, len(tied))
+                self._ready.append(tied.pop(chosen)[2])
+            self._ready.extend(timer[2] for timer in tied)
+
+    def _deadlock(self) -> Exception:
+        if self._is_quiet:
+            return self._stuck(LeakedTask, "tasks were cancelled at the end of the run, and go on waiting")
+        count = sum(not record.task.done() for record in self.records)
+        tasks = "1 task waits" if count == 1 else f"{count} tasks wait"
+        return self._stuck(Deadlock, f"at {self._now:.3f} s {tasks}, and nothing can wake them")
+
+    def _livelock(self) -> Exception:
+        if self.steps > STEPS_MAX:
+            return self._stuck(Livelock, f"the run is not over after {self.steps:,} steps")
+        return self._stuck(Livelock, f"{STILL_STEPS_MAX:,} steps at {self._now:.3f} s, and no time passes")
+
+    def _stuck(self, kind: type[SimulationFailure], what: str) -> SimulationFailure:
+        first = next((record for record in self.records if not record.task.done()), None)
+        site = "" if first is None else first.site().name
+        return kind("\n".join([what, *wait_lines(self.records)]), site=site)
+
+    # The end of a run
+
+    def shut_down(self) -> None:
+        """Cancel the tasks that are left, as ``asyncio.run`` does, and wait for them. Disturbs nothing.
+
+        Raises:
+            LeakedTask: a task goes on waiting.
+        """
+        self._is_quiet = True
+        left = [record.task for record in self.records if not record.task.done()]
+        for task in left:
+            task.cancel()
+        if left:
+            self.run_until_complete(_all_ended(left))
+        for task in left:
+            if not task.cancelled() and task.exception() is not None:
+                self.unhandled.append(
+                    {"message": "an error at the end of the run", "exception": task.exception(), "task": task}
+                )
+        self.run_until_complete(self.shutdown_asyncgens())
+
+    def abandon(self) -> None:
+        """End what is left of a failed run: what it does is of no interest any more."""
+        self._is_quiet, self.escaped, self._moved_at_step = True, None, self.steps
+        self._exception_handler = _ignore
+        left = [record.task for record in self.records if not record.task.done()]
+        for task in left:
+            task._log_destroy_pending = False  # type: ignore[attr-defined]
+            task.cancel()
+        with_limit = self.create_task(_all_ended(left), name="the end")
+        with_limit._log_destroy_pending = False  # type: ignore[attr-defined]
+        limit = self.steps + _CLOSING_STEPS_MAX
+        with_limit.add_done_callback(self._stop_when_done)
+        self._running = True
+        events._set_running_loop(self)
+        try:
+            while not self._stopping and self.steps < limit and (self._ready or self._timers):
+                self._turn()
+        except (Deadlock, LeakedTask, Livelock, EscapedSimulation):
+            pass
+        finally:
+            self._running = self._stopping = False
+            events._set_running_loop(None)
+        for record in self.records:
+            _forget_error(record.task)
+
+    async def shutdown_asyncgens(self) -> None:
+        """Close the asynchronous generators that were begun and not ended."""
+        generators = [reference() for reference in self._generators.values()]
+        self._generators.clear()
+        for generator in generators:
+            if generator is not None:
+                await generator.aclose()
+
+    def _generator_begins(self, generator: AsyncGenerator[Any, Any]) -> None:
+        self._generators[id(generator)] = weakref.ref(generator)
+
+    def _generator_is_lost(self, generator: AsyncGenerator[Any, Any]) -> None:
+        self._generators.pop(id(generator), None)
+        if not self._closed:
+            self.call_soon(self.create_task, generator.aclose())
+
+    def close(self) -> None:
+        """Drop everything that is still scheduled, and all that is known of the tasks."""
+        if self._running:
+            raise RuntimeError("Cannot close a running event loop")
+        self._closed = True
+        self._ready.clear()
+        self._timers.clear()
+        # Tasks and their records refer to each other, and asyncio finds the tasks by their hashes, which repeat in each
+        # run: they must not wait for the garbage collector.
+        for record in self.records:
+            if isinstance(record.task, SimulationTask):
+                record.task.record = None
+        self.records.clear()
+        self.interruptions.forget()
+        self._main = None
+
+
+def _settle(future: asyncio.Future[Any], result: Any, error: BaseException | None) -> None:
+    if future.cancelled():
+        return
+    if error is None:
+        future.set_result(result)
+    elif isinstance(error, StopIteration):
+        future.set_exception(RuntimeError("the job of an executor raised StopIteration"))
+    else:
+        future.set_exception(error)
+
+
+async def _all_ended(tasks: list[asyncio.Task[Any]]) -> None:
+    await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def _forget_error(task: asyncio.Task[Any]) -> None:
+    task._log_destroy_pending = False  # type: ignore[attr-defined]
+    if task.done() and not task.cancelled():
+        task.exception()
+
+
+def _ignore(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    del loop, context

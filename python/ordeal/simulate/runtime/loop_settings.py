@@ -1,0 +1,72 @@
+"""What every event loop lets a program set and ask: debug mode, the factory of tasks, and who decides about errors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ordeal.simulate.runtime.fenced_loop import FencedLoop
+
+
+class LoopSettings(FencedLoop):
+    """The settings and the state of a simulated loop."""
+
+    def __init__(self) -> None:
+        self.unhandled: list[dict[str, Any]] = []
+        """What asyncio reported of errors that nobody awaits."""
+        self.slow_callback_duration = 0.1
+        self._running = False
+        self._closed = False
+        self._debug = False
+        self._task_factory: Any = None
+        self._exception_handler: Any = None
+
+    def is_running(self) -> bool:
+        """Return whether the loop runs now."""
+        return self._running
+
+    def is_closed(self) -> bool:
+        """Return whether the loop was closed."""
+        return self._closed
+
+    def get_debug(self) -> bool:
+        """Return whether asyncio's debug mode is on."""
+        return self._debug
+
+    def set_debug(self, enabled: bool) -> None:
+        """Switch asyncio's debug mode."""
+        self._debug = enabled
+
+    # Errors that nobody awaits
+
+    def set_exception_handler(self, handler: Any) -> None:
+        """Let ``handler(loop, context)`` decide about such errors; without one they are failures of the run."""
+        if handler is not None and not callable(handler):
+            raise TypeError(f"A callable object or None is expected, got {handler!r}")
+        self._exception_handler = handler
+
+    def get_exception_handler(self) -> Any:
+        """Return what decides about errors, None if they are failures."""
+        return self._exception_handler
+
+    def default_exception_handler(self, context: dict[str, Any]) -> None:
+        """Make the error a failure of the run."""
+        self.unhandled.append(context)
+
+    def call_exception_handler(self, context: dict[str, Any]) -> None:
+        """Report an error that nobody awaits."""
+        if self._exception_handler is None:
+            self.default_exception_handler(context)
+        else:
+            self._exception_handler(self, context)
+
+    # Tasks
+
+    def set_task_factory(self, factory: Any) -> None:
+        """Let ``factory(loop, coroutine)`` make the tasks; None for the usual ones."""
+        if factory is not None and not callable(factory):
+            raise TypeError("task factory must be a callable or None")
+        self._task_factory = factory
+
+    def get_task_factory(self) -> Any:
+        """Return what makes the tasks, None for the usual ones."""
+        return self._task_factory

@@ -1,0 +1,208 @@
+"""One simulated run of a coroutine function: what it did, how it ended, and in which bucket a failure falls."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine, Iterable
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import Any
+
+from ordeal import _native
+from ordeal._engine import untrusted
+from ordeal.simulate.arguments import checked_seconds
+from ordeal.simulate.errors import EscapedSimulation, SimulationError, SimulationFailure, UnhandledTaskError
+from ordeal.simulate.runtime.decisions import Decided, decided
+from ordeal.simulate.runtime.lock_history import watched_locks
+from ordeal.simulate.runtime.loop import TIME_LIMIT_S, SimulationLoop
+from ordeal.simulate.runtime.scheduled_faults import SimulatedFault, checked_faults
+from ordeal.simulate.runtime.sites import is_program, site_in
+from ordeal.simulate.runtime.surroundings import Surroundings
+
+type Main = Callable[[], Coroutine[Any, Any, Any]]
+type Log = Callable[[float, str, str], object]
+
+#: Fences that a test may open.
+ALLOWED = ("socket", "subprocess", "os", "pty", "_thread", "time.sleep")
+#: What ends a test without being a failure of the program; by name, as pytest may not be there.
+_NOT_FAILURES = ("Skipped", "Exit", "XFailed", "UnsatisfiedAssumption", "StopTest")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunSettings:
+    """What all runs of one search have in common."""
+
+    faults: tuple[SimulatedFault, ...] = ()
+    allowed: tuple[str, ...] = ()
+    time_limit: float = TIME_LIMIT_S
+
+
+@dataclass(slots=True, kw_only=True)
+class Outcome:
+    """How a run ended, and what it did."""
+
+    value: Any = None
+    error: BaseException | None = None
+    bucket: str = ""
+    is_cut_short: bool = False
+    """Whether a cancellation that a fault made ended the test itself."""
+    decisions: list[Decided] = field(default_factory=list)
+    """Those whose value was not 0."""
+    made: int = 0
+    event_hash: int = 0
+    steps: int = 0
+    simulated_s: float = 0.0
+    waited: dict[str, int] = field(default_factory=dict)
+    struck: dict[str, int] = field(default_factory=dict)
+
+
+def run_settings(faults: Any, allow: Any, time_limit: Any) -> RunSettings:
+    """Check what a caller wrote.
+
+    Raises:
+        SimulationError: one of the values cannot be used.
+    """
+    if isinstance(allow, str) or not isinstance(allow, Iterable):
+        raise SimulationError(f"allow is {allow!r:.100}", hint='write a list such as `allow=["time.sleep"]`')
+    allowed = tuple(allow)
+    for name in allowed:
+        if name not in ALLOWED:
+            raise SimulationError(f"{name!r:.100} cannot be allowed", hint=f"choose from {', '.join(ALLOWED)}")
+    limit = checked_seconds("time_limit", time_limit)
+    return RunSettings(faults=checked_faults(faults), allowed=allowed, time_limit=limit)
+
+
+def checked_main(main: Any) -> Main:
+    """Return the coroutine function that is to be run.
+
+    Raises:
+        SimulationError: it is a coroutine already, or cannot be called.
+    """
+    if asyncio.iscoroutine(main):
+        main.close()
+        name = getattr(main, "__qualname__", "main").rpartition(".")[2]
+        raise SimulationError(
+            f"{name}() is a coroutine, which runs only once", hint=f"pass the function itself: write `{name}`"
+        )
+    if not callable(main):
+        raise SimulationError(
+            f"{main!r:.100} is no coroutine function", hint="pass an `async def` function without arguments"
+        )
+    return main  # type: ignore[no-any-return]
+
+
+def run_once(
+    main: Main,
+    schedule: _native.Schedule,
+    settings: RunSettings,
+    surroundings: Surroundings,
+    *,
+    chance: int = 0,
+    is_examined: bool = False,
+    log: Log | None = None,
+) -> Outcome:
+    """Run ``main()`` once, and return how it ended.
+
+    ``chance`` seeds the generators of the program. ``is_examined`` notes who uses which lock, for the report of a
+    failure.
+    """
+    loop = SimulationLoop(  # type: ignore[abstract]
+        schedule, faults=settings.faults, allowed=settings.allowed, time_limit=settings.time_limit, log=log
+    )
+    outcome = Outcome()
+    with ExitStack() as stack:
+        if is_examined:
+            stack.enter_context(watched_locks(lambda: _running_name(loop)))
+        surroundings.begin(loop, chance)
+        stack.callback(surroundings.end)
+        stack.callback(loop.close)
+        try:
+            outcome.value = loop.run_until_complete(_started(main))
+            loop.shut_down()
+            outcome.error = _failure_of(loop)
+        except BaseException as error:
+            was_struck = any(record.struck_at is not None for record in loop.records)
+            loop.abandon()
+            if not _is_failure(error):
+                raise
+            if isinstance(error, asyncio.CancelledError) and was_struck:
+                outcome.is_cut_short = True
+            else:
+                outcome.error = error
+    if outcome.error is not None:
+        outcome.bucket = bucket_of(outcome.error)
+    outcome.decisions = decided(schedule)
+    outcome.made, outcome.event_hash = schedule.made, schedule.event_hash
+    outcome.steps, outcome.simulated_s = loop.steps, loop.time()
+    outcome.waited, outcome.struck = loop.interruptions.waited, loop.interruptions.struck
+    return outcome
+
+
+def _started(main: Main) -> Coroutine[Any, Any, Any]:
+    coroutine: Any = main()
+    if not asyncio.iscoroutine(coroutine):
+        name = getattr(main, "__qualname__", repr(main))
+        raise SimulationError(
+            f"{name} returned {type(coroutine).__name__}, and no coroutine", hint="write it as `async def`"
+        )
+    return coroutine
+
+
+def _running_name(loop: SimulationLoop) -> str:
+    task = asyncio.current_task(loop)
+    return "the loop" if task is None else loop.record_of(task).name
+
+
+def _is_failure(error: BaseException) -> bool:
+    if isinstance(error, KeyboardInterrupt | SystemExit | GeneratorExit | SimulationError | EscapedSimulation):
+        return False
+    return type(error).__name__ not in _NOT_FAILURES
+
+
+def _failure_of(loop: SimulationLoop) -> BaseException | None:
+    """Return what is wrong with a run whose test ended without an error."""
+    if loop.blocked is not None:
+        return loop.blocked
+    if loop.unhandled:
+        context = loop.unhandled[0]
+        return _unhandled(str(context.get("message", "")), context.get("exception"), context.get("task"), loop)
+    for record in loop.records:
+        task: Any = record.task
+        if task.done() and not task.cancelled() and task._log_traceback:
+            return _unhandled("", task.exception(), task, loop)
+    return None
+
+
+def _unhandled(message: str, error: Any, task: Any, loop: SimulationLoop) -> UnhandledTaskError:
+    who = f"the task {loop.record_of(task).name}" if isinstance(task, asyncio.Task) else "a callback"
+    if error is None:
+        return UnhandledTaskError(f"asyncio reports: {message}", site=message)
+    kind, text = untrusted.type_name(type(error)), untrusted.error_message(error)
+    failure = UnhandledTaskError(
+        f"{who} ended with {kind}: {text}\nnobody awaited it, so asyncio would only have logged it",
+        site=bucket_of(error),
+    )
+    failure.__cause__ = error
+    return failure
+
+
+def bucket_of(error: BaseException) -> str:
+    """Return a text that is equal for failures with one cause: the type, and the innermost place in the program."""
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    name = untrusted.full_name(type(error))
+    if isinstance(error, SimulationFailure):
+        return f"{name} in {error.site}" if error.site else name
+    place = _place(error.__traceback__)
+    return f"{name} in {place}" if place else name
+
+
+def _place(traceback: TracebackType | None) -> str:
+    place = ""
+    while traceback is not None:
+        code = traceback.tb_frame.f_code
+        if is_program(code):
+            place = site_in(code, traceback.tb_lasti).name
+        traceback = traceback.tb_next
+    return place

@@ -1,0 +1,125 @@
+"""Where a coroutine waits: the innermost place in the program, named so that other edits do not rename it."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import sysconfig
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from itertools import islice
+from pathlib import Path
+from types import CodeType, FrameType
+from typing import Any
+
+from ordeal._engine import untrusted
+
+_STANDARD = tuple(f"{sysconfig.get_path(name)}/" for name in ("stdlib", "platstdlib"))
+_INSTALLED = tuple(f"{sysconfig.get_path(name)}/" for name in ("purelib", "platlib"))
+_OWN = f"{Path(__file__).parent.parent.parent}/"
+_ASYNCIO = f"{Path(asyncio.__file__).parent}/"
+_LINE_CHARS_MAX = 100
+#: The deepest chain of coroutines that is followed.
+_DEPTH_MAX = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """A place in the source."""
+
+    name: str
+    """The function and the text of the line, without its number: edits elsewhere do not change it."""
+    where: str
+    """The file and the line, for people."""
+
+
+#: What is known of each code object, by its id: the hash of one takes as long as its bytes. Holds it, so that no other
+#: object gets its id.
+_is_program: dict[int, tuple[bool, CodeType]] = {}
+_sites: dict[tuple[int, int], tuple[Site, CodeType]] = {}
+
+
+def is_program(code: CodeType) -> bool:
+    """Return whether code is neither Python's nor ordeal's own."""
+    known = _is_program.get(id(code))
+    if known is None:
+        path = code.co_filename
+        own = path.startswith(("<frozen", _OWN)) or (path.startswith(_STANDARD) and not path.startswith(_INSTALLED))
+        known = _is_program[id(code)] = not own, code
+    return known[0]
+
+
+def is_own(code: CodeType) -> bool:
+    """Return whether code belongs to ordeal."""
+    return code.co_filename.startswith(_OWN)
+
+
+def is_asyncio(code: CodeType) -> bool:
+    """Return whether code belongs to asyncio."""
+    return code.co_filename.startswith(_ASYNCIO)
+
+
+def frames_of(waiting: Any) -> Iterator[FrameType]:
+    """Yield the frames of a suspended coroutine from the outermost, through all that it awaits."""
+    for _ in range(_DEPTH_MAX):
+        frame = getattr(waiting, "cr_frame", None)
+        if frame is not None:
+            yield frame
+            waiting = waiting.cr_await
+        elif (frame := getattr(waiting, "gi_frame", None)) is not None:
+            yield frame
+            waiting = waiting.gi_yieldfrom
+        elif (frame := getattr(waiting, "ag_frame", None)) is not None:
+            yield frame
+            waiting = waiting.ag_await
+        else:
+            return
+
+
+def site_of(coroutine: Any) -> Site:
+    """Return the innermost place in the program where a coroutine is suspended."""
+    found: FrameType | None = None
+    for frame in frames_of(coroutine):
+        if found is None or is_program(frame.f_code):
+            found = frame
+    return _UNKNOWN if found is None else site_in(found.f_code, found.f_lasti)
+
+
+def calling_site() -> Site:
+    """Return the innermost place in the program among the callers."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        if is_program(frame.f_code):
+            return site_in(frame.f_code, frame.f_lasti)
+        frame = frame.f_back
+    return _UNKNOWN
+
+
+_UNKNOWN = Site("unknown", "unknown")
+
+
+def site_in(code: CodeType, instruction: int) -> Site:
+    """Return the place of an instruction."""
+    known = _sites.get((id(code), instruction))
+    if known is None:
+        known = _sites[id(code), instruction] = _read_site(code, instruction), code
+    return known[0]
+
+
+def _read_site(code: CodeType, instruction: int) -> Site:
+    line, *_ = next(islice(code.co_positions(), max(instruction, 0) // 2, None), (None,))
+    number = line or code.co_firstlineno
+    text = untrusted.source_line(code.co_filename, number)[:_LINE_CHARS_MAX]
+    name = code.co_qualname[: untrusted.NAME_CHARS_MAX]
+    return Site(f"{name}: {text}" if text else name, f"{_short(code.co_filename)}:{number}")
+
+
+@cache
+def _short(path: str) -> str:
+    for folder in (*_INSTALLED, *_STANDARD):
+        path = path.removeprefix(folder)
+    try:
+        return str(Path(path).relative_to(Path.cwd()))
+    except (ValueError, OSError):
+        return path

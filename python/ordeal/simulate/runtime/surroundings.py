@@ -1,0 +1,168 @@
+"""What a simulated program sees around it: the time of its loop, seeded chance, and fences to the world outside."""
+
+from __future__ import annotations
+
+import gc
+import os
+import random
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+from ordeal import _native
+from ordeal.simulate.clock_functions import replace_clock_functions
+from ordeal.simulate.errors import SimulationError
+from ordeal.simulate.replacement import Places, Replacement
+from ordeal.simulate.runtime.loop import SimulationLoop
+
+#: What ``time.time()`` answers when a run begins: the first of January 2026, in UTC.
+EPOCH_S = 1_767_225_600.0
+
+_FENCES = {
+    "socket": (
+        "uses a socket of the system",
+        "give the program a stand-in for the connection, such as two asyncio.Queue",
+    ),
+    "subprocess": ("starts a process", "give the program a function that answers as the process would"),
+    "os": ("starts a process", "give the program a function that answers as the process would"),
+    "pty": ("starts a process", "give the program a function that answers as the process would"),
+    "_thread": (
+        "starts a thread",
+        "use asyncio.to_thread or loop.run_in_executor, which run in this thread at a time that is drawn",
+    ),
+}
+#: What survived the collection after its own run is collected again after so many.
+_RUNS_PER_COLLECTION = 64
+#: Events of the system's sockets that stay inside of the process.
+_HARMLESS = frozenset({"socket.gethostname"})
+
+
+class RunClock:
+    """The clock of the program: the time of the loop that runs now."""
+
+    epoch = EPOCH_S
+
+    def __init__(self) -> None:
+        self.loop: SimulationLoop | None = None
+
+    def time(self) -> float:
+        """Return the simulated time in seconds."""
+        return 0.0 if self.loop is None else self.loop.time()
+
+    def sleep(self, seconds: float) -> None:
+        """Let time pass for all: who sleeps blocks the loop."""
+        if seconds < 0:
+            raise ValueError("sleep length must be non-negative")
+        if self.loop is not None:
+            self.loop.sleep_through(seconds)
+
+
+class Surroundings:
+    """The surroundings of the runs of one search: entered once, and set for each run. Only one at a time."""
+
+    def __init__(self) -> None:
+        self._clock = RunClock()
+        self._thread = threading.get_ident()
+        self._random: random.Random | None = None
+        self._chance = 0
+        self._runs = 0
+
+    @contextmanager
+    def entered(self) -> Iterator[None]:
+        """Replace time and chance, and put up the fences, for the block.
+
+        Raises:
+            SimulationError: a simulation runs already.
+        """
+        if _entered:
+            raise SimulationError(
+                "a simulation runs already", hint="call the coroutine function itself: it is inside of a simulation"
+            )
+        state, collects = random.getstate(), gc.isenabled()
+        with ExitStack() as stack:
+            stack.callback(random.setstate, state)
+            stack.callback(gc.enable if collects else gc.disable)
+            stack.enter_context(replace_clock_functions(self._clock, _count))
+            stack.enter_context(Replacement(None, _URANDOM, on_change=_count))
+            stack.enter_context(_blocking_calls_fenced(self._blocks))
+            stack.callback(_native.ask_about_audit_events, None)
+            stack.callback(_entered.clear)
+            _entered.append(self)
+            gc.disable()
+            _native.ask_about_audit_events(self._audit)
+            yield
+
+    def begin(self, loop: SimulationLoop, chance: int) -> None:
+        """Prepare for a run on ``loop``; ``chance`` seeds the generators of the program."""
+        self._clock.loop = loop
+        self._chance = chance
+        self._random = None
+        random.seed(chance)
+        numpy: Any = sys.modules.get("numpy.random")
+        if numpy is not None:
+            numpy.seed(chance % 2**32)
+
+    def end(self) -> None:
+        """End a run: objects that it left are freed here, and not at some time in the next."""
+        self._clock.loop = None
+        self._runs += 1
+        gc.collect(1 if self._runs % _RUNS_PER_COLLECTION == 0 else 0)
+
+    def urandom(self, size: int, /) -> bytes:
+        """Return bytes that follow from the seed of the run."""
+        if self._random is None:
+            self._random = random.Random(self._chance ^ 0x0DEA1)
+        return self._random.randbytes(size)
+
+    def _audit(self, event: str, arguments: tuple[Any, ...]) -> None:
+        del arguments
+        loop = self._clock.loop
+        kind = event.partition(".")[0]
+        if loop is None or event in _HARMLESS or threading.get_ident() != self._thread or loop.allows(kind):
+            return
+        what, hint = _FENCES[kind]
+        loop.escape(f"the program {what} ({event})", hint)
+
+    def _blocks(self, what: str) -> None:
+        loop = self._clock.loop
+        if loop is not None and threading.get_ident() == self._thread:
+            loop.escape(
+                f"the program waits for another thread ({what})",
+                "use the locks, queues and events of asyncio: no other thread runs",
+            )
+
+
+#: The surroundings that are entered now: one, or none.
+_entered: list[Surroundings] = []
+
+
+def _count(by: int) -> None:
+    del by
+
+
+_REAL_URANDOM = os.urandom
+
+
+def _urandom(size: int, /) -> bytes:
+    return _entered[0].urandom(size) if _entered else _REAL_URANDOM(size)
+
+
+_URANDOM = Places({(os, "urandom"): _urandom, (random, "_urandom"): _urandom}, captured={})
+
+
+@contextmanager
+def _blocking_calls_fenced(blocks: Callable[[str], None]) -> Iterator[None]:
+    """Call ``blocks`` where the program would wait for another thread for ever."""
+    real_wait = threading.Condition.wait
+
+    def wait(self: threading.Condition, timeout: float | None = None) -> bool:
+        blocks("threading.Condition.wait")
+        return real_wait(self, timeout)
+
+    threading.Condition.wait = wait  # type: ignore[method-assign]
+    try:
+        yield
+    finally:
+        threading.Condition.wait = real_wait  # type: ignore[method-assign]

@@ -1,0 +1,93 @@
+"""Tasks of a simulated run: stock tasks that also know their name in labels, and how they may be struck."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine
+from dataclasses import dataclass, field
+from types import BuiltinMethodType, MethodType
+from typing import Any
+
+from ordeal.simulate.runtime.decisions import name_key
+from ordeal.simulate.runtime.sites import Site, site_of
+
+
+@dataclass(slots=True, eq=False)
+class TaskRecord:
+    """What the loop knows of a task."""
+
+    task: asyncio.Task[Any]
+    name: str
+    is_client: bool
+    may_be_cancelled: bool
+    key: int = field(init=False)
+    waits: int = 0
+    """How often it was suspended."""
+    aim: int = 0
+    """Where it is to be cancelled during the present wait: see ``interruptions``; 0 for nowhere."""
+    struck_at: Site | None = None
+    """Where it was cancelled by a fault."""
+    struck_in_window: bool = False
+
+    def __post_init__(self) -> None:
+        self.key = name_key(self.name)
+
+    def site(self) -> Site:
+        """Return where the task is suspended."""
+        return site_of(self.task.get_coro())
+
+
+class SimulationTask(asyncio.Task[Any]):
+    """A stock task whose hash is its number, so that sets of tasks have the same order in every process."""
+
+    def __init__(self, coroutine: Coroutine[Any, Any, Any], *, number: int, **options: Any) -> None:
+        # Starting eagerly runs the first step in here.
+        self.number = number
+        self.record: TaskRecord | None = None
+        super().__init__(coroutine, **options)
+
+    def __hash__(self) -> int:
+        return self.number
+
+
+async def _nothing() -> None:
+    await asyncio.sleep(0)
+
+
+class _StepTypes(asyncio.AbstractEventLoop):
+    """A loop for one task, that keeps the type of the callback for its first step."""
+
+    def __init__(self) -> None:
+        self.seen: list[Any] = []
+
+    def get_debug(self) -> bool:
+        return False
+
+    def call_soon(self, callback: Any, *args: Any, context: Any = None) -> Any:  # type: ignore[override]
+        del args, context
+        self.seen.append(callback)
+
+
+def _step_type() -> type:
+    loop = _StepTypes()  # type: ignore[abstract]
+    coroutine = _nothing()
+    task = asyncio.Task(coroutine, loop=loop)
+    coroutine.close()
+    task._log_destroy_pending = False  # type: ignore[attr-defined]
+    return type(loop.seen[0])
+
+
+_STEP = _step_type()
+
+
+def stepped_task(callback: Any) -> asyncio.Task[Any] | None:
+    """Return the task of which a callback of the loop runs a step; None if it does something else."""
+    kind = type(callback)
+    if kind is _STEP:
+        return callback.__self__  # type: ignore[no-any-return]
+    if kind is BuiltinMethodType and callback.__name__ == "task_wakeup":
+        return callback.__self__  # type: ignore[no-any-return]
+    if kind is MethodType and callback.__func__.__name__ in ("__step", "__wakeup"):
+        owner = callback.__self__
+        return owner if isinstance(owner, asyncio.Task) else None
+    return None

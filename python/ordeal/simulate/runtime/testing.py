@@ -1,0 +1,215 @@
+"""``@simulate.test``: a pytest test whose body runs under many schedules, and whose failures are saved and replayed."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from typing import Any, overload
+
+from ordeal._engine.storage.trace_file import Trace
+from ordeal.errors import TraceError
+from ordeal.simulate.arguments import checked_number
+from ordeal.simulate.errors import SimulationError
+from ordeal.simulate.runtime.exploring import RUNS_MAX, ScheduleSearch, check_cancel, noted
+from ordeal.simulate.runtime.loop import TIME_LIMIT_S
+from ordeal.simulate.runtime.report import ScheduleFailure
+from ordeal.simulate.runtime.running import Main, Outcome, RunSettings, run_settings
+from ordeal.simulate.runtime.schedule_trace import from_trace, is_schedule, to_trace
+
+RUNS = 200
+#: How many schedules a test takes when pytest runs without ``--chaos``.
+PLAIN_RUNS = 10
+FOLDER = ".ordeal/schedules"
+_MARK = "ordeal_simulated_test"
+
+AsyncTest = Callable[..., Coroutine[Any, Any, object]]
+
+
+class SimulatedTest:
+    """One test function with its settings."""
+
+    def __init__(self, function: AsyncTest, settings: RunSettings, *, runs: int, seed: int, cancel: str | None) -> None:
+        self._function = function
+        self._settings = settings
+        self._runs = runs
+        self._seed = seed
+        self._cancel = cancel
+
+    @property
+    def name(self) -> str:
+        """The test as ``module:function``."""
+        return f"{self._function.__module__}:{self._function.__qualname__}"
+
+    def run(self, main: Main, request: Any) -> None:
+        """Replay the saved schedules, and search for a failure. ``request`` is pytest's, None outside pytest.
+
+        Raises the error of the first failure, with a note.
+        """
+        __tracebackhide__ = True
+        folder = None if request is None else request.config.rootpath / FOLDER / _file_name(request.node.nodeid)
+        is_short = request is not None and not request.config.getoption("chaos", default=False)
+        search = ScheduleSearch(main, self._settings)
+        with search.entered():
+            failure = self._saved_failure(search, folder)
+            if failure is None:
+                runs = min(self._runs, PLAIN_RUNS) if is_short else self._runs
+                if self._cancel == "each":
+                    search.try_each_cancellation(runs, None)
+                else:
+                    search.try_seeds(self._seed, runs, None)
+                failure = search.report.failure
+        if request is not None and search.report.runs:
+            request.node.add_report_section("call", "simulation", str(search.report))
+        if failure is not None:
+            raise self._told(failure, folder, request) from failure.error.__cause__
+
+    def replay(self, trace: Trace) -> Outcome:
+        """Run the schedule of a trace, in which the function takes no arguments.
+
+        Raises:
+            TraceError: the trace is of another kind, or the function needs fixtures.
+        """
+        fixtures = self._fixtures()
+        if fixtures:
+            raise TraceError(
+                f"{self.name} takes fixtures ({', '.join(fixtures)}), which only pytest has",
+                hint="run the test itself with pytest: it replays its saved schedules first",
+            )
+        recorded = from_trace(trace)
+        settings = RunSettings(
+            faults=recorded.faults, allowed=self._settings.allowed, time_limit=self._settings.time_limit
+        )
+        search = ScheduleSearch(self._function, settings)
+        with search.entered():
+            return search.replay(recorded.decided, recorded.chance)
+
+    def _fixtures(self) -> list[str]:
+        parameters = inspect.signature(self._function).parameters
+        return [name for name, each in parameters.items() if each.default is each.empty]
+
+    def _saved_failure(self, search: ScheduleSearch, folder: Path | None) -> ScheduleFailure | None:
+        """Replay what was saved; a schedule that does not fit any more, or does not fail, is left alone."""
+        for path in sorted(folder.glob("*.json")) if folder is not None and folder.is_dir() else ():
+            trace = Trace.load(path)
+            if not is_schedule(trace):
+                raise TraceError(f"{path} is not the trace of a simulated test", hint="delete the file")
+            recorded = from_trace(trace)
+            outcome = search.replay(recorded.decided, recorded.chance)
+            if outcome.error is not None:
+                return ScheduleFailure(
+                    error=outcome.error,
+                    bucket=outcome.bucket,
+                    decided=tuple(recorded.decided),
+                    run=trace.run_id,
+                    seed=trace.seed,
+                    made=outcome.made,
+                    chance=recorded.chance,
+                    faults=self._settings.faults,
+                )
+        return None
+
+    def _told(self, failure: ScheduleFailure, folder: Path | None, request: Any) -> BaseException:
+        if folder is None or failure.is_flaky:
+            return noted(failure)
+        trace = to_trace(failure, self.name)
+        path = folder / f"schedule-{trace.content_hash()}.json"
+        if not path.exists():
+            trace.save(path)
+        if self._fixtures():
+            return noted(failure, f"Replay: pytest {request.node.nodeid!r}, which begins with what it saved")
+        return noted(failure, f"Replay: ordeal replay {path.relative_to(request.config.rootpath)}")
+
+
+def _file_name(node_id: str) -> str:
+    name = node_id.replace("/", ".").replace("::", ".")
+    return "".join(char if char.isalnum() or char in "._-[]" else "_" for char in name)[:150]
+
+
+def test_of(found: object) -> SimulatedTest | None:
+    """Return the simulated test behind what ``@simulate.test`` made; None for anything else."""
+    test = getattr(found, _MARK, None)
+    return test if isinstance(test, SimulatedTest) else None
+
+
+test_of.__test__ = False  # type: ignore[attr-defined]
+
+
+@overload
+def simulated_test(function: AsyncTest, /) -> Callable[..., None]: ...
+
+
+@overload
+def simulated_test(
+    *,
+    runs: int = RUNS,
+    seed: int = 0,
+    faults: Any = (),
+    cancel: str | None = None,
+    allow: Any = (),
+    time_limit: float = TIME_LIMIT_S,
+) -> Callable[[AsyncTest], Callable[..., None]]: ...
+
+
+def simulated_test(
+    function: AsyncTest | None = None,
+    /,
+    *,
+    runs: int = RUNS,
+    seed: int = 0,
+    faults: Any = (),
+    cancel: str | None = None,
+    allow: Any = (),
+    time_limit: float = TIME_LIMIT_S,
+) -> Any:
+    """Decorate an ``async def`` test to run in a simulation, under many schedules.
+
+    To pytest it is one test. Its arguments are fixtures, which all runs share. Without ``--chaos`` it takes 10 runs.
+    A failure is saved below ``.ordeal/schedules``; as long as it fails, the test replays it first.
+
+    Args:
+        function: the test.
+        runs: how many schedules to try.
+        seed: the seed of the first run.
+        faults: a list of ``cancel(...)`` and ``stall(...)``.
+        cancel: ``"each"`` tries every cancellation that the plain run could have had, in place of random runs.
+        allow: what the runs may do though no simulation controls it, such as ``["time.sleep"]``.
+        time_limit: the simulated seconds after which a run fails.
+
+    Raises:
+        SimulationError: an argument cannot be used, or the function is not ``async def``.
+    """
+    settings = run_settings(faults, allow, time_limit)
+    checked_number("runs", runs, 1, RUNS_MAX)
+    checked_number("seed", seed, 0, RUNS_MAX)
+    check_cancel(cancel, settings)
+
+    def decorate(function: AsyncTest) -> Callable[..., None]:
+        name = getattr(function, "__name__", repr(function))
+        if not inspect.iscoroutinefunction(function):
+            raise SimulationError(f"{name} is not `async def`", hint=f"write `async def {name}(...)`")
+        return _made(SimulatedTest(function, settings, runs=runs, seed=seed, cancel=cancel), function)
+
+    return decorate if function is None else decorate(function)
+
+
+test = simulated_test
+test.__test__ = False  # type: ignore[attr-defined]
+
+
+def _made(test: SimulatedTest, function: AsyncTest) -> Callable[..., None]:
+    signature = inspect.signature(function)
+    wants_request = "request" in signature.parameters
+
+    @functools.wraps(function)
+    def run_schedules(*arguments: Any, **fixtures: Any) -> None:
+        __tracebackhide__ = True
+        request = fixtures.get("request") if wants_request else fixtures.pop("request", None)
+        test.run(functools.partial(function, *arguments, **fixtures), request)
+
+    request = inspect.Parameter("request", inspect.Parameter.KEYWORD_ONLY)
+    parameters = [*signature.parameters.values(), *([] if wants_request else [request])]
+    run_schedules.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+    setattr(run_schedules, _MARK, test)
+    return run_schedules

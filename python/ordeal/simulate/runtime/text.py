@@ -1,0 +1,148 @@
+"""The texts about simulated runs: what a failure needs, how to repeat it, and how far a search reached."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+from ordeal._engine.formatting import counted, one_line
+from ordeal.simulate.runtime.decisions import Decided
+from ordeal.simulate.runtime.scheduled_faults import Cancel, SimulatedFault, stall_lengths
+
+_NOUNS = {
+    "order": "change of order",
+    "stall": "stall",
+    "arrival": "late result",
+    "cancel": "cancellation",
+    "packet": "late packet",
+    "cut": "cut packet",
+}
+_PLURALS = {"change of order": "changes of order"}
+_WHEN = ("", "between its wake-up and its turn", "while it waits", "before time passes")
+_ARRIVES = ("at once", "1 ms", "10 ms", "100 ms", "1 s")
+_SITES_MAX = 20
+
+
+class _Failure(Protocol):
+    @property
+    def decided(self) -> tuple[Decided, ...]: ...
+    @property
+    def decisions(self) -> dict[str, int]: ...
+    @property
+    def faults(self) -> tuple[SimulatedFault, ...]: ...
+    @property
+    def run(self) -> int: ...
+    @property
+    def seed(self) -> int: ...
+    @property
+    def made(self) -> int: ...
+    @property
+    def chance(self) -> int: ...
+    @property
+    def is_flaky(self) -> bool: ...
+
+
+class _Report(Protocol):
+    runs: int
+    steps: int
+    made: int
+    disturbed: Counter[str]
+    simulated_s: float
+    cut_short: int
+    waited: Counter[str]
+    struck: Counter[str]
+    nondeterministic: str
+
+    @property
+    def failure(self) -> _Failure | None: ...
+
+
+def needed_text(decided: Sequence[Decided]) -> str:
+    """Return how many decisions of which kind a failure needs, such as ``1 cancellation, 2 stalls``."""
+    counts = Counter(decision.kind for decision in decided)
+    parts = [_counted(number, _NOUNS[kind]) for kind, number in counts.items()]
+    return ", ".join(parts) if parts else "nothing special"
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number:,} {_PLURALS[noun]}" if number != 1 and noun in _PLURALS else counted(number, noun)
+
+
+def decision_text(decision: Decided, faults: Sequence[SimulatedFault]) -> str:
+    """Return what a decision does, in a line."""
+    who, value = decision.actor, decision.value
+    nth = f" (time {decision.occurrence + 1} there)" if decision.occurrence else ""
+    if decision.kind == "cancel":
+        return one_line(f"cancel {who}, {_WHEN[min(value, 3)]}, at `{decision.site}`{nth}")
+    if decision.kind == "stall":
+        lengths = stall_lengths(faults)
+        took = "until the next timer is due" if value == 1 else f"{lengths[min(value - 2, len(lengths) - 1)]:g} s"
+        return one_line(f"stall step {decision.occurrence + 1} of {who}: it takes {took}", limit=300)
+    if decision.kind == "order":
+        return one_line(f"of timers with one deadline, number {value + 1} fires before that of {who}{nth}")
+    if decision.kind == "arrival":
+        what = "the result of" if who == "executor" else "the start of"
+        return one_line(f"{what} {decision.site} in an executor takes {_ARRIVES[min(value, 4)]}{nth}")
+    return one_line(f"{_NOUNS[decision.kind]} of {who} at `{decision.site}`{nth}: {value}")
+
+
+def failure_text(failure: _Failure, replay: str | None = None) -> str:
+    """Return what a failure needs and how to repeat it: by default with a call of ``run``."""
+    lines = [
+        f"Found by run {failure.run:,} (seed {failure.seed}).",
+        f"Needed: {needed_text(failure.decided)}, of {counted(failure.made, 'decision')}.",
+        *(f"  {decision_text(decision, failure.faults)}" for decision in failure.decided),
+    ]
+    if failure.is_flaky:
+        lines.append("It did not fail again with the same decisions: something decides that the simulation does not")
+        lines.append("control, such as a thread, a file, the order of a set, or what an earlier run left behind.")
+    lines.append(replay or f"Replay: {replay_call(failure, 'main')}")
+    return "\n".join(lines)
+
+
+def replay_call(failure: _Failure, name: str) -> str:
+    """Return the call that repeats a failure; ``name`` is that of the function that was run."""
+    return f"simulate.run({name}{_arguments(failure)})"
+
+
+def _arguments(failure: _Failure) -> str:
+    parts = [f", seed={failure.chance}"] if failure.chance else []
+    if failure.faults:
+        parts.append(f", faults=[{', '.join(map(fault_call, failure.faults))}]")
+    parts.append(f", decisions={_table(failure.decisions)}")
+    return "".join(parts)
+
+
+def fault_call(fault: SimulatedFault) -> str:
+    """Return a fault as Python."""
+    if isinstance(fault, Cancel):
+        return "simulate.cancel()" if fault.tasks == "clients" else f"simulate.cancel({fault.tasks!r})"
+    return f"simulate.stall({fault.longest!r})"
+
+
+def _table(decisions: Mapping[str, int]) -> str:
+    if not decisions:
+        return "{}"
+    return "\n".join(["{", *(f"    {label!r}: {value}," for label, value in decisions.items()), "}"])
+
+
+def report_text(report: _Report) -> str:
+    """Return how far a search reached, and what it found."""
+    disturbed = ", ".join(_counted(number, _NOUNS[kind]) for kind, number in report.disturbed.most_common())
+    lines = [
+        f"{counted(report.runs, 'run')}, {counted(report.steps, 'step')}, {report.simulated_s:,.3f} simulated seconds",
+        f"{counted(report.made, 'decision')}: {disturbed or 'all of them nothing special'}",
+    ]
+    if report.cut_short:
+        lines.append(f"{counted(report.cut_short, 'run')} ended early: the test awaited a task that was cancelled")
+    if report.waited:
+        struck = sum(1 for site in report.waited if report.struck[site])
+        lines.append(f"cancelled at {struck} of {counted(len(report.waited), 'place')} where tasks waited:")
+        rows = report.waited.most_common(_SITES_MAX)
+        lines += [f"  {report.struck[site]:7,} of {number:9,}  {one_line(site)}" for site, number in rows]
+    if report.nondeterministic:
+        lines.append(f"NOT DETERMINISTIC: {report.nondeterministic}")
+    if report.failure is not None:
+        lines += ["", failure_text(report.failure)]
+    return "\n".join(lines)

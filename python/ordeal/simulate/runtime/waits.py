@@ -1,0 +1,93 @@
+"""Who waits for what: the tasks of a run that cannot go on, each with the object it waits for and who has it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator, Sequence
+from types import FrameType
+from typing import Any
+
+from ordeal._engine.formatting import one_line
+from ordeal.simulate.runtime.lock_history import last_uses
+from ordeal.simulate.runtime.sites import frames_of, is_asyncio, is_own, is_program
+from ordeal.simulate.runtime.tasks import TaskRecord
+
+#: A table longer than this helps nobody.
+_LINES_MAX = 30
+#: How many attributes of an object are looked through for a name.
+_ATTRIBUTES_MAX = 200
+
+
+def wait_lines(records: Sequence[TaskRecord]) -> list[str]:
+    """Return a table: a line for each task that waits, and one for each that a fault has struck."""
+    names = {id(record.task): record.name for record in records}
+    waiting = [record for record in records if not record.task.done()]
+    rows = [(record.name, *_wait(record, names)) for record in waiting[:_LINES_MAX]]
+    rows += [
+        (f"{record.name} ended", "cancelled" if record.task.cancelled() else "", _strike(record))
+        for record in records
+        if record.task.done() and record.struck_at is not None
+    ][:_LINES_MAX]
+    widths = [max((len(row[column]) for row in rows), default=0) for column in (0, 1)]
+    lines = [f"  {who:{widths[0]}}  {what:{widths[1]}}  {where}".rstrip() for who, what, where in rows]
+    if len(waiting) > _LINES_MAX:
+        lines.append(f"  and {len(waiting) - _LINES_MAX} more")
+    return lines
+
+
+def _strike(record: TaskRecord) -> str:
+    if record.struck_at is None:
+        return ""
+    when = ", between its wake-up and its turn" if record.struck_in_window else ""
+    return f"by the fault cancel at {record.struck_at.where}{when}"
+
+
+def _wait(record: TaskRecord, names: dict[int, str]) -> tuple[str, str]:
+    frames = [frame for frame in frames_of(record.task.get_coro()) if not is_own(frame.f_code)]
+    what, target = _waited_for(record.task, frames, names)
+    uses = [] if target is None else last_uses(target)
+    return f"waits for {what}", "; ".join(part for part in (record.site().where, *uses, _strike(record)) if part)
+
+
+def _waited_for(task: asyncio.Task[Any], frames: Sequence[FrameType], names: dict[int, str]) -> tuple[str, Any]:
+    """Return what a task waits for as text, and the object itself where it is a known one."""
+    future: Any = getattr(task, "_fut_waiter", None)
+    if future is not None and id(future) in names:
+        return f"the end of {names[id(future)]}", None
+    for outer, frame in zip([None, *frames], frames, strict=False):
+        owner = frame.f_locals.get("self") if is_asyncio(frame.f_code) else None
+        if owner is not None:
+            methods = [each.f_code.co_name for each in frames if each.f_locals.get("self") is owner]
+            method = next((name for name in reversed(methods) if not name.startswith("_")), methods[0])
+            what = f"{type(owner).__name__}.{method}"
+            name = _name_of(owner, [outer] if outer is not None else [])
+            return f"{what} of {name}" if name else what, owner
+    children = [child for child in getattr(future, "_children", ()) if not child.done()]
+    if children:
+        return f"all of {', '.join(names.get(id(child), 'a future') for child in children[:5])}", None
+    last = frames[-1] if frames else None
+    if last is not None and not is_program(last.f_code):
+        return f"asyncio.{last.f_code.co_name}", None
+    name = _name_of(future, frames[-1:]) if future is not None else ""
+    return f"the future {name}" if name else "a future", None
+
+
+def _name_of(target: object, frames: Sequence[FrameType]) -> str:
+    """Return how the code of a frame calls an object; empty if it has no name there."""
+    return next((one_line(name) for frame in frames for name in _names(target, frame)), "")
+
+
+def _names(target: object, frame: FrameType) -> Iterator[str]:
+    local = dict(frame.f_locals)
+    yield from (name for name, value in local.items() if value is target)
+    for name, value in local.items():
+        yield from (f"{name}.{key}" for key in _keys_of(target, value))
+    yield from (name for name in frame.f_code.co_names if frame.f_globals.get(name) is target)
+    for name in frame.f_code.co_names:
+        yield from (f"{name}.{key}" for key in _keys_of(target, frame.f_globals.get(name)))
+
+
+def _keys_of(target: object, holder: object) -> Iterator[str]:
+    attributes = getattr(holder, "__dict__", None)
+    if isinstance(attributes, dict) and len(attributes) <= _ATTRIBUTES_MAX:
+        yield from (key for key, value in list(attributes.items()) if value is target and isinstance(key, str))
