@@ -123,7 +123,7 @@ MISSING = [
 ]
 
 
-@pytest.mark.parametrize(("make", "message", "hint"), MISSING, ids=lambda value: str(value)[:30])
+@pytest.mark.parametrize(("make", "message", "hint"), MISSING, ids=[message for _, message, _ in MISSING])
 def test_what_is_missing_is_told_before_the_first_run(make: Any, message: str, hint: str) -> None:
     for use in (usable_definition, lambda cls: cls(), Explorer):
         with pytest.raises(MachineError) as caught:
