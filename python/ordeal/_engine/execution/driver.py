@@ -225,6 +225,7 @@ class Driver:
         """
         outcome = Outcome(Status.DONE, 0)
         signals_before = interrupts.signal_count()
+        self.watchdog.ended = None  # the last failure may have been let go of too slowly
         plain = self.in_cpp and type(self) is Driver and observer is None
         if plain and isinstance(step_source, Session if listener is not None else _NATIVE_STEP_SOURCES):
             run = self._renewed(step_source)
@@ -252,16 +253,17 @@ class Driver:
                 outcome.status = Status.REJECTED
         except failure_types() as error:
             outcome.status = Status.FAILED
-            outcome.error = error
+            outcome.error = self._cause_in_time(error)
         except OutOfTime:
             raise
         except BaseException as error:
             if not self.isolated and interrupts.is_from_user(error, signals_before):
                 raise
             outcome.status = Status.FAILED
-            outcome.error = error
+            outcome.error = self._cause_in_time(error)
         finally:
             self.watchdog.armed = False
+            self.watchdog.ended = None
             builtins_kept.restore()
             self._loop.close()
             self._faults_off()
@@ -276,6 +278,19 @@ class Driver:
             raise forgotten_constructor(type(machine))
         run.begin(machine, self.definition)
         return machine
+
+    def _cause_in_time(self, error: BaseException) -> BaseException:
+        """Return what a run failed with: not the ``error`` that code raises when it catches the end of its time.
+
+        Raises:
+            OutOfTime: the time of the search was over.
+        """
+        ended = self.watchdog.ended
+        if ended is None or isinstance(error, type(ended)):
+            return error
+        if isinstance(ended, OutOfTime):
+            raise ended
+        return ended
 
     def let_go(self, outcome: Outcome) -> None:
         """Drop the error of ``outcome``, and with its frames the machine: their finalisers may do anything."""

@@ -35,6 +35,7 @@ class Watchdog:
         step: incremented by the driver before each step.
         armed: true only while user code runs; an alarm at any other time is ignored.
         taken: returns the steps taken since its last call that ``step`` does not count.
+        ended: what was raised last to end a step, for the driver to reset; the step may have raised another error then.
     """
 
     __slots__ = (
@@ -47,6 +48,7 @@ class Watchdog:
         "_seen_step",
         "_tick",
         "armed",
+        "ended",
         "step",
         "taken",
     )
@@ -55,6 +57,7 @@ class Watchdog:
         self.step = 0
         self.armed = False
         self.taken: Callable[[], int] = int
+        self.ended: BaseException | None = None
         self._limit = limit
         self._expired = expired
         self._seen_step = -1
@@ -131,7 +134,7 @@ class Watchdog:
         now = monotonic()
         self.step += self.taken()
         if self.armed and self.step == self._ended_step:
-            raise self._ending()
+            raise self._end_with(self._ending)
         if now >= self._deadline and self.armed:
             self._deadline = math.inf
             raise self._end_with(OutOfTime)
@@ -147,4 +150,5 @@ class Watchdog:
     def _end_with(self, ending: Callable[[], BaseException]) -> BaseException:
         """Return the error that ends the running step, and raise it again at each tick: it may not get through."""
         self._ended_step, self._ending = self.step, ending
-        return ending()
+        self.ended = ending()
+        return self.ended

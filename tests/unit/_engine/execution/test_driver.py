@@ -512,6 +512,30 @@ def test_a_rule_that_takes_too_long_is_named() -> None:
     assert "crawl" in str(outcome.error)
 
 
+class Wrapping(RuleBasedStateMachine):
+    """Answers whatever is raised with an error of its own."""
+
+    @rule()
+    def wrap(self) -> None:
+        try:
+            time.sleep(60)
+        except BaseException as error:
+            raise ValueError("something went wrong") from error
+
+
+def test_a_rule_that_wraps_the_end_of_its_time_takes_too_long_all_the_same() -> None:
+    driver = make_driver(Wrapping, 0.05)
+    with driver.watchdog.watching():
+        outcome = driver.execute(Steps(driver, (RULE, "wrap")))
+    assert type(outcome.error).__name__ == "RuleTimeoutError"
+
+
+def test_the_end_of_a_search_is_no_failure_of_the_rule_that_wraps_it() -> None:
+    driver = make_driver(Wrapping, 60)
+    with driver.watchdog.until(time.monotonic() + 0.05), pytest.raises(OutOfTime):
+        driver.execute(Steps(driver, (RULE, "wrap")))
+
+
 def test_a_replay_ends_between_steps_when_its_time_is_up() -> None:
     tape = _native.Tape.from_steps([(RULE, 0, 0, [])])
     now = time.monotonic()
