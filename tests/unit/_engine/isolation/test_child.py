@@ -150,13 +150,15 @@ def test_closing_ends_it_and_may_be_repeated() -> None:
 
 
 def leave_orphans(channel: Channel) -> None:
+    there, is_there = os.pipe()
     if os.fork() == 0:
         os.setsid()
         if os.fork() == 0:
             channel.send(os.getpid())
+            os.write(is_there, b"!")
             time.sleep(600)
         os._exit(0)
-    time.sleep(0.05)
+    os.read(there, 1)
 
 
 def test_what_it_left_behind_ends_with_it() -> None:
