@@ -25,7 +25,7 @@ from upstream_machines.catalog import PROJECTS, Project
 from upstream_machines.sources import SourceError, environment_of, fetched
 
 #: What one project may take, in multiples of the seconds of each machine, and to be imported.
-SLOWNESS, IMPORT_SECONDS = 12, 60
+SLOWNESS, IMPORT_SECONDS = 12, 300
 PLUGINS = Path(__file__).parent / "upstream_machines"
 
 
