@@ -73,7 +73,7 @@ def _flag_row(option: Option) -> Row:
     flag = option.flag
     assert flag is not None
     name = f"`{flag.name} {flag.metavar}`" if flag.metavar else f"`{flag.name}`"
-    is_value = not isinstance(option.default, bool | None)
+    is_value = not isinstance(option.default, bool | tuple | None)
     default = f"`{as_word(option.default)}`" if is_value else option.default_text()
     return Row(flag.name, (f"`{flag.short}`, {name}" if flag.short else name, default), f"{flag.help}.")
 

@@ -89,6 +89,8 @@ class Explorer:
             acts. What a trace or a seed recorded is replayed in any case.
         coverage: ``counts`` sees how often code ran, ``novelty`` whether it ran at hardly any cost, ``auto`` looks at
             the first runs and chooses.
+        known: failures that are not to be reported, each by its bucket, its id or a text in its message. The search
+            goes past them, and the result counts and names them as ``known``.
 
     Raises:
         ConfigError: an argument has a wrong type or is out of range.
@@ -125,6 +127,7 @@ class Explorer:
         coverage: str = "auto",
         value_reuse_prob: float = 0.1,
         comparison_tracing: str = "auto",
+        known: Sequence[str] | None = None,
     ) -> None:
         self.targets = resolve_targets(target_modules if target_modules is not None else [])
         # The signature is for editors and type checkers. The table of options checks the arguments.
@@ -296,6 +299,7 @@ class Explorer:
             corpus_dir=self.options.corpus_dir,
             rule_timeout=self.options.rule_timeout,
             max_memory=self.options.max_memory,
+            known=self.options.known,
         )
         try:
             with self._alone(), limited_memory(self.options.max_memory):

@@ -31,10 +31,11 @@ from ordeal.result.exploration import (
     remark_lines,
     run_figures,
 )
-from ordeal.result.failure import failure_details, trace_steps
+from ordeal.result.failure import failure_details, failure_id, trace_steps
+from ordeal.result.known import known_lines
 
 if TYPE_CHECKING:
-    from ordeal.result import Discovery, ExplorationResult, Failure, ProgressSnapshot, ShrinkSnapshot
+    from ordeal.result import Discovery, ExplorationResult, Failure, KnownFailure, ProgressSnapshot, ShrinkSnapshot
 
 _FAILURES_MAX = 10
 # Failures
@@ -63,8 +64,8 @@ def exploration_report(results: Sequence[ExplorationResult]) -> str:
 
 
 def _section(result: ExplorationResult) -> list[str]:
-    verdict = inconclusive_lines(result) or _failure_list(result.failures)
-    body = [run_figures(result), *coverage_figures(result), *verdict]
+    verdict = inconclusive_lines(result) or _failure_list(result)
+    body = [run_figures(result), *coverage_figures(result), *verdict, *known_lines(result.known)]
     if result.stopped_reason == "interrupted":
         body.append("Stopped: interrupted")
     for block in _section_blocks(result):
@@ -72,9 +73,10 @@ def _section(result: ExplorationResult) -> list[str]:
     return [f"  {one_line(result.test_class)}", *indented(body, 4)]
 
 
-def _failure_list(failures: Sequence[Failure]) -> list[str]:
+def _failure_list(result: ExplorationResult) -> list[str]:
+    failures = result.failures
     if not failures:
-        return ["No failures."]
+        return ["No other failures." if result.known else "No failures."]
     heading = "1 FAILURE:" if len(failures) == 1 else f"{len(failures)} FAILURES:"
     return [heading, *indented(capped([_failure_line(failure) for failure in failures], _FAILURES_MAX), 2)]
 
@@ -176,6 +178,7 @@ def _json_result(result: ExplorationResult) -> dict[str, Any]:
         "faults": [asdict(use) for use in result.faults],
         "notes": list(result.notes),
         "failures": [_json_failure(failure) for failure in result.failures],
+        "known": [_json_known(known) for known in result.known],
         "timing": _json_timing(result),
     }
 
@@ -190,8 +193,20 @@ def _json_timing(result: ExplorationResult) -> dict[str, float]:
     return {"duration_seconds": round(seconds, 3), "runs_per_second": round(rate, 1)}
 
 
+def _json_known(known: KnownFailure) -> dict[str, Any]:
+    return {
+        "entry": known.entry,
+        "id": failure_id(known.bucket),
+        "bucket": known.bucket,
+        "error_type": known.error_type,
+        "error_message": known.error_message[:JSON_MESSAGE_CHARS_MAX],
+        "count": known.count,
+    }
+
+
 def _json_failure(failure: Failure) -> dict[str, Any]:
     return {
+        "id": failure.id,
         "error_type": type_name(type(failure.error)),
         "error_message": error_message(failure.error)[:JSON_MESSAGE_CHARS_MAX],
         "step": failure.step,

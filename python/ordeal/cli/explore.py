@@ -78,6 +78,7 @@ def _effective(config: OrdealConfig, given: Mapping[str, object], flags: Explore
     options = override(exploration_options(config, confirm_fresh=True), given)
     return dataclasses.replace(
         options,
+        known=config.explorer.known if given["known"] is None else config.explorer.known + options.known,
         workers=options.workers if options.isolate else 1,
         verbose=options.verbose or config.report.verbose,
         record_traces=flags.generate_tests is not None or config.report.traces,

@@ -34,9 +34,15 @@ def _click_option(option: Option) -> Callable[[Command], Command]:
     text = f"{flag.help} (default: {option.default_text()})"
     if not flag.metavar:
         return click.option(*names, is_flag=True, flag_value=flag.sets, default=None, help=text)
+    if flag.repeats:
+        return click.option(*names, metavar=flag.metavar, help=text, multiple=True, callback=_or_none)
     return click.option(
         *names, metavar=flag.metavar, help=text, callback=_as_number if option.check.of_number else None
     )
+
+
+def _or_none(_context: click.Context, _parameter: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...] | None:
+    return values or None
 
 
 def _as_number(_context: click.Context, _parameter: click.Parameter, text: str | None) -> float | str | None:

@@ -103,7 +103,7 @@ def _true(value: object) -> bool | None:
     return True if value is True else None
 
 
-def _module_names(value: object) -> tuple[str, ...] | None:
+def _names(value: object) -> tuple[str, ...] | None:
     if not isinstance(value, list | tuple):
         return None
     names = tuple(name for name in value if isinstance(name, str) and name.strip())
@@ -133,7 +133,8 @@ SWITCH = Check("a boolean", True, "boolean", _boolean)
 # Other engines have this option to keep changed arguments inside their strategy. Here nothing ever leaves one.
 ALWAYS = Check("true: no argument ever leaves its strategy", True, "`true`", _true)
 PROBABILITY = number("a number from 0 to 1", 0.4, "0 to 1", lambda value: 0 <= value <= 1)
-MODULES = Check("a list of module names", ["myapp"], "list of strings", _module_names)
+MODULES = Check("a list of module names", ["myapp"], "list of strings", _names)
+KNOWN = Check("a list of texts that are not empty", ["3f1c0a9b7d24"], "list of strings", _names)
 CLASS_PATH = Check(
     'a class path "module.path:ClassName"', "tests.test_chaos:MyServiceChaos", '`"module.path:ClassName"`', _class_path
 )

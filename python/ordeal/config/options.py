@@ -17,6 +17,7 @@ from typing import Any, Final, Literal, get_args
 from ordeal.config.checks import (
     ALWAYS,
     CLASS_PATH,
+    KNOWN,
     MODULES,
     NO_MUTANTS,
     PATH,
@@ -81,7 +82,7 @@ class Flag:
     """How an option is written on a command line: with a value if there is a ``metavar``.
 
     ``default`` is the default shown in the help, if it differs from the option's own. ``sets`` is the value that a flag
-    without a value sets.
+    without a value sets. One that ``repeats`` adds to what the settings file lists.
     """
 
     name: str
@@ -90,6 +91,7 @@ class Flag:
     default: str = ""
     short: str = ""
     sets: bool = True
+    repeats: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,6 +242,15 @@ class ExplorerConfig:
     share_checkpoints: bool = field(default=True, metadata=Option(SWITCH, init=SAME).metadata)
     rule_timeout: float | None = field(
         default=None, metadata=Option(RULE_TIMEOUT, "the class decides", init=SAME).metadata
+    )
+    known: tuple[str, ...] = field(
+        default=(),
+        metadata=Option(
+            KNOWN,
+            "none",
+            init=None,
+            flag=Flag("--ignore", "ID", "A known failure, not to be reported; may be repeated", repeats=True),
+        ).metadata,
     )
     seed_mutation_respect_strategies: bool = field(default=True, metadata=Option(ALWAYS, init=SAME).metadata)
     verbose: bool = field(
@@ -476,7 +487,7 @@ _TABLES: dict[str, tuple[type, ...]] = {
 #: The flags of each command, in the order of its help.
 _FLAGS = {
     "explore": """
-        config seed max_time max_runs patience workers isolate buggify_prob verbose shrink confirm_fresh no_seeds
+        config seed max_time max_runs patience workers isolate known buggify_prob verbose shrink confirm_fresh no_seeds
         prune_fixed_seeds generate_tests save_state_to resume_from store json
     """,
     "benchmark": "config max_workers time metric repeat seed simulate csv json",

@@ -7,6 +7,7 @@ from ordeal.result.exploration import Discovery, ExplorationResult, StoppedReaso
 from ordeal.result.failure import Failure
 from ordeal.result.fault_uses import FaultUse
 from ordeal.result.inconclusive import Inconclusive
+from ordeal.result.known import KnownFailure
 from ordeal.result.notes import Note, NoteKind, Notes
 from ordeal.result.progress import ProgressSnapshot, ShrinkSnapshot
 from ordeal.result.seeds import SeedOutcome, SeedStatus
@@ -17,6 +18,7 @@ __all__ = [
     "Failure",
     "FaultUse",
     "Inconclusive",
+    "KnownFailure",
     "Note",
     "NoteKind",
     "Notes",

@@ -16,6 +16,7 @@ from ordeal.config import SnapshotKind
 from ordeal.result.failure import Failure, failure_details
 from ordeal.result.fault_uses import FaultUse
 from ordeal.result.inconclusive import Inconclusive
+from ordeal.result.known import KnownFailure, known_lines
 from ordeal.result.seeds import SeedOutcome
 
 if TYPE_CHECKING:
@@ -96,7 +97,8 @@ class ExplorationResult:
 
     ``checkpoints`` is how many checkpoints all workers together keep at the end; ``checkpoints_saved`` counts all that
     were ever saved, including those evicted since. ``rejected_runs`` ended in a failed ``assume()``. ``unconfirmed``
-    counts failures that did not fail again from a fresh machine. ``seed_replays`` are the results of the saved seeds of
+    counts failures that did not fail again from a fresh machine. ``known`` were met and are not among the ``failures``,
+    as the settings declare them to be known. ``seed_replays`` are the results of the saved seeds of
     the class. ``properties`` and ``reliability_cells`` are what the runs saw of the assertions in the program and the
     machine; seeds, confirmations and shrinking are not counted. ``notes`` are things the user should know, one sentence
     each. ``coverage_gaps`` holds a dict ``file``, ``line``, ``code`` for each branch statement of the target modules
@@ -136,6 +138,7 @@ class ExplorationResult:
     checkpoints: int | None = None
     target_modules: tuple[str, ...] | None = None
     imported_modules: tuple[str, ...] = ()
+    known: list[KnownFailure] = field(default_factory=list)
 
     def summary(self) -> str:
         """Return the result as a few lines of text, without a newline at the end."""
@@ -241,6 +244,7 @@ def summary_text(result: ExplorationResult) -> str:
         *([f"Swarm: {one_line(result.swarm_summary)}"] if result.swarm_summary else []),
         *run_kind_lines(result.run_kinds),
         *_summary_failures(result),
+        *known_lines(result.known),
         *explored_properties(result.properties, result.reliability_cells),
         *coverage_lines(result),
         *blind_lines(result),
@@ -274,7 +278,7 @@ def inconclusive_lines(result: ExplorationResult) -> list[str]:
 def _summary_failures(result: ExplorationResult) -> list[str]:
     failures = result.failures
     if not failures:
-        return inconclusive_lines(result) or ["No failures found."]
+        return inconclusive_lines(result) or [f"No {'other ' if result.known else ''}failures found."]
     shown = chain.from_iterable(failure_details(failure) for failure in failures[:_SUMMARY_FAILURES_MAX])
     lines = [f"Failures found: {len(failures)}", *indented(shown, 2)]
     if len(failures) > _SUMMARY_FAILURES_MAX:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePath
@@ -34,9 +35,9 @@ class Failure:
     ``necessary_faults`` tells for each fault of the trace whether the failure needs it, and is ``None`` when that was
     not tried. ``broken_by`` names the rule after which an invariant failed; where
     others turned out to be one failure with it, their steps follow. It is empty when something else failed.
-    ``bucket`` is what made failures count as the same one, ``count`` how many runs of the exploration met
-    it. ``flaky`` means that replaying the trace did not always fail, ``flaky_reason`` what a fresh process showed of
-    that, if it was asked; ``shrunk`` means that the trace was shrunk.
+    ``bucket`` is what made failures count as the same one, ``id`` a short name of it for ``known`` and ``--ignore``,
+    and ``count`` how many runs of the exploration met it. ``flaky`` means that replaying the trace did not always fail,
+    ``flaky_reason`` what a fresh process showed of that, if it was asked; ``shrunk`` means that the trace was shrunk.
     ``trace_path`` is where the trace was saved, ``seed_path`` where it is kept as a seed, or ``None``.
     """
 
@@ -58,8 +59,19 @@ class Failure:
     seed_path: str | None = None
     program: str = ""
 
+    @property
+    def id(self) -> str:
+        """A short name for the bucket; for all buckets of an invariant's place, if several steps broke it."""
+        place, after, _ = self.bucket.rpartition(" [after ")
+        return failure_id(place if after and len(self.broken_by) > 1 else self.bucket)
+
     def __str__(self) -> str:
         return failure_text(self)
+
+
+def failure_id(bucket: str) -> str:
+    """Return the short name of a bucket, the same in every exploration."""
+    return hashlib.sha256(bucket.encode("utf-8", "backslashreplace")).hexdigest()[:12]
 
 
 def failure_text(failure: Failure) -> str:
@@ -124,6 +136,8 @@ def failure_details(failure: Failure) -> list[str]:
         lines.append(f"  Flaky: {one_line(failure.flaky_reason, limit=2 * MESSAGE_CHARS_MAX)}")
     if failure.count > 1:
         lines.append(f"  Seen: in {failure.count} runs")
+    if failure.bucket:
+        lines.append(f"  Id: {failure.id}")
     if failure.program:
         lines += ["  Program:", *indented(program_lines(failure.program), 4)]
     if failure.trace_path is not None:

@@ -12,6 +12,7 @@ from ordeal._engine.storage.trace_file import Trace, TraceStep
 from ordeal._report.exploration import exploration_report, json_report, progress_line, replay_hint, session_header
 from ordeal.result import Discovery, ExplorationResult, Failure, ProgressSnapshot, SeedOutcome, SeedStatus
 from ordeal.result.exploration import summary_text, swarm_text
+from ordeal.result.failure import failure_id
 
 
 def make_trace(*names: str) -> Trace:
@@ -281,6 +282,7 @@ class TestJson:
                     "notes": ["n"],
                     "failures": [
                         {
+                            "id": failure_id("b"),
                             "error_type": "ValueError",
                             "error_message": "é\x1b",
                             "step": 1,
@@ -300,6 +302,7 @@ class TestJson:
                             "program": "go()",
                         }
                     ],
+                    "known": [],
                     "timing": {"duration_seconds": 300.0, "runs_per_second": 194.4},
                 }
             ],

@@ -41,7 +41,8 @@ OPTIONS = (
     "options: config=ordeal.toml target_modules=none max_time=60.0 max_runs=none patience=0 max_checkpoints=256"
     " checkpoint_prob=none checkpoint_strategy=energy checkpoint_kind=auto steps_per_run=50 fault_toggle_prob=0.3"
     " buggify_prob=0.1 value_reuse_prob=0.1 comparison_tracing=auto workers=0 rule_swarm=none swarm_policy=adaptive"
-    " max_memory=0 share_edges=true share_checkpoints=true rule_timeout=none seed_mutation_respect_strategies=true"
+    " max_memory=0 share_edges=true share_checkpoints=true rule_timeout=none known=none"
+    " seed_mutation_respect_strategies=true"
     " verbose=false shrink=true confirm_fresh=true"
 )
 HEADER = f"ordeal {__version__}\nrng seed: 42\n{OPTIONS}\nExploring machines:Account...\n"
@@ -184,6 +185,7 @@ class TestOptions:
             "rule_swarm": None,
             "swarm_policy": "adaptive",
             "rule_timeout": None,
+            "known": (),
         }
         assert explorer.ran[0] == {
             "max_time": 60.0,
@@ -208,6 +210,15 @@ class TestOptions:
         assert [options["steps_per_run"] for options in explorer.ran] == [7, 9]
         assert [options["rule_swarm"] for _, options in explorer.constructed] == [False, True]
         assert [options["rule_timeout"] for _, options in explorer.constructed] == [0.0, 5.0]
+
+    def test_failures_to_ignore_add_to_those_of_the_file(self, run: Run, explorer: ScriptedExplorer) -> None:
+        settings(f'[explorer]\nknown = ["from the file"]\n{ACCOUNT}')
+        explorer.outcomes = [make_result(), make_result()]
+        run("explore", "--ignore", "3f1c0a9b7d24", "--ignore", "12")
+        run("explore")
+        assert explorer.constructed[0][1]["known"] == ("from the file", "3f1c0a9b7d24", "12")
+        assert explorer.constructed[1][1]["known"] == ("from the file",)
+        assert run("explore", "--ignore", "")[0] == 2
 
     def test_command_line_outweighs_file(self, run: Run, explorer: ScriptedExplorer) -> None:
         Path("other.toml").write_text(f"[explorer]\nseed = 1\nmax_time = 1\nmax_runs = 1\nworkers = 1\n{ACCOUNT}")

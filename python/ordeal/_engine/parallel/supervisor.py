@@ -24,6 +24,7 @@ from ordeal._engine.properties.watch import PropertyWatch
 from ordeal._engine.search.result_builder import make_result
 from ordeal._engine.triage.executors import OwnProcesses
 from ordeal._engine.triage.findings import Finding
+from ordeal._engine.triage.known import KnownFailures
 from ordeal._engine.triage.setup import ReplaySetup
 from ordeal._engine.triage.triage import Triage
 from ordeal._native import monotonic
@@ -85,6 +86,7 @@ class Supervisor:
             self._exchange_with_store()
             # In the order of their runs: the order in which workers report is left to chance.
             findings = sorted(self._merged.findings.values(), key=lambda each: (each.origin.run_id, each.bucket))
+            findings, known = KnownFailures(self._settings.known).split(findings, self.count_of)
             failures = self._triage.confirm_and_shrink(
                 findings, shrink=not self._was_interrupted, others=self._store_client
             )
@@ -105,6 +107,7 @@ class Supervisor:
             self._targets,
             self._merged.totals(),
             failures=failures,
+            known=known,
             traces=traces,
             seeds=self._triage.seed_outcomes,
             watch=watch,

@@ -30,6 +30,7 @@ from ordeal._engine.replay.replayer import Replayer
 from ordeal._engine.replay.trace_builder import Provenance
 from ordeal._engine.triage.executors import Here
 from ordeal._engine.triage.findings import Finding
+from ordeal._engine.triage.known import KnownFailures
 from ordeal._engine.triage.setup import JobContext, ReplaySetup
 from ordeal._engine.triage.triage import Triage
 from ordeal._hypothesis import GlobalRandoms, RunContext
@@ -38,7 +39,7 @@ from ordeal.config.options import ExhaustiveOptions
 from ordeal.errors import Incomplete, InfiniteStrategyError, MachineError, NonDeterministicGeneration
 from ordeal.exhaustive.enumerable import EnumerableSource, make_enumerable
 from ordeal.exhaustive.text import scope_incomplete, scope_statement
-from ordeal.result import ExplorationResult, Failure, NoteKind, Notes, ProgressSnapshot, StoppedReason
+from ordeal.result import ExplorationResult, Failure, KnownFailure, NoteKind, Notes, ProgressSnapshot, StoppedReason
 
 if TYPE_CHECKING:
     from ordeal._hypothesis import ChoiceSource
@@ -58,6 +59,7 @@ class Scope(ExhaustiveOptions):
     corpus_dir: Path | None
     rule_timeout: float | None
     max_memory: int = 0
+    known: tuple[str, ...] = ()
     # Options that triage asks for and this search does not have.
     seed: int = 0
     confirm_fresh: bool = False
@@ -247,6 +249,8 @@ class BoundedSearch:
         self._notes = Notes()
         replayer = Replayer(self._driver, self._bucketer, self._randoms)
         self._findings = setup.findings(replayer)
+        self._declared = KnownFailures(scope.known)
+        self._known: list[KnownFailure] = []
         context = JobContext(setup, replayer=replayer, randoms=self._randoms)
         self._triage = Triage(setup, Here(context), self, WorkingFolder(self.note))
         self._runs = self._steps = self._rejected = 0
@@ -266,7 +270,8 @@ class BoundedSearch:
         with self._randoms.managed(), self._driver.watchdog.watching():
             self._triage.replay_seeds(self._findings.add_replayed_seed)
             stopped = self._run_all()
-            failures = self._triage.confirm_and_shrink(self._findings.all(), shrink=True)
+            findings, self._known = self._declared.split(self._findings.all(), self.count_of)
+            failures = self._triage.confirm_and_shrink(findings, shrink=True)
         return self._result("interrupted" if self._was_interrupted else stopped, failures)
 
     # -- triage -------------------------------------------------------------------------------------------------------
@@ -345,9 +350,15 @@ class BoundedSearch:
     def _failed(self, outcome: Outcome) -> None:
         assert outcome.error is not None
         bucket = self._bucketer.bucket(outcome.error, outcome.broken_by)
-        if not self._findings.count(bucket):
-            origin = Provenance(run_id=self._runs, checkpoint=0, swarm=None, edges=0)
-            self._findings.add(Finding(bucket, self._step_source.tape, origin, outcome.error), from_copy=False)
+        origin = Provenance(run_id=self._runs, checkpoint=0, swarm=None, edges=0)
+        finding = Finding(bucket, self._step_source.tape, origin, outcome.error)
+        is_declared = self._declared.claim(finding)
+        if self._findings.count(finding.bucket):
+            return
+        if is_declared:
+            self._findings.declare(finding)
+        else:
+            self._findings.add(finding, from_copy=False)
 
     def _snapshot(self) -> ProgressSnapshot:
         elapsed = monotonic() - self._started
@@ -371,6 +382,7 @@ class BoundedSearch:
             checkpoints_saved=0,
             duration_seconds=monotonic() - self._started,
             failures=failures,
+            known=self._known,
             seed_replays=self._triage.seed_outcomes,
             stopped_reason=stopped,
             snapshot_kind="replay",

@@ -18,6 +18,7 @@ from ordeal._native import monotonic
 from ordeal.result import (
     ExplorationResult,
     Failure,
+    KnownFailure,
     NoteKind,
     ProgressSnapshot,
     ShrinkSnapshot,
@@ -37,6 +38,7 @@ class Exploration:
         self._triage = Triage(setup, Here(context), self, search.folder)
         self._started = 0.0
         self._stopped: StoppedReason = "time"
+        self._known: list[KnownFailure] = []
 
     def run(self) -> ExplorationResult:
         """Explore until time, runs or patience are used up or Ctrl-C is pressed, then shrink and report."""
@@ -45,7 +47,7 @@ class Exploration:
         self._started = monotonic()
         with search.prepared():
             self._stopped = search.run(self)
-            findings = search.findings.all()
+            findings, self._known = search.known.split(search.findings.all(), self.count_of)
             failures = triage.confirm_and_shrink(findings, shrink=True)
             traces = triage.traces(failures, search.progress.productive)
         triage.fill_database(findings)
@@ -126,6 +128,7 @@ class Exploration:
             self._targets,
             search.totals(),
             failures=list(failures),
+            known=self._known,
             traces=traces,
             seeds=self._triage.seed_outcomes,
             watch=search.watch,

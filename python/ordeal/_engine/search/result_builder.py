@@ -14,7 +14,16 @@ from ordeal._engine.properties.watch import PropertyWatch
 from ordeal._engine.search.fault_uses import Counts, uses_of
 from ordeal._engine.search.inconclusive import why_inconclusive
 from ordeal._engine.storage.trace_file import Trace
-from ordeal.result import Discovery, ExplorationResult, Failure, Inconclusive, SeedOutcome, SnapshotKind, StoppedReason
+from ordeal.result import (
+    Discovery,
+    ExplorationResult,
+    Failure,
+    Inconclusive,
+    KnownFailure,
+    SeedOutcome,
+    SnapshotKind,
+    StoppedReason,
+)
 from ordeal.result.exploration import swarm_text
 
 #: The first runs, in which the core learns what the targets look like.
@@ -49,6 +58,7 @@ def make_result(
     totals: Totals,
     *,
     failures: list[Failure],
+    known: list[KnownFailure],
     traces: list[Trace],
     seeds: list[SeedOutcome],
     watch: PropertyWatch,
@@ -72,6 +82,7 @@ def make_result(
         checkpoints_saved=totals.checkpoints_saved,
         duration_seconds=seconds,
         failures=failures,
+        known=known,
         traces=traces,
         seed_replays=seeds,
         properties=watch.results,

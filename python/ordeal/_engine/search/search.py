@@ -34,6 +34,7 @@ from ordeal._engine.search.monitoring import Monitoring
 from ordeal._engine.search.result_builder import WARM_UP_RUNS, Totals
 from ordeal._engine.search.state import SearchProgress, SessionState
 from ordeal._engine.triage.findings import Finding, Verdict
+from ordeal._engine.triage.known import KnownFailures
 from ordeal._engine.triage.messages import CheckFailed
 from ordeal._engine.triage.setup import ReplaySetup
 from ordeal._engine.untrusted import remote_error, stand_in
@@ -88,6 +89,7 @@ class Search:
         self._bucketer = setup.bucketer()
         self.replayer = Replayer(driver, self._bucketer, self.randoms)
         self.findings = setup.findings(self.replayer)
+        self.known = KnownFailures(settings.known)
         self.faults = FaultUses(driver.faults)
         self.progress = SearchProgress(self.tally, self.findings, self.watch, self.faults)
         self.session = make_session(settings, driver, self.coverage, has_targets=bool(targets))
@@ -377,7 +379,11 @@ class Search:
     # -- failures -----------------------------------------------------------------------------------------------------
 
     def _failed(self, finding: Finding, outcome: Outcome, met: set[str], *, from_copy: bool) -> bool:
-        """Count a failure if the run has not met it, and confirm one that is new. Return whether it is known then."""
+        """Count a failure if the run has not met it, and confirm one that is new. Return whether it is known then.
+
+        One that the user declares as known needs no confirmation.
+        """
+        is_declared = bool(self.known) and self.known.claim(finding)
         known = self.findings.known(finding.bucket)
         if known is not None:
             self.findings.count(finding.bucket, met)
@@ -389,6 +395,11 @@ class Search:
             finding.error_traceback = traceback_text(finding.error)
             finding.error = stand_in(finding.error)
             self.driver.let_go(outcome)
+        if is_declared:
+            self.findings.declare(finding)
+            met.add(finding.bucket)
+            self._listener.checked(finding, Verdict.CONFIRMED)
+            return True
         self._listener.failing(finding)
         seen_in = finding.bucket
         with self.monitoring.hidden():

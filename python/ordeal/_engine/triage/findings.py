@@ -153,6 +153,10 @@ class Findings:
         self._keep(finding)
         return Verdict.FLAKY if finding.flaky else Verdict.CONFIRMED
 
+    def declare(self, finding: Finding) -> None:
+        """Keep a failure that the user declares as known, without confirming it."""
+        self._keep(finding)
+
     def add_seed(self, path: Path, tape: _native.Tape) -> Finding | None:
         """Run the tape of a seed. If it fails, now or each time, it becomes a finding that no run has met yet.
 

@@ -24,6 +24,7 @@ def result_of(totals: Totals, targets: list[Target] | None = None, **options: An
         targets or [],
         totals,
         failures=[],
+        known=[],
         traces=[],
         seeds=[],
         watch=PropertyWatch(),
