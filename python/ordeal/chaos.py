@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import importlib
 import inspect
 import types
 from collections.abc import Callable, Collection, Iterable, Mapping
@@ -84,6 +85,12 @@ class ChaosTest(RuleBasedStateMachine):
     """Seconds after which a rule is ended with RuleTimeoutError; 0 or less for no limit.
 
     It needs the main thread and SIGALRM, so it has no effect in other threads or on Windows.
+    """
+
+    simulated: ClassVar[bool | list[Any]] = False
+    """Whether ``async def`` rules run in simulated time, on the event loop of ``ordeal.simulate``.
+
+    A list of faults of a simulation, such as ``[simulate.cancel("worker*")]``, means yes, with these.
     """
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
@@ -175,7 +182,7 @@ class ChaosTest(RuleBasedStateMachine):
 
     def _own_loop(self) -> RuleLoop:
         if self._rule_loop is None:
-            self._rule_loop = RuleLoop()
+            self._rule_loop = RuleLoop() if self.simulated is False else _simulated_loop(self.simulated)
         return self._rule_loop
 
     def teardown(self) -> None:
@@ -185,6 +192,13 @@ class ChaosTest(RuleBasedStateMachine):
         """
         _end_run(self)
         super().teardown()
+
+
+def _simulated_loop(simulated: Any) -> RuleLoop:
+    # Imported late: most machines have none.
+    module = importlib.import_module("ordeal.simulate.runtime.machine_loop")
+    loop: RuleLoop = module.MachineLoop(module.machine_settings(simulated))
+    return loop
 
 
 # ---------------------------------------------------------------------------------------------------------------------

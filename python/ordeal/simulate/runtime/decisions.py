@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Final, Self
+from typing import Any, Final, Protocol, Self
 
 from ordeal import _native
 from ordeal.simulate.errors import SimulationError
@@ -21,6 +21,16 @@ VALUE_MAX, SEED_MAX = 2**32 - 1, 2**64 - 1
 
 #: The texts behind the hashes that decisions carry. There are as many as names of tasks and places in the program.
 _names: dict[int, str] = {}
+
+
+class DecisionSource(Protocol):
+    """Decides what a run leaves open, and notes what happens: a schedule, or the tape of a machine's run."""
+
+    def decide(self, kind: int, actor: int, site: int, bound: int) -> int:
+        """Return a value from 0, which is nothing special, to below ``bound``."""
+
+    def event(self, what: int) -> None:
+        """Note that something happened."""
 
 
 @functools.cache

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from ordeal import _native
-from ordeal.simulate.runtime.decisions import CANCEL, name_key
+from ordeal.simulate.runtime.decisions import CANCEL, DecisionSource, name_key
 from ordeal.simulate.runtime.scheduled_faults import Cancel, SimulatedFault
 from ordeal.simulate.runtime.sites import Site
 from ordeal.simulate.runtime.tasks import TaskRecord
@@ -21,7 +20,7 @@ class Interruptions:
 
     def __init__(
         self,
-        schedule: _native.Schedule,
+        schedule: DecisionSource,
         faults: Sequence[SimulatedFault],
         call_soon: Callable[[Callable[[TaskRecord, int], object], TaskRecord, int], object],
     ) -> None:

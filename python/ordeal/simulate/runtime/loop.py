@@ -18,7 +18,6 @@ from collections import deque
 from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Iterable
 from typing import Any
 
-from ordeal import _native
 from ordeal.simulate.errors import (
     BlockedLoop,
     Deadlock,
@@ -27,7 +26,7 @@ from ordeal.simulate.errors import (
     Livelock,
     SimulationFailure,
 )
-from ordeal.simulate.runtime.decisions import ARRIVAL, ORDER, STALL, name_key
+from ordeal.simulate.runtime.decisions import ARRIVAL, ORDER, STALL, DecisionSource, name_key
 from ordeal.simulate.runtime.interruptions import Interruptions
 from ordeal.simulate.runtime.loop_settings import LoopSettings
 from ordeal.simulate.runtime.scheduled_faults import SimulatedFault, stall_lengths
@@ -62,7 +61,7 @@ class SimulationLoop(LoopSettings):
 
     def __init__(
         self,
-        schedule: _native.Schedule,
+        schedule: DecisionSource,
         *,
         faults: Iterable[SimulatedFault] = (),
         allowed: Iterable[str] = (),
@@ -80,6 +79,7 @@ class SimulationLoop(LoopSettings):
         self._stalls = stall_lengths(faults)
         self._allowed = frozenset(allowed)
         self._time_limit = time_limit
+        self._ends_at = time_limit
         self._log = log
         self._now = 0.0
         self._moved_at_step = 0
@@ -180,8 +180,8 @@ class SimulationLoop(LoopSettings):
         base = base.rpartition("<locals>.")[2][:100]
         number = self._names.get(base, 0)
         self._names[base] = number + 1
-        is_main = not self.records
-        is_client = not is_main and self._main is not None and asyncio.current_task(self) is self._main
+        is_main = self._main is None
+        is_client = not is_main and asyncio.current_task(self) is self._main
         name = base if given and not number else f"{base}#{number}"
         record = TaskRecord(task, name, is_client, not is_main and self.interruptions.strikes(name, is_client))
         self.records.append(record)
@@ -365,7 +365,7 @@ class SimulationLoop(LoopSettings):
             heapq.heappop(timers)
         if not timers:
             raise self._deadlock()
-        if timers[0][0] > self._time_limit:
+        if timers[0][0] > self._ends_at:
             raise self._stuck(Livelock, f"the run is not over at {self._time_limit:g} s of simulated time")
         self._move(max(timers[0][0], self._now))
 
@@ -403,6 +403,17 @@ class SimulationLoop(LoopSettings):
         first = next((record for record in self.records if not record.task.done()), None)
         site = "" if first is None else first.site().name
         return kind("\n".join([what, *wait_lines(self.records)]), site=site)
+
+    def begin_main(self) -> None:
+        """Make the next task the main one, whose children are the clients; forget the tasks that have ended."""
+        self._main = None
+        self.records = [record for record in self.records if not record.task.done()]
+        self.steps = self._moved_at_step = 0
+        self._ends_at = self._now + self._time_limit
+
+    def be_quiet(self) -> None:
+        """Disturb nothing any more."""
+        self._is_quiet = True
 
     # The end of a run
 

@@ -120,7 +120,7 @@ def run_once(
         try:
             outcome.value = loop.run_until_complete(_started(main))
             loop.shut_down()
-            outcome.error = _failure_of(loop)
+            outcome.error = failure_of(loop)
         except BaseException as error:
             was_struck = any(record.struck_at is not None for record in loop.records)
             loop.abandon()
@@ -160,7 +160,7 @@ def _is_failure(error: BaseException) -> bool:
     return type(error).__name__ not in _NOT_FAILURES
 
 
-def _failure_of(loop: SimulationLoop) -> BaseException | None:
+def failure_of(loop: SimulationLoop) -> BaseException | None:
     """Return what is wrong with a run whose test ended without an error."""
     if loop.blocked is not None:
         return loop.blocked

@@ -84,15 +84,31 @@ class Surroundings:
         with ExitStack() as stack:
             stack.callback(random.setstate, state)
             stack.callback(gc.enable if collects else gc.disable)
+            gc.disable()
             stack.enter_context(replace_clock_functions(self._clock, _count))
             stack.enter_context(Replacement(None, _URANDOM, on_change=_count))
-            stack.enter_context(_blocking_calls_fenced(self._blocks))
-            stack.callback(_native.ask_about_audit_events, None)
+            stack.enter_context(self._fenced())
             stack.callback(_entered.clear)
             _entered.append(self)
-            gc.disable()
-            _native.ask_about_audit_events(self._audit)
             yield
+
+    @contextmanager
+    def around(self, loop: SimulationLoop) -> Iterator[None]:
+        """Replace time and put up the fences for the block, as for one rule of a machine, which has chance already."""
+        if _entered:
+            raise SimulationError("a simulation runs already", hint="call the coroutine function itself")
+        self._clock.loop = loop
+        with replace_clock_functions(self._clock, _count), self._fenced():
+            yield
+
+    @contextmanager
+    def _fenced(self) -> Iterator[None]:
+        with _blocking_calls_fenced(self._blocks):
+            _native.ask_about_audit_events(self._audit)
+            try:
+                yield
+            finally:
+                _native.ask_about_audit_events(None)
 
     def begin(self, loop: SimulationLoop, chance: int) -> None:
         """Prepare for a run on ``loop``; ``chance`` seeds the generators of the program."""

@@ -1,0 +1,106 @@
+"""The simulated event loop of a machine: its rules run on it one after another, and the tape of the run decides."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine
+from typing import Any
+
+from ordeal._engine.isolation.rule_timeout import RuleLoop
+from ordeal.buggify import effect_acts
+from ordeal.errors import MachineError
+from ordeal.simulate.errors import SimulationError
+from ordeal.simulate.runtime.decisions import STALL
+from ordeal.simulate.runtime.loop import SimulationLoop
+from ordeal.simulate.runtime.running import RunSettings, failure_of
+from ordeal.simulate.runtime.scheduled_faults import Stall, checked_faults
+from ordeal.simulate.runtime.surroundings import Surroundings
+
+#: How often a decision is not 0.
+_SHARE = 1 / 8
+
+
+class TapeSchedule:
+    """Takes decisions from the tape of the run, or from what else decides for buggify: each shrinks to 0."""
+
+    def __init__(self, *, has_stalls: bool) -> None:
+        self._has_stalls = has_stalls
+
+    def decide(self, kind: int, actor: int, site: int, bound: int) -> int:
+        """Draw a value below ``bound``. Of those above 0, 1 takes half."""
+        del actor, site
+        # Every step of every task makes one of these, and a tape holds them all.
+        if bound == 1 or (kind == STALL and not self._has_stalls) or not effect_acts(_SHARE):
+            return 0
+        if bound == 2 or not effect_acts(0.5):
+            return 1
+        return 2 + sum(effect_acts(0.5) << place for place in range((bound - 2).bit_length())) % (bound - 2)
+
+    def event(self, what: int) -> None:
+        """Note nothing: a replay of the tape is compared by its steps."""
+
+
+class MachineLoop(RuleLoop):
+    """The simulated loop of one machine: made for its first coroutine, closed by its teardown. Not thread-safe.
+
+    A copied machine gets a new loop, whose time begins anew.
+    """
+
+    def __init__(self, settings: RunSettings) -> None:
+        super().__init__()
+        self._settings = settings
+        self._loop: Any = None
+
+    def open(self) -> asyncio.Runner:
+        """Return what runs coroutines, creating it if needed."""
+        if self._runner is None:
+            schedule = TapeSchedule(has_stalls=any(isinstance(fault, Stall) for fault in self._settings.faults))
+            self._loop = SimulationLoop(schedule, faults=self._settings.faults)  # type: ignore[abstract]
+            self._runner = asyncio.Runner(loop_factory=lambda: self._loop)
+            self._runner.get_loop()
+        return self._runner
+
+    def run[Result](self, coroutine: Coroutine[Any, Any, Result]) -> Result:
+        """Run ``coroutine`` in simulated time, and return its result or raise its error, or that of another task."""
+        self.open()
+        loop = self._loop
+        loop.begin_main()
+        try:
+            with Surroundings().around(loop):
+                result = super().run(coroutine)
+            failure = failure_of(loop)
+        finally:
+            loop.escaped = loop.blocked = None
+            loop.unhandled.clear()
+        if failure is not None:
+            raise failure
+        return result
+
+    def close(self) -> None:
+        """Cancel what still runs on the loop, disturb nothing any more, and close it."""
+        if self._runner is not None:
+            self._loop.be_quiet()
+            with Surroundings().around(self._loop):
+                super().close()
+            self._loop = None
+
+    def __copy__(self) -> MachineLoop:
+        return MachineLoop(self._settings)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> MachineLoop:
+        return MachineLoop(self._settings)
+
+
+def machine_settings(simulated: Any) -> RunSettings:
+    """Return the settings behind the ``simulated`` of a ChaosTest.
+
+    Raises:
+        MachineError: it is neither True nor a list of faults of a simulation.
+    """
+    try:
+        return RunSettings(faults=() if simulated is True else checked_faults(simulated))
+    except SimulationError as error:
+        raise MachineError(
+            f"`simulated` of a ChaosTest is {simulated!r:.100}",
+            hint='write `simulated = True`, or `simulated = [simulate.cancel("worker*")]`',
+        ) from error
