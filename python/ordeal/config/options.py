@@ -249,7 +249,7 @@ class ExplorerConfig:
             KNOWN,
             "none",
             init=None,
-            flag=Flag("--ignore", "ID", "A known failure, not to be reported; may be repeated", repeats=True),
+            flag=Flag("--ignore", "ID", "Do not report a failure; repeatable", repeats=True),
         ).metadata,
     )
     seed_mutation_respect_strategies: bool = field(default=True, metadata=Option(ALWAYS, init=SAME).metadata)
