@@ -59,6 +59,7 @@ void bind_step_loop(py::module_& m) {
       // Steps since this was asked last.
       .def("taken", [](StepLoop& self) { return std::exchange(self.steps, 0U); })
       .def_readonly("begun", &StepLoop::begun)
+      .def("slowest", &StepLoop::slowest)
       .def_readonly("broken_by", &StepLoop::broken_by)
       .def_readwrite("data", &StepLoop::data)
       // The name of what runs now, None between runs.

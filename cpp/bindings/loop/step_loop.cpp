@@ -1,5 +1,6 @@
 #include "bindings/loop/step_loop.h"
 
+#include <algorithm>
 #include <array>
 #include <ctime>
 #include <limits>
@@ -175,6 +176,7 @@ void StepLoop::look_up() {
   producers_ = attribute(run_->context.ptr(), kProducers);
   begun = 0;
   broken_by.reset();
+  step_slowest_ = nullptr;
   observed_ = 0;
   draw_context_ = draw_context_of(attribute(run_->context.ptr(), kDrawContext).ptr());
   ORDEAL_CHECK(draw_context_ != nullptr && draw_context_->is_open(), "the context of a run has an open draw context");
@@ -198,10 +200,35 @@ NextStep StepLoop::next() {
   if (session_ != nullptr) {
     return session_->next();
   }
-  if (run_->deadline < std::numeric_limits<double>::infinity() && monotonic_seconds() >= run_->deadline) {
+  if (run_->deadline == std::numeric_limits<double>::infinity()) {
+    return replay_->next();
+  }
+  const double now = monotonic_seconds();
+  time_step(now);
+  if (now >= run_->deadline) {
     tell(run_->driver, "out_of_time");
   }
+  step_began_ = now;
   return replay_->next();
+}
+
+// The step before has ended well, as another one is asked for.
+void StepLoop::time_step(double now) noexcept {
+  if (double* const slowest = std::exchange(step_slowest_, nullptr)) {
+    *slowest = std::max(*slowest, now - step_began_);
+  }
+}
+
+py::dict StepLoop::slowest() const {
+  py::dict result;
+  for (const std::vector<StepRule>* rules : {&rules_, &initializers_}) {
+    for (const StepRule& rule : *rules) {
+      if (rule.slowest > 0) {
+        result[rule.name] = rule.slowest;
+      }
+    }
+  }
+  return result;
 }
 
 void StepLoop::reject() { session_ != nullptr ? session_->reject() : replay_->reject(); }
@@ -271,6 +298,7 @@ void StepLoop::initialized(const StepRule& rule) {
 void StepLoop::run_rule(StepRule& rule, bool initialize) {
   constexpr std::uint32_t kBody = 0;
   current_ = rule.name.ptr();
+  step_slowest_ = &rule.slowest;
   Call call(machine_, rule.arguments.size());
   for (const StepArgument& argument : rule.arguments) {
     source_->begin_argument(argument.number);

@@ -53,6 +53,10 @@ class StepLoop {
     return current_ == nullptr ? py::none() : py::reinterpret_borrow<py::object>(current_);
   }
 
+  // The names of rules with the seconds that their slowest step took that ended well, in runs with a deadline: in
+  // these, the time is read before each step anyway.
+  [[nodiscard]] py::dict slowest() const;
+
   int traverse(visitproc visit, void* argument) const;
   void clear();
 
@@ -61,6 +65,7 @@ class StepLoop {
 
   NextStep next();
   void reject();
+  void time_step(double now) noexcept;
   bool is_over(const NextStep& step);
   bool take_step(const NextStep& step);
   [[nodiscard]] bool is_full() const;
@@ -110,6 +115,8 @@ class StepLoop {
   DrawContext* draw_context_ = nullptr;  // how much of Hypothesis' buffer is used
   PyObject* current_ = nullptr;          // the name of the rule that runs; borrowed from the machine class
   std::uint32_t since_signals_ = 0;
+  double step_began_ = 0;
+  double* step_slowest_ = nullptr;  // of the rule that runs, in a run with a deadline
 };
 
 }  // namespace ordeal::bindings

@@ -34,6 +34,7 @@ struct StepRule {
   std::vector<std::pair<std::uint32_t, py::object>> fills;  // bundles whose size it changes, by number and name
   bool draws_in_body = false;
   bool is_coroutine = false;
+  double slowest = 0;  // seconds of a step that ended well, as far as they were measured
 };
 
 struct StepInvariant {

@@ -13,6 +13,7 @@ from hypothesis.stateful import RuleBasedStateMachine
 
 from ordeal._engine import builtins_kept, interrupts
 from ordeal._engine.execution.bucket import is_raised_by_program
+from ordeal._engine.isolation.rule_limits import SECONDS_MIN, RuleLimits
 from ordeal._engine.isolation.rule_timeout import RuleLoop, timeout_error
 from ordeal._engine.isolation.watchdog import OutOfTime, Watchdog
 from ordeal._hypothesis import (
@@ -176,6 +177,7 @@ class Driver:
         in_cpp: whether the step loop in C++ runs what it can. Observers and subclasses see each step in Python.
         isolated: whether this process only executes runs and Ctrl-C does not reach it. Then everything that the code
             under test raises is its failure, even a KeyboardInterrupt.
+        limits: how long the rules may take in replays, and what is known of their times.
         journal: where the choices of each run are written as they are made, for another process to read.
     """
 
@@ -196,6 +198,7 @@ class Driver:
         self.buggify_prob: float | None = DEFAULT_PROBABILITY
         self.journal: Journal | None = None
         self.watchdog = Watchdog(rule_timeout, self._timed_out)
+        self.limits = RuleLimits(rule_timeout)
         self._current_rule = ""
         self._loop = RuleLoop()
         self._due_while_initializing = tuple(i for i in definition.invariants if i.check_during_init)
@@ -562,8 +565,22 @@ class Driver:
             fault.leave_run()
 
     def _timed_out(self) -> BaseException:
+        self.limits.ended_in = self._running()
+        return timeout_error(self.limits.ended_in, self.rule_timeout)
+
+    def _running(self) -> str:
+        """Return the name of what runs in the current step."""
         in_loop = self._native[0].current if self._native is not None else None
-        return timeout_error(in_loop or self._current_rule, self.rule_timeout)
+        return in_loop or self._current_rule
+
+    def adapt_limits(self) -> None:
+        """Let the rules take what ``limits`` says from now on, if that is less than their limit."""
+        self.watchdog.lower(self._limit_now, SECONDS_MIN)
+
+    def _limit_now(self) -> float:
+        if self._native is not None:
+            self.limits.learn(self._native[0].slowest())
+        return self.limits.limit_of(self._running())
 
     def _stuck_message(self, machine: RuleBasedStateMachine) -> str:
         names = ", ".join(rule.name for rule in self.definition.rules)

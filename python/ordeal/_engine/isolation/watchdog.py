@@ -44,9 +44,11 @@ class Watchdog:
         "_ending",
         "_expired",
         "_limit",
+        "_limit_now",
         "_seen_at",
         "_seen_step",
         "_tick",
+        "_tick_max",
         "armed",
         "ended",
         "step",
@@ -59,11 +61,13 @@ class Watchdog:
         self.taken: Callable[[], int] = int
         self.ended: BaseException | None = None
         self._limit = limit
+        self._limit_now: Callable[[], float] | None = None
         self._expired = expired
         self._seen_step = -1
         self._seen_at = 0.0
         self._deadline = math.inf
         self._tick = 0.0  # seconds between alarms; 0 when there are none
+        self._tick_max = math.inf
         self._ended_step = -1  # the step that was to end last, and with which error
         self._ending = expired
 
@@ -110,6 +114,7 @@ class Watchdog:
         if not usable:
             yield
             return
+        seconds = min(seconds, self._tick_max)
         before, self._tick = self._tick, seconds
         handler = signal.signal(signal.SIGALRM, self._on_alarm)
         timer = signal.setitimer(signal.ITIMER_REAL, self._next_alarm(monotonic()), seconds)
@@ -119,6 +124,7 @@ class Watchdog:
             signal.setitimer(signal.ITIMER_REAL, *timer)
             signal.signal(signal.SIGALRM, handler)
             self._tick = before
+            self._ring_often()
 
     def restart(self) -> None:
         """Set the timer again, in a forked process, which does not inherit it."""
@@ -144,8 +150,23 @@ class Watchdog:
             return
         if self.step != self._seen_step:
             self._seen_step, self._seen_at = self.step, now
-        elif self._limit > 0 and now - self._seen_at >= self._limit:
+        elif self._limit > 0 and now - self._seen_at >= self._limit_of_step():
             raise self._end_with(self._expired)
+
+    def _limit_of_step(self) -> float:
+        return self._limit if self._limit_now is None else min(self._limit, self._limit_now())
+
+    def lower(self, limit_now: Callable[[], float], seconds_min: float) -> None:
+        """From now on, let a step take what ``limit_now`` returns, at least ``seconds_min`` and at most its limit."""
+        self._limit_now = limit_now
+        if self._limit > 0:
+            self._tick_max = max(min(self._limit, seconds_min) / TICKS_PER_LIMIT, TICK_SECONDS_MIN)
+            self._ring_often()
+
+    def _ring_often(self) -> None:
+        if self._tick > self._tick_max:
+            self._tick = self._tick_max
+            signal.setitimer(signal.ITIMER_REAL, self._next_alarm(monotonic()), self._tick)
 
     def _end_with(self, ending: Callable[[], BaseException]) -> BaseException:
         """Return the error that ends the running step, and raise it again at each tick: it may not get through."""

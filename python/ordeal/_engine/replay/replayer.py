@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, replace
 
 from hypothesis.errors import InvalidDefinition
 
 from ordeal import _native
 from ordeal._engine.execution.bucket import Bucketer, falls_into, traceback_text
 from ordeal._engine.execution.driver import BODY, Driver, Observer, Outcome, Status, StepSource, TimedReplay
+from ordeal._engine.isolation.rule_timeout import RuleTimeoutError
 from ordeal._engine.isolation.watchdog import OutOfTime
-from ordeal._engine.untrusted import stand_in
+from ordeal._engine.untrusted import stand_in, type_name
 from ordeal._hypothesis import GlobalRandoms, skip_types
 from ordeal._native import monotonic
 from ordeal.errors import OrdealError
 
 CONFIRMATIONS = 2
+#: How often shrinking a hang begins, with longer limits each time.
+HANG_ATTEMPTS = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +79,8 @@ class Replayer:
     def run(self, tape: _native.Tape, observer: Observer | None = None) -> Replayed:
         """Run ``tape`` from a fresh machine while ``observer`` watches."""
         step_source = _native.Replay(tape)
-        outcome, bucket = self._execute(step_source, observer)
+        # A deadline that never comes has the step loop note how long the steps take.
+        outcome, bucket = self._execute(TimedReplay(step_source, sys.float_info.max), observer)
         return self._facts_of(step_source, outcome, bucket)
 
     def written(self, error: BaseException) -> tuple[BaseException, str]:
@@ -83,8 +89,47 @@ class Replayer:
         return (stand_in(error) if self._driver.isolated else error), text
 
     def confirm(self, tape: _native.Tape) -> list[Replayed]:
-        """Replay twice. The tapes know which step made each value of a bundle, which the shrinker needs."""
-        return [self.run(tape) for _ in range(CONFIRMATIONS)]
+        """Replay twice. The tapes know which step made each value of a bundle, which the shrinker needs.
+
+        Each rule has its full limit the first time. If one takes all of it, it need not do so again.
+        """
+        with self._driver.limits.full():
+            first = self.run(tape)
+        with self.adapted() if _timed_out(first) else nullcontext():
+            return [first, *(self.run(tape) for _ in range(CONFIRMATIONS - 1))]
+
+    @contextmanager
+    def adapted(self) -> Iterator[None]:
+        """Give rules less time during the block: many times what they are known to take."""
+        self._driver.adapt_limits()
+        with self._driver.limits.adapted():
+            yield
+
+    def hangs(self, tape: _native.Tape, bucket: str = "") -> bool:
+        """Return whether a rule takes its full limit in a replay of ``tape``, which fails in ``bucket``, if given."""
+        with self._driver.limits.full():
+            replayed = self.run(tape)
+        return _timed_out(replayed) and (not bucket or falls_into(replayed.bucket, bucket))
+
+    def shrink_hang(
+        self, tape: _native.Tape, bucket: str, seconds: float, tick: Callable[[ShrinkProgress], None] | None = None
+    ) -> Shrunk:
+        """Like ``shrink``, for a rule that takes its whole limit: here it has less, and the result takes all of it.
+
+        If the result does not hang that long, the limits grow and another attempt begins with ``tape``, which it stays
+        if all fail.
+        """
+        deadline = monotonic() + seconds
+        for _ in range(HANG_ATTEMPTS):
+            with self.adapted():
+                shrunk = self.shrink(tape, bucket, deadline - monotonic(), tick)
+            is_cut_off = shrunk.interrupted or shrunk.failed_check is not None
+            if is_cut_off or shrunk.tape == tape or self.hangs(shrunk.tape, bucket):
+                break
+            self._driver.limits.grow()
+        else:
+            shrunk = replace(shrunk, tape=tape, finished=False)
+        return shrunk
 
     def shrink(
         self,
@@ -197,3 +242,8 @@ class Replayer:
         if outcome.status is Status.FAILED and outcome.error is not None:
             bucket = self._bucketer.bucket(outcome.error, outcome.broken_by)
         return outcome, bucket
+
+
+def _timed_out(replayed: Replayed) -> bool:
+    """Return whether a rule took all the time that it had."""
+    return type_name(type(replayed.outcome.error)) == RuleTimeoutError.__name__

@@ -215,6 +215,8 @@ class Search:
         self.randoms.reseed()
         snapshot = self.checkpoints.copy_of(spec.checkpoint)
         self._ending = self._crash = None
+        limits = self.driver.limits
+        began = monotonic() if limits.expects_hangs else 0.0
         replayed_steps = 0
         if snapshot is not None:
             outcome = self._execute_from(snapshot)
@@ -227,6 +229,8 @@ class Search:
             outcome = self.driver.execute(session, listener=self._learning)
         tally.steps += max(0, outcome.steps - replayed_steps)
         had_step = outcome.steps > 0
+        if began and outcome.status is Status.DONE:
+            limits.learn_run(monotonic() - began)
         if outcome.status is Status.FAILED:
             outcome, snapshot = self._step_back(outcome, snapshot)
         session.end_run()
@@ -400,6 +404,8 @@ class Search:
             met.add(finding.bucket)
             self._listener.checked(finding, Verdict.CONFIRMED)
             return True
+        if finding.is_timeout and self.driver.limits.expects_hangs and not self._hangs(finding):
+            return False
         self._listener.failing(finding)
         seen_in = finding.bucket
         with self.monitoring.hidden():
@@ -414,7 +420,21 @@ class Search:
         if verdict is Verdict.UNFAITHFUL and self._crash is None:
             self.checkpoints.distrust("a failure", f"({seen_in}) did not happen from a fresh machine")
         met.add(finding.bucket)
-        return verdict not in (Verdict.UNFAITHFUL, Verdict.DROPPED)
+        is_known = verdict not in (Verdict.UNFAITHFUL, Verdict.DROPPED)
+        if is_known and finding.is_timeout and self._crash is None and self.settings.max_runs is None:
+            # From here on it need not take its full limit each time. Where a number of runs ends the search, nothing
+            # that a report shows may depend on the clock.
+            self.driver.limits.expect_hang(self.driver.limits.ended_in)
+            self.driver.adapt_limits()
+        return is_known
+
+    def _hangs(self, finding: Finding) -> bool:
+        """Return whether a rule that had less time than its limit takes all of it."""
+        with self.monitoring.hidden():
+            hangs = self.replayer.hangs(finding.tape)
+        if not hangs:
+            self.driver.limits.grow()
+        return hangs
 
     def _replayer_of(self, finding: Finding) -> Replayer:
         """Return the replayer that confirms ``finding``: a failure that ends its process needs processes of its own."""

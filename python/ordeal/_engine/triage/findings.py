@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
@@ -212,10 +213,13 @@ class Findings:
 
     def _shrink(self, finding: Finding, seconds: float, tick: Callable[[ShrinkProgress], None]) -> bool:
         """Return whether there was time to make it minimal."""
-        if finding.seed is not None and self._resists(finding):
-            finding.shrunk = True
-            return True
-        shrunk = self._replayer.shrink(finding.tape, finding.bucket, seconds, tick)
+        hangs = finding.is_timeout and not finding.needs_own_process
+        with self._replayer.adapted() if hangs else nullcontext():
+            if finding.seed is not None and self._resists(finding):
+                finding.shrunk = True
+                return True
+        shrink = self._replayer.shrink_hang if hangs else self._replayer.shrink
+        shrunk = shrink(finding.tape, finding.bucket, seconds, tick)
         is_whole = not shrunk.interrupted and shrunk.failed_check is None
         finding.improved = finding.shrunk = is_whole or len(shrunk.tape) < len(finding.tape)
         finding.tape = shrunk.tape
@@ -240,7 +244,9 @@ class Findings:
     def failure(self, finding: Finding) -> Failure:
         """Return ``finding`` in the form for users, after running it once more to record what happens."""
         recorder = RunRecorder()
-        replayed = self._replayer.run(finding.tape, recorder)
+        # That it takes its full limit was seen before.
+        with self._replayer.adapted() if finding.is_timeout else nullcontext():
+            replayed = self._replayer.run(finding.tape, recorder)
         now = replayed.outcome.error if falls_into(replayed.bucket, finding.bucket) else None
         error, text = self._replayer.written(now) if now is not None else (finding.error, finding.error_traceback)
         step = len(recorder.steps)

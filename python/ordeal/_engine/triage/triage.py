@@ -13,7 +13,7 @@ from ordeal import _native
 from ordeal._engine.execution.bucket import place_of
 from ordeal._engine.formatting import describe_error
 from ordeal._engine.isolation.working_folder import WorkingFolder
-from ordeal._engine.replay.crash_replayer import Crash, bare_steps
+from ordeal._engine.replay.crash_replayer import LIMIT_TIMES, Crash, bare_steps
 from ordeal._engine.replay.loading import tape_of
 from ordeal._engine.replay.path_shrinking import SECONDS as PATH_SECONDS
 from ordeal._engine.replay.trace_builder import Provenance
@@ -195,7 +195,9 @@ class Triage:
                 self._note_limit(each)
 
         job = triage_finding(finding, shrink=shrink, seconds=each.seconds, shorter=each.shorter, family=each.family)
-        return Task(job, self._forwarding(on_message), ended, seconds=each.seconds + SLACK_SECONDS)
+        # What is left of a hang takes its full limit once.
+        last = LIMIT_TIMES * max(0.0, self._setup.driver.rule_timeout) if finding.is_timeout else 0.0
+        return Task(job, self._forwarding(on_message), ended, seconds=each.seconds + last + SLACK_SECONDS)
 
     def _forwarding(self, on_message: Callable[[Message], object]) -> Callable[[Message], object]:
         """Return a receiver that notes failed checks of the core, and passes all other messages to ``on_message``."""

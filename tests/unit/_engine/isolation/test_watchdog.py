@@ -99,6 +99,26 @@ def test_steps_below_the_limit_go_on_however_many(clock: Clock) -> None:
             clock.spin(0.15)
 
 
+def test_a_lower_limit_ends_a_step_sooner_and_a_higher_one_not_later(clock: Clock) -> None:
+    watchdog = Watchdog(4.0, TooLongError)
+    limit = [0.1]
+    with watchdog.watching():
+        watchdog.lower(lambda: limit[0], 0.05)
+        watchdog.armed = True
+        watchdog.step += 1
+        clock.spin(0.09)
+        watchdog.step += 1
+        began = clock.now
+        with pytest.raises(TooLongError):
+            clock.spin(10)
+        assert clock.now - began < 0.2
+        limit[0] = 100.0
+        watchdog.step += 1
+        clock.spin(3.9)
+        with watchdog.until(clock.now + 50), pytest.raises(TooLongError):
+            clock.spin(10)
+
+
 def test_what_is_done_between_the_parts_of_a_step_takes_its_time(clock: Clock) -> None:
     watchdog = Watchdog(0.2, TooLongError)
     with watchdog.watching():

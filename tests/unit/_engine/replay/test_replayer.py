@@ -8,7 +8,7 @@ import signal
 import threading
 import time
 import unittest
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import date
 from typing import Any
@@ -17,9 +17,10 @@ import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, precondition, rule
 
-from ordeal import trace
+from ordeal import ChaosTest, trace
 from ordeal._engine.execution.driver import Status
-from ordeal._engine.replay.loading import load_for_replay
+from ordeal._engine.isolation.rule_limits import SECONDS_MIN, RuleLimits
+from ordeal._engine.replay.loading import LoadedTrace, load_for_replay
 from ordeal._engine.replay.replayer import ShrinkProgress
 from ordeal.trace import Trace, TraceStep
 
@@ -473,3 +474,71 @@ def test_windows_of_faults_become_small() -> None:
     steps = [TraceStep("rule" if name in ("go", "rest") else "fault_toggle", name) for name in names]
     small = trace.shrink(Trace(1, 42, f"{__name__}:Windows", steps=steps), Windows)
     assert [step.name for step in small.steps] == ["+one(a)", "go", "-one(a)", "+two(b)", "go"]
+
+
+class Waiting(ChaosTest):
+    """Hangs from 40 on, and takes long from 4 on; ``waits`` are the limits under which it hung."""
+
+    rule_timeout = 0.4
+    long = 0.0
+    hung = 0
+
+    @rule(value=st.integers(0, 100))
+    def act(self, value: int) -> None:
+        if value >= 40:
+            type(self).hung += 1
+            threading.Event().wait(20)
+        if value >= 4:
+            threading.Event().wait(self.long)
+
+
+def hanging(values: Sequence[int] = (1, 2, 3, 90)) -> LoadedTrace:
+    steps = [TraceStep("rule", "act", {"value": value}, choices={"value": [value]}) for value in values]
+    return load_for_replay(Trace(1, 42, f"{__name__}:Waiting", steps=steps), Waiting)
+
+
+@pytest.fixture
+def adapted(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """The limits below the full one that steps have had."""
+    given: list[float] = []
+    limit_of = RuleLimits.limit_of
+
+    def noted(limits: RuleLimits, name: str) -> float:
+        limit = limit_of(limits, name)
+        given.extend([limit] * (limit < Waiting.rule_timeout))
+        return limit
+
+    monkeypatch.setattr(RuleLimits, "limit_of", noted)
+    return given
+
+
+def test_a_hang_takes_its_full_limit_once_when_it_is_confirmed(adapted: list[float]) -> None:
+    loaded = hanging()
+    with loaded.running():
+        first, second = loaded.replayer.confirm(loaded.tape)
+    assert first.bucket == second.bucket
+    assert first.bucket.startswith("ordeal.rule_timeout.RuleTimeoutError")
+    assert set(adapted) == {SECONDS_MIN}
+
+
+def test_a_hang_shrinks_with_lower_limits(adapted: list[float]) -> None:
+    loaded = hanging()
+    with loaded.running():
+        bucket = loaded.replayer.confirm(loaded.tape)[0].bucket
+        shrunk = loaded.replayer.shrink_hang(loaded.tape, bucket, 20)
+    assert [arguments for _, _, _, arguments in shrunk.tape.steps()] == [[(1, [40])]]
+    assert shrunk.finished
+    assert adapted
+
+
+@pytest.mark.slow
+def test_a_step_that_is_slow_and_passes_is_no_hang_whatever_the_lower_limit_says(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(Waiting, "long", 0.2)
+    loaded = hanging()
+    with loaded.running():
+        bucket = loaded.replayer.confirm(loaded.tape)[0].bucket
+        shrunk = loaded.replayer.shrink_hang(loaded.tape, bucket, 20)
+        assert loaded.replayer.hangs(shrunk.tape, bucket)
+    assert [int(choices[0]) >= 40 for *_, arguments in shrunk.tape.steps() for _, choices in arguments][-1:] == [True]

@@ -319,6 +319,30 @@ def test_a_hang_is_taken_back_once_in_a_run() -> None:
     assert Hanging.waited <= 2 * 4 + confirmations_and_trace
 
 
+@pytest.mark.parametrize("max_runs", [None, 3])
+def test_a_hang_that_is_known_need_not_take_its_full_limit_again_unless_runs_end_the_search(
+    max_runs: int | None,
+) -> None:
+    class Hanging(ChaosTest):
+        rule_timeout = 0.3
+
+        @rule()
+        def act(self) -> None: ...
+
+        @rule()
+        def wait(self) -> None:
+            threading.Event().wait(20)
+
+    explorer = Explorer(Hanging, workers=1, seed=3)
+    result = explorer.run(max_time=1, max_runs=max_runs, shrink=False)
+    (failure,) = result.failures
+    assert "timed out after 0.3s" in str(failure.error)
+    limits = explorer._driver.limits
+    assert limits.expects_hangs is (max_runs is None)
+    assert limits.limit_of("act") == 0.3
+    assert failure.count <= result.total_runs
+
+
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="workers are forked on Linux only")
 def test_a_worker_that_ends_in_a_step_has_no_run_to_go_on_with_and_the_search_goes_on() -> None:
     class Ending(RuleBasedStateMachine):

@@ -1,0 +1,59 @@
+"""How long a rule may take in a replay: many times what it has taken, never more than its limit."""
+
+from __future__ import annotations
+
+import math
+
+from ordeal._engine.isolation.rule_limits import GROWTH, SECONDS_MIN, TIMES, RuleLimits
+
+
+def test_without_being_adapted_every_limit_is_the_full_one() -> None:
+    limits = RuleLimits(30.0)
+    limits.learn({"act": 0.001})
+    assert limits.limit_of("act") == 30.0
+    assert RuleLimits(0.0).limit_of("act") == math.inf, "no limit"
+
+
+def test_adapted_it_is_many_times_the_slowest_step_between_the_least_and_the_full_one() -> None:
+    limits = RuleLimits(30.0)
+    limits.learn({"act": 0.1, "tiny": 0.0001, "slow": 20.0})
+    limits.learn({"act": 0.05})
+    with limits.adapted():
+        assert limits.limit_of("act") == TIMES * 0.1
+        assert limits.limit_of("tiny") == SECONDS_MIN
+        assert limits.limit_of("slow") == 30.0
+        assert limits.limit_of("unknown") == 30.0, "it may be as slow as the slowest"
+        with limits.full():
+            assert limits.limit_of("tiny") == 30.0
+    assert limits.limit_of("act") == 30.0
+
+
+def test_while_nothing_was_measured_nothing_is_adapted() -> None:
+    limits = RuleLimits(30.0)
+    with limits.adapted():
+        assert limits.limit_of("act") == 30.0
+
+
+def test_a_rule_that_is_known_to_hang_is_adapted_alone() -> None:
+    limits = RuleLimits(30.0)
+    limits.learn({"act": 0.0001, "wait": 0.0001})
+    before = limits.expects_hangs
+    limits.expect_hang("wait")
+    assert (before, limits.expects_hangs) == (False, True)
+    assert (limits.limit_of("wait"), limits.limit_of("act")) == (SECONDS_MIN, 30.0)
+
+
+def test_without_measured_steps_a_run_that_ended_well_says_how_long_they_took_at_most() -> None:
+    limits = RuleLimits(30.0)
+    limits.expect_hang("wait")
+    limits.learn_run(0.2)
+    limits.learn_run(0.1)
+    assert limits.limit_of("wait") == TIMES * 0.2
+
+
+def test_limits_grow_also_from_the_least() -> None:
+    limits = RuleLimits(30.0)
+    limits.learn({"act": 0.0001})
+    with limits.adapted():
+        limits.grow()
+        assert limits.limit_of("act") == GROWTH * SECONDS_MIN
