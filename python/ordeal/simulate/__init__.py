@@ -17,7 +17,7 @@ from ordeal.simulate.errors import (
 from ordeal.simulate.file_system import FileFault, FileSystem
 from ordeal.simulate.runtime.exploring import explore, run
 from ordeal.simulate.runtime.report import Report, ScheduleFailure
-from ordeal.simulate.runtime.scheduled_faults import cancel, stall
+from ordeal.simulate.runtime.scheduled_faults import cancel, latency, stall
 from ordeal.simulate.runtime.testing import test
 
 __all__ = [
@@ -37,6 +37,7 @@ __all__ = [
     "UnhandledTaskError",
     "cancel",
     "explore",
+    "latency",
     "run",
     "stall",
     "test",

@@ -49,7 +49,7 @@ def run(
         main: an ``async def`` function without arguments.
         seed: what is left open follows from it. With 0 nothing special happens: timers fire in the order in which they
             were set, no step takes time, and no fault strikes.
-        faults: a list of ``cancel(...)`` and ``stall(...)``.
+        faults: a list of ``cancel(...)``, ``stall(...)`` and ``latency(...)``.
         decisions: exactly what happens, as the report of a failure says it; then ``seed`` seeds only ``random``.
         allow: what the run may do though no simulation controls it, such as ``["time.sleep"]``.
         time_limit: the simulated seconds after which the run fails.
@@ -92,7 +92,7 @@ def explore(
         runs: how many schedules to try: the seeds from ``seed`` on.
         seconds: when to end even if runs are left; None for never.
         seed: the seed of the first run.
-        faults: a list of ``cancel(...)`` and ``stall(...)``.
+        faults: a list of ``cancel(...)``, ``stall(...)`` and ``latency(...)``.
         cancel: ``"each"`` tries one run for every place and time where a task that ``faults`` strikes may be cancelled,
             in place of random runs.
         allow: what the runs may do though no simulation controls it, such as ``["time.sleep"]``.

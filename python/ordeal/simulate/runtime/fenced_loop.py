@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 from ordeal.simulate.errors import EscapedSimulation
 from ordeal.simulate.runtime.sites import calling_site
 
-_FAKE = "give the program a stand-in for it in the test, such as an asyncio.Queue or a class of your own"
+_FAKE = "use asyncio.start_server and asyncio.open_connection, or give the program a stand-in in the test"
 _HINTS = {
     **dict.fromkeys(
         ("subprocess_exec", "subprocess_shell"), "give the program a function that answers as the child process would"
@@ -21,10 +21,9 @@ _HINTS = {
     **dict.fromkeys(("add_reader", "remove_reader", "add_writer", "remove_writer"), _FAKE),
 }
 _SOCKETS = (
-    *("create_connection", "create_server", "create_datagram_endpoint", "create_unix_connection"),
-    *("create_unix_server", "connect_accepted_socket", "start_tls", "sendfile", "sock_sendfile"),
+    *("create_datagram_endpoint", "connect_accepted_socket", "start_tls", "sendfile", "sock_sendfile"),
     *("sock_recv", "sock_recv_into", "sock_recvfrom", "sock_recvfrom_into", "sock_sendall", "sock_sendto"),
-    *("sock_connect", "sock_accept", "getaddrinfo", "getnameinfo"),
+    *("sock_connect", "sock_accept"),
 )
 
 

@@ -28,8 +28,8 @@ from ordeal.simulate.errors import (
 )
 from ordeal.simulate.runtime.decisions import ARRIVAL, ORDER, STALL, DecisionSource, name_key
 from ordeal.simulate.runtime.interruptions import Interruptions
-from ordeal.simulate.runtime.loop_settings import LoopSettings
-from ordeal.simulate.runtime.scheduled_faults import SimulatedFault, stall_lengths
+from ordeal.simulate.runtime.network import NetworkLoop
+from ordeal.simulate.runtime.scheduled_faults import SimulatedFault, packet_latencies, stall_lengths
 from ordeal.simulate.runtime.sites import calling_site
 from ordeal.simulate.runtime.tasks import SimulationTask, TaskRecord, stepped_task
 from ordeal.simulate.runtime.waits import wait_lines
@@ -56,7 +56,7 @@ _LOOP_ACTOR = "the loop"
 type Timer = tuple[float, int, events.Handle, int]
 
 
-class SimulationLoop(LoopSettings):
+class SimulationLoop(NetworkLoop):
     """An event loop that runs in simulated time, under the decisions of a schedule."""
 
     def __init__(
@@ -77,6 +77,7 @@ class SimulationLoop(LoopSettings):
         self.interruptions = Interruptions(schedule, faults, self.call_soon)
         self.blocked: BlockedLoop | None = None
         self._stalls = stall_lengths(faults)
+        self.packet_latencies = packet_latencies(faults)
         self._allowed = frozenset(allowed)
         self._time_limit = time_limit
         self._ends_at = time_limit
@@ -458,6 +459,7 @@ class SimulationLoop(LoopSettings):
         finally:
             self._running = self._stopping = False
             events._set_running_loop(None)
+        self.drop_connections()
         for record in self.records:
             _forget_error(record.task)
 

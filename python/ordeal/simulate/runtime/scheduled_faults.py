@@ -35,7 +35,14 @@ class Stall:
     longest: float
 
 
-SimulatedFault = Cancel | Stall
+@dataclass(frozen=True, slots=True)
+class Latency:
+    """Packets may be late; made by ``latency``."""
+
+    longest: float
+
+
+SimulatedFault = Cancel | Stall | Latency
 
 
 def cancel(tasks: str = "clients") -> Cancel:
@@ -71,6 +78,17 @@ def stall(longest: float = 2.0) -> Stall:
     return Stall(checked_seconds("longest", longest, _HOUR_S))
 
 
+def latency(longest: float = 2.0) -> Latency:
+    """Return a fault that lets packets of the simulated network take up to ``longest`` seconds.
+
+    Within a connection no packet overtakes another, and none is lost. Without this fault they take up to 10 ms.
+
+    Raises:
+        SimulationError: ``longest`` is not a number of seconds above 0 and up to an hour.
+    """
+    return Latency(checked_seconds("longest", longest, _HOUR_S))
+
+
 def checked_faults(faults: Any) -> tuple[SimulatedFault, ...]:
     """Return the faults as a tuple.
 
@@ -89,14 +107,23 @@ def checked_faults(faults: Any) -> tuple[SimulatedFault, ...]:
 
 def stall_lengths(faults: Iterable[SimulatedFault]) -> tuple[float, ...]:
     """Return how long a step may take, from the shortest: 1 ms, 10 ms, 100 ms, and so on up to the longest."""
-    longest = max((fault.longest for fault in faults if isinstance(fault, Stall)), default=JITTER_S)
-    lengths = [length for length in (0.001, 0.01, 0.1, 1.0, 10.0, 100.0) if length < longest]
-    return (*lengths, longest)
+    return _up_to(max((fault.longest for fault in faults if isinstance(fault, Stall)), default=JITTER_S))
+
+
+def packet_latencies(faults: Iterable[SimulatedFault]) -> tuple[float, ...]:
+    """Return how long a packet may take, in the same steps; the first is what it usually takes."""
+    return _up_to(max((fault.longest for fault in faults if isinstance(fault, Latency)), default=JITTER_S))
+
+
+def _up_to(longest: float) -> tuple[float, ...]:
+    return (*(length for length in (0.001, 0.01, 0.1, 1.0, 10.0, 100.0) if length < longest), longest)
 
 
 def fault_text(fault: SimulatedFault) -> str:
     """Return the fault as a file holds it; ``fault_of_text`` reverses it."""
-    return f"cancel {fault.tasks}" if isinstance(fault, Cancel) else f"stall {fault.longest!r}"
+    if isinstance(fault, Cancel):
+        return f"cancel {fault.tasks}"
+    return f"{type(fault).__name__.lower()} {fault.longest!r}"
 
 
 def fault_of_text(text: str) -> SimulatedFault:
@@ -107,6 +134,8 @@ def fault_of_text(text: str) -> SimulatedFault:
             return cancel(argument)
         if kind == "stall":
             return stall(float(argument))
+        if kind == "latency":
+            return latency(float(argument))
     except ValueError:
         pass
     raise SimulationError(f"{text!r:.100} is not a fault of a simulation")

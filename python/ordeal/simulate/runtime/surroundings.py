@@ -23,7 +23,7 @@ EPOCH_S = 1_767_225_600.0
 _FENCES = {
     "socket": (
         "uses a socket of the system",
-        "give the program a stand-in for the connection, such as two asyncio.Queue",
+        "use asyncio.start_server and asyncio.open_connection, or give the program a stand-in in the test",
     ),
     "subprocess": ("starts a process", "give the program a function that answers as the process would"),
     "os": ("starts a process", "give the program a function that answers as the process would"),

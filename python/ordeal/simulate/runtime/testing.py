@@ -172,7 +172,7 @@ def simulated_test(
         function: the test.
         runs: how many schedules to try.
         seed: the seed of the first run.
-        faults: a list of ``cancel(...)`` and ``stall(...)``.
+        faults: a list of ``cancel(...)``, ``stall(...)`` and ``latency(...)``.
         cancel: ``"each"`` tries every cancellation that the plain run could have had, in place of random runs.
         allow: what the runs may do though no simulation controls it, such as ``["time.sleep"]``.
         time_limit: the simulated seconds after which a run fails.

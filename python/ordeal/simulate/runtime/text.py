@@ -8,7 +8,7 @@ from typing import Protocol
 
 from ordeal._engine.formatting import counted, one_line
 from ordeal.simulate.runtime.decisions import Decided
-from ordeal.simulate.runtime.scheduled_faults import Cancel, SimulatedFault, stall_lengths
+from ordeal.simulate.runtime.scheduled_faults import Cancel, SimulatedFault, packet_latencies, stall_lengths
 
 _NOUNS = {
     "order": "change of order",
@@ -16,11 +16,12 @@ _NOUNS = {
     "arrival": "late result",
     "cancel": "cancellation",
     "packet": "late packet",
-    "cut": "cut packet",
+    "cut": "cut",
 }
 _PLURALS = {"change of order": "changes of order"}
 _WHEN = ("", "between its wake-up and its turn", "while it waits", "before time passes")
 _ARRIVES = ("at once", "1 ms", "10 ms", "100 ms", "1 s")
+_CUT_WHERE = ("nowhere", "in the middle", "after the first byte", "before the last byte")
 _SITES_MAX = 20
 
 
@@ -84,7 +85,11 @@ def decision_text(decision: Decided, faults: Sequence[SimulatedFault]) -> str:
     if decision.kind == "arrival":
         what = "the result of" if who == "executor" else "the start of"
         return one_line(f"{what} {decision.site} in an executor takes {_ARRIVES[min(value, 4)]}{nth}")
-    return one_line(f"{_NOUNS[decision.kind]} of {who} at `{decision.site}`{nth}: {value}")
+    if decision.kind == "packet":
+        latencies = packet_latencies(faults)
+        what = "connecting" if decision.site == "connect" else f"packet {decision.occurrence + 1}"
+        return one_line(f"{who}: {what} takes {latencies[min(value, len(latencies) - 1)]:g} s")
+    return one_line(f"{who}: what arrives is cut {_CUT_WHERE[min(value, 3)]}{nth}")
 
 
 def failure_text(failure: _Failure, replay: str | None = None) -> str:
@@ -118,7 +123,7 @@ def fault_call(fault: SimulatedFault) -> str:
     """Return a fault as Python."""
     if isinstance(fault, Cancel):
         return "simulate.cancel()" if fault.tasks == "clients" else f"simulate.cancel({fault.tasks!r})"
-    return f"simulate.stall({fault.longest!r})"
+    return f"simulate.{type(fault).__name__.lower()}({fault.longest!r})"
 
 
 def _table(decisions: Mapping[str, int]) -> str:

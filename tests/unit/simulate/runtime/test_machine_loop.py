@@ -23,11 +23,11 @@ class PoolChaos(ChaosTest):
         super().__init__()
         self.pool = self.make(1)
 
-    @rule()
+    @rule()  # type: ignore[arg-type]
     async def three_users(self) -> None:
         await asyncio.wait([asyncio.create_task(use(self.pool)) for _ in range(3)])
 
-    @rule()
+    @rule()  # type: ignore[arg-type]
     async def one_user(self) -> None:
         await use(self.pool)
 
@@ -39,13 +39,13 @@ class CarefulChaos(PoolChaos):
 class SlowChaos(ChaosTest):
     simulated = True
 
-    @rule()
+    @rule()  # type: ignore[arg-type]
     async def wait(self) -> None:
         before = asyncio.get_running_loop().time()
         await asyncio.sleep(3600)
         assert asyncio.get_running_loop().time() == before + 3600
 
-    @rule()
+    @rule()  # type: ignore[arg-type]
     async def leave_a_task(self) -> None:
         self.kept = asyncio.create_task(asyncio.sleep(10**6))
 
@@ -53,7 +53,7 @@ class SlowChaos(ChaosTest):
 class OrderChaos(ChaosTest):
     simulated = True
 
-    @rule()
+    @rule()  # type: ignore[arg-type]
     async def race(self) -> None:
         order = list[int]()
 
@@ -68,7 +68,7 @@ class OrderChaos(ChaosTest):
 class LostErrorChaos(ChaosTest):
     simulated = True
 
-    @rule()
+    @rule()  # type: ignore[arg-type]
     async def lose_it(self) -> None:
         async def fails() -> None:
             raise ValueError
@@ -80,7 +80,7 @@ class LostErrorChaos(ChaosTest):
 class EscapingChaos(ChaosTest):
     simulated = True
 
-    @rule()
+    @rule()  # type: ignore[arg-type]
     async def escape(self) -> None:
         os.system("true")
 
@@ -133,7 +133,7 @@ def test_other_values_are_refused() -> None:
     class Wrong(ChaosTest):
         simulated: ClassVar[Any] = [5]
 
-        @rule()
+        @rule()  # type: ignore[arg-type]
         async def go(self) -> None:
             pass
 

@@ -1,0 +1,222 @@
+"""One end of a simulated connection: bytes arrive in order, cut and joined anywhere, late, and under back pressure."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from ordeal.simulate.runtime.decisions import CUT, PACKET, name_key
+
+#: How long a packet takes when nothing special happens.
+LATENCY_S = 0.001
+_HIGH_WATER_BYTES = 64 * 1024
+_PACKET_SITE, _CUT_SITE = name_key("packet"), name_key("arrival")
+#: How the bytes that have arrived are cut: not at all, in the middle, after the first byte, before the last.
+_CUTS: tuple[Callable[[int], int], ...] = (
+    lambda size: size,
+    lambda size: max(size // 2, 1),
+    lambda size: min(size, 1),
+    lambda size: max(size - 1, 1),
+)
+
+
+class StreamTransport(asyncio.Transport):
+    """One end of a connection. What it writes arrives at its ``peer``; what arrives goes to its protocol."""
+
+    peer: StreamTransport
+
+    def __init__(
+        self,
+        loop: Any,
+        name: str,
+        protocol: asyncio.BaseProtocol,
+        extra: dict[str, Any],
+        on_lost: Callable[[StreamTransport], object],
+    ) -> None:
+        """``name`` is that of the decisions; calls ``on_lost`` when the connection is gone at this end."""
+        super().__init__(extra)
+        self._loop = loop
+        self._name = name_key(name)
+        self._protocol = protocol
+        self._on_lost = on_lost
+        self._arriving: deque[bytes] = deque()
+        """What was sent to this end, and has not been given to the protocol yet: bytes that have arrived."""
+        self._unread_bytes = 0
+        """How many bytes were sent to this end and not read: what the writer has to wait for."""
+        self._arrival_at = 0.0
+        """When the last packet that was sent to this end arrives."""
+        self._in_flight: deque[Callable[[], None]] = deque()
+        """What happens at this end, in the order in which it was sent: no packet overtakes another."""
+        self._high, self._low = _HIGH_WATER_BYTES, _HIGH_WATER_BYTES // 4
+        self._is_writing_paused = False
+        self._is_reading_paused = False
+        self._is_closing = False
+        self._is_lost = False
+        self._has_sent_eof = False
+        self._has_eof_arrived = False
+
+    # Writing
+
+    def write(self, data: bytes | bytearray | memoryview) -> None:
+        """Send bytes to the peer."""
+        if not isinstance(data, bytes | bytearray | memoryview):
+            raise TypeError(f"data argument must be a bytes-like object, not {type(data).__name__!r}")
+        if self._has_sent_eof:
+            raise RuntimeError("Cannot call write() after write_eof()")
+        if self._is_lost or self._is_closing or not data:
+            return
+        packet = bytes(data)
+        self.peer._unread_bytes += len(packet)
+        self._send(lambda: self.peer._arrive(packet))
+        self._press_back()
+
+    def writelines(self, list_of_data: Iterable[bytes | bytearray | memoryview]) -> None:
+        """Send several pieces at once."""
+        self.write(b"".join(list_of_data))
+
+    def write_eof(self) -> None:
+        """Say that nothing more will be written."""
+        if not self._has_sent_eof and not self._is_closing:
+            self._has_sent_eof = True
+            self._send(lambda: self.peer._arrive(b""))
+
+    def can_write_eof(self) -> bool:
+        """Return True: each direction can be closed alone."""
+        return True
+
+    def _send(self, arrive: Callable[[], None]) -> None:
+        """Have something happen at the peer, after all that was sent before."""
+        latencies = self._loop.packet_latencies
+        taken = self._loop.decide(PACKET, self._name, _PACKET_SITE, len(latencies))
+        self.peer._arrival_at = max(self.peer._arrival_at, self._loop.time() + latencies[taken])
+        self.peer._in_flight.append(arrive)
+        self._loop.call_at(self.peer._arrival_at, self.peer._take_next)
+
+    def _press_back(self) -> None:
+        if not self._is_writing_paused and self.peer._unread_bytes > self._high:
+            self._is_writing_paused = True
+            self._protocol.pause_writing()
+
+    def _relieve(self) -> None:
+        if self._is_writing_paused and self.peer._unread_bytes <= self._low:
+            self._is_writing_paused = False
+            self._protocol.resume_writing()
+
+    def get_write_buffer_size(self) -> int:
+        """Return how many bytes the peer has not read."""
+        return self.peer._unread_bytes
+
+    def get_write_buffer_limits(self) -> tuple[int, int]:
+        """Return at how many bytes writing is resumed and paused."""
+        return self._low, self._high
+
+    def set_write_buffer_limits(self, high: int | None = None, low: int | None = None) -> None:
+        """Set at how many bytes writing is paused and resumed."""
+        if high is None:
+            high = _HIGH_WATER_BYTES if low is None else 4 * low
+        low = high // 4 if low is None else low
+        if not high >= low >= 0:
+            raise ValueError(f"high ({high!r}) must be >= low ({low!r}) must be >= 0")
+        self._high, self._low = high, low
+        self._press_back()
+
+    # Reading
+
+    def _take_next(self) -> None:
+        # Timers with one deadline fire in any order; each stands for the packet whose turn it is.
+        self._in_flight.popleft()()
+
+    def _arrive(self, packet: bytes) -> None:
+        """Take a packet from the network; an empty one is the end of the stream."""
+        if self._is_lost or self._is_closing:
+            if packet:
+                self.peer._reset()  # nobody listens here any more
+            return
+        self._arriving.append(packet)
+        self._deliver()
+
+    def _deliver(self) -> None:
+        """Give the protocol what has arrived, up to where it is cut."""
+        if self._is_reading_paused or self._is_lost or self._is_closing or not self._arriving:
+            return
+        data = b"".join(self._arriving)
+        at_end = not self._arriving[-1]
+        self._arriving.clear()
+        if data:
+            taken = _CUTS[self._loop.decide(CUT, self._name, _CUT_SITE, len(_CUTS))](len(data))
+            if taken < len(data) or at_end:
+                self._arriving.extend([data[taken:]] if taken < len(data) else [])
+                self._arriving.extend([b""] if at_end else [])
+                self._loop.call_later(LATENCY_S, self._deliver)
+            self._unread_bytes -= taken
+            self._protocol.data_received(data[:taken])  # type: ignore[attr-defined]
+            self.peer._relieve()
+        elif not self._has_eof_arrived:
+            self._has_eof_arrived = True
+            if not self._protocol.eof_received():  # type: ignore[attr-defined]
+                self.close()
+
+    def pause_reading(self) -> None:
+        """Give nothing more to the protocol for now."""
+        self._is_reading_paused = True
+
+    def resume_reading(self) -> None:
+        """Give the protocol again what arrives."""
+        if self._is_reading_paused:
+            self._is_reading_paused = False
+            self._loop.call_soon(self._deliver)
+
+    def is_reading(self) -> bool:
+        """Return whether the protocol gets what arrives."""
+        return not self._is_reading_paused and not self._is_closing
+
+    # The end
+
+    def close(self) -> None:
+        """Close this end; what was written still arrives, and then the end of the stream."""
+        if not self._is_closing and not self._is_lost:
+            self.write_eof()
+            self._is_closing = True
+            self._loop.call_soon(self._lose, None)
+
+    def abort(self) -> None:
+        """Close this end at once; the peer's connection is reset."""
+        if not self._is_lost:
+            self._is_closing = True
+            self._loop.call_soon(self._lose, None)
+            self._send(self.peer._reset)
+
+    def _reset(self) -> None:
+        if not self._is_lost:
+            self._is_closing = True
+            self._lose(ConnectionResetError(104, "Connection reset by peer"))
+
+    def _lose(self, error: Exception | None) -> None:
+        if self._is_lost:
+            return
+        self._is_lost = True
+        self._unread_bytes = 0
+        self._arriving.clear()
+        try:
+            self._protocol.connection_lost(error)
+        finally:
+            self._on_lost(self)
+            self.peer._relieve()
+
+    def drop(self) -> None:
+        """End the connection without telling anybody."""
+        self._is_closing = self._is_lost = True
+
+    def is_closing(self) -> bool:
+        """Return whether this end is closed or about to be."""
+        return self._is_closing
+
+    def get_protocol(self) -> asyncio.BaseProtocol:
+        """Return who gets what arrives."""
+        return self._protocol
+
+    def set_protocol(self, protocol: asyncio.BaseProtocol) -> None:
+        """Give what arrives to another protocol."""
+        self._protocol = protocol
