@@ -26,7 +26,7 @@ RULE_TIMEOUT = 0.4
 MAX_TIME = 2.5
 MAX_SHRINK_TIME = 4.0
 #: Enough to find all that there is, where no run hangs.
-MAX_RUNS = 300
+MAX_RUNS = 150
 #: What the whole may take beyond these two.
 SLACK_SECONDS = 1.0
 #: What a worker may take beyond what the process has that forks it: after thousands of tests that is much.

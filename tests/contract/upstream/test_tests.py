@@ -300,6 +300,7 @@ def test_finding_19_another_exploration_gives_a_failure_the_same_test(project: P
     assert failing[0] == failing[1] == failing[2]
 
 
+@pytest.mark.nightly
 def test_finding_19_the_same_exploration_writes_the_same_file(project: Project, written: str) -> None:
     project.write(PROJECT)
     assert project.explore("--generate-tests", FILE, hash_seed="7").returncode == 1

@@ -58,7 +58,7 @@ def _project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         Path(name).write_text(text)
 
 
-@pytest.fixture(params=["dir", "redis"])
+@pytest.fixture(params=["dir", pytest.param("redis", marks=pytest.mark.nightly)])
 def server(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[RedisServer | None]:
     if request.param == "dir":
         yield None

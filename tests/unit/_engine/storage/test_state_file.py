@@ -177,7 +177,16 @@ class TestGoingOn:
         "options",
         [
             {"rule_swarm": True, "target_modules": ["jars"]},
-            {"seed": 3, "target_modules": ["jars"], "coverage": "novelty", "rule_swarm": True, "max_checkpoints": 16},
+            pytest.param(
+                {
+                    "seed": 3,
+                    "target_modules": ["jars"],
+                    "coverage": "novelty",
+                    "rule_swarm": True,
+                    "max_checkpoints": 16,
+                },
+                marks=pytest.mark.nightly,
+            ),
             {"seed": 4, "checkpoint_strategy": "uniform", "max_checkpoints": 16, "seed_mutation_prob": 0.25},
         ],
     )
