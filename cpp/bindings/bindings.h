@@ -13,6 +13,7 @@ void bind_codec(py::module_& m);
 void bind_coverage_map(py::module_& m);
 void bind_fault_ablation(py::module_& m);
 void bind_fast_path(py::module_& m);
+void bind_faults(py::module_& m);
 void bind_graph_copy(py::module_& m);
 void bind_journal(py::module_& m);
 void bind_monitor(py::module_& m);

@@ -32,6 +32,7 @@ PYBIND11_MODULE(_native, m) {
   ordeal::bindings::bind_odometer(m);
   ordeal::bindings::bind_process(m);
   ordeal::bindings::bind_fast_path(m);
+  ordeal::bindings::bind_faults(m);
   ordeal::bindings::bind_graph_copy(m);
   ordeal::bindings::bind_rng(m);
   ordeal::bindings::bind_rule_weights(m);

@@ -97,17 +97,22 @@ class StepLoop::Call {
   std::size_t count_ = 0;
 };
 
-StepLoop::StepLoop(const py::object& definition, py::list faults, const py::function& bundle_of, bool hashes_state,
-                   std::int64_t length_max)
+StepLoop::StepLoop(const py::object& definition, py::list faults, py::list switches, const py::function& bundle_of,
+                   bool hashes_state, std::int64_t length_max)
     : rules_(read_rules(definition.attr("rules"), bundle_of)),
       initializers_(read_rules(definition.attr("initializers"), bundle_of)),
       invariants_(read_invariants(definition.attr("invariants"))),
       faults_(std::move(faults)),
+      switches_(std::move(switches)),
       hashes_state_(hashes_state),
       length_max_(length_max) {
   const py::module_ stateful = py::module_::import("hypothesis.stateful");
   reference_type_ = stateful.attr("VarReference");
   multiple_results_type_ = stateful.attr("MultipleResults");
+  for (const py::handle each : switches_) {
+    known_switches_.push_back(each.is_none() ? nullptr : &each.cast<FaultSwitch&>());
+  }
+  ORDEAL_CHECK(known_switches_.size() == faults_.size(), "a switch for each fault, or None");
 }
 
 StepLoop::End StepLoop::run(const Run& run) {
@@ -349,8 +354,13 @@ py::object StepLoop::draw_from_bundle(const StepArgument& argument) {
 }
 
 void StepLoop::toggle(const NextStep& step) {
+  const bool on = step.kind == NextKind::kFaultOn;
+  FaultSwitch* const known = known_switches_[step.target];
+  if (known != nullptr && (known->on == on || (on ? known->put_on() : known->take_off()))) {
+    return;
+  }
   const py::object fault = faults_[step.target];
-  run_->driver.attr("toggle")(fault, step.kind == NextKind::kFaultOn, run_->context, py::none());
+  run_->driver.attr("toggle")(fault, on, run_->context, py::none());
 }
 
 void StepLoop::take_result(StepRule& rule, py::object result) {
@@ -494,6 +504,9 @@ int StepLoop::traverse(visitproc visit, void* argument) const {
       return stop;
     }
   }
+  if (const int stop = see(switches_.ptr()); stop != 0) {
+    return stop;
+  }
   return see(faults_.ptr());
 }
 
@@ -502,6 +515,8 @@ void StepLoop::clear() {
   initializers_.clear();
   invariants_.clear();
   faults_ = py::list();
+  known_switches_.clear();
+  switches_ = py::list();
 }
 
 }  // namespace ordeal::bindings

@@ -12,6 +12,7 @@
 #include "bindings/bindings.h"
 #include "bindings/compiled/compiled_strategy.h"
 #include "bindings/compiled/draw_context.h"
+#include "bindings/faults/fault_switch.h"
 #include "bindings/loop/step_bundles.h"
 #include "bindings/loop/step_machine.h"
 #include "core/draw/replay.h"
@@ -36,8 +37,9 @@ class StepLoop {
     double deadline = 0;  // by the monotonic clock, in seconds; infinite for none
   };
 
-  StepLoop(const py::object& definition, py::list faults, const py::function& bundle_of, bool hashes_state,
-           std::int64_t length_max);
+  // For each fault, `switches` has the switch that the loop may use, or None.
+  StepLoop(const py::object& definition, py::list faults, py::list switches, const py::function& bundle_of,
+           bool hashes_state, std::int64_t length_max);
 
   End run(const Run& run);
 
@@ -93,6 +95,8 @@ class StepLoop {
   std::vector<StepRule> initializers_;
   std::vector<StepInvariant> invariants_;
   py::list faults_;
+  py::list switches_;
+  std::vector<FaultSwitch*> known_switches_;  // of `switches_`; null for None
   bool hashes_state_;
   std::int64_t length_max_;
   py::object reference_type_;

@@ -11,13 +11,18 @@ from hypothesis.strategies._internal.lazy import unwrap_strategies
 from ordeal._hypothesis.fast_construction import make_machines_quick
 from ordeal._hypothesis.machines import MachineDefinition
 from ordeal._hypothesis.run_context import LENGTH_MAX
-from ordeal._native import StepLoop
+from ordeal._native import FaultSwitch, StepLoop
 
 
-def make_loop(definition: MachineDefinition, faults: list[Any], *, hashes_state: bool) -> StepLoop:
-    """Make the loop that runs machines of ``definition`` in C++, and have them made quickly."""
+def make_loop(
+    definition: MachineDefinition, faults: list[Any], switches: list[FaultSwitch | None], *, hashes_state: bool
+) -> StepLoop:
+    """Make the loop that runs machines of ``definition`` in C++, and have them made quickly.
+
+    ``switches`` has for each fault what the loop may switch in its place, or None.
+    """
     make_machines_quick()
-    return StepLoop(definition, faults, _bundle_of, hashes_state=hashes_state, length_max=LENGTH_MAX)
+    return StepLoop(definition, faults, switches, _bundle_of, hashes_state=hashes_state, length_max=LENGTH_MAX)
 
 
 def _bundle_of(strategy: SearchStrategy[Any]) -> tuple[str, bool] | None:

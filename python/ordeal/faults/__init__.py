@@ -9,7 +9,8 @@ import inspect
 from types import FunctionType, ModuleType
 
 from ordeal.faults import concurrency, database, io, network, numerical, randomness, timing
-from ordeal.faults.fault import CallFault, Fault, LambdaFault, MultiPatchFault, PatchFault, release
+from ordeal.faults.call_faults import CallFault, PatchFault
+from ordeal.faults.fault import Fault, LambdaFault, MultiPatchFault, release
 from ordeal.faults.patching import bound_elsewhere, kept_elsewhere
 
 __all__ = [

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from ordeal.faults.patching import Wrap
+from ordeal.faults.attributes import Wrap
 
 # No process can have this number, so a signal to the child reaches nobody.
 _NO_PROCESS = 2**31 - 1

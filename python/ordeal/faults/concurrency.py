@@ -14,8 +14,9 @@ from typing import Any
 
 from ordeal.errors import FaultError
 from ordeal.faults.arguments import check_mode, check_seconds, check_text
-from ordeal.faults.fault import CallFault, Fault, made_again
-from ordeal.faults.patching import stored_attribute
+from ordeal.faults.attributes import stored_attribute
+from ordeal.faults.call_faults import CallFault
+from ordeal.faults.fault import Fault, made_again
 
 __all__ = ["contended_call", "delayed_release", "stale_state", "thread_boundary"]
 

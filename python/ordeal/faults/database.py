@@ -12,9 +12,9 @@ from collections.abc import Callable
 from typing import Any
 
 from ordeal.faults.arguments import check_error, check_mode, check_seconds, check_text
+from ordeal.faults.attributes import Wrap
 from ordeal.faults.connections import Call, around_connect
 from ordeal.faults.fault import MultiPatchFault, made_again
-from ordeal.faults.patching import Wrap
 from ordeal.faults.sqlalchemy_dialect import CREATE_ENGINE, around_dialect
 
 __all__ = ["commit_failure", "deadlock", "locked", "lost_connection", "slow_query"]
@@ -134,7 +134,7 @@ class _DatabaseFault(MultiPatchFault):
 
     def before_call(self, call: Call) -> None:
         """Act before a call of a connection; an exception here replaces the call."""
-        if not self._active or not (self._on_commits if call.is_commit else self._on_statements):
+        if not self.active or not (self._on_commits if call.is_commit else self._on_statements):
             return
         if self._meet() and self._act is not None:
             self.observe_change(call.text)
@@ -143,7 +143,7 @@ class _DatabaseFault(MultiPatchFault):
     def enter_run(self) -> None:
         """Wrap the function that makes connections, so that those made while the fault is off can be hit later."""
         with self._lock:
-            if self._needs_run and not self._in_run and not self._active:
+            if self._needs_run and not self._in_run and not self.active:
                 self._in_run = super()._do_activate()
 
     def leave_run(self) -> None:

@@ -1,26 +1,23 @@
-"""Fault: a failure that can be switched on and off, and the two kinds from which users build their own."""
+"""Fault: a failure that can be switched on and off, and the kinds that patch targets or call two functions."""
 
 from __future__ import annotations
 
-import asyncio
-import dataclasses
 import functools
-import inspect
 import threading
-import time
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any, ClassVar, Self, SupportsIndex
 
+from ordeal import _native
 from ordeal.errors import FaultError, OrdealError
 from ordeal.faults import randomness
-from ordeal.faults.function_kinds import async_generator_like, changed_items, generator_like, mark_like
+from ordeal.faults.attributes import Wrap
 from ordeal.faults.limits import CallLimits, make_limits
-from ordeal.faults.patching import Patch, UnresolvedTargetError, Wrap, is_of_program, kept_elsewhere
+from ordeal.faults.patching import Patch, UnresolvedTargetError, is_of_program, kept_elsewhere
 
 # A warning points at the user's line that switched the fault on.
 _PACKAGE_FOLDER = str(Path(__file__).parents[1])
@@ -54,54 +51,61 @@ class Fault(ABC):
         if name == "" or not isinstance(given, (str, type(None))):
             raise FaultError(f"a fault got the name {name!r}", hint="write a text that is not empty")
         self.name = name if name is not None else type(self).__name__
-        self._active = False
         self._made_by: tuple[Callable[..., Fault], tuple[Any, ...], dict[str, Any]] | None = None
         self._lock = threading.RLock()
-        self._hits = 0
-        self._hits_lock = threading.Lock()
-        self._use = FaultUse()
-        self._was_on = False
-        self._listener: Callable[[str], object] | None = None
+        self._fault_switch = _native.FaultSwitch()
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        """Note whether the class switches, counts and resets in a way of its own."""
+        super().__init_subclass__(**kwargs)
+        cls._switches_itself = _has_own(cls, *_SWITCHES)
+        cls._counts_itself = _has_own(cls, *_COUNTS)
+        cls._resets_itself = _has_own(cls, "reset", "deactivate", "is_unwound")
+
+    #: Whether code of the class, and not of ordeal, decides what happens then.
+    _switches_itself: ClassVar[bool] = True
+    _counts_itself: ClassVar[bool] = False
+    _resets_itself: ClassVar[bool] = True
 
     @property
     def active(self) -> bool:
         """Whether the fault is on."""
-        return self._active
+        return self._fault_switch.on
 
     @property
     def observation_hits(self) -> int:
         """How many calls met the fault while it was on, since the last ``reset()``."""
-        return self._hits
+        return self._fault_switch.hits
 
     def observe(self) -> int:
         """Count a call that met the fault; return its number, from 1."""
-        with self._hits_lock:
-            self._hits += 1
-            self._use.calls += 1
-            return self._hits
+        return self._fault_switch.meet()
 
     def observe_change(self, call: str = "") -> None:
         """Count a call that the fault diverted, or whose result it changed.
 
         ``call`` names it, for programs and replays.
         """
-        with self._hits_lock:
-            self._use.hits += 1
-        if call and self._listener is not None:
-            self._listener(f"{self.name} hits {call}")
+        self._fault_switch.count_change()
+        if call and self._fault_switch.listener is not None:
+            self._fault_switch.listener(f"{self.name} hits {call}")
 
     def tell_hits(self, listener: Callable[[str], object]) -> None:
         """Call ``listener`` with each call that the fault names and changes, until ``reset()``."""
-        self._listener = listener
+        self._fault_switch.listener = listener
 
     @property
     def observed(self) -> FaultUse:
         """Return what the fault has done in this process so far, regardless of resets."""
-        return dataclasses.replace(self._use)
+        return FaultUse(*self._fault_switch.uses)
 
-    def forget_observed(self) -> None:
-        """Count the current run as one in which the fault was on only if it is on now, or will be."""
-        self._was_on = self._active
+    def pause_observed(self) -> None:
+        """Let ``observed`` stay as it is until ``resume_observed()``."""
+        self._fault_switch.pause()
+
+    def resume_observed(self) -> None:
+        """Go on; the current run counts as one in which the fault was on if it is on now, or will be."""
+        self._fault_switch.resume()
 
     @property
     def runs_on(self) -> int:
@@ -117,9 +121,8 @@ class Fault(ABC):
         Raises FaultError, with the fault off, when its effect cannot be put in place.
         """
         with self._lock:
-            if not self._active:
-                self._active = self._run("on", self._do_activate) is not False
-                self._was_on = self._was_on or self._active
+            if not self._fault_switch.on and not self._put_on_as_planned():
+                self._fault_switch.set_on(self._run("on", self._do_activate) is not False)
 
     def deactivate(self) -> None:
         """Switch the fault off, unless it is off.
@@ -127,20 +130,30 @@ class Fault(ABC):
         Raises FaultError when its effect cannot be taken back. The fault then still counts as off.
         """
         with self._lock:
-            if self._active:
-                self._active = False
+            if self._fault_switch.on and not self._fault_switch.take_off():
+                self._before_switching_off()
+                self._fault_switch.set_on(False)
                 self._run("off", self._do_deactivate)
+
+    def _put_on_as_planned(self) -> bool:
+        """Switch the fault on without ``_do_activate``, if it is known how; return whether it is on."""
+        return False
+
+    def _before_switching_off(self) -> None:  # noqa: B027 - most kinds have no other way
+        """Take over what was switched on without ``_do_activate``."""
 
     def reset(self) -> None:
         """Return to the state of a new fault: off, nothing counted, and the default random source restarted."""
         try:
             self.deactivate()
         finally:
-            self._hits = 0
-            self._listener = None
-            self._use.runs += self._was_on
-            self._was_on = False
+            self._fault_switch.reset(lasts=self._lasts)
             randomness.reset_default()
+
+    @property
+    def _lasts(self) -> bool:
+        """Whether what the fault puts in place has no state that a run might leave in it."""
+        return True
 
     def enter_run(self) -> None:  # noqa: B027 - most kinds act only while they are on
         """Prepare at the start of a run what the fault needs to act later in it. A second call does nothing."""
@@ -150,13 +163,12 @@ class Fault(ABC):
 
     def resume(self, hits: int) -> None:
         """Restore ``observation_hits`` from an earlier point of a run, from which the run continues."""
-        with self._hits_lock:
-            self._hits = hits
+        self._fault_switch.hits = hits
 
     @property
     def is_unwound(self) -> bool:
         """Return whether nothing of the fault's effect is left in the program."""
-        return not self._active
+        return not self._fault_switch.on
 
     @abstractmethod
     def _do_activate(self) -> bool | None:
@@ -185,6 +197,8 @@ class Fault(ABC):
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         self.deactivate()
+        if not self._lasts:
+            self._fault_switch.forget()
 
     def __reduce_ex__(self, protocol: SupportsIndex) -> str | tuple[Any, ...]:
         """Pickle it as the call that made it, or its attributes; in the other process it is off and new."""
@@ -193,11 +207,10 @@ class Fault(ABC):
         return _make_again, (*self._made_by, self._limits_in_words())
 
     def __getstate__(self) -> dict[str, Any]:
-        state = {"_active": False, "_hits": 0, "_lock": None, "_hits_lock": None, "_use": FaultUse(), "_was_on": False}
-        return {**vars(self), **state, "_listener": None}
+        return {**vars(self), "_lock": None, "_fault_switch": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        vars(self).update(state, _lock=threading.RLock(), _hits_lock=threading.Lock())
+        vars(self).update(state, _lock=threading.RLock(), _fault_switch=_native.FaultSwitch())
 
     def _limits_in_words(self) -> dict[str, Any]:
         """Return the arguments of ``limited`` that give the fault its limits."""
@@ -210,7 +223,20 @@ class Fault(ABC):
         return self
 
     def __repr__(self) -> str:
-        return f"{self.name}({'ON' if self._active else 'OFF'})"
+        return f"{self.name}({'ON' if self._fault_switch.on else 'OFF'})"
+
+
+#: The modules whose methods the switch stands for.
+_OWN = (__name__, "ordeal.faults.call_faults")
+#: The methods by which a fault is switched, and those by which calls are counted.
+_SWITCHES = ("activate", "deactivate", "_do_activate", "_do_deactivate")
+_COUNTS = ("observe", "observe_change", "strike", "_meet", "_struck", "_struck_coroutine", "_begin", "_end")
+
+
+def _has_own(cls: type[Fault], *methods: str) -> bool:
+    """Return whether ``cls`` or a base of it outside this module defines one of ``methods``."""
+    definers = (next((base for base in cls.__mro__ if method in vars(base)), Fault) for method in methods)
+    return any(definer.__module__ not in _OWN for definer in definers)
 
 
 class MultiPatchFault(Fault):
@@ -244,10 +270,11 @@ class MultiPatchFault(Fault):
         """
         limits = make_limits(self._unlimited_name, probability, calls)
         with self._lock:
-            if self._active:
+            if self._fault_switch.on:
                 raise FaultError(f"fault {self.name!r} is on", hint="set its limits before it is switched on")
             self._limits = limits
             self.name = f"{self._unlimited_name}{limits}"
+            self._fault_switch.drop_plan()
             self._patches = [Patch(self.name, target, wrap) for target, wrap in self._wraps]
         return self
 
@@ -273,6 +300,10 @@ class MultiPatchFault(Fault):
         """Do the same when only ``observe_change()`` will later report whether the fault changes something."""
         number = self.observe()
         return number if self._limits.admits(self.name, number) else 0
+
+    def _admits(self) -> Callable[[int], bool] | None:
+        """Return what tells by the number of a call whether the limits let the fault act on it; None for all calls."""
+        return None if self._limits == CallLimits() else functools.partial(self._limits.admits, self.name)
 
     @property
     def is_unwound(self) -> bool:
@@ -305,6 +336,7 @@ class MultiPatchFault(Fault):
         try:
             for patch in self._patches:
                 patch.apply()
+            self._make_plan()
         except UnresolvedTargetError as error:
             self._undo_all()
             if error.lasts:
@@ -318,8 +350,36 @@ class MultiPatchFault(Fault):
             raise
         return True
 
+    def _make_plan(self) -> None:
+        """Let the switch do the same the next time."""
+        self._fault_switch.drop_plan()
+        planned = [] if self._switches_itself else [plan for patch in self._patches if (plan := patch.plan())]
+        sites = [id(site) for _, part in planned for site in part[1]]
+        # One attribute may be reached by two patches; what a switch does there depends on the order.
+        if len(planned) == len(self._patches) and len(set(sites)) == len(sites):
+            steps = [step for steps, _ in planned for step in steps]
+            self._fault_switch.set_plan(_native.modules_mark(), steps, [part for _, part in planned])
+
+    def _put_on_as_planned(self) -> bool:
+        switch = self._fault_switch
+        if switch.put_on():
+            return True
+        if self._lasts or not switch.has_plan:
+            return False
+        # Its wrappers are called anew in each run.
+        return all(patch.wrap_again() for patch in self._patches) and switch.put_on()
+
+    def _before_switching_off(self) -> None:
+        if self._fault_switch.by_plan:
+            for patch in self._patches:
+                patch.take_over()
+
     def _do_deactivate(self) -> None:
         self._undo_all()
+
+    @property
+    def _lasts(self) -> bool:
+        return self._made_by is not None
 
     def _undo_all(self) -> None:
         errors: list[FaultError] = []
@@ -346,155 +406,6 @@ class MultiPatchFault(Fault):
                 _warn(f"Fault {self.name!r} does not act where `{target}` is kept elsewhere: {', '.join(places)}")
 
 
-class PatchFault(MultiPatchFault):
-    """Replaces what ``target`` names by ``wrapper_fn(original)`` while it is on.
-
-    ``target`` is a dotted path to a function, a method of any kind, a property or another attribute. It is looked up
-    when the fault is first switched on. If it does not exist, a UserWarning says so once and the fault stays off.
-
-    A function of a module is replaced under every name that an imported module has for it, so code that did ``from
-    shop.api import charge`` meets the fault too; ``bound_elsewhere`` lists these names and says what is left out.
-    References kept elsewhere are not reached: in containers, default arguments, closures, attributes of objects.
-
-    ``wrapper_fn`` may be called again whenever another fault on the same target is switched, so state such as a counter
-    belongs outside it.
-    """
-
-    def __init__(self, target: str, wrapper_fn: Wrap, name: str | None = None) -> None:
-        """The default name is ``patch(target)``.
-
-        Raises FaultError, a ValueError, when the target is no dotted path or ``wrapper_fn`` is not a function.
-        """
-        self.target = target
-        super().__init__(f"patch({target})" if name is None else name, [(target, self._counting)])
-        _check_function(self.name, "wrapper_fn", wrapper_fn)
-        self._wrapper_fn = wrapper_fn
-
-    def _counting(self, original: Any) -> Any:
-        """Return ``wrapper_fn(original)``, with every call of it counted as a hit."""
-        replacement = self._wrapper_fn(original)
-        if not inspect.isfunction(replacement):
-            if self._limits != CallLimits():
-                raise FaultError(
-                    f"fault {self.name!r} limits calls, and puts {replacement!r} in place of `{self.target}`",
-                    hint="return a function from wrapper_fn, or leave the fault without limits",
-                )
-            return replacement
-
-        @functools.wraps(replacement)
-        def counted(*args: Any, **kwargs: Any) -> Any:
-            return (replacement if self.strike() else original)(*args, **kwargs)
-
-        return mark_like(replacement, counted)
-
-
-class CallFault(MultiPatchFault):
-    """A fault on the calls of ``target``, which keeps its kind: a plain, coroutine or generator function.
-
-    Each call runs ``before(number)``, with the number of the call since ``reset()`` from 1, which may raise; then waits
-    ``pause_s`` seconds; then makes the original call, or takes the result of ``answer()`` instead; and returns
-    ``after(result)``. A call of a generator function begins when its first item is requested, and ``after`` changes
-    each of its items; an ``answer()`` of None means no items. If ``after`` returns its argument, it has changed
-    nothing.
-    """
-
-    def __init__(
-        self,
-        target: str,
-        name: str,
-        *,
-        before: Callable[[int], None] | None = None,
-        pause_s: float = 0.0,
-        answer: Callable[[], Any] | None = None,
-        after: Callable[[Any], Any] | None = None,
-    ) -> None:
-        """Raises FaultError when the target is not a dotted path; that it is not a function is found out later."""
-        super().__init__(name, [(target, self._around)])
-        self.target = target
-        self._before = before
-        self._pause_s = pause_s
-        self._answer = answer
-        self._after = after
-
-    def _around(self, original: Any) -> Any:
-        if isinstance(original, type):
-            # A function in its place would break isinstance() and subclassing in the program under test.
-            raise FaultError(
-                f"fault {self.name!r} acts on functions, and `{self.target}` is a class",
-                hint=f'aim at what makes its objects fail, "{self.target}.__init__" or a method',
-            )
-        if not callable(original):
-            raise FaultError(f"fault {self.name!r} acts on functions, and `{self.target}` is {original!r}")
-        if inspect.iscoroutinefunction(original):
-            return self._around_coroutine(original)
-        if inspect.isasyncgenfunction(original):
-            return self._around_async_generator(original)
-        return self._around_call(original)
-
-    def _around_call(self, original: Any) -> Any:
-        def faulty(*args: Any, **kwargs: Any) -> Any:
-            number = self._meet()
-            call = functools.partial(original, *args, **kwargs)
-            return self._struck(number, call) if number else call()
-
-        is_generator = inspect.isgeneratorfunction(original)
-        return generator_like(original, faulty) if is_generator else functools.wraps(original)(faulty)
-
-    def _around_coroutine(self, original: Any) -> Any:
-        @functools.wraps(original)
-        async def faulty(*args: Any, **kwargs: Any) -> Any:
-            number = self._meet()
-            call = functools.partial(original, *args, **kwargs)
-            return await (self._struck_coroutine(number, call) if number else call())
-
-        return faulty
-
-    def _around_async_generator(self, original: Any) -> Any:
-        async def faulty(*args: Any, **kwargs: Any) -> Any:
-            async def call() -> Any:
-                return original(*args, **kwargs)
-
-            number = self._meet()
-            return await (self._struck_coroutine(number, call) if number else call())
-
-        return async_generator_like(original, faulty)
-
-    def _struck(self, number: int, call: Callable[[], Any]) -> Any:
-        """Return the result of ``call``, the call with this number, under the fault."""
-        self._begin(number)
-        if self._pause_s > 0:
-            time.sleep(self._pause_s)
-        return self._end(call() if self._answer is None else self._answer())
-
-    async def _struck_coroutine(self, number: int, call: Callable[[], Awaitable[Any]]) -> Any:
-        """Do the same for a coroutine function."""
-        self._begin(number)
-        if self._pause_s > 0:
-            await asyncio.sleep(self._pause_s)
-        return self._end(await call() if self._answer is None else self._answer())
-
-    def _begin(self, number: int) -> None:
-        if self._pause_s > 0 or self._answer is not None:
-            self.observe_change()
-        if self._before is not None:
-            try:
-                self._before(number)
-            except BaseException:
-                self.observe_change()
-                raise
-
-    def _end(self, result: Any) -> Any:
-        return result if self._after is None else changed_items(result, self._after_one)
-
-    def _after_one(self, result: Any) -> Any:
-        """Return the changed result, or item of a generator. Returning the same object means no change."""
-        assert self._after is not None
-        made = self._after(result)
-        if made is not result:
-            self.observe_change()
-        return made
-
-
 class LambdaFault(Fault):
     """A fault made from two functions, called when it is switched on and off.
 
@@ -504,8 +415,8 @@ class LambdaFault(Fault):
     def __init__(self, name: str, on_activate: Callable[[], object], on_deactivate: Callable[[], object]) -> None:
         """Raises FaultError when one of them is not a function."""
         super().__init__(name)
-        _check_function(name, "on_activate", on_activate)
-        _check_function(name, "on_deactivate", on_deactivate)
+        check_function(name, "on_activate", on_activate)
+        check_function(name, "on_deactivate", on_deactivate)
         self._on_activate = on_activate
         self._on_deactivate = on_deactivate
 
@@ -520,7 +431,8 @@ def _warn(message: str) -> None:
     warnings.warn(message, UserWarning, stacklevel=2, skip_file_prefixes=(_PACKAGE_FOLDER,))
 
 
-def _check_function(fault_name: str, argument: str, function: object) -> None:
+def check_function(fault_name: str, argument: str, function: object) -> None:
+    """Check that an argument of a fault is a function. Raises FaultError."""
     if not callable(function):
         raise FaultError(f"fault {fault_name!r} got the {argument} {function!r}", hint="write a function")
 
@@ -553,6 +465,8 @@ def release(faults: Sequence[Fault]) -> None:
         return  # most machines have none, and each run calls this twice
     errors: list[FaultError] = []
     for fault in reversed(faults):
+        if not fault._resets_itself and fault._fault_switch.reset(lasts=fault._lasts):
+            continue
         try:
             fault.reset()
         except FaultError as error:
@@ -560,8 +474,14 @@ def release(faults: Sequence[Fault]) -> None:
         else:
             if not fault.is_unwound:
                 errors.append(_leak(fault))
+    randomness.reset_default()
     if errors:
         raise errors[0]
+
+
+def switch_of(fault: Fault) -> _native.FaultSwitch | None:
+    """Return what may be switched in place of the fault; None if its class has code of its own for that."""
+    return None if fault._switches_itself else fault._fault_switch
 
 
 def begin_run(faults: Sequence[Fault]) -> None:

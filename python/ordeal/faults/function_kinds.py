@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import dis
 import functools
 import inspect
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
+from types import BuiltinFunctionType, CellType, FunctionType, ModuleType
 from typing import Any
 
+from ordeal import _native
+
 Change = Callable[[Any], Any]
+
+_UNCHANGING = (bool, int, float, complex, str, bytes, type(None), type, ModuleType, BuiltinFunctionType)
+_WRITES = {"STORE_DEREF", "DELETE_DEREF"}
 
 
 def mark_like(function: Any, replacement: Any) -> Any:
@@ -17,12 +24,47 @@ def mark_like(function: Any, replacement: Any) -> Any:
     return replacement
 
 
+def keeps_nothing(replacement: Any, original: Any) -> bool:
+    """Return whether calls of ``replacement`` surely leave nothing in it: no variable around it can change."""
+    if type(replacement) is not FunctionType:
+        return False
+    held = [cell.cell_contents for cell in replacement.__closure__ or ()]
+    held += [*(replacement.__defaults__ or ()), *(replacement.__kwdefaults__ or {}).values()]
+    if not all(each is original or type(each) in _UNCHANGING or _is_top_level(each) for each in held):
+        return False
+    return not any(step.opname in _WRITES for step in dis.get_instructions(replacement))
+
+
+def _is_top_level(value: Any) -> bool:
+    return type(value) is FunctionType and not (value.__closure__ or value.__defaults__ or value.__kwdefaults__)
+
+
+def direct(callee: Callable[..., Any]) -> Any:
+    """Return a Python function that calls ``callee``, in C++ and without a frame of its own."""
+
+    def passed(*args: Any, **kwargs: Any) -> Any:
+        return callee(*args, **kwargs)
+
+    _native.call_directly(passed)
+    return passed
+
+
 def passing_on(function: Any, current: Callable[[], Any]) -> Any:
     """Return a function like ``function`` that calls the result of ``current()`` at the time of each call."""
 
     def passed(*args: Any, **kwargs: Any) -> Any:
         return current()(*args, **kwargs)
 
+    return _of_kind(function, passed)
+
+
+def dispatching(function: Any) -> tuple[Any, CellType]:
+    """Return a function like ``function``, and the cell that holds what it calls; at first ``function`` itself."""
+    passed = direct(function)
+    return _of_kind(function, passed), passed.__closure__[0]
+
+
+def _of_kind(function: Any, passed: Any) -> Any:
     if inspect.isgeneratorfunction(function):
         return generator_like(function, passed)
     if inspect.isasyncgenfunction(function):

@@ -21,8 +21,9 @@ from ordeal.faults.arguments import (
     check_seconds,
     check_text,
 )
+from ordeal.faults.call_faults import CallFault
 from ordeal.faults.child import Ending, Output, changed_output, command_text, finished
-from ordeal.faults.fault import CallFault, MultiPatchFault, made_again
+from ordeal.faults.fault import MultiPatchFault, made_again
 from ordeal.faults.randomness import fault_bytes
 
 __all__ = [

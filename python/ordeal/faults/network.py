@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ordeal.faults.arguments import check_every_n, check_fraction, check_seconds, check_status, check_text
-from ordeal.faults.fault import CallFault, made_again
+from ordeal.faults.call_faults import CallFault
+from ordeal.faults.fault import made_again
 
 __all__ = [
     "FaultHeaders",

@@ -15,7 +15,8 @@ from typing import Any
 from ordeal.errors import FaultError
 from ordeal.faults import frames
 from ordeal.faults.arguments import check_count, check_fraction
-from ordeal.faults.fault import CallFault, Fault, made_again
+from ordeal.faults.call_faults import CallFault
+from ordeal.faults.fault import Fault, made_again
 
 __all__ = [
     "corrupted_floats",

@@ -3,26 +3,39 @@
 Every patched attribute is one *site*: the object as found, and a stack of layers that are composed anew whenever one is
 added or removed. Nothing is ever restored to "what was there before me", which goes wrong when two faults on one
 function are switched off in the order in which they were switched on.
+
+What a stack of layers puts in place is made once. After that C++ switches a fault by assignments alone, according to a
+plan: which attributes held which objects the last time. Whenever the program is not as the plan says, the code here
+does it and makes a new plan. An attribute holds the program's own object whenever no fault is on it, as programs
+compare functions, replace them, and keep them; so nothing stays installed while all faults are off.
 """
 
 from __future__ import annotations
 
-import functools
 import importlib
 import pkgutil
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from difflib import get_close_matches
-from types import BuiltinFunctionType, ClassMethodDescriptorType, FunctionType, MethodType, ModuleType
+from types import BuiltinFunctionType, CellType, FunctionType, MethodType, ModuleType
 from typing import Any
+from weakref import WeakValueDictionary
 
+from ordeal import _native
 from ordeal.errors import FaultError
-from ordeal.faults.function_kinds import mark_like, passing_on
+from ordeal.faults.attributes import (
+    MISSING,
+    Wrap,
+    function_within,
+    inherited,
+    namespace_of,
+    split_kind,
+    stored_attribute,
+)
+from ordeal.faults.function_kinds import dispatching
 from ordeal.faults.unpatched_references import unpatched_references
-
-Wrap = Callable[[Any], Any]
 
 # Test runners must not meet the faults meant for the program under test, whatever names they have imported.
 _MACHINERY = frozenset(
@@ -30,7 +43,6 @@ _MACHINERY = frozenset(
 )
 _SITE_MARKER = "__ordeal_site__"
 _PLAIN_FUNCTIONS = (FunctionType, BuiltinFunctionType, MethodType)
-_MISSING = object()
 
 # Guards the sites below and every change of a site. Taken after a fault's own lock, never before it.
 _lock = threading.RLock()
@@ -61,23 +73,24 @@ class Layer:
 # Sites
 
 
-class Site:
+class Site(_native.PatchSite):
     """One patched attribute of one owner: the original and the layers on it. Guarded by the module's lock."""
 
     def __init__(self, owner: Any, attribute: str) -> None:
-        self.owner = owner
-        self.attribute = attribute
-        self.is_own, stored = stored_attribute(owner, attribute)
-        self.original = _without_dispatcher(stored)
-        self.layers: list[Layer] = []
-        self._function, self._rebuild = _split_kind(owner, self.original)
+        is_own, stored = stored_attribute(owner, attribute)
+        key = (id(owner), attribute)
+        super().__init__(owner, attribute, _without_dispatcher(stored), is_own=is_own, sites=_sites, key=key)
+        self._function, self._rebuild = split_kind(owner, self.original)
         if not self.is_own and callable(self._function) and not isinstance(self._function, type):
-            self._function = _inherited(owner, attribute, self._function)
-        self.current: Any = self._function
+            self._function = inherited(owner, attribute, self._function)
+        self.set_function(self._function)
         # A class cannot be replaced by a function: isinstance and subclassing must continue to work.
         self._dispatches = callable(self._function) and not isinstance(self._function, type)
-        self.installed: Any = self._rebuild(_dispatcher(self, self._function)) if self._dispatches else _MISSING
-        self._modules_when_installed = _modules_mark()
+        if self._dispatches:
+            dispatch, cell = _dispatcher(self, self._function)
+            self.set_dispatcher(self._rebuild(dispatch), cell)
+        else:
+            self.installed = MISSING
 
     def push(self, layer: Layer) -> None:
         """Put ``layer`` on top. Raises FaultError, with nothing changed, when that is impossible."""
@@ -89,11 +102,12 @@ class Site:
                 f"fault {layer.fault_name!r} cannot replace {describe(self)}: the class does not define it",
                 hint="aim at the __init__ of the class",
             )
-        composed = self._compose([*self.layers, layer])
+        composed, stored = self._compose([*self.layers, layer])
+        if not self.layers:
+            self.marked = _native.modules_mark()
         if not self.layers or not self._dispatches:
-            self._store(self.installed if self._dispatches else self._rebuild(composed), layer.fault_name)
-        self.layers.append(layer)
-        self.current = composed
+            self._store(stored, layer.fault_name)
+        self.add(layer, composed)
 
     def pop(self, layer: Layer) -> None:
         """Remove ``layer``, wherever it is in the stack; removing the last one restores the original.
@@ -101,21 +115,31 @@ class Site:
         Raises FaultError when something else has replaced the attribute, which is then left as it is.
         """
         is_intact = self._is_intact()
-        self.layers.remove(layer)
+        left = [each for each in self.layers if each is not layer]
+        composed, stored = self._compose(left)
         # A dispatcher that the program kept a reference to must lose its effect too.
-        self.current = self._compose(self.layers)
+        self.remove(layer, composed)
         if not is_intact:
             raise _replaced_meanwhile(layer.fault_name, self, "taken off")
-        if not self.layers:
+        if not left:
             self._restore()
         elif not self._dispatches:
-            self._store(self._rebuild(self.current), layer.fault_name)
+            self._store(stored, layer.fault_name)
 
-    def _compose(self, layers: list[Layer]) -> Any:
-        value = self._function
-        for layer in layers:
-            value = self._wrap(layer, value)
-        return value
+    def make(self, layer: Layer) -> None:
+        """Call the wrapper of ``layer`` for a switch to come. Raises FaultError when that fails."""
+        self._compose([layer])
+
+    def _compose(self, layers: list[Layer]) -> tuple[Any, Any]:
+        """Return what the layers make of the function, and what the attribute holds for that; made once."""
+        if not layers:
+            return self._function, self.original
+        known = self.known(layers)
+        if known is None:
+            composed = self._wrap(layers[-1], self._compose(layers[:-1])[0])
+            known = composed, self.installed if self._dispatches else self._rebuild(composed)
+            self.remember(layers, *known)
+        return known
 
     def _wrap(self, layer: Layer, inner: Any) -> Any:
         try:
@@ -152,7 +176,7 @@ class Site:
             setattr(self.owner, self.attribute, self.original)
         else:
             delattr(self.owner, self.attribute)
-        if isinstance(self.owner, ModuleType) and self._modules_when_installed != _modules_mark():
+        if isinstance(self.owner, ModuleType) and self.marked is not _native.modules_mark():
             self._restore_in_late_modules()
 
     def _restore_in_late_modules(self) -> None:
@@ -161,110 +185,27 @@ class Site:
             setattr(module, name, self.original)
 
 
+# The sites with layers on them.
 _sites: dict[tuple[int, str], Site] = {}
+# All that some plan holds, so that faults on one attribute share what they have made.
+_known_sites: WeakValueDictionary[tuple[int, str], Site] = WeakValueDictionary()
 
 
-def stored_attribute(owner: Any, attribute: str) -> tuple[bool, Any]:
-    """Return whether ``owner`` itself holds the attribute, and the stored object, descriptors unbound."""
-    namespace = _namespace(owner)
-    if namespace is not None and attribute in namespace:
-        return True, namespace[attribute]
-    for cls in _ancestors(owner):
-        if isinstance(owner, type) and attribute in vars(cls):
-            return False, vars(cls)[attribute]
-    # An attribute that a class gets from its metaclass comes bound, like the method of an object.
-    return namespace is None, getattr(owner, attribute, _MISSING)
-
-
-def _ancestors(owner: Any) -> tuple[type, ...]:
-    """Return the classes in which an attribute is looked up that ``owner`` does not hold itself."""
-    return owner.__mro__[1:] if isinstance(owner, type) else type(owner).__mro__
-
-
-def _inherited(owner: Any, attribute: str, function: Any) -> Any:
-    """Return a function like ``function``, which ``owner`` inherits; it calls what is inherited at that time."""
-    if not any(attribute in vars(cls) for cls in _ancestors(owner)):
-        return function
-
-    def current() -> Any:
-        # A fault on the base class acts on subclasses too, whichever fault was switched on first.
-        stored = next(vars(cls)[attribute] for cls in _ancestors(owner) if attribute in vars(cls))
-        return _split_kind(owner, stored)[0] if isinstance(owner, type) else stored.__get__(owner, type(owner))
-
-    return passing_on(function, current) if hasattr(function, "__get__") else function
-
-
-def _namespace(owner: Any) -> Any:
-    try:
-        # Not vars(): it would load a lazily loaded module.
-        return object.__getattribute__(owner, "__dict__") if not isinstance(owner, type) else vars(owner)
-    except AttributeError:
-        return None
-
-
-def _split_kind(owner: Any, stored: Any) -> tuple[Any, Wrap]:
-    """Return the function inside a stored attribute, and how to store a replacement so that it keeps its kind."""
-    function = _function_within(stored)
-    if isinstance(stored, (staticmethod, classmethod)):
-        return function, type(stored)
-    if isinstance(stored, property):
-        return function, lambda fget: property(fget, stored.fset, stored.fdel, stored.__doc__)
-    if isinstance(stored, functools.cached_property):
-        return function, lambda func: _cached_property(owner, stored.attrname, func)
-    if not isinstance(owner, type):
-        return stored, lambda value: value
-    if isinstance(stored, (functools.partialmethod, functools.singledispatchmethod)):
-        return _method_of(stored), lambda value: value
-    if isinstance(stored, ClassMethodDescriptorType):
-        return stored, classmethod
-    if isinstance(stored, MethodType) or not hasattr(type(stored), "__get__"):
-        # A bound method, a C function or a class does not bind in a class body; nor may its replacement.
-        return stored, lambda value: staticmethod(value) if hasattr(type(value), "__get__") else value
-    return stored, lambda value: value
-
-
-def _method_of(descriptor: Any) -> Any:
-    """Return the method that an object gets from a descriptor which is not a function."""
-
-    @functools.wraps(descriptor.func)
-    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
-        return descriptor.__get__(self, type(self))(*args, **kwargs)
-
-    for name in ("register", "dispatcher"):
-        if hasattr(descriptor, name):
-            setattr(method, name, getattr(descriptor, name))
-    return mark_like(descriptor.func, method)
-
-
-def _cached_property(owner: Any, name: str | None, function: Any) -> functools.cached_property[Any]:
-    made = functools.cached_property(function)
-    made.__set_name__(owner, name or function.__name__)
-    return made
-
-
-def _dispatcher(site: Site, function: Any) -> Any:
-    dispatch = passing_on(function, lambda: site.current)
+def _dispatcher(site: Site, function: Any) -> tuple[Any, CellType]:
+    dispatch, cell = dispatching(function)
     for name in () if isinstance(function, _PLAIN_FUNCTIONS) else dir(function):
         # For example `cache_clear` of a cached function.
         if not name.startswith("__") and not hasattr(dispatch, name):
             setattr(dispatch, name, getattr(function, name))
     setattr(dispatch, _SITE_MARKER, site)
-    return dispatch
+    return dispatch, cell
 
 
 def _without_dispatcher(stored: Any) -> Any:
     """Return the original below a dispatcher that the program put back after its site was gone."""
-    function = _function_within(stored)
+    function = function_within(stored)
     site = getattr(function, "__dict__", {}).get(_SITE_MARKER)
     return site.original if isinstance(site, Site) and stored is site.installed else stored
-
-
-def _function_within(stored: Any) -> Any:
-    if isinstance(stored, property):
-        return stored.fget
-    if isinstance(stored, functools.cached_property):
-        return stored.func
-    return stored.__func__ if isinstance(stored, (staticmethod, classmethod)) else stored
 
 
 def _replaced_meanwhile(fault_name: str, site: Site, doing: str) -> FaultError:
@@ -288,15 +229,10 @@ def describe(site: Site) -> str:
 # Bindings of one function in several modules
 
 
-def _modules_mark() -> tuple[int, str | None]:
-    """Return a mark that changes when a module has been imported; cheap, unlike comparing the table of modules."""
-    return len(sys.modules), next(reversed(sys.modules), None)
-
-
 def _bindings(wanted: set[int]) -> Iterator[tuple[ModuleType, str]]:
     for module in list(sys.modules.values()):
         if isinstance(module, ModuleType):
-            yield from [(module, name) for name, value in list(_namespace(module).items()) if id(value) in wanted]
+            yield from [(module, name) for name, value in list(namespace_of(module).items()) if id(value) in wanted]
 
 
 def _package(name: str) -> str:
@@ -410,11 +346,11 @@ class TargetPath:
             )
         self._parts = parts
         self._module_name: str | None = None
-        self._failed: tuple[tuple[int, str | None], UnresolvedTargetError] | None = None
+        self._failed: tuple[object, UnresolvedTargetError] | None = None
 
     def resolve(self) -> tuple[Any, str]:
         """Return the owner and the name of the attribute. Raises UnresolvedTargetError."""
-        if self._failed is not None and self._failed[0] == _modules_mark():
+        if self._failed is not None and self._failed[0] is _native.modules_mark():
             raise self._failed[1]
         try:
             return self._resolve()
@@ -423,7 +359,7 @@ class TargetPath:
             text = f"{'.'.join(self._parts)!r} ({error})"
             failure = UnresolvedTargetError(text, lasts=error.lasts, meant=error.meant)
             # A failed import searches the file system, and a nemesis would repeat it at every toggle.
-            self._failed = (_modules_mark(), failure)
+            self._failed = (_native.modules_mark(), failure)
             raise failure from error
 
     def _resolve(self) -> tuple[Any, str]:
@@ -432,13 +368,23 @@ class TargetPath:
         owner: Any = importlib.import_module(self._module_name)
         place = self._module_name
         for name in self._parts[place.count(".") + 1 : -1]:
-            found = getattr(owner, name, _MISSING)
-            if found is _MISSING:
+            found = getattr(owner, name, MISSING)
+            if found is MISSING:
                 raise self._no_attribute(owner, place, name)
             owner, place = found, f"{place}.{name}"
-        if stored_attribute(owner, self._parts[-1])[1] is _MISSING:
+        if stored_attribute(owner, self._parts[-1])[1] is MISSING:
             raise self._no_attribute(owner, place, self._parts[-1])
         return owner, self._parts[-1]
+
+    def steps(self) -> list[_native.PathStep]:
+        """Return what led to the owner, after ``resolve()``: containers, names, and what these were found to be."""
+        assert self._module_name is not None
+        owner: Any = sys.modules[self._module_name]
+        steps: list[_native.PathStep] = [(sys.modules, self._module_name, owner, True)]
+        for name in self._parts[self._module_name.count(".") + 1 : -1]:
+            steps.append((owner, name, getattr(owner, name), False))
+            owner = steps[-1][2]
+        return steps
 
     def _no_attribute(self, owner: Any, place: str, name: str) -> UnresolvedTargetError:
         close = get_close_matches(name, _names_in(owner), n=1)
@@ -488,8 +434,9 @@ class Patch:
         self._path = TargetPath(target)
         self._layer = Layer(fault_name, wrap)
         self._sites: list[Site] = []
+        self._planned: list[Site] = []
         self._bindings: list[tuple[ModuleType, str]] = []
-        self._bindings_of: tuple[tuple[int, str | None], Any] | None = None
+        self._bindings_of: tuple[object, Any] | None = None
 
     def apply(self) -> None:
         """Put the layer on every site. Raises UnresolvedTargetError or FaultError with nothing left patched."""
@@ -520,14 +467,40 @@ class Patch:
 
     @property
     def is_applied(self) -> bool:
-        """Return whether the layer is on any site."""
+        """Return whether the layer is on any site, unless its plan has put it there."""
         return bool(self._sites)
+
+    def wrap_again(self) -> bool:
+        """Have the wrapper make what is put on the planned sites; return whether it could be made there."""
+        with _lock:
+            for site in self._planned:
+                if site.layers or site.known([self._layer]) is not None:
+                    return False
+                site.make(self._layer)
+        return True
+
+    def take_over(self) -> None:
+        """Treat the layer as applied, which its plan has done."""
+        self._sites = list(self._planned)
+
+    def plan(self) -> tuple[list[_native.PathStep], _native.PatchPart] | None:
+        """Return, while it is applied, what has led to the sites, and what is on them: a part of a plan.
+
+        None if an attribute cannot be set without code of the program, or a wrapper has just imported modules.
+        """
+        is_late = self._bindings_of is None or self._bindings_of[0] is not _native.modules_mark()
+        if is_late or not all(site.is_direct for site in self._sites):
+            return None
+        used = {(id(site.owner), site.attribute) for site in self._sites}
+        others = [(module, name) for module, name in self._bindings if (id(module), name) not in used]
+        self._planned = list(self._sites)
+        return self._path.steps(), (self._layer, self._planned, others, self._planned[0].original)
 
     def _other_bindings(self, owner: Any, attribute: str) -> list[tuple[ModuleType, str]]:
         original = _original(owner, attribute)
-        state = _modules_mark()
+        state = _native.modules_mark()
         # Looking through all modules takes milliseconds, and a nemesis toggles many times per second.
-        if self._bindings_of is None or self._bindings_of[0] != state or self._bindings_of[1] is not original:
+        if self._bindings_of is None or self._bindings_of[0] is not state or self._bindings_of[1] is not original:
             self._bindings = _bindings_to_patch(owner, attribute, original)
             self._bindings_of = (state, original)
         return [(module, name) for module, name in self._bindings if _original(module, name) is original]
@@ -535,9 +508,19 @@ class Patch:
 
 def _push(owner: Any, attribute: str, layer: Layer) -> Site:
     key = (id(owner), attribute)
-    site = _sites.get(key) or Site(owner, attribute)
+    site = _sites.get(key) or _site_at(owner, attribute)
     site.push(layer)
     _sites[key] = site
+    return site
+
+
+def _site_at(owner: Any, attribute: str) -> Site:
+    """Return the site of an attribute without layers: the one that was there before, if nothing has changed since."""
+    key = (id(owner), attribute)
+    site = _known_sites.get(key)
+    is_own, stored = stored_attribute(owner, attribute)
+    if site is None or site.owner is not owner or site.original is not stored or site.is_own != is_own:
+        site = _known_sites[key] = Site(owner, attribute)
     return site
 
 

@@ -45,6 +45,8 @@ class _Source:
             return self._default.getrandbits(64)
 
     def reset_default(self) -> None:
+        if self._is_fresh:
+            return
         with self._lock:
             # Seeding costs some ten microseconds and every fault of every run resets, so pay only after a draw.
             if not self._is_fresh:

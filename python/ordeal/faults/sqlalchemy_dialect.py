@@ -5,8 +5,8 @@ from __future__ import annotations
 import functools
 from typing import Any
 
+from ordeal.faults.attributes import Wrap
 from ordeal.faults.connections import Call, Meet, has_no_transaction, sql_text
-from ordeal.faults.patching import Wrap
 
 #: The target that means all engines.
 CREATE_ENGINE = "sqlalchemy.create_engine"

@@ -7,7 +7,8 @@ from numbers import Real
 from typing import Any
 
 from ordeal.faults.arguments import check_error, check_every_n, check_mode, check_number, check_seconds
-from ordeal.faults.fault import CallFault, made_again
+from ordeal.faults.call_faults import CallFault
+from ordeal.faults.fault import made_again
 
 __all__ = ["intermittent_crash", "jitter", "slow", "timeout"]
 

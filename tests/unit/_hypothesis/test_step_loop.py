@@ -39,6 +39,6 @@ def test_a_loop_has_not_begun_anything() -> None:
         @rule()
         def act(self) -> None: ...
 
-    loop = make_loop(define_machine(Machine), [], hashes_state=False)
+    loop = make_loop(define_machine(Machine), [], [], hashes_state=False)
     assert isinstance(loop, StepLoop)
     assert (loop.begun, loop.current, loop.in_step) == (0, None, False)

@@ -13,11 +13,11 @@ from ordeal._engine import untrusted
 from ordeal._engine.coverage.real_path import real_path
 from ordeal._engine.isolation.memory_limit import memory_is_limited
 from ordeal._engine.isolation.rule_timeout import RuleTimeoutError
-from ordeal.faults import fault
+from ordeal.faults import call_faults, fault
 from ordeal.model import DivergenceError
 
-#: The module that switches faults.
-_FAULTS = fault.__file__
+#: The modules that switch faults, and strike calls.
+_FAULTS = (fault.__file__, call_faults.__file__)
 _MACHINERY = ("ordeal", "hypothesis", "_pytest", "pluggy")
 
 
@@ -95,7 +95,7 @@ def is_raised_by_program(error: BaseException) -> bool:
     path = ""
     while tb is not None:
         path = tb.tb_frame.f_code.co_filename
-        if path == _FAULTS:
+        if path in _FAULTS:
             return False
         tb = tb.tb_next
     return bool(path) and not _is_machinery(path)

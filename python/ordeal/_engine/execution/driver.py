@@ -42,6 +42,7 @@ from ordeal.buggify import DEFAULT_PROBABILITY
 from ordeal.chaos import ChaosTest, overrides
 from ordeal.errors import MachineError, OrdealError
 from ordeal.faults import Fault
+from ordeal.faults.fault import switch_of
 
 if TYPE_CHECKING:
     from ordeal._hypothesis import ChoiceSource
@@ -360,9 +361,11 @@ class Driver:
         """Return the context for a run by the step loop. Runs of a driver are sequential, so one context is reused."""
         if self._native is None:
             run = RunContext(step_source.source, len(self.definition.argument_names) - 1)
-            run.loop = run.buggify.loop = make_loop(self.definition, self.faults, hashes_state=self._hashes_state)
-            self.watchdog.taken = run.loop.taken
-            self._native = run.loop, run
+            switches = [switch_of(fault) for fault in self.faults]
+            loop = make_loop(self.definition, self.faults, switches, hashes_state=self._hashes_state)
+            run.loop = run.buggify.loop = loop
+            self.watchdog.taken = loop.taken
+            self._native = loop, run
         _, run = self._native
         run.renew(step_source.source, self.buggify_prob)
         return run

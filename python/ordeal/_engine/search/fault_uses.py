@@ -18,7 +18,7 @@ class FaultUses:
         self._faults = faults
         self._in_the_end: list[list[int]] | None = None
         self._left_out = self._now()
-        self._paused_at: list[list[int]] | None = None
+        self._is_paused = False
         self._at_begin: list[int] = []  # of the current run: the runs that were counted
 
     def stop(self) -> None:
@@ -27,15 +27,11 @@ class FaultUses:
 
     def set_paused(self, paused: bool) -> None:
         """Pause or resume counting."""
-        if not self._faults:
+        if paused == self._is_paused:
             return
-        before, self._paused_at = self._paused_at, self._now() if paused else None
-        if before is None:
-            return
+        self._is_paused = paused
         for fault in self._faults:
-            fault.forget_observed()
-        for left_out, then, now in zip(self._left_out, before, self._now(), strict=True):
-            left_out[:] = [each + end - begin for each, begin, end in zip(left_out, then, now, strict=True)]
+            (fault.pause_observed if paused else fault.resume_observed)()
 
     def begin_run(self) -> None:
         """Begin a run, which may make several machines."""

@@ -1,0 +1,203 @@
+"""The faults on calls: the two kinds from which users and the families build their own."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import inspect
+import time
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from ordeal import _native
+from ordeal.errors import FaultError
+from ordeal.faults.attributes import Wrap
+from ordeal.faults.fault import MultiPatchFault, check_function
+from ordeal.faults.function_kinds import (
+    async_generator_like,
+    changed_items,
+    direct,
+    generator_like,
+    keeps_nothing,
+    mark_like,
+)
+from ordeal.faults.limits import CallLimits
+
+
+class PatchFault(MultiPatchFault):
+    """Replaces what ``target`` names by ``wrapper_fn(original)`` while it is on.
+
+    ``target`` is a dotted path to a function, a method of any kind, a property or another attribute. It is looked up
+    when the fault is first switched on. If it does not exist, a UserWarning says so once and the fault stays off.
+
+    A function of a module is replaced under every name that an imported module has for it, so code that did ``from
+    shop.api import charge`` meets the fault too; ``bound_elsewhere`` lists these names and says what is left out.
+    References kept elsewhere are not reached: in containers, default arguments, closures, attributes of objects.
+
+    ``wrapper_fn`` is called once in a run, and may be called again whenever another fault on the same target is
+    switched, so state such as a counter belongs outside it. If what it returns can hold no state, it is called once.
+    """
+
+    def __init__(self, target: str, wrapper_fn: Wrap, name: str | None = None) -> None:
+        """The default name is ``patch(target)``.
+
+        Raises FaultError, a ValueError, when the target is no dotted path or ``wrapper_fn`` is not a function.
+        """
+        self.target = target
+        super().__init__(f"patch({target})" if name is None else name, [(target, self._counting)])
+        check_function(self.name, "wrapper_fn", wrapper_fn)
+        self._wrapper_fn = wrapper_fn
+        self._keeps_nothing = True
+
+    @property
+    def _lasts(self) -> bool:
+        return self._keeps_nothing
+
+    def _counting(self, original: Any) -> Any:
+        """Return ``wrapper_fn(original)``, with every call of it counted as a hit."""
+        replacement = self._wrapper_fn(original)
+        self._keeps_nothing = self._keeps_nothing and keeps_nothing(replacement, original)
+        if not inspect.isfunction(replacement):
+            if self._limits != CallLimits():
+                raise FaultError(
+                    f"fault {self.name!r} limits calls, and puts {replacement!r} in place of `{self.target}`",
+                    hint="return a function from wrapper_fn, or leave the fault without limits",
+                )
+            return replacement
+        if not self._counts_itself:
+            counted = direct(
+                _native.struck_call(self._fault_switch, original, replacement=replacement, admits=self._admits())
+            )
+            return mark_like(replacement, functools.update_wrapper(counted, replacement))
+
+        @functools.wraps(replacement)
+        def struck(*args: Any, **kwargs: Any) -> Any:
+            return (replacement if self.strike() else original)(*args, **kwargs)
+
+        return mark_like(replacement, struck)
+
+
+class CallFault(MultiPatchFault):
+    """A fault on the calls of ``target``, which keeps its kind: a plain, coroutine or generator function.
+
+    Each call runs ``before(number)``, with the number of the call since ``reset()`` from 1, which may raise; then waits
+    ``pause_s`` seconds; then makes the original call, or takes the result of ``answer()`` instead; and returns
+    ``after(result)``. A call of a generator function begins when its first item is requested, and ``after`` changes
+    each of its items; an ``answer()`` of None means no items. If ``after`` returns its argument, it has changed
+    nothing.
+    """
+
+    def __init__(
+        self,
+        target: str,
+        name: str,
+        *,
+        before: Callable[[int], None] | None = None,
+        pause_s: float = 0.0,
+        answer: Callable[[], Any] | None = None,
+        after: Callable[[Any], Any] | None = None,
+    ) -> None:
+        """Raises FaultError when the target is not a dotted path; that it is not a function is found out later."""
+        super().__init__(name, [(target, self._around)])
+        self.target = target
+        self._before = before
+        self._pause_s = pause_s
+        self._answer = answer
+        self._after = after
+
+    @property
+    def _lasts(self) -> bool:
+        return True
+
+    def _around(self, original: Any) -> Any:
+        if isinstance(original, type):
+            # A function in its place would break isinstance() and subclassing in the program under test.
+            raise FaultError(
+                f"fault {self.name!r} acts on functions, and `{self.target}` is a class",
+                hint=f'aim at what makes its objects fail, "{self.target}.__init__" or a method',
+            )
+        if not callable(original):
+            raise FaultError(f"fault {self.name!r} acts on functions, and `{self.target}` is {original!r}")
+        if inspect.iscoroutinefunction(original):
+            return self._around_coroutine(original)
+        if inspect.isasyncgenfunction(original):
+            return self._around_async_generator(original)
+        return self._around_call(original)
+
+    def _around_call(self, original: Any) -> Any:
+        if not (self._counts_itself or self._pause_s > 0 or inspect.isgeneratorfunction(original)):
+            return functools.update_wrapper(direct(self._struck_call(original)), original)
+
+        def faulty(*args: Any, **kwargs: Any) -> Any:
+            number = self._meet()
+            call = functools.partial(original, *args, **kwargs)
+            return self._struck(number, call) if number else call()
+
+        is_generator = inspect.isgeneratorfunction(original)
+        return generator_like(original, faulty) if is_generator else functools.wraps(original)(faulty)
+
+    def _struck_call(self, original: Any) -> Callable[..., Any]:
+        """Do in C++ what ``_struck`` and ``_meet`` do."""
+        return _native.struck_call(
+            self._fault_switch,
+            original,
+            admits=self._admits(),
+            before=self._before,
+            answer=self._answer,
+            after=self._after,
+            each=self._end,
+        )
+
+    def _around_coroutine(self, original: Any) -> Any:
+        @functools.wraps(original)
+        async def faulty(*args: Any, **kwargs: Any) -> Any:
+            number = self._meet()
+            call = functools.partial(original, *args, **kwargs)
+            return await (self._struck_coroutine(number, call) if number else call())
+
+        return faulty
+
+    def _around_async_generator(self, original: Any) -> Any:
+        async def faulty(*args: Any, **kwargs: Any) -> Any:
+            async def call() -> Any:
+                return original(*args, **kwargs)
+
+            number = self._meet()
+            return await (self._struck_coroutine(number, call) if number else call())
+
+        return async_generator_like(original, faulty)
+
+    def _struck(self, number: int, call: Callable[[], Any]) -> Any:
+        """Return the result of ``call``, the call with this number, under the fault."""
+        self._begin(number)
+        if self._pause_s > 0:
+            time.sleep(self._pause_s)
+        return self._end(call() if self._answer is None else self._answer())
+
+    async def _struck_coroutine(self, number: int, call: Callable[[], Awaitable[Any]]) -> Any:
+        """Do the same for a coroutine function."""
+        self._begin(number)
+        if self._pause_s > 0:
+            await asyncio.sleep(self._pause_s)
+        return self._end(await call() if self._answer is None else self._answer())
+
+    def _begin(self, number: int) -> None:
+        if self._pause_s > 0 or self._answer is not None:
+            self.observe_change()
+        if self._before is not None:
+            try:
+                self._before(number)
+            except BaseException:
+                self.observe_change()
+                raise
+
+    def _end(self, result: Any) -> Any:
+        return result if self._after is None else changed_items(result, self._after_one)
+
+    def _after_one(self, result: Any) -> Any:
+        """Return the changed result, or item of a generator. Returning the same object means no change."""
+        assert self._after is not None
+        made = self._after(result)
+        if made is not result:
+            self.observe_change()
+        return made
