@@ -12,6 +12,7 @@ from ordeal.simulate.errors import (
     SimulationError,
     SimulationFailure,
     SimulationWarning,
+    StalledStep,
     UnhandledTaskError,
 )
 from ordeal.simulate.file_system import FileFault, FileSystem
@@ -34,6 +35,7 @@ __all__ = [
     "SimulationError",
     "SimulationFailure",
     "SimulationWarning",
+    "StalledStep",
     "UnhandledTaskError",
     "cancel",
     "explore",

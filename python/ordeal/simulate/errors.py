@@ -35,6 +35,10 @@ class Livelock(SimulationFailure):
     """The program keeps running without time passing, or without the test coming to its end."""
 
 
+class StalledStep(SimulationFailure):
+    """A single step took longer than ten seconds of real time."""
+
+
 class LeakedTask(SimulationFailure):
     """A task was cancelled at the end of the run, and did not end."""
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from ordeal import _native
 from ordeal.simulate.arguments import checked_number, checked_seconds
-from ordeal.simulate.errors import SimulationError, SimulationWarning
+from ordeal.simulate.errors import SimulationError, SimulationWarning, StalledStep
 from ordeal.simulate.runtime.decisions import (
     CANCEL,
     SEED_MAX,
@@ -23,6 +23,7 @@ from ordeal.simulate.runtime.report import Report, ScheduleFailure
 from ordeal.simulate.runtime.running import Main, Outcome, RunSettings, checked_main, run_once, run_settings
 from ordeal.simulate.runtime.scheduled_faults import Cancel
 from ordeal.simulate.runtime.sites import is_program
+from ordeal.simulate.runtime.stalled_step import steps_watched
 from ordeal.simulate.runtime.surroundings import Surroundings
 from ordeal.simulate.runtime.text import failure_text
 
@@ -63,7 +64,7 @@ def run(
     checked_number("seed", seed, 0, SEED_MAX)
     schedule = drawn_schedule(seed) if decisions is None else fixed_schedule(from_labels(decisions))
     surroundings = Surroundings()
-    with surroundings.entered():
+    with surroundings.entered(), steps_watched(surroundings.running):
         outcome = run_once(main, schedule, settings, surroundings, chance=seed, is_examined=decisions is not None)
     if outcome.error is not None:
         raise outcome.error
@@ -146,7 +147,7 @@ class ScheduleSearch:
     @contextmanager
     def entered(self) -> Iterator[None]:
         """Put the process into the state in which simulations run, for the block; afterwards warn of vain runs."""
-        with self._surroundings.entered():
+        with self._surroundings.entered(), steps_watched(self._surroundings.running):
             yield
         report = self.report
         if report.nondeterministic:
@@ -164,8 +165,11 @@ class ScheduleSearch:
         """Run with one seed after another, until a run fails."""
         end = None if seconds is None else _native.monotonic() + seconds
         for seed in range(first, first + runs):
-            schedule = drawn_schedule(seed)
-            outcome = self._run(schedule, chance=seed)
+            try:
+                outcome = self._run(drawn_schedule(seed), chance=seed)
+            except StalledStep as error:
+                error.add_note(f"\nFound with seed {seed}.")
+                raise
             if outcome.error is not None:
                 self._found(outcome, seed)
                 return

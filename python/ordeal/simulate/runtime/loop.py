@@ -25,6 +25,7 @@ from ordeal.simulate.errors import (
     LeakedTask,
     Livelock,
     SimulationFailure,
+    StalledStep,
 )
 from ordeal.simulate.runtime.decisions import ARRIVAL, ORDER, STALL, DecisionSource, name_key
 from ordeal.simulate.runtime.interruptions import Interruptions
@@ -76,6 +77,7 @@ class SimulationLoop(NetworkLoop):
         self.steps = 0
         self.interruptions = Interruptions(schedule, faults, self.call_soon)
         self.blocked: BlockedLoop | None = None
+        self.stalled: StalledStep | None = None
         self._stalls = stall_lengths(faults)
         self.packet_latencies = packet_latencies(faults)
         self._allowed = frozenset(allowed)
@@ -331,6 +333,8 @@ class SimulationLoop(NetworkLoop):
             self._step(handle, task)
         if self.escaped is not None:
             raise self.escaped
+        if self.stalled is not None:
+            raise self.stalled
         if self.steps - self._moved_at_step > STILL_STEPS_MAX or self.steps > STEPS_MAX:
             raise self._livelock()
 
@@ -436,7 +440,7 @@ class SimulationLoop(NetworkLoop):
 
     def abandon(self) -> None:
         """End what is left of a failed run: what it does is of no interest any more."""
-        self._is_quiet, self.escaped, self._moved_at_step = True, None, self.steps
+        self._is_quiet, self.escaped, self.stalled, self._moved_at_step = True, None, None, self.steps
         self._exception_handler = _ignore
         left = [record.task for record in self.records if not record.task.done()]
         for task in left:
@@ -451,7 +455,7 @@ class SimulationLoop(NetworkLoop):
         try:
             while not self._stopping and self.steps < limit and (self._ready or self._timers):
                 self._turn()
-        except (Deadlock, LeakedTask, Livelock, EscapedSimulation):
+        except (SimulationFailure, EscapedSimulation):
             pass
         finally:
             self._running = self._stopping = False

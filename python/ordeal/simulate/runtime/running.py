@@ -12,7 +12,13 @@ from typing import Any
 from ordeal import _native
 from ordeal._engine import untrusted
 from ordeal.simulate.arguments import checked_seconds
-from ordeal.simulate.errors import EscapedSimulation, SimulationError, SimulationFailure, UnhandledTaskError
+from ordeal.simulate.errors import (
+    EscapedSimulation,
+    SimulationError,
+    SimulationFailure,
+    StalledStep,
+    UnhandledTaskError,
+)
 from ordeal.simulate.runtime.decisions import Decided, decided
 from ordeal.simulate.runtime.lock_history import watched_locks
 from ordeal.simulate.runtime.loop import TIME_LIMIT_S, SimulationLoop
@@ -157,6 +163,8 @@ def _running_name(loop: SimulationLoop) -> str:
 def _is_failure(error: BaseException) -> bool:
     if isinstance(error, KeyboardInterrupt | SystemExit | GeneratorExit | SimulationError | EscapedSimulation):
         return False
+    if isinstance(error, StalledStep):
+        return False  # it is one, but to repeat and to shrink it would take minutes
     return type(error).__name__ not in _NOT_FAILURES
 
 

@@ -120,6 +120,10 @@ class Surroundings:
         if numpy is not None:
             numpy.seed(chance % 2**32)
 
+    def running(self) -> SimulationLoop | None:
+        """Return the loop that runs now."""
+        return self._clock.loop
+
     def end(self) -> None:
         """End a run: objects that it left are freed here, and not at some time in the next."""
         self._clock.loop = None
