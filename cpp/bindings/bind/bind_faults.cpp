@@ -74,6 +74,7 @@ void bind_switch(py::module_& m) {
       .def_readonly("on", &FaultSwitch::on)
       .def_readonly("by_plan", &FaultSwitch::by_plan)
       .def_readwrite("hits", &FaultSwitch::hits)
+      .def_property_readonly("runs_on", [](const FaultSwitch& self) { return self.runs + (self.was_on ? 1 : 0); })
       .def_property_readonly(
           "uses", [](const FaultSwitch& self) { return py::make_tuple(self.runs, self.calls, self.changes); })
       .def_readwrite("listener", &FaultSwitch::listener)

@@ -110,7 +110,7 @@ class Fault(ABC):
     @property
     def runs_on(self) -> int:
         """In how many runs the fault was on in this process so far, the current one included."""
-        return self._use.runs + self._was_on
+        return self._fault_switch.runs_on
 
     def check_targets(self) -> None:  # noqa: B027 - most kinds have nothing to check
         """Check that the fault can act, before anything runs. Raises FaultError when it cannot."""
