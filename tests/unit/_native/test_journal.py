@@ -463,7 +463,7 @@ def test_it_is_the_tape_of_every_run_and_replay(kind: str, monkeypatch: pytest.M
     monkeypatch.setattr(Driver, "execute", executed)
     result = explore(Failing, memory, checkpoint_kind=kind, checkpoint_prob=0.5, max_runs=150, shrink=True)
     assert len(result.failures) == 1
-    assert seen[_native.Session] == 150
+    assert result.total_runs == 150 <= seen[_native.Session]  # a run that steps back is executed again
     assert seen[_native.Replay] > 20
     assert read(Failing, memory).run >= sum(seen.values())
 
