@@ -9,6 +9,9 @@ namespace {
 
 // So many steps must fail before most of them are avoided: one failure says little about a rule.
 constexpr double kFailuresFew = 2;
+// A rule that fails no more often than this is proposed as ever: what it does when it passes may be needed, many times
+// over, for what lies behind its failures.
+constexpr double kShareMin = 0.5;
 
 }  // namespace
 
@@ -19,7 +22,7 @@ bool RuleRisk::avoids(std::uint32_t rule, Rng& rng) const noexcept {
   }
   const auto failed = static_cast<double>(counts.failed);
   const double share = failed / (failed + static_cast<double>(counts.passed) + kFailuresFew);
-  return rng.chance(std::min(share, kChanceMax));
+  return share > kShareMin && rng.chance(std::min((share - kShareMin) / (1 - kShareMin), kChanceMax));
 }
 
 void RuleRisk::restore(std::vector<RuleRiskCounts> counts) {

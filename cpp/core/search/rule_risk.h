@@ -34,7 +34,7 @@ class RuleRisk {
   }
   void failed(std::uint32_t rule) noexcept { ++counts_[rule].failed; }
 
-  // Whether to propose another rule instead: the more likely, the larger the share of its steps that failed.
+  // Whether to propose another rule instead: if most of its steps failed, and the more likely, the more of them.
   [[nodiscard]] bool avoids(std::uint32_t rule, Rng& rng) const noexcept;
 
   [[nodiscard]] const std::vector<RuleRiskCounts>& counts() const noexcept { return counts_; }

@@ -304,14 +304,15 @@ bool RunState::step_back(std::uint64_t failure, bool slow) {
   return true;
 }
 
-// One, and one more each time that the same failure comes without progress. None of the prefix: restoring the state of
-// the checkpoint must be enough.
+// One, and more when the same failure has come some times without a step between. None of the prefix: restoring the
+// state of the checkpoint must be enough.
 std::size_t RunState::steps_to_take_back(std::uint64_t failure) {
-  constexpr std::size_t kProgressMin = 2;
+  constexpr std::uint32_t kRepeatsByChance = 2;
   const std::size_t done = tape_.size() - 1;
-  const bool is_same = step_backs_ > 0 && failure == last_failure_ && done < last_kept_ + kProgressMin;
+  const bool is_same = step_backs_ > 0 && failure == last_failure_ && done <= last_kept_;
   repeats_ = is_same ? repeats_ + 1 : 0;
-  return 1 + std::min<std::size_t>(repeats_, done - planned_.prefix.size());
+  const std::uint32_t more = repeats_ - std::min(repeats_, kRepeatsByChance);
+  return 1 + std::min<std::size_t>(more, done - planned_.prefix.size());
 }
 
 // The state on which the next steps depend.

@@ -28,7 +28,7 @@ class RunState {
   static constexpr std::uint32_t kStepBacksMax = 16;
   static constexpr std::size_t kStepsAgainMax = 2'000;
   // How often in a row the same failure may follow: then the state was broken before.
-  static constexpr std::uint32_t kRepeatsMax = 3;
+  static constexpr std::uint32_t kRepeatsMax = 6;
 
   // `risk` says which rules to propose rarely; it must outlive this object.
   RunState(const MachineShape& shape, double fault_toggle_prob, const RuleRisk& risk);
@@ -51,8 +51,8 @@ class RunState {
   void step_done();
   // The step failed in a way that is known. Takes it back, unless the run should end: then it returns false, and
   // nothing has changed. The steps before it come again, from a fresh machine or after restored(), and the run
-  // continues without it. Where the same `failure` follows at once, ever more steps are taken back: one of them may
-  // have broken the state. A `slow` failure, such as a hang, is taken back once in a run.
+  // continues without it. Where the same `failure` keeps following at once, ever more steps are taken back: one of them
+  // may have broken the state. A `slow` failure, such as a hang, is taken back once in a run.
   bool step_back(std::uint64_t failure, bool slow);
   void end() noexcept { source_.end_run(); }
 

@@ -229,7 +229,7 @@ TEST(RunState, TheSameFailureWithoutProgressTakesBackMoreStepsAndThenEndsTheRun)
   for (int i = 0; i < 6; ++i) {
     run.step();
   }
-  for (const std::size_t left : {6U, 5U, 3U}) {
+  for (const std::size_t left : {6U, 6U, 6U, 5U, 3U, 0U}) {
     ASSERT_TRUE(run.fail());
     EXPECT_EQ(run.state.prefix_left(), left);
     run.go_again();

@@ -47,6 +47,7 @@ class Bucketer:
         self._files = frozenset(real_path(root) for root in target_roots)
         self._folders = tuple(f"{root}/" for root in self._files)
         self._is_target: dict[str, bool] = {}
+        self._at: dict[tuple[type, CodeType, int], str] = {}  # runs that meet a known failure are many
 
     def bucket(self, error: BaseException, broken_by: str = "") -> str:
         """Return a text that is equal for failures with one cause, without message, line number or address.
@@ -60,7 +61,16 @@ class Bucketer:
             return bucket_after(_bucket_at(error, None), error.operation)
         # Confirming each step that makes an invariant hang would take all the time.
         has_siblings = place is not None and not isinstance(error, RuleTimeoutError)
-        return bucket_after(_bucket_at(error, place), broken_by if has_siblings else "")
+        return bucket_after(self._bucket_at(error, place), broken_by if has_siblings else "")
+
+    def _bucket_at(self, error: BaseException, place: tuple[CodeType, int] | None) -> str:
+        if place is None:
+            return _bucket_at(error, None)
+        key = (type(error), *place)
+        known = self._at.get(key)
+        if known is None:
+            known = self._at[key] = _bucket_at(error, place)
+        return known
 
     def _place(self, tb: TracebackType | None) -> tuple[CodeType, int] | None:
         """Return the innermost frame in a target; else the innermost one outside the machinery and libraries."""

@@ -67,7 +67,8 @@ class Learning:
 
     def end_return(self) -> None:
         """End the run, whether it reached its checkpoint or not."""
-        self._set_returning(False)
+        if self._returning:
+            self._set_returning(False)
 
     def _set_returning(self, returning: bool) -> None:
         self._returning = returning
