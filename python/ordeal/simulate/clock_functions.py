@@ -18,7 +18,11 @@ _WAITS_FOR_REAL = MACHINERY | {
 
 
 class Timepiece(Protocol):
-    """Provides the time for the functions below. The date is that many seconds after its ``epoch``, if it has one."""
+    """Provides the time for the functions below.
+
+    The date is that many seconds after its ``epoch``, if it has one. ``packages`` is the standard library's own code that
+    it serves besides the program, if any.
+    """
 
     def time(self) -> float:
         """Return the present time, in seconds."""
@@ -47,10 +51,11 @@ def _clock_for(caller: str) -> Timepiece | None:
     """Return the clock for a module, or None if it must see the real time."""
     if not _clocks:
         return None
-    # A fault that sleeps does so on behalf of the program.
-    if package_of(caller) in _WAITS_FOR_REAL and not caller.startswith("ordeal.faults"):
-        return None
-    return _clocks[-1]
+    clock, package = _clocks[-1], package_of(caller)
+    # A fault that sleeps does so on behalf of the program, and so does the loop that runs a job.
+    if package in _WAITS_FOR_REAL and not caller.startswith(("ordeal.faults", "ordeal.simulate.runtime")):
+        return clock if package in getattr(clock, "packages", ()) else None
+    return clock
 
 
 def _caller() -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import functools
+import inspect
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -51,7 +52,7 @@ def _watching(original: Callable[..., Any], what: str, name_of: Callable[[], str
             uses.pop(_TOOK, None)
         uses[what] = f"{name_of()} at {calling_site().where}"
 
-    if asyncio.iscoroutinefunction(original):
+    if inspect.iscoroutinefunction(original):
 
         @functools.wraps(original)
         async def acquire(self: object, *args: Any, **kwargs: Any) -> Any:

@@ -43,6 +43,7 @@ class RunClock:
     """The clock of the program: the time of the loop that runs now."""
 
     epoch = EPOCH_S
+    packages = frozenset({"asyncio"})
 
     def __init__(self) -> None:
         self.loop: SimulationLoop | None = None

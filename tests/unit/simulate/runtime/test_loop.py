@@ -163,6 +163,16 @@ def test_a_job_has_no_running_loop_and_its_errors_arrive() -> None:
     assert simulate.run(main) == 3.0
 
 
+def test_nothing_sleeps_in_real_time_whoever_calls_sleep() -> None:
+    async def main() -> float:
+        asyncio.get_running_loop().call_later(1, time.sleep, 1000)
+        await asyncio.to_thread(time.sleep, 1000)
+        await asyncio.sleep(2)
+        return time.monotonic()
+
+    assert simulate.run(main, allow=["time.sleep"]) == 1003.0
+
+
 def test_context_variables_belong_to_their_tasks() -> None:
     variable = contextvars.ContextVar("variable", default=0)
 
