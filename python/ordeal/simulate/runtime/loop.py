@@ -339,7 +339,7 @@ class SimulationLoop(NetworkLoop):
             raise self._livelock()
 
     def _step(self, handle: events.Handle, task: asyncio.Task[Any]) -> None:
-        record = self.record_of(task)
+        record = getattr(task, "record", None) or self.record_of(task)
         if record.aim:
             self.interruptions.before_turn(record)
         self.schedule.event(record.key)
@@ -436,7 +436,8 @@ class SimulationLoop(NetworkLoop):
             task.cancel()
         if left:
             self.run_until_complete(_all_ended(left))
-        self.run_until_complete(self.shutdown_asyncgens())
+        if self._generators:
+            self.run_until_complete(self.shutdown_asyncgens())
 
     def abandon(self) -> None:
         """End what is left of a failed run: what it does is of no interest any more."""
