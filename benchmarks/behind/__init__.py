@@ -1,0 +1,1 @@
+"""Machines with one deep bug behind three shallow ones."""
