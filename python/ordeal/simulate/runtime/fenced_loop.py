@@ -34,6 +34,7 @@ class FencedLoop(asyncio.AbstractEventLoop):
 
     def escape(self, what: str, hint: str) -> NoReturn:
         """Refuse to leave the simulation. The run ends with this error even if the program catches it."""
+        __tracebackhide__ = True
         site = calling_site()
         error = EscapedSimulation(f"{what} inside of a simulation, at {site.where}: {site.name}", hint=hint)
         self.escaped = self.escaped or error
@@ -42,6 +43,7 @@ class FencedLoop(asyncio.AbstractEventLoop):
 
 def _fence(name: str, hint: str) -> Callable[..., Any]:
     def fenced(self: FencedLoop, *args: Any, **kwargs: Any) -> Any:
+        __tracebackhide__ = True
         del args, kwargs
         self.escape(f"loop.{name}()", hint)
 

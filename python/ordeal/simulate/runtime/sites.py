@@ -111,7 +111,7 @@ def _read_site(code: CodeType, instruction: int) -> Site:
     line, *_ = next(islice(code.co_positions(), max(instruction, 0) // 2, None), (None,))
     number = line or code.co_firstlineno
     text = untrusted.source_line(code.co_filename, number)[:_LINE_CHARS_MAX]
-    name = code.co_qualname[: untrusted.NAME_CHARS_MAX]
+    name = code.co_qualname.rpartition("<locals>.")[2][: untrusted.NAME_CHARS_MAX]
     return Site(f"{name}: {text}" if text else name, f"{_short(code.co_filename)}:{number}")
 
 

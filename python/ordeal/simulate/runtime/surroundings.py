@@ -138,6 +138,7 @@ class Surroundings:
         return self._random.randbytes(size)
 
     def _audit(self, event: str, arguments: tuple[Any, ...]) -> None:
+        __tracebackhide__ = True
         del arguments
         loop = self._clock.loop
         kind = event.partition(".")[0]
@@ -147,6 +148,7 @@ class Surroundings:
         loop.escape(f"the program {what} ({event})", hint)
 
     def _blocks(self, what: str) -> None:
+        __tracebackhide__ = True
         loop = self._clock.loop
         if loop is not None and threading.get_ident() == self._thread:
             loop.escape(
@@ -179,6 +181,7 @@ def _blocking_calls_fenced(blocks: Callable[[str], None]) -> Iterator[None]:
     real_wait = threading.Condition.wait
 
     def wait(self: threading.Condition, timeout: float | None = None) -> bool:
+        __tracebackhide__ = True
         blocks("threading.Condition.wait")
         return real_wait(self, timeout)
 
