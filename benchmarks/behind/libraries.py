@@ -9,10 +9,10 @@ import tomllib
 from typing import Any, ClassVar
 
 import pyrsistent
-import tomlkit  # type: ignore[import-not-found]
+import tomlkit
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
-from ruamel.yaml import YAML  # type: ignore[import-not-found]
+from ruamel.yaml import YAML
 
 from ordeal.result import Failure
 

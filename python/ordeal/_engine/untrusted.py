@@ -225,8 +225,9 @@ def _chain(error: BaseException) -> Iterator[tuple[BaseException, str]]:
 
 
 def release_frames(error: BaseException) -> None:
-    """Drop the local variables of ``error`` and of those that led to it: their finalisers may do anything, and now they
-    do it in bounded time, not when the garbage collector comes.
+    """Drop the local variables of ``error`` and of those that led to it.
+
+    Their finalisers may do anything. They do it now, in bounded time, and not when the garbage collector comes.
     """
     bounded_call(lambda: _clear_frames(error), lambda _raised: None)
 
