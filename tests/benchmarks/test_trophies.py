@@ -1,0 +1,42 @@
+"""The page of the trophies is what its script writes, and needs no library for that."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from trophies import page
+
+ROOT = Path(__file__).parent.parent.parent
+MEASURED = json.loads((ROOT / "benchmarks/trophies/measured.json").read_text("utf-8"))
+
+
+def test_the_page_is_written_from_the_data() -> None:
+    assert (ROOT / "docs/trophies.md").read_text("utf-8") == page.page(MEASURED["runs"], MEASURED["seconds"])
+
+
+def test_each_trophy_has_a_name_of_its_own_and_pins_its_library() -> None:
+    found = page.entries()
+    names = [entry.name for entry in found]
+    assert len(set(names)) == len(names) >= 10
+    assert all("==" in entry.requirements[0] for entry in found)
+    assert set(MEASURED["runs"]) <= set(names)
+
+
+def test_a_reproduction_is_plain_python_with_the_imports_it_needs() -> None:
+    (entry,) = [entry for entry in page.entries() if entry.name == "hjson_backslash"]
+    assert entry.repro.startswith("import hjson\n\ntext = hjson.dumps")
+    for entry in page.entries():
+        compile(entry.repro, entry.name, "exec")
+        assert "ordeal" not in entry.repro
+
+
+@pytest.mark.nightly
+def test_each_reproduction_still_shows_its_bug() -> None:
+    done = subprocess.run(
+        [sys.executable, ROOT / "benchmarks/trophy_page.py"], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout
