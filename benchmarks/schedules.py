@@ -2,7 +2,7 @@
 
 usage: python benchmarks/schedules.py [--rounds N]
 
-The program makes two tasks of three steps each and awaits them: about nine steps a run. The two take turns, and
+The program makes two tasks of three steps each and awaits them: about nine steps a run. The ways take turns, and
 processor time counts. `explore` draws a schedule for each run, collects its garbage and repeats one run in a hundred;
 `with cancellations` also decides at each wait of a task whether it is cancelled.
 """

@@ -20,8 +20,8 @@ _WAITS_FOR_REAL = MACHINERY | {
 class Timepiece(Protocol):
     """Provides the time for the functions below.
 
-    The date is that many seconds after its ``epoch``, if it has one. ``packages`` is the standard library's own code
-    that it serves besides the program, if any.
+    The date is that many seconds after its ``epoch``, if it has one. ``packages`` is what it serves of the standard
+    library besides the program, if anything.
     """
 
     def time(self) -> float:

@@ -190,11 +190,22 @@ class SimulationLoop(NetworkLoop):
         self.records.append(record)
         if isinstance(task, SimulationTask):
             task.record = record
+            task.renamed = self._renamed
         if is_main:
             self._main = task
-        elif record.may_be_cancelled and not self._is_quiet:
-            self.interruptions.aim_at_start(record)
+        # An eager task has begun already.
+        record.waits = int(getattr(task.get_coro(), "cr_await", None) is not None)
         return record
+
+    def _renamed(self, task: SimulationTask, given: str) -> None:
+        """Take over the name that asyncio gives to a task right after it was made, in Python 3.12."""
+        record = task.record
+        if record is not None and record.waits == 0 and task is not self._main:
+            self._names[record.name.rpartition("#")[0]] -= 1
+            number = self._names.get(given, 0)
+            self._names[given] = number + 1
+            record.rename(f"{given}#{number}" if number else given)
+            record.may_be_cancelled = self.interruptions.strikes(record.name, record.is_client)
 
     # Executors
 
@@ -340,6 +351,8 @@ class SimulationLoop(NetworkLoop):
 
     def _step(self, handle: events.Handle, task: asyncio.Task[Any]) -> None:
         record = getattr(task, "record", None) or self.record_of(task)
+        if record.waits == 0 and record.may_be_cancelled and not self._is_quiet:
+            self.interruptions.aim_at_start(record)
         if record.aim:
             self.interruptions.before_turn(record)
         self.schedule.event(record.key)
@@ -492,7 +505,7 @@ class SimulationLoop(NetworkLoop):
         # run: they must not wait for the garbage collector.
         for record in self.records:
             if isinstance(record.task, SimulationTask):
-                record.task.record = None
+                record.task.record = record.task.renamed = None
         self.records.clear()
         self.interruptions.forget()
         self._main = None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
 from types import BuiltinMethodType, MethodType
 from typing import Any
@@ -32,6 +32,10 @@ class TaskRecord:
     def __post_init__(self) -> None:
         self.key = name_key(self.name)
 
+    def rename(self, name: str) -> None:
+        """Give the task another name in the labels of its decisions."""
+        self.name, self.key = name, name_key(name)
+
     def site(self) -> Site:
         """Return where the task is suspended."""
         return site_of(self.task.get_coro())
@@ -44,7 +48,14 @@ class SimulationTask(asyncio.Task[Any]):
         # Starting eagerly runs the first step in here.
         self.number = number
         self.record: TaskRecord | None = None
+        self.renamed: Callable[[SimulationTask, str], object] | None = None
         super().__init__(coroutine, **options)
+
+    def set_name(self, value: object) -> None:
+        """Set the name of the task, and tell the loop."""
+        super().set_name(value)
+        if self.renamed is not None:
+            self.renamed(self, str(value))
 
     def __hash__(self) -> int:
         return self.number
