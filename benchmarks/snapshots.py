@@ -8,8 +8,12 @@ every way, one after the other; printed are microseconds of the median round, an
 
 import argparse
 import copy
+import datetime
+import decimal
+import fractions
 import statistics
 import time
+import uuid
 from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -74,6 +78,29 @@ STATES: dict[str, Callable[[int], Any]] = {
 }
 
 
+def instance_of(cls: type) -> Any:
+    made = cls()
+    made.number = 1
+    return made
+
+
+CLASSES = [type(f"Class{number}", (), {}) for number in range(10)]
+MOMENT = datetime.datetime(2026, 1, 2, 3, 4, 5)
+
+#: States that are not of 100: small ones, where finding out how a class is copied matters most, and long containers.
+SMALL_STATES: dict[str, Any] = {
+    "10 objects of 10 classes": [instance_of(cls) for cls in CLASSES],
+    "10 objects of one class": [instance_of(CLASSES[0]) for _ in range(10)],
+    "100 dates": [MOMENT.date() for _ in range(100)],
+    "100 dates with times": [MOMENT.replace(second=1) for _ in range(100)],
+    "100 UUIDs": [uuid.UUID(int=number) for number in range(100)],
+    "100 decimals": [decimal.Decimal(number) for number in range(100)],
+    "100 fractions": [fractions.Fraction(number, 7) for number in range(100)],
+    "a deque of 1,000": deque(range(1000)),
+    "an ordered dictionary of 1,000": OrderedDict((number, number) for number in range(1000)),
+}
+
+
 def seconds(function: Callable[[Any], Any], state: Any) -> float:
     started = time.process_time()
     for _ in range(COPIES):
@@ -88,7 +115,9 @@ def main() -> None:
     ways: dict[str, Callable[[Any], Any]] = {"ordeal": lambda state: deep_copy(state, {}), "deepcopy": copy.deepcopy}
     if copium is not None:
         ways["copium"] = copium
-    states = {name: {number: make(number) for number in range(OBJECTS)} for name, make in STATES.items()}
+    states: dict[str, Any] = {
+        name: {number: make(number) for number in range(OBJECTS)} for name, make in STATES.items()
+    } | SMALL_STATES
     times: dict[tuple[str, str], list[float]] = {(state, way): [] for state in states for way in ways}
     for _ in range(rounds):
         for (state, way), taken in times.items():
@@ -97,13 +126,13 @@ def main() -> None:
     rows = [
         [
             state,
-            *(f"{medians[state, way]:.0f}" for way in ways),
+            *(f"{medians[state, way]:.{0 if medians[state, way] >= 100 else 1}f}" for way in ways),
             f"{medians[state, 'deepcopy'] / medians[state, 'ordeal']:.1f}x",
         ]
         for state in states
     ]
     print(f"{OBJECTS} of each, microseconds a copy, median of {rounds} rounds\n{host()}\n{command()}\n")
-    print(table([f"state of {OBJECTS}", *ways, "over deepcopy"], rows))
+    print(table([f"state of {OBJECTS}, unless it says so", *ways, "over deepcopy"], rows))
 
 
 if __name__ == "__main__":

@@ -13,6 +13,8 @@ inline py::object owned(PyObject* object) {
   return py::reinterpret_steal<py::object>(object);
 }
 
+inline py::object borrowed(PyObject* object) { return py::reinterpret_borrow<py::object>(object); }
+
 inline void check(int result) {
   if (result < 0) [[unlikely]] {
     throw py::error_already_set();

@@ -14,8 +14,6 @@ namespace {
 // How many objects to reserve space for at once.
 constexpr std::size_t kGraphSize = 32;
 
-py::object borrowed(PyObject* object) { return py::reinterpret_borrow<py::object>(object); }
-
 // An immutable object, of a type that programs use much.
 bool is_value(PyObject* object) noexcept {
   const PyTypeObject* const type = Py_TYPE(object);
@@ -23,33 +21,9 @@ bool is_value(PyObject* object) noexcept {
          type == &PyBool_Type || type == &PyBytes_Type;
 }
 
-bool is_atomic(PyTypeObject* type) noexcept {
-  return type == &PyUnicode_Type || type == &PyLong_Type || type == Py_TYPE(Py_None) || type == &PyFloat_Type ||
-         type == &PyBool_Type || type == &PyBytes_Type || type == &PyComplex_Type || type == &PyFunction_Type ||
-         type == &PyCFunction_Type || type == &PyRange_Type || type == &PyProperty_Type || type == &PyCode_Type ||
-         type == Py_TYPE(Py_Ellipsis) || type == Py_TYPE(Py_NotImplemented) || type == &_PyWeakref_RefType ||
-         PyType_IsSubtype(type, &PyType_Type) != 0;
-}
-
 bool is_container(const PyTypeObject* type) noexcept {
   return type == &PyList_Type || type == &PyDict_Type || type == &PyTuple_Type || type == &PySet_Type ||
          type == &PyFrozenSet_Type || type == &PyByteArray_Type || type == &PyMethod_Type;
-}
-
-// The attribute `name` of the type or its nearest base; null if none has it.
-py::object find_in_bases(PyTypeObject* type, const char* name) {
-  for (const py::handle base : borrowed(type->tp_mro)) {
-    const py::object members = owned(PyType_GetDict(reinterpret_cast<PyTypeObject*>(base.ptr())));
-    if (PyObject* const found = PyDict_GetItemString(members.ptr(), name); found != nullptr) {
-      return borrowed(found);
-    }
-  }
-  return {};
-}
-
-bool is_that_of_object(PyTypeObject* type, const char* name) {
-  const py::object found = find_in_bases(type, name);
-  return found.is(find_in_bases(&PyBaseObject_Type, name));
 }
 
 // Copying recurses with the structure, on the C stack. Too deep structures are refused, as by copy.deepcopy.
@@ -76,6 +50,18 @@ class Descent {
   StackRoom& room_;
 };
 
+bool has_only_values(PyObject* dictionary) noexcept {
+  PyObject* key = nullptr;
+  PyObject* value = nullptr;
+  Py_ssize_t position = 0;
+  while (PyDict_Next(dictionary, &position, &key, &value) != 0) {
+    if (!is_value(key) || !is_value(value)) {
+      return false;
+    }
+  }
+  return true;
+}
+
 void check_size(Py_ssize_t before, PyObject* dictionary) {
   if (PyDict_GET_SIZE(dictionary) != before) {
     PyErr_SetString(PyExc_RuntimeError, "dictionary changed size during iteration");
@@ -83,84 +69,9 @@ void check_size(Py_ssize_t before, PyObject* dictionary) {
   }
 }
 
-bool has_slots(PyTypeObject* type) {
-  const py::object members = owned(PyType_GetDict(type));
-  return PyDict_GetItemString(members.ptr(), "__slots__") != nullptr;
-}
-
-// The offsets of an object's slots: for each class with __slots__, the members that CPython made for them.
-std::vector<Py_ssize_t> slots_of(PyTypeObject* type) {
-  std::vector<Py_ssize_t> slots;
-  for (const py::handle base : borrowed(type->tp_mro)) {
-    auto* const each = reinterpret_cast<PyTypeObject*>(base.ptr());
-    if (each == &PyBaseObject_Type || !has_slots(each)) {
-      continue;
-    }
-    for (const auto& [name, member] : owned(PyType_GetDict(each)).cast<py::dict>()) {
-      if (Py_TYPE(member.ptr()) == &PyMemberDescr_Type) {
-        const PyMemberDef* const definition = reinterpret_cast<PyMemberDescrObject*>(member.ptr())->d_member;
-        if (definition->type == Py_T_OBJECT_EX) {
-          slots.push_back(definition->offset);
-        }
-      }
-    }
-  }
-  return slots;
-}
-
-// Whether objects of the type have room for more than `base`, attributes and slots, as those of classes made in C have.
-bool holds_more(PyTypeObject* type, const PyTypeObject* base) {
-  const auto pointers = (type->tp_dictoffset > 0 ? 1U : 0U) + (type->tp_weaklistoffset > 0 ? 1U : 0U);
-  const auto known = (pointers + slots_of(type).size()) * sizeof(PyObject*);
-  return type->tp_basicsize > base->tp_basicsize + static_cast<Py_ssize_t>(known);
-}
-
-// Whether objects of the type are only `base`, attributes and slots, with the constructors of `base` and the reduction
-// of object.
-bool is_plain(PyTypeObject* type, PyTypeObject* base) {
-  if (type->tp_getattro != PyObject_GenericGetAttr || (type->tp_flags & Py_TPFLAGS_IS_ABSTRACT) != 0 ||
-      type->tp_itemsize != 0 || holds_more(type, base)) {
-    return false;
-  }
-  bool slotted = false;
-  for (const py::handle each_base : borrowed(type->tp_mro)) {
-    auto* const each = reinterpret_cast<PyTypeObject*>(each_base.ptr());
-    if (each == &PyBaseObject_Type || each == base) {
-      continue;
-    }
-    // The content of a class made in C is unknown; one that cannot be called has no tp_new.
-    const bool is_made_alike = each->tp_new == base->tp_new || each->tp_new == PyBaseObject_Type.tp_new;
-    if ((each->tp_flags & Py_TPFLAGS_HEAPTYPE) == 0 || !is_made_alike) {
-      return false;
-    }
-    slotted = slotted || has_slots(each);
-  }
-  if (type->tp_new != base->tp_new) {
-    return false;
-  }
-  for (const char* const hook : {"__reduce__", "__reduce_ex__", "__getstate__"}) {
-    if (!is_that_of_object(type, hook)) {
-      return false;
-    }
-  }
-  for (const char* const hook : {"__setstate__", "__getnewargs__", "__getnewargs_ex__"}) {
-    if (find_in_bases(type, hook)) {
-      return false;
-    }
-  }
-  const py::object attributes = find_in_bases(type, "__dict__");
-  return (!attributes || Py_TYPE(attributes.ptr()) == &PyGetSetDescr_Type) &&
-         (!slotted || type->tp_setattro == PyObject_GenericSetAttr);
-}
-
-// What objects of the type are besides their attributes: exactly an object, a list or a dict.
-PyTypeObject* base_of(PyTypeObject* type) noexcept {
-  for (PyTypeObject* const base : {&PyList_Type, &PyDict_Type}) {
-    if (PyType_IsSubtype(type, base) != 0) {
-      return base;
-    }
-  }
-  return &PyBaseObject_Type;
+PyObject* deepcopy_name() {
+  static PyObject* const kName = interned("__deepcopy__");
+  return kName;
 }
 
 [[noreturn]] void refuse(PyObject* original) {
@@ -196,71 +107,38 @@ py::object GraphCopy::copy(PyObject* original) {
 // ---------------------------------------------------------------------------------------------------------------------
 // Shapes
 
-const GraphCopy::Shape& GraphCopy::shape_of(PyTypeObject* type) {
+const ObjectShape& GraphCopy::shape_of(PyTypeObject* type) {
   if (const auto found = shapes_.find(type); found != shapes_.end()) {
     return *found->second;
   }
-  if (!dispatch_) {
-    dispatch_ = py::module_::import("copy").attr("_deepcopy_dispatch");
-    table_ = py::module_::import("copyreg").attr("dispatch_table");
-    const py::module_ collections = py::module_::import("collections");
-    deque_ = collections.attr("deque");
-    default_dict_ = collections.attr("defaultdict");
-  }
   kept_.push_back(borrowed(reinterpret_cast<PyObject*>(type)));
-  return *shapes_.emplace(type, find_shape(type)).first->second;
-}
-
-std::unique_ptr<GraphCopy::Shape> GraphCopy::find_shape(PyTypeObject* type) {
-  auto shape = std::make_unique<Shape>();
-  const py::handle key(reinterpret_cast<PyObject*>(type));
-  if (is_atomic(type)) {
-    shape->kind = Kind::kAtomic;
-  } else if (dispatch_.contains(key)) {
-    shape->kind = Kind::kDispatched;
-    shape->function = dispatch_[key];
-  } else if (find_in_bases(type, "__deepcopy__")) {
-    shape->kind = Kind::kHooked;
-  } else if (table_.contains(key)) {
-    shape->function = table_[key];
-  } else if (key.is(deque_)) {
-    shape->kind = Kind::kDeque;
-  } else if (key.is(default_dict_)) {
-    shape->kind = Kind::kDefaultDict;
-  } else if (type == &PyODict_Type) {
-    shape->kind = Kind::kOrderedDict;
-  } else if (PyTypeObject* const base = base_of(type); is_plain(type, base)) {
-    shape->kind = Kind::kInstance;
-    shape->base = base;
-    shape->has_attributes = type->tp_dictoffset != 0 || (type->tp_flags & Py_TPFLAGS_MANAGED_DICT) != 0;
-    shape->slots = slots_of(type);
-  }
-  shape->has_own_lookup = type->tp_getattro != PyObject_GenericGetAttr;
-  return shape;
+  return *shapes_.emplace(type, shape_of_objects(type)).first->second;
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
 // Copies
 
-py::object GraphCopy::copy_by(const Shape& shape, PyObject* original) {
+py::object GraphCopy::copy_by(const ObjectShape& shape, PyObject* original) {
   switch (shape.kind) {
-    case Kind::kAtomic:
+    case ObjectShape::Kind::kAtomic:
       return borrowed(original);
-    case Kind::kInstance:
+    case ObjectShape::Kind::kInstance:
       return copy_instance(original, shape);
-    case Kind::kDeque:
+    case ObjectShape::Kind::kZoned:
+      return copy_zoned(original, shape);
+    case ObjectShape::Kind::kDeque:
       return copy_deque(original);
-    case Kind::kOrderedDict:
+    case ObjectShape::Kind::kOrderedDict:
       return copy_ordered_dict(original);
-    case Kind::kDefaultDict:
+    case ObjectShape::Kind::kDefaultDict:
       return copy_default_dict(original);
-    case Kind::kDispatched:
+    case ObjectShape::Kind::kDispatched:
       return copy_by_function(original, shape.function, py::make_tuple(py::handle(original), memo_));
-    case Kind::kHooked:
-    case Kind::kReduced:
+    case ObjectShape::Kind::kHooked:
+    case ObjectShape::Kind::kReduced:
       break;
   }
-  if (shape.kind == Kind::kHooked || shape.has_own_lookup) {
+  if (shape.kind == ObjectShape::Kind::kHooked || shape.has_own_lookup) {
     const py::object hook = py::getattr(original, "__deepcopy__", py::none());
     if (!hook.is_none()) {
       return copy_by_function(original, hook, py::make_tuple(memo_));
@@ -374,11 +252,11 @@ py::object GraphCopy::copy_set(PyObject* original) {
   return copied;
 }
 
-py::object GraphCopy::copy_instance(PyObject* original, const Shape& shape) {
+py::object GraphCopy::copy_instance(PyObject* original, const ObjectShape& shape) {
   py::object attributes;
   if (shape.has_attributes) {
     attributes = owned(PyObject_GenericGetDict(original, nullptr));
-    if (PyDict_GetItemString(attributes.ptr(), "__deepcopy__") != nullptr) {
+    if (PyDict_GetItemWithError(attributes.ptr(), deepcopy_name()) != nullptr) {
       return copy_by_function(original, py::getattr(original, "__deepcopy__"), py::make_tuple(memo_));
     }
   }
@@ -411,19 +289,36 @@ py::object GraphCopy::copy_instance(PyObject* original, const Shape& shape) {
   return copied;
 }
 
+// A point in time whose zone is none, or its own copy, is its own copy.
+py::object GraphCopy::copy_zoned(PyObject* original, const ObjectShape& shape) {
+  static PyObject* const kZone = interned("tzinfo");
+  const py::object zone = attribute(original, kZone);
+  return zone.is_none() || copy(zone.ptr()).is(zone) ? borrowed(original) : copy_reduced(original, shape);
+}
+
 py::object GraphCopy::copy_deque(PyObject* original) {
-  py::object copied = deque_(py::tuple(), py::getattr(original, "maxlen"));
+  // A hook of the program may change the deque.
+  py::object items = owned(PySequence_List(original));
+  const py::object length_max = py::getattr(original, "maxlen");
+  Py_ssize_t values = 0;
+  while (values < PyList_GET_SIZE(items.ptr()) && is_value(PyList_GET_ITEM(items.ptr(), values))) {
+    ++values;
+  }
+  const bool are_values = values == PyList_GET_SIZE(items.ptr());
+  py::object copied = deque_type()(are_values ? items : py::tuple(), length_max);
   remember(original, copied);
-  const py::object append = py::getattr(copied, "append");
-  for (const py::handle item : borrowed(original)) {
-    append(copy(item.ptr()));
+  if (!are_values) {
+    const py::object append = py::getattr(copied, "append");
+    for (const py::handle item : items) {
+      append(copy(item.ptr()));
+    }
   }
   return copied;
 }
 
 py::object GraphCopy::copy_default_dict(PyObject* original) {
   const py::object factory = copy(py::getattr(original, "default_factory").ptr());
-  py::object copied = default_dict_(factory);
+  py::object copied = default_dict_type()(factory);
   remember(original, copied);
   copy_items(original, copied.ptr());
   return copied;
@@ -431,7 +326,12 @@ py::object GraphCopy::copy_default_dict(PyObject* original) {
 
 py::object GraphCopy::copy_ordered_dict(PyObject* original) {
   if (PyDict_GET_SIZE(py::getattr(original, "__dict__").ptr()) > 0) {
-    return copy_reduced(original, Shape{});
+    return copy_reduced(original, ObjectShape{});
+  }
+  if (has_only_values(original)) {
+    py::object same = py::getattr(original, "copy")();
+    remember(original, same);
+    return same;
   }
   py::object copied = owned(PyODict_New());
   remember(original, copied);
@@ -453,7 +353,7 @@ py::object GraphCopy::copy_by_function(PyObject* original, const py::object& fun
   return copied;
 }
 
-py::object GraphCopy::copy_reduced(PyObject* original, const Shape& shape) {
+py::object GraphCopy::copy_reduced(PyObject* original, const ObjectShape& shape) {
   const py::object reduced =
       shape.function ? shape.function(py::handle(original)) : py::getattr(original, "__reduce_ex__")(4);
   if (PyUnicode_Check(reduced.ptr()) != 0) {

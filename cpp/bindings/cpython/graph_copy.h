@@ -4,12 +4,12 @@
 #include <tsl/robin_map.h>
 
 #include <cstddef>
-#include <cstdint>
 #include <memory>
 #include <utility>
 #include <vector>
 
 #include "bindings/bindings.h"
+#include "bindings/cpython/object_shape.h"
 #include "bindings/cpython/stack_room.h"
 
 namespace ordeal::bindings {
@@ -26,42 +26,21 @@ class GraphCopy {
   py::object copy(PyObject* original);
 
  private:
-  enum class Kind : std::uint8_t {
-    kAtomic,    // is its own copy
-    kInstance,  // attributes and slots, maybe of a list or dict, and nothing else that copying would use
-    kDeque,
-    kOrderedDict,
-    kDefaultDict,
-    kDispatched,  // copy.deepcopy has a function for the type
-    kHooked,      // has __deepcopy__
-    kReduced,     // by __reduce_ex__
-  };
+  const ObjectShape& shape_of(PyTypeObject* type);
 
-  // How objects of a type are copied.
-  struct Shape {
-    Kind kind = Kind::kReduced;
-    bool has_own_lookup = false;    // an instance may have a hook that its type lacks
-    bool has_attributes = false;    // in a dictionary
-    std::vector<Py_ssize_t> slots;  // where an instance has them
-    PyTypeObject* base = nullptr;   // the builtin type under them: object, list or dict
-    py::object function;            // of a dispatched type, or in copyreg's table
-  };
-
-  const Shape& shape_of(PyTypeObject* type);
-  std::unique_ptr<Shape> find_shape(PyTypeObject* type);
-
-  py::object copy_by(const Shape& shape, PyObject* original);
+  py::object copy_by(const ObjectShape& shape, PyObject* original);
   py::object copy_container(PyObject* original);
   py::object copy_list(PyObject* original);
   py::object copy_tuple(PyObject* original);
   py::object copy_dict(PyObject* original);
   py::object copy_set(PyObject* original);
-  py::object copy_instance(PyObject* original, const Shape& shape);
+  py::object copy_instance(PyObject* original, const ObjectShape& shape);
+  py::object copy_zoned(PyObject* original, const ObjectShape& shape);
   py::object copy_deque(PyObject* original);
   py::object copy_default_dict(PyObject* original);
   py::object copy_ordered_dict(PyObject* original);
   py::object copy_by_function(PyObject* original, const py::object& function, const py::tuple& arguments);
-  py::object copy_reduced(PyObject* original, const Shape& shape);
+  py::object copy_reduced(PyObject* original, const ObjectShape& shape);
   py::object rebuild(PyObject* original, const py::tuple& parts);
   void copy_items(PyObject* from, PyObject* to);
   void set_state(PyObject* copied, const py::object& state);
@@ -78,13 +57,8 @@ class GraphCopy {
   std::size_t memoized_ = 0;      // how many of the pairs are in the memo
   std::vector<std::pair<py::object, py::object>> pairs_;
   tsl::robin_map<const void*, PyObject*> copies_;  // by the original
-  tsl::robin_map<PyTypeObject*, std::unique_ptr<Shape>> shapes_;
+  tsl::robin_map<PyTypeObject*, std::shared_ptr<const ObjectShape>> shapes_;
   std::vector<py::object> kept_;
-  // Null until the first object of a type that is not builtin.
-  py::object dispatch_;  // of copy
-  py::object table_;     // of copyreg
-  py::object deque_;
-  py::object default_dict_;
 };
 
 }  // namespace ordeal::bindings

@@ -1,0 +1,40 @@
+// How the objects of a type are copied, found out once in a process for each type.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "bindings/bindings.h"
+
+namespace ordeal::bindings {
+
+// Immutable.
+struct ObjectShape {
+  enum class Kind : std::uint8_t {
+    kAtomic,    // is its own copy
+    kInstance,  // attributes and slots, maybe of a list or dict, and nothing else that copying would use
+    kZoned,     // a date and time, or a time of day
+    kDeque,
+    kOrderedDict,
+    kDefaultDict,
+    kDispatched,  // copy.deepcopy has a function for the type
+    kHooked,      // has __deepcopy__
+    kReduced,     // by __reduce_ex__
+  };
+
+  Kind kind = Kind::kReduced;
+  bool has_own_lookup = false;    // an instance may have a hook that its type lacks
+  bool has_attributes = false;    // in a dictionary
+  std::vector<Py_ssize_t> slots;  // where an instance has them
+  PyTypeObject* base = nullptr;   // the builtin type under them: object, list or dict
+  py::object function;            // of a dispatched type, or in copyreg's table
+};
+
+// Guarded by the GIL. Finds it anew if the type, a base of it, or what is registered for it has changed.
+std::shared_ptr<const ObjectShape> shape_of_objects(PyTypeObject* type);
+
+py::object deque_type();
+py::object default_dict_type();
+
+}  // namespace ordeal::bindings
