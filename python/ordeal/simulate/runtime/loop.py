@@ -443,7 +443,8 @@ class SimulationLoop(NetworkLoop):
         Raises:
             LeakedTask: a task goes on waiting.
         """
-        self._is_quiet = True
+        self._is_quiet = self.is_ending = True
+        self._exception_handler = self._exception_handler or _ignore
         left = [record.task for record in self.records if not record.task.done()]
         for task in left:
             task.cancel()
@@ -451,6 +452,7 @@ class SimulationLoop(NetworkLoop):
             self.run_until_complete(_all_ended(left))
         if self._generators:
             self.run_until_complete(self.shutdown_asyncgens())
+        self.drop_connections()
 
     def abandon(self) -> None:
         """End what is left of a failed run: what it does is of no interest any more."""

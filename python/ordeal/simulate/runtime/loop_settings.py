@@ -14,6 +14,8 @@ class LoopSettings(FencedLoop):
         self.unhandled: list[dict[str, Any]] = []
         """What asyncio reported of errors that nobody awaits."""
         self.slow_callback_duration = 0.1
+        self.is_ending = False
+        """Whether the test has ended, and what it left is being cancelled."""
         self._running = False
         self._closed = False
         self._debug = False

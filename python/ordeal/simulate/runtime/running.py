@@ -125,8 +125,9 @@ def run_once(
         stack.callback(loop.close)
         try:
             outcome.value = loop.run_until_complete(_started(main))
+            failure = failure_of(loop)
             loop.shut_down()
-            outcome.error = failure_of(loop)
+            outcome.error = failure
         except BaseException as error:
             was_struck = any(record.struck_at is not None for record in loop.records)
             loop.abandon()
