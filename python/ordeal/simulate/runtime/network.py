@@ -212,7 +212,6 @@ class NetworkLoop(LoopSettings):
         """Forget the connections of a run that has ended: nobody is to be told that they were not closed."""
         for end in self._ends:
             end.drop()
-            end.peer.drop()
         self._ends.clear()
 
     def _refuse(self, sock: Any, ssl: Any, method: str) -> None:
@@ -248,10 +247,15 @@ class NetworkLoop(LoopSettings):
         own: Address = "" if isinstance(address, str) else ("127.0.0.1", self._free_port())
         protocol, accepted = factory(), server.factory()
         client = StreamTransport(self, f"{name}, client", protocol, _extra(own, address), self._ends.remove)
-        end = StreamTransport(self, f"{name}, server", accepted, _extra(address, own), server.lost)
+
+        def lost(end: StreamTransport) -> None:
+            self._ends.remove(end)
+            server.lost(end)
+
+        end = StreamTransport(self, f"{name}, server", accepted, _extra(address, own), lost)
         client.peer, end.peer = end, client
         server.connections.append(end)
-        self._ends.append(client)
+        self._ends += [client, end]
         self.call_soon(accepted.connection_made, end)
         protocol.connection_made(client)
         return client, protocol
