@@ -21,8 +21,8 @@ bool is_watched(PyObject* modules) {
   if (watched == modules) [[likely]] {
     return true;
   }
-  static const int watcher = PyDict_AddWatcher(ordeal_modules_changed);
-  if (watcher < 0 || PyDict_Watch(watcher, modules) < 0) {
+  static const int kWatcher = PyDict_AddWatcher(ordeal_modules_changed);
+  if (kWatcher < 0 || PyDict_Watch(kWatcher, modules) < 0) {
     PyErr_Clear();
     return false;
   }

@@ -186,13 +186,12 @@ class KnownShapes {
 std::shared_ptr<const ObjectShape> find_shape(PyTypeObject* type) {
   const auto shape = std::make_shared<ObjectShape>();
   const py::handle key(reinterpret_cast<PyObject*>(type));
-  if (is_atomic(type)) {
+  const bool is_dispatched = PyDict_Contains(dispatch_table(), key.ptr()) > 0;
+  if (is_atomic(type) || (is_one_of(type, kImmutable) && !is_dispatched)) {
     shape->kind = ObjectShape::Kind::kAtomic;
-  } else if (PyDict_Contains(dispatch_table(), key.ptr()) > 0) {
+  } else if (is_dispatched) {
     shape->kind = ObjectShape::Kind::kDispatched;
     shape->function = borrowed(PyDict_GetItemWithError(dispatch_table(), key.ptr()));
-  } else if (is_one_of(type, kImmutable)) {
-    shape->kind = ObjectShape::Kind::kAtomic;
   } else if (is_one_of(type, kZoned)) {
     shape->kind = ObjectShape::Kind::kZoned;
   } else if (find_in_bases(type, "__deepcopy__")) {

@@ -16,12 +16,12 @@ bool is_plain_class(PyObject* object) noexcept {
 
 }  // namespace
 
-PatchSite::PatchSite(py::object owner_, py::object attribute_, py::object original_, bool is_own_, py::dict sites,
+PatchSite::PatchSite(py::object holder, py::object name, py::object found, bool holds_it, py::dict sites,
                      py::object key)
-    : owner(std::move(owner_)),
-      attribute(std::move(attribute_)),
-      original(std::move(original_)),
-      is_own(is_own_),
+    : owner(std::move(holder)),
+      attribute(std::move(name)),
+      original(std::move(found)),
+      is_own(holds_it),
       sites_(std::move(sites)),
       key_(std::move(key)) {}
 

@@ -17,7 +17,7 @@ class PatchSite {
   static constexpr std::size_t kStacksMax = 64;
 
   // `sites` has the sites on which a layer is, by `key`.
-  PatchSite(py::object owner, py::object attribute, py::object original, bool is_own, py::dict sites, py::object key);
+  PatchSite(py::object holder, py::object name, py::object found, bool holds_it, py::dict sites, py::object key);
 
   // What is called: the function below all layers, or what they make of it.
   [[nodiscard]] const py::object& current() const noexcept { return current_; }

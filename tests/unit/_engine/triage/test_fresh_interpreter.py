@@ -75,9 +75,9 @@ def process(seconds: float = 20.0, *, rule_timeout: float = 0.0, targets: tuple[
 
 @pytest.fixture
 def hasty(monkeypatch: pytest.MonkeyPatch) -> FreshInterpreter:
-    """Waits for a second, whatever the import takes."""
+    """Waits for two seconds, whatever the import takes: a process beside many others starts slowly."""
     monkeypatch.setattr(fresh_interpreter, "IMPORT_SECONDS_MAX", 0.0)
-    return process(1.0)
+    return process(2.0)
 
 
 def is_gone(pid: int) -> bool:
@@ -218,14 +218,14 @@ class TestEnd:
     def test_a_replay_that_takes_too_long_is_ended_and_the_next_has_its_turn(
         self, failing: MakeTrace, hasty: FreshInterpreter, tmp_path: Path
     ) -> None:
-        late = FreshReplay(None, "it took longer than 1 s")
+        late = FreshReplay(None, "it took longer than 2 s")
         assert hasty.replay([failing(HANG, "hanging"), failing("pass")]) == [late, REPRODUCED]
         assert is_gone(int((tmp_path / "notes").read_text()))
 
     def test_after_some_that_hang_no_more_are_tried(self, failing: MakeTrace, hasty: FreshInterpreter) -> None:
         replays = hasty.replay([failing(HANG)] * (fresh_interpreter_child.HANGING_MAX + 2))
         assert [replay.reason for replay in replays[-3:]] == [
-            "it took longer than 1 s",
+            "it took longer than 2 s",
             "others before it took too long",
             "others before it took too long",
         ]
