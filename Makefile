@@ -116,7 +116,7 @@ nightly: check-threads fuzz-traces fuzz-files fuzz-shrinks fuzz-forks
 	@$(MAKE) soak MINUTES=10 MACHINE=depth
 
 durations: build
-	@python -m pytest --quiet -n $$((2 * $(JOBS))) --dist worksteal --durations=0 | tee /dev/stderr | python tools/durations.py
+	@python -m pytest --quiet -n $$(($(JOBS) + 1)) --dist worksteal --durations=0 | tee /dev/stderr | python tools/durations.py
 
 clean:
 	rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache
@@ -199,7 +199,7 @@ check-format:
 check-clang-format:
 	@tools/run-checked "clang-format" clang-format --dry-run -Werror $(cpp_files)
 
-# Tests. Many of them wait - for a process, a time limit, a signal - so twice as many run as there are cores.
+# Tests. Many of them wait - for a process, a time limit, a signal - so one more runs than there are cores.
 
 test-core: build/quick/build.ninja
 	@tools/run-checked "build of core tests" ninja -C build/quick -j $(JOBS) core_tests
@@ -207,10 +207,10 @@ test-core: build/quick/build.ninja
 
 # Whoever is done takes over half of what the busiest has before it: the slowest tests come first, and the quick ones last.
 test-python: build
-	@tools/run-timed "Python tests" python -m pytest --quiet -n $$((2 * $(JOBS))) --dist worksteal $(TESTS)
+	@tools/run-timed "Python tests" python -m pytest --quiet -n $$(($(JOBS) + 1)) --dist worksteal $(TESTS)
 
 test-nightly: build
-	@python -m pytest --quiet -n $$((2 * $(JOBS))) --dist worksteal -m nightly
+	@python -m pytest --quiet -n $$(($(JOBS) + 1)) --dist worksteal -m nightly
 
 # The oldest version of Hypothesis that is supported, and one between it and the newest, which all other tests run with.
 hypothesis_versions := 6.140.3 6.160.0
