@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import sys
-from typing import Any, ClassVar
-
-from hypothesis.stateful import invariant
+from typing import Any
 
 from ordeal.errors import MachineError
 from ordeal.model.call_result import Sides, for_two
-from ordeal.model.definition import Hook, check_count, made, maker
+from ordeal.model.comparing_machine import ComparingMachine
+from ordeal.model.definition import Hook, made, maker
 from ordeal.model.oracle import VIEW, Oracle
 
 SCRATCH = Hook("scratch", ("source",), "scratch = SortedList", "return Index(source)")
 _SOURCE = "write what makes the collected input, such as `source = list`"
 
 
-class Incremental(Oracle):
+class Incremental(ComparingMachine, Oracle):
     """Updates a system step by step, builds another one from scratch after each operation, and compares the two.
 
     Give ``impl`` and ``scratch`` in the class body. Each operation under ``@op`` does something to ``self.impl``, and
@@ -29,17 +27,9 @@ class Incremental(Oracle):
     scratch: Any
     """Builds a system from the whole source: ``scratch = SortedList``, or ``def scratch(self, source):``."""
 
-    every: ClassVar[int] = 1
-    """The two are compared after every so many operations, and at the end of a run."""
-
     _hooks = (VIEW, SCRATCH)
     _required = (SCRATCH,)
     _sides = Sides("the system", "the one from scratch", "from scratch")
-
-    def __init_subclass__(cls, **kwargs: Any) -> None:
-        """Raises MachineError when an attribute of the class body cannot be used."""
-        super().__init_subclass__(**kwargs)
-        check_count(cls, "every")
 
     @classmethod
     def _check_class(cls) -> None:
@@ -52,23 +42,8 @@ class Incremental(Oracle):
         source = made(type(self), "source", _SOURCE)
         super().__init__()
         self.source = source
-        self._ops_compared = -1
 
-    @invariant()
-    def _equals_scratch(self) -> None:
-        if self._ops % self.every == 0:
-            self._compare()
-
-    def teardown(self) -> None:
-        """Make the comparison that ``every`` skipped, then end the run."""
-        try:
-            if self._ops != self._ops_compared and sys.exception() is None:
-                self._compare()
-        finally:
-            super().teardown()
-
-    def _compare(self) -> None:
-        self._ops_compared = self._ops
+    def _compare_views(self) -> None:
         source, _ = for_two(self.source)
         built = self._called("scratch", source)
         if built is None or built is self.impl:

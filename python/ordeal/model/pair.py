@@ -5,17 +5,15 @@ A ``Pair`` is a rule machine, so pytest and the Explorer run, replay and shrink 
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
-from hypothesis.stateful import invariant
-
 from ordeal.errors import MachineError
 from ordeal.model.call_result import Outcome, Sides, agree, for_two, materialized, outcome_of, same, shown
-from ordeal.model.definition import check_count, check_errors, made, maker
+from ordeal.model.comparing_machine import ComparingMachine
+from ordeal.model.definition import check_errors, made, maker
 from ordeal.model.divergence import DivergenceError
-from ordeal.model.operation import PASSED_ON, OperationMachine, VacuousOpWarning, op
+from ordeal.model.operation import PASSED_ON, VacuousOpWarning, op
 
 __all__ = ["DivergenceError", "Pair", "VacuousOpWarning", "op", "same"]
 
@@ -25,7 +23,7 @@ _MAKERS = "write for example `impl, model = MyCache, dict` in the class body"
 _SIDES = Sides("the system", "the model", "in the model")
 
 
-class Pair(OperationMachine):
+class Pair(ComparingMachine):
     """A rule machine that does the same to a system and to a model of it.
 
     Set ``impl`` and ``model`` in the class body to what makes one of each: a class or a function without arguments.
@@ -45,13 +43,9 @@ class Pair(OperationMachine):
     An error that is not listed must be of the class of the model's error, or of one derived from it.
     """
 
-    every: ClassVar[int] = 1
-    """The views are compared after every so many operations, and at the end of a run."""
-
     def __init_subclass__(cls, **kwargs: Any) -> None:
         """Raises MachineError when ``errors`` or ``every`` cannot be used."""
         super().__init_subclass__(**kwargs)
-        check_count(cls, "every")
         check_errors(cls)
 
     @classmethod
@@ -66,7 +60,6 @@ class Pair(OperationMachine):
         impl, model = made(type(self), "impl", _MAKERS), made(type(self), "model", _MAKERS)
         super().__init__()
         self.impl, self.model = impl, model
-        self._ops_compared = 0
 
     def view(self) -> tuple[Any, Any]:
         """Return what can be seen of the system, and of the model, in a form that should be equal.
@@ -112,20 +105,6 @@ class Pair(OperationMachine):
         """
         return self._compared(lambda: None, self._outcome(ours), self._outcome(theirs), equal)
 
-    @invariant()
-    def _views_agree(self) -> None:
-        if self._ops % self.every == 0:
-            self._compare_views()
-
-    def teardown(self) -> None:
-        """Compare the views that ``every`` skipped, then end the run."""
-        try:
-            # An earlier failure is the finding; the views may differ because of it.
-            if self._ops != self._ops_compared and sys.exception() is None:
-                self._compare_views()
-        finally:
-            super().teardown()
-
     # -----------------------------------------------------------------------------------------------------------------
     # Comparing
 
@@ -163,7 +142,6 @@ class Pair(OperationMachine):
         return (itself and theirs.result is self.model) or agree(ours, theirs, equal, self.errors)
 
     def _compare_views(self) -> None:
-        self._ops_compared = self._ops
         ours, theirs = (Outcome(materialized(side)) for side in self._checked_view())
         if not self.equal(ours.result, theirs.result):
             raise DivergenceError.after(

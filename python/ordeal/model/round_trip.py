@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Any, ClassVar
 
-from hypothesis.stateful import invariant, precondition, rule
+from hypothesis.stateful import precondition, rule
 
 from ordeal.errors import MachineError
 from ordeal.model.call_result import Sides, shown
-from ordeal.model.definition import Hook, check_count
+from ordeal.model.comparing_machine import ComparingMachine
+from ordeal.model.definition import Hook
 from ordeal.model.divergence import DivergenceError
 from ordeal.model.operation import PASSED_ON
 from ordeal.model.oracle import VIEW, Oracle
@@ -18,7 +18,7 @@ DUMP = Hook("dump", ("impl",), "dump = json.dumps", "return impl.to_text()")
 LOAD = Hook("load", ("dumped",), "load = json.loads", "return MyStore.from_text(dumped)")
 
 
-class RoundTrip(Oracle):
+class RoundTrip(ComparingMachine, Oracle):
     """Edits a system, dumps and loads it after each operation, and compares the two.
 
     Give ``impl``, ``dump`` and ``load`` in the class body, and write the operations under ``@op``. A rule
@@ -31,9 +31,6 @@ class RoundTrip(Oracle):
     load: Any
     """Returns a new system for a dumped form: ``load = json.loads``, or ``def load(self, dumped):``."""
 
-    every: ClassVar[int] = 1
-    """The system is dumped after every so many operations, and at the end of a run."""
-
     reload: ClassVar[bool] = True
     """Whether runs go on with what was loaded; False where ``load`` makes something else than ``impl`` does."""
 
@@ -42,16 +39,6 @@ class RoundTrip(Oracle):
     _own_rules = ("reload_dumped",)
     _sides = Sides("the system", "what was loaded", "loaded as")
 
-    def __init_subclass__(cls, **kwargs: Any) -> None:
-        """Raises MachineError when an attribute of the class body cannot be used."""
-        super().__init_subclass__(**kwargs)
-        check_count(cls, "every")
-
-    def __init__(self) -> None:
-        """Raises MachineError when ``impl``, ``dump`` or ``load`` is missing."""
-        super().__init__()
-        self._ops_compared = -1
-
     @precondition(lambda self: self.reload)
     @rule()
     def reload_dumped(self) -> None:
@@ -59,21 +46,7 @@ class RoundTrip(Oracle):
         self._current_op = "reload_dumped"
         self.impl = self._loaded(self._dumped())
 
-    @invariant()
-    def _survives(self) -> None:
-        if self._ops % self.every == 0:
-            self._compare()
-
-    def teardown(self) -> None:
-        """Make the comparison that ``every`` skipped, then end the run."""
-        try:
-            if self._ops != self._ops_compared and sys.exception() is None:
-                self._compare()
-        finally:
-            super().teardown()
-
-    def _compare(self) -> None:
-        self._ops_compared = self._ops
+    def _compare_views(self) -> None:
         before = self._seen(self.impl)
         self._count_view(before)
         dumped = self._dumped()

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
-from hypothesis.stateful import invariant
-
 from ordeal.model.call_result import Outcome, Sides, agree, for_two, outcome_of
-from ordeal.model.definition import check_count, check_errors, made, maker
+from ordeal.model.comparing_machine import ComparingMachine
+from ordeal.model.definition import check_errors, made, maker
 from ordeal.model.divergence import DivergenceError
 from ordeal.model.operation import PASSED_ON
 from ordeal.model.oracle import Oracle
@@ -17,7 +15,7 @@ from ordeal.model.oracle import Oracle
 _MAKERS = "write for example `impl, other = FastStore, SlowStore` in the class body"
 
 
-class TwoImplementations(Oracle):
+class TwoImplementations(ComparingMachine, Oracle):
     """Runs each operation on two implementations, and compares results, errors and views.
 
     Give ``impl`` and ``other`` in the class body. The body of an operation under ``@op`` runs twice: ``self.impl`` is
@@ -33,15 +31,11 @@ class TwoImplementations(Oracle):
     An error that is not listed must be of the class of the other's error, or of one derived from it.
     """
 
-    every: ClassVar[int] = 1
-    """The views are compared after every so many operations, and at the end of a run."""
-
     _sides = Sides("impl", "other", "in other")
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         """Raises MachineError when an attribute of the class body cannot be used."""
         super().__init_subclass__(**kwargs)
-        check_count(cls, "every")
         check_errors(cls)
 
     @classmethod
@@ -54,20 +48,6 @@ class TwoImplementations(Oracle):
         """Raises MachineError when ``impl`` or ``other`` is missing."""
         super().__init__()
         self.other = made(type(self), "other", _MAKERS)
-        self._ops_compared = -1
-
-    @invariant()
-    def _views_agree(self) -> None:
-        if self._ops % self.every == 0:
-            self._compare_views()
-
-    def teardown(self) -> None:
-        """Compare the views that ``every`` skipped, then end the run."""
-        try:
-            if self._ops != self._ops_compared and sys.exception() is None:
-                self._compare_views()
-        finally:
-            super().teardown()
 
     def _perform(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         one, other = self.impl, self.other
@@ -100,7 +80,6 @@ class TwoImplementations(Oracle):
             self.impl = one
 
     def _compare_views(self) -> None:
-        self._ops_compared = self._ops
         ours, theirs = self._seen(self.impl), self._seen(self.other)
         self._count_view(ours)
         if not self.equal(ours, theirs):
