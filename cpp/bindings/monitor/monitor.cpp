@@ -132,6 +132,7 @@ void Monitor::start() {
   tool_id_ = tool_id;
   try {
     arm();
+    adopt_running();
   } catch (...) {
     stop();
     throw;
@@ -169,6 +170,24 @@ void Monitor::arm() {
   references_.monitoring.attr("set_events")(*tool_id_, global_events_);
   // A location that an earlier holder of this tool id silenced would stay silent for us.
   restart_events();
+}
+
+// The loop of a thread that an import started is never entered again, so no event at its entry would tell of it.
+void Monitor::adopt_running() {
+  const auto own = PyThread_get_thread_ident();
+  const auto frames = py::module_::import("sys").attr("_current_frames")().cast<py::dict>();
+  for (const auto& [thread, innermost] : frames) {
+    if (thread.cast<unsigned long>() == own) {
+      continue;
+    }
+    for (auto frame = py::reinterpret_borrow<py::object>(innermost); !frame.is_none(); frame = frame.attr("f_back")) {
+      const py::object code = frame.attr("f_code");
+      auto* const running = reinterpret_cast<PyCodeObject*>(code.ptr());
+      if (traced(running) == nullptr) {
+        adopt(running);
+      }
+    }
+  }
 }
 
 void Monitor::restart_events() {

@@ -64,8 +64,9 @@ struct MonitorState {
 //
 // A global event at function entry decides once for each code object, by its file; the code objects of a target then
 // get local events. So code that is imported later, nested functions, comprehensions, generators, coroutines and class
-// bodies are all found, and code outside the targets costs one event each. Guarded by the GIL. A started monitor must
-// be stopped; otherwise the destructor does it.
+// bodies are all found, and code outside the targets costs one event each. What other threads are in the middle of was
+// entered before: it is looked up when the monitor starts. Guarded by the GIL. A started monitor must be stopped;
+// otherwise the destructor does it.
 class Monitor {
  public:
   Monitor(std::shared_ptr<CoverageMap> coverage, const std::vector<TracedTarget>& targets, TraceLevel level);
@@ -196,6 +197,7 @@ class Monitor {
 
   int take_tool_id();
   void arm();
+  void adopt_running();
   void restart_events();
   void wake_all();
   void disarm(int tool_id) noexcept;

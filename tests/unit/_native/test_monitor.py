@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import importlib
 import os
+import queue
 import subprocess
 import sys
 import threading
@@ -104,6 +105,37 @@ def test_threads_are_traced(make_module: MakeModule) -> None:
         thread.join()
 
     assert lines_of(module, in_thread) == [2]
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_a_function_that_a_thread_is_in_already_is_traced(make_module: MakeModule, level: str) -> None:
+    module = make_module(
+        """
+def serve(started, requests, answers):
+    started.set()
+    while (request := requests.get()) is not None:
+        if request:
+            answers.put(1)
+        else:
+            answers.put(2)
+"""
+    )
+    started, requests, answers = threading.Event(), queue.SimpleQueue[Any](), queue.SimpleQueue[int]()
+    thread = threading.Thread(target=module.serve, args=(started, requests, answers))
+    thread.start()
+    started.wait(30)
+
+    def ask() -> None:
+        requests.put(True)
+        assert answers.get(timeout=30) == 1
+
+    try:
+        assert lines_of(module, ask, level=level)[-2:] == [5, 6]
+        # By another monitor, which knows nothing of what the first one traced.
+        assert 6 in lines_of(module, ask, level=level)
+    finally:
+        requests.put(None)
+        thread.join(30)
 
 
 def test_threads_that_run_already_are_traced(make_module: MakeModule) -> None:
