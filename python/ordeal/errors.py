@@ -1,4 +1,4 @@
-"""The errors that a user of ordeal can cause: each says what is wrong and what to write instead."""
+"""The errors that a user of ordeal can cause, each with what to write instead, and the failure of a comparison."""
 
 from __future__ import annotations
 
@@ -86,3 +86,22 @@ class Incomplete(GenerationError):  # noqa: N818 - it says how far the test came
 
 class NonDeterministicGeneration(GenerationError):  # noqa: N818 - the same
     """A case made other choices than an earlier one with the same beginning: something else decides."""
+
+
+class DivergenceError(AssertionError):
+    """Two things that should be equal differ: a system and its model, or what an oracle compares.
+
+    ``operation`` is the name of the operation after which they differ, if it is not the one that raises.
+    """
+
+    # It has always been a name of that package, and buckets and names of seeds contain it.
+    __module__ = "ordeal.model"
+
+    operation: str = ""
+
+    @classmethod
+    def after(cls, operation: str, message: str) -> DivergenceError:
+        """Return the error for what ``operation`` brought about and a later comparison shows."""
+        error = cls(message)
+        error.operation = operation
+        return error

@@ -5,13 +5,17 @@ The families are separate modules: ``from ordeal.faults import io, timing``.
 
 from __future__ import annotations
 
+import importlib
 import inspect
 from types import FunctionType, ModuleType
+from typing import TYPE_CHECKING
 
-from ordeal.faults import concurrency, database, io, network, numerical, randomness, timing
 from ordeal.faults.call_faults import CallFault, PatchFault
 from ordeal.faults.fault import Fault, LambdaFault, MultiPatchFault, release
 from ordeal.faults.patching import bound_elsewhere, kept_elsewhere
+
+if TYPE_CHECKING:
+    from ordeal.faults import concurrency, database, io, network, numerical, randomness, timing
 
 __all__ = [
     "CallFault",
@@ -32,14 +36,21 @@ __all__ = [
     "timing",
 ]
 
-_FAMILIES: tuple[ModuleType, ...] = (timing, io, numerical, network, concurrency, database)
+_FAMILIES = ("timing", "io", "numerical", "network", "concurrency", "database")
+
+
+def __getattr__(name: str) -> ModuleType:
+    # After `import ordeal.faults`, `ordeal.faults.io` works; a search loads only the families that its machine names.
+    if name in _FAMILIES or name == "randomness":
+        return importlib.import_module(f"ordeal.faults.{name}")
+    raise AttributeError(f"module 'ordeal.faults' has no attribute {name!r}")
 
 
 def catalog() -> list[dict[str, str]]:
     """Return each function that makes a fault: ``name``, ``module``, ``qualname``, ``signature``, ``doc``."""
     return [
         _entry(family, factory)
-        for family in _FAMILIES
+        for family in (importlib.import_module(f"ordeal.faults.{name}") for name in _FAMILIES)
         for _, factory in inspect.getmembers(family, inspect.isfunction)
         if factory.__name__ in family.__all__
     ]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from ordeal.errors import DivergenceError
 from ordeal.model.call_result import same
-from ordeal.model.divergence import DivergenceError
 from ordeal.model.idempotence import Idempotence
 from ordeal.model.incremental import Incremental
 from ordeal.model.operation import VacuousOpWarning, op

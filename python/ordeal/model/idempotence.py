@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ordeal.errors import DivergenceError
 from ordeal.model.call_result import Sides, for_two, shown
-from ordeal.model.divergence import DivergenceError
 from ordeal.model.operation import PASSED_ON
 from ordeal.model.oracle import Oracle
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 import copy
 from typing import Any, ClassVar
 
-from ordeal.errors import MachineError
+from ordeal.errors import DivergenceError, MachineError
 from ordeal.model.call_result import Sides, materialized, same, shown
 from ordeal.model.definition import Hook, made, maker
-from ordeal.model.divergence import DivergenceError
 from ordeal.model.operation import PASSED_ON, OperationMachine, operations_of
 
 VIEW = Hook("view", ("impl",), "view = list", "return impl.items()")

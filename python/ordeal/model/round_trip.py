@@ -6,11 +6,10 @@ from typing import Any, ClassVar
 
 from hypothesis.stateful import precondition, rule
 
-from ordeal.errors import MachineError
+from ordeal.errors import DivergenceError, MachineError
 from ordeal.model.call_result import Sides, shown
 from ordeal.model.comparing_machine import ComparingMachine
 from ordeal.model.definition import Hook
-from ordeal.model.divergence import DivergenceError
 from ordeal.model.operation import PASSED_ON
 from ordeal.model.oracle import VIEW, Oracle
 

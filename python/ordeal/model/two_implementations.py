@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
+from ordeal.errors import DivergenceError
 from ordeal.model.call_result import Outcome, Sides, agree, for_two, outcome_of
 from ordeal.model.comparing_machine import ComparingMachine
 from ordeal.model.definition import check_errors, made, maker
-from ordeal.model.divergence import DivergenceError
 from ordeal.model.operation import PASSED_ON
 from ordeal.model.oracle import Oracle
 

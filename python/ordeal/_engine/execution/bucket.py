@@ -13,8 +13,8 @@ from ordeal._engine import untrusted
 from ordeal._engine.coverage.real_path import real_path
 from ordeal._engine.isolation.memory_limit import memory_is_limited
 from ordeal._engine.isolation.rule_timeout import RuleTimeoutError
+from ordeal.errors import DivergenceError
 from ordeal.faults import call_faults, fault
-from ordeal.model import DivergenceError
 
 #: The modules that switch faults, and strike calls.
 _FAULTS = (fault.__file__, call_faults.__file__)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from enum import Enum
@@ -18,8 +19,6 @@ from ordeal._engine.storage.trace_file import Trace, TraceFailure, TraceStep, st
 from ordeal._engine.untrusted import error_message, type_name
 from ordeal._hypothesis import skip_types
 from ordeal.errors import OutdatedTraceError, TraceError
-from ordeal.simulate.runtime.schedule_trace import is_schedule
-from ordeal.simulate.runtime.testing import test_of
 
 
 class ReplayStatus(Enum):
@@ -61,7 +60,7 @@ def rerun(trace: Trace, test_class: MachineFactory | None = None, *, rule_timeou
         TraceError: the run asks to be skipped, or the trace holds values alone, and one of them cannot be rebuilt.
         OrdealError: the class cannot be imported.
     """
-    if is_schedule(trace):
+    if trace.is_schedule:
         return rerun_schedule(trace)
     loaded = load_for_replay(trace, test_class, rule_timeout=rule_timeout)
     recorder = RunRecorder()
@@ -142,7 +141,9 @@ def rerun_schedule(trace: Trace) -> Rerun:
         TraceError: the test needs fixtures, or the trace is damaged.
         OrdealError: the test cannot be imported.
     """
-    test = test_of(load_object(trace.test_class))
+    found = load_object(trace.test_class)
+    # Imported late: most traces are of machines.
+    test = importlib.import_module("ordeal.simulate.runtime.testing").test_of(found)
     if test is None:
         raise OutdatedTraceError(
             f"`{trace.test_class}` is no simulated test", hint="decorate it with `@simulate.test` again"
@@ -153,7 +154,7 @@ def rerun_schedule(trace: Trace) -> Rerun:
 
 
 def _refuse_schedule(trace: Trace, what: str) -> None:
-    if is_schedule(trace):
+    if trace.is_schedule:
         raise TraceError(
             f"the trace of a simulated test cannot be {what}",
             hint="it holds only the decisions that the failure needs: the test shrank it when it was found",

@@ -56,6 +56,8 @@ def versions_now() -> dict[str, str]:
 
 #: The kind of the step that records the swarm configuration of a run.
 SWARM = "rule_swarm"
+#: The name of the choices of a schedule, in its one step: no argument of a rule can have it.
+SCHEDULE = "(world)"
 
 
 @dataclass(slots=True)
@@ -124,6 +126,11 @@ class Trace:
     has_choices: bool = True
     rule_timeout: float | None = None
     max_memory: int = 0
+
+    @property
+    def is_schedule(self) -> bool:
+        """Whether the trace is that of a simulated test, and not of a machine."""
+        return len(self.steps) == 1 and SCHEDULE in self.steps[0].choices
 
     def taken_steps(self) -> list[TraceStep]:
         """The steps that the machine takes: all but the swarm configuration, which is recorded among them."""

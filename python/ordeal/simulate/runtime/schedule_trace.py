@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ordeal._engine.storage.trace_file import ChoiceValue, Trace, TraceFailure, TraceStep
+from ordeal._engine.storage.trace_file import SCHEDULE, ChoiceValue, Trace, TraceFailure, TraceStep
 from ordeal.errors import TraceError
 from ordeal.simulate.errors import SimulationError
 from ordeal.simulate.runtime.decisions import SEED_MAX, Decided
@@ -12,8 +12,8 @@ from ordeal.simulate.runtime.report import ScheduleFailure
 from ordeal.simulate.runtime.scheduled_faults import SimulatedFault, fault_of_text, fault_text
 from ordeal.simulate.runtime.text import decision_text, replay_call
 
-#: The names of the choices: no argument of a rule can have them.
-WORLD, CHANCE, FAULTS = "(world)", "(chance)", "(faults)"
+#: The names of its other choices: no argument of a rule can have them.
+CHANCE, FAULTS = "(chance)", "(faults)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,11 +26,6 @@ class RecordedSchedule:
     bucket: str
 
 
-def is_schedule(trace: Trace) -> bool:
-    """Return whether a trace is that of a simulated test, and not of a machine."""
-    return len(trace.steps) == 1 and WORLD in trace.steps[0].choices
-
-
 def to_trace(failure: ScheduleFailure, test: str) -> Trace:
     """Return the trace of a failure of ``test``, which is ``module:function``."""
     world: list[ChoiceValue] = [part for label, value in failure.decisions.items() for part in (label, value)]
@@ -38,7 +33,7 @@ def to_trace(failure: ScheduleFailure, test: str) -> Trace:
         kind="rule",
         name=test.rpartition(":")[2],
         choices={
-            WORLD: world,
+            SCHEDULE: world,
             CHANCE: [failure.chance],
             FAULTS: [fault_text(fault) for fault in failure.faults],
         },
@@ -61,7 +56,7 @@ def from_trace(trace: Trace) -> RecordedSchedule:
         TraceError: its choices are not those of a schedule.
     """
     choices = trace.steps[0].choices
-    world, chance = choices[WORLD], choices.get(CHANCE, [0])
+    world, chance = choices[SCHEDULE], choices.get(CHANCE, [0])
     where = f"the trace of {trace.test_class}"
     if len(world) % 2 or len(chance) != 1:
         raise TraceError(f"{where} has an incomplete list of choices")

@@ -16,7 +16,7 @@ from ordeal.simulate.runtime.exploring import RUNS_MAX, ScheduleSearch, check_ca
 from ordeal.simulate.runtime.loop import TIME_LIMIT_S
 from ordeal.simulate.runtime.report import ScheduleFailure
 from ordeal.simulate.runtime.running import Main, Outcome, RunSettings, run_settings
-from ordeal.simulate.runtime.schedule_trace import from_trace, is_schedule, to_trace
+from ordeal.simulate.runtime.schedule_trace import from_trace, to_trace
 
 RUNS = 200
 #: How many schedules a test takes when pytest runs without ``--chaos``.
@@ -93,7 +93,7 @@ class SimulatedTest:
         """Replay what was saved; a schedule that does not fit any more, or does not fail, is left alone."""
         for path in sorted(folder.glob("*.json")) if folder is not None and folder.is_dir() else ():
             trace = Trace.load(path)
-            if not is_schedule(trace):
+            if not trace.is_schedule:
                 raise TraceError(f"{path} is not the trace of a simulated test", hint="delete the file")
             recorded = from_trace(trace)
             outcome = search.replay(recorded.decided, recorded.chance)
