@@ -140,18 +140,23 @@ build/python-files: FORCE
 	@mkdir -p build && printf '%s\n' $(python_files) | cmp -s - $@ || printf '%s\n' $(python_files) >$@
 FORCE:
 
-$(VENV)/stamp-build: build/python-files $(VENV)/stamp-environment build/stamp-build-packages pyproject.toml README.md $(extension_inputs)
+$(VENV)/stamp-build: build/python-files $(VENV)/stamp-environment build/core/build.ninja pyproject.toml README.md $(extension_inputs)
 	@echo "building ordeal" >&2
-	@tools/run-timed "build" python -m pip install --quiet --no-deps --no-build-isolation --editable .
+	@tools/run-timed "build of the core" ninja --quiet -C build/core core
+	@tools/run-timed "build" python -m pip install --quiet --no-deps --no-build-isolation --editable . \
+	  --config-settings=build-dir=build/extension --config-settings=cmake.define.ORDEAL_CORE=$(CURDIR)/build/core/libcore.a
 	@touch $@
 
 configure = cmake -S . -GNinja -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS=-Og \
   -DPython_EXECUTABLE=$(CURDIR)/$(VENV)/bin/python -Dpybind11_DIR="$$(python -m pybind11 --cmakedir)"
 
-# The core and its tests as they compile quickly, to be run once.
-build/quick/build.ninja: CMakeLists.txt build/stamp-test-packages
-	@tools/run-checked "set-up of core tests" cmake -S . -B build/quick -GNinja -DCMAKE_BUILD_TYPE=None \
-	  -DCMAKE_CXX_FLAGS=-O1 -DORDEAL_TESTS=ON -DORDEAL_MODULE=OFF
+# The core, which the extension and the core's tests share.
+build/core/build.ninja: CMakeLists.txt build/stamp-build-packages
+	@tools/run-checked "set-up of the core" cmake -S . -B build/core -GNinja -DORDEAL_MODULE=OFF
+	@touch $@
+
+build/core/stamp-tests: build/core/build.ninja build/stamp-test-packages
+	@tools/run-checked "set-up of core tests" cmake -S . -B build/core -DORDEAL_TESTS=ON
 	@touch $@
 
 # The sanitizer build holds both the core's tests and the extension.
@@ -177,7 +182,7 @@ check-core: sanitized
 check-bindings: sanitized
 	@tools/run-checked "sanitized bindings" tools/test-bindings build/san $(VENV)
 
-check-oldest: build/quick/build.ninja
+check-oldest: build
 	@tools/run-checked "oldest versions" tools/test-oldest $(VENV)
 
 build/tidy/%.ok: %.cpp $(cpp_headers) .clang-tidy build/lint/build.ninja
@@ -201,9 +206,9 @@ check-clang-format:
 
 # Tests. Many of them wait - for a process, a time limit, a signal - so one more runs than there are cores.
 
-test-core: build/quick/build.ninja
-	@tools/run-checked "build of core tests" ninja -C build/quick -j $(JOBS) core_tests
-	@tools/run-checked "core tests" build/quick/core_tests --gtest_brief=1
+test-core: build/core/stamp-tests
+	@tools/run-checked "build of core tests" ninja -C build/core -j $(JOBS) core_tests
+	@tools/run-checked "core tests" build/core/core_tests --gtest_brief=1
 
 # Whoever is done takes over half of what the busiest has before it: the slowest tests come first, and the quick ones last.
 test-python: build
