@@ -16,62 +16,21 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from bugs.catalog import TARGETS, Target, target_named
 from bugs.check import reproduced
+from bugs.environments import Engine, engine_named
 from bugs.libraries import folder_of
 from bugs.results import OWN, RIVALS, Result, append, found_table, read, summary
-from harness.peers import PeerError, interpreter_with
+from harness.peers import PeerError
 from harness.report import command, host, table
 
 HERE = Path(__file__).parent
-HYPOTHESIS = "hypothesis==6.170.15"
 SEEDS = 3
 SECONDS = 10.0
 # Past its limit a cell may still be in a library's call, or on a machine that is busy with other work.
 PATIENCE_TIMES = 10
-
-
-@dataclass(frozen=True, slots=True)
-class Engine:
-    """What runs the machines: its name in the table, its module in bugs.engines, and its interpreter."""
-
-    name: str
-    module: str
-    python: Path
-    package: str
-
-    def version(self) -> str:
-        """The release that its environment has, and that of Hypothesis there."""
-        own, hypothesis = (_version_of(self.python, package) for package in (self.package, "hypothesis"))
-        beside = "" if self.package == "hypothesis" else f" (Hypothesis {hypothesis})"
-        return f"{self.name} {own}{beside}"
-
-
-def _version_of(python: Path, package: str) -> str:
-    ask = "import importlib.metadata as m, sys; print(m.version(sys.argv[1]))"
-    done = subprocess.run([python, "-c", ask, package], capture_output=True, text=True, check=False)
-    return done.stdout.strip() or "of a source tree"
-
-
-def engine_named(name: str) -> Engine:
-    """An engine with its environment, which is made the first time.
-
-    Raises:
-        PeerError: it cannot be installed.
-    """
-    here = Path(sys.executable)
-    if name == OWN:
-        return Engine(name, "ordeal", here, "ordeal")
-    if name == "Hypothesis":
-        return Engine(name, "hypothesis", here, "hypothesis")
-    if name == "public ordeal":
-        return Engine(name, "ordeal", interpreter_with("ordeal==0.3.43", HYPOTHESIS), "ordeal")
-    if name == "HypoFuzz":
-        return Engine(name, "hypofuzz", interpreter_with("hypofuzz==25.11.1", HYPOTHESIS), "hypofuzz")
-    return Engine(name, "atheris", interpreter_with("atheris==3.1.0", HYPOTHESIS, version="3.12"), "atheris")
 
 
 ENGINES = (OWN, *RIVALS, "HypoFuzz", "Atheris")

@@ -47,7 +47,7 @@ def load(
     taken: dict[str, ModuleType] = {}
     if target.is_real:
         folder = folder_of(target, repaired=repaired)
-        taken = _taken_out(folder)
+        taken = taken_out(folder)
         sys.path.insert(0, str(folder))
     with instrument or contextlib.nullcontext():
         for name in target.modules:
@@ -57,7 +57,7 @@ def load(
     return module
 
 
-def _taken_out(folder: Path) -> dict[str, ModuleType]:
+def taken_out(folder: Path) -> dict[str, ModuleType]:
     """Loaded modules whose place the folder's own modules take."""
     tops = {path.stem for path in folder.iterdir() if path.suffix not in {".dist-info", ".egg-info"}}
     return {name: sys.modules.pop(name) for name in list(sys.modules) if name.partition(".")[0] in tops}

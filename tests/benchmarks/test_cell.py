@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 from bugs.catalog import target_named
-from bugs_suite import Engine, cells, engine_named, run_cell, search
+from bugs.environments import Engine, engine_named
+from bugs_suite import cells, run_cell, search
 
 DEPTH = target_named("syn_depth")
 FAULTS = target_named("syn_two_faults")
