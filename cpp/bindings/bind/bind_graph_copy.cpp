@@ -8,7 +8,8 @@ namespace ordeal::bindings {
 
 void bind_graph_copy(py::module_& m) {
   m.def(
-      "deep_copy", [](const py::object& value, py::dict memo) { return GraphCopy(std::move(memo)).copy(value.ptr()); },
+      "deep_copy",
+      [](const py::object& value, py::dict memo) { return GraphCopy(std::move(memo)).copy_all(value.ptr()); },
       py::arg("value"), py::arg("memo"));
 }
 

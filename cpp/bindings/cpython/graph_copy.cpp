@@ -1,5 +1,6 @@
 #include "bindings/cpython/graph_copy.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <memory>
 #include <utility>
@@ -23,7 +24,8 @@ bool is_value(PyObject* object) noexcept {
 
 bool is_container(const PyTypeObject* type) noexcept {
   return type == &PyList_Type || type == &PyDict_Type || type == &PyTuple_Type || type == &PySet_Type ||
-         type == &PyFrozenSet_Type || type == &PyByteArray_Type || type == &PyMethod_Type;
+         type == &PyFrozenSet_Type || type == &PyByteArray_Type || type == &PyMethod_Type || type == &PyFunction_Type ||
+         type == &PyCell_Type || type == &PyCFunction_Type;
 }
 
 // Copying recurses with the structure, on the C stack. Too deep structures are refused, as by copy.deepcopy.
@@ -74,6 +76,38 @@ PyObject* deepcopy_name() {
   return kName;
 }
 
+// What a function holds on to: its cells and what is in them, and its defaults, as in `lambda x, self=self: ...`.
+std::vector<py::object> held_by(PyObject* original) {
+  std::vector<py::object> held;
+  const auto hold = [&](PyObject* object) {
+    if (object != nullptr && !is_value(object)) {
+      held.push_back(borrowed(object));
+    }
+  };
+  const auto* const function = reinterpret_cast<PyFunctionObject*>(original);
+  if (PyObject* const cells = function->func_closure; cells != nullptr) {
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(cells); ++i) {
+      PyObject* const cell = PyTuple_GET_ITEM(cells, i);
+      hold(cell);
+      hold(PyCell_GET(cell));
+    }
+  }
+  if (PyObject* const defaults = function->func_defaults; defaults != nullptr) {
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(defaults); ++i) {
+      hold(PyTuple_GET_ITEM(defaults, i));
+    }
+  }
+  if (PyObject* const defaults = function->func_kwdefaults; defaults != nullptr) {
+    PyObject* name = nullptr;
+    PyObject* value = nullptr;
+    Py_ssize_t position = 0;
+    while (PyDict_Next(defaults, &position, &name, &value) != 0) {
+      hold(value);
+    }
+  }
+  return held;
+}
+
 [[noreturn]] void refuse(PyObject* original) {
   const py::object error = py::module_::import("copy").attr("Error");
   PyErr_Format(error.ptr(), "un(deep)copyable object of type %R", Py_TYPE(original));
@@ -86,6 +120,12 @@ GraphCopy::GraphCopy(py::dict memo) : memo_(std::move(memo)) {
   copies_.reserve(kGraphSize);
   pairs_.reserve(kGraphSize);
   learn_from_memo();
+}
+
+py::object GraphCopy::copy_all(PyObject* original) {
+  py::object copied = copy(original);
+  check_kept_functions();
+  return copied;
 }
 
 py::object GraphCopy::copy(PyObject* original) {
@@ -169,6 +209,15 @@ py::object GraphCopy::copy_container(PyObject* original) {
     remember(original, copied);
     return copied;
   }
+  if (type == &PyFunction_Type) {
+    return copy_function(original);
+  }
+  if (type == &PyCell_Type) {
+    return copy_cell(original);
+  }
+  if (type == &PyCFunction_Type) {
+    return copy_builtin(original);
+  }
   return copy_set(original);
 }
 
@@ -250,6 +299,66 @@ py::object GraphCopy::copy_set(PyObject* original) {
   py::object copied = same_places ? table.make() : table.make_anew();
   remember(original, copied);
   return copied;
+}
+
+py::object GraphCopy::copy_function(PyObject* original) {
+  const std::vector<py::object> held = held_by(original);
+  if (std::ranges::none_of(held, [&](const py::object& each) { return known(each.ptr()) != nullptr; })) {
+    closed_over_.insert(closed_over_.end(), held.begin(), held.end());
+    return borrowed(original);
+  }
+  const auto* const function = reinterpret_cast<PyFunctionObject*>(original);
+  py::object copied =
+      owned(PyFunction_NewWithQualName(function->func_code, function->func_globals, function->func_qualname));
+  remember(original, copied);
+  const auto with = [&](int (*set)(PyObject*, PyObject*), PyObject* part) {
+    if (part != nullptr) {
+      check(set(copied.ptr(), copy(part).ptr()));
+    }
+  };
+  with(PyFunction_SetClosure, function->func_closure);
+  with(PyFunction_SetDefaults, function->func_defaults);
+  with(PyFunction_SetKwDefaults, function->func_kwdefaults);
+  if (function->func_dict != nullptr) {
+    py::getattr(copied, "__dict__").attr("update")(copy(function->func_dict));
+  }
+  return copied;
+}
+
+py::object GraphCopy::copy_cell(PyObject* original) {
+  py::object copied = owned(PyCell_New(nullptr));
+  remember(original, copied);
+  if (PyObject* const content = PyCell_GET(original); content != nullptr) {
+    check(PyCell_Set(copied.ptr(), copy(content).ptr()));
+  }
+  return copied;
+}
+
+py::object GraphCopy::copy_builtin(PyObject* original) {
+  PyObject* const self = PyCFunction_GET_SELF(original);
+  if (self == nullptr || PyModule_Check(self) != 0 || is_value(self)) {
+    return borrowed(original);
+  }
+  PyObject* const own = known(self);
+  if (own == nullptr) {
+    closed_over_.push_back(borrowed(self));
+    return borrowed(original);
+  }
+  py::object copied = attribute(own, owned(PyObject_GetAttrString(original, "__name__")).ptr());
+  remember(original, copied);
+  return copied;
+}
+
+// It would change the original, and what was copied of it would not see that.
+void GraphCopy::check_kept_functions() const {
+  for (const py::object& each : closed_over_) {
+    if (known(each.ptr()) != nullptr) {
+      const py::object error = py::module_::import("copy").attr("Error");
+      PyErr_Format(error.ptr(), "a function that is not copied holds on to an object of type %R that is",
+                   Py_TYPE(each.ptr()));
+      throw py::error_already_set();
+    }
+  }
 }
 
 py::object GraphCopy::copy_instance(PyObject* original, const ObjectShape& shape) {

@@ -16,16 +16,22 @@ namespace ordeal::bindings {
 
 // One copy with one memo: an object reachable in two ways stays one object. Used once, under the GIL. Holds all
 // originals and copies until it ends, so that no id is reused meanwhile.
+//
+// A function is copied where copy.deepcopy keeps it: when it closes over something that is copied, as a callback of a
+// machine closes over the machine. So is a method of a built-in object, such as `self.log.append`. Kept, they would
+// change the original through the copy.
 class GraphCopy {
  public:
   // `memo` is the one of copy.deepcopy: copies by the ids of originals. Objects in it are not copied again. New copies
   // are added only for a `__deepcopy__` of the program, which receives it.
   explicit GraphCopy(py::dict memo);
 
-  // Throws py::error_already_set with the error of a hook of the program, or of an object that cannot be copied.
-  py::object copy(PyObject* original);
+  // Copies the whole graph. Throws py::error_already_set with the error of a hook of the program, or of an object that
+  // cannot be copied.
+  py::object copy_all(PyObject* original);
 
  private:
+  py::object copy(PyObject* original);
   const ObjectShape& shape_of(PyTypeObject* type);
 
   py::object copy_by(const ObjectShape& shape, PyObject* original);
@@ -34,6 +40,10 @@ class GraphCopy {
   py::object copy_tuple(PyObject* original);
   py::object copy_dict(PyObject* original);
   py::object copy_set(PyObject* original);
+  py::object copy_function(PyObject* original);
+  py::object copy_cell(PyObject* original);
+  py::object copy_builtin(PyObject* original);
+  void check_kept_functions() const;
   py::object copy_instance(PyObject* original, const ObjectShape& shape);
   py::object copy_zoned(PyObject* original, const ObjectShape& shape);
   py::object copy_deque(PyObject* original);
@@ -59,6 +69,8 @@ class GraphCopy {
   tsl::robin_map<const void*, PyObject*> copies_;  // by the original
   tsl::robin_map<PyTypeObject*, std::shared_ptr<const ObjectShape>> shapes_;
   std::vector<py::object> kept_;
+  // What functions that were kept hold on to: nothing of it may be copied later.
+  std::vector<py::object> closed_over_;
 };
 
 }  // namespace ordeal::bindings

@@ -77,6 +77,15 @@ def test_aliases_stay_aliases_and_nothing_is_shared(randoms: GlobalRandoms) -> N
     assert box.log == ["before", "after"]
 
 
+def test_callbacks_follow_the_copy(randoms: GlobalRandoms) -> None:
+    box: Any = Box()
+    box.calls = [lambda text: [*map(box.log.append, [text])], lambda text, box=box: box.note(text), box.log.append]
+    twin = copied(box, randoms)
+    for call in twin.calls:
+        call("heard")
+    assert (twin.log, box.log) == (["heard"] * 3, [])
+
+
 def test_a_snapshot_can_be_restored_many_times(randoms: GlobalRandoms) -> None:
     snapshots = snapshots_of(Box, randoms)
     snapshot = snapshots.take(run_of(Box()))
