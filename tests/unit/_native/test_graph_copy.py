@@ -588,7 +588,7 @@ class Subscribed:
     def __init__(self) -> None:
         self.heard: list[int] = []
         heard, count = self.heard, 0
-        self.before = [self.heard.append, lambda value, listener=self: listener.hear(value)]
+        self.before: list[Any] = [self.heard.append, lambda value, listener=self: listener.hear(value)]
 
         def counting(value: int) -> int:
             nonlocal count
@@ -603,7 +603,7 @@ class Subscribed:
                 listener.hear(value)
 
         self.counting, self.recursive = counting, recursive
-        self.local = lambda value: [*map(heard.append, [value])]
+        self.local: Any = lambda value: [*map(heard.append, [value])]
         counting.label = ["kept", self]  # type: ignore[attr-defined]
 
     def hear(self, value: int) -> None:
@@ -613,7 +613,7 @@ class Subscribed:
 def test_a_function_that_closes_over_what_is_copied_closes_over_the_copy() -> None:
     original = Subscribed()
     original.counting(1)
-    copied = deep_copy(original, {})
+    copied: Any = deep_copy(original, {})
     for call in (*copied.before, copied.recursive, copied.local):
         call(0)
     assert copied.counting(5) == 6
@@ -636,7 +636,7 @@ def test_two_functions_go_on_sharing_a_cell() -> None:
 
             self.seen: list[int] = []
             self.up = up
-            self.read = lambda: (self, count)[1]
+            self.read: Callable[[], int] = lambda: (self, count)[1]
 
     original = Counter()
     original.up()
@@ -652,7 +652,7 @@ def test_a_function_that_holds_nothing_of_the_copy_stays_what_it_is() -> None:
     def register(name: str, sizes: list[int] | None = None) -> None:
         registry[name] = len(sizes or [])
 
-    copied = deep_copy([register, Plain(register)], {})
+    copied: Any = deep_copy([register, Plain(register)], {})
     assert copied[0] is register
     assert copied[1].first is register
 
