@@ -29,8 +29,10 @@ SLOWNESS, IMPORT_SECONDS = 12, 300
 PLUGINS = Path(__file__).parent / "upstream_machines"
 
 
-def measure(project: Project, seconds: float) -> list[dict[str, Any]]:
-    """What became of each machine of a project.
+def measure(
+    project: Project, seconds: float, *, targets: tuple[str, ...] = (), rounds: int = 1, keep: Path | None = None
+) -> list[dict[str, Any]]:
+    """What became of each machine of a project, in each round. The environment is made in ``keep``, if it is not there.
 
     Raises:
         SourceError: it cannot be had, or none of its machines came to run.
@@ -40,7 +42,7 @@ def measure(project: Project, seconds: float) -> list[dict[str, Any]]:
         source = fetched(project, folder)
         for hidden in project.hidden:
             shutil.rmtree(source / hidden)
-        python = environment_of(project, folder / "environment")
+        python = environment_of(project, keep or folder / "environment")
         output = folder / "machines.jsonl"
         names = ["-k", project.only] if project.only else []
         options = [
@@ -59,6 +61,8 @@ def measure(project: Project, seconds: float) -> list[dict[str, Any]]:
             "MACHINES_OUTPUT": str(output),
             "MACHINES_SECONDS": str(seconds),
             "MACHINES_MAX": str(project.machines_max),
+            "MACHINES_ROUNDS": str(rounds),
+            "MACHINES_TARGETS": " ".join(targets),
         }
         said = ""
         with contextlib.suppress(subprocess.TimeoutExpired):
@@ -69,7 +73,7 @@ def measure(project: Project, seconds: float) -> list[dict[str, Any]]:
                 capture_output=True,
                 text=True,
                 check=False,
-                timeout=IMPORT_SECONDS + SLOWNESS * seconds * project.machines_max,
+                timeout=IMPORT_SECONDS + SLOWNESS * seconds * project.machines_max * rounds,
             )
             said = run.stdout + run.stderr
         if not output.exists():

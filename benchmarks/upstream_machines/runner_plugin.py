@@ -1,9 +1,10 @@
 """A pytest plugin that runs each machine of a test suite by ordeal and by Hypothesis, where Hypothesis would.
 
 What a test hands over to ``run_state_machine_as_test``, itself or as the ``TestCase`` of a machine, is explored, and
-then run by Hypothesis. Each machine becomes a line of JSON in the file that the environment names.
+then run by Hypothesis. Each machine becomes a line of JSON in the file that the environment names, one for each round.
 """
 
+import functools
 import json
 import os
 import time
@@ -23,6 +24,9 @@ Make = Callable[[], Any]
 _OUTPUT = Path(os.environ["MACHINES_OUTPUT"])
 _SECONDS = float(os.environ["MACHINES_SECONDS"])
 _MACHINES_MAX = int(os.environ["MACHINES_MAX"])
+_ROUNDS = int(os.environ.get("MACHINES_ROUNDS", "1"))
+#: What is traced, if anything.
+_TARGETS = os.environ.get("MACHINES_TARGETS", "").split()
 _LONGER = 5
 
 _by_hypothesis: Callable[..., None] = hypothesis.stateful.run_state_machine_as_test
@@ -39,36 +43,72 @@ def run_state_machine_as_test(factory: Make, **_options: Any) -> None:
     if test in _seen or len(_seen) >= _MACHINES_MAX:
         pytest.skip("enough machines")
     _seen.add(test)
-    # Before Hypothesis, in whose runs a failing test may leave something behind.
-    explored = _explore(factory)
-    # What ordeal found is looked for longer, so that a false failure shows.
-    found = _run(factory, _SECONDS * (_LONGER if explored["failed"] else 1))
-    line = {"machine": _name_of(factory), "test": test, "ordeal": explored, "Hypothesis": found}
-    with _OUTPUT.open("a", encoding="utf-8") as file:
-        file.write(json.dumps(line) + "\n")
+    made = factory if isinstance(factory, type) else type(factory())
+    stalls = _Stalls(made)
+    # Strategies and tables of characters that are made once and kept are no engine's own time.
+    _explore(factory, 0, stalls, warm_up=True)
+    for number in range(_ROUNDS):
+        # Before Hypothesis, in whose runs a failing test may leave something behind.
+        explored = _explore(factory, number + 1, stalls)
+        # What ordeal found is looked for longer, so that a false failure shows.
+        found = _run(factory, _SECONDS * (_LONGER if explored["failed"] else 1))
+        line = {"machine": made.__name__, "test": test, "round": number, "ordeal": explored, "Hypothesis": found}
+        with _OUTPUT.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(line) + "\n")
 
 
 vars(hypothesis.stateful)["run_state_machine_as_test"] = run_state_machine_as_test
 
 
-def _name_of(factory: Make) -> str:
-    made = factory if isinstance(factory, type) else type(factory())
-    return made.__name__
+class _Stalls:
+    """The longest time between two rules of a machine: what an engine takes, without the program's own."""
+
+    def __init__(self, machine: type) -> None:
+        self.longest = 0.0
+        self._ended = 0.0
+        for rule in (*machine.setup_state().rules, *machine.setup_state().initializers):  # type: ignore[attr-defined]
+            if not getattr(rule.function, "ordeal_timed", False):
+                object.__setattr__(rule, "function", self._watched(rule.function))
+
+    def begin(self) -> None:
+        """Start from nothing."""
+        self.longest, self._ended = 0.0, time.thread_time()
+
+    def _watched(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(function)
+        def call(*arguments: Any, **keywords: Any) -> Any:
+            self.longest = max(self.longest, time.thread_time() - self._ended)
+            try:
+                return function(*arguments, **keywords)
+            finally:
+                self._ended = time.thread_time()
+
+        return call
 
 
-def _explore(factory: Make) -> dict[str, Any]:
+def _explore(factory: Make, seed: int, stalls: _Stalls, *, warm_up: bool = False) -> dict[str, Any]:
+    start = searched = time.process_time()
+    stall = 0.0
+
+    def told(_progress: object) -> None:
+        nonlocal searched, stall
+        searched, stall = time.process_time(), stalls.longest
+
     try:
-        # Strategies and tables of characters that are made once and kept are no engine's own time.
-        Explorer(factory, workers=1, seed=2).run(max_runs=1, max_time=_SECONDS, shrink=False)
-        start = time.process_time()
+        explorer = Explorer(factory, workers=1, seed=seed, target_modules=_TARGETS or None)
+        stalls.begin()
+        start = searched = time.process_time()
         # In this process, as the fixtures of the test are, and Hypothesis is.
-        result = Explorer(factory, workers=1, seed=1).run(max_time=_SECONDS, shrink=False)
+        result = explorer.run(max_runs=1 if warm_up else None, max_time=_SECONDS, shrink=False, progress=told)
     except Exception as error:  # noqa: BLE001 - a refusal of any kind is what is looked for
-        return {"refused": f"{type(error).__name__}: {error}", "steps": 0, "seconds": 0.0, "failed": []}
+        return {"refused": f"{type(error).__name__}: {error}", "steps": 0, "seconds": 0.0, "failed": [], "stall": 0.0}
     return {
         "refused": str(result.inconclusive or ""),
         "steps": result.total_steps,
-        "seconds": time.process_time() - start,
+        "seconds": searched - start,
+        "report_seconds": time.process_time() - searched,
+        "stall": stall,
+        "kind": result.snapshot_kind,
         "failed": [failure.bucket for failure in result.failures if not failure.flaky],
         "errors": [type(failure.error).__name__ for failure in result.failures if not failure.flaky],
     }

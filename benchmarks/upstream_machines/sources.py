@@ -66,12 +66,17 @@ def fetched(project: Project, folder: Path) -> Path:
 def environment_of(project: Project, folder: Path) -> Path:
     """The interpreter of an environment with the release, what its tests need, and this ordeal with what it needs.
 
+    It is made unless it is there.
+
     Raises:
         SourceError: something cannot be installed.
     """
-    _run([sys.executable, "-m", "venv", str(folder)])
     python = folder / "bin" / "python"
-    _run([str(python), "-m", "pip", "install", "--quiet", f"{project.name}=={project.version}", *project.needs])
+    done = folder / f"{project.name}-{project.version}"
+    if not done.exists():
+        _run([sys.executable, "-m", "venv", str(folder)])
+        _run([str(python), "-m", "pip", "install", "--quiet", f"{project.name}=={project.version}", *project.needs])
+        done.touch()
     # Hypothesis and pytest are those of this environment, which come after what the project brings.
     own = sysconfig.get_path("purelib")
     target = Path(sysconfig.get_path("purelib", vars={"base": str(folder), "platbase": str(folder)}))

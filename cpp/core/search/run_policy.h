@@ -12,6 +12,7 @@ struct WatchSpec {
   bool choose_level = false;  // decide now whether counting events is worth its cost
   bool learn_files = false;   // note which rule touches which file
   bool drop_files = false;    // forget the files that earlier runs touched
+  bool read_ahead = false;    // read one of the files that directing the swarm will need
   bool direct_swarm = false;  // tell the swarm which rules touch files with uncovered code
 };
 

@@ -28,6 +28,7 @@ from ordeal._engine.coverage.comparison_rewrite import (
     with_calls,
 )
 from ordeal._engine.coverage.real_path import real_path
+from ordeal._engine.coverage.source_parts import SourceParts, read_parts
 from ordeal._engine.coverage.targets import Target
 
 if TYPE_CHECKING:
@@ -41,6 +42,8 @@ NOTES_MAX = 512
 #: Limits on the items of a collection that are searched for a value, and on the size of a set that is sorted.
 ITEMS_MAX = 12
 SET_SIZE_MAX = 256
+#: How much source is compiled for one replay: some hundredths of a second.
+CHARS_PER_REPLAY = 1 << 15
 #: Longer texts and larger integers are not noted.
 LENGTH_MAX = 4096
 INTEGER_BITS_MAX = 1024
@@ -61,7 +64,9 @@ class Cmplog:
     def __init__(self, targets: Sequence[Target], monitor: _native.Monitor) -> None:
         self._sources = {source.path: source.module_name for target in targets for source in target.sources()}
         self._monitor = monitor
-        self._files: dict[str, _WatchedFile | None] = {}
+        self._sources_read: dict[str, SourceParts | None] = {}
+        self._parts: dict[tuple[str, int], _WatchedPart | None] = {}
+        self._chars_left = 0
         # For file names in code; relative ones are resolved against this folder, wherever the program goes.
         self._real_path = cache(partial(real_path, folder=real_path(os.curdir)))
 
@@ -78,19 +83,21 @@ class Cmplog:
     @contextmanager
     def _watching(self, notes: _Notes) -> Iterator[None]:
         swapped: list[tuple[FunctionType, CodeType, CodeType]] = []
+        self._chars_left = CHARS_PER_REPLAY
+        have_run = frozenset(self._monitor.files())
         try:
             for path, module_name in self._sources.items():
                 module = sys.modules.get(module_name)
-                if module is not None:
+                if module is not None and path in have_run:
                     self._swap_functions(path, module, notes, swapped)
             yield
         finally:
             for function, own, watching in reversed(swapped):
                 if function.__code__ is watching:
                     function.__code__ = own
-            for file in self._files.values():
-                if file is not None:
-                    file.end()
+            for part in self._parts.values():
+                if part is not None:
+                    part.end()
 
     def _swap_functions(
         self,
@@ -99,7 +106,6 @@ class Cmplog:
         notes: _Notes,
         swapped: list[tuple[FunctionType, CodeType, CodeType]],
     ) -> None:
-        file: _WatchedFile | None = None
         for function in _functions_of(module):
             if self._real_path(function.__code__.co_filename) != path:
                 continue
@@ -107,24 +113,34 @@ class Cmplog:
             branches = self._monitor.branch_sides(own)
             if branches is None:
                 continue
-            file = file or self._file(path)
-            if file is None:
-                return
+            part = self._part(path, own)
+            if part is None:
+                continue
             decided = _positions(own, (at for at, both in branches if both))
-            watching = file.watching(own, decided, notes)
+            watching = part.watching(own, decided, notes)
             if watching is not None:
                 swapped.append((function, own, watching))
                 function.__code__ = watching
 
-    def _file(self, path: str) -> _WatchedFile | None:
-        if path not in self._files:
-            found = find_comparisons(path)
-            self._files[path] = None if found is None else _WatchedFile(found)
-        return self._files[path]
+    def _part(self, path: str, code: CodeType) -> _WatchedPart | None:
+        """Return the part of the file ``path`` that holds ``code``, unless that must be compiled in a later replay."""
+        if path not in self._sources_read:
+            self._sources_read[path] = read_parts(path)
+        parts = self._sources_read[path]
+        number = None if parts is None else parts.part_at(code.co_firstlineno)
+        if parts is None or number is None:
+            return None
+        if (path, number) not in self._parts:
+            if self._chars_left <= 0:
+                return None
+            self._chars_left -= parts.chars_of(number)
+            found = find_comparisons(parts.source_of(number), path, code.co_flags)
+            self._parts[path, number] = None if found is None else _WatchedPart(found)
+        return self._parts[path, number]
 
 
-class _WatchedFile:
-    """The comparisons of one file, and what is known of their operands in the current replay."""
+class _WatchedPart:
+    """The comparisons of one part of a file, and what is known of their operands in the current replay."""
 
     def __init__(self, found: ComparisonSites) -> None:
         self._found = found

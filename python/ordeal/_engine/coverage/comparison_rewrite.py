@@ -1,4 +1,4 @@
-"""Compiles the functions of a source file again, so that they report the values that they compare.
+"""Compiles functions again from their source, so that they report the values that they compare.
 
 The program behaves as before: each operand that can vary passes through a function that returns it. The comparison
 itself stays where it is, so operands are evaluated once and in order, chains end where they did, and methods like
@@ -6,18 +6,23 @@ itself stays where it is, so operands are evaluated once and in order, chains en
 """
 
 from __future__ import annotations
+import __future__
 
 import ast
-import tokenize
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
+from functools import reduce
 from inspect import CO_NEWLOCALS, CO_OPTIMIZED
+from operator import or_
 from types import CodeType
 from typing import Any
 
 _MARK = "\0comparison operand "
+
+#: The flags of all that a file can import from ``__future__``.
+_FUTURE = reduce(or_, (getattr(__future__, name).compiler_flag for name in __future__.all_feature_names))
 
 #: Line, last line, column, last column: as in code objects.
 Position = tuple[int, int | None, int, int | None]
@@ -65,7 +70,7 @@ class Site:
 
 @dataclass(frozen=True, slots=True)
 class Watched:
-    """A function of the file: its present ``code``, and ``marked``, the same with marks for the functions to call."""
+    """A function of the source: its present ``code``, and ``marked``, the same with marks for the functions to call."""
 
     code: CodeType
     marked: CodeType
@@ -73,7 +78,7 @@ class Watched:
 
 @dataclass(frozen=True, slots=True)
 class ComparisonSites:
-    """The comparisons of a file; ``operands`` is how many operands vary.
+    """The comparisons of some source; ``operands`` is how many operands vary.
 
     ``functions`` are found by qualified name and first line. Those that share both are left out.
     """
@@ -83,18 +88,20 @@ class ComparisonSites:
     operands: int
 
 
-def find_comparisons(path: str) -> ComparisonSites | None:
-    """Read and compile the file ``path``; None when it is not valid Python."""
+def find_comparisons(text: str, path: str, flags: int = 0) -> ComparisonSites | None:
+    """Compile the source ``text`` of the file ``path``; None when it is not valid Python.
+
+    ``flags`` are those of code in the file: what it imports from ``__future__`` may not be in the text.
+    """
+    flags &= _FUTURE
     try:
-        with tokenize.open(path) as file:
-            text = file.read()
-        tree = ast.parse(text, path)
-        marker = _Marker()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # shown at import already, or caused by a mark
-            code = compile(text, path, "exec", dont_inherit=True)
-            marked = compile(ast.fix_missing_locations(marker.visit(tree)), path, "exec", dont_inherit=True)
-    except (OSError, SyntaxError, UnicodeDecodeError, ValueError, RecursionError):
+            code = compile(text, path, "exec", flags, dont_inherit=True)
+            tree = compile(text, path, "exec", flags | ast.PyCF_ONLY_AST, dont_inherit=True)
+            marker = _Marker()
+            marked = compile(ast.fix_missing_locations(marker.visit(tree)), path, "exec", flags, dont_inherit=True)
+    except (SyntaxError, ValueError, RecursionError):
         return None
     functions: dict[tuple[str, int], Watched] = {}
     doubles = set()

@@ -4,14 +4,21 @@ from __future__ import annotations
 
 import ast
 import tokenize
+import warnings
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from typing import Any
 
+from ordeal import _native
 from ordeal._engine.coverage.targets import Target
 
 #: Longer texts and bytes are messages and tables, which are seldom compared with values.
 LENGTH_MAX = 32
 INTEGER_BITS_MAX = 1024
+#: How much source is read at a time: some hundredths of a second.
+BATCH_CHARS = 1 << 18
+#: An expression with more characters than this has no value that is kept, unless every character is escaped.
+_EXPRESSION_CHARS_MAX = 16 * LENGTH_MAX
 
 Constant = int | float | str | bytes
 
@@ -20,22 +27,53 @@ def find_constants(targets: Sequence[Target]) -> list[Constant]:
     """Return the distinct numbers, texts and bytes in the source of ``targets``, in the order of files and lines.
 
     Constant expressions (powers, sums and the like) count as their values. Docstrings, messages of exceptions, parts of
-    f-strings and ``__all__`` do not count. A file that is not valid Python has none.
+    f-strings and ``__all__`` do not count. A file that is not valid Python may have any.
     """
-    found: dict[tuple[type, Constant], None] = {}
+    return [value for batch in constants_in_batches(targets) for value in batch]
+
+
+def constants_in_batches(targets: Sequence[Target]) -> Iterator[list[Constant]]:
+    """Yield the constants as ``find_constants`` returns them, those of some source files at a time, if there are any.
+
+    What a batch is depends on the source alone.
+    """
+    expressions: set[str] = set()
+    found: set[tuple[type, Constant]] = set()
+    batch: list[Constant] = []
+    chars = 0
     for path in sorted({source.path for target in targets for source in target.sources()}):
-        for value in _constants_of(path):
-            found.setdefault((type(value), value))
-    return [value for _, value in found]
+        text = _text_of(path)
+        if chars and chars + len(text) > BATCH_CHARS:
+            yield batch
+            batch, chars = [], 0
+        chars += len(text)
+        new = [each for each in _native.constant_expressions(text) if each not in expressions]
+        expressions.update(new)
+        for value in _values_of(new):
+            if (type(value), value) not in found:
+                found.add((type(value), value))
+                batch.append(value)
+    if batch:
+        yield batch
 
 
-def _constants_of(path: str) -> Iterator[Constant]:
+def _text_of(path: str) -> str:
     try:
         with tokenize.open(path) as file:
-            tree = ast.parse(file.read(), path)
+            return file.read()
     except (OSError, SyntaxError, UnicodeDecodeError, ValueError):
-        return
-    yield from _below(tree)
+        return ""
+
+
+def _values_of(expressions: Sequence[str]) -> list[Constant]:
+    values: list[Constant] = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # shown at import already
+        for expression in expressions:
+            if len(expression) <= _EXPRESSION_CHARS_MAX:
+                with suppress(SyntaxError, ValueError, RecursionError, MemoryError):
+                    values += _below(ast.parse(f"({expression}\n)", mode="eval").body)
+    return values
 
 
 def _below(node: ast.AST) -> Iterator[Constant]:
@@ -45,20 +83,7 @@ def _below(node: ast.AST) -> Iterator[Constant]:
             yield from _kept(value)
             return
     for child in ast.iter_child_nodes(node):
-        if not _is_talk(node, child):
-            yield from _below(child)
-
-
-def _is_talk(node: ast.AST, child: ast.AST) -> bool:
-    """Return whether ``child`` is text for people, or names of the program."""
-    if isinstance(node, ast.Expr):
-        return isinstance(child, ast.Constant)
-    if isinstance(node, ast.Raise) or isinstance(child, ast.JoinedStr | ast.alias):
-        return True
-    if isinstance(node, ast.Assert):
-        return child is node.msg
-    names = {"__all__", "__slots__"}
-    return isinstance(child, ast.Assign) and any(isinstance(t, ast.Name) and t.id in names for t in child.targets)
+        yield from _below(child)
 
 
 def _folded(node: ast.expr) -> object:

@@ -7,6 +7,7 @@ import math
 import os
 import sys
 import tokenize
+from bisect import bisect
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -20,6 +21,8 @@ from ordeal._engine.coverage.targets import Source, Target
 
 #: Longer source lines are cut in a gap's ``code``.
 CODE_CHARS_MAX = 80
+#: While a search runs, no larger file is parsed: it takes long, and hardly any test reaches all of one.
+JUDGED_BYTES_MAX = 1 << 15
 _FILES_CACHED_MAX = 4096
 
 _BRANCHES = (
@@ -95,9 +98,10 @@ def find_gaps(targets: Sequence[Target], *lines: Mapping[str, Sequence[int]]) ->
         reached, missed, missed_branches = _judge(source, parsed, lines)
         covered += len(reached)
         total += len(reached | missed)
-        ran = _executed(source, lines)
+        ran = sorted(_executed(source, lines))
+        shown = _shown(path, here)
         gaps.extend(
-            (_distance(line, ran), _gap(path, line, parsed.text[line - 1], here)) for line in sorted(missed_branches)
+            (_distance(line, ran), _gap(shown, line, parsed.text[line - 1])) for line in sorted(missed_branches)
         )
     gaps.sort(key=lambda gap: gap[0])
     return Gaps([gap for _, gap in gaps], covered, total, unreadable, _unreached(targets, lines))
@@ -120,18 +124,36 @@ def _has_functions(path: str) -> bool:
 
 
 def files_with_gaps(sources: Iterable[Source], lines: Mapping[str, Sequence[int]]) -> set[str]:
-    """Return the paths of those ``sources`` that have gaps, as defined by ``find_gaps``."""
-    parsed = ((source, _parsed(source.path)) for source in sources)
-    return {source.path for source, known in parsed if known is not None and _judge(source, known, (lines,))[2]}
+    """Return the paths of those ``sources`` that have gaps, as defined by ``find_gaps``, or are too large to tell."""
+    return {source.path for source in sources if _is_large(source.path) or _has_gaps(source, lines)}
+
+
+def _has_gaps(source: Source, lines: Mapping[str, Sequence[int]]) -> bool:
+    parsed = _parsed(source.path)
+    return parsed is not None and bool(_judge(source, parsed, (lines,))[2])
+
+
+def read_ahead(source: Source) -> None:
+    """Parse a source, so that ``files_with_gaps`` need not do so: it would take long for many at a time."""
+    if not _is_large(source.path):
+        _parsed(source.path)
+
+
+def _is_large(path: str) -> bool:
+    try:
+        return os.stat(path).st_size > JUDGED_BYTES_MAX  # noqa: PTH116 - as in _parsed()
+    except OSError:
+        return False
 
 
 def _executed(source: Source, lines: Iterable[Mapping[str, Sequence[int]]]) -> frozenset[int]:
     return frozenset(chain.from_iterable(seen.get(source.path, ()) for seen in lines))
 
 
-def _distance(line: int, executed: frozenset[int]) -> float:
-    """Return how many lines lie between ``line`` and the nearest executed one; infinity in a file without any."""
-    return min((abs(line - other) for other in executed), default=math.inf)
+def _distance(line: int, executed: Sequence[int]) -> float:
+    """Return how many lines lie between ``line`` and the nearest ``executed`` one; infinity in a file without any."""
+    place = bisect(executed, line)
+    return min((abs(line - other) for other in executed[max(place - 1, 0) : place + 1]), default=math.inf)
 
 
 def _judge(
@@ -156,8 +178,8 @@ def _judge(
     return reached, missed, missed_branches - reached
 
 
-def _gap(path: str, line: int, text: str, here: str) -> dict[str, Any]:
-    return {"file": _shown(path, here), "line": line, "code": text.strip()[:CODE_CHARS_MAX]}
+def _gap(file: str, line: int, text: str) -> dict[str, Any]:
+    return {"file": file, "line": line, "code": text.strip()[:CODE_CHARS_MAX]}
 
 
 def _shown(path: str, here: str) -> str:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from ordeal._engine.coverage.cmplog import Cmplog
-from ordeal._engine.coverage.constants import find_constants
+from ordeal._engine.coverage.constants import Constant, constants_in_batches
 from ordeal._engine.coverage.targets import Target
 
 if TYPE_CHECKING:
@@ -15,11 +15,7 @@ if TYPE_CHECKING:
 
 
 class Dictionary:
-    """The dictionary of one exploration. ``traces_comparisons`` says whether comparisons are observed.
-
-    Attributes:
-        has_constants: whether the session knows the constants of the targets.
-    """
+    """The dictionary of one exploration. ``traces_comparisons`` says whether comparisons are observed."""
 
     def __init__(
         self, session: _native.Session, targets: Sequence[Target], replayer: Replayer, traces_comparisons: bool
@@ -29,13 +25,22 @@ class Dictionary:
         self._replayer = replayer
         self._traces_comparisons = traces_comparisons
         self._tracing: Cmplog | None = None
-        self.has_constants = False
+        self._constants: Iterator[list[Constant]] | None = constants_in_batches(targets)
+        self._batches = 0
 
-    def add_constants(self) -> None:
-        """Read the constants of the targets. This takes as long as many runs, and early finds need no constants."""
-        self.has_constants = True
-        for value in find_constants(self._targets):
-            self._session.add_constant(value)
+    def add_constants(self, batches: int) -> None:
+        """Know the first ``batches`` of the constants in the targets: those of a large package take seconds together.
+
+        Call it before each run that may know any. How many batches there are by then must be decided by counts.
+        """
+        while self._constants is not None and self._batches < batches:
+            self._batches += 1
+            batch = next(self._constants, None)
+            if batch is None:
+                self._constants = None
+                return
+            for value in batch:
+                self._session.add_constant(value)
 
     @property
     def are_due(self) -> bool:

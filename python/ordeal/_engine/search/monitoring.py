@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from functools import cached_property
 
 from ordeal import _native
-from ordeal._engine.coverage.gaps import files_with_gaps
+from ordeal._engine.coverage.gaps import files_with_gaps, read_ahead
 from ordeal._engine.coverage.targets import Source, Target
 from ordeal._engine.execution.settings import Settings
 from ordeal._engine.properties.tracker import tracker
@@ -39,6 +39,7 @@ class Monitoring:
         self._coverage = coverage
         self._rules = rules
         self._faults = faults
+        self._read: set[str] = set()
         self.learns_files = False
         self.monitor: _native.Monitor | None = None
         if targets:
@@ -92,6 +93,8 @@ class Monitoring:
         self.learns_files = spec.learn_files
         if spec.drop_files:
             monitor.take_files()
+        if spec.read_ahead:
+            self._read_ahead(monitor, progress)
         if spec.direct_swarm:
             self._direct_swarm(monitor, progress)
 
@@ -110,12 +113,26 @@ class Monitoring:
     def _direct_swarm(self, monitor: _native.Monitor, progress: SearchProgress) -> None:
         """Tell the swarm which rules touch files with code that no run has reached."""
         files = monitor.files()
-        with_gaps = files_with_gaps(self._sources, monitor.lines())
+        with_gaps = files_with_gaps(self._touched(monitor, progress), monitor.lines())
         near = [False] * self._rules
         for rule, touched in progress.rule_files.items():
             near[rule] = any(files[file] in with_gaps for file in touched)
         if any(near):
             self._session.direct_swarm(near)
+
+    def _read_ahead(self, monitor: _native.Monitor, progress: SearchProgress) -> None:
+        """Read a file that directing the swarm will need soon. Nothing that is decided depends on it."""
+        for source in self._touched(monitor, progress):
+            if source.path not in self._read:
+                self._read.add(source.path)
+                read_ahead(source)
+                return
+
+    def _touched(self, monitor: _native.Monitor, progress: SearchProgress) -> list[Source]:
+        """Return the sources that rules touch."""
+        files = monitor.files()
+        paths = {files[file] for touched in progress.rule_files.values() for file in touched}
+        return [source for source in self._sources if source.path in paths]
 
     @cached_property
     def _sources(self) -> list[Source]:

@@ -205,8 +205,9 @@ class Search:
 
     def _one_run(self) -> None:
         session, tally = self.session, self.tally
-        if tally.runs >= WARM_UP_RUNS and not self._values.has_constants:
-            self._values.add_constants()
+        if tally.runs >= WARM_UP_RUNS:
+            # Early finds need no constants, and no run waits for all of them.
+            self._values.add_constants(tally.runs - WARM_UP_RUNS + 1)
         spec = session.begin_run()
         if self.monitoring.monitor is not None:
             self.monitoring.begin_run(spec.run_id, self.progress)

@@ -2,7 +2,9 @@
 
 from pathlib import Path
 
-from ordeal._engine.coverage.constants import LENGTH_MAX, find_constants
+import pytest
+
+from ordeal._engine.coverage.constants import BATCH_CHARS, LENGTH_MAX, constants_in_batches, find_constants
 from ordeal._engine.coverage.targets import Target
 
 
@@ -16,7 +18,7 @@ def test_each_constant_once_in_order(tmp_path: Path) -> None:
     source = (
         "A = 70000\nB = {'key': b'magic', 2.5: 70000}\ndef f(x, y=-12):\n    return x == 'other' and x in (1, 1.0)\n"
     )
-    assert constants(tmp_path, source) == [70000, "key", 2.5, b"magic", -12, "other", 1, 1.0]
+    assert constants(tmp_path, source) == [70000, "key", b"magic", 2.5, -12, "other", 1, 1.0]
 
 
 def test_computed_constants_count_as_what_they_are(tmp_path: Path) -> None:
@@ -53,3 +55,17 @@ def test_long_and_empty_ones_and_other_types_are_left_out(tmp_path: Path) -> Non
 
 def test_a_file_that_is_no_python_has_none(tmp_path: Path) -> None:
     assert constants(tmp_path, "def (:") == []
+
+
+def test_large_packages_are_read_in_batches_that_their_source_alone_decides(tmp_path: Path) -> None:
+    for name in "abc":
+        (tmp_path / f"{name}.py").write_text(f"X = {name!r}\n#" + "x" * (BATCH_CHARS // 2))
+    (tmp_path / "d.py").write_text("X = 'a'")
+    package = [Target("package", str(tmp_path), is_package=True)]
+    assert list(constants_in_batches(package)) == [["a"], ["b"], ["c"]]
+    assert find_constants(package) == ["a", "b", "c"]
+
+
+def test_invalid_escapes_are_no_warning(tmp_path: Path, recwarn: pytest.WarningsRecorder) -> None:
+    assert constants(tmp_path, r"A = '\d'") == [r"\d"]
+    assert not recwarn.list

@@ -1,0 +1,85 @@
+"""Steps per second of machines of large programs while these are traced, beside Hypothesis, and the longest stall.
+
+usage: python benchmarks/large_programs.py [--seconds S] [--rounds N] [--projects NAME...]
+
+The machines are those of xarray's and zarr's own test suites, as in `real_machines.py`. The engines take turns in one
+process, with another seed in each round. A stall is the CPU time between two rules: what the engine takes, with the
+machine's constructor, draws and invariants. The environments are made once, in `build/peers`.
+"""
+
+import argparse
+import statistics
+from collections import defaultdict
+from importlib.metadata import version
+from typing import Any
+
+from harness.peers import PEERS
+from harness.report import command, host, spread, table
+from real_machines import measure
+from upstream_machines.catalog import PROJECTS
+from upstream_machines.sources import SourceError
+
+TARGETS = {"xarray": ("xarray",), "zarr": ("zarr",)}
+RATIO_GOAL = 1.5
+STALL_GOAL_S = 0.1
+
+
+def rate(engine: dict[str, Any]) -> float:
+    """Steps per CPU second of a search."""
+    return engine["steps"] / engine["seconds"] if engine["seconds"] else 0.0
+
+
+def row(name: str, rounds: list[dict[str, Any]]) -> list[str]:
+    """A line of the table."""
+    ours = [rate(found["ordeal"]) for found in rounds]
+    theirs = [rate(found["Hypothesis"]) for found in rounds]
+    ratios = [one / other for one, other in zip(ours, theirs, strict=True) if other]
+    stalls = [found["ordeal"]["stall"] for found in rounds]
+    refused = next((found["ordeal"]["refused"] for found in rounds if found["ordeal"]["refused"]), "")
+    return [
+        name,
+        refused.replace("|", "/").replace("\n", " ")[:80] or rounds[-1]["ordeal"]["kind"],
+        spread(ours, ",.0f"),
+        spread(theirs, ",.0f"),
+        f"{spread(ratios, '.2f')}{_verdict(statistics.median(ratios) >= RATIO_GOAL)}" if ratios else "-",
+        f"{spread(stalls, '.3f')}{_verdict(max(stalls) <= STALL_GOAL_S)}",
+        spread([found["ordeal"].get("report_seconds", 0.0) for found in rounds], ".2f"),
+    ]
+
+
+def _verdict(is_met: bool) -> str:
+    return " (goal met)" if is_met else " (goal missed)"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seconds", type=float, default=10.0, help="for each machine, engine and round (default: 10)")
+    parser.add_argument("--rounds", type=int, default=3, help="(default: 3)")
+    parser.add_argument("--projects", nargs="+", default=list(TARGETS), choices=list(TARGETS), help="(default: all)")
+    options = parser.parse_args()
+    print(f"{host()}\n`{command()}`: ordeal {version('ordeal')}, Hypothesis {version('hypothesis')}\n")
+    rows, left_out = [], []
+    for project in PROJECTS:
+        if project.name not in options.projects:
+            continue
+        machines = defaultdict(list)
+        try:
+            for found in measure(
+                project,
+                options.seconds,
+                targets=TARGETS[project.name],
+                rounds=options.rounds,
+                keep=PEERS / f"{project.name}-{project.version}",
+            ):
+                test = found["test"].rpartition("::")[2]
+                machines[f"{project.name}: {found['machine']} ({test})"].append(found)
+        except SourceError as error:
+            left_out.append(f"- Not run: {project.name} {project.version}: {error}")
+        rows += [row(name, rounds) for name, rounds in machines.items()]
+    header = ["machine", "states", "ordeal steps/CPU s", "Hypothesis steps/CPU s"]
+    print(table([*header, "ratio (goal 1.5)", "longest stall, s (goal 0.1)", "s after the search"], rows))
+    print("\n".join(["", *left_out]))
+
+
+if __name__ == "__main__":
+    main()
