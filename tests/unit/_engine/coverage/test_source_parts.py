@@ -27,7 +27,8 @@ def test_a_function_compiles_as_in_its_file() -> None:
     source = (
         f"import os\n{FILLER}\nclass C(os.PathLike):\n    '''A class.'''\n    x = 1\n\n"
         "    @property\n    def p(self):\n        return super().__init__\n\n"
-        "    if os:\n        def q(self, a):\n            def inner(b):\n                return a == os.fspath(self.__b)\n"
+        "    if os:\n        def q(self, a):\n            def inner(b):\n"
+        "                return a == os.fspath(self.__b)\n"
         "            return inner\n\ndef f(): return 5\n"
     )
     parts = SourceParts(source)
