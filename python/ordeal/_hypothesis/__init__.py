@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from ordeal._hypothesis.randoms import GlobalRandoms
     from ordeal._hypothesis.run_context import LENGTH_MAX, RunContext
     from ordeal._hypothesis.step_loop import make_loop
+    from ordeal._hypothesis.verbosity import unprinted_notes
 
 __all__ = [
     "DECORATOR_MARKS",
@@ -94,6 +95,7 @@ __all__ = [
     "routes_results",
     "set_rules_strategy",
     "skip_types",
+    "unprinted_notes",
 ]
 
 _HOMES = {
@@ -141,6 +143,7 @@ _HOMES = {
     "rewrap_rules": "markers",
     "set_rules_strategy": "machines",
     "skip_types": "exceptions",
+    "unprinted_notes": "verbosity",
 }
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
+from functools import partial
 from typing import Any
 
 from hypothesis.internal.conjecture.choice import choices_size
@@ -19,6 +20,7 @@ from hypothesis.internal.intervalsets import IntervalSet
 from hypothesis.strategies import SearchStrategy
 from hypothesis.strategies._internal.lazy import unwrap_strategies
 
+from ordeal._hypothesis.same_strategies import same_strategy
 from ordeal._native import SPANS_OF_ARGUMENT
 
 type DoDraw = Callable[[ConjectureData], Any]
@@ -51,6 +53,7 @@ class TapeData(ConjectureData):
     def __init__(self, provider: PrimitiveProvider) -> None:
         self._values: list[Any] = []
         self._drawn = 0
+        self._recursions = 0  # draws under way from strategies that hold a recursive one
         super().__init__(random=None, provider=provider)
         self.stand(SPANS_OF_ARGUMENT)
         self.events = _Events()
@@ -94,6 +97,19 @@ class TapeData(ConjectureData):
             self.depth = depth
 
     def _check(self, strategy: SearchStrategy[Any]) -> DoDraw:
+        """Return what draws from ``strategy``, or from one that was made in the same way before."""
+        same = same_strategy(strategy)
+        if same is None or (same.is_recursive and self._recursions):
+            do_draw = self._checked(strategy)
+        elif same.is_recursive:
+            # Not kept: one that draws itself while it draws would count the leaves of both.
+            return partial(self._recur, same.strategy.__dict__.get(_DO_DRAW) or self._checked(same.strategy))
+        else:
+            do_draw = same.strategy.__dict__.get(_DO_DRAW) or self._checked(same.strategy)
+        strategy.__dict__[_DO_DRAW] = do_draw
+        return do_draw
+
+    def _checked(self, strategy: SearchStrategy[Any]) -> DoDraw:
         strategy.validate()
         if strategy.is_empty:
             self.mark_invalid(f"empty strategy {strategy!r}")
@@ -101,6 +117,13 @@ class TapeData(ConjectureData):
         do_draw: DoDraw = plain.do_draw
         strategy.__dict__[_DO_DRAW] = do_draw
         return do_draw
+
+    def _recur(self, do_draw: DoDraw, data: ConjectureData) -> Any:
+        self._recursions += 1
+        try:
+            return do_draw(data)
+        finally:
+            self._recursions -= 1
 
     def start_span(self, label: int) -> None:
         """Open a span; only the nesting depth matters here."""

@@ -38,7 +38,7 @@ from ordeal._engine.triage.known import KnownFailures
 from ordeal._engine.triage.messages import CheckFailed
 from ordeal._engine.triage.setup import ReplaySetup
 from ordeal._engine.untrusted import remote_error, stand_in
-from ordeal._hypothesis import GlobalRandoms, RunContext, given_up
+from ordeal._hypothesis import GlobalRandoms, RunContext, given_up, unprinted_notes
 from ordeal._native import monotonic
 from ordeal.errors import MachineError, OrdealError
 from ordeal.result import Discovery, StoppedReason
@@ -117,7 +117,13 @@ class Search:
     @contextmanager
     def prepared(self) -> Iterator[None]:
         """Set up everything that runs of the user's code depend on, for the duration of the block."""
-        with self.randoms.managed(), self.driver.watchdog.watching(), self.watch.recording(), many_runs():
+        with (
+            self.randoms.managed(),
+            self.driver.watchdog.watching(),
+            self.watch.recording(),
+            many_runs(),
+            unprinted_notes(),
+        ):
             yield
 
     def run(self, listener: SearchListener) -> StoppedReason:

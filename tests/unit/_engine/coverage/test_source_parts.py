@@ -51,7 +51,7 @@ def test_a_function_compiles_as_in_its_file() -> None:
 
 @pytest.mark.parametrize("module", ["argparse", "typing", "asyncio.base_events", "ast"])
 def test_large_modules_are_cut_into_functions_that_compile(module: str) -> None:
-    path = __import__(module, fromlist=["x"]).__file__
+    path = str(__import__(module, fromlist=["x"]).__file__)
     parts = read_parts(path)
     assert parts is not None
     source = Path(path).read_text("utf-8")

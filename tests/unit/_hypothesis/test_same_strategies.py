@@ -1,0 +1,159 @@
+"""Strategies that are made anew for each draw are recognized, unless they may differ."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, rule
+from hypothesis.strategies import SearchStrategy
+
+from ordeal import Explorer
+from ordeal._hypothesis import tape_data
+from ordeal._hypothesis.same_strategies import STRATEGIES_MAX, same_strategy
+
+Make = Callable[[], SearchStrategy[Any]]
+
+
+@st.composite
+def pairs(draw: st.DrawFn, low: int) -> tuple[int, int]:
+    return draw(st.integers(low, 9)), draw(st.integers(low, 9))
+
+
+@st.composite
+def choices(draw: st.DrawFn, values: list[int]) -> list[int]:
+    draw(st.none())
+    return values
+
+
+def above(limit: int) -> Callable[[int], bool]:
+    return lambda value: value > limit
+
+
+SAME: dict[str, Make] = {
+    "integers": lambda: st.integers(0, 5),
+    "lists": lambda: st.lists(st.text("ab"), max_size=3, unique=True),
+    "sampled": lambda: st.sampled_from(["a", "b"]),
+    "just": lambda: st.just(5),
+    "one_of": lambda: st.none() | st.floats(0.0, 1.0),
+    "mapped": lambda: st.integers().map(str),
+    "mapped one_of": lambda: (st.none() | st.integers()).map(str),
+    "closure": lambda: st.integers().filter(above(3)),
+    "flatmap": lambda: st.integers(0, 3).flatmap(lambda size: st.lists(st.none(), min_size=size)),
+    "builds": lambda: st.builds(complex, st.integers(0, 9)),
+    "composite": lambda: pairs(3),
+    "recursive": lambda: st.recursive(st.none(), lambda inner: st.lists(inner, max_size=2)),
+    "method": lambda: st.lists(st.sampled_from("ab")).map("/".join),
+    "unwrapped": lambda: st.lists(st.integers(), unique=True).wrapped_strategy,  # type: ignore[attr-defined]
+    "characters": lambda: st.text(st.characters(categories=["L", "N"])),
+    "dictionary": lambda: st.fixed_dictionaries({"a": st.none()}),
+}
+
+OTHERS: dict[str, tuple[Make, Make]] = {
+    "bounds": (lambda: st.integers(0, 5), lambda: st.integers(0, 6)),
+    "types": (lambda: st.just(1), lambda: st.just(True)),
+    "zeros": (lambda: st.just(0.0), lambda: st.just(-0.0)),
+    "closures": (lambda: st.integers().filter(above(3)), lambda: st.integers().filter(above(4))),
+    "order": (lambda: st.sampled_from("ab"), lambda: st.sampled_from("ba")),
+    "transformations": (lambda: st.integers().map(abs), lambda: st.integers().filter(abs)),
+    "leaves": (
+        lambda: st.recursive(st.none(), st.lists, max_leaves=3),
+        lambda: st.recursive(st.none(), st.lists, max_leaves=4),
+    ),
+}
+
+UNKNOWN: dict[str, Make] = {
+    "object that may change": lambda: st.just([]),
+    "closure of one": lambda: (lambda known: st.integers().filter(lambda value: value not in known))([1]),
+    "shared": lambda: st.shared(st.integers()),
+    "data": st.data,
+    "deferred": lambda: st.deferred(st.none),
+    "in another one": lambda: st.lists(st.shared(st.none())),
+    "an object's method": lambda: st.integers().map(Counter().add),
+    "composite of one": lambda: choices([1, 2]),
+    "long": lambda: st.sampled_from([*range(1_000)]),
+}
+
+
+class Counter:
+    """Has a state."""
+
+    def add(self, value: int) -> int:
+        return value
+
+
+@pytest.mark.parametrize("name", SAME)
+def test_what_is_made_in_the_same_way_is_the_same(name: str) -> None:
+    first, second = SAME[name](), SAME[name]()
+    known = same_strategy(first)
+    assert known is not None
+    assert same_strategy(second) is known
+    assert known.is_recursive == (name == "recursive")
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_what_differs_in_anything_is_another_one(name: str) -> None:
+    first, second = OTHERS[name]
+    known = same_strategy(first())
+    assert known is not None
+    assert same_strategy(second()) not in (None, known)
+
+
+@pytest.mark.parametrize("name", UNKNOWN)
+def test_what_may_change_is_not_recognized(name: str) -> None:
+    assert same_strategy(UNKNOWN[name]()) is None
+
+
+def test_the_list_that_was_given_may_change_afterwards() -> None:
+    elements = ["a", "b"]
+    first = same_strategy(st.sampled_from(elements))
+    elements.append("c")
+    assert same_strategy(st.sampled_from(elements)) is not first
+    assert same_strategy(st.sampled_from(["a", "b"])) is first
+
+
+def test_strategies_are_not_kept_without_end() -> None:
+    first = same_strategy(st.integers(0, 77))
+    for number in range(STRATEGIES_MAX):
+        same_strategy(st.just(number))
+    assert same_strategy(st.integers(0, 77)) is not first
+
+
+@st.composite
+def trees(draw: st.DrawFn) -> object:
+    """A tree whose leaves may be trees that are drawn by the same recursive strategy."""
+    return draw(st.recursive(st.booleans(), lambda inner: st.lists(inner, max_size=3), max_leaves=4))
+
+
+def test_a_recursive_strategy_may_be_drawn_while_its_like_draws() -> None:
+    class Trees(RuleBasedStateMachine):
+        @rule(data=st.data())
+        def grow(self, data: st.DataObject) -> None:
+            outer = st.recursive(st.booleans().flatmap(lambda deep: trees() if deep else st.none()), st.lists)
+            data.draw(outer)
+            data.draw(st.lists(trees(), max_size=2))
+
+    result = Explorer(Trees, workers=1, seed=1).run(max_runs=30, shrink=False)
+    assert not result.failures
+    assert result.total_steps > 100
+
+
+def test_draws_are_those_of_strategies_that_are_not_recognized(monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn: list[object] = []
+
+    class Sizes(RuleBasedStateMachine):
+        @rule(data=st.data())
+        def draw(self, data: st.DataObject) -> None:
+            size = data.draw(st.integers(0, 4))
+            drawn.append(data.draw(st.lists(st.sampled_from(["a", "b"]) | st.just(size), max_size=size)))
+            drawn.append(data.draw(st.text("xyz", max_size=size).filter(lambda text: len(text) != size)))
+
+    def explore() -> list[object]:
+        drawn.clear()
+        Explorer(Sizes, workers=1, seed=3).run(max_runs=20, shrink=False)
+        return drawn[:]
+
+    first = explore()
+    assert explore() == first
+    monkeypatch.setattr(tape_data, "same_strategy", lambda _strategy: None)
+    assert explore() == first
