@@ -129,13 +129,12 @@ def test_a_recursive_strategy_may_be_drawn_while_its_like_draws() -> None:
     class Trees(RuleBasedStateMachine):
         @rule(data=st.data())
         def grow(self, data: st.DataObject) -> None:
-            outer = st.recursive(st.booleans().flatmap(lambda deep: trees() if deep else st.none()), st.lists)
-            data.draw(outer)
-            data.draw(st.lists(trees(), max_size=2))
+            leaves = st.integers(0, 3).flatmap(lambda size: trees() if size == 3 else st.none())
+            data.draw(st.recursive(leaves, lambda inner: st.lists(inner, max_size=2), max_leaves=3))
 
-    result = Explorer(Trees, workers=1, seed=1).run(max_runs=30, shrink=False)
+    result = Explorer(Trees, workers=1, seed=1).run(max_runs=10, steps_per_run=10, shrink=False)
     assert not result.failures
-    assert result.total_steps > 100
+    assert result.total_steps > 10
 
 
 def test_draws_are_those_of_strategies_that_are_not_recognized(monkeypatch: pytest.MonkeyPatch) -> None:
