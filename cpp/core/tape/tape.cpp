@@ -204,6 +204,19 @@ Tape Tape::subset_of_choices(const std::vector<bool>& keep) const {
   return result;
 }
 
+std::vector<std::uint32_t> Tape::codes() const {
+  constexpr std::uint32_t kKindBits = 3;
+  std::vector<std::uint32_t> codes;
+  codes.reserve(steps_.size());
+  for (const TapeStep& step : steps_) {
+    codes.push_back((step.target << kKindBits) | static_cast<std::uint32_t>(step.kind));
+  }
+  std::ranges::sort(codes);
+  const auto repeated = std::ranges::unique(codes);
+  codes.erase(repeated.begin(), repeated.end());
+  return codes;
+}
+
 // Counts are hashed before what they count: otherwise two tapes could flatten to the same sequence.
 std::uint64_t Tape::hash() const noexcept {
   const auto is_produced = [](const TapeArgument& argument) { return argument.producer != TapeArgument::kNoProducer; };

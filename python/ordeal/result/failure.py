@@ -79,6 +79,9 @@ def failure_text(failure: Failure) -> str:
     lines = [f"{_run_name(failure)}, step {failure.step}: {describe_error(failure.error)}"]
     if failure.broken_by:
         lines.append(f"  Invariant broken by: {name_list(failure.broken_by)}")
+    _, through, what = failure.bucket.rpartition(" [through ")
+    if through:
+        lines.append(f"  Told apart by: {one_line(what[:-1])}")
     lines.append(f"  Active faults: {name_list(short_names(failure.active_faults))}")
     if failure.necessary_faults is not None:
         lines.append(f"  Necessary faults: {_necessary(failure.necessary_faults)}")

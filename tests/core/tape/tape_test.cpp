@@ -193,6 +193,13 @@ TEST(Tape, HashesTellApartWhatOnlyShapeTellsApart) {
   EXPECT_EQ(hashes.size(), tapes);
 }
 
+TEST(Tape, TheCodesOfItsStepsAreListedOnce) {
+  Tape tape = three_steps();
+  tape.begin_step(StepKind::kRule, 4, 3);
+  EXPECT_EQ(tape.codes(), (std::vector<std::uint32_t>{(1U << 3U) | 2U, 4U << 3U, 5U << 3U}));
+  EXPECT_TRUE(Tape{}.codes().empty());
+}
+
 TEST(Tape, HashesAreTheSameInEveryVersion) { EXPECT_EQ(three_steps().hash(), 12672415752357544829ULL); }
 
 }  // namespace

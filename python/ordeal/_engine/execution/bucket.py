@@ -36,6 +36,8 @@ CRASHES = {kind.__name__: kind for kind in (ProcessExitError, ProcessKilledError
 HUNG = ", not interruptible"
 #: What separates the place of a failed invariant from the step after which it failed, and what follows the step.
 _AFTER, _END = " [after ", "]"
+#: What begins the part of a bucket that tells apart two failures with one place and one breaking step.
+_THROUGH = " [through "
 
 
 class Bucketer:
@@ -126,14 +128,27 @@ def bucket_after(place: str, step: str) -> str:
     return f"{place}{_AFTER}{step[: untrusted.NAME_CHARS_MAX]}{_END}" if step else place
 
 
+def bucket_through(bucket: str, what: str) -> str:
+    """Return the name of one of several failures in ``bucket``: the one that goes through ``what``."""
+    return f"{bucket}{_THROUGH}{what}{_END}"
+
+
+def whole_bucket(bucket: str) -> str:
+    """Return ``bucket`` without what tells apart the failures in it: what a run can be seen to fail in."""
+    whole, through, _ = bucket.rpartition(_THROUGH)
+    return whole if through and bucket.endswith(_END) else bucket
+
+
 def place_of(bucket: str) -> str:
     """Return ``bucket`` without the step that broke an invariant: what it has in common with its siblings."""
+    bucket = whole_bucket(bucket)
     place, after, _ = bucket.rpartition(_AFTER)
     return place if after and bucket.endswith(_END) else bucket
 
 
 def step_of(bucket: str) -> str:
     """Return the step that broke an invariant; empty if there is none, or it is unknown."""
+    bucket = whole_bucket(bucket)
     return bucket[len(place_of(bucket)) + len(_AFTER) : -len(_END)]
 
 
@@ -142,6 +157,7 @@ def falls_into(seen: str, bucket: str) -> bool:
 
     Buckets of old seeds lack it, and those of an invariant that another step breaks each time.
     """
+    bucket = whole_bucket(bucket)
     return seen == bucket or (bool(seen) and place_of(seen) == bucket)
 
 
@@ -152,7 +168,7 @@ def is_in_bucket(error: BaseException, bucket: str, seen: str = "") -> bool:
     """
     if seen and step_of(bucket) not in ("", step_of(seen)):
         return False
-    named = (bucket, place_of(bucket))
+    named = (whole_bucket(bucket), place_of(bucket))
     tb = error.__traceback__
     while tb is not None:
         if _bucket_at(error, (tb.tb_frame.f_code, tb.tb_lineno)) in named:

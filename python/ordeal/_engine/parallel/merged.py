@@ -17,6 +17,7 @@ from ordeal._engine.search.fault_uses import Counts, add_counts
 from ordeal._engine.search.result_builder import Totals
 from ordeal._engine.storage.state_file import Header
 from ordeal._engine.triage.findings import Finding
+from ordeal._engine.triage.lookalikes import Lookalikes
 from ordeal._engine.triage.records import FindingRecords
 from ordeal.errors import PropertyError
 from ordeal.result import Discovery, Note, NoteKind, Notes, SnapshotKind
@@ -32,6 +33,7 @@ class MergedProgress:
         self.edges: set[int] = set()
         self.unreported: set[int] = set()  # those that nobody knows how to reach
         self.findings: dict[str, Finding] = {}
+        self.lookalikes: Lookalikes[Finding] = Lookalikes()
         self.notes = Notes()
         self.idle_workers = 0  # that had time for a run, but finished none
         self.names = names
@@ -113,15 +115,23 @@ class MergedProgress:
     def add_replayed_seed(self, finding: Finding) -> None:
         """Add a finding of a saved seed, or mark a known finding as one that the seed shows."""
         self.add_finding(finding)
-        known = self.findings[finding.bucket]
-        known.seed = known.seed or finding.seed
+        known = self.findings.get(finding.bucket)
+        if known is not None and not finding.lookalike:
+            known.seed = known.seed or finding.seed
 
     def add_finding(self, finding: Finding) -> bool:
-        """Add a finding unless its bucket is known. Return whether it is new.
+        """Add a finding unless its bucket is known, or a lookalike. Return whether it is a new finding.
 
         Of two, the one of the earlier run is kept, whichever arrived first: the clock must not decide what is reported.
+        The other remains a lookalike.
         """
+        if finding.lookalike:
+            self.lookalikes.add(finding)
+            return False
         known = self.findings.setdefault(finding.bucket, finding)
+        if known is not finding and known.tape != finding.tape:
+            later = max(known, finding, key=lambda each: each.origin.run_id)
+            self.lookalikes.add(dataclasses.replace(later, lookalike="lacking", seed=None))
         if finding.origin.run_id < known.origin.run_id:
             known.tape, known.origin, known.error = finding.tape, finding.origin, finding.error
             known.error_traceback = finding.error_traceback
@@ -262,7 +272,7 @@ def _report_of(header: Header) -> Report:
     report.tally = dict(header.tally)
     report.notes = list(header.notes)
     report.snapshot_kind = header.snapshot_kind
-    report.counts = {finding.bucket: finding.count for finding in header.findings}
+    report.counts = {finding.bucket: finding.count for finding in header.findings if not finding.lookalike}
     report.properties = header.properties
     report.lines = lines
     report.faults = dict(header.faults)

@@ -9,6 +9,7 @@ from pathlib import Path
 from time import sleep
 
 from ordeal import _native
+from ordeal._engine.execution.bucket import whole_bucket
 from ordeal._engine.isolation.channel import Channel, ChannelError, Value
 from ordeal._engine.isolation.child import Child, Job, Limits
 from ordeal._engine.parallel.merged import MergedProgress
@@ -132,9 +133,9 @@ class StoreClient:
             sleep(0.005)
         return True
 
-    def trace(self, bucket: str) -> bytes | None:
-        """Return the shortest trace of ``bucket`` that others sent, as unchecked JSON, if there is one."""
-        return self._traces.get(bucket)
+    def traces(self, bucket: str) -> list[bytes]:
+        """Return the shortest traces of ``bucket`` that others sent, as unchecked JSON: one of each failure in it."""
+        return [self._traces[name] for name in sorted(self._traces) if whole_bucket(name) == bucket]
 
     def leave(self) -> None:
         """Send what is left, and end."""

@@ -86,13 +86,19 @@ class Supervisor:
             self._exchange_with_store()
             # In the order of their runs: the order in which workers report is left to chance.
             findings = sorted(self._merged.findings.values(), key=lambda each: (each.origin.run_id, each.bucket))
-            findings, known = KnownFailures(self._settings.known).split(findings, self.count_of)
+            declared, lookalikes = KnownFailures(self._settings.known), self._merged.lookalikes
+            findings, known = declared.split(findings, self.count_of)
             failures = self._triage.confirm_and_shrink(
-                findings, shrink=not self._was_interrupted, others=self._store_client
+                findings,
+                shrink=not self._was_interrupted,
+                others=self._store_client,
+                lookalikes=lookalikes,
+                known=declared,
             )
+            known += self._triage.known
             self._leave(failures)
             traces = self._triage.traces(failures, self._merged.productive)
-            self._triage.fill_database(findings)
+            self._triage.fill_database([*findings, *lookalikes.told()])
             # No code of the user's runs from here on, but what ran may have deleted the folder of the output.
             self._folder.restore()
             self._state.save_again()

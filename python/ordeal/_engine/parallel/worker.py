@@ -260,6 +260,10 @@ class _Worker:
         if verdict in (Verdict.CONFIRMED, Verdict.FLAKY):
             self._report_finding(finding)
 
+    def looks_alike(self, finding: Finding) -> None:
+        """See ``SearchListener``."""
+        self._report_finding(finding)
+
     def cut_off(self) -> None:
         """See ``SearchListener``. Findings that could not be confirmed in time are sent all the same."""
         if self._unconfirmed is not None:

@@ -414,7 +414,8 @@ class WorkerPool:
         self._found(worker, finding)
 
     def _found(self, worker: _PoolWorker, finding: Finding) -> None:
-        worker.findings.setdefault(finding.bucket, finding)
+        if not finding.lookalike:
+            worker.findings.setdefault(finding.bucket, finding)
         self._merged.add_finding(finding)
 
     def _lost(self, worker: _PoolWorker, deadline: float, *, hung: bool) -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 
 from ordeal import _native
-from ordeal._engine.execution.bucket import bucket_after, is_in_bucket, place_of, step_of
+from ordeal._engine.execution.bucket import bucket_after, is_in_bucket, place_of, step_of, whole_bucket
 from ordeal._engine.execution.class_path import load_object
 from ordeal._engine.execution.driver import Status
 from ordeal._engine.execution.machine import MachineFactory
@@ -200,7 +200,9 @@ def _values(step: TraceStep) -> dict[str, str]:
 def _kept_bucket(trace: Trace, error: BaseException, bucket: str) -> str:
     """Return the bucket that the exploration named, which knew the targets, if the failure is still in it."""
     known = trace.failure.bucket if trace.failure is not None else ""
-    return bucket_after(place_of(known), step_of(bucket)) if known and is_in_bucket(error, known) else bucket
+    if not known or not is_in_bucket(error, known):
+        return bucket
+    return bucket_after(place_of(known), step_of(bucket)) + known.removeprefix(whole_bucket(known))
 
 
 def _unrunnable(trace: Trace, realized: _native.Tape) -> str:

@@ -48,9 +48,11 @@ class Exploration:
         with search.prepared():
             self._stopped = search.run(self)
             findings, self._known = search.known.split(search.findings.all(), self.count_of)
-            failures = triage.confirm_and_shrink(findings, shrink=True)
+            lookalikes = search.findings.lookalikes
+            failures = triage.confirm_and_shrink(findings, shrink=True, lookalikes=lookalikes, known=search.known)
+            self._known += triage.known
             traces = triage.traces(failures, search.progress.productive)
-        triage.fill_database(findings)
+        triage.fill_database([*findings, *lookalikes.told()])
         # The user's code may have left or deleted the folder of the output while it ran after the search.
         search.folder.restore()
         search.session_state.save_again(search.tally)
@@ -77,6 +79,9 @@ class Exploration:
 
     def checked(self, finding: Finding, verdict: Verdict) -> None:
         """See ``SearchListener``: it is reported at the end."""
+
+    def looks_alike(self, finding: Finding) -> None:
+        """See ``SearchListener``: the findings hold it."""
 
     def cut_off(self) -> None:
         """See ``SearchListener``: nothing is lost by this."""

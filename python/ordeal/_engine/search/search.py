@@ -65,6 +65,9 @@ class SearchListener(Protocol):
     def checked(self, finding: Finding, verdict: Verdict) -> None:
         """Called when the finding was confirmed, or not."""
 
+    def looks_alike(self, finding: Finding) -> None:
+        """Called when the failure of a run is kept because it may be another one than that of its bucket."""
+
     def cut_off(self) -> None:
         """Called when time is up in the middle of a run."""
 
@@ -103,6 +106,7 @@ class Search:
         self._given_up_before = len(given_up)
         self._ask_again = 0  # until this many runs, only time ends the search
         self._ending: ForkedRunResult | None = None  # of the latest run, if that was in another process
+        self._edges_told = 0  # how many new edges of the run its failures were told with
         self._crash: Crash | None = None  # the same, if that process died before it could report
         self._listener: SearchListener | None = None
 
@@ -290,6 +294,7 @@ class Search:
         """
         session, spec = self.session, self.session.spec
         met: set[str] = set()  # each bucket counts once in a run
+        self._edges_told = 0
         while outcome.status is Status.FAILED:
             session.failed()
             is_apart = self._ending is not None or self._crash is not None
@@ -398,6 +403,8 @@ class Search:
         known = self.findings.known(finding.bucket)
         if known is not None:
             self.findings.count(finding.bucket, met)
+            if not is_declared:
+                self._keep_lookalike(finding, is_first=known.bucket not in met)
             met.add(known.bucket)
             return True
         assert self._listener is not None
@@ -434,6 +441,20 @@ class Search:
             self.driver.limits.expect_hang(self.driver.limits.ended_in)
             self.driver.adapt_limits()
         return is_known
+
+    def _keep_lookalike(self, finding: Finding, *, is_first: bool) -> None:
+        """Keep the failure of a run in a known bucket, if it may be another. Without targets, nothing could tell.
+
+        ``is_first`` says that the run has not failed in this bucket before.
+        """
+        if self.monitoring.monitor is None or self._crash is not None:
+            return
+        edges, self._edges_told = self._edges_told, self.session.edges_in_run
+        if self.findings.offer_lookalike(finding, is_first=is_first, new=self._edges_told > edges):
+            assert self._listener is not None
+            finding.error_traceback = finding.error_traceback or traceback_text(finding.error)
+            finding.error = stand_in(finding.error)
+            self._listener.looks_alike(finding)
 
     def _hangs(self, finding: Finding) -> bool:
         """Return whether a rule that had less time than its limit takes all of it."""

@@ -14,6 +14,7 @@ import struct
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Literal
 
 import hypothesis
 import msgspec
@@ -66,7 +67,7 @@ class SavedOrigin(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fiel
 
 
 class SavedFinding(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
-    """A finding without its tape."""
+    """A finding without its tape. ``lookalike`` says why it was kept, if another one stands for its bucket."""
 
     bucket: str
     origin: SavedOrigin
@@ -75,6 +76,7 @@ class SavedFinding(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fie
     traceback: str
     count: int
     flaky: bool
+    lookalike: Literal["", "lacking", "new", "numbered"] = ""
 
 
 class SavedFile(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):

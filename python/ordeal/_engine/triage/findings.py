@@ -22,6 +22,7 @@ from ordeal._engine.isolation.rule_timeout import RuleTimeoutError
 from ordeal._engine.replay.replayer import Replayer, ShrinkProgress
 from ordeal._engine.replay.trace_builder import Provenance, TraceBuilder
 from ordeal._engine.storage.trace_file import TraceFailure
+from ordeal._engine.triage.lookalikes import Lookalikes, Reason
 from ordeal._engine.untrusted import type_name
 from ordeal._native import monotonic
 from ordeal.result import Failure
@@ -64,6 +65,7 @@ class Finding:
     seed: Path | None = None  # the file of the seed that fails in this bucket
     improved: bool = False  # shrinking improved on its seed
     joined: bool = False  # it turned out to be the same failure as another finding, which stands for both
+    lookalike: Reason = ""  # why it was kept, if another finding stands for its bucket
 
     @property
     def needs_own_process(self) -> bool:
@@ -87,7 +89,11 @@ class Finding:
 
 
 class Findings:
-    """The findings of one exploration, in the order of their discovery."""
+    """The findings of one exploration, in the order of their discovery.
+
+    Attributes:
+        lookalikes: runs in the buckets of the findings that may show something else.
+    """
 
     def __init__(self, replayer: Replayer, trace_builder: TraceBuilder) -> None:
         self._replayer = replayer
@@ -95,6 +101,7 @@ class Findings:
         self._by_bucket: dict[str, Finding] = {}
         self._siblings: dict[str, dict[str, Finding]] = {}  # by place, then by bucket
         self._unfaithful: dict[str, int] = {}
+        self.lookalikes: Lookalikes[Finding] = Lookalikes()
 
     def __len__(self) -> int:
         return len(self._by_bucket)
@@ -154,6 +161,16 @@ class Findings:
         self._keep(finding)
         return Verdict.FLAKY if finding.flaky else Verdict.CONFIRMED
 
+    def offer_lookalike(self, finding: Finding, *, is_first: bool, new: bool) -> bool:
+        """Keep the failure of a run in a known bucket if it may be another; return whether it is kept.
+
+        ``is_first`` says that it is the first one of its run in the bucket, ``new`` that it came with new code.
+        """
+        known = self._by_bucket.get(finding.bucket)
+        if known is None or known.flaky or known.needs_own_process or known.is_timeout:
+            return False
+        return self.lookalikes.offer(finding, known.tape, known.count if is_first else None, new=new)
+
     def declare(self, finding: Finding) -> None:
         """Keep a failure that the user declares as known, without confirming it."""
         self._keep(finding)
@@ -173,18 +190,27 @@ class Findings:
             return None
         flaky = any(replayed.bucket != failed.bucket for replayed in replays)
         finding = Finding(failed.bucket, failed.tape, OF_SEED, failed.outcome.error, count=0, flaky=flaky)
-        known = self._keep(finding)
-        known.seed = known.seed or path
+        self._keep_of_seed(finding, path)
         return finding
 
     def add_replayed_seed(self, finding: Finding) -> None:
         """Keep the result of ``add_seed`` from another process or another set of findings."""
-        known = self._keep(finding)
-        known.seed = known.seed or finding.seed
+        self._keep_of_seed(finding, finding.seed)
+
+    def _keep_of_seed(self, finding: Finding, path: Path | None) -> None:
+        known = finding if finding.lookalike else self._keep(finding)
+        if finding.lookalike or (known is not finding and known.seed is not None and known.bucket == finding.bucket):
+            finding.seed, finding.lookalike = path, "lacking"
+            self.lookalikes.add(finding)
+        known.seed = known.seed or path
 
     def all(self) -> list[Finding]:
         """Return the findings, in the order of their discovery."""
         return list(self._by_bucket.values())
+
+    def all_to_save(self) -> list[Finding]:
+        """Return the findings and their lookalikes."""
+        return [*self.all(), *self.lookalikes.all()]
 
     def unfaithful(self) -> dict[str, int]:
         """Return how often the failure of each bucket turned out to be a copy's fault."""
@@ -193,7 +219,10 @@ class Findings:
     def restore(self, findings: Sequence[Finding], unfaithful: Mapping[str, int]) -> None:
         """Continue with what an earlier process had found and confirmed."""
         for finding in findings:
-            self._put(finding)
+            if finding.lookalike:
+                self.lookalikes.add(finding)
+            else:
+                self._put(finding)
         self._unfaithful.update(unfaithful)
 
     def shrink(self, finding: Finding, seconds: float, tick: Callable[[ShrinkProgress], None]) -> bool:

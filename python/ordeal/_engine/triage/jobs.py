@@ -5,11 +5,12 @@ A job reports each result at once, so that it is known even if its process dies 
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from ordeal import _native
-from ordeal._engine.execution.bucket import falls_into
+from ordeal._engine.execution.bucket import bucket_through, falls_into
 from ordeal._engine.export.example_database import save_to_database
 from ordeal._engine.replay.path_shrinking import path_traces
 from ordeal._engine.replay.replayer import Replayed, Replayer, ShrinkProgress
@@ -20,14 +21,17 @@ from ordeal._engine.triage.messages import (
     FailureWritten,
     Message,
     NotInDatabase,
+    OtherFailure,
     SeedBegun,
     SeedReplayed,
     Shrinking,
+    ToldApart,
     TraceWritten,
 )
 from ordeal._engine.triage.seeds import ClassSeeds
 from ordeal._engine.triage.setup import JobContext
 from ordeal._engine.triage.siblings import Family
+from ordeal._engine.triage.telling_apart import TellingApart
 from ordeal._hypothesis import skip_types
 from ordeal._native import monotonic
 from ordeal.errors import OrdealError
@@ -57,10 +61,10 @@ def replay_seeds(folder: Path, done: Sequence[str]) -> Job:
         findings = setup.findings(context.replayer)
         seeds = ClassSeeds(folder, setup)
         with context.running():
-            known = 0
+            known: set[int] = set()
             for path, outcome in seeds.replays(findings, done, begin=lambda path: send(SeedBegun(str(path)))):
-                new = findings.all()[known:]
-                known += len(new)
+                new = [finding for finding in findings.all_to_save() if id(finding) not in known]
+                known.update(map(id, new))
                 send(SeedReplayed(str(path), outcome, tuple(new)))
 
     return kept("Replaying the seeds", job)
@@ -111,6 +115,34 @@ def triage_finding(
             _write(context, writer, finding, send, finished=finished)
 
     return kept(f"Writing down {finding.bucket}", job)
+
+
+def tell_apart(first: Finding, lookalikes: Sequence[Finding], *, seconds: float) -> Job:
+    """Compare the minimal failure ``first`` with runs that failed in its bucket, and report which others there are."""
+
+    def job(context: JobContext, send: Send) -> None:
+        context.isolate()
+        setup, began = context.setup, monotonic()
+        with context.running():
+            telling = TellingApart(context.replayer, setup.driver, setup.targets, first.bucket, seconds=seconds)
+            try:
+                told = telling.run(first.tape, [each.tape for each in lookalikes])
+            except _native.CoreError:
+                return  # another tool watches the targets
+            others = []
+            for each in told[1:]:
+                other = dataclasses.replace(lookalikes[each.lookalike], tape=each.tape, shrunk=True, improved=True)
+                other.bucket, other.lookalike = bucket_through(first.bucket, each.name), ""
+                _confirm(context.replayer, other)
+                left = max(0.0, began + seconds - monotonic())
+                if not other.flaky:
+                    other.necessary_faults = context.replayer.ablate(other.tape, other.bucket, left) or None
+                    failure = setup.findings(context.replayer).failure(other)
+                    others.append(OtherFailure(each.lookalike, failure, other.tape, each.count))
+            if told:
+                send(ToldApart(told[0].name, tuple(others)))
+
+    return kept(f"Telling apart the failures in {first.bucket}", job)
 
 
 def _confirm(replayer: Replayer, finding: Finding) -> None:

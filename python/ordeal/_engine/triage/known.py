@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Iterable, Sequence
 
-from ordeal._engine.execution.bucket import place_of
+from ordeal._engine.execution.bucket import place_of, whole_bucket
 from ordeal._engine.triage.findings import Finding
 from ordeal._engine.untrusted import error_message, type_name
 from ordeal.result import KnownFailure
@@ -27,6 +27,10 @@ class KnownFailures:
     def entry_of(self, finding: Finding) -> str | None:
         """Return the entry that names the failure of ``finding``, if there is one."""
         return self._by_bucket(finding.bucket) or self._by_text(finding.error)
+
+    def entry_of_bucket(self, bucket: str) -> str | None:
+        """Return the entry that names ``bucket``, by itself, its place, or an id of these; None if there is none."""
+        return self._by_bucket(bucket)
 
     def claim(self, finding: Finding) -> bool:
         """Return whether an entry names the failure of a run. It counts by that entry, where a text names it.
@@ -60,7 +64,7 @@ class KnownFailures:
         return unknown, list(known.values())
 
     def _by_bucket(self, bucket: str) -> str | None:
-        names = {bucket, place_of(bucket)}
+        names = {bucket, whole_bucket(bucket), place_of(bucket)}
         names |= {failure_id(name) for name in names}
         return next((entry for entry in self._entries if entry in names), None)
 

@@ -55,6 +55,27 @@ class FailureWritten:
 
 
 @dataclass(frozen=True, slots=True)
+class OtherFailure:
+    """A failure in the bucket of another one, with its tape: it comes from the lookalike ``number``.
+
+    ``count`` counts the lookalikes that turned out to be the same.
+    """
+
+    number: int
+    failure: Failure
+    tape: _native.Tape
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class ToldApart:
+    """What the first failure of a bucket goes through, and the others in that bucket."""
+
+    through: str
+    others: tuple[OtherFailure, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class TraceWritten:
     """The trace of a run that reached new code."""
 
@@ -81,7 +102,7 @@ class CheckFailed:
         return f"{self.where} stopped at a failed check of ordeal's own ({self.reason}): please report it."
 
 
-Message = SeedBegun | SeedReplayed | Shrinking | FailureWritten | TraceWritten | NotInDatabase | CheckFailed
+Message = SeedBegun | SeedReplayed | Shrinking | FailureWritten | ToldApart | TraceWritten | NotInDatabase | CheckFailed
 
 
 # -- failures and findings as bytes -----------------------------------------------------------------------------------
@@ -204,6 +225,13 @@ def pack_message(message: Message, names: _native.MachineNames) -> tuple[Value, 
             return ("shrinking", before, steps, candidates)
         case FailureWritten(failure, tape, improved, finished):
             return ("failure", pack_failure(failure), pack_tape(tape, names), improved, finished)
+        case ToldApart(through, others):
+            told = [
+                value
+                for other in others
+                for value in (other.number, pack_failure(other.failure), pack_tape(other.tape, names), other.count)
+            ]
+            return ("told apart", writable_text(through), *told)
         case TraceWritten(trace):
             return ("trace", trace.to_json())
         case NotInDatabase(reason):
@@ -229,6 +257,8 @@ def unpack_message(values: Sequence[Value], names: _native.MachineNames) -> Mess
             return Shrinking(before, steps, candidates)
         case ["failure", failure, tape, bool(improved), bool(finished)]:
             return FailureWritten(unpack_failure(failure), unpack_tape(tape, names), improved, finished)
+        case ["told apart", str(through), *told] if len(told) % 4 == 0:
+            return ToldApart(through, tuple(_unpack_other(told[at : at + 4], names) for at in range(0, len(told), 4)))
         case ["trace", bytes(record)]:
             return TraceWritten(Trace.from_json(record))
         case ["not in database", str(reason)]:
@@ -236,3 +266,10 @@ def unpack_message(values: Sequence[Value], names: _native.MachineNames) -> Mess
         case ["check failed", str(where), str(reason)]:
             return CheckFailed(where, reason)
     raise ChannelError(f"{values[:1]} begins no message of triage")
+
+
+def _unpack_other(values: Sequence[Value], names: _native.MachineNames) -> OtherFailure:
+    number, failure, tape, count = values
+    if not isinstance(number, int) or not isinstance(count, int) or number < 0 or count < 0:
+        raise ChannelError(f"{number!r} and {count!r} are not the number of a lookalike and a count")
+    return OtherFailure(number, unpack_failure(failure), unpack_tape(tape, names), count)

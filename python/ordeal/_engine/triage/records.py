@@ -39,6 +39,7 @@ class FindingRecords:
             traceback=writable_text(finding.error_traceback or traceback_text(finding.error)),
             count=finding.count,
             flaky=finding.flaky,
+            lookalike=finding.lookalike,
         )
 
     def finding(self, saved: SavedFinding, tape: _native.Tape) -> Finding:
@@ -46,6 +47,7 @@ class FindingRecords:
         error = remote_error(saved.error_type, saved.error_message)
         finding = Finding(saved.bucket, tape, self.origin(saved.origin), error, saved.count, saved.flaky)
         finding.error_traceback = saved.traceback
+        finding.lookalike = saved.lookalike
         return finding
 
     def origin(self, saved: SavedOrigin) -> Provenance:

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 
-from ordeal._engine.execution.bucket import place_of
+from ordeal._engine.execution.bucket import place_of, whole_bucket
 from ordeal._engine.execution.driver import INITIALIZE, RULE
 from ordeal._engine.triage.findings import Finding
 from ordeal._hypothesis import MachineDefinition
@@ -92,7 +92,11 @@ def _what_it_needs(finding: Finding, failure: Failure) -> Hashable:
     """Return its place and its steps in any order; None if that is unknown."""
     if not failure.shrunk or failure.flaky or finding.needs_own_process:
         return None
-    return place_of(finding.bucket), tuple(sorted(_steps(finding)))
+    return (
+        finding.bucket.removeprefix(whole_bucket(finding.bucket)),
+        place_of(finding.bucket),
+        tuple(sorted(_steps(finding))),
+    )
 
 
 def _are_near(finding: Finding, other: Finding, definition: MachineDefinition) -> bool:

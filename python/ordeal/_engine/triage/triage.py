@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
 from ordeal import _native
-from ordeal._engine.execution.bucket import place_of
+from ordeal._engine.execution.bucket import bucket_through, place_of
 from ordeal._engine.formatting import describe_error
 from ordeal._engine.isolation.working_folder import WorkingFolder
 from ordeal._engine.replay.crash_replayer import LIMIT_TIMES, Crash, bare_steps
@@ -21,7 +21,9 @@ from ordeal._engine.storage.trace_file import Trace, TraceFailure
 from ordeal._engine.triage.executors import Executor, JobEnd, Task
 from ordeal._engine.triage.findings import OF_SEED, Finding
 from ordeal._engine.triage.fresh_interpreter import confirm_fresh, fresh_interpreter_of
-from ordeal._engine.triage.jobs import Job, fill_database, replay_seeds, triage_finding, write_traces
+from ordeal._engine.triage.jobs import Job, fill_database, replay_seeds, tell_apart, triage_finding, write_traces
+from ordeal._engine.triage.known import KnownFailures
+from ordeal._engine.triage.lookalikes import Lookalikes
 from ordeal._engine.triage.messages import (
     CheckFailed,
     FailureWritten,
@@ -30,13 +32,15 @@ from ordeal._engine.triage.messages import (
     SeedBegun,
     SeedReplayed,
     Shrinking,
+    ToldApart,
     TraceWritten,
 )
 from ordeal._engine.triage.seeds import ClassSeeds, save_again, seed_outcome
 from ordeal._engine.triage.setup import ReplaySetup
-from ordeal._engine.triage.siblings import Family, families, joined
+from ordeal._engine.triage.siblings import Family, Judged, families, joined
+from ordeal._engine.untrusted import error_message, type_name
 from ordeal.errors import OrdealError
-from ordeal.result import Failure, NoteKind, SeedOutcome, SeedStatus
+from ordeal.result import Failure, KnownFailure, NoteKind, SeedOutcome, SeedStatus
 
 #: Time limit besides shrinking: to start a process, run a trace a few times, and record it.
 SLACK_SECONDS = 1.0
@@ -50,8 +54,8 @@ class Others(Protocol):
     def lease(self, bucket: str) -> bool:
         """Return whether this exploration may shrink ``bucket``."""
 
-    def trace(self, bucket: str) -> bytes | None:
-        """Return their shortest trace of it, as unchecked JSON, if they have one."""
+    def traces(self, bucket: str) -> list[bytes]:
+        """Return their shortest traces of it, as unchecked JSON: one of each failure that they told apart there."""
 
 
 class Listener(Protocol):
@@ -81,6 +85,7 @@ class _FindingInTriage:
     family: Family | None = None  # if another member of it is shrunk first
     shorter: _native.Tape | None = None
     failure: Failure | None = None
+    is_minimal: bool = False
 
 
 class Triage:
@@ -88,6 +93,7 @@ class Triage:
 
     Attributes:
         seed_outcomes: the results of the seeds, sorted by their files.
+        known: the failures that were left out, because the user knows them and only their minimal forms say so.
     """
 
     def __init__(self, setup: ReplaySetup, executor: Executor, listener: Listener, folder: WorkingFolder) -> None:
@@ -103,6 +109,7 @@ class Triage:
                 settings.test_class, setup.driver, setup.targets, seconds=settings.max_shrink_time
             )
         self.seed_outcomes: list[SeedOutcome] = []
+        self.known: list[KnownFailure] = []
 
     def close(self) -> None:
         """End what still runs."""
@@ -138,11 +145,18 @@ class Triage:
     # -- failures -----------------------------------------------------------------------------------------------------
 
     def confirm_and_shrink(
-        self, findings: Sequence[Finding], *, shrink: bool, others: Others | None = None
+        self,
+        findings: Sequence[Finding],
+        *,
+        shrink: bool,
+        others: Others | None = None,
+        lookalikes: Lookalikes[Finding] | None = None,
+        known: KnownFailures | None = None,
     ) -> list[Failure]:
         """Confirm, shrink and record all ``findings``, and save them as seeds.
 
-        ``others`` may shrink a bucket instead of this exploration, or have done so.
+        ``others`` may shrink a bucket instead of this exploration, or have done so. ``lookalikes`` are runs in the
+        buckets of the findings, which may show failures of their own. Of these, ``known`` are left out.
         """
         shrink = shrink and self._setup.settings.shrink
         seconds = self._setup.settings.max_shrink_time
@@ -152,7 +166,7 @@ class Triage:
         with self._interruptible("Shrinking was interrupted: some traces are longer than need be."):
             if others is not None:
                 for each in waiting:
-                    each.shorter = self._tape_of_others(others, each.finding)
+                    self._compare_with_others(each, others, lookalikes)
                     each.shrink = shrink and others.lease(each.finding.bucket)
             # What the first finding at a place needs, its siblings may need as well.
             for is_first in (True, False):
@@ -168,7 +182,78 @@ class Triage:
             pairs.append((each.finding, dataclasses.replace(failure, count=each.finding.count)))
         if len(pairs) > 1:
             pairs = joined(pairs, self._setup.driver.definition)
+        if self._setup.targets and (lookalikes is not None or known):
+            minimal = {id(each.finding) for each in judged if each.is_minimal}
+            pairs = self._told_apart(pairs, minimal, lookalikes or Lookalikes(), known or KnownFailures(()))
         return self._kept([finding for finding, _ in pairs], [failure for _, failure in pairs])
+
+    def _told_apart(
+        self, pairs: list[Judged], minimal: Container[int], lookalikes: Lookalikes[Finding], known: KnownFailures
+    ) -> list[Judged]:
+        """Return the failures, with the others that turn out to be in the bucket of one, but none that is known."""
+        tasks = []
+        told: dict[int, tuple[list[Finding], ToldApart]] = {}
+        asked = [
+            finding
+            for finding, failure in pairs
+            if id(finding) in minimal
+            and not (failure.flaky or finding.needs_own_process)
+            and not finding.is_timeout
+            and (known or lookalikes.of(finding.bucket))
+        ]
+        for finding in asked:
+            seconds = self._setup.settings.max_shrink_time / len(asked)
+            runs = lookalikes.of(finding.bucket)
+            tasks.append(self._task_of_telling(finding, runs, seconds, told))
+        with self._interruptible("Not all failures were told apart: that was interrupted."):
+            self._executor.run(tasks)
+        apart: list[Judged] = []
+        for pair in pairs:
+            runs, message = told.get(id(pair[0]), ([], ToldApart("", ())))
+            apart += self._apart(pair, runs, message, known)
+        return apart
+
+    def _task_of_telling(
+        self,
+        finding: Finding,
+        runs: list[Finding],
+        seconds: float,
+        told: dict[int, tuple[list[Finding], ToldApart]],
+    ) -> Task:
+        def on_message(message: Message) -> None:
+            if isinstance(message, ToldApart) and all(other.number < len(runs) for other in message.others):
+                told[id(finding)] = runs, message
+
+        job = tell_apart(finding, runs, seconds=seconds)
+        return Task(job, self._forwarding(on_message), seconds=seconds + SLACK_SECONDS)
+
+    def _apart(self, pair: Judged, runs: Sequence[Finding], told: ToldApart, known: KnownFailures) -> Iterator[Judged]:
+        """Yield one failure and the others of its bucket, except those that are known."""
+        first, failure = pair
+        name = bucket_through(first.bucket, told.through)
+        named = known.entry_of_bucket(name) if told.through else None
+        if told.others:
+            first.count = max(1, first.count - sum(other.count for other in told.others))
+            failure = _renamed(failure, name, first.count)
+            first.bucket = name
+        if named is None:
+            yield first, failure
+        else:
+            self._note_known(named, name, first)
+        for other in told.others:
+            finding = runs[other.number]
+            finding.bucket, finding.tape, finding.count = other.failure.bucket, other.tape, other.count
+            finding.shrunk, finding.lookalike, finding.improved = True, "", finding.seed is None
+            entry = known.entry_of_bucket(finding.bucket)
+            if entry is None:
+                yield finding, dataclasses.replace(other.failure, count=other.count)
+            else:
+                self._note_known(entry, finding.bucket, finding)
+
+    def _note_known(self, entry: str, bucket: str, finding: Finding) -> None:
+        finding.joined = True  # nothing of it is kept
+        error_type, message = type_name(type(finding.error)), error_message(finding.error)
+        self.known.append(KnownFailure(entry, bucket, error_type, message, finding.count))
 
     def _find_families(self, waiting: Sequence[_FindingInTriage]) -> None:
         """Let siblings share the time of one, however many they are."""
@@ -187,6 +272,8 @@ class Triage:
             elif isinstance(message, FailureWritten):
                 failure, each.failure = message.failure, message.failure
                 finding.tape, finding.improved, finding.flaky = message.tape, message.improved, failure.flaky
+                is_small = failure.shrunk or (each.shorter is not None and message.improved)
+                each.is_minimal = is_small and message.finished
                 if not message.finished:
                     self._note_limit(each)
 
@@ -210,18 +297,27 @@ class Triage:
 
         return forward
 
-    def _tape_of_others(self, others: Others, finding: Finding) -> _native.Tape | None:
-        """Return the tape of the shortest trace that others have of the bucket, if it is shorter."""
-        data = others.trace(finding.bucket)
-        if data is None:
-            return None
+    def _compare_with_others(
+        self, each: _FindingInTriage, others: Others, lookalikes: Lookalikes[Finding] | None
+    ) -> None:
+        """Take over the shortest tape that others have of the bucket, if it is shorter; compare with the rest later."""
+        finding = each.finding
+        tapes = sorted(filter(None, map(self._tape_of, others.traces(finding.bucket))), key=len)
+        if tapes and len(tapes[0]) < len(finding.tape):
+            each.shorter = tapes[0]
+        if lookalikes is not None and tapes:
+            for tape in (finding.tape, *tapes):
+                if tape is not each.shorter:
+                    lookalikes.add(dataclasses.replace(finding, tape=tape, lookalike="lacking"))
+
+    def _tape_of(self, data: bytes) -> _native.Tape | None:
+        """Return the tape of a trace of others, unless that cannot be used."""
         try:
             trace = Trace.from_json(data)
-            tape = tape_of(trace, self._setup.driver) if trace.has_choices else None
+            return tape_of(trace, self._setup.driver) if trace.has_choices else None
         except OrdealError as error:
             self._listener.note(f"A trace of the store was refused: {error.message}.")
             return None
-        return tape if tape is not None and len(tape) < len(finding.tape) else None
 
     def _note_limit(self, each: _FindingInTriage) -> None:
         limit = f"{each.seconds:g} s"
@@ -337,6 +433,12 @@ class _SeedReplays:
     def ended(self, ending: JobEnd, crash: Crash | None) -> None:
         """See ``Task``."""
         self.ending, self.crash = ending, crash
+
+
+def _renamed(failure: Failure, bucket: str, count: int) -> Failure:
+    if failure.trace is not None and failure.trace.failure is not None:
+        failure.trace.failure = dataclasses.replace(failure.trace.failure, bucket=bucket)
+    return dataclasses.replace(failure, bucket=bucket, count=count)
 
 
 def bare_failure(setup: ReplaySetup, finding: Finding) -> Failure:

@@ -12,11 +12,13 @@ import pytest
 from ordeal._engine.execution.bucket import (
     Bucketer,
     bucket_after,
+    bucket_through,
     falls_into,
     is_in_bucket,
     place_of,
     step_of,
     traceback_text,
+    whole_bucket,
 )
 from ordeal._engine.isolation.rule_timeout import RuleTimeoutError
 from ordeal.model import DivergenceError
@@ -108,6 +110,17 @@ def test_what_broke_an_invariant_is_told_apart_from_the_place(tmp_path: Path) ->
     assert (place_of(after), step_of(after)) == (place, "refund")
     assert (place_of(place), step_of(place)) == (place, "")
     assert bucketer.bucket(LookupError(), "refund") == "LookupError", "what has no place was not seen to break it"
+
+
+@pytest.mark.parametrize("step", ["", "refund"])
+def test_what_tells_failures_of_a_bucket_apart_is_no_part_of_what_a_run_can_be_seen_to_fail_in(step: str) -> None:
+    bucket = bucket_after("AssertionError in f: assert a[b] == [c]", step)
+    named = bucket_through(bucket, "put, bank.py: return [1]")
+    assert named == f"{bucket} [through put, bank.py: return [1]]"
+    assert whole_bucket(named) == whole_bucket(bucket) == bucket
+    assert (place_of(named), step_of(named)) == (place_of(bucket), step)
+    assert falls_into(bucket, named)
+    assert not falls_into(bucket_after(place_of(bucket), "other"), named) or not step
 
 
 def test_invariants_that_hang_are_not_told_apart_by_steps_which_takes_too_long(tmp_path: Path) -> None:

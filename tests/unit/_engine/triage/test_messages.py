@@ -15,9 +15,11 @@ from ordeal._engine.triage.messages import (
     FailureWritten,
     Message,
     NotInDatabase,
+    OtherFailure,
     SeedBegun,
     SeedReplayed,
     Shrinking,
+    ToldApart,
     TraceWritten,
     pack_failure,
     pack_finding,
@@ -81,6 +83,27 @@ def test_a_trace_arrives_as_it_was() -> None:
     told = sent(TraceWritten(trace))
     assert isinstance(told, TraceWritten)
     assert told.trace.to_json() == trace.to_json()
+
+
+def test_failures_that_were_told_apart_arrive_with_their_tapes() -> None:
+    failures = [
+        Failure(
+            error=ValueError(text), step=1, run_id=7, active_faults=[], rule_log=["put"], bucket=f"b [through {text}]"
+        )
+        for text in ("\ud800", "two")
+    ]
+    others = tuple(OtherFailure(number, failure, tape(number), 3) for number, failure in enumerate(failures))
+    told = sent(ToldApart("put, x.py: \ud800", others))
+    assert isinstance(told, ToldApart)
+    assert told.through == "put, x.py: \\ud800"
+    assert [(each.number, each.tape, each.count) for each in told.others] == [(0, tape(0), 3), (1, tape(1), 3)]
+    assert told.others[1].failure.bucket == "b [through two]"
+
+
+@pytest.mark.parametrize("values", [(-1, b"", b"", 1), ("0", b"", b"", 1), (0, b"", b"", "1")])
+def test_a_lookalike_that_has_no_number_is_refused(values: tuple[object, ...]) -> None:
+    with pytest.raises(ChannelError, match="not the number of a lookalike"):
+        unpack_message(["told apart", "x", *values], NAMES)  # type: ignore[list-item]
 
 
 def test_the_findings_of_a_seed_arrive_with_their_tapes_in_their_order() -> None:

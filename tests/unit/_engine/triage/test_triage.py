@@ -135,7 +135,7 @@ def told() -> Told:
 
 
 class OfOthers:
-    """Others that have one trace of each bucket, and leave the shrinking to this one or not."""
+    """Others that have one trace of each bucket, or none, and leave the shrinking to this one or not."""
 
     def __init__(self, trace: bytes | None, *, lease: bool = True) -> None:
         self._trace = trace
@@ -144,8 +144,8 @@ class OfOthers:
     def lease(self, bucket: str) -> bool:
         return self._lease
 
-    def trace(self, bucket: str) -> bytes | None:
-        return self._trace
+    def traces(self, bucket: str) -> list[bytes]:
+        return [] if self._trace is None else [self._trace]
 
 
 def trace_of(steps: Steps) -> bytes:

@@ -1,0 +1,114 @@
+"""Lookalikes: runs that failed in a known bucket and may show another mistake than the one that is known.
+
+Two mistakes may break one ``assert`` after the same rule, or raise the same exception at the same place. While the
+search goes on, nothing tells them apart. So a few runs of each bucket are kept, as different as can be, and compared
+once the search is over and the first failure of the bucket is minimal; see ``telling_apart``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+from ordeal import _native
+from ordeal._engine.execution.driver import FAULT_ON, RULE
+from ordeal._engine.replay.trace_builder import Provenance
+
+#: Why a run was kept: without something that all earlier ones had, with new code, or for its number.
+Reason = Literal["", "lacking", "new", "numbered"]
+_ORDER: tuple[Reason, ...] = ("", "lacking", "new", "numbered")
+
+#: How many runs of one bucket are kept because they lacked something, and because they reached new code.
+LACKING_MAX = 16
+NEW_MAX = 6
+
+
+class FailingRun(Protocol):
+    """A run that failed in a bucket."""
+
+    bucket: str
+    tape: _native.Tape
+    origin: Provenance
+    lookalike: Reason
+
+
+@dataclass(slots=True)
+class _Seen:
+    """What the runs of a bucket that were kept had in common, and how many of them lacked something."""
+
+    common: frozenset[int]
+    lacking: int = 0
+
+
+class Lookalikes[Run: FailingRun]:
+    """Chooses the runs of each bucket that are kept: by counts and by what they had, so a seed always chooses alike.
+
+    Kept are runs without a rule or a fault that all earlier ones had, since they fail without it; the latest runs that
+    reached new code; and the second, fourth, eighth run, and so on. Steps that pass are not looked at.
+    """
+
+    def __init__(self) -> None:
+        self._seen: dict[str, _Seen] = {}
+        self._runs: dict[tuple[str, int], Run] = {}
+
+    def offer(self, run: Run, first: _native.Tape, number: int | None, *, new: bool) -> bool:
+        """Keep ``run``, the failing run ``number`` in its bucket, if it may be another failure; return whether it is.
+
+        It has no number if it failed there before. ``first`` is the tape that stands for the bucket. ``new`` says that
+        the run reached new code.
+        """
+        seen = self._seen.get(run.bucket)
+        if seen is None:
+            seen = self._seen[run.bucket] = self._resumed(run.bucket, first)
+        had = _optional_codes(run.tape)
+        if not seen.common <= had and seen.lacking < LACKING_MAX:
+            seen.common &= had
+            seen.lacking += 1
+            run.lookalike = "lacking"
+        elif new:
+            run.lookalike = "new"
+        elif number is not None and number & (number - 1) == 0:
+            run.lookalike = "numbered"
+        else:
+            return False
+        self.add(run)
+        return True
+
+    def add(self, run: Run) -> None:
+        """Keep a run that was chosen, here or elsewhere."""
+        self._runs.setdefault((run.bucket, run.tape.hash()), run)
+
+    def of(self, bucket: str) -> list[Run]:
+        """Return the runs of ``bucket`` to compare, the most promising first."""
+        runs = sorted(
+            (run for run in self._runs.values() if run.bucket == bucket),
+            key=lambda run: (_ORDER.index(run.lookalike), run.origin.run_id, run.tape.hash()),
+        )
+        new = [run for run in runs if run.lookalike == "new"][-NEW_MAX:]
+        return [run for run in runs if run.lookalike != "new" or run in new]
+
+    def told(self) -> Sequence[Run]:
+        """Return the runs that turned out to be failures of their own."""
+        return [run for run in self._runs.values() if not run.lookalike]
+
+    def all(self) -> Sequence[Run]:
+        """Return all runs that were kept."""
+        return list(self._runs.values())
+
+    def _resumed(self, bucket: str, first: _native.Tape) -> _Seen:
+        """Return what is known from the runs of an earlier process, if there are any."""
+        lacking = [run for run in self.of(bucket) if run.lookalike == "lacking"]
+        common = _optional_codes(first)
+        for run in lacking:
+            common &= _optional_codes(run.tape)
+        return _Seen(common, len(lacking))
+
+
+def _optional_codes(tape: _native.Tape) -> frozenset[int]:
+    return optional(tape.codes())
+
+
+def optional(codes: Iterable[int]) -> frozenset[int]:
+    """Return the codes of rules, and of faults that are switched on: what a run may do without."""
+    return frozenset(code for code in codes if code & 7 in (RULE, FAULT_ON))

@@ -1,0 +1,483 @@
+"""Tells failures in one bucket apart: whether a run there needs what the minimal one needs, or fails without it.
+
+A failing run that never executes what a failure needs is no case of it. So each lookalike is shrunk while it lacks
+something of all failures known so far: a rule, a fault, or a line or branch of the targets. What comes out is another
+failure if that something matters, and the same one on another path if it does not. It does not matter if runs nearby
+take the path and pass, or leave it and fail.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from hypothesis.stateful import RuleBasedStateMachine
+
+from ordeal import _native
+from ordeal._engine import untrusted
+from ordeal._engine.coverage.targets import Target
+from ordeal._engine.execution.bucket import falls_into
+from ordeal._engine.execution.driver import FAULT_OFF, FAULT_ON, RULE, Driver, Status
+from ordeal._engine.replay.replayer import Replayed, Replayer
+from ordeal._engine.triage.lookalikes import optional
+from ordeal._hypothesis import Rule, skip_types
+from ordeal._native import monotonic
+from ordeal.errors import OrdealError
+from ordeal.faults import Fault
+
+#: Limits for one bucket: replays in all, candidates of one shrink, and runs near one failure.
+REPLAYS_MAX = 4_000
+CANDIDATES_MAX = 1_000
+NEIGHBOURS_MAX = 120
+#: How many parts of a run are left out, one after the other, to escape from what one failure needs.
+CUTS_MAX = 24
+ESCAPES_MAX = 8
+#: How many steps of one failure are replaced by steps of another.
+EXCHANGES_MAX = 4
+#: How many failures are told apart in one bucket. More routes to a failure are rather one mistake than many.
+FAILURES_MAX = 4
+#: How many runs that pass show which lines only the failure executes.
+PASSING_MAX = 24
+
+
+@dataclass(frozen=True, slots=True)
+class Sight:
+    """What a failing run executed: the edges of the targets while its machine was made, and in each step."""
+
+    tape: _native.Tape
+    codes: frozenset[int]
+    edges: frozenset[int]
+    steps: tuple[frozenset[int], ...]
+
+    def has_all_of(self, other: Sight) -> bool:
+        """Return whether this run has the rules, faults and edges of another one."""
+        return other.codes <= self.codes and other.edges <= self.edges
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbour:
+    """A run with one choice or one step changed. ``alike`` says that it has the same steps."""
+
+    tape: _native.Tape
+    passed: bool
+    alike: bool
+    edges: frozenset[int]
+
+
+@dataclass(slots=True)
+class Form:
+    """A minimal failing run. ``failure`` numbers the failure that it shows, and ``lookalike`` the run it comes from."""
+
+    sight: Sight
+    failure: int = 0
+    lookalike: int = -1
+    neighbours: list[Neighbour] | None = field(default=None)
+
+
+@dataclass(frozen=True, slots=True)
+class ToldFailure:
+    """A failure of the bucket: the first, or that of the run numbered ``lookalike``. ``count`` counts such runs."""
+
+    tape: _native.Tape
+    lookalike: int
+    count: int
+    name: str
+
+
+class _EdgesByStep:
+    """An observer that notes which edges each step executes. ``parts`` begins with the making of the machine."""
+
+    def __init__(self, take: Callable[[], frozenset[int]]) -> None:
+        self._take = take
+        self.parts: list[frozenset[int]] = []
+
+    def making(self, cls: type[RuleBasedStateMachine]) -> None:
+        """See ``Observer``."""
+        del cls
+
+    def started(self, machine: RuleBasedStateMachine) -> None:
+        """See ``Observer``."""
+        del machine
+
+    def rule(self, rule: Rule, initialize: bool, values: dict[str, Any], resolved: dict[str, Any]) -> None:
+        """See ``Observer``: what came before is over."""
+        del rule, initialize, values, resolved
+        self.parts.append(self._take())
+
+    def rule_done(self, rule: Rule, result: Any, names: list[list[str]]) -> None:
+        """See ``Observer``: its invariants are still to come."""
+        del rule, result, names
+
+    def fault(self, fault: Fault, on: bool) -> None:
+        """See ``Observer``: what came before is over."""
+        del fault, on
+        self.parts.append(self._take())
+
+    def ending(self) -> None:
+        """See ``Observer``: what the teardown executes counts for nothing."""
+        self.parts.append(self._take())
+
+
+class _Watch:
+    """A monitor whose coverage map is cleared whenever it is read."""
+
+    def __init__(self, targets: Sequence[Target]) -> None:
+        self._coverage = _native.CoverageMap()
+        places = [(target.name, target.path, target.is_package) for target in targets]
+        # At the novelty level, a branch that once went both ways reports only one of them.
+        self.monitor = _native.Monitor(self._coverage, places, level="counts")
+
+    @contextmanager
+    def watching(self) -> Iterator[None]:
+        """Watch during the block."""
+        self.monitor.start()
+        try:
+            yield
+        finally:
+            self.monitor.stop()
+
+    def anew(self) -> None:
+        """Forget what was executed."""
+        self._coverage.forget()
+        self.monitor.begin_run(full=True)
+
+    def edges(self) -> frozenset[int]:
+        """Return the edges that were executed."""
+        return frozenset(self._coverage.keys())
+
+    def take(self) -> frozenset[int]:
+        """Return the edges that were executed, and forget them."""
+        edges = self.edges()
+        self.anew()
+        return edges
+
+
+class TellingApart:
+    """Compares the failures of one ``bucket``, in ``seconds``. Used once; no other monitor may run meanwhile."""
+
+    def __init__(
+        self, replayer: Replayer, driver: Driver, targets: Sequence[Target], bucket: str, *, seconds: float
+    ) -> None:
+        self._replayer = replayer
+        self._driver = driver
+        self._targets = targets
+        self._bucket = bucket
+        self._deadline = monotonic() + seconds
+        self._replays_left = REPLAYS_MAX
+        self._watch = _Watch(targets)
+        self._known: list[Form] = []  # the failures, and other paths to them
+        self._counts: list[int] = []  # of lookalikes, by failure
+
+    def run(self, first: _native.Tape, lookalikes: Sequence[_native.Tape]) -> list[ToldFailure]:
+        """Return the failures, each with a name of its own: that of the minimal tape ``first``, then the others.
+
+        Empty if ``first`` does not fail alike each time.
+
+        Raises:
+            CoreError: other tools leave no way to watch the targets.
+            KeyboardInterrupt: Ctrl-C was pressed.
+        """
+        with self._watch.watching():
+            form = self._form(first)
+            if form is None:
+                return []
+            self._add(form)
+            for number, tape in enumerate(lookalikes):
+                if self._is_over or len(self._counts) > FAILURES_MAX:
+                    break
+                found = self._compared(tape)
+                if found is not None:
+                    found.lookalike = number
+                    self._add(found)
+            failures = self._failures()
+            passing = [self._passing(form) for form in failures]
+        names = [self._name(form, tapes) for form, tapes in zip(failures, passing, strict=True)]
+        return [
+            ToldFailure(
+                form.sight.tape,
+                form.lookalike,
+                self._counts[form.failure],
+                name if name not in names[:at] else f"{name}, {names[:at].count(name) + 1}",
+            )
+            for at, (form, name) in enumerate(zip(failures, names, strict=True))
+        ]
+
+    def _failures(self) -> list[Form]:
+        """Return the first form of each failure. So many routes that no step is shared are routes to one mistake."""
+        firsts = {form.failure: form for form in reversed(self._known)}
+        failures = [firsts[failure] for failure in sorted(firsts)]
+        return failures if len(failures) <= FAILURES_MAX else failures[:1]
+
+    def _add(self, form: Form) -> None:
+        """Add a form of a failure: of one that is known, if it does not differ from all of them."""
+        self._known.append(form)
+        for other in self._known[:-1]:
+            if not self._differ(form, other):
+                form.failure = other.failure
+                self._counts[form.failure] += 1
+                return
+        form.failure = len(self._counts)
+        self._counts.append(0 if form.lookalike < 0 else 1)
+
+    def _compared(self, tape: _native.Tape) -> Form | None:
+        """Return the minimal form of a lookalike, if it lacks something of all forms that are known."""
+        seen = self._look(tape)
+        if seen is None:
+            return None
+        start = self._escaped(seen)
+        if start is not None:
+            return self._shrunk(start, lambda sight: not any(sight.has_all_of(form.sight) for form in self._known))
+        # It has all that a known failure needs. What else its last step executes may be what it fails by.
+        extra = seen.steps[-1].difference(*(form.sight.edges for form in self._known))
+        return self._shrunk(seen, lambda sight: extra <= sight.edges) if extra else None
+
+    # -- runs ---------------------------------------------------------------------------------------------------------
+
+    @property
+    def _is_over(self) -> bool:
+        return self._replays_left <= 0 or monotonic() >= self._deadline
+
+    def _run(self, tape: _native.Tape, observer: _EdgesByStep | None = None) -> Replayed | None:
+        """Return what a replay shows; None if it cannot run."""
+        if self._is_over:
+            return None
+        self._replays_left -= 1
+        self._watch.anew()
+        try:
+            return self._replayer.run(tape, observer)
+        except OrdealError:
+            return None
+        except skip_types():
+            return None
+
+    def _look(self, tape: _native.Tape) -> Sight | None:
+        """Return what a run executes that fails in the bucket; None if it does not."""
+        observer = _EdgesByStep(self._watch.take)
+        replayed = self._run(tape, observer)
+        if replayed is None or not falls_into(replayed.bucket, self._bucket):
+            return None
+        made, *steps = observer.parts
+        if len(steps) != len(replayed.tape) or not steps:
+            return None
+        return Sight(replayed.tape, optional(replayed.tape.codes()), made.union(*steps), tuple(steps))
+
+    def _form(self, tape: _native.Tape) -> Form | None:
+        """Return a minimal tape with what it executes each time; None if it does not fail each time."""
+        first, again = self._look(tape), self._look(tape)
+        if first is None or again is None:
+            return None
+        # What only ran the first time, to fill a cache or import a module, does not belong to it.
+        return Form(Sight(again.tape, again.codes, first.edges & again.edges, again.steps))
+
+    # -- shrinking ----------------------------------------------------------------------------------------------------
+
+    def _escaped(self, seen: Sight) -> Sight | None:
+        """Return ``seen`` without some steps, so that it has all parts of no known form; None if there is no way."""
+        for _ in range(ESCAPES_MAX):
+            form = next((form for form in self._known if seen.has_all_of(form.sight)), None)
+            if form is None:
+                return seen
+            without = self._without(seen, form)
+            if without is None:
+                return None
+            seen = without
+        return None
+
+    def _without(self, seen: Sight, form: Form) -> Sight | None:
+        """Return the run without some of the steps that have what the form has, if it fails all the same."""
+        for cut in _cuts(seen, form.sight):
+            found = self._look(seen.tape.subset([at not in cut for at in range(len(seen.tape))]))
+            if found is not None and not found.has_all_of(form.sight):
+                return found
+        return None
+
+    def _shrunk(self, start: Sight, holds: Callable[[Sight], bool]) -> Form | None:
+        """Return ``start`` in its minimal form for which ``holds`` is true.
+
+        None if there was no time for it, or if it fails with one step less: then it is a known failure and a detour.
+        """
+
+        def is_wanted(replayed: Replayed) -> bool:
+            if not falls_into(replayed.bucket, self._bucket):
+                return False
+            return holds(Sight(replayed.tape, optional(replayed.tape.codes()), self._watch.edges(), ()))
+
+        left = min(CANDIDATES_MAX, self._replays_left)
+        seconds = self._deadline - monotonic()
+        if left <= 0 or seconds <= 0:
+            return None
+        shrunk = self._replayer.shrink_while(
+            start.tape, is_wanted, seconds, candidates_max=left, prepare=self._watch.anew
+        )
+        self._replays_left -= shrunk.candidates
+        if shrunk.interrupted:
+            raise KeyboardInterrupt
+        if shrunk.failed_check is not None:
+            raise shrunk.failed_check
+        form = self._form(shrunk.tape) if shrunk.finished else None
+        return None if form is None or self._is_detour(form.sight.tape) else form
+
+    def _is_detour(self, tape: _native.Tape) -> bool:
+        """Return whether the failure of ``tape`` stays without one of the steps before the last."""
+        for left_out in range(len(tape) - 1):
+            replayed = self._run(tape.subset([at != left_out for at in range(len(tape))]))
+            if replayed is None or falls_into(replayed.bucket, self._bucket):
+                return True
+        return False
+
+    # -- judging ------------------------------------------------------------------------------------------------------
+
+    def _differ(self, form: Form, other: Form) -> bool:
+        """Return whether two minimal forms show two failures."""
+        mine, others = form.sight, other.sight
+        if mine.codes != others.codes and (mine.edges <= others.edges or others.edges <= mine.edges):
+            return False  # a rule that does all that the other one does
+        if mine.codes - others.codes and others.codes - mine.codes:
+            return not self._mix(mine, others)
+        return self._matters(form, mine.edges - others.edges) or self._matters(other, others.edges - mine.edges)
+
+    def _mix(self, one: Sight, other: Sight) -> bool:
+        """Return whether steps that only one of two failures needs can stand for those that only the other needs."""
+        for mine, others in ((one, other), (other, one)):
+            for tape in _exchanged_tapes(mine, others):
+                steps = Counter(_codes_of(tape))
+                if Counter(_codes_of(mine.tape)) <= steps or Counter(_codes_of(others.tape)) <= steps:
+                    continue
+                replayed = self._run(tape)
+                if replayed is not None and falls_into(replayed.bucket, self._bucket):
+                    return True
+        return False
+
+    def _matters(self, form: Form, edges: frozenset[int]) -> bool:
+        """Return whether the failure of a form depends on one of these edges, as far as runs nearby show.
+
+        No run with the same steps takes it and passes, and of those that do not take it more pass than fail.
+        """
+        if not edges:
+            return False
+        if form.neighbours is None:
+            form.neighbours = list(self._neighbours(form.sight))
+        suspects = edges.difference(*(each.edges for each in form.neighbours if each.passed and each.alike))
+        for edge in sorted(suspects):
+            without = [each.passed for each in form.neighbours if edge not in each.edges]
+            if sum(without) > len(without) - sum(without):
+                return True
+        return False
+
+    def _neighbours(self, sight: Sight) -> Iterator[Neighbour]:
+        """Yield runs that differ from a failing one in a choice, or lack a step before the last."""
+        codes = _codes_of(sight.tape)
+        for tape in _changed_tapes(sight.tape):
+            replayed = self._run(tape)
+            if replayed is None or replayed.misaligned:
+                continue
+            passed = replayed.outcome.status is Status.DONE
+            if passed or falls_into(replayed.bucket, self._bucket):
+                alike = _codes_of(replayed.tape) == codes
+                yield Neighbour(tape, passed, alike, self._watch.edges())
+
+    # -- names --------------------------------------------------------------------------------------------------------
+
+    def _passing(self, form: Form) -> list[_native.Tape]:
+        if form.neighbours is None:
+            form.neighbours = list(self._neighbours(form.sight))
+        return [each.tape for each in form.neighbours if each.passed and each.alike][:PASSING_MAX]
+
+    def _name(self, form: Form, passing: Sequence[_native.Tape]) -> str:
+        """Return what a failure goes through: the rules and faults before its last step, and a line of its own."""
+        *before, last = self._step_names(form.sight.tape)
+        parts = list(dict.fromkeys(name for name in before if name))
+        if passing:
+            lines = self._lines(form.sight.tape).difference(*(self._lines(tape) for tape in passing))
+            texts = (f"{Path(file).name}: {untrusted.source_line(file, line)}" for file, line in sorted(lines))
+            parts += [next(texts)] if lines else []
+        return (", ".join(parts) or last)[: untrusted.NAME_CHARS_MAX]
+
+    def _step_names(self, tape: _native.Tape) -> Iterator[str]:
+        """Yield the name of each rule, and of each fault that is switched on; nothing for what every run does."""
+        for kind, target, *_rest in tape.steps():
+            if kind == FAULT_ON:
+                yield f"+{self._driver.faults[target].name}"
+            else:
+                yield self._driver.definition.rules[target].name if kind == RULE else ""
+
+    def _lines(self, tape: _native.Tape) -> set[tuple[str, int]]:
+        """Return the lines that a replay executes, with their files."""
+        watch = _Watch(self._targets)
+        with watch.watching():
+            try:
+                self._replayer.run(tape)
+            except OrdealError:
+                return set()
+            except skip_types():
+                return set()
+        return {(file, line) for file, lines in watch.monitor.lines().items() for line in lines}
+
+
+def _codes_of(tape: _native.Tape) -> list[int]:
+    """Return the code of each step."""
+    return [target << 3 | kind for kind, target, *_ in tape.steps()]
+
+
+def _cuts(seen: Sight, form: Sight) -> Iterator[frozenset[int]]:
+    """Yield sets of steps before the last: of one rule or fault of a form, and those that execute an edge of it."""
+    codes = _codes_of(seen.tape)
+    last = len(codes) - 1
+    cuts: dict[frozenset[int], None] = {}
+    for code in sorted(form.codes):
+        same = {code, code - FAULT_ON + FAULT_OFF} if code & 7 == FAULT_ON else {code}
+        cuts[frozenset(at for at, each in enumerate(codes) if each in same)] = None
+    by_edge = {frozenset(at for at, edges in enumerate(seen.steps) if edge in edges) for edge in form.edges}
+    for cut in sorted(by_edge, key=lambda each: (len(each), sorted(each))):
+        cuts[cut] = None
+    yield from [cut for cut in cuts if cut and last not in cut][:CUTS_MAX]
+
+
+def _exchanged_tapes(one: Sight, other: Sight) -> Iterator[_native.Tape]:
+    """Yield the tape of ``one`` with one step that only it needs replaced by one that only ``other`` needs."""
+    steps, others = one.tape.steps(), other.tape.steps()
+    own = [at for at, code in enumerate(_codes_of(one.tape)) if code in one.codes - other.codes]
+    theirs = [others[at] for at, code in enumerate(_codes_of(other.tape)) if code in other.codes - one.codes]
+    for at in own[-EXCHANGES_MAX:]:
+        for step in theirs[-EXCHANGES_MAX:]:
+            yield _native.Tape.from_steps([*steps[:at], step, *steps[at + 1 :]])
+
+
+def _changed_tapes(tape: _native.Tape) -> Iterator[_native.Tape]:
+    """Yield tapes with one choice changed, those of the last step first, and tapes without one step before the last."""
+    steps = tape.steps()
+    made = 0
+    for left_out in range(min(len(steps) - 1, NEIGHBOURS_MAX // 4)):
+        made += 1
+        yield tape.subset([at != left_out for at in range(len(steps))])
+    for at in reversed(range(len(steps))):
+        kind, target, origin, arguments = steps[at]
+        for place, (name, choices) in enumerate(arguments):
+            for which, choice in enumerate(choices):
+                for value in _near(choice):
+                    if made >= NEIGHBOURS_MAX:
+                        return
+                    made += 1
+                    changed = [*choices[:which], value, *choices[which + 1 :]]
+                    others = [*arguments[:place], (name, changed), *arguments[place + 1 :]]
+                    yield _native.Tape.from_steps([*steps[:at], (kind, target, origin, others), *steps[at + 1 :]])
+
+
+def _near(choice: Any) -> list[Any]:
+    """Return values of the same type near a choice, and the simplest."""
+    values: list[Any] = []
+    if isinstance(choice, bool):
+        return [not choice]
+    if isinstance(choice, int):
+        values = [choice + by for by in (-1, 1, -2, 2, -3, 3)] + [choice // 2, 0, 1, -choice]
+    elif isinstance(choice, float):
+        values = [choice - 1, choice + 1, choice / 2, 0.0, -choice]
+    elif isinstance(choice, str):
+        values = [choice[:-1], choice + "a", "a" * len(choice), choice[1:], ""]
+    elif isinstance(choice, bytes):
+        values = [choice[:-1], choice + b"\0", bytes(len(choice)), b""]
+    return [value for value in dict.fromkeys(values) if value != choice]

@@ -1,0 +1,281 @@
+"""Machines that see two mistakes in one place, or one mistake on many paths."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from typing import ClassVar
+
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+
+from ordeal.chaos import ChaosTest
+from ordeal.faults import Fault, io
+from ordeal.result import Failure
+
+from . import one_place
+
+SMALL = st.integers(0, 40)
+
+
+class Shop(RuleBasedStateMachine):
+    """Another rule before."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.stock = one_place.Stock()
+        self.expected = 0
+
+    @rule(pieces=SMALL)
+    def receive(self, pieces: int) -> None:
+        self.stock.receive(pieces)
+        self.expected += pieces
+
+    @rule(pieces=st.integers(1, 6))
+    def ship(self, pieces: int) -> None:
+        if pieces <= self.expected:
+            self.stock.ship(pieces)
+            self.expected -= pieces
+
+    @rule()
+    def take_stock(self) -> None:
+        assert self.stock.count() == self.expected
+
+
+class Checkout(RuleBasedStateMachine):
+    """Another branch by the argument of one rule."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.till = one_place.Till()
+        self.expected = 0
+
+    @rule(kind=st.sampled_from(["cash", "card", "coupon", "cheque"]), amount=SMALL)
+    def take(self, kind: str, amount: int) -> None:
+        self.till.take(kind, amount)
+        self.expected += amount
+
+    @invariant()
+    def adds_up(self) -> None:
+        assert self.till.taken == self.expected
+
+
+class Notebook(ChaosTest):
+    """Another fault."""
+
+    faults: ClassVar[list[Fault]] = [
+        io.error_on_call(f"{one_place.__name__}.save", OSError),
+        io.error_on_call(f"{one_place.__name__}.load", OSError),
+    ]
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.notes = one_place.Notes()
+        self.written = 0
+
+    @rule()
+    def write(self) -> None:
+        self.notes.write("text")
+        self.written += 1
+
+    @rule()
+    def reload(self) -> None:
+        self.notes.reload()
+
+    @rule()
+    def read(self) -> None:
+        assert len(self.notes.kept) == self.written
+
+
+class Register(RuleBasedStateMachine):
+    """An exception at one place, of two causes."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.index = one_place.Index()
+
+    @rule(key=st.integers(0, 3), name=st.sampled_from("abc"))
+    def insert(self, key: int, name: str) -> None:
+        self.index.insert(key, name)
+
+    @rule(key=st.integers(0, 3), name=st.sampled_from("abc"))
+    def rename(self, key: int, name: str) -> None:
+        self.index.rename(key, name)
+
+    @rule(key=st.integers(0, 3))
+    def drop(self, key: int) -> None:
+        self.index.drop(key)
+
+    @rule(name=st.sampled_from("abc"))
+    def find(self, name: str) -> None:
+        self.index.find(name)
+
+
+class Line(RuleBasedStateMachine):
+    """Compared with a model after every third operation."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.queue = one_place.Queue()
+        self.model = 0
+        self.done = 0
+
+    @rule(item=SMALL)
+    def put(self, item: int) -> None:
+        self.queue.put(item)
+        self.model += 1
+        self._compare()
+
+    @rule(by=st.integers(0, 5))
+    def rotate(self, by: int) -> None:
+        self.queue.rotate(by)
+        self._compare()
+
+    def _compare(self) -> None:
+        self.done += 1
+        assert self.done % 3 or self.queue.size() == self.model
+
+
+class Packing(RuleBasedStateMachine):
+    """Nothing, or the same twice, in one argument."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.bag = one_place.Bag()
+        self.expected = 0
+
+    @rule(things=st.lists(st.integers(0, 9), max_size=5))
+    def add_all(self, things: list[int]) -> None:
+        self.bag.add_all(things)
+        self.expected += len(things)
+        assert len(self.bag.things) == self.expected
+
+
+#: What shows which of two mistakes a failure is: the rules it needs, or the arguments of its program.
+TWO: dict[type[RuleBasedStateMachine], Callable[[Failure], str]] = {
+    Shop: lambda failure: "ship" if "ship" in failure.rule_log else "receive",
+    Checkout: lambda failure: "coupon" if "coupon" in failure.program else "card",
+    Notebook: lambda failure: "load" if any("load" in step for step in failure.rule_log) else "save",
+    Register: lambda failure: "rename" if "rename" in failure.rule_log else "drop",
+    Line: lambda failure: "thirteen" if "13" in failure.program else "rotate",
+    Packing: lambda failure: "nothing" if "things=[]" in failure.program else "twice",
+}
+
+
+class Adding(RuleBasedStateMachine):
+    """Loops over data."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.sum = one_place.Sum()
+        self.expected = 0
+
+    @rule(parts=st.lists(st.integers(0, 9), max_size=5))
+    def add_all(self, parts: list[int]) -> None:
+        self.sum.add_all(parts)
+        self.expected += sum(parts)
+
+    @invariant()
+    def adds_up(self) -> None:
+        assert self.sum.total == self.expected
+
+
+class Ringing(RuleBasedStateMachine):
+    """Branches by the value of the argument."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.ring = one_place.Ring()
+        self.put_in = 0
+
+    @rule(number=st.integers(0, 99))
+    def put(self, number: int) -> None:
+        self.ring.put(number)
+        self.put_in += 1
+
+    @rule()
+    def count(self) -> None:
+        assert len(self.ring.items) == self.put_in
+
+
+class Asking(RuleBasedStateMachine):
+    """Caches that are hit or not."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.lookup = one_place.Lookup()
+
+    @rule(keys=st.lists(st.integers(0, 9), max_size=4))
+    def warm(self, keys: list[int]) -> None:
+        self.lookup.warm(keys)
+
+    @rule(key=st.integers(0, 9))
+    def get(self, key: int) -> None:
+        assert self.lookup.get(key) == 2 * key
+
+
+class Hashing(RuleBasedStateMachine):
+    """Growth and collisions before."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.table = one_place.Table()
+        self.model: set[int] = set()
+
+    @rule(key=st.integers(0, 20))
+    def put(self, key: int) -> None:
+        self.table.put(key)
+        self.model.add(key)
+
+    @rule(key=st.integers(0, 20))
+    def drop(self, key: int) -> None:
+        self.table.drop(key)
+        self.model.discard(key)
+
+    @rule()
+    def size(self) -> None:
+        assert self.table.size() == len(self.model)
+
+
+class Paying(RuleBasedStateMachine):
+    """One call for one and one for many, and a threshold that has nothing to do with it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.purse = one_place.Purse()
+
+    @rule(amount=st.integers(0, 99))
+    def pay(self, amount: int) -> None:
+        self.purse.pay(amount)
+
+    @rule(amounts=st.lists(st.integers(0, 9), max_size=4))
+    def pay_all(self, amounts: list[int]) -> None:
+        self.purse.pay_all(amounts)
+
+    @rule()
+    def look(self) -> None:
+        assert self.purse.money >= 0
+
+
+class Walking(RuleBasedStateMachine):
+    """Insertion at either end or between."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tree = one_place.Tree()
+        self.model: Counter[int] = Counter()
+
+    @rule(item=st.integers(0, 99))
+    def insert(self, item: int) -> None:
+        self.tree.insert(item)
+        self.model[item] += 1
+
+    @rule(backwards=st.booleans())
+    def walk(self, backwards: bool) -> None:
+        assert len(self.tree.walk(backwards)) == self.model.total()
+
+
+ONE: tuple[type[RuleBasedStateMachine], ...] = (Adding, Ringing, Asking, Hashing, Paying, Walking)
+
+#: The target of all.
+MODULES = [one_place.__name__]
