@@ -47,7 +47,11 @@ CHANCE_IN_PYTHON = {
 
 # Runs the test functions that it has just written, from literals and the names of a class in memory, to see that they
 # come true; no text of a file reaches it.
-RUNS_WHAT_IT_WROTE = {"python/ordeal/_engine/export/generated_tests.py"}
+RUNS_WHAT_IT_WROTE = {
+    "python/ordeal/_engine/export/generated_tests.py",
+    "python/ordeal/_engine/plain/trying.py",  # plain programs, each in a process of its own
+    "python/ordeal/_engine/execution/where.py",  # the assertion of the test that has just failed
+}
 
 UNSAFE_MODULES = {"pickle", "marshal", "shelve", "dill", "cloudpickle", "jsonpickle", "yaml"}
 CHANCE_MODULES = {"random", "secrets"}

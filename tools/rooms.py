@@ -25,7 +25,15 @@ ROOMS = (
     *("_engine/coverage", "_engine/storage", "_engine/properties"),
     *("assertions", "faults", "simulate", "swarm", "chaos", "stateful", "model", "result"),
     # the engine
-    *("_engine/execution", "store", "_engine/replay", "_engine/seed_corpus", "exhaustive", "_engine/export"),
+    *(
+        "_engine/execution",
+        "store",
+        "_engine/replay",
+        "_engine/seed_corpus",
+        "exhaustive",
+        "_engine/export",
+        "_engine/plain",
+    ),
     *("_engine/triage", "_engine/search", "_engine/parallel"),
     # the doors of the engine
     *("scaling", "explore", "trace", "reporting"),

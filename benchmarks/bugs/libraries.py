@@ -41,7 +41,7 @@ def load(
 
     An engine may hand over what has to be active while the library is imported.
     """
-    _restore_names()
+    restore_names()
     if repaired:
         synthetic.repair()
     taken: dict[str, ModuleType] = {}
@@ -63,7 +63,7 @@ def taken_out(folder: Path) -> dict[str, ModuleType]:
     return {name: sys.modules.pop(name) for name in list(sys.modules) if name.partition(".")[0] in tops}
 
 
-def _restore_names() -> None:
+def restore_names() -> None:
     """Give old releases the names that Python has moved or dropped since."""
     for name in collections.abc.__all__:
         if not hasattr(collections, name):

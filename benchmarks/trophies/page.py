@@ -38,6 +38,9 @@ class Entry:
     known: str
     repro: str
     ends: str
+    machine: str = ""
+    shows: str = ""
+    modules: str = ""
 
     @property
     def library(self) -> str:
@@ -73,6 +76,9 @@ def _entries_of(path: Path) -> Iterator[Entry]:
             known=text.get("known", "no report found"),
             repro=_plain(source, repro, imports),
             ends=text.get("ends", ""),
+            machine=given["machine"].id,
+            shows=text["shows"],
+            modules=" ".join(ast.literal_eval(values["MODULES"])),
         )
 
 

@@ -132,6 +132,18 @@ class ChaosTest(RuleBasedStateMachine):
         """The faults of this run that are on, in the order of ``faults``."""
         return [fault for fault in self._faults if fault.active]
 
+    def fault(self, name: str) -> Fault:
+        """Return the fault of this class that is called ``name``, for example to activate it.
+
+        Raises MachineError when there is none.
+        """
+        by_name = {fault.name: fault for fault in self.faults}
+        if name not in by_name:
+            raise MachineError(
+                f"{type(self).__name__} has no fault named {name!r}", hint=f"it has: {', '.join(by_name) or 'none'}"
+            )
+        return by_name[name]
+
     @_default
     def state_hash(self) -> int:
         """Return a number for the state of the program under test; new numbers count as new coverage.

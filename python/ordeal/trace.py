@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from typing import Any
 
 from hypothesis.errors import InvalidDefinition
@@ -28,6 +29,7 @@ __all__ = [
     "encode_choice",
     "generate_tests",
     "lower",
+    "plain",
     "replay",
     "replay_packed",
     "rerun",
@@ -46,6 +48,23 @@ def replay(trace: Trace, test_class: MachineFactory | None = None) -> BaseExcept
         OrdealError: the class cannot be imported.
     """
     return rerun(trace, test_class).error
+
+
+def plain(trace: Trace) -> str:
+    """Return a plain Python program that fails like ``trace``: the calls into the code under test, without the machine.
+
+    The calls are recorded in a replay, minimised, and run again, each in a process of its own, for which the class and
+    the code under test must be importable.
+
+    Raises:
+        TraceError: there is no such program; the message says why.
+    """
+    # Imported late: few programs want it.
+    made = importlib.import_module("ordeal._engine.plain.reproduction").reproduce(trace)
+    if made.reason:
+        raise TraceError(f"no plain Python for the trace of run {trace.run_id}: {made.reason}")
+    text: str = made.text
+    return text
 
 
 def lower(trace: Trace, test_class: type[RuleBasedStateMachine] | None = None) -> tuple[Any, ...]:

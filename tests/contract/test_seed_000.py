@@ -23,10 +23,7 @@ import click
 import pytest
 
 from ordeal.chaos import ChaosTest
-from ordeal.cli import benchmark as benchmark_command
-from ordeal.cli import explore as explore_command
-from ordeal.cli import replay as replay_command
-from ordeal.cli import seeds as seeds_command
+from ordeal.cli.commands import commands
 from ordeal.config import ExplorerConfig, ReportConfig, load_config
 from ordeal.explore import ExplorationResult, Explorer
 from ordeal.faults import LambdaFault
@@ -167,12 +164,7 @@ def test_default_of_an_argument_of_run(name: str) -> None:
 
 # Command lines
 
-COMMANDS = {
-    "explore": explore_command.command,
-    "replay": replay_command.command,
-    "seeds": seeds_command.command,
-    "benchmark": benchmark_command.command,
-}
+COMMANDS = {command.name: command for command in commands()}
 LINES = [
     "ordeal explore -v",
     "ordeal explore --max-time 300 --seed 99 -w 8",
@@ -290,7 +282,7 @@ def test_generated_tests_replay_what_was_found(explored: tuple[Project, str, str
 def test_seeds_are_listed_and_replayed_by_every_pytest(explored: tuple[Project, str, str]) -> None:
     listed = explored[0].python("-m", "ordeal", "seeds")
     assert listed.returncode == 1
-    assert listed.stderr.count("  REPRODUCES  seed-") == 2
+    assert listed.stderr.count("  REGRESSION  seed-") == 2
     ran = explored[0].python("-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/test_chaos.py")
     assert "Ordeal Seed Corpus" in ran.stdout
     assert len(re.findall(r"REGRESSION  seed-\w+: tests\.test_chaos:MyServiceChaos — ", ran.stdout)) == 2
@@ -408,7 +400,7 @@ def test_a_failure_does_not_end_the_search(service_class: Any) -> None:
 def test_without_targets_it_explores_and_says_what_it_misses(service_class: Any) -> None:
     result = run(service_class, target_modules=[])
     assert (result.unique_edges, result.total_runs) == (0, 60)
-    assert "Blind: no target modules" in result.summary()
+    assert "Coverage: off." in result.summary()
 
 
 @pytest.mark.parametrize("option", ["share_edges", "share_checkpoints"])

@@ -48,16 +48,28 @@ def error_line(name: str, message: str) -> str:
     return one_line(f"{name}: {first}" if first else name)
 
 
-def counted(number: int, noun: str) -> str:
-    """Return ``1 step`` or ``3 steps``."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+def counted(number: int, noun: str, plural: str = "") -> str:
+    """Return ``1 step`` or ``3 steps``; ``plural`` is for nouns that take more than an ``s``."""
+    return f"{number} {noun}" if number == 1 else f"{number} {plural or f'{noun}s'}"
 
 
 def short_names(names: Sequence[str]) -> list[str]:
-    """Drop the arguments of fault names, ``timeout(db.call, 30.0s)`` to ``timeout``, unless two names become equal."""
-    bases = [name.partition("(")[0] for name in names]
-    shared = Counter(bases)
-    return [base if shared[base] == 1 else name for base, name in zip(bases, names, strict=True)]
+    """Shorten fault names as far as they stay apart: ``timeout(db.call, 3s)`` to ``timeout``, or ``timeout(call)``."""
+    forms = [_short_forms(name) for name in names]
+    shown = [form[0] for form in forms]
+    for length in range(1, len(_short_forms(""))):
+        shared = Counter(shown)
+        shown = [one if shared[one] == 1 else form[length] for one, form in zip(shown, forms, strict=True)]
+    return shown
+
+
+def _short_forms(name: str) -> tuple[str, str, str, str]:
+    """Return what stands for a fault, the shortest first: its kind, with the function that it hits, with its target."""
+    kind, bracket, rest = name.partition("(")
+    if not bracket:
+        return name, name, name, name
+    target = rest.removesuffix(")").partition(", ")[0]
+    return kind, f"{kind}({target.rpartition('.')[2]})", f"{kind}({target})", name
 
 
 def name_list(names: Sequence[str]) -> str:

@@ -16,13 +16,17 @@ if TYPE_CHECKING:
     from ordeal._engine.properties.catalog import Clash, SiteCatalog, SiteEntry
 
 # By the value of the status. What needs attention is in capitals.
+_HINT = (
+    "hint: `always(...)`, `sometimes(...)` and `reachable(...)` of ordeal.assertions tell the search what matters: "
+    "see docs/guides/properties.md"
+)
 _WORDS = {"reached": "reached", "not_reached": "NOT REACHED", "clear": "clear", "unknown": "-"}
 
 
 def catalog_text(catalog: SiteCatalog, reached_file: Path, *, exists: bool) -> str:
     """Return the listing, file by file, and its totals; ``exists`` says whether there is a file with hits."""
     if not catalog.entries:
-        return f"No assertion sites in {counted(catalog.files, 'file')}.\n"
+        return f"No assertion sites in {counted(catalog.files, 'file')}.\n\n{_HINT}\n"
     lines = [f"Assertion sites: {len(catalog.entries)} in {counted(catalog.files, 'file')}"]
     for path, entries in groupby(catalog.entries, key=lambda entry: entry.site.path):
         lines += ["", f"  {one_line(path)}", *indented((_line(entry) for entry in entries), 4)]

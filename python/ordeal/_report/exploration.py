@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from itertools import chain
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
@@ -14,7 +13,6 @@ from ordeal._engine.formatting import (
     JSON_MESSAGE_CHARS_MAX,
     JSON_SCHEMA_VERSION,
     MESSAGE_CHARS_MAX,
-    capped,
     counted,
     describe_error,
     indented,
@@ -31,7 +29,7 @@ from ordeal.result.exploration import (
     remark_lines,
     run_figures,
 )
-from ordeal.result.failure import failure_details, failure_id, trace_steps
+from ordeal.result.failure import failure_details, failure_id, runnable_program, trace_steps
 from ordeal.result.known import known_lines
 
 if TYPE_CHECKING:
@@ -44,45 +42,62 @@ _FAILURES_MAX = 10
 def _failure_line(failure: Failure) -> str:
     steps = trace_steps(failure)
     facts = [] if steps is None else [counted(steps, "step")]
-    if not failure.shrunk:
+    if not failure.shrunk and not _is_of_seed(failure):
         facts.append("not shrunk")
     if failure.flaky:
         facts.append("flaky")
     return f"{describe_error(failure.error)} ({', '.join(facts)})" if facts else describe_error(failure.error)
 
 
-# Coverage
+def _is_of_seed(failure: Failure) -> bool:
+    """Return whether the failure comes from a seed, which was shrunk before it was saved, if that was wanted."""
+    return failure.run_id == 0 and failure.seed_path is not None
 
 
 # Complete texts
 
 
-def exploration_report(results: Sequence[ExplorationResult]) -> str:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Layout:
+    """How a report is written: for a ``terminal``, with ``all`` failures, with paths in place of ids to replay."""
+
+    terminal: bool = False
+    all: bool = False
+    by_path: bool = False
+
+
+def exploration_report(results: Sequence[ExplorationResult], layout: Layout | None = None) -> str:
     """Return the final report: a blank line, a title, and a section for each explored class."""
-    sections = chain.from_iterable(["", *_section(result)] for result in results)
+    layout = layout or Layout()
+    sections = chain.from_iterable(["", *_section(result, layout)] for result in results)
     return "\n".join(["", "--- Ordeal Exploration Report ---", *sections, ""])
 
 
-def _section(result: ExplorationResult) -> list[str]:
-    verdict = inconclusive_lines(result) or _failure_list(result)
+def _section(result: ExplorationResult, layout: Layout) -> list[str]:
+    verdict = inconclusive_lines(result) or _failure_list(result, layout)
     body = [run_figures(result), *coverage_figures(result), *verdict, *known_lines(result.known)]
     if result.stopped_reason == "interrupted":
         body.append("Stopped: interrupted")
-    for block in _section_blocks(result):
+    for block in _section_blocks(result, layout):
         body += ["", *block]
     return [f"  {one_line(result.test_class)}", *indented(body, 4)]
 
 
-def _failure_list(result: ExplorationResult) -> list[str]:
+def _failure_list(result: ExplorationResult, layout: Layout) -> list[str]:
     failures = result.failures
     if not failures:
         return ["No other failures." if result.known else "No failures."]
     heading = "1 FAILURE:" if len(failures) == 1 else f"{len(failures)} FAILURES:"
-    return [heading, *indented(capped([_failure_line(failure) for failure in failures], _FAILURES_MAX), 2)]
+    lines = [_failure_line(failure) for failure in failures]
+    left_out = len(lines) - _FAILURES_MAX
+    if left_out > 0 and not layout.all:
+        lines = [*lines[:_FAILURES_MAX], f"... and {left_out} more (--all shows them)"]
+    return [heading, *indented(lines, 2)]
 
 
-def _section_blocks(result: ExplorationResult) -> list[list[str]]:
-    details = [failure_details(failure) for failure in result.failures[:_FAILURES_MAX]]
+def _section_blocks(result: ExplorationResult, layout: Layout) -> list[list[str]]:
+    shown = result.failures if layout.all else result.failures[:_FAILURES_MAX]
+    details = [failure_details(failure, terminal=layout.terminal, by_path=layout.by_path) for failure in shown]
     swarm = [f"Swarm: {one_line(result.swarm_summary)}"] if result.swarm_summary else []
     properties = explored_properties(result.properties, result.reliability_cells)
     coverage = swarm + coverage_lines(result) + blind_lines(result) + discovery_lines(result.discovery)
@@ -123,23 +138,45 @@ def _option_text(value: object) -> str:
     return str(value)
 
 
-def replay_hint(trace_path: str) -> str:
-    """Return the line that says how to replay a saved trace from a shell."""
-    # A name that begins with a dash would be taken for an option.
-    path = f"./{trace_path}" if trace_path.startswith("-") else trace_path
-    return f"replay the first failure: ordeal replay {shlex.quote(path)}"
+def exploration_header(
+    version: str, *, classes: int, workers: int, seconds: float, rng_seed: int, options: Mapping[str, object]
+) -> str:
+    """Return the first lines of an exploration: what is needed to run the same one again, and ``options``."""
+    facts = [
+        counted(classes, "class", "classes"),
+        counted(workers, "worker"),
+        f"{seconds:g} s",
+        f"random seed {rng_seed}",
+    ]
+    words = " ".join(f"{name}={_option_text(value)}" for name, value in options.items())
+    lines = [f"ordeal {version}: {', '.join(facts)}"]
+    return "\n".join([*lines, f"options: {one_line(words, limit=4 * MESSAGE_CHARS_MAX)}"] if words else lines)
+
+
+def closing_line(results: Sequence[ExplorationResult], exit_code: int) -> str:
+    """Return the last line of an exploration: what was found, in how many runs, and the exit code."""
+    failures = sum(len(result.failures) for result in results)
+    found = counted(failures, "finding") if failures else "No findings"
+    runs = sum(result.total_runs for result in results)
+    seconds = sum(result.duration_seconds for result in results)
+    classes = counted(len(results), "class", "classes")
+    noun = "run" if runs == 1 else "runs"
+    return f"{found} in {classes}, {runs:,} {noun} in {seconds:.1f} s, exit code {exit_code}"
 
 
 # JSON
 
 
-def json_report(results: Sequence[ExplorationResult]) -> str:
-    """Return the report as JSON, ending in a newline.
+def json_report(results: Sequence[ExplorationResult], options: Mapping[str, object] | None = None) -> str:
+    """Return the report as JSON, ending in a newline; ``options`` are those of the exploration.
 
     Times measured by a clock are only in the ``timing`` object of a result, so that two explorations with the same
     ``rng_seed``, code and ``max_runs`` differ only there.
     """
-    document = {"schema_version": JSON_SCHEMA_VERSION, "results": [_json_result(result) for result in results]}
+    document: dict[str, Any] = {"schema_version": JSON_SCHEMA_VERSION}
+    if options is not None:
+        document["options"] = {name: _json_option(value) for name, value in options.items()}
+    document["results"] = [_json_result(result) for result in results]
     return json.dumps(document, indent=2) + "\n"
 
 
@@ -166,6 +203,7 @@ def _json_result(result: ExplorationResult) -> dict[str, Any]:
             "behavior": {
                 "lines_covered": result.lines_covered,
                 "lines_total": result.lines_total,
+                "missed_lines": result.missed_lines,
                 "coverage_gaps": sorted(result.coverage_gaps, key=lambda gap: (gap["file"], gap["line"])),
             },
         },
@@ -181,6 +219,12 @@ def _json_result(result: ExplorationResult) -> dict[str, Any]:
         "known": [_json_known(known) for known in result.known],
         "timing": _json_timing(result),
     }
+
+
+def _json_option(value: object) -> object:
+    if isinstance(value, tuple):
+        return list(value)
+    return value if isinstance(value, bool | int | float | str | None) else str(value)
 
 
 def _json_discovery(discovery: Discovery | None) -> dict[str, Any] | None:
@@ -212,18 +256,20 @@ def _json_failure(failure: Failure) -> dict[str, Any]:
         "step": failure.step,
         "run_id": failure.run_id,
         "bucket": failure.bucket,
+        "place": None if failure.place is None else asdict(failure.place),
         "broken_by": list(failure.broken_by),
         "count": failure.count,
         "flaky": failure.flaky,
         "flaky_reason": failure.flaky_reason,
         "shrunk": failure.shrunk,
+        "weights": failure.weights,
         "active_faults": list(failure.active_faults),
         "necessary_faults": failure.necessary_faults,
         "rule_log": list(failure.rule_log),
         "trace_steps": trace_steps(failure),
         "trace_path": None if failure.trace_path is None else _posix(failure.trace_path),
         "seed_path": None if failure.seed_path is None else _posix(failure.seed_path),
-        "program": failure.program,
+        "program": runnable_program(failure),
     }
 
 

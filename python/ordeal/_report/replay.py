@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
@@ -22,8 +23,10 @@ from ordeal._engine.formatting import (
 )
 from ordeal._engine.storage.trace_file import step_text
 from ordeal._engine.untrusted import error_message, type_name
+from ordeal.result.place import place_lines
 
 if TYPE_CHECKING:
+    from ordeal._engine.plain.reproduction import Reproduction
     from ordeal._engine.replay.rerun import Rerun
     from ordeal._engine.storage.trace_file import Trace, TraceFailure, TraceStep
 
@@ -74,9 +77,11 @@ def _replay_verdict(trace: Trace, result: Rerun) -> list[str]:
             return ["No failure, as recorded."]
         why = " An assume() in it rejects the run now." if result.rejected else ""
         return [f"Failure did not reproduce.{why}", f"  recorded: {recorded}"]
+    where = indented(place_lines(result.place), 2)
     if result.status.value == "reproduced":
-        return [f"Failure reproduced: {describe_error(result.error)}"]
-    return ["The trace fails differently now:", f"  recorded: {recorded}", f"  now: {describe_error(result.error)}"]
+        return [f"Failure reproduced: {describe_error(result.error)}", *where]
+    now = f"  now: {describe_error(result.error)}"
+    return ["The trace fails differently now:", f"  recorded: {recorded}", now, *where]
 
 
 def recorded_error(failure: TraceFailure) -> str:
@@ -106,6 +111,17 @@ def ablation_text(faults: Mapping[str, bool]) -> str:
     return "\n".join([*lines, *([f"Unnecessary faults: {name_list(needless)}"] if needless else [])])
 
 
+def plain_written(plain: Reproduction, path: str) -> str:
+    """Return where the plain reproduction of a failure is, and how to run it."""
+    lines = sum(bool(line.strip()) for line in plain.text.split("\n"))
+    return f"Plain Python: {one_line(path)} ({counted(lines, 'line')}), which was run and fails alike"
+
+
+def plain_refused(plain: Reproduction) -> str:
+    """Return why a failure has no plain reproduction."""
+    return f"No plain Python: {one_line(plain.reason, limit=2 * MESSAGE_CHARS_MAX)}"
+
+
 def replay_json(
     trace: Trace,
     trace_path: str,
@@ -115,12 +131,14 @@ def replay_json(
     shrunk: Trace | None = None,
     shrunk_path: str | None = None,
     necessary_faults: Mapping[str, bool] | None = None,
+    plain: Reproduction | None = None,
 ) -> str:
     """Return the outcome of a replay as JSON, ending in a newline."""
     document = {
         **_about(trace, trace_path, result.status.value),
         "error_type": None if result.error is None else type_name(type(result.error)),
         "error_message": None if result.error is None else error_message(result.error)[:JSON_MESSAGE_CHARS_MAX],
+        "place": None if result.place is None else asdict(result.place),
         "misfit_choices": result.misfits,
         "unused_choices": result.unused,
         "changed_step": result.changed or None,
@@ -128,6 +146,8 @@ def replay_json(
         "steps": [step_text(step) for step in result.steps],
         "shrunk_steps": None if shrunk is None else len(shrunk.taken_steps()),
         "shrunk_path": None if shrunk_path is None else PurePath(shrunk_path).as_posix(),
+        "plain": None if plain is None else plain.text or None,
+        "plain_refused": None if plain is None else plain.reason or None,
         "shrunk_program": None if shrunk is None else "\n".join(shrunk.program),
         "necessary_faults": None if necessary_faults is None else dict(necessary_faults),
     }

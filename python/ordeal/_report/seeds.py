@@ -49,7 +49,7 @@ def seed_line(replay: SeedReplay) -> str:
     if replay.error is None:
         return f"  fixed       {what}" if not replay.reason else f"  outdated    {what} — {_outdated(replay)}"
     if replay.status.value == "reproduced":
-        return f"  REPRODUCES  {what} — {describe_error(replay.error)}"
+        return f"  REGRESSION  {what} — {describe_error(replay.error)}"
     recorded = recorded_failure(replay.trace)
     return f"  DIFFERENT   {what} — fails differently: {describe_error(replay.error)}; recorded: {recorded}"
 
@@ -119,7 +119,9 @@ def seed_outcomes_text(outcomes: Sequence[SeedOutcome], *, verbose: bool) -> str
         return "\n".join(_outcome_line(outcome) for outcome in outcomes)
     failing = sum(outcome.status.fails for outcome in outcomes)
     fixed = sum(outcome.status.value == "fixed" for outcome in outcomes)
-    counts = f"  Seed replay: {fixed} fixed, {failing} reproduced"
+    verdicts = [f"{failing} still fail{'s' * (failing == 1)}"] if failing else []
+    verdicts += [f"{fixed} fixed"] if fixed else []
+    counts = f"  Seeds: {', '.join([f'{len(outcomes)} replayed', *verdicts])}"
     # Seeds that show nothing are never only counted: somebody has to look at them.
     mute = [
         _outcome_line(outcome) for outcome in outcomes if not outcome.status.fails and outcome.status.value != "fixed"
@@ -149,6 +151,10 @@ def seeds_pruned(number: int) -> str:
     return f"  Pruned {number} fixed seed(s)."
 
 
-def seeds_saved(number: int, folder: str) -> str:
-    """Return how many failures of an exploration are seeds now."""
-    return f"  Seeds saved: {number} in {one_line(folder)}/ (auto-replay on next run)"
+def seeds_saved(new: int, known: int, folder: str) -> str:
+    """Return how many failures of an exploration became seeds, and how many were seeds before."""
+    place = f"{one_line(folder)}/"
+    if not new:
+        return f"  Seeds saved: none new ({known} known in {place})"
+    also = f" ({known} known)" if known else ""
+    return f"  Seeds saved: {new} in {place}{also}, replayed by the next run"

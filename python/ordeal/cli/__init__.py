@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
 from typing import override
@@ -19,21 +18,16 @@ from ordeal.errors import WRONG_USE, ConfigError, OrdealError
 INTERRUPTED = 130  # The exit code that shells report for a program ended by Ctrl-C.
 
 
-@dataclass(frozen=True, slots=True)
-class _Entry:
-    """The module that defines a command, in its attribute ``command``, and the line of ``ordeal --help``."""
-
-    module: str
-    help: str
-
-
-# A command's module is imported when the command runs, so that `ordeal --version` does not wait for the engine.
+_MODULE = "ordeal.cli.commands"
+# The lines of `ordeal --help`. The commands are defined apart, and what they do in modules of their own: help must not
+# wait for the engine.
 _COMMANDS = {
-    "benchmark": _Entry("ordeal.cli.benchmark", "Measure how exploring scales with the number of workers"),
-    "catalog": _Entry("ordeal.cli.catalog", "List the assertions of the source that no run has reached"),
-    "explore": _Entry("ordeal.cli.explore", "Search the classes named in ordeal.toml for failures"),
-    "replay": _Entry("ordeal.cli.replay", "Run a saved trace again, shrink it, or see which faults it needs"),
-    "seeds": _Entry("ordeal.cli.seeds", "Replay the saved seeds, and say which still fail"),
+    "benchmark": "Measure how exploring scales with the number of workers",
+    "catalog": "List the assertions of the source that no run has reached",
+    "completion": "Print the script that completes commands in a shell",
+    "explore": "Search the classes named in ordeal.toml for failures",
+    "replay": "Run a saved failure again, shrink it, write it as plain Python",
+    "seeds": "Replay the saved failures (seeds), and say which still fail",
 }
 
 
@@ -50,20 +44,20 @@ class _Commands(click.Group):
             close = get_close_matches(cmd_name, _COMMANDS, n=1)
             hint = f"did you mean `{close[0]}`?" if close else "`ordeal --help` lists the commands"
             raise ConfigError(f"no command named `{cmd_name}`", hint=hint)
-        command: click.Command = importlib.import_module(_COMMANDS[cmd_name].module).command
+        command: click.Command = getattr(importlib.import_module(_MODULE), cmd_name)
         return command
 
     @override
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
-            formatter.write_dl([(name, entry.help) for name, entry in _COMMANDS.items()])
+            formatter.write_dl(list(_COMMANDS.items()))
 
 
 @click.group(cls=_Commands, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(version=version(), prog_name="ordeal", message="%(prog)s %(version)s")
 @click.pass_context
 def _ordeal(ctx: click.Context) -> None:
-    """Find the bugs that only a sequence of steps shows."""
+    """Find bugs that need a particular sequence of calls and faults."""
     if ctx.invoked_subcommand is None:
         terminal.write(f"{ctx.get_help()}\n")
 

@@ -11,8 +11,6 @@ from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any
 
-import click
-
 from ordeal._engine.formatting import one_line
 from ordeal._engine.isolation.live_threads import program_threads, threads_text
 from ordeal._engine.version import version
@@ -20,7 +18,7 @@ from ordeal._report.exploration import session_header
 from ordeal._report.scaling import benchmark_header, scaling_csv, scaling_json, scaling_report, trial_line
 from ordeal.cli import INTERRUPTED, terminal
 from ordeal.cli.explore import exploration_options, make_explorer, termination_interrupts
-from ordeal.cli.flags import command_flags, given_to
+from ordeal.cli.flags import given_to
 from ordeal.config import RNG_SEED_MAX, BenchmarkConfig, ExplorerConfig, OrdealConfig, load_config, override
 from ordeal.config.arguments import given_arguments, options_of_entry
 from ordeal.config.options import BenchmarkFlags, options_of
@@ -33,17 +31,9 @@ from ordeal.scaling.trials import ScalingResult, Trial, TrialPlan, available_cpu
 # Settings that the trials replace: each explores for its time, with its number of workers.
 _REPLACED = ("seed", "max_time", "max_runs", "patience", "workers", "verbose")
 
-_EPILOG = "Exit code: 0 when it was measured, 2 for wrong use, 130 when interrupted."
 
-
-@click.command(name="benchmark", epilog=_EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
-@command_flags("benchmark")
-def command(**given: Any) -> int:
-    """Measure how exploring scales with the number of workers.
-
-    Explores the first class of the settings file with 1, 2, 4, ... workers and fits the Universal Scaling Law. Nothing
-    that is found is saved.
-    """
+def run(given: Mapping[str, Any]) -> int:
+    """Measure with the options of the command line, by name; ``None`` means not given."""
     return _benchmark(given_to(BenchmarkFlags, given), given)
 
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import redirect_stdout
 from pathlib import Path
-
-import click
+from typing import Any
 
 from ordeal._engine.coverage.targets import resolve_targets
 from ordeal._engine.properties.call_sites import scan
@@ -19,28 +18,20 @@ from ordeal.config import DEFAULT_PATH, load_config
 
 FOUND = 1
 
-_EPILOG = (
-    "Exit code: 0 when runs have reached all sites, 1 when they have not or a name is used with two types, "
-    "2 for wrong use."
-)
+
+def run(given: Mapping[str, Any]) -> int:
+    """List the assertions below the paths of the command line, and return the exit code."""
+    return _list(given["paths"], as_json=given["json"])
 
 
-@click.command(name="catalog", epilog=_EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
-@click.argument("paths", nargs=-1, metavar="[PATHS]...")
-@click.option("--json", is_flag=True, help="Print the catalog as JSON (default: as text)")
-def command(paths: Sequence[str], json: bool) -> int:
-    """List the assertions of the source that no run has reached.
-
-    PATHS are files and folders (default: the target modules of ordeal.toml, else the current folder). What `ordeal
-    explore` and `pytest --chaos` have reached is in .ordeal/properties.json.
-    """
+def _list(paths: Sequence[str], *, as_json: bool) -> int:
     reached_file = Path(PROPERTIES_PATH)
     reached = load_reached(reached_file)
     catalog = make_catalog(scan([Path(path) for path in paths] or _default_paths()), reached)
     complaints = catalog_complaints(catalog)
     if complaints:
         terminal.say(complaints)
-    if json:
+    if as_json:
         terminal.write(catalog_json(catalog))
     else:
         terminal.write(catalog_text(catalog, reached_file, exists=bool(reached)))

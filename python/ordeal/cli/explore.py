@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 import signal
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -14,7 +15,7 @@ from typing import Any
 import click
 
 from ordeal._engine.execution.class_path import load_class, trust
-from ordeal._engine.execution.machine import check_factory
+from ordeal._engine.execution.machine import MachineFactory, check_factory
 from ordeal._engine.isolation.child import Limits
 from ordeal._engine.isolation.memory_limit import MEBIBYTE
 from ordeal._engine.properties.history import PROPERTIES_PATH, add_reached
@@ -22,10 +23,11 @@ from ordeal._engine.seed_corpus.corpus import SeedCorpus
 from ordeal._engine.seed_corpus.paths import seed_name
 from ordeal._engine.storage.trace_file import Trace
 from ordeal._engine.version import version
-from ordeal._report.exploration import exploration_report, json_report, replay_hint, session_header
+from ordeal._report.exploration import Layout, closing_line, exploration_header, exploration_report, json_report
 from ordeal._report.seeds import seed_outcomes_text, seeds_pruned, seeds_saved
 from ordeal.cli import INTERRUPTED, terminal
-from ordeal.cli.flags import command_flags, given_to
+from ordeal.cli.flags import ALL_OPTIONS, given_to
+from ordeal.cli.folders import traces_folders
 from ordeal.cli.progress import ProgressLine
 from ordeal.config import ExplorerConfig, OrdealConfig, TestConfig, load_config, override
 from ordeal.config.arguments import given_arguments, options_of_entry
@@ -38,24 +40,15 @@ from ordeal.trace import generate_tests
 
 FOUND = 1
 
-_EPILOG = (
-    "Exit code: 0 without findings, 1 with a finding, 2 for wrong use or when an entry could not be explored, "
-    "130 when interrupted before anything was found."
-)
 
-
-@click.command(name="explore", epilog=_EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
-@command_flags("explore")
-def command(**given: Any) -> int:
-    """Search the classes named in the settings file for failures.
-
-    An option outweighs what the settings file says.
-    """
+def run(given: Mapping[str, Any]) -> int:
+    """Explore with the options of the command line, by name; ``None`` means not given. Return the exit code."""
     own = given_to(ExploreFlags, given)
     config = load_config(own.config)
     options = _effective(config, given, own)
     _refuse_flags(own, config, options, given["workers"])
-    terminal.say(session_header(version(), options.seed, _shown(own, options)))
+    _check_entries(config, options)
+    terminal.say(_header(own, config, options))
     session = _Session(own, config, options)
     with termination_interrupts():
         session.explore_all()
@@ -108,6 +101,39 @@ def _refuse_flags(
             raise ConfigError(message, hint="keep each class that is resumed in a settings file of its own, see `-c`")
 
 
+def _check_entries(config: OrdealConfig, options: ExplorationOptions) -> None:
+    """Raise what is wrong with the entries before the first one starts; report all but the last of several errors."""
+    errors = []
+    # Output of the program under test belongs on stderr, as when it is explored.
+    with redirect_stdout(sys.stderr):
+        for test in config.tests:
+            try:
+                _machine_of(test, options)
+            except OrdealError as error:
+                errors.append(error)
+    for each in errors[:-1]:
+        terminal.show_error(each)
+    if errors:
+        raise errors[-1]
+
+
+def _header(flags: ExploreFlags, config: OrdealConfig, options: ExplorationOptions) -> str:
+    shown = _shown(flags, options)
+    if not click.get_current_context().meta.get(ALL_OPTIONS):
+        defaults = _shown(ExploreFlags(), ExplorationOptions(isolate=True, confirm_fresh=True))
+        default_workers = (0, 1) if not options.isolate else (0,)
+        shown = {name: value for name, value in shown.items() if value != defaults[name]}
+        shown = {name: value for name, value in shown.items() if name != "workers" or value not in default_workers}
+    return exploration_header(
+        version(),
+        classes=len(config.tests),
+        workers=options.workers or os.cpu_count() or 1,
+        seconds=options.max_time,
+        rng_seed=options.seed,
+        options=shown,
+    )
+
+
 def _shown(flags: ExploreFlags, options: ExplorationOptions) -> dict[str, object]:
     """Return every option of the session, whether given or by default, in the order of the reference."""
     names = [name for name in options_of(ExplorerConfig) if name != "seed"]
@@ -143,10 +169,21 @@ class _Session:
             self._write_tests(Path(self._flags.generate_tests))
         in_file = self._config.report.format != "text" and self._write_report(Path(self._config.report.output))
         if self._flags.json:
-            terminal.write(json_report(self._results))
+            terminal.write(self._json())
         elif self._results and (self._config.report.format != "json" or not in_file):
-            terminal.write(exploration_report(self._results))
-        self._say_how_to_replay()
+            layout = Layout(
+                terminal=terminal.writes_to_terminal(), all=self._flags.all, by_path=not self._can_be_looked_up()
+            )
+            terminal.write(exploration_report(self._results, layout))
+        if self._results:
+            terminal.say(closing_line(self._results, self.exit_code()))
+
+    def _json(self) -> str:
+        return json_report(self._results, {"seed": self._options.seed, **_shown(self._flags, self._options)})
+
+    def _can_be_looked_up(self) -> bool:
+        """Return whether `ordeal replay ID` looks where the traces of this session are saved."""
+        return Path(self._config.report.traces_dir) in traces_folders()
 
     def exit_code(self) -> int:
         """Return the exit code: an unexplored entry outweighs a finding, which outweighs an unwritten file."""
@@ -195,9 +232,10 @@ class _Session:
             terminal.say(seed_outcomes_text(result.seed_replays, verbose=verbose))
         if self._flags.prune_fixed_seeds:
             terminal.say(seeds_pruned(self._prune(result.seed_replays)))
-        kept = sum(failure.seed_path is not None for failure in result.failures)
+        kept = {failure.seed_path for failure in result.failures if failure.seed_path is not None}
         if kept:
-            terminal.say(seeds_saved(kept, self._config.report.corpus_dir))
+            known = len(kept & {seed.path for seed in result.seed_replays})
+            terminal.say(seeds_saved(len(kept) - known, known, self._config.report.corpus_dir))
         self._unwritten += has_kind(result.notes, NoteKind.SEED_NOT_SAVED)
 
     def _prune(self, outcomes: Sequence[SeedOutcome]) -> int:
@@ -219,7 +257,7 @@ class _Session:
 
     def _run(self, test: TestConfig) -> ExplorationResult:
         options = options_of_entry(self._options, test)
-        ticker = ProgressLine() if options.verbose else None
+        ticker = ProgressLine() if options.verbose or terminal.is_terminal() else None
         # Output of the program under test belongs on stderr; on stdout it would end up inside the report.
         with redirect_stdout(sys.stderr), closing(ticker) if ticker else nullcontext():
             return make_explorer(test, options).run(
@@ -280,7 +318,7 @@ class _Session:
             terminal.say(f"Generated tests: {path}")
 
     def _write_report(self, path: Path) -> bool:
-        text = json_report(self._results)
+        text = self._json()
         written = self._written(path, "report", lambda: _replace_text(path, text))
         if written:
             terminal.say(f"Report saved: {path}")
@@ -299,20 +337,18 @@ class _Session:
             return False
         return True
 
-    def _say_how_to_replay(self) -> None:
-        failures = (failure for result in self._results for failure in result.failures)
-        path = next((failure.trace_path for failure in failures if failure.trace_path is not None), None)
-        if path is not None:
-            terminal.say(replay_hint(path))
 
-
-def make_explorer(test: TestConfig, options: ExplorationOptions) -> Explorer:
-    """Return the Explorer for an entry's class, which may be a function here: the settings are the user's own."""
+def _machine_of(test: TestConfig, options: ExplorationOptions) -> MachineFactory:
     trust(test.class_path)
     given = load_class(test.class_path)
     if options.isolate:
         check_factory(given, options.rule_timeout, Limits(options.max_memory * MEBIBYTE))
-    return Explorer(given, **given_arguments("init", options))
+    return given
+
+
+def make_explorer(test: TestConfig, options: ExplorationOptions) -> Explorer:
+    """Return the Explorer for an entry's class, which may be a function here: the settings are the user's own."""
+    return Explorer(_machine_of(test, options), **given_arguments("init", options))
 
 
 def _replace_text(path: Path, text: str) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import click
@@ -10,6 +10,9 @@ import click
 from ordeal.config.options import Option, flags_of, options_of
 
 Command = Callable[..., Any]
+
+#: Where the context of a command notes that all options are to be shown.
+ALL_OPTIONS = "ordeal.all_options"
 
 
 def command_flags(command: str) -> Callable[[Command], Command]:
@@ -31,14 +34,22 @@ def _click_option(option: Option) -> Callable[[Command], Command]:
     flag = option.flag
     assert flag is not None
     names = [option.name, *filter(None, [flag.short, flag.name])]
-    text = f"{flag.help} (default: {option.default_text()})"
+    text = option.help_text()
+    if option.name == "verbose":
+        return click.option(*names, count=True, callback=_as_verbosity, help=text)
     if not flag.metavar:
         return click.option(*names, is_flag=True, flag_value=flag.sets, default=None, help=text)
     if flag.repeats:
         return click.option(*names, metavar=flag.metavar, help=text, multiple=True, callback=_or_none)
-    return click.option(
-        *names, metavar=flag.metavar, help=text, callback=_as_number if option.check.of_number else None
-    )
+    kind = click.Path() if flag.metavar == "PATH" else None  # a shell then completes paths
+    callback = _as_number if option.check.of_number else None
+    return click.option(*names, metavar=flag.metavar, type=kind, help=text, callback=callback)
+
+
+def _as_verbosity(context: click.Context, _parameter: click.Parameter, count: int) -> bool | None:
+    """Note that a second ``-v`` asks for all options to be shown."""
+    context.meta[ALL_OPTIONS] = count > 1
+    return True if count else None
 
 
 def _or_none(_context: click.Context, _parameter: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...] | None:
@@ -55,7 +66,7 @@ def _as_number(_context: click.Context, _parameter: click.Parameter, text: str |
     return text
 
 
-def given_to[Table](table: type[Table], given: dict[str, Any]) -> Table:
+def given_to[Table](table: type[Table], given: Mapping[str, Any]) -> Table:
     """Return a table filled with the given options, for options that need no check."""
     named = options_of(table)
     return table(**{name: value for name, value in given.items() if name in named and value is not None})

@@ -23,7 +23,8 @@ class ProgressLine:
 
     def __call__(self, snapshot: ProgressSnapshot) -> None:
         """Show ``snapshot`` when it is time for a new line."""
-        if self._is_due(snapshot.elapsed):
+        # A person waits for figures of all workers; a log shows that something has begun.
+        if (snapshot.total_runs or not self._overwrites) and self._is_due(snapshot.elapsed):
             self._show(progress_line(snapshot))
 
     def shrinking(self, snapshot: ShrinkSnapshot) -> None:
@@ -46,7 +47,7 @@ class ProgressLine:
             terminal.say(line.rstrip())
 
     def close(self) -> None:
-        """End the line that was being overwritten."""
+        """Clear the line that was being overwritten."""
         if self._line_open:
-            terminal.say("")
+            terminal.say(f"\r{' ' * self._length}\r", newline=False)
             self._line_open = False

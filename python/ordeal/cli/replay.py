@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, redirect_stdout
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
-
-import click
 
 from ordeal._engine.coverage.digests import changed_modules
 from ordeal._engine.execution.bucket import traceback_text
 from ordeal._engine.execution.class_path import trust_settings
 from ordeal._engine.formatting import safe_lines
+from ordeal._engine.plain.reproduction import Reproduction, reproduce
 from ordeal._engine.replay.rerun import ReplayStatus, Rerun, ablate_faults, rerun, shrink
+from ordeal._engine.seed_corpus.lookup import find_failure
 from ordeal._engine.storage.trace_file import Trace
 from ordeal._report.replay import (
     ablation_text,
     outdated_json,
+    plain_refused,
+    plain_written,
     replay_header,
     replay_json,
     replay_outcome,
@@ -28,6 +30,7 @@ from ordeal._report.replay import (
 )
 from ordeal.cli import terminal
 from ordeal.cli.debugger import can_debug, post_mortem
+from ordeal.cli.folders import corpus_folders, traces_folders
 from ordeal.cli.shrink_line import ShrinkLine
 from ordeal.config import DEFAULT_PATH
 from ordeal.errors import ConfigError, OutdatedTraceError
@@ -39,38 +42,27 @@ FOUND = 1
 class _Flags:
     """The command line as it was given."""
 
-    trace: str
+    trace: str | None
     shrink: bool
     ablate: bool
     output: str | None
+    plain: str | None
     json: bool
     verbose: bool
     pdb: bool
 
 
-_EPILOG = (
-    "Exit code: 1 when the trace fails, as recorded or differently, 0 when it does not, "
-    "2 for wrong use, an unreadable trace, or one that no longer applies."
-)
-
-
-@click.command(name="replay", epilog=_EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
-@click.argument("trace", metavar="TRACE")
-@click.option("--shrink", is_flag=True, help="Make the trace shorter (default: leave it)")
-@click.option("--ablate", is_flag=True, help="Find the faults that it needs (default: do not)")
-@click.option("-o", "--output", metavar="PATH", help="Save the shrunk trace (default: do not)")
-@click.option("--json", is_flag=True, help="Print the outcome as JSON (default: as text)")
-@click.option("-v", "--verbose", is_flag=True, help="Show each step and the traceback (default: off)")
-@click.option("--pdb", is_flag=True, help="Debug where it fails (default: off)")
-def command(**flags: Any) -> int:
-    """Run a saved trace again from a fresh machine."""
-    return _replay(_Flags(**flags))
+def run(given: Mapping[str, Any]) -> int:
+    """Replay what the command line names, and return the exit code."""
+    return _replay(_Flags(**given))
 
 
 def _replay(flags: _Flags) -> int:
     _check(flags)
     trust_settings(Path(DEFAULT_PATH))
-    trace = Trace.load(flags.trace)
+    path = str(find_failure(flags.trace, traces_folders(), corpus_folders()))
+    flags = replace(flags, trace=path)
+    trace = Trace.load(path)
     terminal.say(replay_header(trace))
     result, changed = _rerun(trace, flags), changed_modules(trace.targets)
     if flags.verbose and result.steps:
@@ -79,16 +71,18 @@ def _replay(flags: _Flags) -> int:
         terminal.say(safe_lines(traceback_text(result.error)))
     terminal.say(replay_outcome(trace, result, changed=changed))
     shrunk, faults = _study(flags, trace, result)
+    plain = _plain(flags, shrunk or trace, result) if flags.plain is not None else None
     if flags.json:
         terminal.write(
             replay_json(
                 trace,
-                flags.trace,
+                path,
                 result,
                 changed=changed,
                 shrunk=shrunk,
                 shrunk_path=None if shrunk is None else flags.output,
                 necessary_faults=faults,
+                plain=plain,
             )
         )
     if flags.pdb and result.error is not None:
@@ -99,6 +93,8 @@ def _replay(flags: _Flags) -> int:
 def _check(flags: _Flags) -> None:
     if flags.output is not None and not flags.shrink:
         raise ConfigError("`-o` saves the shrunk trace, and nothing is shrunk", hint="add `--shrink`, or drop `-o`")
+    if flags.plain == "-" and flags.json:
+        raise ConfigError("`--plain -` and `--json` both write to stdout", hint="write `--plain FILE`")
     if flags.pdb and flags.json:
         raise ConfigError("`--pdb` and `--json` both write to stdout", hint="drop one of them")
 
@@ -106,10 +102,10 @@ def _check(flags: _Flags) -> None:
 def _rerun(trace: Trace, flags: _Flags) -> Rerun:
     try:
         with _quiet():
-            return rerun(trace)
+            return rerun(trace, where=True)
     except OutdatedTraceError as error:
         if flags.json:
-            terminal.write(outdated_json(trace, flags.trace, error.message))
+            terminal.write(outdated_json(trace, str(flags.trace), error.message))
         raise
 
 
@@ -148,6 +144,29 @@ def _shrink_watched(trace: Trace) -> Trace:
         return shrink(trace, tick=line)
     finally:
         line.close()
+
+
+def _plain(flags: _Flags, trace: Trace, result: Rerun) -> Reproduction:
+    """Make the plain reproduction of a trace that fails as recorded, and write it where the command line says."""
+    path = str(flags.plain)
+    if result.status is not ReplayStatus.REPRODUCED:
+        made = Reproduction(reason="the trace has to fail as recorded")
+    else:
+        terminal.say("Writing plain Python...")
+        made = reproduce(trace)
+    if made.reason:
+        terminal.say(plain_refused(made))
+    elif path == "-":
+        terminal.write(made.text)
+    else:
+        try:
+            Path(path).write_text(made.text, "utf-8")
+        except OSError as error:
+            raise ConfigError(
+                f"cannot write the plain program to `{path}`: {error.strerror or error}", hint="name another path"
+            ) from None
+        terminal.say(plain_written(made, path))
+    return made
 
 
 def _ablate(trace: Trace) -> dict[str, bool]:

@@ -4,23 +4,21 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import click
-
 from ordeal._engine.execution.bucket import traceback_text
 from ordeal._engine.seed_corpus.corpus import SeedCorpus, SeedReplay, SeedReplayer
 from ordeal._engine.seed_corpus.paths import CORPUS_DIR
-from ordeal._report.exploration import replay_hint
 from ordeal._report.seeds import seed_details, seed_line, seeds_header, seeds_json, seeds_summary
 from ordeal.cli import terminal
 from ordeal.config import DEFAULT_PATH, load_config
 from ordeal.errors import WRONG_USE, ConfigError
 from ordeal.result import SeedStatus
+from ordeal.result.failure import replay_command
 
 FOUND = 1
 
@@ -35,20 +33,9 @@ class _Flags:
     verbose: bool
 
 
-_EPILOG = (
-    "Exit code: 1 when a seed fails, as recorded or differently, 0 when none does, 2 for wrong use, "
-    "also for a seed whose class cannot be imported."
-)
-
-
-@click.command(name="seeds", epilog=_EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
-@click.option("--dir", metavar="DIR", help=f"Folder of the seeds (default: of ordeal.toml, else {CORPUS_DIR})")
-@click.option("--prune-fixed", is_flag=True, help="Delete seeds that pass now (default: keep)")
-@click.option("--json", is_flag=True, help="Print the outcome as JSON (default: as text)")
-@click.option("-v", "--verbose", is_flag=True, help="Show programs, tracebacks and output (default: off)")
-def command(**flags: Any) -> int:
-    """Replay the saved seeds of all classes, and say which still fail."""
-    return _seeds(_Flags(**flags))
+def run(given: Mapping[str, Any]) -> int:
+    """Replay the seeds with the options of the command line, and return the exit code."""
+    return _seeds(_Flags(**given))
 
 
 def _seeds(flags: _Flags) -> int:
@@ -69,7 +56,7 @@ def _seeds(flags: _Flags) -> int:
     if replays:
         terminal.say(seeds_summary(len(replays), len(failing), len(pruned), unusable=unusable))
     if failing:
-        terminal.say(replay_hint(str(failing[0].path)))
+        terminal.say(f"replay the first failure: {replay_command(str(failing[0].path))}")
     if flags.json:
         terminal.write(seeds_json(replays, corpus.folder, pruned))
     if failing:

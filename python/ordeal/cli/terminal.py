@@ -97,3 +97,8 @@ def _bold(word: str, colour: str) -> str:
 def is_terminal() -> bool:
     """Return whether stderr is a terminal, so that a line can be overwritten."""
     return _err().isatty()
+
+
+def writes_to_terminal() -> bool:
+    """Return whether stdout is a terminal, where a person reads the report."""
+    return _out().isatty()

@@ -131,6 +131,14 @@ class Option:
         default = getattr(self, place)
         return self.default if default is SAME else default
 
+    def help_text(self) -> str:
+        """Return what the help of a command says of the option: what it does, and a default that is worth telling."""
+        assert self.flag is not None
+        told = self.flag.default
+        if not told and not self.words and not isinstance(self.default, bool | None):
+            told = as_word(self.default)
+        return f"{self.flag.help} [default: {told}]" if told and self.flag.metavar else self.flag.help
+
     def default_text(self) -> str:
         """Return the default as the help shows it."""
         if self.flag is not None and self.flag.default:
@@ -153,19 +161,21 @@ class ExplorerConfig:
     max_time: float = field(
         default=60.0,
         metadata=Option(
-            SECONDS_ABOVE_0, run=SAME, flag=Flag("--max-time", "S", "Seconds to start new runs for")
+            SECONDS_ABOVE_0,
+            run=SAME,
+            flag=Flag("--max-time", "SECONDS", "Stop after this long; shrinking comes on top", "60"),
         ).metadata,
     )
     max_runs: int | None = field(
         default=None,
-        metadata=Option(RUNS, "no limit", run=SAME, flag=Flag("--max-runs", "N", "Runs to stop after")).metadata,
+        metadata=Option(RUNS, "no limit", run=SAME, flag=Flag("--max-runs", "N", "Stop after N runs")).metadata,
     )
     patience: int = field(
         default=0,
         metadata=Option(
             integer(0, example=5000),
             run=SAME,
-            flag=Flag("--patience", "N", "Stop after N runs without news", "0, never"),
+            flag=Flag("--patience", "N", "Stop after N runs in a row that found nothing new", "never"),
         ).metadata,
     )
     seed: int = field(
@@ -174,7 +184,7 @@ class ExplorerConfig:
             SEED,
             init=SAME,
             saved=1,
-            flag=Flag("--seed", "N", "Number that decides all chance"),
+            flag=Flag("--seed", "N", "Random seed"),
         ).metadata,
     )
     max_checkpoints: int = field(
@@ -220,7 +230,7 @@ class ExplorerConfig:
         metadata=Option(
             integer(0, WORKERS_MAX, expected="a whole number from 0 (all cores) to 4096", example=2),
             init=SAME,
-            flag=Flag("--workers", "N", "Processes, 0 for all cores", short="-w"),
+            flag=Flag("--workers", "N", "Worker processes", "one per core", short="-w"),
         ).metadata,
     )
     rule_swarm: bool | None = field(
@@ -255,7 +265,9 @@ class ExplorerConfig:
     seed_mutation_respect_strategies: bool = field(default=True, metadata=Option(ALWAYS, init=SAME).metadata)
     verbose: bool = field(
         default=False,
-        metadata=Option(SWITCH, flag=Flag("--verbose", "", "Show live progress", "off", short="-v")).metadata,
+        metadata=Option(
+            SWITCH, flag=Flag("--verbose", "", "Show live progress; -vv shows all options, too", "off", short="-v")
+        ).metadata,
     )
 
 
@@ -293,7 +305,7 @@ class ExplorationOptions(ExplorerConfig, ShrinkOptions):
             SWITCH,
             "in processes",
             init=SAME,
-            flag=Flag("--in-process", "", "Explore in this process alone", "in processes", sets=False),
+            flag=Flag("--in-process", "", "Explore in this process alone", sets=False),
         ).metadata,
     )
     mutation_targets: tuple[str, ...] = field(default=(), metadata=Option(NO_MUTANTS, init=None).metadata)
@@ -309,12 +321,14 @@ class ExplorationOptions(ExplorerConfig, ShrinkOptions):
     save_state_to: Path | None = field(
         default=None,
         metadata=Option(
-            PATH, "none", run=SAME, flag=Flag("--save-state", "PATH", "Save what is known, to resume it")
+            PATH, "none", run=SAME, flag=Flag("--save-state", "PATH", "Save progress for --resume")
         ).metadata,
     )
     resume_from: Path | None = field(
         default=None,
-        metadata=Option(PATH, "afresh", run=SAME, flag=Flag("--resume", "PATH", "Go on from a saved state")).metadata,
+        metadata=Option(
+            PATH, "none", run=SAME, flag=Flag("--resume", "PATH", "Continue from a file written by --save-state")
+        ).metadata,
     )
     store: str | None = field(
         default=None,
@@ -322,7 +336,7 @@ class ExplorationOptions(ExplorerConfig, ShrinkOptions):
             text("an address", "dir:///srv/ordeal", "address"),
             "none",
             init=SAME,
-            flag=Flag("--store", "URL", "Share with others: dir:// or redis://"),
+            flag=Flag("--store", "URL", "Share discoveries with other machines (dir://PATH, redis://HOST/DB)"),
         ).metadata,
     )
 
@@ -397,11 +411,14 @@ class ExploreFlags:
 
     config: str = field(default=DEFAULT_PATH, metadata=CONFIG.metadata)
     no_seeds: bool = field(
-        default=False, metadata=Option(SWITCH, "use", flag=Flag("--no-seeds", "", "Do not use saved seeds")).metadata
+        default=False,
+        metadata=Option(SWITCH, "use", flag=Flag("--no-seeds", "", "Do not replay saved failures (seeds)")).metadata,
     )
     prune_fixed_seeds: bool = field(
         default=False,
-        metadata=Option(SWITCH, "keep", flag=Flag("--prune-fixed-seeds", "", "Delete seeds that pass now")).metadata,
+        metadata=Option(
+            SWITCH, "keep", flag=Flag("--prune-fixed-seeds", "", "Delete saved failures (seeds) that pass now")
+        ).metadata,
     )
     generate_tests: str | None = field(
         default=None,
@@ -409,6 +426,12 @@ class ExploreFlags:
             text("a file path", "test_found.py"),
             "none",
             flag=Flag("--generate-tests", "PATH", "Write pytest functions"),
+        ).metadata,
+    )
+    all: bool = field(
+        default=False,
+        metadata=Option(
+            SWITCH, "ten", flag=Flag("--all", "", "Show all failures, not only ten of each class")
         ).metadata,
     )
     json: bool = field(
@@ -447,14 +470,14 @@ class BenchmarkConfig:
         default=10.0,
         metadata=Option(
             seconds("a number of seconds above 0", 10, "seconds above 0", lambda value: value > 0),
-            flag=Flag("--time", "S", "Seconds of each trial"),
+            flag=Flag("--time", "SECONDS", "Length of each trial"),
         ).metadata,
     )
     metric: Metric = field(
         default="runs",
         metadata=Option(
             one_of(*get_args(Metric), example="runs", quoted=False),
-            flag=Flag("--metric", "NAME", "What to count: runs, steps, edges"),
+            flag=Flag("--metric", "NAME", "What to count: runs, steps or edges"),
         ).metadata,
     )
     repeat: int = field(
@@ -484,13 +507,15 @@ _TABLES: dict[str, tuple[type, ...]] = {
     "explore": (ExplorationOptions, ExploreFlags),
     "benchmark": (ExplorationOptions, BenchmarkConfig, BenchmarkFlags),
 }
-#: The flags of each command, in the order of its help.
+#: The flags of each command, in the groups and in the order of its help.
 _FLAGS = {
-    "explore": """
-        config seed max_time max_runs patience workers isolate known buggify_prob verbose shrink confirm_fresh no_seeds
-        prune_fixed_seeds generate_tests save_state_to resume_from store json
-    """,
-    "benchmark": "config max_workers time metric repeat seed simulate csv json",
+    "explore": {
+        "Search": "config seed max_time max_runs patience workers isolate buggify_prob shrink confirm_fresh",
+        "Seeds": "known no_seeds prune_fixed_seeds",
+        "State": "save_state_to resume_from store",
+        "Output": "verbose all generate_tests json",
+    },
+    "benchmark": {"Trials": "config max_workers time metric repeat seed", "Output": "simulate csv json"},
 }
 
 
@@ -522,7 +547,13 @@ def arguments_of(place: Place) -> dict[str, Option]:
 def flags_of(command: str) -> dict[str, Option]:
     """Return the options that a command of ``ordeal`` has, in the order of its help."""
     declared = {name: option for table in _TABLES[command] for name, option in options_of(table).items()}
-    return {name: declared[name] for name in _FLAGS[command].split()}
+    return {name: declared[name] for names in _FLAGS[command].values() for name in names.split()}
+
+
+def group_of_flag(command: str, name: str) -> str:
+    """Return the group in which the help of a command shows an option; empty for one that is not in the table."""
+    groups = _FLAGS.get(command, {})
+    return next((group for group, names in groups.items() if name in names.split()), "")
 
 
 def saved_in_states(table: type) -> tuple[str, ...]:

@@ -112,8 +112,7 @@ def _header(section: str) -> str:
 
 def _known_hint(name: str, known: list[str], what: str) -> str:
     close = get_close_matches(name, known, n=1)
-    guess = f"did you mean `{close[0]}`? " if close else ""
-    return f"{guess}valid {what}: {', '.join(known)}"
+    return f"did you mean `{close[0]}`?" if close else f"valid {what}: {', '.join(known)}"
 
 
 def _table(document: Mapping[str, Any], name: str, source: str) -> Mapping[str, Any]:

@@ -9,13 +9,16 @@ from ordeal.result.fault_uses import FaultUse
 from ordeal.result.inconclusive import Inconclusive
 from ordeal.result.known import KnownFailure
 from ordeal.result.notes import Note, NoteKind, Notes
+from ordeal.result.place import CodeLine, FailurePlace
 from ordeal.result.progress import ProgressSnapshot, ShrinkSnapshot
 from ordeal.result.seeds import SeedOutcome, SeedStatus
 
 __all__ = [
+    "CodeLine",
     "Discovery",
     "ExplorationResult",
     "Failure",
+    "FailurePlace",
     "FaultUse",
     "Inconclusive",
     "KnownFailure",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sysconfig
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
@@ -55,6 +55,9 @@ _SUMMARY_FAILURES_MAX = 5
 
 
 _GAPS_MAX = 5
+_MISSED_FILES_MAX = 3
+#: Below this probability of something new, a search has seen about all that it can.
+_SATURATED = 0.001
 _IMPORTED_MAX = 10
 _INSTALLED = frozenset({"dist-packages", "site-packages"})
 _STANDARD_LIBRARY = sysconfig.get_path("stdlib")
@@ -91,7 +94,7 @@ class Discovery:
         return round(self.total) - self.seen
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class ExplorationResult:
     """What one exploration did and found.
 
@@ -102,7 +105,8 @@ class ExplorationResult:
     the class. ``properties`` and ``reliability_cells`` are what the runs saw of the assertions in the program and the
     machine; seeds, confirmations and shrinking are not counted. ``notes`` are things the user should know, one sentence
     each. ``coverage_gaps`` holds a dict ``file``, ``line``, ``code`` for each branch statement of the target modules
-    that no run reached; another seed or a longer exploration may still reach it. ``discovery`` estimates what is left
+    that no run reached; another seed or a longer exploration may still reach it. ``missed_lines`` holds the numbers of
+    all lines that no run reached, by file. ``discovery`` estimates what is left
     to find, or is ``None`` if too few runs support an estimate. ``run_kinds`` counts the runs by where they started, by
     how their swarm configuration was drawn, and by length. ``faults`` counts for each fault that acts on calls in how
     many runs it was on and what it met. ``target_modules`` are those that were watched; without any the search is
@@ -125,6 +129,7 @@ class ExplorationResult:
     coverage_gaps: list[dict[str, Any]] = field(default_factory=list)
     lines_covered: int = 0
     lines_total: int = 0
+    missed_lines: dict[str, list[int]] = field(default_factory=dict)
     stopped_reason: StoppedReason = "time"
     snapshot_kind: SnapshotKind = "copy"
     swarm_summary: str = ""
@@ -139,6 +144,12 @@ class ExplorationResult:
     target_modules: tuple[str, ...] | None = None
     imported_modules: tuple[str, ...] = ()
     known: list[KnownFailure] = field(default_factory=list)
+
+    def __repr__(self) -> str:
+        name = one_line(self.test_class.rpartition(":")[2])
+        findings = counted(len(self.failures), "finding") if self.failures else "no findings"
+        runs, edges = counted(self.total_runs, "run"), counted(self.unique_edges, "edge")
+        return f"<ExplorationResult {name}: {findings}, {runs}, {edges}>"
 
     def summary(self) -> str:
         """Return the result as a few lines of text, without a newline at the end."""
@@ -181,13 +192,12 @@ def blind_lines(result: ExplorationResult) -> list[str]:
     """Return what a search without targets does not see, and what it could watch; nothing with targets."""
     if result.target_modules is None or result.target_modules:
         return []
-    text = "Blind: no target modules, so no code is watched and only the order of rules guides the search"
     imported = result.imported_modules
     if not imported:
-        return [text]
-    more = ", ..." * (len(imported) > _IMPORTED_MAX)
-    names = one_line(", ".join(imported[:_IMPORTED_MAX]), limit=2 * MESSAGE_CHARS_MAX)
-    return [f"{text}; name what is tested in target_modules, the machine imports {names}{more}"]
+        return ["Coverage: off. Name what is tested in target_modules to steer the search"]
+    names = ", ".join(f'"{name}"' for name in imported[:_IMPORTED_MAX]) + ", ..." * (len(imported) > _IMPORTED_MAX)
+    add = one_line(f"target_modules = [{names}]", limit=2 * MESSAGE_CHARS_MAX)
+    return [f"Coverage: off. Add {add} to steer the search"]
 
 
 def coverage_lines(result: ExplorationResult) -> list[str]:
@@ -196,6 +206,7 @@ def coverage_lines(result: ExplorationResult) -> list[str]:
     if result.lines_total:
         percent = 100 * result.lines_covered // result.lines_total
         lines.append(f"Line coverage: {result.lines_covered}/{result.lines_total} ({percent}%)")
+        lines += _missed(result.missed_lines)
     gaps = result.coverage_gaps
     if gaps:
         lines.append(f"Not reached in {counted(result.total_runs, 'run')}: {len(gaps)} branch(es) in target modules")
@@ -208,17 +219,40 @@ def coverage_lines(result: ExplorationResult) -> list[str]:
     return lines
 
 
+def _missed(missed: Mapping[str, Sequence[int]]) -> list[str]:
+    """Return the lines that no run reached, those of a few files: most programs have parts that are not tested."""
+    places = [f"{file}:{','.join(_ranges(lines))}" for file, lines in list(missed.items())[:_MISSED_FILES_MAX]]
+    if len(missed) > _MISSED_FILES_MAX:
+        places.append(f"and lines of {counted(len(missed) - _MISSED_FILES_MAX, 'more file')}")
+    return [f"Missed: {one_line(place)}" for place in places]
+
+
+def _ranges(lines: Sequence[int]) -> list[str]:
+    """Return sorted numbers with neighbours joined: 3, 5, 6, 7 as ``3`` and ``5-7``."""
+    runs: list[list[int]] = []
+    for line in lines:
+        if runs and line == runs[-1][-1] + 1:
+            runs[-1][1:] = [line]
+        else:
+            runs.append([line])
+    return ["-".join(map(str, run)) for run in runs]
+
+
 def discovery_lines(discovery: Discovery | None) -> list[str]:
     """Return what is left to find, and under which assumption; nothing if too little is known."""
     if discovery is None:
         return []
     one = discovery.what.removesuffix("s")
-    likely = f"up to {_percent(discovery.next_run_max)}"
+    likely = f"at most {_percent(discovery.next_run_max)} (95% confidence)"
     if discovery.next_run:
         likely = f"about {_percent(discovery.next_run)}, {likely}"
-    unseen = f"; at least {counted(discovery.unseen, one)} more can be found" if discovery.unseen > 0 else ""
-    sample = counted(discovery.runs, "run")
-    return [f"Undiscovered: one more run like the {sample} counted shows a new {one} by a chance of {likely}{unseen}"]
+    if discovery.unseen > 0:
+        so = f"at least {counted(discovery.unseen, one)} more can be found"
+    elif discovery.next_run_max < _SATURATED:
+        so = "more time is unlikely to help"
+    else:
+        so = "more time may help"
+    return [f"Saturation: the next run shows a new {one} with a probability of {likely}; {so}"]
 
 
 def _percent(share: float) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePath
@@ -16,8 +17,8 @@ from ordeal._engine.formatting import (
     one_line,
     program_lines,
     short_names,
-    weights_text,
 )
+from ordeal.result.place import FailurePlace, place_lines
 
 if TYPE_CHECKING:
     from ordeal._engine.storage.trace_file import Trace
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 _SEQUENCE_STEPS_MAX = 10
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Failure:
     """One distinct failure: all runs that failed in the same place with the same type of exception.
 
@@ -38,6 +39,7 @@ class Failure:
     ``bucket`` is what made failures count as the same one, ``id`` a short name of it for ``known`` and ``--ignore``,
     and ``count`` how many runs of the exploration met it. ``flaky`` means that replaying the trace did not always fail,
     ``flaky_reason`` what a fresh process showed of that, if it was asked; ``shrunk`` means that the trace was shrunk.
+    ``place`` is where in the machine and in the code under test it happened, or ``None`` if that is unknown.
     ``trace_path`` is where the trace was saved, ``seed_path`` where it is kept as a seed, or ``None``.
     """
 
@@ -58,12 +60,28 @@ class Failure:
     trace_path: str | None = None
     seed_path: str | None = None
     program: str = ""
+    place: FailurePlace | None = None
+
+    @property
+    def weights(self) -> dict[str, int]:
+        """How the swarm weighted the rules of the failing run, 0 for one that was left out; empty without weights.
+
+        The trace does not need this: it names the rules that it takes.
+        """
+        steps = [] if self.trace is None else self.trace.steps
+        drawn = [step.params["weights"] for step in steps if step.kind == "rule_swarm" and "weights" in step.params]
+        return dict(drawn[0]) if drawn else {}
 
     @property
     def id(self) -> str:
         """A short name for the bucket; for all buckets of an invariant's place, if several steps broke it."""
         place, after, _ = self.bucket.rpartition(" [after ")
         return failure_id(place if after and len(self.broken_by) > 1 else self.bucket)
+
+    def __repr__(self) -> str:
+        steps = trace_steps(self)
+        length = "" if steps is None else f", {steps} steps"
+        return f"<Failure {self.id}: {describe_error(self.error)}{length}>"
 
     def __str__(self) -> str:
         return failure_text(self)
@@ -76,25 +94,45 @@ def failure_id(bucket: str) -> str:
 
 def failure_text(failure: Failure) -> str:
     """Return where a failure happened, with which faults, and the steps that led there."""
+    lines = _head(failure)
+    lines.append(f"  Active faults: {name_list(short_names(failure.active_faults))}")
+    if failure.necessary_faults is not None:
+        lines.append(f"  Necessary faults: {_necessary(failure.necessary_faults)}")
+    lines.append(f"  Sequence: {_sequence(failure.rule_log)}")
+    return "\n".join(lines)
+
+
+def _head(failure: Failure) -> list[str]:
     lines = [f"{_run_name(failure)}, step {failure.step}: {describe_error(failure.error)}"]
+    lines += indented(place_lines(failure.place), 2)
     if failure.broken_by:
         lines.append(f"  Invariant broken by: {name_list(failure.broken_by)}")
     _, through, what = failure.bucket.rpartition(" [through ")
     if through:
         lines.append(f"  Told apart by: {one_line(what[:-1])}")
-    lines.append(f"  Active faults: {name_list(short_names(failure.active_faults))}")
-    if failure.necessary_faults is not None:
-        lines.append(f"  Necessary faults: {_necessary(failure.necessary_faults)}")
-    lines += _swarm_lines(failure)
-    lines.append(f"  Sequence: {_sequence(failure.rule_log)}")
-    return "\n".join(lines)
+    return lines
 
 
-def _swarm_lines(failure: Failure) -> list[str]:
-    """Return how the failing run weighted its rules. The trace does not need this: it names the rules that it takes."""
-    steps = [] if failure.trace is None else failure.trace.steps
-    drawn = [step.params["weights"] for step in steps if step.kind == "rule_swarm" and "weights" in step.params]
-    return [f"  Swarm: {one_line(weights_text(weights))}" for weights in drawn]
+def _fault_lines(failure: Failure) -> list[str]:
+    """Return on one line which faults were on, and which of them the failure needs."""
+    needed = failure.necessary_faults or {}
+    faults = list(dict.fromkeys([*failure.active_faults, *needed]))
+    if not faults:
+        return []
+    shown = dict(zip(faults, short_names(faults), strict=True))
+    if failure.necessary_faults is None:
+        return [f"  Faults: {_enumerated([shown[name] for name in faults])}"]
+    kept = [shown[name] for name in faults if needed.get(name)]
+    others = [shown[name] for name in failure.active_faults if not needed.get(name)]
+    quantity = {1: "needed", 2: "both needed"}.get(len(kept), "all needed")
+    parts = [f"{_enumerated(kept)}, {quantity}"] if kept else []
+    parts += [f"{_enumerated(others)} on, not needed"] if others else []
+    return [f"  Faults: {one_line('; '.join(parts) or 'none needed', limit=2 * MESSAGE_CHARS_MAX)}"]
+
+
+def _enumerated(names: Sequence[str]) -> str:
+    """Return ``a``, ``a and b`` or ``a, b and c``."""
+    return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
 
 
 def _run_name(failure: Failure) -> str:
@@ -132,9 +170,26 @@ def trace_steps(failure: Failure) -> int | None:
     return len(failure.trace.taken_steps())
 
 
-def failure_details(failure: Failure) -> list[str]:
-    """Return everything that a report says about one failure, including the program that shows it."""
-    lines = failure_text(failure).splitlines()
+def runnable_program(failure: Failure) -> str:
+    """Return the program of a failure with what makes it run as pasted: the import, and the invariant that fails."""
+    lines = failure.program.split("\n")
+    module, _, name = ("" if failure.trace is None else failure.trace.test_class).partition(":")
+    if lines[0] == f"state = {name}()" and name.isidentifier() and module != "__main__":
+        lines.insert(0, f"from {module} import {name}")
+    place = failure.place
+    if place is not None and place.kind == "invariant" and place.name.isidentifier():
+        ends = lines[-1].startswith("state.teardown(")
+        lines.insert(len(lines) - ends, f"state.{place.name}()  # the invariant")
+    return "\n".join(lines)
+
+
+def failure_details(failure: Failure, *, terminal: bool = False, by_path: bool = False) -> list[str]:
+    """Return everything that a report says about one failure, including the program that shows it.
+
+    A ``terminal`` has one line on the faults, and no summary of the program. ``by_path`` names the file to replay in
+    place of the id, for files in a folder where `ordeal replay` would not look.
+    """
+    lines = [*_head(failure), *_fault_lines(failure)] if terminal else failure_text(failure).splitlines()
     if failure.flaky_reason:
         lines.append(f"  Flaky: {one_line(failure.flaky_reason, limit=2 * MESSAGE_CHARS_MAX)}")
     if failure.count > 1:
@@ -142,9 +197,14 @@ def failure_details(failure: Failure) -> list[str]:
     if failure.bucket:
         lines.append(f"  Id: {failure.id}")
     if failure.program:
-        lines += ["  Program:", *indented(program_lines(failure.program), 4)]
-    if failure.trace_path is not None:
-        lines.append(f"  Trace: {one_line(failure.trace_path)}")
-    if failure.seed_path is not None:
-        lines.append(f"  Seed: {one_line(failure.seed_path)}")
+        lines += ["  Program:", *indented(program_lines(runnable_program(failure)), 4)]
+    path = failure.trace_path or failure.seed_path
+    if path is not None:
+        lines.append(f"  Replay: {replay_command(path if by_path or not failure.bucket else failure.id)}")
     return lines
+
+
+def replay_command(name: str) -> str:
+    """Return the shell command that replays a saved failure, by its id or its path."""
+    # A name that begins with a dash would be taken for an option.
+    return f"ordeal replay {shlex.quote(f'./{name}' if name.startswith('-') else name)}"

@@ -102,4 +102,4 @@ def test_finding_06_ctrl_c_loses_nothing(
         assert "Shrinking was interrupted: some traces are longer than need be." in result["notes"]
         replayed = project.python("-m", "ordeal", "seeds")
         assert replayed.returncode == 1
-        assert replayed.stderr.count("REPRODUCES") == 2
+        assert replayed.stderr.count("REGRESSION") == 2

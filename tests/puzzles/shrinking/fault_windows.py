@@ -62,9 +62,9 @@ class Outbox(ChaosTest):
 OUTBOX = known(
     Outbox,
     (
-        f"activate('{CUT_WIRE.name}')",
+        f"state.fault('{CUT_WIRE.name}').activate()",
         "state.post(text='', urgent=False)",
-        f"deactivate('{CUT_WIRE.name}')",
+        f"state.fault('{CUT_WIRE.name}').deactivate()",
         "state.send_waiting()",
     ),
 )
@@ -140,11 +140,11 @@ class StaleReplica(ChaosTest):
 STALE_REPLICA = known(
     StaleReplica,
     *(
-        (f"activate('{missing.name}')", "state.write(value=0)", *between, "state.read()")
+        (f"state.fault('{missing.name}').activate()", "state.write(value=0)", *between, "state.read()")
         for missing, lost in ((NO_EAST, NO_WEST), (NO_WEST, NO_EAST))
         for between in (
-            (f"deactivate('{missing.name}')", f"activate('{lost.name}')"),
-            (f"activate('{lost.name}')", f"deactivate('{missing.name}')"),
+            (f"state.fault('{missing.name}').deactivate()", f"state.fault('{lost.name}').activate()"),
+            (f"state.fault('{lost.name}').activate()", f"state.fault('{missing.name}').deactivate()"),
         )
     ),
 )

@@ -50,7 +50,10 @@ def test_before_any_run_it_says_what_to_do() -> None:
 
 
 def test_where_there_is_no_site_it_says_so() -> None:
-    assert catalog_text(catalog(), FILE, exists=False) == "No assertion sites in 2 files.\n"
+    assert catalog_text(catalog(), FILE, exists=False) == (
+        "No assertion sites in 2 files.\n\nhint: `always(...)`, `sometimes(...)` and `reachable(...)` of "
+        "ordeal.assertions tell the search what matters: see docs/guides/properties.md\n"
+    )
 
 
 def test_complaints_name_the_place_and_what_to_do() -> None:

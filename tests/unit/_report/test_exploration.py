@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import shlex
 from typing import Any, ClassVar
@@ -9,10 +10,19 @@ from typing import Any, ClassVar
 import pytest
 
 from ordeal._engine.storage.trace_file import Trace, TraceStep
-from ordeal._report.exploration import exploration_report, json_report, progress_line, replay_hint, session_header
+from ordeal._report.exploration import (
+    Layout,
+    closing_line,
+    exploration_header,
+    exploration_report,
+    json_report,
+    progress_line,
+    session_header,
+)
 from ordeal.result import Discovery, ExplorationResult, Failure, ProgressSnapshot, SeedOutcome, SeedStatus
 from ordeal.result.exploration import summary_text, swarm_text
-from ordeal.result.failure import failure_id
+from ordeal.result.failure import failure_id, replay_command
+from ordeal.result.place import CodeLine, FailurePlace
 
 
 def make_trace(*names: str) -> Trace:
@@ -97,7 +107,7 @@ class TestReport:
             "      Program:\n"
             "        machine = MyServiceChaos()\n"
             "        machine.deposit(amount=1)\n"
-            "      Trace: .ordeal/traces/fail-run-42.json\n"
+            "      Replay: ordeal replay .ordeal/traces/fail-run-42.json\n"
             "\n"
             "    Run 51, step 7: TimeoutError: connection timed out during write\n"
             "      Active faults: none\n"
@@ -135,16 +145,32 @@ class TestReport:
         assert lines[8:10] == [
             "    Line coverage: 45/60 (75%)",
             (
-                "    Undiscovered: one more run like the 2000 runs counted shows a new edge "
-                "by a chance of about 0.35%, up to 0.64%; at least 5 edges more can be found"
+                "    Saturation: the next run shows a new edge with a probability of about 0.35%, at most 0.64% "
+                "(95% confidence); at least 5 edges more can be found"
             ),
         ]
 
     def test_where_nothing_seems_left_a_bound_is_said(self) -> None:
         discovery = Discovery(what="features", runs=100, seen=9, next_run=0.0, next_run_max=0.263, total=9.0)
         assert report_lines(make_result(discovery=discovery))[8] == (
-            "    Undiscovered: one more run like the 100 runs counted shows a new feature by a chance of up to 26%"
+            "    Saturation: the next run shows a new feature with a probability of at most 26% (95% confidence); "
+            "more time may help"
         )
+        discovery = dataclasses.replace(discovery, runs=9000, next_run_max=0.0003)
+        assert "at most 0.03% (95% confidence); more time is unlikely to help" in "".join(
+            report_lines(make_result(discovery=discovery))
+        )
+
+    def test_lines_that_no_run_reached_are_named(self) -> None:
+        missed = {"shop/orders.py": [7, 8, 9, 21], "b.py": [1], "c.py": [1], "d.py": [1], "e.py": [2]}
+        lines = report_lines(make_result(lines_covered=2399, lines_total=2400, missed_lines=missed))
+        assert lines[8:13] == [
+            "    Line coverage: 2399/2400 (99%)",
+            "    Missed: shop/orders.py:7-9,21",
+            "    Missed: b.py:1",
+            "    Missed: c.py:1",
+            "    Missed: and lines of 2 more files",
+        ]
 
     def test_each_class_has_a_section(self) -> None:
         lines = report_lines(make_result(), make_result(test_class="b:C", stopped_reason="interrupted"))
@@ -166,7 +192,7 @@ class TestReport:
         flood = [make_failure(ValueError(str(number)), "go", run_id=number) for number in range(1109)]
         lines = report_lines(make_result(*flood))
         assert lines[6] == "    1109 FAILURES:"
-        assert lines[16:18] == ["      ValueError: 9 (1 step)", "      ... and 1099 more"]
+        assert lines[16:18] == ["      ValueError: 9 (1 step)", "      ... and 1099 more (--all shows them)"]
         assert len([line for line in lines if line.startswith("    Run ")]) == 10
 
     def test_failure_that_was_not_shrunk_does_not_claim_to_be_minimal(self) -> None:
@@ -267,6 +293,7 @@ class TestJson:
                         "behavior": {
                             "lines_covered": 0,
                             "lines_total": 0,
+                            "missed_lines": {},
                             "coverage_gaps": [
                                 {"file": "a.py", "line": 9, "code": "raise y"},
                                 {"file": "b.py", "line": 1, "code": "if x:"},
@@ -288,11 +315,13 @@ class TestJson:
                             "step": 1,
                             "run_id": 42,
                             "bucket": "b",
+                            "place": None,
                             "broken_by": [],
                             "count": 2,
                             "flaky": False,
                             "flaky_reason": "",
                             "shrunk": True,
+                            "weights": {},
                             "active_faults": [],
                             "necessary_faults": None,
                             "rule_log": ["go"],
@@ -340,10 +369,106 @@ class TestSessionTexts:
         header = session_header("1.2", 7, {"a": (), "b": ("x", "y"), "c": None, "d": True, "e": 0.5})
         assert header == "ordeal 1.2\nrng seed: 7\noptions: a=none b=x,y c=none d=true e=0.5"
 
+    def test_header_of_an_exploration_shows_what_it_takes_to_do_it_again(self) -> None:
+        facts = {"classes": 2, "workers": 1, "seconds": 2.5, "rng_seed": 7}
+        assert exploration_header("1.2", **facts, options={}) == "ordeal 1.2: 2 classes, 1 worker, 2.5 s, random seed 7"  # type: ignore[arg-type]
+        assert exploration_header("1.2", **facts, options={"b": ("x", "y")}).endswith("\noptions: b=x,y")  # type: ignore[arg-type]
+
+    def test_closing_line_sums_up(self) -> None:
+        failing = make_result(make_failure(ValueError(), "go"), total_runs=4190, duration_seconds=5.25)
+        assert closing_line([failing], 1) == "1 finding in 1 class, 4,190 runs in 5.2 s, exit code 1"
+        passing = make_result(total_runs=1, duration_seconds=1.0)
+        assert closing_line([passing, passing], 0) == "No findings in 2 classes, 2 runs in 2.0 s, exit code 0"
+
     @pytest.mark.parametrize("path", ["a.json", "it's a.json", "-v.json"])
-    def test_replay_hint_is_one_shell_command(self, path: str) -> None:
-        words = shlex.split(replay_hint(path).partition(": ")[2])
+    def test_command_to_replay_is_one_shell_command(self, path: str) -> None:
+        words = shlex.split(replay_command(path))
         assert words == ["ordeal", "replay", f"./{path}" if path.startswith("-") else path]
+
+
+class TestLayout:
+    PLACE = FailurePlace(
+        "invariant",
+        "adds_up",
+        CodeLine("tests/test_bank.py", 9, "Bank.adds_up", "assert a == b"),
+        CodeLine("bank/account.py", 3, "Account.total", "raise KeyError"),
+        ("assert 1 == 2", " +  where 1 = self.a"),
+    )
+
+    def failure(self, **changes: Any) -> Failure:
+        trace = make_trace("go")
+        trace.test_class = "tests.test_bank:Bank"
+        own: dict[str, Any] = {"trace": trace, "bucket": "b", "trace_path": "t/fail-run-1.json", "place": self.PLACE}
+        own["program"] = "state = Bank()\nstate.go()\nstate.teardown()"
+        return dataclasses.replace(make_failure(ValueError("no"), "go"), **own, **changes)
+
+    def test_a_failure_says_where_and_its_program_runs_as_pasted(self) -> None:
+        failure = self.failure()
+        assert exploration_report([make_result(failure)]).partition("    Run 42")[2].rstrip() == (
+            ", step 1: ValueError: no\n"
+            "      At: tests/test_bank.py:9 in Bank.adds_up (invariant)\n"
+            "      Raised at: bank/account.py:3 in Account.total: raise KeyError\n"
+            "      Asserted: assert 1 == 2\n"
+            "       +  where 1 = self.a\n"
+            "      Active faults: none\n"
+            "      Sequence: go\n"
+            f"      Id: {failure.id}\n"
+            "      Program:\n"
+            "        from tests.test_bank import Bank\n"
+            "        state = Bank()\n"
+            "        state.go()\n"
+            "        state.adds_up()  # the invariant\n"
+            "        state.teardown()\n"
+            f"      Replay: ordeal replay {failure.id}"
+        )
+        (found,) = json.loads(json_report([make_result(failure)]))["results"][0]["failures"]
+        assert found["place"]["at"] == {
+            "file": "tests/test_bank.py",
+            "line": 9,
+            "function": "Bank.adds_up",
+            "code": "assert a == b",
+        }
+        assert found["place"]["asserted"] == ["assert 1 == 2", " +  where 1 = self.a"]
+        assert "state.adds_up()" in found["program"]
+
+    @pytest.mark.parametrize(
+        ("active", "necessary", "line"),
+        [
+            ([], None, None),
+            ([], {}, None),
+            (["a(x.y)"], {"a(x.y)": True}, "a, needed"),
+            (["a(x.y)", "a(x.z)"], {"a(x.y)": True, "a(x.z)": True}, "a(y) and a(z), both needed"),
+            (["a", "b", "c"], {"a": True, "b": True, "c": True}, "a, b and c, all needed"),
+            (["a", "b"], {"a": True, "b": False}, "a, needed; b on, not needed"),
+            (["a"], {"a": False}, "a on, not needed"),
+            (["a"], None, "a"),
+        ],
+    )
+    def test_a_terminal_has_one_line_on_faults_and_no_sequence(
+        self, active: list[str], necessary: dict[str, bool] | None, line: str | None
+    ) -> None:
+        failure = self.failure(active_faults=active, necessary_faults=necessary)
+        text = exploration_report([make_result(failure)], Layout(terminal=True))
+        assert "Sequence:" not in text
+        assert "Active faults" not in text
+        assert ("      Faults: " in text) is (line is not None)
+        assert line is None or f"      Faults: {line}\n" in text
+
+    def test_all_failures_are_shown_on_request(self) -> None:
+        result = make_result(*(make_failure(ValueError(str(number)), "go") for number in range(12)))
+        few, every = exploration_report([result]), exploration_report([result], Layout(all=True))
+        assert "      ... and 2 more (--all shows them)\n" in few
+        assert few.count("step 1: ValueError") == 10
+        assert every.count("step 1: ValueError") == 12
+        assert "more" not in every
+
+    def test_a_trace_elsewhere_is_replayed_by_its_path(self) -> None:
+        text = exploration_report([make_result(self.failure())], Layout(by_path=True))
+        assert "      Replay: ordeal replay t/fail-run-1.json\n" in text
+
+    def test_a_seed_is_not_called_unshrunk(self) -> None:
+        failure = self.failure(shrunk=False, run_id=0, seed_path="s.json")
+        assert "not shrunk" not in exploration_report([make_result(failure)])
 
 
 class TestSwarmText:

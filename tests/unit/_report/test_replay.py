@@ -154,6 +154,7 @@ def test_json_of_a_replay() -> None:
         "trace_steps": 2,
         "recorded_error": "KeyError: 'till'\nempty",
         "error_type": "OSError",
+        "place": None,
         "misfit_choices": 1,
         "unused_choices": 2,
         "changed_step": "step 1",
@@ -161,6 +162,8 @@ def test_json_of_a_replay() -> None:
         "steps": ["pay(sum=3)", "end()"],
         "shrunk_steps": 1,
         "shrunk_path": "traces/b.json",
+        "plain": None,
+        "plain_refused": None,
         "shrunk_program": "state = Till()",
         "necessary_faults": {"a": True},
     }

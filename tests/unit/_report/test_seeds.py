@@ -54,7 +54,7 @@ def test_the_header_says_how_many_and_where() -> None:
         (replay(SeedStatus.FIXED), f"  fixed       {FILE}  shop:Till (1 step)"),
         (
             replay(SeedStatus.REPRODUCED, error=KeyError("till")),
-            f"  REPRODUCES  {FILE}  shop:Till (1 step) — KeyError: 'till'",
+            f"  REGRESSION  {FILE}  shop:Till (1 step) — KeyError: 'till'",
         ),
         (
             replay(SeedStatus.FAILS_DIFFERENTLY, error=OSError("gone")),
@@ -142,7 +142,7 @@ OUTCOMES = [
 
 def test_an_exploration_counts_seeds_and_names_those_that_somebody_must_look_at() -> None:
     assert seed_outcomes_text(OUTCOMES, verbose=False).split("\n") == [
-        "  Seed replay: 1 fixed, 2 reproduced",
+        "  Seeds: 5 replayed, 2 still fail, 1 fixed",
         "  outdated    seed-4: no longer applies: it has no rule 'pay'",
         "  corrupt     seed-5: no JSON",
     ]
@@ -160,4 +160,4 @@ def test_on_request_each_has_a_line() -> None:
 
 def test_what_was_done_with_seeds() -> None:
     assert seeds_pruned(2) == "  Pruned 2 fixed seed(s)."
-    assert seeds_saved(1, "my\nseeds") == "  Seeds saved: 1 in my\\nseeds/ (auto-replay on next run)"
+    assert seeds_saved(1, 0, "my\nseeds") == "  Seeds saved: 1 in my\\nseeds/, replayed by the next run"

@@ -487,16 +487,6 @@ class TestWrongUse:
         assert "Account" in err.split("hint: ")[1]
 
 
-def test_help_has_one_line_for_each_option(run: Run) -> None:
-    code, out, err = run("benchmark", "--help")
-    assert (code, err) == (0, "")
-    options = out.split("Options:\n")[1].split("\n\n")[0].splitlines()
-    assert all(line.startswith("  -") for line in options)
-    assert [line for line in options if "(default: " not in line] == [
-        "  -h, --help         Show this message and exit."
-    ]
-
-
 def test_with_the_engine_behind_it(run: Run) -> None:
     Path("ordeal.toml").write_text(TARGETS + ACCOUNT)
     code, out, err = run("benchmark", "--time", "0.5", "--max-workers", "2", "--repeat", "1", "--json")

@@ -43,9 +43,14 @@ OPTIONS = (
     " buggify_prob=0.1 value_reuse_prob=0.1 comparison_tracing=auto workers=0 rule_swarm=none swarm_policy=adaptive"
     " max_memory=0 share_edges=true share_checkpoints=true rule_timeout=none known=none"
     " seed_mutation_respect_strategies=true"
-    " verbose=false shrink=true confirm_fresh=true"
+    " verbose=true shrink=true confirm_fresh=true"
 )
-HEADER = f"ordeal {__version__}\nrng seed: 42\n{OPTIONS}\nExploring machines:Account...\n"
+WORKERS = "1 worker" if os.cpu_count() == 1 else f"{os.cpu_count()} workers"
+FIRST = f"ordeal {__version__}: 1 class, {WORKERS}, 60 s, random seed 42\n"
+HEADER = f"{FIRST}Exploring machines:Account...\n"
+VERBOSE_HEADER = f"{FIRST}options: verbose=true\nExploring machines:Account...\n"
+CLOSING = "No findings in 1 class, 40 runs in 1.9 s, exit code 0\n"
+CLOSING_OF_ONE = "1 finding in 1 class, 40 runs in 1.9 s, exit code 1\n"
 CLEAN_REPORT = """
 --- Ordeal Exploration Report ---
 
@@ -103,7 +108,7 @@ def make_result(*run_ids: int, test_class: str = "machines:Account", **changes: 
 class TestFindings:
     def test_none(self, run: Run, explorer: ScriptedExplorer) -> None:
         explorer.outcomes = [make_result()]
-        assert run("explore") == (0, CLEAN_REPORT, HEADER)
+        assert run("explore") == (0, CLEAN_REPORT, HEADER + CLOSING)
         assert not Path(".ordeal").exists()
 
     def test_one(self, run: Run, explorer: ScriptedExplorer) -> None:
@@ -118,9 +123,9 @@ class TestFindings:
             "    Run 7, step 1: ValueError: bad\n"
             "      Active faults: none\n"
             "      Sequence: go\n"
-            "      Trace: .ordeal/traces/fail-run-7.json\n",
+            "      Replay: ordeal replay .ordeal/traces/fail-run-7.json\n",
         )
-        assert err == HEADER + ("replay the first failure: ordeal replay .ordeal/traces/fail-run-7.json\n")
+        assert err == HEADER + CLOSING_OF_ONE
         assert Trace.load(".ordeal/traces/fail-run-7.json").run_id == 7
 
     def test_classes_do_not_overwrite_each_other(self, run: Run, explorer: ScriptedExplorer) -> None:
@@ -135,7 +140,7 @@ class TestFindings:
             "machines.Account/fail-run-2.json",
             "machines.Ledger/fail-run-1.json",
         }
-        assert all(f"Trace: .ordeal/traces/{name}\n" in out for name in traces)
+        assert all(f"Replay: ordeal replay .ordeal/traces/{name}\n" in out for name in traces)
 
     def test_traces_of_new_paths_are_saved_on_request(self, run: Run, explorer: ScriptedExplorer) -> None:
         settings(ACCOUNT + '[report]\ntraces = true\ntraces_dir = "t"\n')
@@ -150,7 +155,7 @@ class TestFindings:
             return make_result()
 
         explorer.outcomes = [talk]
-        assert run("explore") == (0, CLEAN_REPORT, f"{HEADER}noise\n")
+        assert run("explore") == (0, CLEAN_REPORT, f"{HEADER}noise\n{CLOSING}")
 
 
 class TestOptions:
@@ -225,10 +230,10 @@ class TestOptions:
         explorer.outcomes = [make_result()]
         numbers = f"--seed {2**64 - 1} --max-time 2.5 --max-runs 9 --patience 4 -w 3".split()
         _, _, err = run("explore", *numbers, "-c", "other.toml", "--no-shrink", "--no-confirm-fresh", "--no-seeds")
-        assert err.startswith(f"ordeal {__version__}\nrng seed: 18446744073709551615\noptions: config=other.toml ")
-        assert " max_time=2.5 max_runs=9 patience=4 " in err
-        assert " workers=3 " in err
-        assert "shrink=false confirm_fresh=false\n" in err
+        assert err.startswith(
+            f"ordeal {__version__}: 1 class, 3 workers, 2.5 s, random seed 18446744073709551615\n"
+            "options: config=other.toml max_time=2.5 max_runs=9 patience=4 workers=3 shrink=false confirm_fresh=false\n"
+        )
         options = explorer.constructed[0][1]
         assert (options["seed"], options["workers"], options["corpus_dir"]) == (2**64 - 1, 3, None)
         assert explorer.ran[0] == {
@@ -355,26 +360,38 @@ class TestProgress:
         explorer.outcomes = [self.tick]
         code, out, err = run("explore", *arguments)
         assert (code, out) == (0, CLEAN_REPORT)
-        assert err == HEADER.replace("verbose=false", "verbose=true") + (
-            "  [0s] runs=1 steps=10 edges=4 cps=3 fails=0 (486 runs/s)\n"
-            "  [2s] runs=4 steps=40 edges=4 cps=3 fails=0 (486 runs/s)\n"
-            "  [12s] runs=6 steps=60 edges=4 cps=3 fails=0 (486 runs/s)\n"
+        assert (
+            err
+            == VERBOSE_HEADER
+            + (
+                "  [0s] runs=1 steps=10 edges=4 cps=3 fails=0 (486 runs/s)\n"
+                "  [2s] runs=4 steps=40 edges=4 cps=3 fails=0 (486 runs/s)\n"
+                "  [12s] runs=6 steps=60 edges=4 cps=3 fails=0 (486 runs/s)\n"
+            )
+            + CLOSING
         )
+
+    def test_twice_verbose_shows_all_options(self, run: Run, explorer: ScriptedExplorer) -> None:
+        explorer.outcomes = [make_result()]
+        assert run("explore", "-vv")[2] == f"{FIRST}{OPTIONS}\nExploring machines:Account...\n{CLOSING}"
 
     def test_line_is_overwritten_on_a_terminal(
         self, run: Run, explorer: ScriptedExplorer, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr("ordeal.cli.terminal.is_terminal", lambda: True)
         explorer.outcomes = [self.tick]
-        _, _, err = run("explore", "-v")
+        _, _, err = run("explore")
         assert err.endswith(
             "Account...\n"
             "\r  [0s] runs=1 steps=10 edges=4 cps=3 fails=0 (486 runs/s)    "
             "\r  [2s] runs=4 steps=40 edges=4 cps=3 fails=0 (486 runs/s)    "
-            "\r  [12s] runs=6 steps=60 edges=4 cps=3 fails=0 (486 runs/s)    \n"
+            "\r  [12s] runs=6 steps=60 edges=4 cps=3 fails=0 (486 runs/s)    "
+            f"\r{' ' * 62}\r{CLOSING}"
         )
 
-    @pytest.mark.parametrize(("is_terminal", "between"), [(True, f"    \r{{}}{' ' * 9}\n"), (False, "\n{}\n")])
+    @pytest.mark.parametrize(
+        ("is_terminal", "between"), [(True, f"    \r{{}}{' ' * 9}\r{' ' * 61}\r"), (False, "\n{}\n")]
+    )
     def test_shrinking_is_told_of_in_the_same_place(
         self,
         run: Run,
@@ -394,7 +411,7 @@ class TestProgress:
         explorer.outcomes = [shrink]
         exploring = "  [0s] runs=600000 steps=60 edges=4 cps=3 fails=2 (486 runs/s)"
         shrinking = "  [2s] shrinking failure 1 of 2: 31 -> 9 steps (13 tried)"
-        assert run("explore", "-v")[2].endswith(f"{exploring}{between.format(shrinking)}")
+        assert run("explore", "-v")[2].endswith(f"{exploring}{between.format(shrinking)}{CLOSING}")
 
 
 class TestJson:
@@ -409,7 +426,7 @@ class TestJson:
     def test_in_a_file(self, run: Run, explorer: ScriptedExplorer, kind: str, shown: str) -> None:
         settings(f'{ACCOUNT}[report]\nformat = "{kind}"\noutput = "out/report.json"\n')
         explorer.outcomes = [make_result()]
-        assert run("explore") == (0, shown, f"{HEADER}Report saved: out/report.json\n")
+        assert run("explore") == (0, shown, f"{HEADER}Report saved: out/report.json\n{CLOSING}")
         assert json.loads(Path("out/report.json").read_text())["results"][0]["total_runs"] == 40
         assert [path.name for path in Path("out").iterdir()] == ["report.json"]
 
@@ -427,7 +444,7 @@ class TestGeneratedTests:
         explorer.outcomes = [first, second]
         code, _, err = run("explore", "--generate-tests", "tests/test_generated.py")
         assert code == 0
-        assert err.endswith("Generated tests: tests/test_generated.py\n")
+        assert "Generated tests: tests/test_generated.py\n" in err
         assert explorer.constructed[0][1]["record_traces"] is True
         assert Path("tests/test_generated.py").read_text("utf-8") == "# 3 traces é\n"
 
@@ -435,28 +452,35 @@ class TestGeneratedTests:
         monkeypatch.setattr("ordeal.cli.explore.generate_tests", lambda traces, apart: "")
         explorer.outcomes = [make_result()]
         code, _, err = run("explore", "--generate-tests", "test_generated.py")
-        assert (code, err) == (0, f"{HEADER}No tests generated: no trace was recorded\n")
+        assert (code, err) == (0, f"{HEADER}No tests generated: no trace was recorded\n{CLOSING}")
         assert not Path("test_generated.py").exists()
 
 
 class TestUnexplored:
     def test_module_that_is_not_there(self, run: Run, explorer: ScriptedExplorer) -> None:
         settings('[[tests]]\nclass = "machine:Account"\n')
+        assert run("explore") == (2, "", "error: no module named `machine`\n\nhint: did you mean `machines`?\n")
+        assert not explorer.constructed
+
+    def test_all_entries_are_checked_before_the_first_starts(self, run: Run, explorer: ScriptedExplorer) -> None:
+        settings(f'{ACCOUNT}[[tests]]\nclass = "machines:Acount"\n[[tests]]\nclass = "machine:Account"\n')
         assert run("explore") == (
             2,
             "",
-            HEADER.replace("machines:", "machine:")
-            + "error: no module named `machine`\n\nhint: did you mean `machines`?\n",
+            (
+                "error: `machines` has no `Acount`\n\nhint: did you mean `machines:Account`?\n"
+                "error: no module named `machine`\n\nhint: did you mean `machines`?\n"
+            ),
         )
         assert not explorer.constructed
 
     def test_others_still_run_and_wrong_use_outweighs_a_finding(self, run: Run, explorer: ScriptedExplorer) -> None:
-        settings('[[tests]]\nclass = "machines:Acount"\n' + ACCOUNT)
-        explorer.outcomes = [make_result(1)]
+        settings(ACCOUNT + LEDGER)
+        explorer.outcomes = [MachineError("t", hint="h"), make_result(1, test_class="machines:Ledger")]
         code, out, err = run("explore")
         assert code == 2
         assert "1 FAILURE:" in out
-        assert "error: `machines` has no `Acount`\n\nhint: did you mean `machines:Account`?\n" in err
+        assert err.endswith("Exploring machines:Ledger...\n1 finding in 1 class, 40 runs in 1.9 s, exit code 2\n")
 
     @pytest.mark.parametrize("error", [TargetError("t", hint="h"), MachineError("t", hint="h")])
     def test_error_of_the_engine(self, run: Run, explorer: ScriptedExplorer, error: Exception) -> None:
@@ -473,10 +497,10 @@ class TestUnwritable:
         code, out, err = run("explore")
         assert code == 1
         assert "ValueError: bad (1 step)" in out
-        assert "Trace:" not in out
+        assert "Replay:" not in out
         assert err == HEADER + (
             "error: cannot write trace .ordeal/traces/fail-run-7.json: Not a directory\n\n"
-            "hint: give a folder that can be written to, as `traces_dir` in [report]\n"
+            "hint: give a folder that can be written to, as `traces_dir` in [report]\n" + CLOSING_OF_ONE
         )
 
     @pytest.mark.parametrize(("run_ids", "code"), [([], 2), ([7], 1)])
@@ -518,7 +542,10 @@ class TestInterrupt:
         explorer.outcomes = [make_result(), KeyboardInterrupt()]
         code, out, err = run("explore")
         assert (code, out) == (130, CLEAN_REPORT)
-        assert err.endswith("interrupted: the report shows what was found so far\n")
+        assert err.endswith(
+            "interrupted: the report shows what was found so far\n"
+            "No findings in 1 class, 40 runs in 1.9 s, exit code 130\n"
+        )
 
     def test_termination_is_an_interrupt_and_only_while_exploring(self, run: Run, explorer: ScriptedExplorer) -> None:
         settings(ACCOUNT + LEDGER)

@@ -8,6 +8,7 @@ import re
 import shlex
 import subprocess
 import sys
+import textwrap
 from pathlib import Path
 from textwrap import dedent
 
@@ -84,12 +85,31 @@ def test_bug_is_found_shrunk_reported_and_replayed_by_the_last_line() -> None:
     )
     assert "talk\n" not in done.stderr + done.stdout  # a worker has nobody to talk to
     (trace,) = Path(".ordeal/traces").iterdir()
-    assert f"Trace: {trace}\n" in done.stdout
-    program, *arguments = shlex.split(done.stderr.splitlines()[-1].removeprefix("replay the first failure: "))
+    assert trace.name.startswith("fail-run-")
+    assert re.fullmatch(r"1 finding in 1 class, [\d,]+ runs in [\d.]+ s, exit code 1", done.stderr.splitlines()[-1])
+    program, *arguments = shlex.split(done.stdout.partition("      Replay: ")[2].partition("\n")[0])
     assert program == "ordeal"
-    replayed = in_shell(sys.executable, "-m", "ordeal", *arguments)
-    assert replayed.returncode == 1
-    assert replayed.stderr.endswith("Failure reproduced: ValueError: overdrawn: ü\n")
+    for again in (arguments, ["replay", arguments[1][:5]], ["replay"]):
+        replayed = in_shell(sys.executable, "-m", "ordeal", *again)
+        assert replayed.returncode == 1
+        assert replayed.stderr.endswith(
+            "Failure reproduced: ValueError: overdrawn: ü\n"
+            "  At: test_bank.py:18 in Bank.withdraw (rule)\n"
+            '  Raised at: bank/account.py:12 in Account.withdraw: raise ValueError("overdrawn: ü")\n'
+        )
+
+
+def test_the_program_of_a_failure_runs_as_pasted_and_plain_python_needs_no_machine() -> None:
+    done = explore("-w", "1")
+    program = textwrap.dedent(done.stdout.partition("Program:\n")[2].partition("      Replay:")[0])
+    pasted = in_shell(sys.executable, "-c", program)
+    assert pasted.stderr.endswith("ValueError: overdrawn: ü\n"), program
+    written = in_shell(sys.executable, "-m", "ordeal", "replay", "--plain", "plain.py")
+    assert written.stderr.endswith("Plain Python: plain.py (5 lines), which was run and fails alike\n"), written.stderr
+    assert Path("plain.py").read_text("utf-8") == (
+        '"""ValueError: overdrawn: ü"""\n\nfrom bank.account import Account\n\n'
+        "account = Account()\naccount.withdraw(6)\naccount.withdraw(10)\n"
+    )
 
 
 def test_report_of_one_seed_is_the_same_in_every_process_apart_from_timing() -> None:

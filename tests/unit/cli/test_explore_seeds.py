@@ -14,7 +14,7 @@ import pytest
 from ordeal.result import Note, NoteKind, SeedOutcome, SeedStatus
 
 from .conftest import Run, ScriptedExplorer
-from .test_explore import ACCOUNT, HEADER, MACHINES, make_result
+from .test_explore import ACCOUNT, CLOSING, HEADER, MACHINES, VERBOSE_HEADER, make_result
 
 
 @pytest.fixture(autouse=True)
@@ -44,36 +44,45 @@ class TestSeeds:
 
     def test_are_counted_but_for_those_that_somebody_must_look_at(self, run: Run, explorer: ScriptedExplorer) -> None:
         explorer.outcomes = [make_result(seed_replays=self.OUTCOMES)]
-        assert run("explore")[2] == f"{HEADER}  Seed replay: 1 fixed, 2 reproduced\n{self.MUTE}"
+        assert run("explore")[2] == (f"{HEADER}  Seeds: 5 replayed, 2 still fail, 1 fixed\n{self.MUTE}{CLOSING}")
 
     def test_have_a_line_each_on_request(self, run: Run, explorer: ScriptedExplorer) -> None:
         explorer.outcomes = [make_result(seed_replays=self.OUTCOMES)]
         assert (
             run("explore", "-v")[2]
-            == HEADER.replace("verbose=false", "verbose=true")
+            == VERBOSE_HEADER
             + (
                 "  REGRESSION  seed-1: ValueError: bad\n"
                 "  fixed       seed-2: no longer reproduces\n"
                 "  REGRESSION  seed-3: fails differently: KeyError: 1\n"
             )
             + self.MUTE
+            + CLOSING
         )
 
     def test_of_failures_are_told_of_with_their_folder(self, run: Run, explorer: ScriptedExplorer) -> None:
         result = make_result(7, 8)
         failures = [dataclasses.replace(result.failures[0], seed_path="s/A/seed-7.json"), result.failures[1]]
         explorer.outcomes = [dataclasses.replace(result, failures=failures)]
-        _, out, err = run("explore")
-        assert "  Seeds saved: 1 in .ordeal/seeds/ (auto-replay on next run)\n" in err
-        assert "      Seed: s/A/seed-7.json\n" in out
+        assert "  Seeds saved: 1 in .ordeal/seeds/, replayed by the next run\n" in run("explore")[2]
+
+    def test_that_were_known_are_not_told_of_as_new(self, run: Run, explorer: ScriptedExplorer) -> None:
+        result = make_result(7, 8, seed_replays=self.OUTCOMES[:1])
+        old, new = result.failures
+        failures = [dataclasses.replace(old, seed_path=self.OUTCOMES[0].path)]
+        explorer.outcomes = [dataclasses.replace(result, failures=failures)]
+        assert "  Seeds saved: none new (1 known in .ordeal/seeds/)\n" in run("explore")[2]
+        failures.append(dataclasses.replace(new, seed_path="s/A/seed-7.json"))
+        explorer.outcomes = [dataclasses.replace(result, failures=failures)]
+        assert "  Seeds saved: 1 in .ordeal/seeds/ (1 known), replayed by the next run\n" in run("explore")[2]
 
     def test_that_failed_name_the_trace_and_the_failure(self, run: Run, explorer: ScriptedExplorer) -> None:
         result = make_result(0)
         failures = [dataclasses.replace(result.failures[0], seed_path="s/A/seed-0123.json")]
         explorer.outcomes = [dataclasses.replace(result, failures=failures)]
-        _, out, err = run("explore")
+        _, out, _ = run("explore")
         assert "    Seed 0123, step 1: ValueError: bad\n" in out
-        assert err.endswith("replay the first failure: ordeal replay .ordeal/traces/fail-seed-0123.json\n")
+        assert "      Replay: ordeal replay .ordeal/traces/fail-seed-0123.json\n" in out
 
     def test_that_are_fixed_are_deleted_on_request_and_no_others(self, run: Run, explorer: ScriptedExplorer) -> None:
         paths = self.put_files()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -16,18 +17,19 @@ Run = Callable[..., tuple[int, str, str]]
 HELP = """\
 Usage: ordeal [OPTIONS] [COMMAND] [ARGS]...
 
-  Find the bugs that only a sequence of steps shows.
+  Find bugs that need a particular sequence of calls and faults.
 
 Options:
   --version   Show the version and exit.
   -h, --help  Show this message and exit.
 
 Commands:
-  benchmark  Measure how exploring scales with the number of workers
-  catalog    List the assertions of the source that no run has reached
-  explore    Search the classes named in ordeal.toml for failures
-  replay     Run a saved trace again, shrink it, or see which faults it needs
-  seeds      Replay the saved seeds, and say which still fail
+  benchmark   Measure how exploring scales with the number of workers
+  catalog     List the assertions of the source that no run has reached
+  completion  Print the script that completes commands in a shell
+  explore     Search the classes named in ordeal.toml for failures
+  replay      Run a saved failure again, shrink it, write it as plain Python
+  seeds       Replay the saved failures (seeds), and say which still fail
 """
 
 
@@ -40,14 +42,25 @@ def test_version(run: Run) -> None:
     assert run("--version") == (0, f"ordeal {__version__}\n", "")
 
 
-def test_explore_help_has_one_line_for_each_option(run: Run) -> None:
-    code, out, err = run("explore", "--help")
+@pytest.mark.parametrize(
+    ("command", "groups"),
+    [("explore", ["Search", "Seeds", "State", "Output"]), ("benchmark", ["Trials", "Output"])],
+)
+def test_help_of_a_command_is_in_groups_and_names_only_defaults_that_say_something(
+    run: Run, command: str, groups: list[str]
+) -> None:
+    code, out, err = run(command, "--help")
     assert (code, err) == (0, "")
-    options = out.split("Options:\n")[1].split("\n\n")[0].splitlines()
-    assert all(line.startswith("  -") for line in options)
-    assert [line for line in options if "(default: " not in line] == [
-        "  -h, --help             Show this message and exit."
-    ]
+    assert re.findall(r"^(\w+):$", out, re.MULTILINE) == groups
+    assert "(default: " not in out
+    assert not re.search(r"\[default: (none|off|do not)\]", out)
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_prints_a_script(run: Run, shell: str) -> None:
+    code, out, err = run("completion", shell)
+    assert (code, err) == (0, "")
+    assert "_ORDEAL_COMPLETE" in out
 
 
 @pytest.mark.parametrize(
@@ -66,12 +79,25 @@ def test_wrong_use(run: Run, arguments: list[str], message: str, hint: str) -> N
     assert run(*arguments) == (2, "", f"error: {message}\n\nhint: {hint}\n")
 
 
-@pytest.mark.parametrize("argument", ["--version", "--help"])
-def test_asking_about_the_program_loads_neither_hypothesis_nor_the_engine(argument: str) -> None:
+@pytest.mark.parametrize(
+    ("arguments", "variable"),
+    [
+        (["--version"], ""),
+        (["--help"], ""),
+        *([[command, "--help"], ""] for command in cli._COMMANDS),
+        ([], "ordeal explore --max-"),
+    ],
+)
+def test_asking_about_the_program_loads_neither_hypothesis_nor_the_engine(arguments: list[str], variable: str) -> None:
     script = f"""
-import sys
+import os, sys
 from ordeal.cli import main
-main([{argument!r}])
+if {variable!r}:
+    os.environ |= {{"_ORDEAL_COMPLETE": "bash_complete", "COMP_WORDS": {variable!r}, "COMP_CWORD": "2"}}
+try:
+    main({arguments!r})
+except SystemExit:
+    pass
 print([name for name in ("hypothesis", "ordeal._native", "ordeal.explore") if name in sys.modules])
 """
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60)

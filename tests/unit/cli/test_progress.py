@@ -64,7 +64,7 @@ def test_shrinking_takes_its_turn_in_the_same_line(said: list[tuple[str, bool]])
     assert "30" in said[1][0]
 
 
-def test_the_line_is_ended_once_and_only_where_it_is_open(
+def test_the_line_is_cleared_once_and_only_where_it_is_open(
     said: list[tuple[str, bool]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(terminal, "is_terminal", lambda: True)
@@ -74,4 +74,17 @@ def test_the_line_is_ended_once_and_only_where_it_is_open(
     line(at(0.0))
     line.close()
     line.close()
-    assert said[1:] == [("", True)]
+    ((cleared, newline),) = said[1:]
+    assert cleared.split(" ", 1)[0] == "\r"
+    assert cleared.strip() == ""
+    assert len(cleared) == len(said[0][0]) + 1
+    assert not newline
+
+
+def test_a_terminal_shows_nothing_before_a_run_has_come_to_its_end(
+    said: list[tuple[str, bool]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(terminal, "is_terminal", lambda: True)
+    line = ProgressLine()
+    line(at(0.0, runs=0))
+    assert said == []

@@ -81,7 +81,7 @@ class TestListing:
             (
                 "Seed corpus: 1 seed(s) in .ordeal/seeds/\n"
                 "\n"
-                f"  REPRODUCES  {seed.name}  machines:Jar (1 step) — ValueError: 1 broke it \\x1b[2J\n"
+                f"  REGRESSION  {seed.name}  machines:Jar (1 step) — ValueError: 1 broke it \\x1b[2J\n"
                 "\n"
                 "1 of 1 seed still fails.\n"
                 f"replay the first failure: ordeal replay {seed}\n"
@@ -122,7 +122,7 @@ class TestListing:
         code, _, err = run("seeds")
         assert code == 1
         assert f"  corrupt     {seed.name} — {seed} " in err
-        assert f"  REPRODUCES  {other.name}  machines:Cup (1 step) — KeyError: 'gone'\n" in err
+        assert f"  REGRESSION  {other.name}  machines:Cup (1 step) — KeyError: 'gone'\n" in err
 
     def test_verbose_shows_programs_tracebacks_and_what_is_printed(self, run: Run, seed: Path) -> None:
         code, out, err = run("seeds", "-v")
@@ -241,7 +241,7 @@ class TestContainment:
         code, _, err = run("seeds")
         assert code == 1
         assert "— fails differently: SystemExit: 1 broke it" in err
-        assert f"  REPRODUCES  {other.name}" in err
+        assert f"  REGRESSION  {other.name}" in err
         assert Path.cwd() == tmp_path
 
     def test_folders_pipes_loops_and_odd_names_among_the_seeds(self, run: Run, seed: Path) -> None:
@@ -255,7 +255,7 @@ class TestContainment:
         assert code == 1
         assert err.count("  corrupt     ") == 5
         assert "  corrupt     seed-\\udcff.json — " in err
-        assert f"  REPRODUCES  {seed.name}" in err
+        assert f"  REGRESSION  {seed.name}" in err
 
     def test_ctrl_c(self, run: Run, seed: Path) -> None:
         def interrupt(_: str) -> None:

@@ -241,7 +241,7 @@ def test_value_of_explorer_that_cannot_be_used(line: str, shown: str, expected: 
         (
             f"[explorer]\nmaxtime = 3\n{TESTS}",
             "unknown key `maxtime` in [explorer] of ordeal.toml",
-            f"did you mean `max_time`? valid keys: {EXPLORER_KEYS}",
+            "did you mean `max_time`?",
         ),
         (
             f"{TESTS}zzz = 3\n",
@@ -251,7 +251,7 @@ def test_value_of_explorer_that_cannot_be_used(line: str, shown: str, expected: 
         (
             f"{TESTS}clas = 3\n",
             "unknown key `clas` in [tests.0] of ordeal.toml",
-            "did you mean `class`? valid keys: class, steps_per_run, swarm, rule_timeout",
+            "did you mean `class`?",
         ),
         (
             f"[explorer]\nngram = 2\n{TESTS}",
@@ -276,7 +276,7 @@ def test_value_of_explorer_that_cannot_be_used(line: str, shown: str, expected: 
         (
             f"[explorers]\n{TESTS}",
             "unknown section [explorers] in ordeal.toml",
-            "did you mean `explorer`? valid sections: explorer, tests, report",
+            "did you mean `explorer`?",
         ),
         (f"[scan]\n{TESTS}", "unknown section [scan] in ordeal.toml", "valid sections: explorer, tests, report"),
         (

@@ -230,9 +230,9 @@ def test_a_bug_behind_a_failing_commit_is_found(reported: Any) -> None:
     assert not slow.hits
     assert failure.program.splitlines() == [
         "state = ReportedChaos()",
-        "activate('commit_failure(sqlite3.connect)')",
+        "state.fault('commit_failure(sqlite3.connect)').activate()",
         "state.transfer(amount=1)  # commit_failure(sqlite3.connect) hits COMMIT",
-        "deactivate('commit_failure(sqlite3.connect)')",
+        "state.fault('commit_failure(sqlite3.connect)').deactivate()",
         "state.transfer(amount=1)",
         "state.teardown()",
     ]

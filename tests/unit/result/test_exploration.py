@@ -70,7 +70,7 @@ class TestSummary:
             "    Active faults: disk_full\n"
             "    Sequence: call_api -> write_data -> call_api\n"
             "    Seen: in 4 runs\n"
-            "    Trace: traces/fail-run-3.json\n"
+            "    Replay: ordeal replay traces/fail-run-3.json\n"
             "Line coverage: 45/60 (75%)\n"
             "Not reached in 200 runs: 1 branch(es) in target modules\n"
             "  myapp/api.py:42 if response.status >= 500:\n"
@@ -142,8 +142,15 @@ class TestAdvice:
 
     def test_a_blind_search_says_so(self) -> None:
         text = make_result(target_modules=(), imported_modules=("bank", "bank.account")).summary()
-        assert "Blind: no target modules, so no code is watched" in text
-        assert "the machine imports bank, bank.account" in text
-        assert "Blind: no target modules" in make_result(target_modules=()).summary()
-        assert "Blind" not in make_result(target_modules=("bank",)).summary()
-        assert "Blind" not in make_result().summary()
+        assert 'Coverage: off. Add target_modules = ["bank", "bank.account"] to steer the search' in text
+        assert "Coverage: off. Name what is tested in target_modules" in make_result(target_modules=()).summary()
+        assert "Coverage: off" not in make_result(target_modules=("bank",)).summary()
+        assert "Coverage: off" not in make_result().summary()
+
+    def test_its_repr_is_short(self) -> None:
+        assert repr(make_result(test_class="a.b:Bank", failures=[make_failure()])) == (
+            "<ExplorationResult Bank: 1 finding, 200 runs, 47 edges>"
+        )
+        assert (
+            repr(make_failure(bucket="b")) == f"<Failure {make_failure(bucket='b').id}: ValueError: balance negative>"
+        )

@@ -45,7 +45,7 @@ class Bucketer:
 
     def __init__(self, target_roots: Sequence[str]) -> None:
         # Relative names are resolved against this folder, wherever the program goes.
-        self._here = real_path(os.curdir)
+        self.here = real_path(os.curdir)
         self._files = frozenset(real_path(root) for root in target_roots)
         self._folders = tuple(f"{root}/" for root in self._files)
         self._is_target: dict[str, bool] = {}
@@ -91,7 +91,7 @@ class Bucketer:
     def _target(self, path: str) -> bool:
         known = self._is_target.get(path)
         if known is None:
-            real = real_path(path, self._here)
+            real = real_path(path, self.here)
             known = self._is_target[path] = real in self._files or real.startswith(self._folders)
         return known
 
@@ -99,6 +99,18 @@ class Bucketer:
 def _is_machinery(path: str) -> bool:
     """Return whether frames of this file are never the place where a test or its target failed."""
     return path.startswith(_machinery_places())
+
+
+def user_frames(error: BaseException) -> list[tuple[CodeType, int]]:
+    """Return the code and lines of the traceback outside the machinery, the innermost last."""
+    frames = []
+    tb = error.__traceback__
+    while tb is not None:
+        code = tb.tb_frame.f_code
+        if not _is_machinery(code.co_filename):
+            frames.append((code, tb.tb_lineno))
+        tb = tb.tb_next
+    return frames
 
 
 def is_raised_by_program(error: BaseException) -> bool:

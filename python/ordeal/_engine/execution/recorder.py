@@ -94,7 +94,7 @@ class RunRecorder:
             self._active.remove(fault.name)
         sign = "+" if on else "-"
         self.steps.append(TraceStep(kind="fault_toggle", name=f"{sign}{fault.name}", active_faults=self.active_faults))
-        self.program.append(f"{'activate' if on else 'deactivate'}({fault.name!r})")
+        self.program.append(f"{_fault_text(self._machine, fault.name)}.{'activate' if on else 'deactivate'}()")
 
     def ending(self) -> None:
         """The steps are over."""
@@ -153,6 +153,13 @@ class RunRecorder:
             return value
 
         data.draw = noted  # type: ignore[method-assign]
+
+
+def _fault_text(machine: RuleBasedStateMachine | None, name: str) -> str:
+    """Return the expression for a fault of the machine ``state``, whose class may use the name ``fault`` itself."""
+    if machine is None or getattr(type(machine), "fault", None) is ChaosTest.fault:
+        return f"state.fault({name!r})"
+    return f"next(fault for fault in state.faults if fault.name == {name!r})"
 
 
 def _remarks(step: TraceStep) -> str:

@@ -13,12 +13,14 @@ from hypothesis.errors import InvalidDefinition
 from ordeal import _native
 from ordeal._engine.execution.bucket import Bucketer, falls_into, traceback_text
 from ordeal._engine.execution.driver import BODY, Driver, Observer, Outcome, Status, StepSource, TimedReplay
+from ordeal._engine.execution.where import AssertionReader, Places, is_plain_assertion, written_assertion
 from ordeal._engine.isolation.rule_timeout import RuleTimeoutError
 from ordeal._engine.isolation.watchdog import OutOfTime
 from ordeal._engine.untrusted import stand_in, type_name
 from ordeal._hypothesis import GlobalRandoms, skip_types
 from ordeal._native import monotonic
 from ordeal.errors import OrdealError
+from ordeal.result.place import FailurePlace
 
 CONFIRMATIONS = 2
 #: How often shrinking a hang begins, with longer limits each time.
@@ -87,6 +89,19 @@ class Replayer:
         """Return ``error`` as it is kept, with its traceback: an isolated process keeps no object of the user's."""
         text = traceback_text(error)
         return (stand_in(error) if self._driver.isolated else error), text
+
+    def place(self, tape: _native.Tape, error: BaseException, last_step: str) -> FailurePlace | None:
+        """Return where ``error`` was raised, with which a run of ``tape`` fails after it began ``last_step``.
+
+        The values of a bare ``assert`` are read in another run: its expressions are evaluated again.
+        """
+        asserted = written_assertion(error)
+        if is_plain_assertion(error):
+            reader = AssertionReader()
+            self.run(tape, reader)
+            asserted = reader.asserted
+        places = Places(self._driver.definition, self._bucketer.here)
+        return places.place(error, last_step=last_step, asserted=asserted)
 
     def confirm(self, tape: _native.Tape) -> list[Replayed]:
         """Replay twice. The tapes know which step made each value of a bundle, which the shrinker needs.

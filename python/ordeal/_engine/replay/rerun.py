@@ -19,6 +19,7 @@ from ordeal._engine.storage.trace_file import Trace, TraceFailure, TraceStep, st
 from ordeal._engine.untrusted import error_message, type_name
 from ordeal._hypothesis import skip_types
 from ordeal.errors import OutdatedTraceError, TraceError
+from ordeal.result.place import FailurePlace
 
 
 class ReplayStatus(Enum):
@@ -36,7 +37,8 @@ class Rerun:
     ``steps`` are those that ran, with arguments and results as text. ``misfits`` counts recorded choices that no longer
     fit their strategies and were replaced; ``unused`` those that nothing drew. ``changed`` says which step ran with
     other values than recorded, as when a strategy makes something else of the same choices; it is empty when none did.
-    ``rejected`` says that a failed ``assume()`` ended the run. ``versions`` are those of the software that ran it.
+    ``place`` is where it failed, if that was asked for. ``rejected`` says that a failed ``assume()`` ended the run.
+    ``versions`` are those of the software that ran it.
     """
 
     status: ReplayStatus
@@ -46,13 +48,21 @@ class Rerun:
     rejected: bool
     changed: str = ""
     unused: int = 0
+    place: FailurePlace | None = None
     versions: dict[str, str] = field(default_factory=versions_now)
 
 
-def rerun(trace: Trace, test_class: MachineFactory | None = None, *, rule_timeout: float | None = None) -> Rerun:
+def rerun(
+    trace: Trace,
+    test_class: MachineFactory | None = None,
+    *,
+    rule_timeout: float | None = None,
+    where: bool = False,
+) -> Rerun:
     """Run ``trace`` from a fresh machine.
 
-    ``rule_timeout``, in seconds, defaults to the limit that the trace was recorded with, else to the class's.
+    ``rule_timeout``, in seconds, defaults to the limit that the trace was recorded with, else to the class's. With
+    ``where`` the result tells where the run failed; to read the values of an ``assert``, it runs once more.
 
     Raises:
         OutdatedTraceError: a rule, fault or argument of the trace is gone from the class, or a step can no longer run
@@ -67,6 +77,7 @@ def rerun(trace: Trace, test_class: MachineFactory | None = None, *, rule_timeou
     try:
         with loaded.running():
             replayed = loaded.replayer.run(loaded.tape, recorder)
+            place = _place(loaded, replayed, recorder) if where else None
     except skip_types() as skip:
         raise TraceError(f"the run asks to be skipped: {error_message(skip)}") from None
     error = replayed.outcome.error if replayed.outcome.status is Status.FAILED else None
@@ -80,7 +91,16 @@ def rerun(trace: Trace, test_class: MachineFactory | None = None, *, rule_timeou
         rejected=replayed.outcome.status is Status.REJECTED,
         changed=_changed(trace, recorder.steps) if trace.has_choices else "",
         unused=replayed.unused,
+        place=place,
     )
+
+
+def _place(loaded: LoadedTrace, replayed: Replayed, recorder: RunRecorder) -> FailurePlace | None:
+    error = replayed.outcome.error
+    if replayed.outcome.status is not Status.FAILED or error is None:
+        return None
+    last_step = recorder.steps[-1].name if recorder.steps else ""
+    return loaded.replayer.place(loaded.tape, error, last_step)
 
 
 def shrink(

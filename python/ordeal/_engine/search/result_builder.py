@@ -90,6 +90,7 @@ def make_result(
         coverage_gaps=gaps.gaps,
         lines_covered=gaps.lines_covered,
         lines_total=gaps.lines_total,
+        missed_lines=gaps.missed_lines,
         stopped_reason=stopped,
         snapshot_kind=totals.snapshot_kind,
         swarm_summary=swarm_text(totals.swarm) if settings.rule_swarm else "",

@@ -279,6 +279,8 @@ class Findings:
         now = replayed.outcome.error if falls_into(replayed.bucket, finding.bucket) else None
         error, text = self._replayer.written(now) if now is not None else (finding.error, finding.error_traceback)
         step = len(recorder.steps)
+        last_step = recorder.steps[-1].name if recorder.steps else ""
+        place = self._replayer.place(finding.tape, error if now is None else now, last_step)
         trace = self._trace_builder.make(finding.origin, replayed.tape, recorder)
         trace.failure = TraceFailure.of(error, step, finding.bucket)
         return Failure(
@@ -297,4 +299,5 @@ class Findings:
             shrunk=finding.shrunk,
             seed_path=None if finding.seed is None else str(finding.seed),
             program="\n".join(recorder.finished_program()),
+            place=place,
         )

@@ -53,7 +53,7 @@ def test_faults_are_followed() -> None:
     recorder = recorded(Faulty, *toggles)
     assert [step.active_faults for step in recorder.steps] == [["one(a)"], ["one(a)", "three(c)"], ["three(c)"]]
     assert recorder.active_faults == ["three(c)"]
-    assert recorder.program[-1] == "deactivate('one(a)')"
+    assert recorder.program[-1] == "state.fault('one(a)').deactivate()"
 
 
 def test_the_program_of_a_machine_that_cannot_be_made_ends_there() -> None:

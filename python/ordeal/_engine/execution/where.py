@@ -1,0 +1,288 @@
+"""Finds where a failure happened: in the machine, in what it tests, and which values its assertion compared."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import linecache
+import os
+import sys
+import sysconfig
+from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
+from types import CodeType, FrameType
+from typing import Any
+
+from ordeal._engine import untrusted
+from ordeal._engine.coverage.real_path import real_path
+from ordeal._engine.execution.bucket import user_frames
+from ordeal._engine.execution.recorder import RunRecorder, render
+from ordeal._engine.formatting import one_line
+from ordeal._hypothesis import MachineDefinition
+from ordeal.errors import DivergenceError
+from ordeal.result.place import CodeLine, FailurePlace, PlaceKind
+
+#: How much of a value is shown, and how many lines of an assertion.
+VALUE_CHARS_MAX = 120
+LINES_MAX = 8
+#: Longer files are not searched for the assertion that failed.
+FILE_LINES_MAX = 50_000
+
+_STANDARD_LIBRARY = f"{real_path(sysconfig.get_path('stdlib'))}{os.sep}"
+_OPERATORS = {
+    ast.Eq: "==",
+    ast.NotEq: "!=",
+    ast.Lt: "<",
+    ast.LtE: "<=",
+    ast.Gt: ">",
+    ast.GtE: ">=",
+    ast.Is: "is",
+    ast.IsNot: "is not",
+    ast.In: "in",
+    ast.NotIn: "not in",
+}
+
+
+class Places:
+    """Finds the places of failures of one machine. Paths are shown relative to the ``folder`` of the exploration."""
+
+    def __init__(self, definition: MachineDefinition, folder: str) -> None:
+        self._definition = definition
+        self._folder = f"{folder.rstrip(os.sep)}{os.sep}"
+        self._files = frozenset(_files_of(definition.cls))
+        self._known = dict(_parts_of(definition))
+
+    def place(self, error: BaseException, *, last_step: str = "", asserted: Sequence[str] = ()) -> FailurePlace | None:
+        """Return where ``error`` was raised, or else the rule named ``last_step``; None when nothing is known."""
+        frames = user_frames(error)
+        own = [number for number, (code, _) in enumerate(frames) if code.co_filename in self._files]
+        if not own:
+            operation = error.operation if isinstance(error, DivergenceError) else ""
+            found = self._defined(operation or last_step)
+            if found is None:
+                return self._foreign(frames, asserted)
+            kind, name, at = found
+            return FailurePlace(kind, name, at, self._last_beyond(frames), tuple(asserted))
+        at = self._line(*frames[own[-1]])
+        # What a rule calls and what calls it back are frames of the machine as well; the first one is the rule.
+        kind, name = next((self._known[frames[n][0]] for n in own if frames[n][0] in self._known), ("other", ""))
+        return FailurePlace(kind, name or at.function, at, self._last_beyond(frames[own[-1] + 1 :]), tuple(asserted))
+
+    def _foreign(self, frames: Sequence[tuple[CodeType, int]], asserted: Sequence[str]) -> FailurePlace | None:
+        if not frames:
+            return None
+        at = self._line(*frames[0])
+        return FailurePlace("other", at.function, at, self._last_beyond(frames[1:]), tuple(asserted))
+
+    def _defined(self, name: str) -> tuple[PlaceKind, str, CodeLine] | None:
+        """Return the rule ``name`` with the line of its ``def``."""
+        for code, (kind, known) in self._known.items():
+            if name and known == name:
+                return kind, known, self._line(code, code.co_firstlineno)
+        return None
+
+    def _last_beyond(self, frames: Sequence[tuple[CodeType, int]]) -> CodeLine | None:
+        """Return the innermost line that is not in the standard library, if there is one."""
+        beyond = [frame for frame in frames if not real_path(frame[0].co_filename).startswith(_STANDARD_LIBRARY)]
+        installed = [frame for frame in frames if "-packages" in frame[0].co_filename]
+        last = (beyond or installed or frames)[-1:]
+        return self._line(*last[0]) if last else None
+
+    def _line(self, code: CodeType, line: int) -> CodeLine:
+        where = code.co_qualname.rpartition("<locals>.")[2][: untrusted.NAME_CHARS_MAX]
+        return CodeLine(self._shown(code.co_filename), line, where, untrusted.source_line(code.co_filename, line))
+
+    def _shown(self, path: str) -> str:
+        real = real_path(path, self._folder)
+        if real.startswith(self._folder):
+            return real[len(self._folder) :].replace(os.sep, "/")
+        for mark in ("site-packages", "dist-packages"):
+            _, found, rest = real.rpartition(f"{os.sep}{mark}{os.sep}")
+            if found:
+                return rest.replace(os.sep, "/")
+        if real.startswith(_STANDARD_LIBRARY):
+            return real[len(_STANDARD_LIBRARY) :].replace(os.sep, "/")
+        return path
+
+
+def _files_of(cls: type) -> Iterator[str]:
+    """Yield the files that define the methods of ``cls``, except those of ordeal and Hypothesis."""
+    for base in cls.__mro__:
+        if base.__module__.partition(".")[0] in ("ordeal", "hypothesis", "builtins"):
+            continue
+        for member in list(vars(base).values()):
+            code = _code_of(member)
+            if code is not None:
+                yield code.co_filename
+        module = sys.modules.get(base.__module__)
+        if isinstance(getattr(module, "__file__", None), str):
+            yield str(module.__file__)  # type: ignore[union-attr]
+
+
+def _parts_of(definition: MachineDefinition) -> Iterator[tuple[CodeType, tuple[PlaceKind, str]]]:
+    functions: list[tuple[PlaceKind, str, Any]] = [
+        *(("rule", rule.name, rule.function) for rule in definition.rules),
+        *(("initialize", rule.name, rule.function) for rule in definition.initializers),
+        *(("invariant", each.name, each.function) for each in definition.invariants),
+        ("teardown", "teardown", definition.cls.teardown),
+        ("constructor", "__init__", definition.cls.__init__),
+    ]
+    for kind, name, function in functions:
+        code = _code_of(function)
+        if code is not None:
+            yield code, (kind, name)
+
+
+def _code_of(function: Any) -> CodeType | None:
+    try:
+        code = getattr(inspect.unwrap(function), "__code__", None)
+    except ValueError:
+        return None
+    return code if isinstance(code, CodeType) else None
+
+
+# -- the values of an assertion ---------------------------------------------------------------------------------------
+
+
+class AssertionReader(RunRecorder):
+    """An observer that reads the values of a failing ``assert`` before the machine is torn down.
+
+    That calls the functions in the assertion again, which may use up choices: the tape of this run must not be kept.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asserted: tuple[str, ...] = ()
+
+    def ending(self) -> None:
+        """Read the values of the assertion that ends the run, if one does."""
+        error = sys.exception()
+        if isinstance(error, AssertionError):
+            self.asserted = untrusted.bounded_call(lambda: read_assertion(error), lambda _raised: ())
+        super().ending()
+
+
+def is_plain_assertion(error: BaseException) -> bool:
+    """Return whether ``error`` comes from an ``assert`` whose values nobody has written into its message."""
+    return type(error) is AssertionError and not _written_by_pytest(error) and bool(user_frames(error))
+
+
+def written_assertion(error: BaseException) -> tuple[str, ...]:
+    """Return the lines that pytest has written into the message of a failed assertion."""
+    return _written_by_pytest(error) if isinstance(error, AssertionError) else ()
+
+
+def _written_by_pytest(error: BaseException) -> tuple[str, ...]:
+    lines = untrusted.error_message(error).split("\n")
+    first = next((number for number, line in enumerate(lines) if line.startswith("assert ")), None)
+    return () if first is None else tuple(line.rstrip() for line in lines[first : first + LINES_MAX])
+
+
+def read_assertion(error: BaseException) -> tuple[str, ...]:
+    """Return the failed assertion with values, and where each comes from; empty when it cannot be evaluated again."""
+    tb, frame, line = error.__traceback__, None, 0
+    while tb is not None:
+        frame, line, tb = tb.tb_frame, tb.tb_lineno, tb.tb_next
+    if frame is None:
+        return ()
+    test = _assertion_at(frame.f_code.co_filename, line)
+    return () if test is None else tuple(_Reading(frame).lines(test)[:LINES_MAX])
+
+
+def _assertion_at(path: str, line: int) -> ast.expr | None:
+    lines = linecache.getlines(path)
+    if not lines or len(lines) > FILE_LINES_MAX:
+        return None
+    tree = ast.parse("".join(lines))
+    found = [
+        node
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Assert) and node.lineno <= line <= (node.end_lineno or 0)
+    ]
+    return max(found, key=lambda node: node.lineno).test if found else None
+
+
+class _Reading:
+    """Evaluates the parts of an assertion in the frame where it failed."""
+
+    def __init__(self, frame: FrameType) -> None:
+        # Generators in an expression see only global names.
+        self._names = {**frame.f_globals, **frame.f_locals}
+
+    def lines(self, test: ast.expr) -> list[str]:
+        """Return what was asserted; nothing when it holds now, as the values then are not those that failed."""
+        if isinstance(test, ast.BoolOp):
+            decisive = [part for part in test.values if bool(self._value(part)) is isinstance(test.op, ast.Or)]
+            if isinstance(test.op, ast.And):
+                return self.lines(decisive[0]) if decisive else []
+            return [] if decisive else self.lines(test.values[-1])
+        if isinstance(test, ast.Compare):
+            return self._compared(test)
+        inner = test.operand if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not) else test
+        value = self._value(inner)
+        if bool(value) is (inner is test):
+            return []
+        return [
+            f"assert {'' if inner is test else 'not '}{_shown(value)}",
+            *_origins([(inner, value)]),
+            *self._of(inner),
+        ]
+
+    def _of(self, call: ast.expr) -> list[str]:
+        """Return the origins of the arguments of a call."""
+        if not isinstance(call, ast.Call) or any(isinstance(each, ast.Starred) for each in call.args):
+            return []
+        simple = [each for each in call.args if isinstance(each, ast.Name | ast.Attribute | ast.Subscript)]
+        return _origins([(each, self._value(each)) for each in simple])
+
+    def _compared(self, test: ast.Compare) -> list[str]:
+        parts = [test.left, *test.comparators]
+        values = [self._value(part) for part in parts]
+        if all(_compare(op, one, other) for op, (one, other) in zip(test.ops, pairwise(values), strict=True)):
+            return []
+        words = [_shown(values[0])]
+        for op, value in zip(test.ops, values[1:], strict=True):
+            words += [_OPERATORS[type(op)], _shown(value)]
+        return [f"assert {' '.join(words)}", *_origins(zip(parts, values, strict=True))]
+
+    def _value(self, node: ast.expr) -> Any:
+        return eval(compile(ast.Expression(node), "<assertion>", "eval"), dict(self._names))
+
+
+_COMPARED: dict[type[ast.cmpop], Callable[[Any, Any], object]] = {
+    ast.Eq: lambda one, other: one == other,
+    ast.NotEq: lambda one, other: one != other,
+    ast.Lt: lambda one, other: one < other,
+    ast.LtE: lambda one, other: one <= other,
+    ast.Gt: lambda one, other: one > other,
+    ast.GtE: lambda one, other: one >= other,
+    ast.Is: lambda one, other: one is other,
+    ast.IsNot: lambda one, other: one is not other,
+    ast.In: lambda one, other: one in other,
+    ast.NotIn: lambda one, other: one not in other,
+}
+
+
+def _compare(op: ast.cmpop, one: Any, other: Any) -> bool:
+    return bool(_COMPARED[type(op)](one, other))
+
+
+def _shown(value: Any) -> str:
+    return one_line(render(value), limit=VALUE_CHARS_MAX)
+
+
+def _origins(parts: Any) -> list[str]:
+    """Return where the values come from, as pytest writes it; constants need no origin."""
+    return [
+        f" +  where {_shown(value)} = {one_line(ast.unparse(node), limit=VALUE_CHARS_MAX)}"
+        for node, value in parts
+        if not _is_literal(node)
+    ]
+
+
+def _is_literal(node: ast.expr) -> bool:
+    try:
+        ast.literal_eval(node)
+    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+        return False
+    return True

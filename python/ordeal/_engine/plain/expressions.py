@@ -1,0 +1,237 @@
+"""Writes values as expressions: plain values as literals, objects of the code under test by what made them."""
+
+from __future__ import annotations
+
+import builtins
+import datetime
+import decimal
+import fractions
+import keyword
+import re
+import sys
+import types
+import uuid
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any
+
+from ordeal._engine.export.literals import LiteralWriter, UnwritableError
+from ordeal._engine.plain.definitions import Definitions, Source
+
+ATOMIC = (bool, int, float, complex, str, bytes, type(None), type(Ellipsis), type(NotImplemented))
+DEPTH_MAX = 20
+PARTS_MAX = 2_000
+
+#: Names that need no import, and that no variable may take.
+TAKEN = frozenset(dir(builtins)) | frozenset(keyword.kwlist) | frozenset(keyword.softkwlist)
+
+
+#: Values without identity, which are always written as literals.
+_PLAIN = (
+    *ATOMIC,
+    Enum,
+    datetime.date,
+    datetime.time,
+    datetime.timedelta,
+    datetime.timezone,
+    decimal.Decimal,
+    fractions.Fraction,
+    uuid.UUID,
+    range,
+)
+
+
+def is_plain(value: object) -> bool:
+    """Return whether a value is what it says, so that it is never known by what gave it."""
+    if isinstance(value, tuple | frozenset) and type(value) in (tuple, frozenset):
+        return all(is_plain(item) for item in value)
+    return isinstance(value, _PLAIN)
+
+
+@dataclass(slots=True)
+class Expression:
+    """Source text with the operations whose results it uses, and what must be imported or defined for it.
+
+    ``problem`` says why the value cannot be written; the text is then only a placeholder. ``is_target`` tells whether
+    the value comes from the code under test.
+    """
+
+    text: str
+    uses: set[int] = field(default_factory=set)
+    imports: set[str] = field(default_factory=set)
+    definitions: set[str] = field(default_factory=set)
+    problem: str = ""
+    is_target: bool = False
+
+    def join(self, others: Iterable[Expression], text: str) -> Expression:
+        """Return ``text``, which is made of this expression and others."""
+        made = Expression(text, set(self.uses), set(self.imports), set(self.definitions), self.problem, self.is_target)
+        for other in others:
+            made.uses |= other.uses
+            made.imports |= other.imports
+            made.definitions |= other.definitions
+            made.problem = made.problem or other.problem
+            made.is_target = made.is_target or other.is_target
+        return made
+
+
+@dataclass(slots=True)
+class _Known:
+    """An object with the expression that leads to it. It is kept, so that no other gets its identity."""
+
+    value: object
+    expression: Expression
+
+
+class Expressions:
+    """Knows the objects that recorded operations have given, by identity."""
+
+    def __init__(self, definitions: Definitions, wrap_callback: Callable[[Any], Expression | None]) -> None:
+        self.definitions = definitions
+        self._wrap_callback = wrap_callback
+        self._known: dict[int, _Known] = {}
+        self._parts = 0
+        self.sources: dict[str, Source] = {}
+
+    def learn(self, value: object, expression: Expression, depth: int = 0) -> None:
+        """Remember that ``expression`` leads to ``value``, and items of it to its items."""
+        if is_plain(value) or isinstance(value, (type, types.ModuleType)):
+            return
+        self._known.setdefault(id(value), _Known(value, expression))
+        if depth < 2 and type(value) in (list, tuple):
+            for number, item in enumerate(list(value)[:100]):  # type: ignore[call-overload]
+                self.learn(item, expression.join([], f"{expression.text}[{number}]"), depth + 1)
+
+    def known(self, value: object) -> Expression | None:
+        """Return the expression that leads to an object of a recorded operation."""
+        found = self._known.get(id(value))
+        return None if found is None else found.expression
+
+    def is_known(self, value: object) -> bool:
+        """Return whether ``value`` is such an object, or holds one."""
+        if id(value) in self._known:
+            return True
+        if type(value) in (list, tuple):
+            return any(self.is_known(item) for item in list(value)[:50])  # type: ignore[call-overload]
+        if type(value) is types.MethodType:
+            return id(value.__self__) in self._known
+        owner = getattr(value, "__self__", None) if type(value) is types.BuiltinMethodType else None
+        return owner is not None and id(owner) in self._known
+
+    def write(self, value: Any) -> Expression:
+        """Return an expression for ``value``, with a problem if there is none."""
+        self._parts = 0
+        return self._write(value, 0)
+
+    def _write(self, value: Any, depth: int) -> Expression:
+        self._parts += 1
+        if depth > DEPTH_MAX or self._parts > PARTS_MAX:
+            return Expression("...", problem="a value is too large")
+        found = self._known.get(id(value))
+        if found is not None:
+            return found.expression
+        kind = type(value)
+        if kind in (list, tuple, set, frozenset):
+            return self._collection(value, kind, depth)
+        if kind is dict:
+            return self._dict(value, depth)
+        if kind is slice:
+            return self._slice(value, depth)
+        if kind is types.UnionType:
+            parts = [self._write(part, depth + 1) for part in value.__args__]
+            return Expression("").join(parts, f"({' | '.join(part.text for part in parts)})")
+        if isinstance(value, types.ModuleType):
+            return Expression(value.__name__, imports={value.__name__})
+        if isinstance(value, type):
+            return self.named(value)
+        if kind is types.MethodType or (kind is types.BuiltinMethodType and self._has_owner(value)):
+            return self._method(value, depth)
+        if callable(value) and not isinstance(value, ATOMIC):
+            return self._function(value)
+        return self._literal(value)
+
+    def _literal(self, value: Any) -> Expression:
+        writer = LiteralWriter()
+        try:
+            text = writer.write(value)
+        except UnwritableError as error:
+            return Expression("...", problem=f"{type(value).__name__}: {error}")
+        except Exception as error:  # noqa: BLE001 - the value may be an object of the user's that raises anything
+            return Expression("...", problem=f"a {type(value).__name__} that raises {type(error).__name__}")
+        made = Expression(text, imports=set(writer.modules))
+        for module in writer.modules & set(self.definitions.modules):
+            return self._of_own_class(value, module)
+        return made
+
+    def _of_own_class(self, value: Any, _module: str) -> Expression:
+        return Expression("...", problem=f"a {type(value).__name__} of the test")
+
+    def _collection(self, value: Any, kind: Any, depth: int) -> Expression:
+        items = [self._write(item, depth + 1) for item in value]
+        if kind in (set, frozenset):
+            items.sort(key=lambda item: item.text)
+        inner = ", ".join(item.text for item in items)
+        forms: dict[Any, str] = {
+            list: f"[{inner}]",
+            tuple: f"({inner}{',' if len(items) == 1 else ''})",
+            set: f"{{{inner}}}" if items else "set()",
+            frozenset: f"frozenset({{{inner}}})" if items else "frozenset()",
+        }
+        return Expression("").join(items, forms[kind])
+
+    def _dict(self, value: dict[Any, Any], depth: int) -> Expression:
+        pairs = [(self._write(key, depth + 1), self._write(item, depth + 1)) for key, item in value.items()]
+        text = ", ".join(f"{key.text}: {item.text}" for key, item in pairs)
+        return Expression("").join([part for pair in pairs for part in pair], f"{{{text}}}")
+
+    def _slice(self, value: slice, depth: int) -> Expression:
+        bounds = [self._write(bound, depth + 1) for bound in (value.start, value.stop, value.step)]
+        return Expression("").join(bounds, f"slice({', '.join(bound.text for bound in bounds)})")
+
+    def _has_owner(self, value: Any) -> bool:
+        owner = getattr(value, "__self__", None)
+        return owner is not None and not isinstance(owner, types.ModuleType)
+
+    def _method(self, value: Any, depth: int) -> Expression:
+        owner = value.__self__
+        name = getattr(value, "__name__", "")
+        if id(owner) in self._known or isinstance(owner, type) or type(owner) in (str, bytes):
+            written = self._write(owner, depth + 1)
+            if name.isidentifier() and not written.problem:
+                return written.join([], f"{written.text}.{name}")
+        return self._function(value)
+
+    def _function(self, value: Any) -> Expression:
+        written = self.named(value)
+        if not written.problem:
+            return written
+        return self._wrap_callback(value) or written
+
+    def named(self, value: Any) -> Expression:
+        """Return the name that leads to a class or function, with the import or definition that it needs."""
+        module, name = getattr(value, "__module__", None), getattr(value, "__qualname__", "")
+        if module in self.definitions.modules:
+            source = self.definitions.source_of(value)
+            if source is None:
+                return Expression("...", problem=f"{name or value!r:.60} of the test")
+            self.sources[name] = source
+            return Expression(name, definitions={name})
+        if module is None or not isinstance(name, str):
+            return Expression("...", problem=f"{type(value).__name__} without a name")
+        found: Any = sys.modules.get(str(module))
+        for part in name.split("."):
+            found = getattr(found, part, None)
+        if found is not value:
+            return Expression("...", problem=f"{name or 'a value'} has no name that leads to it")
+        if module == "builtins":
+            return Expression(name)
+        public = self.definitions.public_module(value, str(module))
+        return Expression(f"{public}.{name}", imports={public})
+
+
+def variable_for(text: str) -> str:
+    """Return a variable for the result of what ``text`` names, such as ``lru_cache`` for ``LRUCache``."""
+    last = re.sub(r"\W+", "_", text.rpartition(".")[2]).strip("_")
+    words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", last).lower()
+    return f"{words}_" if words in TAKEN or not words.isidentifier() else words

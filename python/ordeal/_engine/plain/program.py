@@ -1,0 +1,553 @@
+"""The plain program: which of the recorded operations it needs, how it ends, and its text."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import msgspec
+
+from ordeal._engine.plain.expressions import ATOMIC, TAKEN, Expression, is_plain
+from ordeal._engine.plain.recorder import Decision, Operand, Operation, Recorder
+from ordeal._engine.untrusted import error_message, full_name
+from ordeal.errors import DivergenceError
+
+_WIDTH = 100
+_TITLE_MAX = 300
+#: Longer calls stand in a line of their own.
+_INLINE_MAX = 80
+
+
+class CannotWriteError(Exception):
+    """There is no plain program; the text says why."""
+
+
+class Statement(msgspec.Struct, kw_only=True):
+    """A statement: its source, and whether the program may be tried without it.
+
+    ``raises`` is the name of the exception that it raises and that the test expects. ``faults`` are pairs of what is
+    replaced while it runs and the exception that this raises.
+    """
+
+    text: str
+    variable: str = ""
+    uses: list[str] = msgspec.field(default_factory=list)
+    raises: str = ""
+    faults: list[tuple[str, str]] = msgspec.field(default_factory=list)
+    optional: bool = False
+
+
+class End(msgspec.Struct, kw_only=True):
+    """How the program ends: by an exception of the library, or by a comparison that does not hold.
+
+    ``text`` is the condition of an assertion, whose ``parts`` are compared; it is empty if the last statement raises
+    ``error``. ``must_raise`` names an exception that the last statement should raise, and does not.
+    """
+
+    error: str = ""
+    text: str = ""
+    parts: list[str] = msgspec.field(default_factory=list)
+    message: str = ""
+    must_raise: str = ""
+    uses: list[str] = msgspec.field(default_factory=list)
+
+
+class Program(msgspec.Struct, kw_only=True):
+    """A plain program in parts that can be left out one by one."""
+
+    title: str
+    imports: list[str] = msgspec.field(default_factory=list)
+    definitions: list[str] = msgspec.field(default_factory=list)
+    statements: list[Statement] = msgspec.field(default_factory=list)
+    end: End = msgspec.field(default_factory=End)
+
+    def tidied(self) -> Program:
+        """Return the program with short names, and with what is used once where it is used."""
+        return _renamed(_inlined(self))
+
+    def source(self) -> str:
+        """Return the text of the program."""
+        body = [line for statement in self.statements for line in _lines(statement, self)]
+        return _file(self, [*body, *_end_lines(self.end)])
+
+    def probe(self) -> str:
+        """Return the text of a program that leaves in ``__seen__`` what the assertion compares."""
+        body = [line for statement in self.statements for line in _lines(statement, self)]
+        parts = ", ".join(self.end.parts)
+        return _file(self, [*body, *([f"__seen__ = [{parts}]"] if parts else []), *_end_lines(self.end)])
+
+    def without(self, numbers: Iterable[int]) -> Program:
+        """Return the program without some statements."""
+        left_out = set(numbers)
+        kept = [each for number, each in enumerate(self.statements) if number not in left_out]
+        return msgspec.structs.replace(self, statements=kept)
+
+
+_STRING = re.compile(r"""('(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*")""")
+
+
+def _outside_strings(text: str, change: Callable[[str], str]) -> str:
+    """Return ``text`` with what stands outside its string literals changed."""
+    parts = _STRING.split(text)
+    parts[::2] = map(change, parts[::2])
+    return "".join(parts)
+
+
+def _put(text: str, variable: str, value: str) -> tuple[str, int]:
+    """Return ``text`` with ``value`` in place of a variable, and how often the variable was there."""
+    count = 0
+
+    def change(part: str) -> str:
+        nonlocal count
+        made, number = re.subn(_word(variable), lambda _: value, part)
+        count += number
+        return made
+
+    return _outside_strings(text, change), count
+
+
+def _word(name: str) -> str:
+    """Return the pattern of a variable as a whole word, which is no attribute and no name of an argument."""
+    return rf"(?<![\w.]){re.escape(name)}(?!\w)(?!=[^=])"
+
+
+def _inlined(program: Program) -> Program:
+    """Put each result that only the next statement uses where it is used."""
+    statements, end = list(program.statements), program.end
+    number = len(statements) - 1
+    while number >= 0:
+        each = statements[number]
+        following = statements[number + 1] if number + 1 < len(statements) else None
+        text = end.text if following is None else following.text
+        users = sum(each.variable in other.uses for other in statements) + (each.variable in end.uses)
+        plain = each.variable and not each.raises and not each.faults and users == 1
+        is_last_call = following is None and not end.text
+        put, count = _put(text, each.variable, each.text) if each.variable else ("", 0)
+        if plain and not is_last_call and count == 1 and len(put) < _INLINE_MAX:
+            used = end.uses if following is None else following.uses
+            uses = sorted({*each.uses, *used} - {each.variable})
+            if following is None:
+                parts = [_put(part, each.variable, each.text)[0] for part in end.parts]
+                end = msgspec.structs.replace(end, text=put, uses=uses, parts=parts)
+            else:
+                statements[number + 1] = msgspec.structs.replace(following, text=put, uses=uses)
+            del statements[number]
+        number -= 1
+    return msgspec.structs.replace(program, statements=statements, end=end)
+
+
+def _renamed(program: Program) -> Program:
+    """Number variables anew, and leave the number out where there is only one of a name."""
+    used = {name for each in program.statements for name in each.uses} | set(program.end.uses)
+    bases: dict[str, list[str]] = {}
+    for each in program.statements:
+        if each.variable in used:
+            bases.setdefault(re.sub(r"_\d+$", "", each.variable), []).append(each.variable)
+    fixed = " ".join(program.definitions)
+    names: dict[str, str] = {}
+    for base, variables in bases.items():
+        free = base not in TAKEN and not re.search(rf"\b{re.escape(base)}\b", fixed)
+        for number, variable in enumerate(variables, start=1):
+            names[variable] = base if free and number == 1 else f"{base}_{number}"
+
+    def text_of(text: str) -> str:
+        # In one go: the new name of one may be the old name of another.
+        pattern = re.compile(r"(?<![\w.])[A-Za-z_]\w*(?!\w)(?!=[^=])")
+        return _outside_strings(text, lambda part: pattern.sub(lambda found: names.get(found[0], found[0]), part))
+
+    return msgspec.structs.replace(
+        program,
+        statements=[
+            msgspec.structs.replace(
+                each,
+                text=text_of(each.text),
+                variable=names.get(each.variable, each.variable),
+                uses=[names.get(name, name) for name in each.uses],
+            )
+            for each in program.statements
+        ],
+        end=msgspec.structs.replace(
+            program.end,
+            text=text_of(program.end.text),
+            parts=[text_of(part) for part in program.end.parts],
+            uses=[names.get(name, name) for name in program.end.uses],
+        ),
+    )
+
+
+def _lines(statement: Statement, program: Program) -> list[str]:
+    used = any(statement.variable in other.uses for other in program.statements) or (
+        statement.variable in program.end.uses
+    )
+    text = f"{statement.variable} = {statement.text}" if statement.variable and used else statement.text
+    is_last = statement is program.statements[-1]
+    lines = [text]
+    if is_last and program.end.must_raise:
+        return _indented_below(statement, ["try:", f"    {text}", f"except {program.end.must_raise}:", "    pass"])
+    if statement.raises and not (is_last and program.end.error):
+        lines = [f"with contextlib.suppress({statement.raises}):", f"    {text}"]
+    return _indented_below(statement, lines)
+
+
+def _indented_below(statement: Statement, lines: list[str]) -> list[str]:
+    for target, error in reversed(statement.faults):
+        head = f"with mock.patch({target!r}, side_effect={error}):"
+        lines = [head, *(f"    {line}" for line in lines)]
+    return lines
+
+
+def _end_lines(end: End) -> list[str]:
+    message = f", {end.message!r}" if end.message else ""
+    if end.must_raise:
+        return ["else:", f"    raise AssertionError({end.message or f'{end.must_raise} was not raised'!r})"]
+    if end.text:
+        return [f"assert {end.text}{message}"]
+    return []
+
+
+def _file(program: Program, lines: Sequence[str]) -> str:
+    text = "\n".join([*lines, *program.definitions])
+    imports, renamed = _imports(program, text)
+    if "contextlib.suppress(" in text:
+        imports.add("import contextlib")
+    if "itertools.islice(" in text:
+        imports.add("import itertools")
+    if "mock.patch(" in text:
+        imports.add("from unittest import mock")
+    body = "\n".join(renamed(line) for line in lines)
+    definitions = [f"\n{renamed(each)}\n" if "\n" in each else renamed(each) for each in program.definitions]
+    title = textwrap.fill(program.title.replace("\\", "\\\\").replace('"""', "'''"), _WIDTH)
+    ordered = sorted(imports, key=lambda line: (line.startswith("from"), line))
+    return "\n".join([f'"""{title}"""', "", *ordered, "", *definitions, body, ""])
+
+
+def _imports(program: Program, text: str) -> tuple[set[str], Any]:
+    """Return the imports, and what shortens ``module.Name`` to ``Name`` where no other thing has that name."""
+    short: dict[str, str] = {}
+    homes: dict[str, str] = {}
+    defined = set(re.findall(r"^(?:class|def) (\w+)|^(\w+) =", text, re.MULTILINE))
+    taken = {name for pair in defined for name in pair if name}
+    bare = _STRING.sub("''", text)
+    for module in sorted(program.imports, key=len, reverse=True):
+        for name in set(re.findall(rf"(?<![\w.]){re.escape(module)}\.([A-Za-z_]\w*)", bare)):
+            if f"{module}.{name}" in program.imports:
+                continue
+            if name not in taken and homes.setdefault(name, module) == module:
+                short[f"{module}.{name}"] = name
+    by_module: dict[str, list[str]] = {}
+    for path, name in short.items():
+        by_module.setdefault(path.rpartition(".")[0], []).append(name)
+    imports = {f"from {module} import {', '.join(sorted(names))}" for module, names in by_module.items()}
+
+    def renamed(line: str) -> str:
+        for path, name in short.items():
+            pattern = re.compile(rf"(?<![\w.]){re.escape(path)}(?!\w)")
+            line = _outside_strings(line, lambda part, pattern=pattern, name=name: pattern.sub(name, part))  # type: ignore[misc]
+        return line
+
+    rest = "\n".join(_outside_strings(renamed(line), lambda part: part) for line in text.split("\n"))
+    rest = _STRING.sub("''", rest)
+    for module in program.imports:
+        if re.search(rf"(?<![\w.]){re.escape(module)}(?!\w)", rest):
+            imports.add(f"import {module}")
+    return imports, renamed
+
+
+# -- from what was recorded -------------------------------------------------------------------------------------------
+
+
+def program_of(recorder: Recorder, error: BaseException) -> Program:
+    """Return the program that fails like the recorded run, which ended with ``error``.
+
+    Raises:
+        CannotWriteError: the run cannot be written as plain calls.
+    """
+    if recorder.problem:
+        raise CannotWriteError(recorder.problem)
+    operations = recorder.operations
+    end, last, seen = _end(recorder, error)
+    needed = _connected(operations[: last + 1], seen, is_last=not end.text)
+    if not any(each.is_target for each in needed):
+        raise CannotWriteError("no call into the code under test belongs to the failure")
+    essential = _essential(needed, seen, has_last=not end.text)
+    needed = [each for each in needed if not each.expression.problem or each.number in essential]
+    for each in needed:
+        if each.expression.problem:
+            raise CannotWriteError(
+                f"an argument of `{each.expression.text[:60]}` cannot be written: {each.expression.problem}"
+            )
+    variables = {each.number: each.variable for each in operations}
+    imports = {module for each in needed for module in each.expression.imports} | set(seen.imports)
+    names = {name for each in needed for name in each.expression.definitions} | set(seen.definitions)
+    statements = [_statement(each, variables, imports) for each in needed]
+    end.uses = sorted(variables[number] for number in seen.uses)
+    kind = (end.error or ("AssertionError" if end.must_raise else full_name(type(error)))).rpartition(".")[2]
+    kind = "AssertionError" if kind == DivergenceError.__name__ else kind
+    title = f"{kind}: {error_message(error).strip().partition(chr(10))[0]}"[:_TITLE_MAX]
+    definitions, more = _definitions(recorder, names)
+    return Program(
+        title=title,
+        imports=sorted(imports | more),
+        definitions=definitions,
+        statements=statements,
+        end=end,
+    )
+
+
+def _statement(operation: Operation, variables: dict[int, str], imports: set[str]) -> Statement:
+    raised = ""
+    if operation.raised is not None:
+        raised = _class_path(operation.raised, imports)
+    faults = []
+    for hit in operation.hits:
+        pair = (hit.target, hit.error.text)
+        imports |= hit.error.imports
+        if pair not in faults:
+            faults.append(pair)
+    return Statement(
+        text=operation.expression.text,
+        variable=operation.variable,
+        uses=sorted(variables[number] for number in operation.expression.uses),
+        raises=raised,
+        faults=faults,
+        optional=operation.looks_only or operation.in_check,
+    )
+
+
+def _class_path(error: BaseException, imports: set[str]) -> str:
+    kind = type(error)
+    if kind.__module__ == "builtins":
+        return kind.__name__
+    imports.add(kind.__module__)
+    return f"{kind.__module__}.{kind.__qualname__}"
+
+
+def _definitions(recorder: Recorder, names: set[str]) -> tuple[list[str], set[str]]:
+    parts: dict[str, str] = {}
+    imports: set[str] = set()
+    callbacks: list[str] = []
+    for name in sorted(names):
+        if name.startswith("answers:"):
+            own = name.partition(":")[2]
+            answers = recorder.answers[own]
+            if any(each.problem or each.uses for each in answers):
+                raise CannotWriteError(f"the function {own} of the test returns what cannot be written")
+            imports |= {module for each in answers for module in each.imports}
+            callbacks += _answering(own, [each.text for each in answers])
+        else:
+            parts |= recorder.expressions.sources[name].parts
+    return [*parts.values(), *callbacks], imports
+
+
+def _answering(name: str, answers: list[str]) -> list[str]:
+    """Return a function that gives the recorded answers, the last one for good."""
+    if len(set(answers)) <= 1:
+        return [f"def {name}(*args, **kwargs):\n    return {answers[0] if answers else None}"]
+    given = f"{name}_answers"
+    return [
+        f"{given} = [{', '.join(answers)}]",
+        f"def {name}(*args, **kwargs):\n    return {given}.pop(0) if len({given}) > 1 else {given}[0]",
+    ]
+
+
+def _connected(operations: Sequence[Operation], seen: Expression, *, is_last: bool) -> list[Operation]:
+    """Return the operations that share objects with the end, directly or by others."""
+    objects = set(seen.uses)
+    kept: set[int] = set()
+    if is_last and operations:
+        kept.add(operations[-1].number)
+        objects |= operations[-1].expression.uses
+    # A change of a class or module has no object, and may matter to all.
+    kept |= {each.number for each in operations if not each.variable and not each.expression.uses and each.done}
+    while True:
+        before = len(objects) + len(kept)
+        for each in operations:
+            if each.number in objects or not objects.isdisjoint(each.expression.uses):
+                kept.add(each.number)
+                objects |= each.expression.uses | {each.number}
+            elif each.is_target and not each.expression.uses and each.number in kept:
+                objects.add(each.number)
+        if len(objects) + len(kept) == before:
+            return [each for each in operations if each.number in kept]
+
+
+def _essential(operations: Sequence[Operation], seen: Expression, *, has_last: bool) -> set[int]:
+    """Return the numbers of what the program cannot do without: what changes something, and what that uses."""
+    numbers = set(seen.uses)
+    for each in reversed(operations):
+        is_last = has_last and each is operations[-1]
+        if is_last or each.number in numbers or not (each.looks_only or each.in_check):
+            numbers |= {each.number} | each.expression.uses
+    return numbers
+
+
+# -- how it ends
+
+
+def _end(recorder: Recorder, error: BaseException) -> tuple[End, int, Expression]:
+    """Return the end, the number of its last operation, and the expression of what it compares."""
+    for operation in reversed(recorder.operations):
+        if operation.raised is not None and _leads_to(error, operation.raised):
+            imports: set[str] = set()
+            path = _class_path(operation.raised, imports)
+            return End(error=path), operation.number, Expression("", imports=imports)
+    made = _divergence(recorder, error) if isinstance(error, DivergenceError) else None
+    if made is None:
+        made = _by_decision(recorder, error)
+    if made is None:
+        raise CannotWriteError("what the test compares at the end does not come from the code under test")
+    return made
+
+
+def _leads_to(error: BaseException, raised: BaseException) -> bool:
+    """Return whether ``raised`` is the failure, or what the test turned into it at once."""
+    return raised is error or error.__cause__ is raised or error.__context__ is raised
+
+
+def _message(error: BaseException) -> str:
+    return error_message(error).strip().partition("\n")[0][:200]
+
+
+def _by_decision(recorder: Recorder, error: BaseException) -> tuple[End, int, Expression] | None:
+    for decision in reversed(recorder.decisions):
+        last = decision.after - 1
+        if decision.kind == "not raised":
+            made = _not_raised(recorder, decision, error)
+        else:
+            made = _compared(recorder, decision, error)
+        if made is not None:
+            return made[0], last, made[1]
+    return None
+
+
+def _not_raised(recorder: Recorder, decision: Decision, error: BaseException) -> tuple[End, Expression] | None:
+    del recorder, decision, error
+    return None
+
+
+def _compared(recorder: Recorder, decision: Decision, error: BaseException) -> tuple[End, Expression] | None:
+    parts = [_origin(recorder, operand, decision.after) for operand in decision.operands]
+    if not any(part.is_target for part in parts):
+        parts = [explained(recorder, _value(operand), decision.after) for operand in decision.operands]
+    whole = parts[0].join(parts[1:], "")
+    if not whole.is_target or whole.problem:
+        return None
+    text = f" {decision.sign} ".join(part.text for part in parts)
+    if decision.outcome:
+        text = f"not {text}" if len(parts) == 1 else f"not ({text})"
+    return End(text=text, parts=[part.text for part in parts], message=_message(error)), whole
+
+
+def _value(operand: Any) -> Any:
+    return operand.value if type(operand) is Operand else operand
+
+
+def _origin(recorder: Recorder, operand: Any, before: int) -> Expression:
+    """Return the expression of a value that is compared: what gave it directly, or the name that holds it."""
+    if type(operand) is not Operand:
+        return explained(recorder, operand, before)
+    operation = operand.operation
+    if operation is not None and operation.is_target and operation.variable:
+        return Expression(operation.variable, {operation.number}, is_target=True)
+    known = recorder.expressions.known(operand.value)
+    if known is not None or not is_plain(operand.value):
+        return known or explained(recorder, operand.value, before)
+    return recorder.expressions.write(operand.value)
+
+
+def explained(recorder: Recorder, value: Any, before: int) -> Expression:
+    """Return the expression from which ``value`` comes: of the code under test, if that gave an equal one last."""
+    known = recorder.expressions.known(value)
+    if known is not None:
+        return known
+    step = recorder.operations[before - 1].step if before else 0
+    for operation in reversed(recorder.operations[:before]):
+        if operation.step != step:
+            break
+        if operation.done and operation.is_target and operation.variable and _is_same(operation.result, value):
+            return Expression(operation.variable, {operation.number}, is_target=True)
+        if operation.done and operation.is_target and is_plain(value):
+            path = _path_to(value, operation.result)
+            if path:
+                return Expression(f"{operation.variable}{path}", {operation.number}, is_target=True)
+    if type(value) in (list, tuple):
+        parts = [explained(recorder, item, before) for item in value]
+        inner = ", ".join(part.text for part in parts)
+        brackets = f"[{inner}]" if type(value) is list else f"({inner}{',' * (len(parts) == 1)})"
+        return Expression("").join(parts, brackets)
+    return recorder.expressions.write(value)
+
+
+def _path_to(value: Any, result: Any, depth: int = 0) -> str:
+    """Return the indices by which a list or tuple leads to a plain value; empty if it does not."""
+    if type(result) not in (list, tuple) or depth > 1:
+        return ""
+    for number in range(min(len(result), 50) - 1, -1, -1):
+        item = result[number]
+        if is_plain(item) and _is_same(item, value):
+            return f"[{number}]"
+        inner = _path_to(value, item, depth + 1)
+        if inner:
+            return f"[{number}]{inner}"
+    return ""
+
+
+def _is_same(one: Any, other: Any) -> bool:
+    """Return whether two plain values are the same; everything else is by identity."""
+    if one is other:
+        return True
+    if type(one) is not type(other):
+        return False
+    if isinstance(one, ATOMIC):
+        return bool(one == other)
+    if type(one) in (list, tuple):
+        return len(one) == len(other) and all(_is_same(a, b) for a, b in zip(one, other, strict=True))
+    if type(one) is dict:
+        return len(one) == len(other) and all(key in other and _is_same(one[key], other[key]) for key in one)
+    if type(one) in (set, frozenset):
+        return bool(one == other) and all(isinstance(each, ATOMIC) for each in one)
+    return False
+
+
+def _divergence(recorder: Recorder, error: BaseException) -> tuple[End, int, Expression] | None:
+    """Return the end for a system that differs from its model: the frame that raised holds both sides."""
+    tb = error.__traceback__
+    sides: tuple[Any, Any] | None = None
+    while tb is not None:
+        names = tb.tb_frame.f_locals
+        if "ours" in names and "theirs" in names:
+            sides = names["ours"], names["theirs"]
+        tb = tb.tb_next
+    if sides is None:
+        return None
+    last = len(recorder.operations)
+    ours, theirs = (_result(side) for side in sides)
+    theirs_error = getattr(sides[1], "error", None) if _is_outcome(sides[1]) else None
+    if theirs_error is not None:
+        imports: set[str] = set()
+        path = _class_path(theirs_error, imports)
+        operation = next((each for each in reversed(recorder.operations) if each.is_target and each.done), None)
+        if operation is None:
+            return None
+        return End(must_raise=path, message=_message(error)), operation.number, Expression("", imports=imports)
+    left, right = explained(recorder, ours, last), recorder.expressions.write(theirs)
+    if right.problem or right.uses:
+        right = explained(recorder, theirs, last)
+    whole = left.join([right], "")
+    if not left.is_target or whole.problem:
+        return None
+    return (
+        End(text=f"{left.text} == {right.text}", parts=[left.text, right.text], message=_message(error)),
+        last - 1,
+        whole,
+    )
+
+
+def _is_outcome(side: Any) -> bool:
+    return type(side).__module__ == "ordeal.model.call_result"
+
+
+def _result(side: Any) -> Any:
+    return side.result if _is_outcome(side) else side

@@ -1,0 +1,598 @@
+"""Records what a rewritten test does with the code under test: calls, attributes, items, and what it then compares."""
+
+from __future__ import annotations
+
+import functools
+import operator
+import types
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+from ordeal._engine.plain.definitions import Definitions
+from ordeal._engine.plain.expressions import TAKEN, Expression, Expressions, is_plain, variable_for
+
+#: More operations are no report that anybody reads.
+OPERATIONS_MAX = 5_000
+#: Such code runs as it is, and is never written down.
+_MACHINERY = ("ordeal", "hypothesis", "_pytest", "pytest", "_ordeal_pytest", "pluggy", "typing", "warnings", "logging")
+#: Builtins that say nothing about the code under test.
+_LOOKS = frozenset({isinstance, issubclass, callable, id, type, hasattr, hash, repr, print})
+_OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": operator.truediv,
+    "//": operator.floordiv,
+    "%": operator.mod,
+    "**": operator.pow,
+    "<<": operator.lshift,
+    ">>": operator.rshift,
+    "|": operator.or_,
+    "&": operator.and_,
+    "^": operator.xor,
+    "@": operator.matmul,
+}
+_IN_PLACE: dict[str, Callable[[Any, Any], Any]] = {
+    "+": operator.iadd,
+    "-": operator.isub,
+    "*": operator.imul,
+    "/": operator.itruediv,
+    "//": operator.ifloordiv,
+    "%": operator.imod,
+    "**": operator.ipow,
+    "<<": operator.ilshift,
+    ">>": operator.irshift,
+    "|": operator.ior,
+    "&": operator.iand,
+    "^": operator.ixor,
+    "@": operator.imatmul,
+}
+_COMPARED: dict[str, Callable[[Any, Any], Any]] = {
+    "==": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+    "is": operator.is_,
+    "is not": operator.is_not,
+    "in": lambda one, other: one in other,
+    "not in": lambda one, other: one not in other,
+}
+_UNARY: dict[str, Callable[[Any], Any]] = {"-": operator.neg, "+": operator.pos, "~": operator.invert}
+
+
+@dataclass(slots=True)
+class FaultHit:
+    """A call that a fault let fail: what it replaces, and the exception that it raises instead."""
+
+    target: str
+    error: Expression
+
+
+@dataclass(slots=True)
+class Operation:
+    """One statement of the plain program.
+
+    ``variable`` names its result; empty for a statement. ``raised`` is the exception that it raised. ``looks_only``
+    marks what changes nothing, as far as one can tell, such as what an invariant does.
+    """
+
+    number: int
+    expression: Expression
+    variable: str = ""
+    result: Any = None
+    raised: BaseException | None = None
+    is_target: bool = False
+    looks_only: bool = False
+    in_check: bool = False
+    step: int = 0
+    receivers: set[int] = field(default_factory=set)
+    hits: list[FaultHit] = field(default_factory=list)
+    done: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Operand:
+    """A value that is compared, with the operation that gave it; None if the test has computed it."""
+
+    value: Any
+    operation: Operation | None
+
+
+@dataclass(slots=True)
+class Decision:
+    """What decided how the test went on: a comparison, a truth, or that nothing was raised.
+
+    ``operands`` are what was compared: values, or an ``Operand`` if it is known where one comes from. ``after`` is the
+    number of operations before it.
+    """
+
+    kind: str
+    sign: str
+    operands: tuple[Any, ...]
+    outcome: bool
+    after: int
+
+
+class Recorder:
+    """Sees what rewritten modules do. It records while it is on, and not inside what it records."""
+
+    def __init__(self, is_target: Callable[[str], bool]) -> None:
+        self.operations: list[Operation] = []
+        self.decisions: list[Decision] = []
+        self.files: set[str] = set()
+        self.in_check = False
+        self.step = 0
+        self.problem = ""
+        self.definitions = Definitions()
+        self.expressions = Expressions(self.definitions, self._callback)
+        self.answers: dict[str, list[Expression]] = {}
+        self._is_target = is_target
+        self._depth = 0
+        self._under_way: Operation | None = None
+        self._fresh: Operation | None = None
+        self._names: dict[str, int] = {}
+        self._callbacks: dict[Any, Any] = {}
+        self.callback_of: dict[int, Any] = {}
+
+    # -- what rewritten code calls
+
+    def call(self, function: Any, /, *args: Any, **kwargs: Any) -> Any:
+        """Call ``function``, and record that unless it belongs to the test."""
+        if self._depth or not self._is_recorded(function, args, kwargs):
+            return self._unrecorded(function(*args, **kwargs))
+        return self._record_call(self.expressions.write(function), function, args, kwargs)
+
+    def method(self, owner: Any, name: str, /, *args: Any, **kwargs: Any) -> Any:
+        """Call the method ``name`` of ``owner``."""
+        function = getattr(owner, name)
+        if self._depth or not self._is_recorded(function, args, kwargs):
+            if self._extends(function, owner, name, args):
+                return self._extend(owner, name, args[0])
+            return self._unrecorded(function(*args, **kwargs))
+        known = self.expressions.known(owner)
+        if known is None and isinstance(owner, types.ModuleType | type):
+            return self._record_call(self.expressions.write(function), function, args, kwargs)
+        written = known or self.expressions.write(owner)
+        return self._record_call(written.join([], f"{_bracketed(written.text)}.{name}"), function, args, kwargs)
+
+    def attribute(self, owner: Any, name: str, /) -> Any:
+        """Return an attribute of ``owner``."""
+        if self._depth or self.expressions.known(owner) is None:
+            return self._unrecorded(getattr(owner, name))
+        written = self.expressions.write(owner)
+        made = written.join([], f"{_bracketed(written.text)}.{name}")
+        names = dict(self._names)
+        operation = self._begin(made, looks_only=True, named=made.text)
+        value = self._perform(operation, lambda: getattr(owner, name))
+        if type(value) in (types.MethodType, types.BuiltinMethodType) and value.__self__ is owner:
+            # It is only looked up to be called.
+            self.operations.pop()
+            self._names = names
+        else:
+            self._learn(value, operation)
+        return value
+
+    def item(self, owner: Any, index: Any, /) -> Any:
+        """Return an item of ``owner``."""
+        if self._depth or self.expressions.known(owner) is None:
+            return self._unrecorded(owner[index])
+        made = self._indexed(owner, index)
+        return self._do(made, lambda: owner[index], looks_only=True)
+
+    def set_attribute(self, owner: Any, name: str, value: Any, /) -> None:
+        """Set an attribute of ``owner``."""
+        self._assign(owner, lambda: setattr(owner, name, value), lambda text, to: f"{text}.{name} = {to}", value)
+
+    def set_item(self, owner: Any, index: Any, value: Any, /) -> None:
+        """Set an item of ``owner``."""
+
+        def change() -> None:
+            owner[index] = value
+
+        self._assign(owner, change, lambda text, at, to: f"{text}[{_subscript(at)}] = {to}", index, value)
+
+    def delete_item(self, owner: Any, index: Any, /) -> None:
+        """Delete an item of ``owner``."""
+
+        def change() -> None:
+            del owner[index]
+
+        self._assign(owner, change, lambda text, at: f"del {text}[{_subscript(at)}]", index)
+
+    def delete_attribute(self, owner: Any, name: str, /) -> None:
+        """Delete an attribute of ``owner``."""
+        self._assign(owner, lambda: delattr(owner, name), lambda text: f"del {text}.{name}")
+
+    def binary(self, sign: str, one: Any, other: Any, /) -> Any:
+        """Return what an operator gives."""
+        if self._depth or not (self._is_object(one) or self._is_object(other)):
+            return _OPERATORS[sign](one, other)
+        return self._do(self._infix(sign, one, other), lambda: _OPERATORS[sign](one, other), looks_only=True)
+
+    def unary(self, sign: str, value: Any, /) -> Any:
+        """Return what an operator with one operand gives."""
+        if self._depth or not self._is_object(value):
+            return _UNARY[sign](value)
+        written = self.expressions.write(value)
+        return self._do(written.join([], f"({sign}{written.text})"), lambda: _UNARY[sign](value), looks_only=True)
+
+    def in_place(self, sign: str, one: Any, other: Any, /) -> Any:
+        """Return what an augmented assignment leaves."""
+        if self._depth or not (self._is_object(one) or self._is_object(other)):
+            return _IN_PLACE[sign](one, other)
+        left, right = self.expressions.write(one), self.expressions.write(other)
+        function = _IN_PLACE[sign].__name__
+        made = left.join([right], f"operator.{function}({left.text}, {right.text})")
+        made.imports.add("operator")
+        return self._do(made, lambda: _IN_PLACE[sign](one, other))
+
+    def in_place_attribute(self, sign: str, owner: Any, name: str, value: Any, /) -> None:
+        """Change an attribute in place."""
+        self.set_attribute(owner, name, self.in_place(sign, self.attribute(owner, name), value))
+
+    def in_place_item(self, sign: str, owner: Any, index: Any, value: Any, /) -> None:
+        """Change an item in place."""
+        self.set_item(owner, index, self.in_place(sign, self.item(owner, index), value))
+
+    def operand(self, value: Any, /) -> Any:
+        """Return ``value`` with the operation that gave it, for a comparison."""
+        if self._depth:
+            return value
+        fresh = self._fresh
+        return Operand(value, fresh if fresh is not None and fresh.result is value else None)
+
+    def compare(self, sign: str, one: Any, other: Any, /) -> Any:
+        """Return what a comparison gives, and remember it."""
+        operands = one, other
+        one, other = _value(one), _value(other)
+        if self._depth:
+            return _COMPARED[sign](one, other)
+        identity = sign in ("is", "is not")
+        if identity or not (self._is_object(one) or self._is_object(other)):
+            result = _COMPARED[sign](one, other)
+        else:
+            result = self._do(self._infix(sign, one, other), lambda: _COMPARED[sign](one, other), looks_only=True)
+        self._decide("compare", sign, operands, result)
+        return result
+
+    def truth(self, value: Any, /) -> Any:
+        """Return ``value``, and remember whether it is true."""
+        operand, value = value, _value(value)
+        if self._depth:
+            return value
+        if self._is_object(value):
+            written = self.expressions.write(value)
+            made = written.join([], f"bool({written.text})")
+            result = self._do(made, lambda: bool(value), looks_only=True)
+            self._decide("truth", "", (operand,), result)
+            return result
+        if is_plain(value) or type(value) in (list, tuple, dict, set, frozenset):
+            self._decide("truth", "", (operand,), value)
+        return value
+
+    def not_raised(self) -> None:
+        """Remember that the body of a ``try`` came to its end."""
+        if not self._depth and self.operations:
+            self.decisions.append(Decision("not raised", "", (), True, len(self.operations)))
+
+    def iterate(self, items: Any, /) -> Any:
+        """Return what a loop goes through."""
+        if self._depth or not self._is_object(items) or type(items) in (list, tuple, dict, set, frozenset, range):
+            return items
+        return self._iterated(items)
+
+    def context(self, manager: Any, /) -> Any:
+        """Return what a ``with`` statement enters."""
+        return manager if self._depth or not self._is_object(manager) else _Context(self, manager)
+
+    # -- recording
+
+    def _iterated(self, items: Any) -> Iterator[Any]:
+        written = self.expressions.write(items)
+        operation = self._begin(written.join([], f"list({written.text})"), looks_only=not isinstance(items, Iterator))
+        given: list[Any] = []
+        operation.result = given
+        with self._inside(operation):
+            iterator = iter(items)
+        while True:
+            try:
+                with self._inside(operation):
+                    value = next(iterator)
+            except StopIteration:
+                break
+            except BaseException as error:
+                operation.raised = error
+                raise
+            given.append(value)
+            operation.done = True
+            name = operation.variable
+            self.expressions.learn(value, operation.expression.join([], f"{name}[{len(given) - 1}]"))
+            self._use(value, operation, f"{name}[{len(given) - 1}]")
+            operation.expression.text = f"list(itertools.islice({written.text}, {len(given)}))"
+            yield value
+        operation.expression.text = f"list({written.text})"
+        operation.done = True
+
+    def _use(self, value: Any, operation: Operation, text: str) -> None:
+        known = self.expressions.known(value)
+        if known is not None and known.text == text:
+            known.uses = {operation.number}
+
+    def _inside(self, operation: Operation) -> _Inside:
+        return _Inside(self, operation)
+
+    def _record_call(self, written: Expression, function: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+        given = [self.expressions.write(each) for each in args]
+        named = {name: self.expressions.write(each) for name, each in kwargs.items()}
+        words = [each.text for each in given]
+        words += [
+            f"{name}={each.text}" if name.isidentifier() else f"**{{{name!r}: {each.text}}}"
+            for name, each in named.items()
+        ]
+        made = written.join([*given, *named.values()], f"{written.text}({', '.join(words)})")
+        made.is_target = made.is_target or self._belongs_to_target(function)
+        args = [self.callback_of.get(id(each), each) for each in args]
+        kwargs = {name: self.callback_of.get(id(each), each) for name, each in kwargs.items()}
+        self.callback_of.clear()
+        looks = _only_looks(function)
+        return self._do(made, lambda: function(*args, **kwargs), looks_only=looks, name=written.text)
+
+    def _assign(self, owner: Any, change: Callable[[], None], form: Callable[..., str], *values: Any) -> None:
+        if self._depth or not self._can_change(owner):
+            change()
+            return
+        written = self.expressions.write(owner)
+        parts = [self.expressions.write(value) for value in values]
+        made = written.join(parts, form(_bracketed(written.text), *(part.text for part in parts)))
+        self._do(made, change, is_statement=True)
+
+    def _can_change(self, owner: Any) -> bool:
+        if self.expressions.known(owner) is not None:
+            return True
+        if isinstance(owner, types.ModuleType | type):
+            return not self.expressions.write(owner).problem and not _is_machinery(owner)
+        return False
+
+    def _do(
+        self,
+        made: Expression,
+        action: Callable[[], Any],
+        *,
+        looks_only: bool = False,
+        is_statement: bool = False,
+        name: str = "",
+    ) -> Any:
+        operation = self._begin(made, looks_only=looks_only, named=name or made.text, is_statement=is_statement)
+        result = self._perform(operation, action)
+        if isinstance(result, types.CoroutineType | types.AsyncGeneratorType):
+            self.refuse("the test awaits: plain calls cannot express that")
+        if not is_statement:
+            self._learn(result, operation)
+        return result
+
+    def _perform(self, operation: Operation, action: Callable[[], Any]) -> Any:
+        try:
+            with self._inside(operation):
+                operation.result = action()
+        except BaseException as error:
+            operation.raised = error
+            raise
+        operation.done = True
+        self._fresh = operation
+        return operation.result
+
+    def _unrecorded(self, value: Any) -> Any:
+        """Return a value that no operation has given."""
+        if not self._depth:
+            self._fresh = None
+        return value
+
+    def _learn(self, value: Any, operation: Operation) -> None:
+        own = Expression(operation.variable, {operation.number}, is_target=operation.is_target)
+        self.expressions.learn(value, own)
+
+    def _begin(
+        self, made: Expression, *, looks_only: bool = False, named: str = "result", is_statement: bool = False
+    ) -> Operation:
+        number = len(self.operations)
+        if number >= OPERATIONS_MAX:
+            self.refuse(f"the test makes more than {OPERATIONS_MAX} calls")
+        variable = "" if is_statement else self._variable(named)
+        operation = Operation(
+            number,
+            made,
+            variable,
+            is_target=made.is_target,
+            looks_only=looks_only,
+            in_check=self.in_check,
+            step=self.step,
+            receivers=set(made.uses),
+        )
+        self.operations.append(operation)
+        return operation
+
+    def _variable(self, text: str) -> str:
+        base = variable_for(text.partition("(")[0])
+        self._names[base] = self._names.get(base, 0) + 1
+        number = self._names[base]
+        return base if number == 1 and base not in TAKEN else f"{base}_{number}"
+
+    def refuse(self, reason: str) -> None:
+        """Give up: the run cannot be written as plain calls, for this reason."""
+        self.problem = self.problem or reason
+
+    def hit(self, hit: FaultHit) -> None:
+        """Note that a fault let a call fail, inside the operation that is under way."""
+        if self._under_way is not None:
+            self._under_way.hits.append(hit)
+
+    def _decide(self, kind: str, sign: str, values: tuple[Any, ...], outcome: Any) -> None:
+        try:
+            truth = bool(outcome)
+        except Exception:  # noqa: BLE001 - the result of a comparison may be an object that raises
+            return
+        self.decisions.append(Decision(kind, sign, values, truth, len(self.operations)))
+        del self.decisions[:-50]
+
+    # -- what is recorded
+
+    def _is_object(self, value: Any) -> bool:
+        return not is_plain(value) and self.expressions.is_known(value)
+
+    def _is_recorded(self, function: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> bool:
+        """Return whether a call says anything: it leads into the code under test, or concerns objects from there."""
+        if _is_ignored(function) or self._is_of_test(function) or _is_machinery(function):
+            return False
+        if self._belongs_to_target(function):
+            return True
+        owner = getattr(function, "__self__", None)
+        if owner is not None and not isinstance(owner, types.ModuleType | type) and self._is_object(owner):
+            return True
+        if any(self._is_object(each) for each in (*args, *kwargs.values())):
+            return True
+        # A new object of a library, such as a file in memory, may be handed to the code under test later.
+        return isinstance(function, type) and not _is_builtin(function) and not issubclass(function, BaseException)
+
+    def _is_of_test(self, function: Any) -> bool:
+        function = getattr(function, "__func__", function)
+        while isinstance(function, functools.partial):
+            function = function.func
+        code = getattr(function, "__code__", None)
+        if code is not None:
+            return code.co_filename in self.files
+        if isinstance(function, type) and function.__module__ in self.definitions.modules:
+            return self.definitions.source_of(function) is None or function.__module__.startswith("ordeal.")
+        return False
+
+    def _belongs_to_target(self, function: Any) -> bool:
+        owner = getattr(function, "__self__", None)
+        if isinstance(owner, type):
+            return self._is_target(str(owner.__module__))
+        if owner is not None and not isinstance(owner, types.ModuleType):
+            return self._is_target(str(type(owner).__module__))
+        return self._is_target(str(getattr(function, "__module__", "") or ""))
+
+    # -- small parts
+
+    def _indexed(self, owner: Any, index: Any) -> Expression:
+        written, at = self.expressions.write(owner), self.expressions.write(index)
+        return written.join([at], f"{_bracketed(written.text)}[{_subscript(at.text)}]")
+
+    def _infix(self, sign: str, one: Any, other: Any) -> Expression:
+        left, right = self.expressions.write(one), self.expressions.write(other)
+        return left.join([right], f"({left.text} {sign} {right.text})")
+
+    def _extends(self, function: Any, owner: Any, name: str, args: Sequence[Any]) -> bool:
+        del function
+        return (
+            not self._depth and name == "extend" and type(owner) is list and len(args) == 1 and self._is_object(args[0])
+        )
+
+    def _extend(self, owner: list[Any], _name: str, items: Any) -> None:
+        given = list(self._iterated(items))
+        operation = next(each for each in reversed(self.operations) if each.result == given)
+        if not owner:
+            self.expressions.learn(owner, Expression(operation.variable, {operation.number}, is_target=True))
+        owner.extend(given)
+
+    def _callback(self, function: Any) -> Expression | None:
+        """Return what stands for a function of the test: one that gives the same answers again."""
+        key: Any = id(function)
+        if isinstance(function, types.MethodType):
+            key = (id(function.__func__), id(function.__self__))
+        if not self._is_of_test(function) and not callable(function):
+            return None
+        if key not in self._callbacks:
+            name = self._variable(getattr(function, "__name__", "callback").replace("<lambda>", "callback"))
+            answers = self.answers[name] = []
+
+            def answering(*args: Any, **kwargs: Any) -> Any:
+                result = function(*args, **kwargs)
+                answers.append(self.expressions.write(result))
+                return result
+
+            with suppress(AttributeError, TypeError):
+                functools.update_wrapper(answering, function)
+            self._callbacks[key] = (function, name, answering)
+        _, name, answering = self._callbacks[key]
+        self.callback_of[id(function)] = answering
+        return Expression(name, definitions={f"answers:{name}"})
+
+
+class _Inside:
+    """The block in which an operation runs: nothing in it is recorded, and hits of faults belong to it."""
+
+    def __init__(self, recorder: Recorder, operation: Operation) -> None:
+        self._recorder = recorder
+        self._operation = operation
+
+    def __enter__(self) -> None:
+        if self._recorder._depth == 0:
+            self._recorder._under_way = self._operation
+        self._recorder._depth += 1
+
+    def __exit__(self, *_: object) -> None:
+        self._recorder._depth -= 1
+        if self._recorder._depth == 0:
+            self._recorder._under_way = None
+
+
+class _Context:
+    """A context manager of the code under test, entered and left by recorded calls."""
+
+    def __init__(self, recorder: Recorder, manager: Any) -> None:
+        self._recorder = recorder
+        self._manager = manager
+
+    def __enter__(self) -> Any:
+        return self._recorder.method(self._manager, "__enter__")
+
+    def __exit__(self, kind: Any, error: Any, traceback: Any) -> Any:
+        if kind is None:
+            return self._recorder.method(self._manager, "__exit__", None, None, None)
+        return self._manager.__exit__(kind, error, traceback)
+
+
+def _value(operand: Any) -> Any:
+    return operand.value if type(operand) is Operand else operand
+
+
+def _only_looks(function: Any) -> bool:
+    if isinstance(function, types.BuiltinFunctionType) and getattr(function, "__module__", "") == "builtins":
+        return function.__name__ not in ("next", "setattr", "delattr")
+    return isinstance(function, type) and _is_builtin(function)
+
+
+def _is_ignored(function: Any) -> bool:
+    return isinstance(function, type | types.BuiltinFunctionType) and function in _LOOKS
+
+
+def _is_builtin(kind: type) -> bool:
+    return kind.__module__ == "builtins"
+
+
+def _is_machinery(value: Any) -> bool:
+    owner = getattr(value, "__self__", None)
+    home = owner if isinstance(owner, types.ModuleType | type) else type(owner) if owner is not None else value
+    name = home.__name__ if isinstance(home, types.ModuleType) else getattr(home, "__module__", "")
+    return str(name).partition(".")[0] in _MACHINERY
+
+
+def _bracketed(text: str) -> str:
+    """Return an expression as what an attribute can follow."""
+    return f"({text})" if text[:1].isdigit() or (" " in text and text[:1] not in "([{'\"") else text
+
+
+def _subscript(text: str) -> str:
+    """Return an index without the word ``slice`` where a colon says the same."""
+    if not text.startswith("slice(") or not text.endswith(")"):
+        return text
+    parts = text[6:-1].split(", ")
+    if len(parts) != 3:
+        return text
+    start, stop, step = ("" if part == "None" else part for part in parts)
+    return f"{start}:{stop}:{step}" if step else f"{start}:{stop}"

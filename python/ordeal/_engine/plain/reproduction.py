@@ -1,0 +1,147 @@
+"""Makes the plain reproduction of a failure: recorded, minimised and run again, each in a process of its own.
+
+This process runs no code of the user's: it sends the trace and takes texts, with limits of time and size.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from ordeal._engine.formatting import one_line
+from ordeal._engine.plain.program import Program
+from ordeal._engine.plain.recording import Recorded
+from ordeal._engine.plain.trying import Tried
+from ordeal._engine.storage.trace_file import Trace
+
+RECORDING_SECONDS_MAX = 60.0
+TRYING_SECONDS_MAX = 60.0
+RUN_SECONDS_MAX = 20.0
+ANSWER_BYTES_MAX = 2**22
+
+_START = "import sys; sys.path += sys.argv[1:]; from ordeal._engine.plain.{module} import main; main()"
+
+
+@dataclass(frozen=True, slots=True)
+class Reproduction:
+    """The text of a plain program that was seen to fail like the trace, or the ``reason`` why there is none."""
+
+    text: str = ""
+    reason: str = ""
+
+
+def reproduce(trace: Trace) -> Reproduction:
+    """Return the plain reproduction of a failing trace."""
+    if trace.failure is None:
+        return Reproduction(reason="the trace does not fail")
+    if not hasattr(os, "fork"):
+        return Reproduction(reason="this system cannot fork")
+    recorded = _recorded(trace)
+    if recorded.program is None:
+        return Reproduction(reason=recorded.reason)
+    tried = _tried(recorded.program, recorded.place)
+    if tried.reason:
+        return Reproduction(reason=f"the plain calls fail in another way: {tried.reason}")
+    program = recorded.program
+    gone = set(range(len(program.statements))) - set(tried.kept)
+    small = program.without(gone)
+    reason = ""
+    # A tidied program reads better; in the rare case that it does something else, the other one counts.
+    for text in (small.tidied().source(), small.source()):
+        reason = _checked(text, program.end.error or "AssertionError")
+        if not reason:
+            return Reproduction(text)
+    return Reproduction(reason=reason)
+
+
+def _recorded(trace: Trace) -> Recorded:
+    request = {
+        "trace": trace.to_json().decode(),
+        "module": trace.test_class.partition(":")[0],
+        "targets": sorted(trace.targets),
+        "path": list(map(str, sys.path)),
+        "arguments": list(sys.argv),
+    }
+    try:
+        return msgspec.json.decode(_talk("start", request, RECORDING_SECONDS_MAX), type=Recorded)
+    except (OSError, ValueError, RecursionError) as error:
+        return Recorded(reason=f"it could not be recorded: {one_line(str(error))}")
+
+
+def _tried(program: Program, place: str) -> Tried:
+    request = {"program": msgspec.to_builtins(program), "place": place, "path": list(map(str, sys.path))}
+    try:
+        tried = msgspec.json.decode(_talk("trying", request, TRYING_SECONDS_MAX), type=Tried)
+    except (OSError, ValueError, RecursionError) as error:
+        return Tried(reason=f"it could not be tried: {one_line(str(error))}")
+    valid = all(0 <= number < len(program.statements) for number in tried.kept)
+    return tried if valid else Tried(reason="its process gave an impossible answer")
+
+
+def _checked(text: str, error: str) -> str:
+    """Run the program as a file in a new interpreter; return what is wrong, if anything is."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "reproduction.py")
+        path.write_text(text, "utf-8")
+        searched = os.pathsep.join(str(each) for each in sys.path if each)
+        process = subprocess.Popen(
+            [sys.executable, "-P", str(path)],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            env=os.environ | {"PYTHONPATH": searched, "PYTHONDONTWRITEBYTECODE": "1"},
+            start_new_session=True,
+        )
+        output = _finish(process, b"", RUN_SECONDS_MAX)
+    last = output.decode("utf-8", "replace").rstrip().rpartition("\n")[2]
+    if process.returncode == 0:
+        return "the plain calls do not fail in a new process"
+    name = error.rpartition(".")[2]
+    if name not in output.decode("utf-8", "replace"):
+        return f"the plain calls fail in another way in a new process: {one_line(last)}"
+    return ""
+
+
+def _talk(module: str, request: Mapping[str, Any], seconds: float) -> bytes:
+    """Return the answer of a process, which is gone afterwards with all that it started.
+
+    Raises:
+        ValueError: there is none in time, or it is too long.
+        OSError: the process cannot be started.
+    """
+    options = ["-O"] * sys.flags.optimize
+    process = subprocess.Popen(
+        [sys.executable, *options, "-B", "-P", "-c", _START.format(module=module), *map(str, sys.path)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    answer = _finish(process, json.dumps(request).encode() + b"\n", seconds)
+    if not answer or len(answer) > ANSWER_BYTES_MAX:
+        raise ValueError("its process ended without an answer" if not answer else "its answer is too long")
+    return answer
+
+
+def _finish(process: subprocess.Popen[bytes], given: bytes, seconds: float) -> bytes:
+    try:
+        output, errors = process.communicate(given, timeout=seconds)
+    except subprocess.TimeoutExpired:
+        output, errors = b"", b""
+    finally:
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.kill()
+        process.wait()
+    return output or errors or b""

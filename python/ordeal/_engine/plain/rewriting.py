@@ -1,0 +1,357 @@
+"""Rewrites the source of test modules so that a recorder sees what they do with objects of the code under test.
+
+Calls, attributes, items, operators, comparisons and loops become calls of the recorder. Only modules of the test are
+rewritten, when they are imported; what they call runs as it is.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib.abc
+import importlib.machinery
+import importlib.util
+import sys
+from collections.abc import Callable, Sequence
+from types import ModuleType
+from typing import Any, override
+
+#: The name of the recorder in a rewritten module. Nobody else has it.
+RECORDER = "__ordeal_recorder__"
+#: Functions that look at the frame of their caller.
+_FRAME_READERS = frozenset({"super", "locals", "globals", "vars", "dir", "eval", "exec"})
+
+BINARY = {
+    ast.Add: "+",
+    ast.Sub: "-",
+    ast.Mult: "*",
+    ast.Div: "/",
+    ast.FloorDiv: "//",
+    ast.Mod: "%",
+    ast.Pow: "**",
+    ast.LShift: "<<",
+    ast.RShift: ">>",
+    ast.BitOr: "|",
+    ast.BitAnd: "&",
+    ast.BitXor: "^",
+    ast.MatMult: "@",
+}
+COMPARE = {
+    ast.Eq: "==",
+    ast.NotEq: "!=",
+    ast.Lt: "<",
+    ast.LtE: "<=",
+    ast.Gt: ">",
+    ast.GtE: ">=",
+    ast.Is: "is",
+    ast.IsNot: "is not",
+    ast.In: "in",
+    ast.NotIn: "not in",
+}
+UNARY = {ast.USub: "-", ast.UAdd: "+", ast.Invert: "~"}
+
+
+class Rewriter(ast.NodeTransformer):
+    """Rewrites one module. Evaluation order and results stay as they are."""
+
+    def __init__(self) -> None:
+        self._temporary = 0
+
+    def _call(self, name: str, *arguments: ast.expr) -> ast.Call:
+        function = ast.Attribute(ast.Name(RECORDER, ast.Load()), name, ast.Load())
+        return ast.Call(function, list(arguments), [])
+
+    @staticmethod
+    def _is_private(name: str) -> bool:
+        """Return whether Python mangles the name in a class."""
+        return name.startswith("__") and not name.endswith("__")
+
+    # -- expressions
+
+    @override
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        if isinstance(node.func, ast.Name) and node.func.id in _FRAME_READERS:
+            return self.generic_visit(node)
+        function = node.func
+        arguments = [self.visit(each) for each in node.args]
+        keywords = [ast.keyword(each.arg, self.visit(each.value)) for each in node.keywords]
+        if isinstance(function, ast.Attribute) and not self._is_private(function.attr):
+            made = self._call("method", self.visit(function.value), ast.Constant(function.attr))
+        else:
+            made = self._call("call", self.visit(function))
+        made.args += arguments
+        made.keywords = keywords
+        return made
+
+    @override
+    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
+        self.generic_visit(node)
+        if not isinstance(node.ctx, ast.Load) or self._is_private(node.attr):
+            return node
+        return self._call("attribute", node.value, ast.Constant(node.attr))
+
+    @override
+    def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
+        self.generic_visit(node)
+        if not isinstance(node.ctx, ast.Load):
+            return node
+        return self._call("item", node.value, self._index(node.slice))
+
+    def _index(self, index: ast.expr) -> ast.expr:
+        if isinstance(index, ast.Slice):
+            bounds = [each or ast.Constant(None) for each in (index.lower, index.upper, index.step)]
+            return ast.Call(ast.Name("slice", ast.Load()), bounds, [])
+        if isinstance(index, ast.Tuple):
+            return ast.Tuple([self._index(each) for each in index.elts], ast.Load())
+        return index
+
+    @override
+    def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
+        self.generic_visit(node)
+        return self._call("binary", ast.Constant(BINARY[type(node.op)]), node.left, node.right)
+
+    @override
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.AST:
+        self.generic_visit(node)
+        if isinstance(node.op, ast.Not):
+            return ast.UnaryOp(node.op, self._truth(node.operand))
+        if isinstance(node.operand, ast.Constant):
+            return node
+        return self._call("unary", ast.Constant(UNARY[type(node.op)]), node.operand)
+
+    @override
+    def visit_Compare(self, node: ast.Compare) -> ast.AST:
+        self.generic_visit(node)
+        if len(node.ops) > 1:
+            return node
+        sides = self._operand(node.left), self._operand(node.comparators[0])
+        return self._call("compare", ast.Constant(COMPARE[type(node.ops[0])]), *sides)
+
+    def _operand(self, value: ast.expr) -> ast.expr:
+        """Let the recorder note from which operation a value comes, if it comes from one directly."""
+        return self._call("operand", value) if isinstance(value, ast.Call) else value
+
+    def _truth(self, test: ast.expr) -> ast.expr:
+        """Let the recorder see the truth of a value that is neither a comparison nor made of others."""
+        made_here = isinstance(test, ast.Call) and isinstance(test.func, ast.Attribute)
+        name = test.func if made_here else None  # type: ignore[attr-defined]
+        compared = isinstance(name, ast.Attribute) and name.attr == "compare" and _is_recorder(name.value)
+        if compared or isinstance(test, ast.BoolOp | ast.Compare | ast.Constant):
+            return test
+        if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+            return test
+        return self._call("truth", self._operand(test))
+
+    @override
+    def visit_BoolOp(self, node: ast.BoolOp) -> ast.AST:
+        return self.generic_visit(node)
+
+    @override
+    def visit_IfExp(self, node: ast.IfExp) -> ast.AST:
+        self.generic_visit(node)
+        node.test = self._truth(node.test)
+        return node
+
+    @override
+    def visit_comprehension(self, node: ast.comprehension) -> ast.AST:
+        self.generic_visit(node)
+        if not node.is_async:
+            node.iter = self._call("iterate", node.iter)
+        node.ifs = [self._truth(each) for each in node.ifs]
+        return node
+
+    # -- statements
+
+    @override
+    def visit_If(self, node: ast.If) -> ast.AST:
+        self.generic_visit(node)
+        node.test = self._truth(node.test)
+        return node
+
+    @override
+    def visit_While(self, node: ast.While) -> ast.AST:
+        self.generic_visit(node)
+        node.test = self._truth(node.test)
+        return node
+
+    @override
+    def visit_Assert(self, node: ast.Assert) -> ast.AST:
+        test, message = self._truth(self.visit(node.test)), node.msg
+        # The message is left as it is: it is evaluated after the failure, and may look at anything.
+        return ast.Assert(test, message)
+
+    @override
+    def visit_For(self, node: ast.For) -> ast.AST:
+        self.generic_visit(node)
+        node.iter = self._call("iterate", node.iter)
+        return node
+
+    @override
+    def visit_Try(self, node: ast.Try) -> ast.AST:
+        self.generic_visit(node)
+        # What follows the body when nothing was raised may say that something should have been.
+        if node.body:
+            node.body = [*node.body, ast.Expr(self._call("not_raised"))]
+        return node
+
+    @override
+    def visit_Assign(self, node: ast.Assign) -> Any:
+        if all(isinstance(target, ast.Name) for target in node.targets):
+            return self.generic_visit(node)
+        if any(isinstance(each, ast.Starred) for target in node.targets for each in ast.walk(target)):
+            return self.generic_visit(node)
+        held = self._fresh()
+        statements: list[ast.stmt] = [ast.Assign([ast.Name(held, ast.Store())], self.visit(node.value))]
+        for target in node.targets:
+            statements += self._assign(target, ast.Name(held, ast.Load()))
+        return statements
+
+    def _fresh(self) -> str:
+        self._temporary += 1
+        return f"__ordeal_{self._temporary}__"
+
+    def _assign(self, target: ast.expr, value: ast.expr) -> list[ast.stmt]:
+        if isinstance(target, ast.Tuple | ast.List):
+            names = [self._fresh() for _ in target.elts]
+            unpacked: list[ast.expr] = [ast.Name(name, ast.Store()) for name in names]
+            statements: list[ast.stmt] = [ast.Assign([ast.Tuple(unpacked, ast.Store())], value)]
+            for name, each in zip(names, target.elts, strict=True):
+                statements += self._assign(each, ast.Name(name, ast.Load()))
+            return statements
+        if isinstance(target, ast.Attribute) and not self._is_private(target.attr):
+            call = self._call("set_attribute", self.visit(target.value), ast.Constant(target.attr), value)
+            return [ast.Expr(call)]
+        if isinstance(target, ast.Subscript):
+            index = self._index(self.visit(target.slice))
+            return [ast.Expr(self._call("set_item", self.visit(target.value), index, value))]
+        return [ast.Assign([self.visit(target)], value)]
+
+    @override
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> Any:
+        if isinstance(node.target, ast.Name) or node.value is None:
+            if node.value is not None:
+                node.value = self.visit(node.value)
+            return node
+        return self._assign(node.target, self.visit(node.value))
+
+    @override
+    def visit_AugAssign(self, node: ast.AugAssign) -> Any:
+        sign, value, target = ast.Constant(BINARY[type(node.op)]), self.visit(node.value), node.target
+        if isinstance(target, ast.Name):
+            old = ast.Name(target.id, ast.Load())
+            return ast.Assign([target], self._call("in_place", sign, old, value))
+        if isinstance(target, ast.Attribute) and not self._is_private(target.attr):
+            return ast.Expr(
+                self._call("in_place_attribute", sign, self.visit(target.value), ast.Constant(target.attr), value)
+            )
+        if isinstance(target, ast.Subscript):
+            index = self._index(self.visit(target.slice))
+            return ast.Expr(self._call("in_place_item", sign, self.visit(target.value), index, value))
+        return ast.AugAssign(target, node.op, value)
+
+    @override
+    def visit_Delete(self, node: ast.Delete) -> Any:
+        statements: list[ast.stmt] = []
+        for target in node.targets:
+            if isinstance(target, ast.Subscript):
+                index = self._index(self.visit(target.slice))
+                statements.append(ast.Expr(self._call("delete_item", self.visit(target.value), index)))
+            elif isinstance(target, ast.Attribute) and not self._is_private(target.attr):
+                call = self._call("delete_attribute", self.visit(target.value), ast.Constant(target.attr))
+                statements.append(ast.Expr(call))
+            else:
+                statements.append(ast.Delete([target]))
+        return statements
+
+    @override
+    def visit_With(self, node: ast.With) -> ast.AST:
+        self.generic_visit(node)
+        for item in node.items:
+            item.context_expr = self._call("context", item.context_expr)
+        return node
+
+    # Annotations are no part of what runs, and patterns have no calls.
+
+    @override
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        return self._function(node)
+
+    @override
+    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> ast.AST:
+        return self._function(node)
+
+    def _function(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> ast.AST:
+        node.body = self._block(node.body)
+        node.decorator_list = [self.visit(each) for each in node.decorator_list]
+        node.args.defaults = [self.visit(each) for each in node.args.defaults]
+        node.args.kw_defaults = [each and self.visit(each) for each in node.args.kw_defaults]
+        return node
+
+    def _block(self, body: Sequence[ast.stmt]) -> list[ast.stmt]:
+        made: list[ast.stmt] = []
+        for statement in body:
+            result: Any = self.visit(statement)
+            made += result if isinstance(result, list) else [result]
+        return made
+
+    @override
+    def visit_match_case(self, node: ast.match_case) -> ast.AST:
+        node.guard = node.guard and self._truth(self.visit(node.guard))
+        node.body = self._block(node.body)
+        return node
+
+
+def _is_recorder(node: ast.expr) -> bool:
+    return isinstance(node, ast.Name) and node.id == RECORDER
+
+
+def rewritten(source: str, path: str) -> ast.Module:
+    """Return the rewritten syntax tree of a module."""
+    tree = ast.parse(source, path)
+    changed = Rewriter().visit(tree)
+    assert isinstance(changed, ast.Module)
+    return ast.fix_missing_locations(changed)
+
+
+class _Loader(importlib.machinery.SourceFileLoader):
+    """Loads a module from its rewritten source; nothing is cached."""
+
+    recorder: Any = None
+
+    @override
+    def get_code(self, fullname: str) -> Any:
+        path = self.get_filename(fullname)
+        source = self.get_source(fullname)
+        assert source is not None
+        return compile(rewritten(source, path), path, "exec", dont_inherit=True)
+
+    @override
+    def exec_module(self, module: ModuleType) -> None:
+        setattr(module, RECORDER, self.recorder)
+        super().exec_module(module)
+
+
+class Finder(importlib.abc.MetaPathFinder):
+    """Has the modules that ``wants`` chooses by name and path loaded from rewritten source."""
+
+    def __init__(self, wants: Callable[[str, str], bool], recorder: object) -> None:
+        self._wants = wants
+        self._recorder = recorder
+        self.files: set[str] = set()
+
+    def install(self) -> None:
+        """Rewrite modules that are imported from now on."""
+        sys.meta_path.insert(0, self)
+
+    @override
+    def find_spec(self, fullname: str, path: Any, target: ModuleType | None = None) -> Any:
+        spec = importlib.machinery.PathFinder.find_spec(fullname, path, target)
+        if spec is None or type(spec.loader) is not importlib.machinery.SourceFileLoader or spec.origin is None:
+            return None
+        if not self._wants(fullname, spec.origin):
+            return None
+        loader = _Loader(fullname, spec.origin)
+        loader.recorder = self._recorder
+        self.files.add(spec.origin)
+        return importlib.util.spec_from_file_location(
+            fullname, spec.origin, loader=loader, submodule_search_locations=spec.submodule_search_locations
+        )

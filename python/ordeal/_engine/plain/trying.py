@@ -1,0 +1,185 @@
+"""The program that tries a plain program: leaves out what it does not need, each time in a process of its own.
+
+It reads a request from stdin and writes the answer to stdout, both as JSON.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import signal
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from time import monotonic
+from typing import Any
+
+import msgspec
+
+from ordeal._engine.execution.recorder import ADDRESS
+from ordeal._engine.plain.program import Program
+
+#: The limits of all attempts together, and of one.
+ATTEMPTS_MAX = 400
+SECONDS_MAX = 25.0
+RUN_SECONDS_MAX = 5.0
+MEMORY_BYTES_MAX = 2**31
+ANSWER_BYTES_MAX = 60_000
+TEXT_CHARS_MAX = 2_000
+
+
+class Tried(msgspec.Struct, kw_only=True):
+    """The numbers of the statements that are needed; empty with a ``reason`` when the program does not fail alike."""
+
+    kept: list[int] = msgspec.field(default_factory=list)
+    reason: str = ""
+
+
+def main() -> None:
+    """Answer the request on stdin."""
+    requests, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    nothing = os.open(os.devnull, os.O_RDWR)
+    for stream in (0, 1, 2):
+        os.dup2(nothing, stream)
+    request = json.loads(requests.readline())
+    sys.path[:] = request["path"]
+    program = msgspec.convert(request["program"], Program)
+    _warm_up(program)
+    answers.write(msgspec.json.encode(minimised(program, request["place"], _outcome_apart)))
+    answers.flush()
+    os._exit(0)
+
+
+def minimised(program: Program, place: str, outcome_of: Callable[[Program], dict[str, Any]]) -> Tried:
+    """Return the statements without which ``program`` would not fail like it does, in ``place``.
+
+    ``outcome_of`` runs a program. What an assertion compares must stay the same: a program that leaves out what the
+    test did would compare other things. So only what looks, or belongs to a check, may go there.
+    """
+    whole = outcome_of(program)
+    expected = program.end.error or "AssertionError"
+    if whole.get("type") != expected:
+        return Tried(reason=f"it ends with {whole.get('type') or 'no error'} instead of {expected}")
+    if program.end.error and place and whole.get("place") != place:
+        return Tried(reason=f"it fails in {whole.get('place') or 'itself'} instead of {place}")
+    free = bool(program.end.error)
+    last = len(program.statements) - 1
+    kept = list(range(len(program.statements)))
+    deadline, attempts = monotonic() + SECONDS_MAX, 0
+    may_go = {
+        number
+        for number, each in enumerate(program.statements)
+        if (free or each.optional) and not (number == last and (program.end.error or program.end.must_raise))
+    }
+    if not free:
+        # What the comparison needs, and what the test did: usually that is all.
+        closure = _needed(program)
+        candidate = [number for number in kept if number in closure or number not in may_go]
+        gone = [number for number in kept if number not in candidate]
+        if outcome_of(program.without(gone)) == whole:
+            kept = candidate
+    size = max(1, len(may_go))
+    while size:
+        for chunk in list(_chunks([number for number in kept if number in may_go], size)):
+            if attempts >= ATTEMPTS_MAX or monotonic() > deadline:
+                return Tried(kept=kept)
+            attempts += 1
+            candidate = [number for number in kept if number not in chunk]
+            gone = [number for number in range(len(program.statements)) if number not in candidate]
+            if outcome_of(program.without(gone)) == whole:
+                kept = candidate
+        size //= 2
+    return Tried(kept=kept)
+
+
+def _needed(program: Program) -> set[int]:
+    """Return the numbers of the statements whose results the end uses, directly or by others."""
+    names = set(program.end.uses)
+    numbers = set()
+    for number in range(len(program.statements) - 1, -1, -1):
+        each = program.statements[number]
+        if each.variable in names:
+            numbers.add(number)
+            names.update(each.uses)
+    return numbers
+
+
+def _chunks(numbers: Sequence[int], size: int) -> Iterator[set[int]]:
+    # From the end: what comes last is needed by nothing else.
+    for end in range(len(numbers), 0, -size):
+        yield set(numbers[max(0, end - size) : end])
+
+
+def _warm_up(program: Program) -> None:
+    """Import what the program needs, so that each attempt finds it."""
+    for name in program.imports:
+        with suppress(Exception):
+            __import__(name)
+
+
+def _outcome_apart(program: Program) -> dict[str, Any]:
+    """Run a program in a forked process."""
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            os.close(reading)
+            os.setpgid(0, 0)
+            _limit_memory()
+            os.write(writing, json.dumps(outcome(program.probe())).encode()[:ANSWER_BYTES_MAX])
+        finally:
+            os._exit(0)
+    os.close(writing)
+    try:
+        ready = select.select([reading], [], [], RUN_SECONDS_MAX)[0]
+        data = os.read(reading, ANSWER_BYTES_MAX) if ready else b""
+        found = json.loads(data) if data else {}
+    except ValueError:
+        found = {}
+    finally:
+        os.close(reading)
+        for end in (os.killpg, os.kill):
+            with suppress(OSError):
+                end(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+    return found if isinstance(found, dict) else {}
+
+
+def _limit_memory() -> None:
+    with suppress(ImportError, OSError, ValueError):
+        resource = __import__("resource")
+        resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES_MAX, MEMORY_BYTES_MAX))
+
+
+def outcome(source: str) -> dict[str, Any]:
+    """Run the text of a program, and return how it ends and what it saw."""
+    names: dict[str, Any] = {"__name__": "__main__"}
+    try:
+        exec(compile(source, "<program>", "exec"), names)
+    except BaseException as error:  # noqa: BLE001 - the code under test may raise anything
+        kind = type(error)
+        name = kind.__name__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
+        place, tb = "", error.__traceback__
+        while tb is not None:
+            code = tb.tb_frame.f_code
+            if "ordeal" not in code.co_filename and not code.co_filename.startswith("<"):
+                place = code.co_qualname
+            tb = tb.tb_next
+        return {"type": name, "place": place, "text": _text(error), "seen": _seen(names)}
+    return {}
+
+
+def _seen(names: dict[str, Any]) -> list[str]:
+    return [_text(each) for each in names.get("__seen__", [])]
+
+
+def _text(value: object) -> str:
+    try:
+        return ADDRESS.sub("", (str if isinstance(value, BaseException) else repr)(value)[:TEXT_CHARS_MAX])
+    except Exception as error:  # noqa: BLE001 - an object of the user's may raise anything
+        return f"<{type(error).__name__}>"
+
+
+if __name__ == "__main__":
+    main()

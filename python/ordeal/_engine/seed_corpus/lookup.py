@@ -1,0 +1,103 @@
+"""Finds a saved failure by a short name: its id, the hash of its seed, or its file; without a name the last one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+
+from ordeal._engine.execution.bucket import place_of
+from ordeal._engine.seed_corpus.paths import seed_name, seed_paths
+from ordeal._engine.storage.trace_file import Trace
+from ordeal.errors import ConfigError, OrdealError
+from ordeal.result.failure import failure_id
+
+#: So many files are read at most, the newest first, and so many ids are listed.
+FILES_MAX = 2_000
+LISTED_MAX = 5
+#: So much of an id is enough, if no other begins like it.
+DIGITS_MIN = 4
+_SUFFIXES = (".json", ".gz", ".zst")
+
+
+@dataclass(frozen=True, slots=True)
+class _Saved:
+    """A file with the names by which it can be meant: ids of its failure, and the hash of a seed."""
+
+    path: Path
+    names: tuple[str, ...]
+    test_class: str
+
+
+def find_failure(name: str | None, traces_dirs: Iterable[Path], corpus_dirs: Iterable[Path]) -> Path:
+    """Return the file of the saved failure ``name``, or of the last one that was saved.
+
+    A name that is a path is returned as it is. If an id has several files, the newest counts.
+
+    Raises:
+        ConfigError: nothing is saved, no failure has this id, or failures of several classes have it.
+    """
+    if name is not None and _is_path(name):
+        return Path(name)
+    files = _newest_first([*_trace_files(traces_dirs), *_seed_files(corpus_dirs)])
+    if name is None:
+        if not files:
+            raise ConfigError("no failure is saved here", hint="`ordeal explore` saves those that it finds")
+        return files[0]
+    saved = list(_read(files[:FILES_MAX]))
+    found = [each for each in saved if name in each.names] or [
+        each for each in saved if len(name) >= DIGITS_MIN and any(known.startswith(name) for known in each.names)
+    ]
+    if not found:
+        raise ConfigError(f"no saved failure has the id `{name}`", hint=_hint(name, saved))
+    several = {(each.names[0], each.test_class) for each in found}
+    if len(several) > 1:
+        listed = ", ".join(str(each.path) for each in found[:LISTED_MAX])
+        raise ConfigError(f"`{name}` may be one of {len(several)} failures", hint=f"name its file: {listed}")
+    return found[0].path
+
+
+def _is_path(name: str) -> bool:
+    return "/" in name or "\\" in name or name.endswith(_SUFFIXES) or Path(name).is_file()
+
+
+def _hint(name: str, saved: Sequence[_Saved]) -> str:
+    ids = list(dict.fromkeys(each.names[0] for each in saved if each.names))
+    close = get_close_matches(name, [known for each in saved for known in each.names], n=1, cutoff=0.5)
+    if close:
+        return f"did you mean `{close[0]}`?"
+    if not ids:
+        return "nothing is saved here: `ordeal explore` saves what it finds, and a path names any other trace"
+    more = f" and {len(ids) - LISTED_MAX} more" if len(ids) > LISTED_MAX else ""
+    return f"saved here, the newest first: {', '.join(ids[:LISTED_MAX])}{more}"
+
+
+def _trace_files(folders: Iterable[Path]) -> list[Path]:
+    # The traces of several classes are in a folder for each.
+    patterns = ("fail-*.json*", "*/fail-*.json*")
+    return [path for folder in folders for pattern in patterns for path in folder.glob(pattern)]
+
+
+def _seed_files(folders: Iterable[Path]) -> list[Path]:
+    return [path for folder in folders for path in seed_paths(folder)]
+
+
+def _newest_first(paths: Iterable[Path]) -> list[Path]:
+    times = {}
+    for path in paths:
+        with suppress(OSError):
+            times[path] = path.stat().st_mtime_ns
+    return sorted(times, key=lambda path: (times[path], str(path)), reverse=True)
+
+
+def _read(paths: Sequence[Path]) -> Iterable[_Saved]:
+    """Yield the files that can be read; what is wrong with others, a replay of them says."""
+    for path in paths:
+        with suppress(OrdealError):
+            trace = Trace.load(path)
+            bucket = "" if trace.failure is None else trace.failure.bucket
+            ids = dict.fromkeys(failure_id(each) for each in (bucket, place_of(bucket)) if each)
+            own = seed_name(path)
+            yield _Saved(path, (*ids, own.removeprefix("fail-").removeprefix("seed-"), own), trace.test_class)

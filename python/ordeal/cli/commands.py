@@ -1,0 +1,160 @@
+"""The commands with their options and arguments. What carries them out is imported only when one runs."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterator
+from itertools import groupby
+from typing import Any, override
+
+import click
+from click.shell_completion import get_completion_class
+
+from ordeal.cli import terminal
+from ordeal.cli.flags import command_flags
+from ordeal.config.options import DEFAULT_PATH, group_of_flag
+
+_CORPUS_DIR = ".ordeal/seeds"
+_SHELLS = ("bash", "zsh", "fish")
+_SETTINGS: dict[str, Any] = {"context_settings": {"help_option_names": ["-h", "--help"]}}
+
+
+class GroupedCommand(click.Command):
+    """A command whose help shows its options in groups."""
+
+    @override
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        records = [(self._group(ctx, each), each.get_help_record(ctx)) for each in self.get_params(ctx)]
+        # The groups stand in the order of their first option; the sort keeps the order within a group.
+        order = list(dict.fromkeys(group for group, _ in records))
+        records.sort(key=lambda pair: order.index(pair[0]))
+        rows = [row for _, row in records if row is not None]
+        width = max((len(name) for name, _ in rows), default=0)
+        for group, members in groupby(records, key=lambda pair: pair[0]):
+            shown = [row for _, row in members if row is not None]
+            if shown:
+                with formatter.section(group):
+                    formatter.write_dl([(name.ljust(min(width, 30)), text) for name, text in shown])
+
+    def _group(self, _ctx: click.Context, parameter: click.Parameter) -> str:
+        return group_of_flag(str(self.name), str(parameter.name)) or "Output"
+
+
+def _run(module: str, given: dict[str, Any]) -> int:
+    code: int = importlib.import_module(f"ordeal.cli.{module}").run(given)
+    return code
+
+
+@click.command(
+    name="benchmark",
+    cls=GroupedCommand,
+    epilog="Exit code: 0 when it was measured, 2 for wrong use, 130 when interrupted.",
+    **_SETTINGS,
+)
+@command_flags("benchmark")
+def benchmark(**given: Any) -> int:
+    """Measure how exploring scales with the number of workers.
+
+    Explores the first class of the settings file with 1, 2, 4, ... workers and fits the Universal Scaling Law. Nothing
+    that is found is saved.
+    """
+    return _run("benchmark", given)
+
+
+@click.command(
+    name="catalog",
+    epilog="Exit code: 0 when runs have reached all sites, 1 when they have not or a name is used with two types, "
+    "2 for wrong use.",
+    **_SETTINGS,
+)
+@click.argument("paths", nargs=-1, metavar="[PATHS]...", type=click.Path())
+@click.option("--json", is_flag=True, help="Print the catalog as JSON")
+def catalog(**given: Any) -> int:
+    """List the assertions of the source that no run has reached.
+
+    PATHS are files and folders [default: the target modules of ordeal.toml, else the current folder]. What `ordeal
+    explore` and `pytest --chaos` have reached is in .ordeal/properties.json.
+    """
+    return _run("catalog", given)
+
+
+@click.command(
+    name="completion",
+    epilog='bash: eval "$(ordeal completion bash)"    fish: ordeal completion fish | source',
+    **_SETTINGS,
+)
+@click.argument("shell", type=click.Choice(_SHELLS))
+def completion(shell: str) -> int:
+    """Print the script that completes commands and options in a shell."""
+    complete = get_completion_class(shell)
+    assert complete is not None
+    root = click.get_current_context().find_root().command
+    terminal.write(f"{complete(root, {}, 'ordeal', '_ORDEAL_COMPLETE').source().rstrip()}\n")
+    return 0
+
+
+@click.command(
+    name="explore",
+    cls=GroupedCommand,
+    epilog="Exit code: 0 without findings, 1 with a finding, 2 for wrong use or when an entry could not be explored, "
+    "130 when interrupted before anything was found.",
+    **_SETTINGS,
+)
+@command_flags("explore")
+def explore(**given: Any) -> int:
+    """Search the classes named in the settings file for failures.
+
+    Options override ordeal.toml.
+    """
+    return _run("explore", given)
+
+
+@click.command(
+    name="replay",
+    epilog="Exit code: 1 when the trace fails, as recorded or differently, 0 when it does not, "
+    "2 for wrong use, an unreadable trace, or one that no longer applies.",
+    **_SETTINGS,
+)
+@click.argument("trace", metavar="[ID|FILE]", required=False, type=click.Path())
+@click.option("--shrink", is_flag=True, help="Make the trace shorter")
+@click.option("--ablate", is_flag=True, help="Find the faults that it needs")
+@click.option("-o", "--output", metavar="PATH", type=click.Path(), help="Save the shrunk trace")
+@click.option("--plain", metavar="PATH", type=click.Path(), help="Write plain Python that fails alike; - for stdout")
+@click.option("--json", is_flag=True, help="Print the outcome as JSON")
+@click.option("-v", "--verbose", is_flag=True, help="Show each step and the traceback")
+@click.option("--pdb", is_flag=True, help="Debug where it fails")
+def replay(**given: Any) -> int:
+    """Run a saved failure again from a fresh machine.
+
+    ID is what a report prints, or the beginning of it; FILE is a trace or a seed. Without either, the last failure that
+    was saved runs again.
+    """
+    return _run("replay", given)
+
+
+@click.command(
+    name="seeds",
+    epilog="Exit code: 1 when a seed fails, as recorded or differently, 0 when none does, 2 for wrong use, "
+    "also for a seed whose class cannot be imported.",
+    **_SETTINGS,
+)
+@click.option(
+    "--dir",
+    metavar="DIR",
+    type=click.Path(),
+    help=f"Folder of the seeds [default: that of {DEFAULT_PATH}, else {_CORPUS_DIR}]",
+)
+@click.option("--prune-fixed", is_flag=True, help="Delete seeds that pass now")
+@click.option("--json", is_flag=True, help="Print the outcome as JSON")
+@click.option("-v", "--verbose", is_flag=True, help="Show programs, tracebacks and output")
+def seeds(**given: Any) -> int:
+    """Replay the saved failures (seeds) of all classes, and say which still fail."""
+    return _run("seeds", given)
+
+
+_ALL = (benchmark, catalog, completion, explore, replay, seeds)
+
+
+def commands() -> Iterator[click.Command]:
+    """Yield all commands, in the order of the help."""
+    yield from _ALL
