@@ -65,6 +65,7 @@ def run(command: list[str], path: list[str], seconds: float) -> subprocess.Compl
 def measure(subject: Subject, options: argparse.Namespace) -> dict[str, Any]:
     """What came of one bug; ``alike`` tells whether its reproduction runs by itself and fails in the same way."""
     file = Path(options.folder, f"{subject.name}.py")
+    file.unlink(missing_ok=True)
     shim = Path(options.folder, "shim")
     shim.mkdir(parents=True, exist_ok=True)
     (shim / "sitecustomize.py").write_text(CUSTOMIZED, "utf-8")

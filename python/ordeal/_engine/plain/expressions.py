@@ -6,6 +6,7 @@ import builtins
 import datetime
 import decimal
 import fractions
+import itertools
 import keyword
 import re
 import sys
@@ -21,6 +22,8 @@ from ordeal._engine.plain.definitions import Definitions, Source
 
 ATOMIC = (bool, int, float, complex, str, bytes, type(None), type(Ellipsis), type(NotImplemented))
 DEPTH_MAX = 20
+_ITEMS_MAX = 100
+_TEXT_CHARS_MIN = 8
 PARTS_MAX = 2_000
 
 #: Names that need no import, and that no variable may take.
@@ -87,10 +90,19 @@ class _Known:
 class Expressions:
     """Knows the objects that recorded operations have given, by identity."""
 
-    def __init__(self, definitions: Definitions, wrap_callback: Callable[[Any], Expression | None]) -> None:
+    def __init__(
+        self,
+        definitions: Definitions,
+        wrap_callback: Callable[[Any], Expression | None],
+        is_target: Callable[[str], bool],
+    ) -> None:
         self.definitions = definitions
+        self._is_target = is_target
+        self._homes: dict[int, tuple[object, str, str]] = {}
+        self._only_target = False
         self._wrap_callback = wrap_callback
         self._known: dict[int, _Known] = {}
+        self._texts: dict[int, _Known] = {}
         self._parts = 0
         self.sources: dict[str, Source] = {}
 
@@ -99,9 +111,22 @@ class Expressions:
         if is_plain(value) or isinstance(value, (type, types.ModuleType)):
             return
         self._known.setdefault(id(value), _Known(value, expression))
-        if depth < 2 and type(value) in (list, tuple):
-            for number, item in enumerate(list(value)[:100]):  # type: ignore[call-overload]
+        if depth < 2 and isinstance(value, list | tuple):
+            for number, item in enumerate(value[:_ITEMS_MAX]):
                 self.learn(item, expression.join([], f"{expression.text}[{number}]"), depth + 1)
+        if depth < 2 and type(value) is dict:
+            for key, item in itertools.islice(value.items(), _ITEMS_MAX):
+                if isinstance(key, str | int | bytes):
+                    self.learn(item, expression.join([], f"{expression.text}[{key!r}]"), depth + 1)
+
+    def learn_text(self, value: str | bytes, expression: Expression) -> None:
+        """Remember what gave a text of the code under test, if it is long enough to be no other one by chance."""
+        if expression.is_target and len(value) >= _TEXT_CHARS_MIN:
+            self._texts[id(value)] = _Known(value, expression)
+
+    def is_text(self, value: object) -> bool:
+        """Return whether the code under test gave this text."""
+        return isinstance(value, str | bytes) and id(value) in self._texts
 
     def known(self, value: object) -> Expression | None:
         """Return the expression that leads to an object of a recorded operation."""
@@ -112,26 +137,55 @@ class Expressions:
         """Return whether ``value`` is such an object, or holds one."""
         if id(value) in self._known:
             return True
-        if type(value) in (list, tuple):
-            return any(self.is_known(item) for item in list(value)[:50])  # type: ignore[call-overload]
+        if isinstance(value, list | tuple):
+            return any(self.is_known(item) for item in value[:_ITEMS_MAX])
         if type(value) is types.MethodType:
             return id(value.__self__) in self._known
         owner = getattr(value, "__self__", None) if type(value) is types.BuiltinMethodType else None
         return owner is not None and id(owner) in self._known
+
+    def is_of_target(self, value: object) -> bool:
+        """Return whether the code under test gave ``value``, or holds it in a module."""
+        known = self.known(value)
+        return known.is_target if known is not None else self._home(value) is not None
 
     def write(self, value: Any) -> Expression:
         """Return an expression for ``value``, with a problem if there is none."""
         self._parts = 0
         return self._write(value, 0)
 
+    def by_value(self, value: Any) -> Expression:
+        """Return an expression for ``value`` in which only objects of the code under test stand by name."""
+        self._only_target = True
+        try:
+            return self.write(value)
+        finally:
+            self._only_target = False
+
+    def _home(self, value: object) -> tuple[str, str] | None:
+        """Return the module of the code under test that has ``value`` among its globals, and the name there."""
+        if not self._homes:
+            for name, module in list(sys.modules.items()):
+                if self._is_target(name):
+                    for key, held in list(getattr(module, "__dict__", {}).items()):
+                        if not key.startswith("__") and not is_plain(held) and not callable(held):
+                            self._homes.setdefault(id(held), (held, name, key))
+        found = self._homes.get(id(value))
+        return None if found is None else found[1:]
+
     def _write(self, value: Any, depth: int) -> Expression:
         self._parts += 1
         if depth > DEPTH_MAX or self._parts > PARTS_MAX:
             return Expression("...", problem="a value is too large")
         found = self._known.get(id(value))
-        if found is not None:
+        if found is not None and (found.expression.is_target or not self._only_target):
             return found.expression
+        if self.is_text(value):
+            return self._texts[id(value)].expression
         kind = type(value)
+        home = None if is_plain(value) or callable(value) else self._home(value)
+        if home is not None:
+            return Expression(".".join(home), imports={home[0]}, is_target=True)
         if kind in (list, tuple, set, frozenset):
             return self._collection(value, kind, depth)
         if kind is dict:
@@ -145,7 +199,8 @@ class Expressions:
             return Expression(value.__name__, imports={value.__name__})
         if isinstance(value, type):
             return self.named(value)
-        if kind is types.MethodType or (kind is types.BuiltinMethodType and self._has_owner(value)):
+        is_builtin = kind in (types.BuiltinMethodType, types.MethodWrapperType)
+        if kind is types.MethodType or (is_builtin and self._has_owner(value)):
             return self._method(value, depth)
         if callable(value) and not isinstance(value, ATOMIC):
             return self._function(value)
@@ -196,7 +251,7 @@ class Expressions:
     def _method(self, value: Any, depth: int) -> Expression:
         owner = value.__self__
         name = getattr(value, "__name__", "")
-        if id(owner) in self._known or isinstance(owner, type) or type(owner) in (str, bytes):
+        if id(owner) in self._known or isinstance(owner, type) or self._home(owner) or type(owner) in (str, bytes):
             written = self._write(owner, depth + 1)
             if name.isidentifier() and not written.problem:
                 return written.join([], f"{written.text}.{name}")

@@ -16,8 +16,24 @@ from ordeal.errors import DivergenceError
 
 _WIDTH = 100
 _TITLE_MAX = 300
+_MESSAGE_MAX = 200
 #: Longer calls stand in a line of their own.
 _INLINE_MAX = 80
+
+
+#: What must hold where the opposite made the test fail.
+_OPPOSITE = {
+    "==": "!=",
+    "!=": "==",
+    "<": ">=",
+    ">=": "<",
+    ">": "<=",
+    "<=": ">",
+    "is": "is not",
+    "is not": "is",
+    "in": "not in",
+    "not in": "in",
+}
 
 
 class CannotWriteError(Exception):
@@ -163,7 +179,7 @@ def _renamed(program: Program) -> Program:
             msgspec.structs.replace(
                 each,
                 text=text_of(each.text),
-                variable=names.get(each.variable, each.variable),
+                variable=names.get(each.variable, ""),
                 uses=[names.get(name, name) for name in each.uses],
             )
             for each in program.statements
@@ -285,7 +301,7 @@ def program_of(recorder: Recorder, error: BaseException) -> Program:
     end.uses = sorted(variables[number] for number in seen.uses)
     kind = (end.error or ("AssertionError" if end.must_raise else full_name(type(error)))).rpartition(".")[2]
     kind = "AssertionError" if kind == DivergenceError.__name__ else kind
-    title = f"{kind}: {error_message(error).strip().partition(chr(10))[0]}"[:_TITLE_MAX]
+    title = f"{kind}: {_message(error, _TITLE_MAX)}"
     definitions, more = _definitions(recorder, names)
     return Program(
         title=title,
@@ -361,16 +377,17 @@ def _connected(operations: Sequence[Operation], seen: Expression, *, is_last: bo
         objects |= operations[-1].expression.uses
     # A change of a class or module has no object, and may matter to all.
     kept |= {each.number for each in operations if not each.variable and not each.expression.uses and each.done}
-    while True:
+    before = -1
+    while before != len(objects) + len(kept):
         before = len(objects) + len(kept)
         for each in operations:
-            if each.number in objects or not objects.isdisjoint(each.expression.uses):
+            changes = not each.looks_only and not objects.isdisjoint(each.expression.uses)
+            if each.number in objects or each.number in kept or changes:
                 kept.add(each.number)
                 objects |= each.expression.uses | {each.number}
-            elif each.is_target and not each.expression.uses and each.number in kept:
-                objects.add(each.number)
-        if len(objects) + len(kept) == before:
-            return [each for each in operations if each.number in kept]
+    # What only looks joins nothing: a comparison with a model does not make the model a part of it.
+    looks = {each.number for each in operations if each.looks_only and each.expression.uses <= objects}
+    return [each for each in operations if each.number in kept or each.number in looks]
 
 
 def _essential(operations: Sequence[Operation], seen: Expression, *, has_last: bool) -> set[int]:
@@ -406,8 +423,14 @@ def _leads_to(error: BaseException, raised: BaseException) -> bool:
     return raised is error or error.__cause__ is raised or error.__context__ is raised
 
 
-def _message(error: BaseException) -> str:
-    return error_message(error).strip().partition("\n")[0][:200]
+def _message(error: BaseException, limit: int = _MESSAGE_MAX) -> str:
+    """Return the first line of a message, without the words of a pair: who reads it knows no system and no model."""
+    first = error_message(error).strip().partition("\n")[0]
+    if isinstance(error, DivergenceError):
+        first = re.sub(r"the system \((\w+)\)", r"\1", first)
+        first = re.sub(r", but the model \(\w+\) (returned|shows) ", ", expected ", first)
+        first = re.sub(r", but the model \(\w+\) raised ", ", expected an error: ", first)
+    return first[:limit]
 
 
 def _by_decision(recorder: Recorder, error: BaseException) -> tuple[End, int, Expression] | None:
@@ -428,56 +451,93 @@ def _not_raised(recorder: Recorder, decision: Decision, error: BaseException) ->
 
 
 def _compared(recorder: Recorder, decision: Decision, error: BaseException) -> tuple[End, Expression] | None:
-    parts = [_origin(recorder, operand, decision.after) for operand in decision.operands]
-    if not any(part.is_target for part in parts):
-        parts = [explained(recorder, _value(operand), decision.after) for operand in decision.operands]
+    parts = _sides(recorder, decision)
     whole = parts[0].join(parts[1:], "")
     if not whole.is_target or whole.problem:
         return None
-    text = f" {decision.sign} ".join(part.text for part in parts)
-    if decision.outcome:
-        text = f"not {text}" if len(parts) == 1 else f"not ({text})"
-    return End(text=text, parts=[part.text for part in parts], message=_message(error)), whole
+    sign = _OPPOSITE[decision.sign] if decision.outcome and decision.sign else decision.sign
+    text = f" {sign} ".join(part.text for part in parts)
+    if decision.outcome and not sign:
+        text = f"not {text}"
+    # The title holds the words of a pair; the two sides say the same.
+    message = "" if isinstance(error, DivergenceError) else _message(error)
+    return End(text=text, parts=[part.text for part in parts], message=message), whole
+
+
+def _sides(recorder: Recorder, decision: Decision) -> list[Expression]:
+    """Return the expressions of what was compared: what the code under test gave on one side, values on the other."""
+    before = decision.after
+    for loose in (False, True):
+        for number, operand in enumerate(decision.operands):
+            part = _origin(recorder, operand, before, loose=loose)
+            if part.is_target and not part.problem:
+                return [
+                    part if other == number else _other_side(recorder, each, before)
+                    for other, each in enumerate(decision.operands)
+                ]
+    return [recorder.expressions.by_value(_value(operand)) for operand in decision.operands]
+
+
+def _other_side(recorder: Recorder, operand: Any, before: int) -> Expression:
+    """Return the expression of what is compared with a value of the code under test: usually a value of the test."""
+    if type(operand) is Operand:
+        return _origin(recorder, operand, before, loose=False)
+    return recorder.expressions.by_value(operand)
 
 
 def _value(operand: Any) -> Any:
     return operand.value if type(operand) is Operand else operand
 
 
-def _origin(recorder: Recorder, operand: Any, before: int) -> Expression:
+def _origin(recorder: Recorder, operand: Any, before: int, *, loose: bool) -> Expression:
     """Return the expression of a value that is compared: what gave it directly, or the name that holds it."""
     if type(operand) is not Operand:
-        return explained(recorder, operand, before)
+        return explained(recorder, operand, before, loose=loose)
     operation = operand.operation
     if operation is not None and operation.is_target and operation.variable:
         return Expression(operation.variable, {operation.number}, is_target=True)
-    known = recorder.expressions.known(operand.value)
-    if known is not None or not is_plain(operand.value):
-        return known or explained(recorder, operand.value, before)
-    return recorder.expressions.write(operand.value)
+    if operand.is_constant or (is_plain(operand.value) and not loose):
+        return recorder.expressions.write(operand.value)
+    return explained(recorder, operand.value, before, loose=loose)
 
 
-def explained(recorder: Recorder, value: Any, before: int) -> Expression:
-    """Return the expression from which ``value`` comes: of the code under test, if that gave an equal one last."""
+def explained(recorder: Recorder, value: Any, before: int, *, loose: bool = True) -> Expression:
+    """Return the expression from which ``value`` comes: of the code under test, if that gave an equal one last.
+
+    When ``loose``, parts of a list or tuple may come from anywhere.
+    """
     known = recorder.expressions.known(value)
-    if known is not None:
+    if known is not None and known.is_target:
         return known
-    step = recorder.operations[before - 1].step if before else 0
-    for operation in reversed(recorder.operations[:before]):
-        if operation.step != step:
-            break
-        if operation.done and operation.is_target and operation.variable and _is_same(operation.result, value):
-            return Expression(operation.variable, {operation.number}, is_target=True)
-        if operation.done and operation.is_target and is_plain(value):
-            path = _path_to(value, operation.result)
-            if path:
-                return Expression(f"{operation.variable}{path}", {operation.number}, is_target=True)
-    if type(value) in (list, tuple):
+    whole = _given_last(recorder, value, before, loose=loose)
+    if whole is not None:
+        return whole
+    if isinstance(value, list | tuple) and type(value) in (list, tuple) and loose:
         parts = [explained(recorder, item, before) for item in value]
         inner = ", ".join(part.text for part in parts)
         brackets = f"[{inner}]" if type(value) is list else f"({inner}{',' * (len(parts) == 1)})"
         return Expression("").join(parts, brackets)
-    return recorder.expressions.write(value)
+    written = recorder.expressions.by_value(value)
+    return written if known is None or not written.problem else known
+
+
+def _given_last(recorder: Recorder, value: Any, before: int, *, loose: bool) -> Expression | None:
+    """Return the last result of the code under test in this step that equals ``value``, or has it as a part."""
+    step = recorder.operations[before - 1].step if before else 0
+    for operation in reversed(recorder.operations[:before]):
+        if operation.step != step:
+            break
+        # What describes the difference of a pair comes last, and is no origin.
+        if not (operation.done and operation.is_target and operation.variable) or (
+            operation.by_model and operation.looks_only
+        ):
+            continue
+        if _is_same(operation.result, value):
+            return Expression(operation.variable, {operation.number}, is_target=True)
+        path = _path_to(value, operation.result) if loose and is_plain(value) else ""
+        if path:
+            return Expression(f"{operation.variable}{path}", {operation.number}, is_target=True)
+    return None
 
 
 def _path_to(value: Any, result: Any, depth: int = 0) -> str:
@@ -532,14 +592,14 @@ def _divergence(recorder: Recorder, error: BaseException) -> tuple[End, int, Exp
         if operation is None:
             return None
         return End(must_raise=path, message=_message(error)), operation.number, Expression("", imports=imports)
-    left, right = explained(recorder, ours, last), recorder.expressions.write(theirs)
-    if right.problem or right.uses:
+    left, right = explained(recorder, ours, last), recorder.expressions.by_value(theirs)
+    if right.problem:
         right = explained(recorder, theirs, last)
     whole = left.join([right], "")
     if not left.is_target or whole.problem:
         return None
     return (
-        End(text=f"{left.text} == {right.text}", parts=[left.text, right.text], message=_message(error)),
+        End(text=f"{left.text} == {right.text}", parts=[left.text, right.text]),
         last - 1,
         whole,
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import operator
 import types
 from collections.abc import Callable, Iterator, Sequence
@@ -15,6 +16,15 @@ from ordeal._engine.plain.expressions import TAKEN, Expression, Expressions, is_
 
 #: More operations are no report that anybody reads.
 OPERATIONS_MAX = 5_000
+_CONTAINERS = (list, tuple, dict, set, frozenset)
+#: The methods that change such a container.
+_CHANGES = frozenset(
+    {
+        *("add", "append", "clear", "discard", "extend", "insert", "pop", "popitem", "remove", "reverse"),
+        *("setdefault", "sort", "update", "difference_update", "intersection_update", "symmetric_difference_update"),
+        *("__setitem__", "__delitem__", "__iadd__", "__ior__"),
+    }
+)
 #: Such code runs as it is, and is never written down.
 _MACHINERY = ("ordeal", "hypothesis", "_pytest", "pytest", "_ordeal_pytest", "pluggy", "typing", "warnings", "logging")
 #: Builtins that say nothing about the code under test.
@@ -89,7 +99,7 @@ class Operation:
     looks_only: bool = False
     in_check: bool = False
     step: int = 0
-    receivers: set[int] = field(default_factory=set)
+    by_model: bool = False
     hits: list[FaultHit] = field(default_factory=list)
     done: bool = False
 
@@ -100,6 +110,7 @@ class Operand:
 
     value: Any
     operation: Operation | None
+    is_constant: bool = False
 
 
 @dataclass(slots=True)
@@ -128,7 +139,7 @@ class Recorder:
         self.step = 0
         self.problem = ""
         self.definitions = Definitions()
-        self.expressions = Expressions(self.definitions, self._callback)
+        self.expressions = Expressions(self.definitions, self._callback, is_target)
         self.answers: dict[str, list[Expression]] = {}
         self._is_target = is_target
         self._depth = 0
@@ -145,6 +156,17 @@ class Recorder:
         if self._depth or not self._is_recorded(function, args, kwargs):
             return self._unrecorded(function(*args, **kwargs))
         return self._record_call(self.expressions.write(function), function, args, kwargs)
+
+    def switch(self, function: Any) -> None:
+        """Call what a fault calls when it is switched; a partial as the call that it stands for."""
+        if isinstance(function, functools.partial):
+            owner = getattr(function.func, "__self__", None)
+            if getattr(function.func, "__name__", "") == "__setitem__" and len(function.args) == 2:
+                self.set_item(owner, *function.args)
+            else:
+                self.call(function.func, *function.args, **function.keywords)
+        else:
+            self.call(function)
 
     def method(self, owner: Any, name: str, /, *args: Any, **kwargs: Any) -> Any:
         """Call the method ``name`` of ``owner``."""
@@ -178,7 +200,7 @@ class Recorder:
 
     def item(self, owner: Any, index: Any, /) -> Any:
         """Return an item of ``owner``."""
-        if self._depth or self.expressions.known(owner) is None:
+        if self._depth or self.expressions.known(owner) is None or type(owner) in _CONTAINERS:
             return self._unrecorded(owner[index])
         made = self._indexed(owner, index)
         return self._do(made, lambda: owner[index], looks_only=True)
@@ -208,10 +230,19 @@ class Recorder:
         self._assign(owner, lambda: delattr(owner, name), lambda text: f"del {text}.{name}")
 
     def binary(self, sign: str, one: Any, other: Any, /) -> Any:
-        """Return what an operator gives."""
-        if self._depth or not (self._is_object(one) or self._is_object(other)):
+        """Return what an operator gives. Numbers that come from the code under test are worth recording, too."""
+        operands = one, other
+        one, other = _value(one), _value(other)
+        if self._depth:
             return _OPERATORS[sign](one, other)
-        return self._do(self._infix(sign, one, other), lambda: _OPERATORS[sign](one, other), looks_only=True)
+        if type(one) in _CONTAINERS and type(other) in _CONTAINERS:
+            return self._unrecorded(_OPERATORS[sign](one, other))
+        from_target = any(type(each) is Operand and _is_of_target(each.operation) for each in operands)
+        if not (from_target or self._is_object(one) or self._is_object(other)):
+            return self._unrecorded(_OPERATORS[sign](one, other))
+        left, right = (self._written(each) for each in operands)
+        made = left.join([right], f"({left.text} {sign} {right.text})")
+        return self._do(made, lambda: _OPERATORS[sign](one, other), looks_only=True)
 
     def unary(self, sign: str, value: Any, /) -> Any:
         """Return what an operator with one operand gives."""
@@ -223,6 +254,8 @@ class Recorder:
     def in_place(self, sign: str, one: Any, other: Any, /) -> Any:
         """Return what an augmented assignment leaves."""
         if self._depth or not (self._is_object(one) or self._is_object(other)):
+            return _IN_PLACE[sign](one, other)
+        if type(one) in _CONTAINERS and not self.expressions.is_of_target(one):
             return _IN_PLACE[sign](one, other)
         left, right = self.expressions.write(one), self.expressions.write(other)
         function = _IN_PLACE[sign].__name__
@@ -245,14 +278,18 @@ class Recorder:
         fresh = self._fresh
         return Operand(value, fresh if fresh is not None and fresh.result is value else None)
 
+    def constant(self, value: Any, /) -> Any:
+        """Return a value that the test itself has written, for a comparison."""
+        return value if self._depth else Operand(value, None, is_constant=True)
+
     def compare(self, sign: str, one: Any, other: Any, /) -> Any:
         """Return what a comparison gives, and remember it."""
         operands = one, other
         one, other = _value(one), _value(other)
         if self._depth:
             return _COMPARED[sign](one, other)
-        identity = sign in ("is", "is not")
-        if identity or not (self._is_object(one) or self._is_object(other)):
+        objects = [each for each in (one, other) if type(each) not in _CONTAINERS and self._is_object(each)]
+        if sign in ("is", "is not") or not objects:
             result = _COMPARED[sign](one, other)
         else:
             result = self._do(self._infix(sign, one, other), lambda: _COMPARED[sign](one, other), looks_only=True)
@@ -264,13 +301,13 @@ class Recorder:
         operand, value = value, _value(value)
         if self._depth:
             return value
-        if self._is_object(value):
+        if type(value) not in _CONTAINERS and self._is_object(value):
             written = self.expressions.write(value)
             made = written.join([], f"bool({written.text})")
             result = self._do(made, lambda: bool(value), looks_only=True)
             self._decide("truth", "", (operand,), result)
             return result
-        if is_plain(value) or type(value) in (list, tuple, dict, set, frozenset):
+        if is_plain(value) or type(value) in _CONTAINERS:
             self._decide("truth", "", (operand,), value)
         return value
 
@@ -281,7 +318,7 @@ class Recorder:
 
     def iterate(self, items: Any, /) -> Any:
         """Return what a loop goes through."""
-        if self._depth or not self._is_object(items) or type(items) in (list, tuple, dict, set, frozenset, range):
+        if self._depth or not self._is_object(items) or type(items) in (*_CONTAINERS, range):
             return items
         return self._iterated(items)
 
@@ -309,18 +346,12 @@ class Recorder:
                 raise
             given.append(value)
             operation.done = True
-            name = operation.variable
-            self.expressions.learn(value, operation.expression.join([], f"{name}[{len(given) - 1}]"))
-            self._use(value, operation, f"{name}[{len(given) - 1}]")
+            text = f"{operation.variable}[{len(given) - 1}]"
+            self.expressions.learn(value, Expression(text, {operation.number}, is_target=operation.is_target))
             operation.expression.text = f"list(itertools.islice({written.text}, {len(given)}))"
             yield value
         operation.expression.text = f"list({written.text})"
         operation.done = True
-
-    def _use(self, value: Any, operation: Operation, text: str) -> None:
-        known = self.expressions.known(value)
-        if known is not None and known.text == text:
-            known.uses = {operation.number}
 
     def _inside(self, operation: Operation) -> _Inside:
         return _Inside(self, operation)
@@ -351,7 +382,7 @@ class Recorder:
         self._do(made, change, is_statement=True)
 
     def _can_change(self, owner: Any) -> bool:
-        if self.expressions.known(owner) is not None:
+        if self.expressions.known(owner) is not None or self.expressions.is_of_target(owner):
             return True
         if isinstance(owner, types.ModuleType | type):
             return not self.expressions.write(owner).problem and not _is_machinery(owner)
@@ -393,7 +424,10 @@ class Recorder:
 
     def _learn(self, value: Any, operation: Operation) -> None:
         own = Expression(operation.variable, {operation.number}, is_target=operation.is_target)
-        self.expressions.learn(value, own)
+        if isinstance(value, str | bytes):
+            self.expressions.learn_text(value, own)
+        else:
+            self.expressions.learn(value, own)
 
     def _begin(
         self, made: Expression, *, looks_only: bool = False, named: str = "result", is_statement: bool = False
@@ -410,7 +444,7 @@ class Recorder:
             looks_only=looks_only,
             in_check=self.in_check,
             step=self.step,
-            receivers=set(made.uses),
+            by_model=_caller().startswith("ordeal.model"),
         )
         self.operations.append(operation)
         return operation
@@ -441,21 +475,33 @@ class Recorder:
     # -- what is recorded
 
     def _is_object(self, value: Any) -> bool:
-        return not is_plain(value) and self.expressions.is_known(value)
+        return self.expressions.is_known(value) if not is_plain(value) else self.expressions.is_text(value)
 
     def _is_recorded(self, function: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> bool:
         """Return whether a call says anything: it leads into the code under test, or concerns objects from there."""
         if _is_ignored(function) or self._is_of_test(function) or _is_machinery(function):
             return False
+        if self._reads_container(function):
+            return False
         if self._belongs_to_target(function):
             return True
         owner = getattr(function, "__self__", None)
-        if owner is not None and not isinstance(owner, types.ModuleType | type) and self._is_object(owner):
+        is_method = owner is not None and not isinstance(owner, types.ModuleType | type)
+        if is_method and (self._is_object(owner) or self.expressions.is_of_target(owner)):
             return True
-        if any(self._is_object(each) for each in (*args, *kwargs.values())):
+        given = [each for each in (*args, *kwargs.values()) if self._is_object(each)]
+        if _only_looks(function):
+            # A list of the test that holds such objects says nothing itself.
+            given = [each for each in given if type(each) not in _CONTAINERS or self.expressions.known(each)]
+        if given:
             return True
         # A new object of a library, such as a file in memory, may be handed to the code under test later.
         return isinstance(function, type) and not _is_builtin(function) and not issubclass(function, BaseException)
+
+    def _reads_container(self, function: Any) -> bool:
+        """Return whether a method only looks into a plain list or the like, whose content is known."""
+        owner = getattr(function, "__self__", None)
+        return type(owner) in _CONTAINERS and function.__name__ not in _CHANGES
 
     def _is_of_test(self, function: Any) -> bool:
         function = getattr(function, "__func__", function)
@@ -470,17 +516,27 @@ class Recorder:
 
     def _belongs_to_target(self, function: Any) -> bool:
         owner = getattr(function, "__self__", None)
-        if isinstance(owner, type):
-            return self._is_target(str(owner.__module__))
         if owner is not None and not isinstance(owner, types.ModuleType):
-            return self._is_target(str(type(owner).__module__))
+            return self._is_of_target_class(owner if isinstance(owner, type) else type(owner))
+        if isinstance(function, type):
+            return self._is_of_target_class(function)
         return self._is_target(str(getattr(function, "__module__", "") or ""))
+
+    def _is_of_target_class(self, kind: type) -> bool:
+        """Return whether a class or a base of it belongs to the code under test: a test may derive from one."""
+        return any(self._is_target(str(base.__module__)) for base in kind.__mro__[:-1])
 
     # -- small parts
 
     def _indexed(self, owner: Any, index: Any) -> Expression:
         written, at = self.expressions.write(owner), self.expressions.write(index)
         return written.join([at], f"{_bracketed(written.text)}[{_subscript(at.text)}]")
+
+    def _written(self, operand: Any) -> Expression:
+        operation = operand.operation if type(operand) is Operand else None
+        if operation is not None and _is_of_target(operation):
+            return Expression(operation.variable, {operation.number}, is_target=True)
+        return self.expressions.write(_value(operand))
 
     def _infix(self, sign: str, one: Any, other: Any) -> Expression:
         left, right = self.expressions.write(one), self.expressions.write(other)
@@ -555,6 +611,18 @@ class _Context:
         if kind is None:
             return self._recorder.method(self._manager, "__exit__", None, None, None)
         return self._manager.__exit__(kind, error, traceback)
+
+
+def _caller() -> str:
+    """Return the name of the rewritten module that called the recorder."""
+    frame = inspect.currentframe()
+    while frame is not None and frame.f_globals.get("__name__") == __name__:
+        frame = frame.f_back
+    return "" if frame is None else str(frame.f_globals.get("__name__"))
+
+
+def _is_of_target(operation: Operation | None) -> bool:
+    return operation is not None and operation.is_target and bool(operation.variable)
 
 
 def _value(operand: Any) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, override
 
 import msgspec
@@ -23,7 +24,7 @@ from ordeal._engine.replay.replayer import Replayer
 from ordeal._engine.storage.trace_file import Trace
 from ordeal._hypothesis import GlobalRandoms, Rule
 from ordeal.errors import OrdealError
-from ordeal.faults import Fault
+from ordeal.faults import Fault, LambdaFault
 from ordeal.faults.call_faults import CallFault
 
 
@@ -120,6 +121,9 @@ def _tell_of(fault: Fault, calls: Recorder) -> None:
     """Have the recorder learn of each call that ``fault`` changes."""
     for switch in ("activate", "deactivate"):
         setattr(fault, switch, _then_checks(getattr(fault, switch), calls))
+    if isinstance(fault, LambdaFault):
+        on, off = fault._on_activate, fault._on_deactivate
+        fault._on_activate, fault._on_deactivate = partial(calls.switch, on), partial(calls.switch, off)
     if not isinstance(fault, CallFault):
         return
     before, answer, after = fault._before, fault._answer, fault._after

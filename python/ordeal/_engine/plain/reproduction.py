@@ -144,4 +144,7 @@ def _finish(process: subprocess.Popen[bytes], given: bytes, seconds: float) -> b
             os.killpg(process.pid, signal.SIGKILL)
         process.kill()
         process.wait()
+        for stream in (process.stdin, process.stdout, process.stderr):
+            if stream is not None:
+                stream.close()
     return output or errors or b""

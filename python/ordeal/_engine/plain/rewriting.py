@@ -107,7 +107,8 @@ class Rewriter(ast.NodeTransformer):
     @override
     def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
         self.generic_visit(node)
-        return self._call("binary", ast.Constant(BINARY[type(node.op)]), node.left, node.right)
+        sides = self._operand(node.left), self._operand(node.right)
+        return self._call("binary", ast.Constant(BINARY[type(node.op)]), *sides)
 
     @override
     def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.AST:
@@ -128,6 +129,8 @@ class Rewriter(ast.NodeTransformer):
 
     def _operand(self, value: ast.expr) -> ast.expr:
         """Let the recorder note from which operation a value comes, if it comes from one directly."""
+        if isinstance(value, ast.Constant):
+            return self._call("constant", value)
         return self._call("operand", value) if isinstance(value, ast.Call) else value
 
     def _truth(self, test: ast.expr) -> ast.expr:
@@ -143,7 +146,9 @@ class Rewriter(ast.NodeTransformer):
 
     @override
     def visit_BoolOp(self, node: ast.BoolOp) -> ast.AST:
-        return self.generic_visit(node)
+        self.generic_visit(node)
+        node.values = [self._truth(each) for each in node.values]
+        return node
 
     @override
     def visit_IfExp(self, node: ast.IfExp) -> ast.AST:

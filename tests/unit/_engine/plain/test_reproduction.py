@@ -1,0 +1,117 @@
+"""The plain reproduction of a trace, with its processes."""
+
+from __future__ import annotations
+
+import importlib
+import subprocess
+import sys
+from pathlib import Path
+from textwrap import dedent
+from typing import Any
+
+import pytest
+
+from ordeal._engine.plain import reproduction
+from ordeal.errors import TraceError
+from ordeal.explore import Explorer
+from ordeal.trace import Trace, plain
+
+LIBRARY = """
+    import os
+
+    class Bank:
+        def pay(self, cents):
+            ...
+
+    class Till:
+        def __init__(self, bank):
+            self.bank, self.open = bank, 0
+
+        def sell(self, cents):
+            self.open += cents
+            try:
+                self.bank.pay(cents)
+            except TimeoutError:
+                return False
+            self.open -= cents
+            return True
+"""
+TEST = """
+    import os
+    import hypothesis.strategies as st
+    from hypothesis.stateful import invariant, rule
+    from ordeal import ChaosTest
+    from ordeal.faults import timing
+    import tilllib
+
+    class TillChaos(ChaosTest):
+        faults = [timing.timeout("tilllib.Bank.pay")]
+
+        def __init__(self):
+            super().__init__()
+            self.till = tilllib.Till(tilllib.Bank())
+
+        @rule(cents=st.integers(1, 9))
+        def sell(self, cents):
+            self.till.sell(cents)
+
+        @invariant()
+        def nothing_is_open(self):
+            assert self.till.open == 0, "money is lost"
+
+    class Ends(ChaosTest):
+        @rule()
+        def go(self):
+            os._exit(3) if "__ordeal_recorder__" in globals() else tilllib.Till(None).sell(1)
+"""
+
+
+@pytest.fixture(autouse=True)
+def _project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    Path("tilllib.py").write_text(dedent(LIBRARY), "utf-8")
+    Path("test_till.py").write_text(dedent(TEST), "utf-8")
+
+
+def trace_of(name: str) -> Trace:
+    machines: Any = importlib.import_module("test_till")
+    try:
+        (failure,) = Explorer(getattr(machines, name), target_modules=["tilllib"]).run(max_runs=50).failures
+    finally:
+        for module in ("test_till", "tilllib"):
+            del sys.modules[module]
+    assert failure.trace is not None
+    return failure.trace
+
+
+def test_a_fault_becomes_the_exception_that_it_raised() -> None:
+    text = plain(trace_of("TillChaos"))
+    error = "TimeoutError('Simulated timeout after 30.0s in tilllib.Bank.pay')"
+    assert text == (
+        '"""AssertionError: money is lost"""\n\n'
+        "from tilllib import Bank, Till\nfrom unittest import mock\n\n"
+        "till = Till(Bank())\n"
+        f"with mock.patch('tilllib.Bank.pay', side_effect={error}):\n"
+        "    till.sell(1)\n"
+        "assert till.open == 0, 'money is lost'\n"
+    )
+    done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=False, timeout=60)
+    assert done.stderr.endswith("AssertionError: money is lost\n")
+
+
+def test_where_the_recording_process_ends_it_says_so() -> None:
+    with pytest.raises(TraceError, match="it could not be recorded: its process ended without an answer"):
+        plain(trace_of("Ends"))
+
+
+def test_what_takes_too_long_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    trace = trace_of("TillChaos")
+    Path("tilllib.py").write_text("import time\ntime.sleep(600)\n", "utf-8")
+    monkeypatch.setattr(reproduction, "RECORDING_SECONDS_MAX", 0.5)
+    assert "its process ended without an answer" in reproduction.reproduce(trace).reason
+
+
+def test_a_trace_that_passes_has_none() -> None:
+    with pytest.raises(TraceError, match="the trace does not fail"):
+        plain(Trace(1, 42, "test_till:TillChaos"))
