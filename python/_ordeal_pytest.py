@@ -60,6 +60,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help=f"Do not replay the saved seeds (default: replay all in {CORPUS_DIR})",
     )
     group.addoption(
+        "--simulate",
+        action="store_true",
+        help="Run the async tests of pytest-asyncio and anyio in simulated time: 10 schedules each, 200 with --chaos",
+    )
+    group.addoption(
         "--ordeal-seed",
         metavar="SEED",
         help="Have all chance follow this number, git commit, `last` seed or `fresh` one (default: only `ordeal_rng`)",
@@ -127,6 +132,8 @@ def pytest_configure(config: pytest.Config) -> None:
     corpora = _corpora(projects) if seeds else []
     if corpora:
         _register(config, "seeds", config, corpora)
+    if config.getoption("simulate"):
+        _register(config, "simulated_items")
     if chaos:
         _register(config, "chaos", config)
         _register(config, "machine_checks")

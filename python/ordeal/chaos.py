@@ -93,6 +93,9 @@ class ChaosTest(RuleBasedStateMachine):
     A list of faults of a simulation, such as ``[simulate.cancel("worker*")]``, means yes, with these.
     """
 
+    world: ClassVar[Any] = None
+    """A world of nodes for the run: ``world = simulate.world(...)``. Its ``async def`` rules overlap."""
+
     def __init_subclass__(cls, **kwargs: Any) -> None:
         """Check the faults and weights of the class, give it its automatic rules, and time its rules.
 
@@ -194,7 +197,10 @@ class ChaosTest(RuleBasedStateMachine):
 
     def _own_loop(self) -> RuleLoop:
         if self._rule_loop is None:
-            self._rule_loop = RuleLoop() if self.simulated is False else _simulated_loop(self.simulated)
+            if type(self).world is not None:
+                self._rule_loop = _world_loop(self)
+            else:
+                self._rule_loop = RuleLoop() if self.simulated is False else _simulated_loop(self.simulated)
         return self._rule_loop
 
     def teardown(self) -> None:
@@ -211,6 +217,34 @@ def _simulated_loop(simulated: Any) -> RuleLoop:
     module = importlib.import_module("ordeal.simulate.runtime.machine_loop")
     loop: RuleLoop = module.MachineLoop(module.machine_settings(simulated))
     return loop
+
+
+def _world_loop(machine: ChaosTest) -> RuleLoop:
+    # Imported late: most machines have none.
+    module = importlib.import_module("ordeal.simulate.nodes.machine_world")
+    settings = type(machine).world
+    if not isinstance(settings, module.MachineWorld):
+        raise MachineError(
+            f"`world` of a ChaosTest is {settings!r:.100}", hint="write `world = simulate.world(clients=3)`"
+        )
+    if type(machine).simulated is not False:
+        raise MachineError("a ChaosTest has `simulated` or `world`, not both", hint="give the faults to simulate.world")
+    loop: RuleLoop = module.WorldLoop(
+        settings, awaited=_awaited_codes(type(machine)), converged=getattr(machine, "converged", None)
+    )
+    return loop
+
+
+def _awaited_codes(cls: type[ChaosTest]) -> frozenset[Any]:
+    """Return the code of the rules that must end before the next runs: they fill bundles, or prepare the machine."""
+    found = set()
+    for name in dir(cls):
+        member = inspect.getattr_static(cls, name)
+        plain: Any = getattr(member, RULE_MARKER, None)
+        first: Any = getattr(member, INITIALIZE_MARKER, None)
+        if first is not None or (plain is not None and plain.targets):
+            found.add(inspect.unwrap((first or plain).function).__code__)
+    return frozenset(found)
 
 
 # ---------------------------------------------------------------------------------------------------------------------

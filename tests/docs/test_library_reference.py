@@ -50,12 +50,16 @@ def methods() -> list[tuple[str, str]]:
     told_of = [
         *((simulate.Clock, "ordeal.simulate", name) for name in public_members(simulate.Clock)),
         *((simulate.FileSystem, "ordeal.simulate", name) for name in FILE_SYSTEM),
+        *((simulate.World, "ordeal.simulate", name) for name in WORLD),
+        *((simulate.Node, "ordeal.simulate", name) for name in NODE),
         *((model.Pair, "ordeal.model", name) for name in ("both", "match", "view", "equal")),
     ]
     functions = [(module, name, vars(cls)[name]) for cls, module, name in told_of]
     return [(module, name + signature(f)) for module, name, f in functions if inspect.isfunction(f)]
 
 
+WORLD = ["node", "partition", "heal", "clog", "reset", "always", "until", "eventually", "calm"]
+NODE = ["crash", "restart", "pause", "resume", "slow", "skew"]
 FILE_SYSTEM = [
     *("write", "append", "read", "read_text", "exists", "delete", "rename", "make_folders", "list_dir", "fsync"),
     *("sync", "crash", "inject_fault", "clear_fault", "clear_all_faults", "reset", "patch"),

@@ -63,6 +63,8 @@ void bind_schedule(py::module_& m) {
           },
           py::arg("kind"), py::arg("actor"), py::arg("site"), py::arg("occurrence"), py::arg("value"))
       .def("decide", &Schedule::decide, py::arg("kind"), py::arg("actor"), py::arg("site"), py::arg("bound"))
+      .def("decide_evenly", &Schedule::decide_evenly, py::arg("kind"), py::arg("actor"), py::arg("site"),
+           py::arg("bound"))
       .def("event", &Schedule::event, py::arg("what"))
       .def("keep_all", &Schedule::keep_all)
       .def_property_readonly("decisions", [](const Schedule& self) { return all_fields(self.decisions()); })

@@ -1,5 +1,7 @@
 #include "core/schedule/schedule.h"
 
+#include <algorithm>
+
 #include "core/base/check.h"
 #include "core/base/rng.h"
 
@@ -10,6 +12,9 @@ constexpr std::uint64_t kGolden = 0x9E3779B97F4A7C15ULL;
 // The rarest that a kind of decision is drawn, in powers of two.
 constexpr std::uint64_t kRarest = 6;
 constexpr unsigned kWord = 32;
+// How much more often what a run meets seldom happens, and its share at most: three quarters.
+constexpr std::uint64_t kEvenly = 16;
+constexpr std::uint64_t kOftenest = 3ULL << (kWord - 2);
 
 std::uint64_t label_hash(std::uint64_t place, std::uint32_t occurrence) noexcept {
   return mix64(place + (occurrence * kGolden));
@@ -40,24 +45,36 @@ void Schedule::set(const DecisionLabel& label, std::uint32_t value) {
 }
 
 std::uint32_t Schedule::decide(std::uint32_t kind, std::uint64_t actor, std::uint64_t site, std::uint32_t bound) {
-  ORDEAL_CHECK(bound > 0, "a decision of kind " << kind << " has no value");
   const std::uint64_t place = place_hash(kind, actor, site);
   const std::uint32_t occurrence = occurrences_[place]++;
   const std::uint64_t label = label_hash(place, occurrence);
-  std::uint32_t value = drawn(kind, label, bound);
+  return settle({.kind = kind, .occurrence = occurrence, .actor = actor, .site = site}, label, bound,
+                drawn(kind, label, bound));
+}
+
+std::uint32_t Schedule::decide_evenly(std::uint32_t kind, std::uint64_t actor, std::uint64_t site,
+                                      std::uint32_t bound) {
+  const std::uint64_t place = place_hash(kind, actor, site);
+  const std::uint32_t occurrence = occurrences_[place]++;
+  const std::uint64_t label = label_hash(place, occurrence);
+  return settle({.kind = kind, .occurrence = occurrence, .actor = actor, .site = site}, label, bound,
+                drawn_evenly(kind, label, bound));
+}
+
+std::uint32_t Schedule::settle(const DecisionLabel& label, std::uint64_t label_hash, std::uint32_t bound,
+                               std::uint32_t value) {
+  ORDEAL_CHECK(bound > 0, "a decision of kind " << label.kind << " has no value");
   if (!overrides_.empty()) {
-    if (const auto found = overrides_.find(label); found != overrides_.end()) {
+    if (const auto found = overrides_.find(label_hash); found != overrides_.end()) {
       value = found->second < bound ? found->second : 0;
     }
   }
   ++made_;
   if (value != 0 || keeps_all_) {
-    decisions_.push_back({.label = {.kind = kind, .occurrence = occurrence, .actor = actor, .site = site},
-                          .bound = bound,
-                          .value = value});
+    decisions_.push_back({.label = label, .bound = bound, .value = value});
   }
   if (value != 0) {
-    event(label ^ value);
+    event(label_hash ^ value);
   }
   return value;
 }
@@ -75,6 +92,18 @@ std::uint32_t Schedule::drawn(std::uint32_t kind, std::uint64_t label, std::uint
     return 1;
   }
   return 2 + static_cast<std::uint32_t>(((second >> kWord) * (bound - 2)) >> kWord);
+}
+
+std::uint32_t Schedule::drawn_evenly(std::uint32_t kind, std::uint64_t label, std::uint32_t bound) const noexcept {
+  if (bound == 1 || kind >= rates_.size() || rates_[kind] == 0) {
+    return 0;
+  }
+  const std::uint64_t first = mix64(label ^ key_);
+  const std::uint64_t rate = std::min(std::uint64_t{rates_[kind]} * kEvenly, kOftenest);
+  if (static_cast<std::uint32_t>(first) >= rate) {
+    return 0;
+  }
+  return 1 + static_cast<std::uint32_t>(((mix64(first) >> kWord) * (bound - 1)) >> kWord);
 }
 
 void Schedule::event(std::uint64_t what) noexcept {

@@ -53,6 +53,10 @@ class Schedule {
   // the values above 0, 1 takes half: it is the mildest, or the one that is most wanted.
   std::uint32_t decide(std::uint32_t kind, std::uint64_t actor, std::uint64_t site, std::uint32_t bound);
 
+  // The same for what a run meets seldom, such as the crash of a node, so that its rate alone would rarely let it
+  // happen: of the values above 0 each is as likely as the others.
+  std::uint32_t decide_evenly(std::uint32_t kind, std::uint64_t actor, std::uint64_t site, std::uint32_t bound);
+
   // Notes that something happened: two runs with equal hashes did the same in the same order.
   void event(std::uint64_t what) noexcept;
 
@@ -69,7 +73,9 @@ class Schedule {
 
  private:
   static std::uint64_t place_hash(std::uint32_t kind, std::uint64_t actor, std::uint64_t site) noexcept;
+  std::uint32_t settle(const DecisionLabel& label, std::uint64_t label_hash, std::uint32_t bound, std::uint32_t value);
   [[nodiscard]] std::uint32_t drawn(std::uint32_t kind, std::uint64_t label, std::uint32_t bound) const noexcept;
+  [[nodiscard]] std::uint32_t drawn_evenly(std::uint32_t kind, std::uint64_t label, std::uint32_t bound) const noexcept;
 
   std::uint64_t key_;
   ScheduleRates rates_;

@@ -4,6 +4,17 @@
 #include <iterator>
 
 namespace ordeal {
+namespace {
+
+// Values up to this are tried one by one.
+constexpr std::uint32_t kSmall = 12;
+
+// The next value to try for one of `value`, after `refused` did not fail.
+std::uint32_t raised(std::uint32_t refused, std::uint32_t value) {
+  return refused < kSmall ? refused + 1 : refused + std::max((value - refused) / 2, std::uint32_t{1});
+}
+
+}  // namespace
 
 std::optional<std::vector<Decision>> ScheduleShrinker::next() {
   if (asked_) {
@@ -23,11 +34,11 @@ void ScheduleShrinker::tell(bool still_fails) {
     needed_ = candidate_;
     changed_ = true;
     if (lowers) {
-      ++at_;
-      lower_ = 1;
+      lower_ = raised(refused_, needed_[at_].value);
     }
   } else if (lowers) {
-    ++lower_;
+    refused_ = lower_;
+    lower_ = raised(refused_, needed_[at_].value);
   } else {
     at_ += chunk_;
   }
@@ -54,7 +65,7 @@ bool ScheduleShrinker::next_dropped() {
 }
 
 bool ScheduleShrinker::next_lowered() {
-  for (; at_ < needed_.size(); ++at_, lower_ = 1) {
+  for (; at_ < needed_.size(); ++at_, lower_ = 1, refused_ = 0) {
     if (lower_ < needed_[at_].value) {
       candidate_ = needed_;
       candidate_[at_].value = lower_;

@@ -12,7 +12,8 @@
 namespace ordeal {
 
 // Loop: next() until it returns nothing; after each candidate, tell(whether the run still fails in the same way).
-// Drops decisions, half of them at a time first, then lowers values, until neither works any more. Thread-compatible.
+// Drops decisions, half of them at a time first, then lowers values, until neither works any more: small values one by
+// one, large ones by halving what is left. Thread-compatible.
 class ScheduleShrinker {
  public:
   explicit ScheduleShrinker(std::vector<Decision> needed) : needed_(std::move(needed)), chunk_(needed_.size()) {}
@@ -30,10 +31,11 @@ class ScheduleShrinker {
 
   std::vector<Decision> needed_;
   std::vector<Decision> candidate_;
-  std::size_t chunk_;        // how many decisions a candidate drops; 0 once values are lowered
-  std::size_t at_ = 0;       // the decision that the next candidate drops or lowers
-  std::uint32_t lower_ = 1;  // the value that the next candidate gives to it
-  bool changed_ = false;     // in this round
+  std::size_t chunk_;          // how many decisions a candidate drops; 0 once values are lowered
+  std::size_t at_ = 0;         // the decision that the next candidate drops or lowers
+  std::uint32_t lower_ = 1;    // the value that the next candidate gives to it
+  std::uint32_t refused_ = 0;  // the largest value that was refused for it
+  bool changed_ = false;       // in this round
   bool asked_ = false;
 };
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 from ordeal.simulate.clock import Clock
 from ordeal.simulate.errors import (
     BlockedLoop,
+    BrokenProperty,
     Deadlock,
     EscapedSimulation,
     LeakedTask,
     Livelock,
+    NotReached,
     SimulationError,
     SimulationFailure,
     SimulationWarning,
@@ -16,13 +18,18 @@ from ordeal.simulate.errors import (
     UnhandledTaskError,
 )
 from ordeal.simulate.file_system import FileFault, FileSystem
+from ordeal.simulate.nodes.machine_world import world
+from ordeal.simulate.nodes.node import Node
+from ordeal.simulate.nodes.world import World
 from ordeal.simulate.runtime.exploring import explore, run
+from ordeal.simulate.runtime.node_faults import crash, partition, pause, reset, skew, slow
 from ordeal.simulate.runtime.report import Report, ScheduleFailure
 from ordeal.simulate.runtime.scheduled_faults import cancel, latency, stall
 from ordeal.simulate.runtime.testing import test
 
 __all__ = [
     "BlockedLoop",
+    "BrokenProperty",
     "Clock",
     "Deadlock",
     "EscapedSimulation",
@@ -30,6 +37,8 @@ __all__ = [
     "FileSystem",
     "LeakedTask",
     "Livelock",
+    "Node",
+    "NotReached",
     "Report",
     "ScheduleFailure",
     "SimulationError",
@@ -37,10 +46,18 @@ __all__ = [
     "SimulationWarning",
     "StalledStep",
     "UnhandledTaskError",
+    "World",
     "cancel",
+    "crash",
     "explore",
     "latency",
+    "partition",
+    "pause",
+    "reset",
     "run",
+    "skew",
+    "slow",
     "stall",
     "test",
+    "world",
 ]

@@ -71,7 +71,7 @@ class File:
             self.durable = bytes(self.content)
             self.unsynced.clear()
 
-    def crash(self, choose: Choose, torn: bool) -> None:
+    def crash(self, choose: Choose, torn: Choose | None) -> None:
         """Keep the durable content and an initial part of the writes since, the last of them perhaps incomplete."""
         if not self.unsynced:
             return
@@ -79,10 +79,10 @@ class File:
         kept = choose(len(self.unsynced))
         for change in self.unsynced[:kept]:
             change.apply(content)
-        if torn and kept < len(self.unsynced):
+        if torn is not None and kept < len(self.unsynced):
             next_one = self.unsynced[kept]
             if isinstance(next_one, Write):
-                next_one.torn(choose(len(next_one.content))).apply(content)
+                next_one.torn(torn(len(next_one.content))).apply(content)
         self.content, self.durable = content, bytes(content)
         self.unsynced.clear()
 
@@ -170,11 +170,11 @@ class Disk:
         for file in self._files(self.root):
             file.sync()
 
-    def crash(self, choose: Choose, torn: bool) -> None:
+    def crash(self, choose: Choose, torn: Choose | None) -> None:
         """Lose what is not durable except what ``choose`` keeps: it returns a number from 0 to its argument.
 
-        It is called first for the naming, then for the writes of each file, older files first; with ``torn``, also for
-        the bytes of the first lost write.
+        It is called first for the naming, then for the writes of each file, older files first. ``torn`` returns in the
+        same way how many bytes of the first lost write of a file survive; None for none.
         """
         if self._journal:
             self._commit(choose(len(self._journal)))

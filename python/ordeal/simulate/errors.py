@@ -51,5 +51,13 @@ class UnhandledTaskError(SimulationFailure):
     """A task ended with an error that nobody asked for."""
 
 
+class BrokenProperty(SimulationFailure):
+    """What must always be true of a world was not."""
+
+
+class NotReached(SimulationFailure):
+    """What had to become true of a world did not in time."""
+
+
 class SimulationWarning(UserWarning):
     """A simulated run says less than it seems to."""

@@ -11,7 +11,7 @@ import stat
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Protocol, Self
 
 from ordeal.simulate import descriptors
 from ordeal.simulate.disk import File, Folder
@@ -20,12 +20,31 @@ from ordeal.simulate.paths import absolute, os_error
 from ordeal.simulate.replacement import Places, Replacement
 
 
+class Mount(Protocol):
+    """Says which file system answers for a path."""
+
+    @property
+    def root(self) -> str:
+        """The folder at which it answers."""
+
+    @property
+    def files(self) -> descriptors.Files | None:
+        """The file system that answers now, if any."""
+
+    def answers(self, path: str, where: str) -> bool:
+        """Return whether ``files`` have a path; ``where`` is the same path from the root."""
+
+
 @dataclass(frozen=True, slots=True)
-class Mount:
+class FixedMount:
     """A file system that answers for the paths at ``root`` and below."""
 
     files: descriptors.Files
     root: str
+
+    def answers(self, path: str, where: str) -> bool:
+        """Return whether a path is at the root or below; one that is not absolute is nowhere below a folder."""
+        return self.root == "/" or (path.startswith("/") and f"{where}/".startswith(f"{self.root}/"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,17 +62,29 @@ def replace_file_functions[Simulated: descriptors.Files](
     files: Simulated, root: str, on_change: Callable[[int], None]
 ) -> Replacement[Simulated]:
     """Return a block in which ``files`` answers at ``root``; it calls ``on_change`` with +1 and -1 at its ends."""
-    mount = Mount(files, root)
 
     def change(by: int) -> None:
         if by > 0:
             files.make_root(root)
+        on_change(by)
+
+    return Replacement(files, _PLACES, on_change=_mounting(FixedMount(files, root), change))
+
+
+def mounted(mount: Mount) -> Replacement[Mount]:
+    """Return a block in which ``mount`` says which file system answers."""
+    return Replacement(mount, _PLACES, on_change=_mounting(mount, lambda _by: None))
+
+
+def _mounting(mount: Mount, on_change: Callable[[int], None]) -> Callable[[int], None]:
+    def change(by: int) -> None:
+        on_change(by)
+        if by > 0:
             _mounts.append(mount)
         else:
             _mounts.pop()
-        on_change(by)
 
-    return Replacement(files, _PLACES, on_change=change)
+    return change
 
 
 # -- who answers --------------------------------------------------------------------------------------------------
@@ -63,7 +94,11 @@ def _owner_of(number: object) -> descriptors.Files | None:
     """Return the file system in which a descriptor is open."""
     if not isinstance(number, int) or number < descriptors.FIRST_DESCRIPTOR:
         return None
-    return next((m.files for m in reversed(_mounts) if m.files.descriptors.is_open(number)), None)
+    for mount in reversed(_mounts):
+        files = mount.files
+        if files is not None and files.descriptors.is_open(number):
+            return files
+    return None
 
 
 def _place(path: Any, dir_fd: int | None = None) -> Place | None:
@@ -80,8 +115,9 @@ def _place(path: Any, dir_fd: int | None = None) -> Place | None:
         return None if owner is None else Place(owner, absolute(f"{owner.descriptors.get(dir_fd).where}/{text}"))
     where = absolute(text)
     for mount in reversed(_mounts):
-        if mount.root == "/" or (text.startswith("/") and f"{where}/".startswith(f"{mount.root}/")):
-            return Place(mount.files, where)
+        files = mount.files
+        if files is not None and mount.answers(text, where):
+            return Place(files, where)
     return None
 
 
@@ -317,7 +353,7 @@ def _rename(source: Any, destination: Any, *, src_dir_fd: int | None = None, dst
 
 
 def _getcwd() -> str:
-    return "/" if any(mount.root == "/" for mount in _mounts) else str(_REAL["getcwd"]())
+    return "/" if any(mount.root == "/" and mount.files is not None for mount in _mounts) else str(_REAL["getcwd"]())
 
 
 # -- folders --------------------------------------------------------------------------------------------------------

@@ -155,7 +155,12 @@ class FileSystem:
 
         Raises SimulationError, a ValueError, when ``choose`` returns something else.
         """
-        self._disk.crash(self._chance.up_to if choose is None else _checked(choose), torn)
+        chosen = self._chance.up_to if choose is None else _checked(choose)
+        self.lose_power(chosen, chosen if torn else None)
+
+    def lose_power(self, choose: Choose, torn: Choose | None) -> None:
+        """Crash, with what survives of a torn write chosen apart."""
+        self._disk.crash(choose, torn)
         self.descriptors.forget()
 
     # -- faults ---------------------------------------------------------------------------------------------------

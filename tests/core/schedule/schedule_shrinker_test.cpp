@@ -71,5 +71,16 @@ TEST(ScheduleShrinker, GoesRoundAgainWhenADropAllowsAnother) {
   EXPECT_TRUE(left.empty());
 }
 
+TEST(ScheduleShrinker, LowersALargeValueInFewTries) {
+  Decisions one = many(1);
+  one[0].value = 250;
+  for (const std::uint32_t least : {1U, 7U, 100U, 249U, 250U}) {
+    int asked = 0;
+    const Decisions left = shrunk(one, [&](const Decisions& d) { return ++asked, value_of(d, 0) >= least; });
+    EXPECT_EQ(value_of(left, 0), least);
+    EXPECT_LT(asked, 60);
+  }
+}
+
 }  // namespace
 }  // namespace ordeal::ORDEAL_TEST_FILE

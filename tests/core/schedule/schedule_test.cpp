@@ -40,6 +40,24 @@ TEST(Schedule, TheSameKeyDecidesAlike) {
   EXPECT_EQ(first.event_hash(), second.event_hash());
 }
 
+TEST(Schedule, WhatIsDecidedEvenlyIsFrequentAndSpread) {
+  Schedule rare(5, {UINT32_MAX >> 6U});
+  std::array<int, 11> counts{};
+  for (int i = 0; i < 11000; ++i) {
+    ++counts.at(rare.decide_evenly(0, kActor, kSite, 11));
+  }
+  EXPECT_NEAR(counts[0], 8250, 300);
+  for (std::size_t value = 1; value < counts.size(); ++value) {
+    EXPECT_NEAR(counts.at(value), 275, 80);
+  }
+  Schedule nothing(5, {0});
+  Schedule once(0, {0});
+  once.set({.kind = 0, .occurrence = 1, .actor = kActor, .site = kSite}, 7);
+  EXPECT_EQ(nothing.decide_evenly(0, kActor, kSite, 11), 0U);
+  EXPECT_EQ(once.decide_evenly(0, kActor, kSite, 11), 0U);
+  EXPECT_EQ(once.decide_evenly(0, kActor, kSite, 11), 7U);
+}
+
 TEST(Schedule, LeavingOutOneActorShiftsNoOther) {
   Schedule with = always(7);
   Schedule without = always(7);

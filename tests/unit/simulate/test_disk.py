@@ -59,9 +59,9 @@ def test_a_crash_keeps_the_first_so_many_writes(kept: int, content: bytes) -> No
     file = File(1, 0.0, bytearray(b"old"), b"old")
     for change in (Write(0, b"new"), Write(3, b"er"), Resize(1)):
         file.change(change, 1.0)
-    file.crash(keeping(kept), torn=False)
+    file.crash(keeping(kept), torn=None)
     assert bytes(file.content) == file.durable == content
-    file.crash(nothing, torn=True)
+    file.crash(nothing, torn=nothing)
     assert file.content == content, "what a crash has left is durable"
 
 
@@ -69,10 +69,10 @@ def test_a_torn_write_arrives_in_part_and_a_resize_does_not() -> None:
     file = File(1, 0.0)
     file.change(Write(0, b"abcd"), 1.0)
     file.change(Resize(0), 2.0)
-    file.crash(keeping(0, 3), torn=True)
+    file.crash(chosen := keeping(0, 3), torn=chosen)
     assert file.content == b"abc"
     file.change(Resize(0), 3.0)
-    file.crash(keeping(0), torn=True)
+    file.crash(chosen := keeping(0), torn=chosen)
     assert file.content == b"abc"
 
 
@@ -86,7 +86,7 @@ def test_a_synced_file_survives_without_being_asked_for() -> None:
     file = File(1, 0.0)
     file.change(Write(0, b"a"), 1.0)
     file.sync()
-    file.crash(nothing, torn=True)
+    file.crash(nothing, torn=nothing)
     assert file.content == b"a"
 
 
@@ -108,7 +108,7 @@ def folder_of(disk: Disk) -> Folder:
 
 def test_what_was_synced_survives() -> None:
     disk = filled()
-    disk.crash(nothing, torn=True)
+    disk.crash(nothing, torn=nothing)
     assert tree(disk.root) == {"folder": {"a": b"a", "b": b"b"}}
 
 
@@ -119,7 +119,7 @@ def test_names_survive_in_order_and_a_rename_as_a_whole(kept: int, names: set[st
     disk.rename(folder, "a", folder, "c")
     disk.remove(folder, "c")
     disk.new_file(folder, "new", 1.0)
-    disk.crash(keeping(kept), torn=False)
+    disk.crash(keeping(kept), torn=None)
     assert set(folder_of(disk).entries) == names
 
 
@@ -128,7 +128,7 @@ def test_a_rename_takes_the_place_of_what_was_there() -> None:
     folder = folder_of(disk)
     disk.rename(folder, "a", folder, "b")
     assert tree(disk.root) == {"folder": {"b": b"a"}}
-    disk.crash(nothing, torn=False)
+    disk.crash(nothing, torn=None)
     assert tree(disk.root) == {"folder": {"a": b"a", "b": b"b"}}
 
 
@@ -138,14 +138,14 @@ def test_a_synced_folder_keeps_what_was_named_before_anywhere_and_no_content() -
     disk.new_file(other, "x", 1.0).change(Write(0, b"x"), 1.0)
     disk.new_file(folder_of(disk), "c", 1.0)
     disk.sync_folder(other)
-    disk.crash(nothing, torn=False)
+    disk.crash(nothing, torn=None)
     assert tree(disk.root) == {"folder": {"a": b"a", "b": b"b"}, "other": {"x": b""}}
 
 
 def test_a_durable_folder_was_there_all_along() -> None:
     disk = Disk()
     disk.new_folder(disk.root, "root", durable=True)
-    disk.crash(nothing, torn=False)
+    disk.crash(nothing, torn=None)
     assert tree(disk.root) == {"root": {}}
 
 
@@ -163,7 +163,7 @@ def test_a_crash_asks_for_names_first_and_then_for_files_by_age() -> None:
     old = folder_of(disk).entries["a"]
     assert isinstance(old, File)
     old.change(Write(0, b"o"), 1.0)
-    disk.crash(choose, torn=True)
+    disk.crash(choose, torn=choose)
     assert asked == [1, 1, 5]
 
 
@@ -177,6 +177,6 @@ def test_a_copy_is_a_disk_of_its_own() -> None:
     assert isinstance(file, File)
     file.change(Write(0, b"changed"), 2.0)
     assert tree(copied.root) == {"folder": {"a": b"a", "b": b"b", "c": b""}}
-    copied.crash(everything, torn=False)
+    copied.crash(everything, torn=None)
     assert tree(copied.root) == {"folder": {"a": b"a", "b": b"b", "c": b""}}, "its journal is a copy too"
     assert tree(disk.root) == {"folder": {"b": b"changed", "c": b""}}

@@ -11,8 +11,11 @@ from ordeal import _native
 from ordeal.simulate.errors import SimulationError
 
 #: The kinds of decisions. Their numbers decide what a seed draws, so new ones come last.
-KINDS: Final = ("order", "stall", "arrival", "cancel", "packet", "cut")
-ORDER, STALL, ARRIVAL, CANCEL, PACKET, CUT = range(len(KINDS))
+KINDS: Final = (
+    *("order", "stall", "arrival", "cancel", "packet", "cut"),
+    *("datagram", "disk", "silence", "crash", "pause", "partition", "reset", "slow", "skew"),
+)
+ORDER, STALL, ARRIVAL, CANCEL, PACKET, CUT, DATAGRAM, DISK, SILENCE = range(9)
 
 _SEPARATOR = " | "
 _PARTS = 4
@@ -28,6 +31,9 @@ class DecisionSource(Protocol):
 
     def decide(self, kind: int, actor: int, site: int, bound: int) -> int:
         """Return a value from 0, which is nothing special, to below ``bound``."""
+
+    def decide_evenly(self, kind: int, actor: int, site: int, bound: int) -> int:
+        """Return such a value for what a run meets seldom: values above 0 are frequent, and equally likely."""
 
     def event(self, what: int) -> None:
         """Note that something happened."""

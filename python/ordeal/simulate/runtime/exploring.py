@@ -20,7 +20,7 @@ from ordeal.simulate.runtime.decisions import (
 )
 from ordeal.simulate.runtime.loop import TIME_LIMIT_S
 from ordeal.simulate.runtime.report import Report, ScheduleFailure
-from ordeal.simulate.runtime.running import Main, Outcome, RunSettings, checked_main, run_once, run_settings
+from ordeal.simulate.runtime.running import Main, Outcome, RunSettings, checked_main, in_world, run_once, run_settings
 from ordeal.simulate.runtime.scheduled_faults import Cancel
 from ordeal.simulate.runtime.sites import is_program
 from ordeal.simulate.runtime.stalled_step import steps_watched
@@ -47,10 +47,10 @@ def run(
     """Run a coroutine function once in a simulation; return what it returns, and raise what it raises.
 
     Args:
-        main: an ``async def`` function without arguments.
+        main: an ``async def`` function without arguments, or with one, ``world``: a world of nodes.
         seed: what is left open follows from it. With 0 nothing special happens: timers fire in the order in which they
             were set, no step takes time, and no fault strikes.
-        faults: a list of ``cancel(...)``, ``stall(...)`` and ``latency(...)``.
+        faults: a list such as ``[cancel(), stall(), crash()]``.
         decisions: exactly what happens, as the report of a failure says it; then ``seed`` seeds only ``random``.
         allow: what the run may do though no simulation controls it, such as ``["time.sleep"]``.
         time_limit: the simulated seconds after which the run fails.
@@ -89,11 +89,12 @@ def explore(
     it does not happen. The error that is raised is that of the program, with a note.
 
     Args:
-        main: an ``async def`` function without arguments; each run calls it again.
+        main: an ``async def`` function without arguments, or with one, ``world``: a world of nodes. Each run calls it
+            again.
         runs: how many schedules to try: the seeds from ``seed`` on.
         seconds: when to end even if runs are left; None for never.
         seed: the seed of the first run.
-        faults: a list of ``cancel(...)``, ``stall(...)`` and ``latency(...)``.
+        faults: a list such as ``[cancel(), stall(), crash()]``.
         cancel: ``"each"`` tries one run for every place and time where a task that ``faults`` strikes may be cancelled,
             in place of random runs.
         allow: what the runs may do though no simulation controls it, such as ``["time.sleep"]``.
@@ -140,7 +141,7 @@ class ScheduleSearch:
 
     def __init__(self, main: Main, settings: RunSettings) -> None:
         self.report = Report()
-        self._main = main
+        self._main = in_world(main)
         self._settings = settings
         self._surroundings = Surroundings()
 

@@ -21,7 +21,7 @@ _HINTS = {
     **dict.fromkeys(("add_reader", "remove_reader", "add_writer", "remove_writer"), _FAKE),
 }
 _SOCKETS = (
-    *("create_datagram_endpoint", "connect_accepted_socket", "start_tls", "sendfile", "sock_sendfile"),
+    *("connect_accepted_socket", "start_tls", "sendfile", "sock_sendfile"),
     *("sock_recv", "sock_recv_into", "sock_recvfrom", "sock_recvfrom_into", "sock_sendall", "sock_sendto"),
     *("sock_connect", "sock_accept"),
 )

@@ -78,7 +78,7 @@ class Interruptions:
 
     def _strike(self, record: TaskRecord) -> bool:
         record.aim = 0
-        if record.task.done() or record.task.cancelling() or not record.task.cancel():
+        if not record.is_living or record.task.done() or record.task.cancelling() or not record.task.cancel():
             return False
         site = record.struck_at = self._sites[record]
         self.struck[site.name] = self.struck.get(site.name, 0) + 1

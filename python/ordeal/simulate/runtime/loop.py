@@ -15,7 +15,8 @@ import sys
 import weakref
 from asyncio import events
 from collections import deque
-from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Iterable
+from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from ordeal.simulate.errors import (
@@ -27,9 +28,10 @@ from ordeal.simulate.errors import (
     SimulationFailure,
     StalledStep,
 )
-from ordeal.simulate.runtime.decisions import ARRIVAL, ORDER, STALL, DecisionSource, name_key
+from ordeal.simulate.nodes.life import LIFE, NOWHERE, Life, bury, life_of
+from ordeal.simulate.runtime.decisions import ORDER, STALL, DecisionSource, name_key
+from ordeal.simulate.runtime.executors import ExecutorLoop
 from ordeal.simulate.runtime.interruptions import Interruptions
-from ordeal.simulate.runtime.network import NetworkLoop
 from ordeal.simulate.runtime.scheduled_faults import SimulatedFault, packet_latencies, stall_lengths
 from ordeal.simulate.runtime.sites import calling_site
 from ordeal.simulate.runtime.tasks import SimulationTask, TaskRecord, stepped_task
@@ -44,8 +46,6 @@ TIME_LIMIT_S = 86_400.0
 BLOCKED_S_MAX = 0.05
 #: Deadlines that differ by less fall due together, and their order is open.
 _TIE_S = 1e-9
-#: How long the job of an executor takes, and how long its result, by the value of the decision.
-_ARRIVALS_S = (0.0, 0.001, 0.01, 0.1, 1.0)
 #: How many steps the tasks of a failed run have to end.
 _CLOSING_STEPS_MAX = 10_000
 _NANOSECONDS = 1e9
@@ -57,7 +57,7 @@ _LOOP_ACTOR = "the loop"
 type Timer = tuple[float, int, events.Handle, int]
 
 
-class SimulationLoop(NetworkLoop):
+class SimulationLoop(ExecutorLoop):
     """An event loop that runs in simulated time, under the decisions of a schedule."""
 
     def __init__(
@@ -78,12 +78,14 @@ class SimulationLoop(NetworkLoop):
         self.interruptions = Interruptions(schedule, faults, self.call_soon)
         self.blocked: BlockedLoop | None = None
         self.stalled: StalledStep | None = None
+        self.broken: BaseException | None = None
+        """What ends the run now: a node that failed."""
         self._stalls = stall_lengths(faults)
         self.packet_latencies = packet_latencies(faults)
         self._allowed = frozenset(allowed)
         self._time_limit = time_limit
         self._ends_at = time_limit
-        self._log = log
+        self.log = log
         self._now = 0.0
         self._moved_at_step = 0
         self._ready: deque[events.Handle] = deque()
@@ -92,7 +94,7 @@ class SimulationLoop(NetworkLoop):
         self._tasks_made = 0
         self._names: dict[str, int] = {}
         self._main: asyncio.Task[Any] | None = None
-        self._job_s: float | None = None
+        self._has_main = True
         self._is_quiet = False
         self._stopping = False
         self._generators: dict[int, weakref.ref[AsyncGenerator[Any, Any]]] = {}
@@ -118,7 +120,7 @@ class SimulationLoop(NetworkLoop):
         """Call ``callback(*args)`` after ``delay`` simulated seconds."""
         if delay is None:
             raise TypeError("delay must not be None")
-        return self.call_at(self._now + delay, callback, *args, context=context)
+        return self.call_at(self.time() + delay, callback, *args, context=context)
 
     def call_at(  # type: ignore[override]
         self, when: float, callback: Callable[..., object], *args: Any, context: contextvars.Context | None = None
@@ -126,18 +128,45 @@ class SimulationLoop(NetworkLoop):
         """Call ``callback(*args)`` at the simulated time ``when``."""
         if when is None:
             raise TypeError("when cannot be None")
+        life = None if self.world is None else LIFE.get()
+        return self._set_timer(when if life is None else life.clock.moment(when), when, callback, args, context)
+
+    def at(
+        self, when: float, callback: Callable[..., object], *args: Any, context: contextvars.Context = NOWHERE
+    ) -> events.TimerHandle:
+        """Call ``callback(*args)`` at a time of the world, whatever the clocks of its nodes show."""
+        return self._set_timer(when, when, callback, args, context)
+
+    def _set_timer(
+        self,
+        moment: float,
+        when: float,
+        callback: Callable[..., object],
+        args: tuple[Any, ...],
+        context: contextvars.Context | None,
+    ) -> events.TimerHandle:
         if self._closed:
             raise RuntimeError("Event loop is closed")
         handle = events.TimerHandle(when, callback, args, self, context)
         self._timers_set += 1
-        heapq.heappush(self._timers, (when, self._timers_set, handle, self._actor()))
+        heapq.heappush(self._timers, (moment, self._timers_set, handle, self._actor()))
         return handle
+
+    def make_ready(self, handles: Iterable[events.Handle]) -> None:
+        """Run these after what is ready."""
+        self._ready.extend(handles)
 
     def _timer_handle_cancelled(self, handle: events.TimerHandle) -> None:
         """Called by a timer that is cancelled; it is dropped when it would be due."""
 
     def time(self) -> float:
-        """Return the simulated time in seconds: 0 when the run begins."""
+        """Return the simulated time in seconds: 0 when the run begins. In a node, what its clock shows."""
+        life = None if self.world is None else LIFE.get()
+        return self._now if life is None else life.clock.reading(self._now)
+
+    @property
+    def now(self) -> float:
+        """The time of the world, in seconds."""
         return self._now
 
     # Tasks and futures
@@ -180,13 +209,16 @@ class SimulationLoop(NetworkLoop):
 
     def _new_record(self, task: asyncio.Task[Any], given: str | None) -> TaskRecord:
         base = given or getattr(task.get_coro(), "__qualname__", None) or type(task.get_coro()).__name__
+        life = None if self.world is None else life_of(task)
         base = base.rpartition("<locals>.")[2][:100]
+        if life is not None:
+            base = f"{life.name}/{base}"
         number = self._names.get(base, 0)
         self._names[base] = number + 1
-        is_main = self._main is None
-        is_client = not is_main and asyncio.current_task(self) is self._main
+        is_main = self._main is None and self._has_main
+        is_client = not is_main and life is None and asyncio.current_task(self) is self._main
         name = base if given and not number else f"{base}#{number}"
-        record = TaskRecord(task, name, is_client, not is_main and self.interruptions.strikes(name, is_client))
+        record = TaskRecord(task, name, is_client, not is_main and self.interruptions.strikes(name, is_client), life)
         self.records.append(record)
         if isinstance(task, SimulationTask):
             task.record = record
@@ -202,57 +234,21 @@ class SimulationLoop(NetworkLoop):
         record = task.record
         if record is not None and record.waits == 0 and task is not self._main:
             self._names[record.name.rpartition("#")[0]] -= 1
+            given = given if record.life is None else f"{record.life.name}/{given}"
             number = self._names.get(given, 0)
             self._names[given] = number + 1
             record.rename(f"{given}#{number}" if number else given)
             record.may_be_cancelled = self.interruptions.strikes(record.name, record.is_client)
-
-    # Executors
-
-    def run_in_executor(  # type: ignore[override]
-        self, executor: Any, func: Callable[..., Any], *args: Any
-    ) -> asyncio.Future[Any]:
-        """Run ``func(*args)`` in this thread, at a time that is drawn; the executor itself is not used."""
-        del executor
-        future = self.create_future()
-        site = name_key(getattr(func, "__qualname__", type(func).__qualname__))
-        start_s = _ARRIVALS_S[self.decide(ARRIVAL, self._actor(), site, len(_ARRIVALS_S))]
-        self.call_later(start_s, self._run_job, future, site, func, args)
-        return future
-
-    def _run_job(self, future: asyncio.Future[Any], site: int, func: Callable[..., Any], args: tuple[Any, ...]) -> None:
-        if future.cancelled():
-            return
-        outcome = self._outcome(func, args)
-        took_s = _ARRIVALS_S[self.decide(ARRIVAL, name_key("executor"), site, len(_ARRIVALS_S))]
-        took_s += self._job_s or 0.0
-        self._job_s = None
-        self.call_later(took_s, _settle, future, *outcome)
-
-    def _outcome(self, func: Callable[..., Any], args: tuple[Any, ...]) -> tuple[Any, BaseException | None]:
-        # A thread of an executor has no running loop, and its sleep holds up nobody.
-        events._set_running_loop(None)
-        self._job_s = 0.0
-        try:
-            return func(*args), None
-        except (SystemExit, KeyboardInterrupt):
-            raise
-        except BaseException as error:  # noqa: BLE001 - an executor passes on whatever a job raises
-            return None, error
-        finally:
-            events._set_running_loop(self)
-
-    def set_default_executor(self, executor: Any) -> None:
-        """Accept an executor, which is not used."""
-
-    async def shutdown_default_executor(self, timeout: float | None = None) -> None:
-        """Return at once: there are no threads."""
 
     # Decisions
 
     def decide(self, kind: int, actor: int, site: int, bound: int) -> int:
         """Return the value of a decision; 0 at the end of a run, when nothing is disturbed any more."""
         return 0 if self._is_quiet else self.schedule.decide(kind, actor, site, bound)
+
+    def decide_evenly(self, kind: int, actor: int, site: int, bound: int) -> int:
+        """Return the value of a decision about what a run meets seldom; 0 at the end of a run."""
+        return 0 if self._is_quiet else self.schedule.decide_evenly(kind, actor, site, bound)
 
     def _actor(self) -> int:
         """Return who is running: the present task, or the loop."""
@@ -283,6 +279,22 @@ class SimulationLoop(NetworkLoop):
 
     def run_forever(self) -> None:
         """Run turns until ``stop`` is called."""
+        with self._as_running():
+            while not self._stopping:
+                self._turn()
+
+    def run_while(self, condition: Callable[[], bool], *, is_idle_allowed: bool = False) -> None:
+        """Run callbacks as long as ``condition()`` is true, asked before each; ends when idle, if that is allowed."""
+        with self._as_running():
+            while condition() and not (is_idle_allowed and not self._ready and not self._timers):
+                self._begin_turn()
+                if self._ready:
+                    handle = self._ready.popleft()
+                    if not handle._cancelled:
+                        self._run(handle)
+
+    @contextmanager
+    def _as_running(self) -> Iterator[None]:
         if self._running or events._get_running_loop() is not None:
             raise RuntimeError("Cannot run the event loop while another loop is running")
         hooks = sys.get_asyncgen_hooks()
@@ -290,8 +302,7 @@ class SimulationLoop(NetworkLoop):
         events._set_running_loop(self)
         sys.set_asyncgen_hooks(firstiter=self._generator_begins, finalizer=self._generator_is_lost)
         try:
-            while not self._stopping:
-                self._turn()
+            yield
         finally:
             self._stopping = self._running = False
             events._set_running_loop(None)
@@ -324,28 +335,40 @@ class SimulationLoop(NetworkLoop):
         """End the run after the present turn."""
         self._stopping = True
 
-    def _turn(self) -> None:
-        ready = self._ready
-        if not ready:
+    def _begin_turn(self) -> None:
+        if not self._ready:
             self._pass_time()
         if self._timers and self._timers[0][0] <= self._now + _TIE_S:
             self._take_due_timers()
+
+    def _turn(self) -> None:
+        self._begin_turn()
+        ready = self._ready
         for _ in range(len(ready)):
             handle = ready.popleft()
             if not handle._cancelled:
                 self._run(handle)
 
     def _run(self, handle: events.Handle) -> None:
+        world, life = self.world, None
+        if world is not None:
+            life = handle._context.get(LIFE)  # type: ignore[attr-defined]
+            if life is not None and life.keeps_back(handle):
+                return
         self.steps += 1
         task = stepped_task(handle._callback)  # type: ignore[attr-defined]
         if task is None:
             handle._run()
         else:
             self._step(handle, task)
+        if world is not None:
+            world.stepped(life)
         if self.escaped is not None:
             raise self.escaped
         if self.stalled is not None:
             raise self.stalled
+        if self.broken is not None:
+            raise self.broken
         if self.steps - self._moved_at_step > STILL_STEPS_MAX or self.steps > STEPS_MAX:
             raise self._livelock()
 
@@ -356,23 +379,29 @@ class SimulationLoop(NetworkLoop):
         if record.aim:
             self.interruptions.before_turn(record)
         self.schedule.event(record.key)
-        if self._log is not None:
-            self._log(self._now, record.name, record.site().name)
+        if self.log is not None:
+            self.log(self._now, record.name, record.site().name)
         handle._run()
         if self._timers and not self._is_quiet:
             length = self.schedule.decide(STALL, record.key, _STEP_SITE, len(self._stalls) + 2)
             if length:
-                self._stall(length)
+                self._stall(length, record.life)
         record.waits += 1
         if record.may_be_cancelled and not self._is_quiet and not task.done():
             self.interruptions.aim(record)
 
-    def _stall(self, length: int) -> None:
-        """Let a step take time: until the next timer is due with 1, else one of the lengths."""
+    def _stall(self, length: int, life: Life | None) -> None:
+        """Let a step take time: until the next timer is due with 1, else one of the lengths. In a node, only there."""
         if length > 1:
-            self._move(self._now + self._stalls[length - 2])
+            until = self._now + self._stalls[length - 2]
         elif self._now < self._timers[0][0] <= self._now + self._stalls[-1]:
-            self._move(self._timers[0][0])
+            until = self._timers[0][0]
+        else:
+            return
+        if life is None:
+            self._move(until)
+        else:
+            life.hold_until(until)
 
     def _pass_time(self) -> None:
         """Skip to the next timer that is still wanted."""
@@ -406,11 +435,11 @@ class SimulationLoop(NetworkLoop):
             self._ready.extend(timer[2] for timer in tied)
 
     def _deadlock(self) -> Exception:
-        if self._is_quiet:
+        if self.is_ending:
             return self._stuck(LeakedTask, "tasks were cancelled at the end of the run, and go on waiting")
-        count = sum(not record.task.done() for record in self.records)
-        tasks = "1 task waits" if count == 1 else f"{count} tasks wait"
-        return self._stuck(Deadlock, f"at {self._now:.3f} s {tasks}, and nothing can wake them")
+        count = sum(record.is_waiting for record in self.records)
+        tasks, whom = ("1 task waits", "it") if count == 1 else (f"{count} tasks wait", "them")
+        return self._stuck(Deadlock, f"at {self._now:.3f} s {tasks}, and nothing can wake {whom}")
 
     def _livelock(self) -> Exception:
         if self.steps > STEPS_MAX:
@@ -418,13 +447,26 @@ class SimulationLoop(NetworkLoop):
         return self._stuck(Livelock, f"{STILL_STEPS_MAX:,} steps at {self._now:.3f} s, and no time passes")
 
     def _stuck(self, kind: type[SimulationFailure], what: str) -> SimulationFailure:
-        first = next((record for record in self.records if not record.task.done()), None)
+        first = next((record for record in self.records if record.is_waiting), None)
         site = "" if first is None else first.site().name
-        return kind("\n".join([what, *wait_lines(self.records)]), site=site)
+        return kind("\n".join([what, *self.wait_lines()]), site=site)
 
-    def begin_main(self) -> None:
-        """Make the next task the main one, whose children are the clients; forget the tasks that have ended."""
-        self._main = None
+    def wait_lines(self) -> list[str]:
+        """Return who waits for what, and what is not as usual with the nodes, for people."""
+        state = [] if self.world is None else self.world.state_lines()
+        return [*wait_lines([record for record in self.records if record.is_living]), *state]
+
+    def fail_with(self, task: asyncio.Task[Any]) -> None:
+        """End the run if a task ended with an error, as that of a node may not."""
+        if not task.cancelled() and task.exception() is not None:
+            self.broken = self.broken or task.exception()
+
+    def begin_main(self, *, has_main: bool = True) -> None:
+        """Make the next task the main one, whose children are the clients; forget the tasks that have ended.
+
+        Without a main one, the tasks that no other has made are the clients.
+        """
+        self._main, self._has_main = None, has_main
         self.records = [record for record in self.records if not record.task.done()]
         self.steps = self._moved_at_step = 0
         self._ends_at = self._now + self._time_limit
@@ -438,27 +480,36 @@ class SimulationLoop(NetworkLoop):
     def shut_down(self) -> None:
         """Cancel the tasks that are left, as ``asyncio.run`` does, and wait for them. Disturbs nothing.
 
-        What they raise then is no failure: the end of the test interrupts them anywhere, even while they clean up.
+        What they raise while they clean up is reported to the exception handler, as ``asyncio.run`` reports it.
 
         Raises:
             LeakedTask: a task goes on waiting.
         """
         self._is_quiet = self.is_ending = True
-        self._exception_handler = self._exception_handler or _ignore
-        left = [record.task for record in self.records if not record.task.done()]
+        left = self._end_world()
         for task in left:
             task.cancel()
         if left:
             self.run_until_complete(_all_ended(left))
+            for task in left:
+                self._tell_of_error(task)
         if self._generators:
             self.run_until_complete(self.shutdown_asyncgens())
         self.drop_connections()
 
+    def _tell_of_error(self, task: asyncio.Task[Any]) -> None:
+        error = None if task.cancelled() else task.exception()
+        if error is not None:
+            message = "error of a task that was cancelled because the test had ended"
+            self.call_exception_handler({"message": message, "exception": error, "task": task})
+
     def abandon(self) -> None:
         """End what is left of a failed run: what it does is of no interest any more."""
-        self._is_quiet, self.escaped, self.stalled, self._moved_at_step = True, None, None, self.steps
+        self._is_quiet = self.is_ending = True
+        self.escaped = self.stalled = self.broken = None
+        self._moved_at_step = self.steps
         self._exception_handler = _ignore
-        left = [record.task for record in self.records if not record.task.done()]
+        left = self._end_world()
         for task in left:
             task._log_destroy_pending = False  # type: ignore[attr-defined]
             task.cancel()
@@ -480,6 +531,12 @@ class SimulationLoop(NetworkLoop):
         for record in self.records:
             _forget_error(record.task)
 
+    def _end_world(self) -> list[asyncio.Task[Any]]:
+        """End all nodes, as by a loss of power, and return the tasks that are left."""
+        if self.world is not None:
+            self.world.end()
+        return [record.task for record in self.records if record.is_waiting]
+
     async def shutdown_asyncgens(self) -> None:
         """Close the asynchronous generators that were begun and not ended."""
         generators = [reference() for reference in self._generators.values()]
@@ -489,7 +546,8 @@ class SimulationLoop(NetworkLoop):
                 await generator.aclose()
 
     def _generator_begins(self, generator: AsyncGenerator[Any, Any]) -> None:
-        self._generators[id(generator)] = weakref.ref(generator)
+        if self.world is None or LIFE.get() is None:
+            self._generators[id(generator)] = weakref.ref(generator)
 
     def _generator_is_lost(self, generator: AsyncGenerator[Any, Any]) -> None:
         self._generators.pop(id(generator), None)
@@ -506,22 +564,15 @@ class SimulationLoop(NetworkLoop):
         # Tasks and their records refer to each other, and asyncio finds the tasks by their hashes, which repeat in each
         # run: they must not wait for the garbage collector.
         for record in self.records:
+            if record.life is not None:
+                if not record.task.done():
+                    bury(record.task)
+                record.life.forget()
             if isinstance(record.task, SimulationTask):
                 record.task.record = record.task.renamed = None
         self.records.clear()
         self.interruptions.forget()
         self._main = None
-
-
-def _settle(future: asyncio.Future[Any], result: Any, error: BaseException | None) -> None:
-    if future.cancelled():
-        return
-    if error is None:
-        future.set_result(result)
-    elif isinstance(error, StopIteration):
-        future.set_exception(RuntimeError("the job of an executor raised StopIteration"))
-    else:
-        future.set_exception(error)
 
 
 async def _all_ended(tasks: list[asyncio.Task[Any]]) -> None:

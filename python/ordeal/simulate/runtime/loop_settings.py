@@ -16,6 +16,8 @@ class LoopSettings(FencedLoop):
         self.slow_callback_duration = 0.1
         self.is_ending = False
         """Whether the test has ended, and what it left is being cancelled."""
+        self.world: Any = None
+        """The nodes of the run, if it has any."""
         self._running = False
         self._closed = False
         self._debug = False

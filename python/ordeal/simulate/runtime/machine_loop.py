@@ -18,6 +18,12 @@ from ordeal.simulate.runtime.surroundings import Surroundings
 
 #: How often a decision is not 0.
 _SHARE = 1 / 8
+#: The same for what a run meets seldom.
+_OFTEN = 1 / 2
+
+
+def _number(bound: int) -> int:
+    return sum(effect_acts(0.5) << place for place in range(bound.bit_length())) % bound
 
 
 class TapeSchedule:
@@ -34,7 +40,12 @@ class TapeSchedule:
             return 0
         if bound == 2 or not effect_acts(0.5):
             return 1
-        return 2 + sum(effect_acts(0.5) << place for place in range((bound - 2).bit_length())) % (bound - 2)
+        return 2 + _number(bound - 2)
+
+    def decide_evenly(self, kind: int, actor: int, site: int, bound: int) -> int:
+        """Draw a value below ``bound`` that is often not 0; those above 0 are about equally likely."""
+        del kind, actor, site
+        return 1 + _number(bound - 1) if bound > 1 and effect_acts(_OFTEN) else 0
 
     def event(self, what: int) -> None:
         """Note nothing: a replay of the tape is compared by its steps."""
@@ -50,6 +61,7 @@ class MachineLoop(RuleLoop):
         super().__init__()
         self._settings = settings
         self._loop: Any = None
+        self._has_failed = False
 
     def open(self) -> asyncio.Runner:
         """Return what runs coroutines, creating it if needed."""
@@ -69,20 +81,30 @@ class MachineLoop(RuleLoop):
             with Surroundings().around(loop):
                 result = super().run(coroutine)
             failure = failure_of(loop)
+        except BaseException:
+            self._has_failed = True
+            raise
         finally:
             loop.escaped = loop.blocked = None
             loop.unhandled.clear()
         if failure is not None:
+            self._has_failed = True
             raise failure
         return result
 
     def close(self) -> None:
         """Cancel what still runs on the loop, disturb nothing any more, and close it."""
-        if self._runner is not None:
-            self._loop.be_quiet()
-            with Surroundings().around(self._loop):
-                super().close()
-            self._loop = None
+        if self._runner is None:
+            return
+        loop = self._loop
+        loop.be_quiet()
+        loop.is_ending = True
+        with Surroundings().around(loop):
+            super().close()
+        self._loop = None
+        failure = failure_of(loop)
+        if failure is not None and not self._has_failed:
+            raise failure
 
     def __copy__(self) -> MachineLoop:
         return MachineLoop(self._settings)

@@ -1,17 +1,22 @@
-"""The network of a simulated run: servers and connections inside of the process, by host and port, or by path."""
+"""The network of a simulated run: servers and connections inside of the process, by host and port, or by path.
+
+The hosts are the nodes of a world, by their names, and the test itself, "", that has every name besides.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import errno
 import os
 import socket
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from ordeal.simulate.nodes.life import LIFE, Life
+from ordeal.simulate.runtime.datagrams import DatagramLoop, host_name
 from ordeal.simulate.runtime.decisions import PACKET, name_key
-from ordeal.simulate.runtime.loop_settings import LoopSettings
-from ordeal.simulate.runtime.transport import StreamTransport
+from ordeal.simulate.runtime.transport import LATENCY_S, StreamTransport
 
 type ProtocolFactory = Callable[[], asyncio.BaseProtocol]
 #: A host and a port, or the path of a Unix socket.
@@ -19,8 +24,12 @@ type Address = tuple[str, int] | str
 
 _ANYWHERE = frozenset({"", "0.0.0.0", "::"})
 _HERE = frozenset({"localhost", "127.0.0.1", "::1"})
-#: The first port that is given to a server that asks for any.
-_FIRST_FREE_PORT = 49_152
+#: The address of a node is this and its number.
+FIRST_ADDRESS = "10.0.0."
+#: The address of the test itself, where there are nodes.
+TEST_ADDRESS = "10.0.1.1"
+#: After how long a connection to a host that does not answer is tried again, as Linux does, in seconds.
+_RETRIES_S = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0)
 _CONNECT_SITE = name_key("connect")
 _TLS_HINT = "leave `ssl` out in the test: the simulated network carries plain bytes only"
 
@@ -46,6 +55,9 @@ class SimulatedServer(asyncio.AbstractServer):
         self._loop = loop
         self.factory = factory
         self.addresses = list(addresses)
+        self.life = LIFE.get()
+        """The life of the node that it runs on; None for the test itself."""
+        self.context = contextvars.copy_context()
         self.connections: list[StreamTransport] = []
         self._is_closed = False
         self._waiters: list[asyncio.Future[None]] = []
@@ -123,26 +135,19 @@ class SimulatedServer(asyncio.AbstractServer):
                     waiter.set_result(None)
             self._waiters.clear()
 
-    def accepts(self, address: Address) -> bool:
-        """Return whether a connection to this address reaches the server."""
-        return any(_leads_to(address, own) for own in self.addresses)
+    def accepts(self, host: str, address: Address) -> bool:
+        """Return whether a connection to this address of a host reaches the server."""
+        return host == host_name(self.life) and any(_leads_to(address, own) for own in self.addresses)
 
 
-class NetworkLoop(LoopSettings):
+class NetworkLoop(DatagramLoop):
     """The methods of a loop that serve and connect."""
-
-    packet_latencies: tuple[float, ...]
 
     def __init__(self) -> None:
         super().__init__()
         self.servers: list[SimulatedServer] = []
         self._ends: list[StreamTransport] = []
-        self._ports_given = 0
-        self._connections: dict[Address, int] = {}
-
-    def decide(self, kind: int, actor: int, site: int, bound: int) -> int:
-        """Return the value of a decision."""
-        raise NotImplementedError
+        self._connections: dict[str, int] = {}
 
     async def create_server(  # type: ignore[override]
         self,
@@ -220,45 +225,122 @@ class NetworkLoop(LoopSettings):
         if ssl:
             self.escape(f"loop.{method}(ssl=...)", _TLS_HINT)
 
-    def _free_port(self) -> int:
-        self._ports_given += 1
-        return _FIRST_FREE_PORT + self._ports_given - 1
-
     async def _serve(self, factory: ProtocolFactory, addresses: list[Address], start: bool) -> SimulatedServer:
-        for address in addresses:
-            if any(server.accepts(address) for server in self.servers):
+        own = host_name(LIFE.get())
+        at_home = [self._at_home(address, own) for address in addresses]
+        for address in at_home:
+            if any(server.accepts(own, address) for server in self.servers):
                 raise OSError(errno.EADDRINUSE, f"error while attempting to bind on address {address!r}")
-        server = SimulatedServer(self, factory, addresses)
+        server = SimulatedServer(self, factory, at_home)
         if start:
             await server.start_serving()
         return server
 
+    def _at_home(self, address: Address, own: str) -> Address:
+        """Return where a server of the host ``own`` listens: a node listens on all of its names at once."""
+        if isinstance(address, str) or not own or address[0] in _HERE:
+            return address
+        if address[0] in _ANYWHERE or self.world.host_of(address[0]) == own:
+            return "", address[1]
+        raise OSError(errno.EADDRNOTAVAIL, f"{address[0]} is no address of the node {own}")
+
+    def route(self, address: Address) -> tuple[str, Address]:
+        """Return the host that an address leads to from where the running code is, and the address there."""
+        own = host_name(LIFE.get())
+        if isinstance(address, str) or self.world is None or address[0] in _HERE or address[0] in _ANYWHERE:
+            return own, address
+        host = self.world.host_of(address[0])
+        if host is None:
+            return "", address
+        return host, ("127.0.0.1" if host == own else "", address[1])
+
+    def is_cut(self, source: str, target: str) -> bool:
+        """Return whether nothing gets from one host to another now."""
+        return self.world is not None and source != target and self.world.is_cut(source, target)
+
+    def delay_s(self, source: str, target: str) -> float:
+        """Return how much longer than usual a packet takes from one host to another."""
+        return 0.0 if self.world is None else float(self.world.delay_s(source, target))
+
+    async def _reach(self, source: str, target: str) -> None:
+        """Wait until a host answers; raises TimeoutError when it does not for two minutes."""
+        for wait_s in (*_RETRIES_S, None):
+            is_silent = target != "" and self.world is not None and self.world.is_silent(target)
+            if not is_silent and not self.is_cut(source, target) and not self.is_cut(target, source):
+                return
+            if wait_s is not None:
+                await asyncio.sleep(wait_s)
+        raise TimeoutError(errno.ETIMEDOUT, f"{target or 'the test'} does not answer")
+
     async def _connect(
         self, factory: ProtocolFactory, address: Address
     ) -> tuple[StreamTransport, asyncio.BaseProtocol]:
-        number = self._connections[address] = self._connections.get(address, 0) + 1
         place = address if isinstance(address, str) else f"{address[0]}:{address[1]}"
-        name = f"connection {number} to {place}"
+        source = host_name(LIFE.get())
+        name = f"from {source} to {place}" if source else f"to {place}"
+        number = self._connections[name] = self._connections.get(name, 0) + 1
+        name = f"connection {number} {name}"
+        target, there = self.route(address)
         taken = self.decide(PACKET, name_key(name), _CONNECT_SITE, len(self.packet_latencies))
-        await asyncio.sleep(self.packet_latencies[taken])
-        server = next((server for server in self.servers if server.accepts(address)), None)
+        await asyncio.sleep(self.packet_latencies[taken] + self.delay_s(source, target))
+        if self.world is not None:
+            await self._reach(source, target)
+        server = next((server for server in self.servers if server.accepts(target, there)), None)
         if server is None:
             raise ConnectionRefusedError(errno.ECONNREFUSED, f"no server of this simulation listens on {place}")
-        own: Address = "" if isinstance(address, str) else ("127.0.0.1", self._free_port())
-        protocol, accepted = factory(), server.factory()
-        client = StreamTransport(self, f"{name}, client", protocol, _extra(own, address), self._ends.remove)
+        return self._joined(factory, server, name, address)
+
+    def _joined(
+        self, factory: ProtocolFactory, server: SimulatedServer, name: str, address: Address
+    ) -> tuple[StreamTransport, asyncio.BaseProtocol]:
+        life = LIFE.get()
+        from_address = "127.0.0.1" if self.world is None else self.world.address_of(host_name(life))
+        own: Address = "" if isinstance(address, str) else (from_address, self._free_port())
+        context = server.context.copy()
+        protocol, accepted = factory(), context.run(server.factory)
 
         def lost(end: StreamTransport) -> None:
             self._ends.remove(end)
             server.lost(end)
 
-        end = StreamTransport(self, f"{name}, server", accepted, _extra(address, own), lost)
+        client = StreamTransport(
+            self, f"{name}, client", protocol, _extra(own, address), self._ends.remove, contextvars.copy_context()
+        )
+        end = StreamTransport(self, f"{name}, server", accepted, _extra(address, own), lost, context)
         client.peer, end.peer = end, client
         server.connections.append(end)
         self._ends += [client, end]
-        self.call_soon(accepted.connection_made, end)
+        self.call_soon(accepted.connection_made, end, context=context)
         protocol.connection_made(client)
         return client, protocol
+
+    # What nodes do to the network
+
+    def drop_life(self, life: Life) -> None:
+        """End the servers and connections of a node that is gone; unless it is silent, its peers are told."""
+        self.servers = [server for server in self.servers if server.life is not life]
+        self.endpoints = [endpoint for endpoint in self.endpoints if endpoint.life is not life]
+        for end in self._ends:
+            if end.life is life and not life.is_silent:
+                end.send_reset()
+
+    def answer_for(self, life: Life) -> None:
+        """Reset the connections on which something was sent to a node while it was down."""
+        for end in self._ends:
+            if end.life is life and end.is_unanswered:
+                end.send_reset()
+
+    def ends_of(self, host: str) -> list[StreamTransport]:
+        """Return the ends of connections that a node has, the oldest first."""
+        return [end for end in self._ends if end.host == host and not (end.life is not None and end.life.is_dead)]
+
+    def send_overdue(self) -> None:
+        """Let what a cut held up arrive, where the link is whole again."""
+        for end in self._ends:
+            if end.overdue and not self.is_cut(end.peer.host, end.host):
+                overdue, end.overdue = end.overdue, 0
+                for _ in range(overdue):
+                    self.at(self.now + LATENCY_S, end.take_next)
 
     async def getaddrinfo(  # type: ignore[override]
         self,
@@ -270,9 +352,11 @@ class NetworkLoop(LoopSettings):
         proto: int = 0,
         flags: int = 0,
     ) -> list[tuple[int, int, int, str, tuple[str, int]]]:
-        """Return the name itself as its address: that is what servers of the run listen on."""
+        """Return the address of a node, and any other name as its own: that is what servers of the run listen on."""
         del family, proto, flags
         name = host.decode() if isinstance(host, bytes) else host or "localhost"
+        node = None if self.world is None else self.world.host_of(name)
+        name = name if node is None else self.world.address_of(node)
         return [(socket.AF_INET, type or socket.SOCK_STREAM, socket.IPPROTO_TCP, "", (name, int(port or 0)))]
 
     async def getnameinfo(self, sockaddr: Any, flags: int = 0) -> tuple[str, str]:

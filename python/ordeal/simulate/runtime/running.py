@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 from collections.abc import Callable, Coroutine, Iterable
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -19,14 +20,18 @@ from ordeal.simulate.errors import (
     StalledStep,
     UnhandledTaskError,
 )
+from ordeal.simulate.nodes.node_files import node_files
+from ordeal.simulate.nodes.world import World
 from ordeal.simulate.runtime.decisions import Decided, decided
 from ordeal.simulate.runtime.lock_history import watched_locks
 from ordeal.simulate.runtime.loop import TIME_LIMIT_S, SimulationLoop
+from ordeal.simulate.runtime.node_faults import NodeFault
 from ordeal.simulate.runtime.scheduled_faults import SimulatedFault, checked_faults
 from ordeal.simulate.runtime.sites import is_program, site_in
 from ordeal.simulate.runtime.surroundings import Surroundings
 
-type Main = Callable[[], Coroutine[Any, Any, Any]]
+#: Without arguments, or with one, `world`.
+type Main = Callable[..., Coroutine[Any, Any, Any]]
 type Log = Callable[[float, str, str], object]
 
 #: Fences that a test may open.
@@ -95,7 +100,27 @@ def checked_main(main: Any) -> Main:
         raise SimulationError(
             f"{main!r:.100} is no coroutine function", hint="pass an `async def` function without arguments"
         )
-    return main  # type: ignore[no-any-return]
+    return in_world(main)
+
+
+@dataclass(frozen=True, slots=True)
+class WorldMain:
+    """A coroutine function with a parameter ``world``: each run gives it one of its own."""
+
+    function: Callable[..., Coroutine[Any, Any, Any]]
+
+    def __call__(self, world: World) -> Coroutine[Any, Any, Any]:
+        """Begin a run in a world."""
+        return self.function(world=world)
+
+
+def in_world(main: Any) -> Main:
+    """Return a coroutine function, so that each run gives it a world if it has a parameter of that name."""
+    try:
+        wants_world = not isinstance(main, WorldMain) and "world" in inspect.signature(main).parameters
+    except (TypeError, ValueError):
+        wants_world = False
+    return WorldMain(main) if wants_world else main
 
 
 def run_once(
@@ -120,14 +145,16 @@ def run_once(
     with ExitStack() as stack:
         if is_examined:
             stack.enter_context(watched_locks(lambda: _running_name(loop)))
+        if isinstance(main, WorldMain):
+            stack.enter_context(node_files())
         surroundings.begin(loop, chance)
         stack.callback(surroundings.end)
         stack.callback(loop.close)
         try:
-            outcome.value = loop.run_until_complete(_started(main))
+            outcome.value = loop.run_until_complete(_started(main, loop, settings))
             failure = failure_of(loop)
             loop.shut_down()
-            outcome.error = failure
+            outcome.error = failure or failure_of(loop)
         except BaseException as error:
             was_struck = any(record.struck_at is not None for record in loop.records)
             loop.abandon()
@@ -146,8 +173,13 @@ def run_once(
     return outcome
 
 
-def _started(main: Main) -> Coroutine[Any, Any, Any]:
-    coroutine: Any = main()
+def _started(main: Main, loop: SimulationLoop, settings: RunSettings) -> Coroutine[Any, Any, Any]:
+    if isinstance(main, WorldMain):
+        faults = [fault for fault in settings.faults if isinstance(fault, NodeFault)]
+        coroutine: Any = main(World(loop, faults))
+        main = main.function
+    else:
+        coroutine = main()
     if not asyncio.iscoroutine(coroutine):
         name = getattr(main, "__qualname__", repr(main))
         raise SimulationError(

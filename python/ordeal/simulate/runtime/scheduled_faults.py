@@ -1,4 +1,4 @@
-"""The faults of a simulated run: tasks that are cancelled, and steps that take long."""
+"""The faults of a simulated run: tasks that are cancelled, steps and packets that take long, and those of nodes."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 
 from ordeal.simulate.arguments import checked_seconds
 from ordeal.simulate.errors import SimulationError
+from ordeal.simulate.runtime.node_faults import NODE_FAULTS, NodeFault
 
 #: How long a step takes at most unless a fault says otherwise, in seconds.
 JITTER_S = 0.01
@@ -42,7 +43,7 @@ class Latency:
     longest: float
 
 
-SimulatedFault = Cancel | Stall | Latency
+SimulatedFault = Cancel | Stall | Latency | NodeFault
 
 
 def cancel(tasks: str = "clients") -> Cancel:
@@ -123,12 +124,15 @@ def fault_text(fault: SimulatedFault) -> str:
     """Return the fault as a file holds it; ``fault_of_text`` reverses it."""
     if isinstance(fault, Cancel):
         return f"cancel {fault.tasks}"
+    if isinstance(fault, NodeFault):
+        return f"{fault.kind} {fault.longest!r} {fault.nodes}"
     return f"{type(fault).__name__.lower()} {fault.longest!r}"
 
 
 def fault_of_text(text: str) -> SimulatedFault:
     """Return the fault behind a text; raises SimulationError when there is none."""
     kind, _, argument = text.partition(" ")
+    longest, _, nodes = argument.partition(" ")
     try:
         if kind == "cancel":
             return cancel(argument)
@@ -136,6 +140,8 @@ def fault_of_text(text: str) -> SimulatedFault:
             return stall(float(argument))
         if kind == "latency":
             return latency(float(argument))
+        if kind in NODE_FAULTS and nodes:
+            return NodeFault(kind, nodes, checked_seconds("longest", float(longest), _HOUR_S))
     except ValueError:
         pass
     raise SimulationError(f"{text!r:.100} is not a fault of a simulation")

@@ -14,6 +14,7 @@ from typing import Any
 from ordeal import _native
 from ordeal.simulate.clock_functions import replace_clock_functions
 from ordeal.simulate.errors import SimulationError
+from ordeal.simulate.nodes.life import LIFE
 from ordeal.simulate.replacement import Places, Replacement
 from ordeal.simulate.runtime.loop import SimulationLoop
 
@@ -42,11 +43,16 @@ _HARMLESS = frozenset({"socket.gethostname"})
 class RunClock:
     """The clock of the program: the time of the loop that runs now."""
 
-    epoch = EPOCH_S
     packages = frozenset({"asyncio"})
 
     def __init__(self) -> None:
         self.loop: SimulationLoop | None = None
+
+    @property
+    def epoch(self) -> float:
+        """What the date is when ``time`` says 0: in a node, its clock may be set wrong."""
+        life = LIFE.get()
+        return EPOCH_S if life is None else EPOCH_S + life.clock.offset
 
     def time(self) -> float:
         """Return the simulated time in seconds."""

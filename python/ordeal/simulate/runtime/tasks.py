@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from types import BuiltinMethodType, MethodType
 from typing import Any
 
+from ordeal.simulate.nodes.life import Life
 from ordeal.simulate.runtime.decisions import name_key
 from ordeal.simulate.runtime.sites import Site, site_of
 
@@ -20,6 +21,8 @@ class TaskRecord:
     name: str
     is_client: bool
     may_be_cancelled: bool
+    life: Life | None = None
+    """The life of a node that it belongs to."""
     key: int = field(init=False)
     waits: int = 0
     """How often it was suspended."""
@@ -31,6 +34,16 @@ class TaskRecord:
 
     def __post_init__(self) -> None:
         self.key = name_key(self.name)
+
+    @property
+    def is_living(self) -> bool:
+        """Whether the node that it belongs to, if any, has not gone."""
+        return self.life is None or not self.life.is_dead
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether it has not ended, and may still do so."""
+        return not self.task.done() and self.is_living
 
     def rename(self, name: str) -> None:
         """Give the task another name in the labels of its decisions."""

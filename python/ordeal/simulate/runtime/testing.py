@@ -22,6 +22,8 @@ RUNS = 200
 #: How many schedules a test takes when pytest runs without ``--chaos``.
 PLAIN_RUNS = 10
 FOLDER = ".ordeal/schedules"
+#: The parameter that is no fixture.
+WORLD = "world"
 _MARK = "ordeal_simulated_test"
 
 AsyncTest = Callable[..., Coroutine[Any, Any, object]]
@@ -30,8 +32,19 @@ AsyncTest = Callable[..., Coroutine[Any, Any, object]]
 class SimulatedTest:
     """One test function with its settings."""
 
-    def __init__(self, function: AsyncTest, settings: RunSettings, *, runs: int, seed: int, cancel: str | None) -> None:
+    def __init__(
+        self,
+        function: AsyncTest,
+        settings: RunSettings,
+        *,
+        runs: int,
+        seed: int,
+        cancel: str | None,
+        is_decorated: bool = True,
+    ) -> None:
+        """``is_decorated`` is False for a test that runs here only because of ``--simulate``."""
         self._function = function
+        self._is_decorated = is_decorated
         self._settings = settings
         self._runs = runs
         self._seed = seed
@@ -87,7 +100,7 @@ class SimulatedTest:
 
     def _fixtures(self) -> list[str]:
         parameters = inspect.signature(self._function).parameters
-        return [name for name, each in parameters.items() if each.default is each.empty]
+        return [name for name, each in parameters.items() if each.default is each.empty and name != WORLD]
 
     def _saved_failure(self, search: ScheduleSearch, folder: Path | None) -> ScheduleFailure | None:
         """Replay what was saved; a schedule that does not fit any more, or does not fail, is left alone."""
@@ -117,8 +130,9 @@ class SimulatedTest:
         path = folder / f"schedule-{trace.content_hash()}.json"
         if not path.exists():
             trace.save(path)
-        if self._fixtures():
-            return noted(failure, f"Replay: pytest {request.node.nodeid!r}, which begins with what it saved")
+        if self._fixtures() or not self._is_decorated:
+            command = "pytest" if self._is_decorated else "pytest --simulate"
+            return noted(failure, f"Replay: {command} {request.node.nodeid!r}, which begins with what it saved")
         return noted(failure, f"Replay: ordeal replay {path.relative_to(request.config.rootpath)}")
 
 
@@ -165,14 +179,15 @@ def simulated_test(
 ) -> Any:
     """Decorate an ``async def`` test to run in a simulation, under many schedules.
 
-    To pytest it is one test. Its arguments are fixtures, which all runs share. Without ``--chaos`` it takes 10 runs.
+    To pytest it is one test. Its arguments are fixtures, which all runs share, except ``world``: a world of nodes,
+    which is new in each run. Without ``--chaos`` it takes 10 runs.
     A failure is saved below ``.ordeal/schedules``; as long as it fails, the test replays it first.
 
     Args:
         function: the test.
         runs: how many schedules to try.
         seed: the seed of the first run.
-        faults: a list of ``cancel(...)``, ``stall(...)`` and ``latency(...)``.
+        faults: a list such as ``[cancel(), stall(), crash()]``.
         cancel: ``"each"`` tries every cancellation that the plain run could have had, in place of random runs.
         allow: what the runs may do though no simulation controls it, such as ``["time.sleep"]``.
         time_limit: the simulated seconds after which a run fails.
@@ -188,6 +203,8 @@ def simulated_test(
     def decorate(function: AsyncTest) -> Callable[..., None]:
         name = getattr(function, "__name__", repr(function))
         if not inspect.iscoroutinefunction(function):
+            if hasattr(function, "hypothesis"):
+                raise SimulationError(f"{name} is wrapped by @given", hint="write `@given(...)` above `@simulate.test`")
             raise SimulationError(f"{name} is not `async def`", hint=f"write `async def {name}(...)`")
         return _made(SimulatedTest(function, settings, runs=runs, seed=seed, cancel=cancel), function)
 
@@ -205,11 +222,16 @@ def _made(test: SimulatedTest, function: AsyncTest) -> Callable[..., None]:
     @functools.wraps(function)
     def run_schedules(*arguments: Any, **fixtures: Any) -> None:
         __tracebackhide__ = True
-        request = fixtures.get("request") if wants_request else fixtures.pop("request", None)
-        test.run(functools.partial(function, *arguments, **fixtures), request)
+        given = shown.bind_partial(*arguments, **fixtures).arguments
+        request = given.get("request") if wants_request else given.pop("request", None)
+        test.run(functools.partial(function, **given), request)
 
-    request = inspect.Parameter("request", inspect.Parameter.KEYWORD_ONLY)
-    parameters = [*signature.parameters.values(), *([] if wants_request else [request])]
-    run_schedules.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+    request = inspect.Parameter("request", inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    own = [parameter for name, parameter in signature.parameters.items() if name != WORLD]
+    # In front, as @given fills what is last.
+    place = int(bool(own) and own[0].name == "self")
+    parameters = own if wants_request else [*own[:place], request, *own[place:]]
+    shown = signature.replace(parameters=parameters)
+    run_schedules.__signature__ = shown  # type: ignore[attr-defined]
     setattr(run_schedules, _MARK, test)
     return run_schedules

@@ -7,7 +7,19 @@ from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from ordeal._engine.formatting import counted, one_line
-from ordeal.simulate.runtime.decisions import Decided
+from ordeal.simulate.runtime.datagrams import DOUBLED, LOST
+from ordeal.simulate.runtime.decisions import VALUE_MAX, Decided
+from ordeal.simulate.runtime.node_faults import (
+    LENGTH,
+    MANNER,
+    NODE_FAULTS,
+    SKEWS,
+    STEP,
+    TORN,
+    NodeFault,
+    length_s,
+    strike_step,
+)
 from ordeal.simulate.runtime.scheduled_faults import Cancel, SimulatedFault, packet_latencies, stall_lengths
 
 _NOUNS = {
@@ -17,8 +29,24 @@ _NOUNS = {
     "cancel": "cancellation",
     "packet": "late packet",
     "cut": "cut",
+    "datagram": "datagram lost, doubled or late",
+    "disk": "loss of what was not synced",
+    "silence": "silent crash",
+    "crash": "crash",
+    "pause": "pause",
+    "partition": "partition",
+    "reset": "reset",
+    "slow": "slow node",
+    "skew": "wrong clock",
 }
-_PLURALS = {"change of order": "changes of order"}
+_PLURALS = {
+    "change of order": "changes of order",
+    "datagram lost, doubled or late": "datagrams lost, doubled or late",
+    "loss of what was not synced": "losses of what was not synced",
+    "silent crash": "silent crashes",
+    "crash": "crashes",
+}
+_CUT_OFF = ("both ways", "what it sends", "what it gets")
 _WHEN = ("", "between its wake-up and its turn", "while it waits", "before time passes")
 _ARRIVES = ("at once", "1 ms", "10 ms", "100 ms", "1 s")
 _CUT_WHERE = ("nowhere", "in the middle", "after the first byte", "before the last byte")
@@ -61,7 +89,7 @@ class _Report(Protocol):
 
 def needed_text(decided: Sequence[Decided]) -> str:
     """Return how many decisions of which kind a failure needs, such as ``1 cancellation, 2 stalls``."""
-    counts = Counter(decision.kind for decision in decided)
+    counts = Counter(decision.kind for decision in decided if decision.site not in (LENGTH, MANNER, TORN))
     parts = [_counted(number, _NOUNS[kind]) for kind, number in counts.items()]
     return ", ".join(parts) if parts else "nothing special"
 
@@ -85,11 +113,45 @@ def decision_text(decision: Decided, faults: Sequence[SimulatedFault]) -> str:
     if decision.kind == "arrival":
         what = "the result of" if who == "executor" else "the start of"
         return one_line(f"{what} {decision.site} in an executor takes {_ARRIVES[min(value, 4)]}{nth}")
+    if decision.kind in NODE_FAULTS:
+        return one_line(_node_fault_text(decision, faults))
+    if decision.kind == "disk":
+        if decision.site == TORN:
+            return one_line(f"  {who}: {counted(value, 'byte')} of the first lost write survive{nth}")
+        of = f" of {decision.bound - 1}" if decision.bound < VALUE_MAX else ""
+        return one_line(f"{who}: of the changes that were not synced, the last {value}{of} are lost{nth}")
+    if decision.kind == "silence":
+        return one_line(f"{who}: its peers are not told of the crash{nth}")
+    if decision.kind == "datagram":
+        latencies = packet_latencies(faults)
+        late = f"takes {latencies[min(max(value - DOUBLED, 0), len(latencies) - 1)]:g} s"
+        fate = {LOST: "is lost", DOUBLED: "arrives twice"}.get(value, late)
+        return one_line(f"{who}: datagram {decision.occurrence + 1} {fate}")
     if decision.kind == "packet":
         latencies = packet_latencies(faults)
         what = "connecting" if decision.site == "connect" else f"packet {decision.occurrence + 1}"
         return one_line(f"{who}: {what} takes {latencies[min(value, len(latencies) - 1)]:g} s")
     return one_line(f"{who}: what arrives is cut {_CUT_WHERE[min(value, 3)]}{nth}")
+
+
+def _node_fault_text(decision: Decided, faults: Sequence[SimulatedFault]) -> str:
+    """Return when a fault strikes a node, how long it lasts, or in what way it strikes."""
+    who, kind, value = decision.actor, decision.kind, decision.value
+    nth = f" {decision.occurrence + 1}" if decision.occurrence else ""
+    longest = next((each.longest for each in faults if isinstance(each, NodeFault) and each.kind == kind), 1.0)
+    if decision.site == STEP:
+        return f"{who}: {kind}{nth} after {counted(strike_step(value), 'step')} of its own"
+    if decision.site == LENGTH:
+        return f"  {kind}{nth} of {who} lasts {length_s(value, 10.0 if kind == 'slow' else longest):.3g} s"
+    if kind == "partition":
+        whom = "from all others" if value < len(_CUT_OFF) else f"from the other node {value // len(_CUT_OFF)}"
+        return f"  partition{nth} of {who} cuts {_CUT_OFF[value % len(_CUT_OFF)]}, {whom}"
+    if kind == "skew":
+        share, rate = SKEWS[min(value, len(SKEWS) - 1)]
+        return f"  the clock of {who} is moved by {share * longest:g} s, and goes at {rate:g}"
+    if kind == "slow":
+        return f"  each step of {who} takes {length_s(value, longest):.3g} s"
+    return f"  {kind}{nth} of {who} in way {value + 1}"
 
 
 def failure_text(failure: _Failure, replay: str | None = None) -> str:
@@ -123,6 +185,9 @@ def fault_call(fault: SimulatedFault) -> str:
     """Return a fault as Python."""
     if isinstance(fault, Cancel):
         return "simulate.cancel()" if fault.tasks == "clients" else f"simulate.cancel({fault.tasks!r})"
+    if isinstance(fault, NodeFault):
+        longest = "" if fault.kind == "reset" else f", longest={fault.longest!r}"
+        return f"simulate.{fault.kind}({fault.nodes!r}{longest})"
     return f"simulate.{type(fault).__name__.lower()}({fault.longest!r})"
 
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import contextvars
 from collections import deque
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from ordeal.simulate.nodes.life import LIFE, NOWHERE
 from ordeal.simulate.runtime.decisions import CUT, PACKET, name_key
 
 #: How long a packet takes when nothing special happens.
@@ -34,13 +36,25 @@ class StreamTransport(asyncio.Transport):
         protocol: asyncio.BaseProtocol,
         extra: dict[str, Any],
         on_lost: Callable[[StreamTransport], object],
+        context: contextvars.Context,
     ) -> None:
-        """``name`` is that of the decisions; calls ``on_lost`` when the connection is gone at this end."""
+        """``name`` is that of the decisions; calls ``on_lost`` when the connection is gone at this end.
+
+        What arrives is given to the protocol in ``context``, which says which node this end is on.
+        """
         super().__init__(extra)
         self._loop = loop
         self._name = name_key(name)
         self._protocol = protocol
         self._on_lost = on_lost
+        self._context = context
+        self.life = context.get(LIFE)
+        """The life of the node that this end belongs to; None for the test itself."""
+        self.host = "" if self.life is None else self.life.name
+        self.overdue = 0
+        """How many packets a cut keeps from arriving at this end."""
+        self.is_unanswered = False
+        """Whether something arrived at this end after its node went down, and nothing answered."""
         self._arriving: deque[bytes] = deque()
         """What was sent to this end, and has not been given to the protocol yet: bytes that have arrived."""
         self._unread_bytes = 0
@@ -88,16 +102,24 @@ class StreamTransport(asyncio.Transport):
 
     def _send(self, arrive: Callable[[], None]) -> None:
         """Have something happen at the peer, after all that was sent before."""
-        latencies = self._loop.packet_latencies
-        taken = self._loop.decide(PACKET, self._name, _PACKET_SITE, len(latencies))
-        self.peer._arrival_at = max(self.peer._arrival_at, self._loop.time() + latencies[taken])
-        self.peer._in_flight.append(arrive)
-        self._loop.call_at(self.peer._arrival_at, self.peer._take_next)
+        loop, peer = self._loop, self.peer
+        latencies = loop.packet_latencies
+        taken = loop.decide(PACKET, self._name, _PACKET_SITE, len(latencies))
+        due = loop.now + latencies[taken] + loop.delay_s(self.host, peer.host)
+        peer._arrival_at = max(peer._arrival_at, due)
+        peer._in_flight.append(arrive)
+        loop.at(peer._arrival_at, peer.take_next, context=peer._context if peer.life is None else NOWHERE)
 
     def _press_back(self) -> None:
         if not self._is_writing_paused and self.peer._unread_bytes > self._high:
             self._is_writing_paused = True
             self._protocol.pause_writing()
+
+    def _relieve_peer(self) -> None:
+        if self.peer.life is self.life:
+            self.peer._relieve()
+        else:
+            self._loop.call_soon(self.peer._relieve, context=self.peer._context)
 
     def _relieve(self) -> None:
         if self._is_writing_paused and self.peer._unread_bytes <= self._low:
@@ -124,9 +146,31 @@ class StreamTransport(asyncio.Transport):
 
     # Reading
 
-    def _take_next(self) -> None:
+    def take_next(self) -> None:
+        """Let the next packet arrive, if the network lets it through and there is a node to take it."""
         # Timers with one deadline fire in any order; each stands for the packet whose turn it is.
-        self._in_flight.popleft()()
+        life = self.life
+        if self._loop.is_cut(self.peer.host, self.host):
+            self.overdue += 1
+            return
+        arrive = self._in_flight.popleft()
+        if life is None:
+            arrive()
+        elif not life.is_dead:
+            self._loop.call_soon(arrive, context=self._context)
+        elif life.is_silent:
+            self.is_unanswered = True
+        else:
+            self.send_reset()
+
+    def send_reset(self) -> None:
+        """Have the connection reset at the other end, as the operating system of a node that is gone does."""
+        self._send(self.peer._reset)
+
+    def reset_both(self) -> None:
+        """Reset the connection at both ends, as something on the way may do."""
+        self.send_reset()
+        self.peer.send_reset()
 
     def _arrive(self, packet: bytes) -> None:
         """Take a packet from the network; an empty one is the end of the stream."""
@@ -152,7 +196,7 @@ class StreamTransport(asyncio.Transport):
                 self._loop.call_later(LATENCY_S, self._deliver)
             self._unread_bytes -= taken
             self._protocol.data_received(data[:taken])  # type: ignore[attr-defined]
-            self.peer._relieve()
+            self._relieve_peer()
         elif not self._has_eof_arrived:
             self._has_eof_arrived = True
             if not self._protocol.eof_received():  # type: ignore[attr-defined]
@@ -203,7 +247,7 @@ class StreamTransport(asyncio.Transport):
             self._protocol.connection_lost(error)
         finally:
             self._on_lost(self)
-            self.peer._relieve()
+            self._relieve_peer()
 
     def drop(self) -> None:
         """End the connection without telling anybody."""

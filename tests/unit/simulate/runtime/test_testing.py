@@ -7,6 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from ordeal import simulate
 from ordeal.cli import main
@@ -19,6 +21,8 @@ QUIET = ("-q", "-p", "no:cacheprovider", "-W", "ignore::pytest.PytestAssertRewri
 PROGRAM = """
 import asyncio
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from ordeal import simulate
 
 @simulate.test(runs=60)
@@ -112,3 +116,35 @@ def test_outside_of_pytest_it_can_be_called() -> None:
         body()
     # One of them is repeated, to see that it does the same.
     assert len(runs) == 8
+
+
+GIVEN = """
+import asyncio
+from hypothesis import given, strategies as st
+from ordeal import simulate
+
+@given(st.integers(0, 5))
+@simulate.test
+async def test_count(number):
+    order = []
+    async def wait(number):
+        await asyncio.sleep(1)
+        order.append(number)
+    await asyncio.gather(*map(wait, range(number)))
+    assert len(order) < 3 or order == sorted(order)
+"""
+
+
+def test_it_combines_with_given(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(test_given=GIVEN)
+    result = pytester.runpytest_inprocess("--chaos", *QUIET)
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*number=3*", "*Needed: 1 change of order*"])
+
+
+def test_given_belongs_above() -> None:
+    async def test(number: int) -> None:
+        pass
+
+    with pytest.raises(OrdealError, match="wrapped by @given"):
+        simulate.test(given(st.integers())(test))  # type: ignore[arg-type]

@@ -1,0 +1,145 @@
+"""One life of a node, from its start to its crash: what of it may run now, what is held back, and its clock."""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import math
+import sys
+from asyncio import events
+from collections import deque
+from collections.abc import Callable, Iterable
+from typing import Any, Protocol
+
+from ordeal.simulate.file_system import FileSystem
+
+
+class NodeClock:
+    """The clock of a node: it may go too fast or too slow, and its date may be wrong."""
+
+    def __init__(self) -> None:
+        self.rate = 1.0
+        self.offset = 0.0
+        """By how many seconds the date is wrong, beside what the rate makes of it."""
+        self._since = 0.0
+        self._base = 0.0
+
+    def reading(self, now: float) -> float:
+        """Return what the clock shows at the time ``now`` of the world."""
+        return self._base + (now - self._since) * self.rate
+
+    def moment(self, reading: float) -> float:
+        """Return the time of the world at which the clock shows ``reading``."""
+        return self._since + (reading - self._base) / self.rate
+
+    def skew(self, now: float, *, offset: float, rate: float) -> None:
+        """Move the date by ``offset`` seconds, and let the clock go at another rate from ``now`` on."""
+        self._base, self._since = self.reading(now), now
+        self.rate = rate
+        self.offset += offset
+
+
+class _Loop(Protocol):
+    """What a life needs of its loop."""
+
+    @property
+    def now(self) -> float: ...
+    def at(self, when: float, callback: Callable[..., object], *args: Any) -> object: ...
+    def make_ready(self, handles: Iterable[events.Handle]) -> None: ...
+
+
+class Life:
+    """One life of a node. What runs in a context where ``LIFE`` is this one belongs to it. Not thread-safe."""
+
+    def __init__(self, loop: _Loop, name: str, clock: NodeClock, disk: FileSystem) -> None:
+        self.name = name
+        self.clock = clock
+        self.disk = disk
+        self.is_dead = False
+        self.is_silent = False
+        """Whether nothing answers for a dead life: its peers are not told."""
+        self.steps = 0
+        """How many callbacks of the node have run."""
+        self.next_strike = sys.maxsize
+        """The step after which a fault strikes."""
+        self.step_s = 0.0
+        """How long each step takes."""
+        self._loop = loop
+        self._held: deque[events.Handle] = deque()
+        self._held_until = 0.0
+        self._dropped: list[events.Handle] = []
+
+    @property
+    def is_paused(self) -> bool:
+        """Whether the node stands still until it is resumed."""
+        return self._held_until == math.inf
+
+    def keeps_back(self, handle: events.Handle) -> bool:
+        """Return whether a callback may not run now: for ever if the life has ended, else until the node goes on."""
+        if self.is_dead:
+            # Kept until the end of the run: freeing it could run code of the node.
+            self._dropped.append(handle)
+            return True
+        if self._held or self._held_until > self._loop.now:
+            self._held.append(handle)
+            return True
+        return False
+
+    def hold_until(self, when: float) -> None:
+        """Let nothing of the node run until ``when``; infinity for until ``resume``."""
+        if when > self._held_until:
+            self._held_until = when
+            if when != math.inf:
+                self._loop.at(when, self._release, when)
+
+    def resume(self) -> None:
+        """Let the node go on that stood still."""
+        self._release(self._held_until)
+
+    def _release(self, until: float) -> None:
+        # It may have been told meanwhile to stand still for longer.
+        if self._held_until == until:
+            self._held_until = 0.0
+            held, self._held = self._held, deque()
+            self._loop.make_ready(held)
+
+    def end(self, *, is_silent: bool) -> None:
+        """Let nothing of the node run ever again."""
+        self.is_dead, self.is_silent = True, is_silent
+        self._dropped.extend(self._held)
+        self._held.clear()
+
+    def forget(self) -> None:
+        """Free what was dropped, at the end of the run."""
+        self._dropped.clear()
+
+
+#: The life that the running code belongs to; None for the test itself.
+LIFE: contextvars.ContextVar[Life | None] = contextvars.ContextVar("ordeal_life", default=None)
+
+#: Where the network runs: in no node.
+NOWHERE = contextvars.Context()
+
+
+def life_of(task: asyncio.Task[Any]) -> Life | None:
+    """Return the life that a task belongs to."""
+    context: contextvars.Context = task.get_context()
+    return context.get(LIFE)
+
+
+#: How often a coroutine of a node that is gone is told to end.
+_BURIALS_MAX = 10
+
+
+def bury(task: asyncio.Task[Any]) -> None:
+    """End the coroutine of a node that is gone, where nothing that it still does has an effect."""
+    task._log_destroy_pending = False  # type: ignore[attr-defined]
+    coroutine: Any = task.get_coro()
+    for _ in range(_BURIALS_MAX):
+        try:
+            task.get_context().run(coroutine.close)
+        except KeyboardInterrupt:
+            raise
+        except BaseException:  # noqa: BLE001 - a machine without power reports nothing
+            continue
+        return

@@ -1,0 +1,48 @@
+"""Which nodes reach each other: links that are cut in one direction or both, and nodes that are slow to reach."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+
+#: A link in one direction, by the names of its ends; the test itself is "".
+type Link = tuple[str, str]
+
+
+class Links:
+    """The state of the network between nodes. A link that was cut twice is whole only when it was healed twice."""
+
+    def __init__(self) -> None:
+        self._cuts: Counter[Link] = Counter()
+        self._clogs: dict[str, float] = {}
+
+    def is_cut(self, source: str, target: str) -> bool:
+        """Return whether nothing that ``source`` sends reaches ``target``."""
+        return self._cuts[source, target] > 0
+
+    def cut(self, links: Iterable[Link]) -> None:
+        """Cut links."""
+        self._cuts.update(links)
+
+    def heal(self, links: Iterable[Link]) -> None:
+        """Undo one cut of each of these links."""
+        self._cuts.subtract(links)
+
+    def heal_all(self) -> None:
+        """Undo all cuts, and let no node be slow to reach."""
+        self._cuts.clear()
+        self._clogs.clear()
+
+    def clog(self, name: str, seconds: float) -> None:
+        """Let whatever a node sends or gets take so much longer; 0 for no longer."""
+        self._clogs[name] = seconds
+
+    def delay_s(self, source: str, target: str) -> float:
+        """Return how much longer than usual a packet takes."""
+        if not self._clogs:
+            return 0.0
+        return max(self._clogs.get(source, 0.0), self._clogs.get(target, 0.0))
+
+    def cuts(self) -> list[Link]:
+        """Return the links that are cut, for people."""
+        return sorted(link for link, number in self._cuts.items() if number > 0)

@@ -1,0 +1,189 @@
+"""The world of a machine: its coroutine rules are operations of clients, which overlap, and at the end all is calm."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Callable, Collection, Coroutine
+from dataclasses import dataclass, field
+from types import CodeType
+from typing import Any
+
+from ordeal.simulate.arguments import checked_number, checked_seconds
+from ordeal.simulate.errors import SimulationError, SimulationFailure
+from ordeal.simulate.nodes.node_files import node_files
+from ordeal.simulate.nodes.world import World
+from ordeal.simulate.runtime.decisions import ORDER, name_key
+from ordeal.simulate.runtime.loop import SimulationLoop
+from ordeal.simulate.runtime.machine_loop import MachineLoop
+from ordeal.simulate.runtime.node_faults import NodeFault
+from ordeal.simulate.runtime.running import RunSettings, failure_of
+from ordeal.simulate.runtime.scheduled_faults import checked_faults
+from ordeal.simulate.runtime.surroundings import Surroundings
+
+CLIENTS_MAX = 1_000
+#: How many callbacks run before the next rule does: None for until the operation has ended, which is the usual.
+_HEAD_STARTS = (None, 1, 3, 10, 30, 100)
+_RULE_SITE, _CLIENT = name_key("rule"), name_key("clients")
+
+
+@dataclass(frozen=True)
+class MachineWorld:
+    """The settings of a machine's world, made by ``world``; as an attribute of the machine, the world itself."""
+
+    clients: int
+    settle: float
+    settings: RunSettings = field(default_factory=RunSettings)
+
+    def __get__(self, machine: Any, owner: object = None) -> Any:
+        return self if machine is None else machine._own_loop().world
+
+
+def world(*, clients: int = 3, settle: float = 60.0, faults: Any = ()) -> Any:
+    """Give a ChaosTest a world: write ``world = simulate.world(...)`` in its body.
+
+    Its ``async def`` rules are then operations of clients: a rule starts one, and the next rule may run before it has
+    ended. At the end of a run all faults end, the operations have to end within ``settle`` seconds, and so has
+    ``converged()`` to return what counts as true, if the machine has that method. ``self.world`` is the world.
+
+    Args:
+        clients: how many operations run at the same time, at most.
+        settle: how many simulated seconds the calm phase at the end may take.
+        faults: a list such as ``[simulate.crash(), simulate.partition()]``.
+
+    Raises:
+        SimulationError: an argument cannot be used.
+    """
+    checked_number("clients", clients, 1, CLIENTS_MAX)
+    checked_seconds("settle", settle)
+    return MachineWorld(clients, settle, RunSettings(faults=checked_faults(faults)))
+
+
+class WorldLoop(MachineLoop):
+    """The loop of one machine with a world. Not thread-safe, and not copied: coroutines cannot be."""
+
+    def __init__(
+        self, settings: MachineWorld, *, awaited: Collection[CodeType], converged: Callable[[], object] | None
+    ) -> None:
+        """Coroutines of the code in ``awaited`` run to their end, before the next rule."""
+        super().__init__(settings.settings)
+        self._world_settings = settings
+        self._awaited = awaited
+        self._converged = converged
+        self._operations: list[asyncio.Task[Any]] = []
+        self._world: World | None = None
+        self._outer: BaseException | None = None
+
+    @property
+    def world(self) -> World:
+        """The world of the machine."""
+        self.open()
+        assert self._world is not None
+        return self._world
+
+    def open(self) -> asyncio.Runner:
+        """Return what runs coroutines; makes the world when it is first needed."""
+        is_new = self._runner is None
+        runner = super().open()
+        if is_new:
+            self._outer = sys.exception()
+            faults = [fault for fault in self._settings.faults if isinstance(fault, NodeFault)]
+            self._world = World(self._loop, faults)
+        return runner
+
+    def run[Result](self, coroutine: Coroutine[Any, Any, Result]) -> Any:
+        """Start an operation, and let the world go on for as long as the tape says."""
+        self.open()
+        loop: SimulationLoop = self._loop
+        code = getattr(coroutine, "cr_code", None)
+        if code in self._awaited:
+            return self._watched(lambda: loop.run_until_complete(self._client(coroutine)))
+        self._watched(lambda: self._operate(loop, coroutine))
+        return None
+
+    def _client(self, coroutine: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
+        return self._loop.create_task(coroutine)  # type: ignore[no-any-return]
+
+    def _operate(self, loop: SimulationLoop, coroutine: Coroutine[Any, Any, Any]) -> None:
+        task = self._client(coroutine)
+        self._operations.append(task)
+        steps = _HEAD_STARTS[loop.decide(ORDER, _CLIENT, _RULE_SITE, len(_HEAD_STARTS))]
+        if steps is None:
+            loop.run_while(lambda: not task.done(), is_idle_allowed=True)
+        else:
+            end = loop.steps + steps
+            loop.run_while(lambda: loop.steps < end and not task.done(), is_idle_allowed=True)
+        loop.run_while(lambda: self._busy() >= self._world_settings.clients)
+
+    def _busy(self) -> int:
+        return sum(not task.done() for task in self._operations)
+
+    def _watched(self, run: Callable[[], Any]) -> Any:
+        loop: SimulationLoop = self._loop
+        loop.begin_main(has_main=False)
+        try:
+            with node_files(), Surroundings().around(loop):
+                result = run()
+            failure = self._failed_operation() or failure_of(loop)
+        except BaseException:
+            self._has_failed = True
+            raise
+        finally:
+            loop.escaped = loop.blocked = None
+            loop.unhandled.clear()
+        if failure is not None:
+            self._has_failed = True
+            raise failure
+        return result
+
+    def _failed_operation(self) -> BaseException | None:
+        ended = [task for task in self._operations if task.done()]
+        self._operations = [task for task in self._operations if not task.done()]
+        errors = [task.exception() for task in ended if not task.cancelled()]
+        return next((error for error in errors if error is not None), None)
+
+    def close(self) -> None:
+        """End the faults, wait for what is still to happen, unless the run has failed already, and close the loop."""
+        if self._runner is None:
+            return
+        try:
+            if sys.exception() is self._outer:
+                self._watched(self._settle)
+        finally:
+            self._end()
+
+    def _end(self) -> None:
+        """End the nodes, and what is left of the operations, as at the end of any run."""
+        loop: SimulationLoop = self._loop
+        self._runner = self._loop = self._world = None
+        self._operations.clear()
+        try:
+            with node_files(), Surroundings().around(loop):
+                if self._has_failed:
+                    loop.abandon()
+                else:
+                    loop.shut_down()
+                failure = failure_of(loop)
+                loop.close()
+        except SimulationFailure as error:
+            failure = error
+        if failure is not None and not self._has_failed:
+            raise failure
+
+    def _settle(self) -> None:
+        loop: SimulationLoop = self._loop
+        self.world.calm()
+        limit = loop.now + self._world_settings.settle
+        if self._busy():
+            loop.run_until_complete(self.world.eventually("all operations have ended", lambda: not self._busy()))
+        if self._converged is not None:
+            within = max(limit - loop.now, 1.0)
+            loop.run_until_complete(self.world.eventually("converged()", self._converged, within=within))
+
+    def __copy__(self) -> Any:
+        return self.__deepcopy__({})
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        if self._runner is not None:
+            raise SimulationError("a world cannot be copied", hint="its machine repeats its steps in place of a copy")
+        return None  # the copy of the machine makes its own

@@ -1,0 +1,152 @@
+"""Strikes the nodes of a world: after some of its own steps a node crashes, stands still or is cut off, for a while."""
+
+from __future__ import annotations
+
+import heapq
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from ordeal.simulate.nodes.links import Link
+from ordeal.simulate.nodes.node import Node
+from ordeal.simulate.runtime.decisions import KINDS, name_key
+from ordeal.simulate.runtime.loop import SimulationLoop
+from ordeal.simulate.runtime.node_faults import (
+    LENGTH,
+    LENGTHS,
+    MANNER,
+    SKEWS,
+    STEP,
+    STRIKES,
+    NodeFault,
+    length_s,
+    strike_step,
+)
+
+_LENGTH_SITE, _MANNER_SITE = name_key(LENGTH), name_key(MANNER)
+_STEP_SITE = name_key(STEP)
+
+
+class _Network(Protocol):
+    """What the nemesis does to the network."""
+
+    def isolating(self, node: Node, manner: int) -> Sequence[Link]: ...
+    def manners(self) -> int: ...
+    def cut(self, links: Sequence[Link]) -> None: ...
+    def heal_links(self, links: Sequence[Link]) -> None: ...
+    def reset_one(self, node: Node, chosen: Callable[[int], int]) -> None: ...
+
+
+@dataclass(slots=True)
+class _Window:
+    """A fault that lasts: what ends it."""
+
+    node: Node
+    kind: str
+    end: Callable[[], None]
+    is_over: bool = False
+
+
+@dataclass(slots=True)
+class _Plans:
+    """When a node will be struck: (step, order of planning, fault)."""
+
+    strikes: list[tuple[int, int, NodeFault]] = field(default_factory=list)
+
+
+class Nemesis:
+    """The faults of one run's nodes. Each strikes a node again only when its last strike is over."""
+
+    def __init__(self, loop: SimulationLoop, network: _Network, faults: Sequence[NodeFault]) -> None:
+        self._loop = loop
+        self._network = network
+        self._faults = faults
+        self._plans: dict[str, _Plans] = {}
+        self._windows: list[_Window] = []
+        self._planned = 0
+        self._is_over = False
+
+    def begin_life(self, node: Node) -> None:
+        """Plan the strikes of a node that has just started."""
+        self._plans[node.name] = _Plans()
+        for fault in self._faults:
+            # A partition lasts beyond the life that it has struck.
+            if fault.strikes(node.name) and not (fault.kind == "partition" and self._is_cut_off(node)):
+                self._plan(node, fault)
+
+    def _is_cut_off(self, node: Node) -> bool:
+        return any(window.node is node and window.kind == "partition" for window in self._windows)
+
+    def _plan(self, node: Node, fault: NodeFault) -> None:
+        value = self._loop.decide_evenly(KINDS.index(fault.kind), node.key, _STEP_SITE, STRIKES)
+        if value and not self._is_over and node.is_up:
+            self._planned += 1
+            plans = self._plans[node.name].strikes
+            heapq.heappush(plans, (node.life.steps + strike_step(value), self._planned, fault))
+            node.life.next_strike = plans[0][0]
+
+    def strike(self, node: Node) -> None:
+        """Do what is due after the present step of a node."""
+        plans = self._plans[node.name].strikes
+        life = node.life
+        while plans and plans[0][0] <= life.steps and not life.is_dead:
+            *_, fault = heapq.heappop(plans)
+            self._strike(node, fault)
+        life.next_strike = plans[0][0] if plans else sys.maxsize
+
+    def _strike(self, node: Node, fault: NodeFault) -> None:
+        if self._loop.log is not None:
+            self._loop.log(self._loop.now, node.name, f"fault {fault.kind}")
+        life = node.life
+        if fault.kind == "reset":
+            self._network.reset_one(node, lambda count: self._manner(node, fault, count))
+            self._plan(node, fault)
+        elif fault.kind == "skew":
+            share, rate = SKEWS[self._manner(node, fault, len(SKEWS))]
+            node.skew(share * fault.longest, rate=rate)
+            self._plan(node, fault)
+        elif fault.kind == "partition":
+            links = self._network.isolating(node, self._manner(node, fault, self._network.manners()))
+            self._network.cut(links)
+            self._last(node, fault, lambda: self._network.heal_links(links))
+        elif fault.kind == "crash":
+            node.crash()
+            self._last(node, fault, lambda: None if node.is_up else node.restart())
+        elif fault.kind == "pause":
+            node.pause()
+            self._last(node, fault, life.resume)
+        else:
+            node.slow(length_s(self._manner(node, fault, LENGTHS), fault.longest))
+            self._last(node, fault, lambda: setattr(life, "step_s", 0.0), longest=10.0)
+
+    def _manner(self, node: Node, fault: NodeFault, bound: int) -> int:
+        return self._loop.decide_evenly(KINDS.index(fault.kind), node.key, _MANNER_SITE, max(bound, 1))
+
+    def _last(self, node: Node, fault: NodeFault, end: Callable[[], None], *, longest: float | None = None) -> None:
+        """Let a fault end after a time that is drawn, and plan its next strike."""
+        value = self._loop.decide_evenly(KINDS.index(fault.kind), node.key, _LENGTH_SITE, LENGTHS)
+        window = _Window(node, fault.kind, end)
+        self._windows.append(window)
+
+        def over() -> None:
+            if not window.is_over:
+                window.is_over = True
+                self._windows.remove(window)
+                life = node.life
+                end()
+                # A new life has planned anew what ended with the one before.
+                if fault.kind == "partition" or (node.life is life and fault.kind != "crash"):
+                    self._plan(node, fault)
+
+        self._loop.at(self._loop.now + length_s(value, longest or fault.longest), over)
+
+    def end(self) -> None:
+        """Strike nobody any more, and end all faults that last."""
+        self._is_over = True
+        windows, self._windows = self._windows, []
+        for window in windows:
+            window.is_over = True
+            window.end()
+        for plans in self._plans.values():
+            plans.strikes.clear()

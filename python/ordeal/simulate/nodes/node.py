@@ -1,0 +1,130 @@
+"""A node of a world: a machine that runs a function, may crash and be restarted, and has a clock and a disk."""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+from ordeal.simulate.arguments import checked_seconds
+from ordeal.simulate.errors import SimulationError
+from ordeal.simulate.file_system import FileSystem
+from ordeal.simulate.nodes.life import LIFE, Life, NodeClock
+from ordeal.simulate.runtime.decisions import DISK, SILENCE, name_key
+from ordeal.simulate.runtime.loop import SimulationLoop
+from ordeal.simulate.runtime.node_faults import NOT_SYNCED, TORN
+
+type NodeMain = Callable[..., Coroutine[Any, Any, object]]
+
+_DISK_SITE, _TORN_SITE, _CRASH_SITE = map(name_key, (NOT_SYNCED, TORN, "crash"))
+
+
+class Node:
+    """A machine of a world; made by ``World.node``. Not thread-safe."""
+
+    def __init__(
+        self,
+        loop: SimulationLoop,
+        name: str,
+        address: str,
+        main: NodeMain,
+        arguments: tuple[Any, ...],
+        on_start: Callable[[Node], object],
+    ) -> None:
+        """Calls ``on_start(node)`` whenever a life begins."""
+        self.name = name
+        self.address = address
+        """Its address on the network. The name is as good."""
+        self.clock = NodeClock()
+        self.disk = FileSystem()
+        """Its disk: what its tasks open is here, and it survives crashes as far as it was synced."""
+        self.life = Life(loop, name, self.clock, self.disk)
+        self.lives = 0
+        """How often it was started."""
+        self._loop = loop
+        self._main = main
+        self._arguments = arguments
+        self._on_start = on_start
+        self.start()
+
+    @property
+    def is_up(self) -> bool:
+        """Whether it runs, be it paused."""
+        return not self.life.is_dead
+
+    @property
+    def key(self) -> int:
+        """What stands for it in decisions."""
+        return name_key(self.name)
+
+    def start(self) -> asyncio.Task[Any]:
+        """Begin a life: run the function of the node."""
+        self.lives += 1
+        self.life = Life(self._loop, self.name, self.clock, self.disk)
+        context = contextvars.copy_context()
+        context.run(LIFE.set, self.life)
+        coroutine: Any = context.run(self._main, *self._arguments)
+        if not asyncio.iscoroutine(coroutine):
+            name = getattr(self._main, "__qualname__", repr(self._main))
+            raise SimulationError(
+                f"the node {self.name} got {name}, which is no coroutine function", hint="write it as `async def`"
+            )
+        task = self._loop.create_task(coroutine, context=context)
+        task.add_done_callback(self._loop.fail_with, context=contextvars.Context())
+        self._on_start(self)
+        return task
+
+    def crash(self) -> None:
+        """End all that runs on the node at once: no ``finally`` and no ``except`` runs.
+
+        What its disk had not synced is lost, as far as the run decides it, and its connections are reset or, if the
+        run decides so, silent until it is restarted and a packet comes. Does nothing if the node is down.
+        """
+        if self.life.is_dead:
+            return
+        is_silent = self._loop.decide_evenly(SILENCE, self.key, _CRASH_SITE, 2) == 1
+        self.life.end(is_silent=is_silent)
+        self._loop.drop_life(self.life)
+        self.disk.lose_power(self._kept, self._torn)
+
+    def _kept(self, most: int) -> int:
+        # Nothing special is that nothing is lost.
+        return most - self._loop.decide_evenly(DISK, self.key, _DISK_SITE, most + 1)
+
+    def _torn(self, most: int) -> int:
+        return self._loop.decide_evenly(DISK, self.key, _TORN_SITE, most + 1)
+
+    def restart(self) -> None:
+        """Crash if the node is up, and run its function again."""
+        self.crash()
+        before = self.life
+        self.start()
+        before.is_silent = False
+        self._loop.answer_for(before)
+
+    def pause(self) -> None:
+        """Let nothing of the node run until ``resume``; packets and timers wait."""
+        self.life.hold_until(float("inf"))
+
+    def resume(self) -> None:
+        """Let the node go on after ``pause``."""
+        self.life.resume()
+
+    def slow(self, seconds: float) -> None:
+        """Let each step of the node take so many seconds from now on; 0 for none."""
+        self.life.step_s = seconds and checked_seconds("seconds", seconds)
+
+    def skew(self, offset: float = 0.0, *, rate: float = 1.0) -> None:
+        """Set the date of the node wrong by ``offset`` more seconds, and let its clock go at ``rate`` from now on.
+
+        ``time.time()`` and dates move by the offset; ``time.monotonic()`` and timers follow the rate alone.
+
+        Raises:
+            SimulationError: the rate is not a number above 0.
+        """
+        checked_seconds("rate", rate)
+        self.clock.skew(self._loop.now, offset=float(offset), rate=float(rate))
+
+    def __repr__(self) -> str:
+        return f"<node {self.name}, {'up' if self.is_up else 'down'}>"

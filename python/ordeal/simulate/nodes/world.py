@@ -1,0 +1,313 @@
+"""World: the nodes of one simulated run, the network between them, and what must always or at last be true."""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+from ordeal.simulate.arguments import checked_seconds
+from ordeal.simulate.errors import BrokenProperty, NotReached, SimulationError
+from ordeal.simulate.nodes.life import Life
+from ordeal.simulate.nodes.links import Link, Links
+from ordeal.simulate.nodes.nemesis import Nemesis
+from ordeal.simulate.nodes.node import Node, NodeMain
+from ordeal.simulate.runtime.loop import SimulationLoop
+from ordeal.simulate.runtime.network import FIRST_ADDRESS, TEST_ADDRESS
+from ordeal.simulate.runtime.node_faults import NodeFault
+
+#: Ways to cut a node off: from all others both ways, what it sends, what it gets; then the same for one other node.
+_WAYS = 3
+#: For how long ``until`` and ``eventually`` wait by default, in simulated seconds.
+WITHIN_S = 60.0
+
+type Condition = Callable[[], object]
+
+
+@dataclass(slots=True, eq=False)
+class _Wait:
+    """Somebody waits for a condition."""
+
+    condition: Condition
+    future: asyncio.Future[bool]
+
+
+class World:
+    """The nodes of one simulated run. A test that has a parameter ``world`` gets one for each run. Not thread-safe."""
+
+    def __init__(self, loop: SimulationLoop, faults: Sequence[NodeFault] = ()) -> None:
+        self._loop = loop
+        self._nodes: dict[str, Node] = {}
+        self._links = Links()
+        self._nemesis = Nemesis(loop, self, faults)
+        loop.world = self
+        self._always: dict[str, Condition] = {}
+        self._waits: list[_Wait] = []
+        self._is_checking = False
+
+    # Nodes
+
+    def node(self, name: str, main: NodeMain, *arguments: Any) -> Node:
+        """Start a node: a machine that runs ``main(*arguments)``, and again after each restart.
+
+        Its tasks find the other nodes by their names: ``asyncio.start_server(..., port=80)`` in the node "db" is
+        what ``asyncio.open_connection("db", 80)`` reaches. What it opens and writes is on a disk of its own.
+
+        Args:
+            name: the name of the node, and its name on the network.
+            main: an ``async def`` function. Servers and tasks that it leaves behind when it returns go on; when it
+                raises, the run fails.
+            arguments: what it is called with.
+
+        Raises:
+            SimulationError: there is a node of this name, the name is no name, or ``main`` cannot be run.
+        """
+        given: Any = name
+        if not isinstance(given, str) or not given or any(char in given for char in " /:|*?["):
+            raise SimulationError(f"{name!r:.100} is no name of a node", hint='write a name such as "db"')
+        if name in self._nodes:
+            raise SimulationError(f"there is a node {name} already", hint="restart it, or give each node its own name")
+        if not callable(main):
+            raise SimulationError(
+                f"the node {name} got {main!r:.100}", hint="pass an `async def` function, and its arguments after it"
+            )
+        address = f"{FIRST_ADDRESS}{len(self._nodes) + 1}"
+        return Node(self._loop, name, address, main, arguments, self._begun)
+
+    def _begun(self, node: Node) -> None:
+        self._nodes[node.name] = node
+        self._nemesis.begin_life(node)
+
+    @property
+    def nodes(self) -> list[Node]:
+        """All nodes, in the order in which they were made."""
+        return list(self._nodes.values())
+
+    def __getitem__(self, name: str) -> Node:
+        """Return the node of this name.
+
+        Raises:
+            SimulationError: there is none.
+        """
+        if name not in self._nodes:
+            known = ", ".join(self._nodes) or "there are none"
+            raise SimulationError(f"there is no node {name!r:.100}", hint=f"the nodes are: {known}")
+        return self._nodes[name]
+
+    @property
+    def time(self) -> float:
+        """The simulated time in seconds; the clocks of nodes may show others."""
+        return self._loop.now
+
+    # The network
+
+    def partition(self, one: Node | str, other: Node | str | None = None, *, one_way: bool = False) -> None:
+        """Cut the link between two nodes, or that of ``one`` to all others, until ``heal``.
+
+        Connections stay open, and what they carry arrives when the link is healed; datagrams are lost.
+
+        Args:
+            one: a node or its name.
+            other: the other end; None for all other nodes and the test.
+            one_way: whether what ``other`` sends still arrives at ``one``.
+        """
+        self.cut(self._between(one, other, one_way=one_way))
+
+    def heal(self, one: Node | str | None = None, other: Node | str | None = None) -> None:
+        """Undo what ``partition`` cut between these nodes; without arguments, all cuts and clogs."""
+        if one is None:
+            self._links.heal_all()
+        else:
+            links = self._between(one, other, one_way=False)
+            self._links.heal([link for link in links if self._links.is_cut(*link)])
+        self._loop.send_overdue()
+
+    def clog(self, node: Node | str, seconds: float) -> None:
+        """Let whatever a node sends or gets take so many seconds longer, until ``heal()`` or 0 seconds."""
+        self._links.clog(self._named(node), seconds and checked_seconds("seconds", seconds))
+
+    def reset(self, one: Node | str, other: Node | str | None = None) -> None:
+        """Reset the connections between two nodes, or all of one."""
+        first, second = self._named(one), None if other is None else self._named(other)
+        for end in self._loop.ends_of(first):
+            if second is None or end.peer.host == second:
+                end.reset_both()
+
+    def _named(self, node: Node | str) -> str:
+        return node.name if isinstance(node, Node) else self[node].name
+
+    def _between(self, one: Node | str, other: Node | str | None, *, one_way: bool) -> list[Link]:
+        first = self._named(one)
+        others = self._others(first) if other is None else [self._named(other)]
+        links = [(first, second) for second in others]
+        return links if one_way else [*links, *((second, first) for second in others)]
+
+    def _others(self, name: str) -> list[str]:
+        return [*(other for other in self._nodes if other != name), ""]
+
+    # What the nemesis asks for
+
+    def manners(self) -> int:
+        """Return in how many ways a node can be cut off."""
+        return _WAYS * (1 + len(self._nodes) - 1)
+
+    def isolating(self, node: Node, manner: int) -> list[Link]:
+        """Return the links to cut in the way of this number."""
+        peers = [other for other in self._nodes if other != node.name]
+        which, way = divmod(manner, _WAYS)
+        others = [*peers, ""] if which == 0 else [peers[which - 1]]
+        out, back = list(product([node.name], others)), list(product(others, [node.name]))
+        return [[*out, *back], out, back][way]
+
+    def cut(self, links: Sequence[Link]) -> None:
+        """Cut links."""
+        self._links.cut(links)
+
+    def heal_links(self, links: Sequence[Link]) -> None:
+        """Undo one cut of each of these links."""
+        self._links.heal(links)
+        self._loop.send_overdue()
+
+    def reset_one(self, node: Node, chosen: Callable[[int], int]) -> None:
+        """Reset a connection of a node, the newest if ``chosen(how many)`` is 0."""
+        ends = self._loop.ends_of(node.name)
+        if ends:
+            ends[-1 - chosen(len(ends))].reset_both()
+
+    # What the loop asks
+
+    def is_cut(self, source: str, target: str) -> bool:
+        """Return whether nothing gets from one node to another now."""
+        return self._links.is_cut(source, target)
+
+    def delay_s(self, source: str, target: str) -> float:
+        """Return how much longer than usual a packet takes."""
+        return self._links.delay_s(source, target)
+
+    def host_of(self, name: str) -> str | None:
+        """Return the node with this name or address; None if there is none."""
+        if name in self._nodes:
+            return name
+        return next((node.name for node in self._nodes.values() if node.address == name), None)
+
+    def address_of(self, name: str) -> str:
+        """Return the address of a node, or of the test itself."""
+        return self._nodes[name].address if name else TEST_ADDRESS
+
+    def is_silent(self, name: str) -> bool:
+        """Return whether a node is down and nothing answers for it."""
+        life = self._nodes[name].life
+        return life.is_dead and life.is_silent
+
+    def stepped(self, life: Life | None) -> None:
+        """Note that a callback has run, of a node if ``life`` is given; check what must be true."""
+        if life is not None:
+            life.steps += 1
+            if life.steps >= life.next_strike:
+                self._nemesis.strike(self._nodes[life.name])
+            if life.step_s and not life.is_dead:
+                life.hold_until(self._loop.now + life.step_s)
+        if self._always or self._waits:
+            self._check()
+
+    def state_lines(self) -> list[str]:
+        """Return what is not as usual with the nodes and their links, for people."""
+        down = [node.name for node in self._nodes.values() if not node.is_up]
+        paused = [node.name for node in self._nodes.values() if node.is_up and node.life.is_paused]
+        cuts = [f"{source or 'the test'} to {target or 'the test'}" for source, target in self._links.cuts()]
+        rows = (("down", down), ("paused", paused), ("cut", cuts))
+        return [f"  {what}: {', '.join(names)}" for what, names in rows if names]
+
+    def end(self) -> None:
+        """End all nodes without a trace, as the run is over."""
+        self._always.clear()
+        for node in self._nodes.values():
+            node.life.end(is_silent=True)
+
+    # Properties
+
+    def always(self, name: str, condition: Condition) -> None:
+        """Demand that ``condition()`` is true from now on; it is asked after each step of any task.
+
+        It should be quick, and may not await. The run fails with BrokenProperty when it returns what counts as false,
+        and with its own error when it raises one.
+        """
+        if not callable(condition):
+            raise SimulationError(
+                f"the condition {name!r:.100} is {condition!r:.100}", hint="pass a function: `lambda: ...`"
+            )
+        self._always[name] = condition
+
+    async def until(self, condition: Condition, *, within: float = WITHIN_S) -> None:
+        """Wait until ``condition()`` is true.
+
+        Raises:
+            NotReached: it is not within so many simulated seconds.
+        """
+        if not await self._awaited(condition, within):
+            raise self._not_reached("the condition of `until`", within)
+
+    async def eventually(self, name: str, condition: Condition, *, within: float = WITHIN_S) -> None:
+        """End all faults, and demand that ``condition()`` becomes true.
+
+        Nothing is disturbed any more in the rest of the run: links are healed, nodes that a fault crashed or paused
+        run again, packets take their usual time.
+
+        Raises:
+            NotReached: it does not become true within so many simulated seconds.
+        """
+        self.calm()
+        if not await self._awaited(condition, within):
+            raise self._not_reached(name, within)
+
+    def calm(self) -> None:
+        """End all faults for the rest of the run: heal, restart, resume, and disturb nothing any more."""
+        self._nemesis.end()
+        self._loop.be_quiet()
+        self._links.heal_all()
+        self._loop.send_overdue()
+
+    async def _awaited(self, condition: Condition, within: float) -> bool:
+        checked_seconds("within", within)
+        if condition():
+            return True
+        wait = _Wait(condition, self._loop.create_future())
+        self._waits.append(wait)
+        over = self._loop.call_later(within, _settle, wait.future, False)
+        try:
+            return await wait.future
+        finally:
+            over.cancel()
+            if wait in self._waits:
+                self._waits.remove(wait)
+
+    def _not_reached(self, what: str, within: float) -> NotReached:
+        lines = [f"{what} is not true within {within:g} s, at {self._loop.now:.3f} s", *self._loop.wait_lines()]
+        return NotReached("\n".join(lines), site=what)
+
+    def _check(self) -> None:
+        if self._is_checking:
+            return
+        self._is_checking = True
+        try:
+            contextvars.Context().run(self._ask)
+        finally:
+            self._is_checking = False
+
+    def _ask(self) -> None:
+        for name, condition in list(self._always.items()):
+            if not condition():
+                del self._always[name]
+                raise BrokenProperty(f"{name}: it does not hold at {self._loop.now:.3f} s", site=name)
+        for wait in list(self._waits):
+            if wait.condition():
+                self._waits.remove(wait)
+                _settle(wait.future, True)
+
+
+def _settle(future: asyncio.Future[bool], value: bool) -> None:
+    if not future.done():
+        future.set_result(value)

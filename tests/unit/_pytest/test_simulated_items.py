@@ -1,0 +1,88 @@
+"""``--simulate`` runs the tests of async plugins in simulated time, whatever these plugins would do."""
+
+from __future__ import annotations
+
+import pytest
+
+pytest_plugins = ["pytester"]
+
+QUIET = ("-p", "no:cacheprovider")
+
+#: What pytest-asyncio and anyio do, as far as it matters here: they mark tests, and wrap fixtures.
+PLUGIN = """
+import functools
+import pytest
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", "asyncio: x")
+    config.addinivalue_line("markers", "anyio: x")
+
+@pytest.fixture
+def anyio_backend():
+    return "asyncio"
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem):
+    if pyfuncitem.get_closest_marker("asyncio") or pyfuncitem.get_closest_marker("anyio"):
+        raise RuntimeError("in real time")
+"""
+
+TESTS = """
+import asyncio
+import time
+import pytest
+
+@pytest.mark.asyncio
+async def test_hour(tmp_path):
+    before = time.monotonic()
+    await asyncio.wait([asyncio.create_task(asyncio.sleep(3600)) for _ in range(2)])
+    assert time.monotonic() >= before + 3600 and tmp_path.name
+
+class TestOrder:
+    @pytest.mark.anyio
+    async def test_order(self):
+        order = []
+        async def wait(number):
+            await asyncio.sleep(1)
+            order.append(number)
+        await asyncio.gather(*map(wait, range(6)))
+        assert order == sorted(order)
+
+@pytest.fixture
+async def resource():
+    return 5
+
+@pytest.mark.asyncio
+async def test_real(resource):
+    pass
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("anyio_backend", ["trio"])
+async def test_trio(anyio_backend):
+    pass
+"""
+
+
+@pytest.fixture
+def project(pytester: pytest.Pytester) -> pytest.Pytester:
+    pytester.makeconftest(PLUGIN)
+    pytester.makepyfile(test_them=TESTS)
+    return pytester
+
+
+def test_async_tests_run_in_simulated_time(project: pytest.Pytester) -> None:
+    result = project.runpytest_inprocess("--simulate", "--chaos", *QUIET)
+    result.assert_outcomes(passed=1, failed=2, errors=1)
+    result.stdout.fnmatch_lines(
+        [
+            "ordeal: in real time, as it has async fixtures: test_them.py::test_real (resource)",
+            "*Needed: 1 change of order*",
+            "*Replay: pytest --simulate 'test_them.py::TestOrder::test_order', which begins*",
+        ]
+    )
+    again = project.runpytest_inprocess("--simulate", *QUIET, "test_them.py::TestOrder")
+    again.stdout.fnmatch_lines(["*Needed: 1 change of order*"])
+
+
+def test_nothing_is_simulated_without_the_option(project: pytest.Pytester) -> None:
+    project.runpytest_inprocess(*QUIET).assert_outcomes(failed=3, errors=1)

@@ -1,0 +1,146 @@
+"""The faults of nodes strike after steps of theirs, end by themselves, and are shrunk to those that a failure needs."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import Counter
+from typing import Any
+
+import pytest
+
+from ordeal import simulate
+from ordeal.simulate.runtime.node_faults import LENGTHS, STRIKES, length_s, strike_step
+from ordeal.simulate.runtime.scheduled_faults import fault_of_text, fault_text
+
+from ...samples.nodes import ask, echo
+
+ALL: list[Any] = [
+    *(simulate.crash(longest=3), simulate.pause(longest=3), simulate.partition(longest=3)),
+    *(simulate.reset(), simulate.slow(), simulate.skew()),
+]
+
+
+async def insisting(answers: list[str], number: int) -> None:
+    """Ask an echo server for ``number`` answers, whatever happens."""
+    while len(answers) < number:
+        try:
+            async with asyncio.timeout(2):
+                answers += await ask("db", "x")
+        except (OSError, TimeoutError):
+            pass
+        await asyncio.sleep(0.2)
+
+
+async def careful(world: simulate.World) -> None:
+    answers = list[str]()
+    world.node("db", echo)
+    world.node("client", insisting, answers, 20)
+    await asyncio.sleep(5)
+    await world.eventually("all is answered", lambda: len(answers) >= 20, within=100)
+
+
+def test_a_careful_client_gets_its_answers_whatever_happens() -> None:
+    report = simulate.explore(careful, runs=150, faults=ALL, check=False)
+    assert report.failure is None
+    assert set(report.disturbed) >= {"crash", "pause", "partition", "reset", "slow", "skew", "silence"}
+
+
+def test_the_same_seed_gives_the_same_run() -> None:
+    simulate.explore(careful, runs=3, seed=99, faults=ALL)
+    report = simulate.explore(careful, runs=201, faults=ALL)
+    assert report.nondeterministic == ""
+
+
+def test_a_failure_needs_one_crash() -> None:
+    async def main(world: simulate.World) -> None:
+        world.node("db", echo)
+        for number in range(20):
+            assert await ask("db", str(number)) == [str(number)]
+            await asyncio.sleep(0.1)
+
+    with pytest.raises(OSError, match=r".") as caught:
+        simulate.explore(main, faults=[simulate.crash(), simulate.skew(), simulate.pause()])
+    (note,) = caught.value.__notes__
+    assert "Needed: 1 crash, of " in note
+    assert "db: crash after " in note
+    assert "faults=[simulate.crash('*', longest=10.0)," in note
+
+
+def test_a_clock_that_is_wrong_is_found() -> None:
+    async def main(world: simulate.World) -> None:
+        seen = list[float]()
+
+        async def look() -> None:
+            for _ in range(20):
+                seen.append(time.time())
+                await asyncio.sleep(1)
+
+        world.node("one", look)
+        await asyncio.sleep(30)
+        assert seen == sorted(seen), "time goes back"
+
+    with pytest.raises(AssertionError) as caught:
+        simulate.explore(main, faults=[simulate.skew()])
+    assert "Needed: 1 wrong clock" in caught.value.__notes__[0]
+    assert "the clock of one is moved by -" in caught.value.__notes__[0]
+
+
+def test_a_pattern_says_which_nodes_are_struck() -> None:
+    struck = Counter[str]()
+
+    async def main(world: simulate.World) -> None:
+        for name in ("db1", "db2", "web"):
+            world.node(name, echo)
+        for _ in range(10):
+            for name in ("db1", "db2", "web"):
+                try:
+                    async with asyncio.timeout(2):
+                        await ask(name, "x")
+                except (OSError, TimeoutError):
+                    struck[name] += 1
+
+    simulate.explore(main, runs=30, faults=[simulate.crash("db*")])
+    assert set(struck) == {"db1", "db2"}
+
+
+def test_faults_end_with_the_quiet_phase() -> None:
+    async def main(world: simulate.World) -> None:
+        answers = list[str]()
+        db = world.node("db", echo)
+        world.node("client", insisting, answers, 10**6)
+        await asyncio.sleep(3)
+        await world.eventually("it runs", lambda: db.is_up and not db.life.is_paused, within=1)
+        lives = db.lives
+        await asyncio.sleep(20)
+        assert (db.is_up, db.lives) == (True, lives)
+        assert len(answers) > 50
+
+    simulate.explore(main, runs=50, faults=ALL)
+
+
+def test_steps_and_lengths_grow_with_the_value() -> None:
+    steps = [strike_step(value) for value in range(1, STRIKES)]
+    assert steps == sorted(set(steps))
+    assert (steps[0], steps[-1]) == (1, 3000)
+    lengths = [length_s(value, 10.0) for value in range(LENGTHS)]
+    assert lengths == sorted(set(lengths))
+    assert lengths[0] == pytest.approx(0.01)
+    assert lengths[-1] == 10
+
+
+def test_faults_are_texts_and_calls() -> None:
+    for fault in ALL:
+        assert fault_of_text(fault_text(fault)) == fault
+    for text in ("crash", "crash x *", "crash 1.0", "crash -1 *", "burn 1 *"):
+        with pytest.raises(simulate.SimulationError):
+            fault_of_text(text)
+
+
+@pytest.mark.parametrize("make", [simulate.crash, simulate.pause, simulate.partition, simulate.slow, simulate.skew])
+def test_wrong_arguments_are_refused(make: Any) -> None:
+    for arguments in ((5,), ("",)):
+        with pytest.raises(simulate.SimulationError, match="pattern of names"):
+            make(*arguments)
+    with pytest.raises(simulate.SimulationError, match="longest"):
+        make(longest=0)

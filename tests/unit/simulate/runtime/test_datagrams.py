@@ -1,0 +1,117 @@
+"""Datagrams between endpoints of one run: lost, doubled, late, and never more than that."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from ordeal import simulate
+
+
+class Inbox(asyncio.DatagramProtocol):
+    """Keeps what arrives, and answers it if it is told to."""
+
+    def __init__(self, is_answering: bool = False) -> None:
+        self.got: list[bytes] = []
+        self.senders: list[Any] = []
+        self.is_answering = is_answering
+        self.is_lost = False
+
+    def connection_made(self, transport: Any) -> None:
+        self.transport = transport
+
+    def datagram_received(self, data: bytes, addr: Any) -> None:
+        self.got.append(data)
+        self.senders.append(addr)
+        if self.is_answering:
+            self.transport.sendto(data.upper(), addr)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self.is_lost = True
+
+
+async def endpoint(port: int = 0, *, is_answering: bool = False, remote: tuple[str, int] | None = None) -> Inbox:
+    loop = asyncio.get_running_loop()
+    local = ("0.0.0.0", port) if port else None
+    _, protocol = await loop.create_datagram_endpoint(lambda: Inbox(is_answering), local_addr=local, remote_addr=remote)
+    return protocol
+
+
+def test_a_datagram_arrives_and_is_answered() -> None:
+    async def main() -> None:
+        server = await endpoint(53, is_answering=True)
+        client = await endpoint(remote=("localhost", 53))
+        client.transport.sendto(b"x")
+        await asyncio.sleep(1)
+        assert (server.got, client.got) == ([b"x"], [b"X"])
+        assert client.transport.get_extra_info("peername") == ("localhost", 53)
+        client.transport.close()
+        server.transport.sendto(b"y", server.senders[0])
+        await asyncio.sleep(1)
+        assert (client.got, client.is_lost) == ([b"X"], True)
+        with pytest.raises(OSError, match="bind"):
+            await endpoint(53)
+        with pytest.raises(ValueError, match="no remote address"):
+            server.transport.sendto(b"x")
+
+    simulate.run(main)
+
+
+def test_datagrams_are_lost_doubled_and_overtake() -> None:
+    orders = set[bytes]()
+
+    async def main() -> None:
+        server = await endpoint(53)
+        client = await endpoint(remote=("localhost", 53))
+        for number in range(3):
+            client.transport.sendto(b"%d" % number)
+        await asyncio.sleep(10)
+        orders.add(b"".join(server.got))
+
+    report = simulate.explore(main, runs=300)
+    assert orders >= {b"012", b"12", b"0012", b"102"} or orders >= {b"012", b"12", b"120", b"0122"}
+    assert max(map(len, orders)) <= 6
+    assert report.disturbed["datagram"] > 0
+
+
+def test_a_protocol_that_believes_in_delivery_is_found() -> None:
+    async def main() -> None:
+        server = await endpoint(53)
+        client = await endpoint(remote=("localhost", 53))
+        client.transport.sendto(b"x")
+        await asyncio.sleep(1)
+        assert server.got == [b"x"]
+
+    with pytest.raises(AssertionError) as caught:
+        simulate.explore(main)
+    assert "Needed: 1 datagram lost, doubled or late" in caught.value.__notes__[0]
+    assert "datagram 1 is lost" in caught.value.__notes__[0]
+
+
+def test_datagrams_between_nodes() -> None:
+    async def main(world: simulate.World) -> None:
+        got = list[bytes]()
+
+        async def serve() -> None:
+            inbox = await endpoint(53, is_answering=True)
+            inbox.got = got
+
+        world.node("dns", serve)
+        client = await endpoint()
+        client.transport.sendto(b"x", ("dns", 53))
+        await asyncio.sleep(1)
+        assert (got, client.got) == ([b"x"], [b"X"])
+        world.partition("dns")
+        client.transport.sendto(b"y", ("dns", 53))
+        await asyncio.sleep(1)
+        world.heal()
+        await asyncio.sleep(1)
+        assert got == [b"x"]
+        world["dns"].crash()
+        client.transport.sendto(b"z", ("dns", 53))
+        await asyncio.sleep(1)
+        assert got == [b"x"]
+
+    simulate.run(main)
