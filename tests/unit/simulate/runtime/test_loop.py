@@ -348,3 +348,28 @@ def test_asyncio_runs_no_second_loop_inside() -> None:
         coroutine.close()
 
     simulate.run(main)
+
+
+def test_an_error_in_a_clean_up_at_the_end_is_found() -> None:
+    async def main() -> None:
+        async def work() -> None:
+            try:
+                await asyncio.sleep(3600)
+            finally:
+                raise ValueError("the clean-up is broken")
+
+        asyncio.create_task(work(), name="left")  # noqa: RUF006
+        await asyncio.sleep(1)
+
+    with pytest.raises(
+        simulate.UnhandledTaskError, match="the task left ended with ValueError: the clean-up is broken"
+    ):
+        simulate.run(main)
+
+
+def test_one_task_that_waits_is_it() -> None:
+    async def main() -> None:
+        await asyncio.Event().wait()
+
+    with pytest.raises(simulate.Deadlock, match="1 task waits, and nothing can wake it\n"):
+        simulate.run(main)

@@ -1,0 +1,179 @@
+"""The coroutine rules of a machine with a world overlap, its faults are on the tape, and at its end all is calm."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any, ClassVar
+
+import pytest
+from hypothesis import Phase, settings
+from hypothesis.stateful import Bundle, run_state_machine_as_test
+
+from ordeal import ChaosTest, Explorer, initialize, rule, simulate
+from ordeal.errors import MachineError
+
+from ...samples.nodes import ask, echo
+
+
+class CounterChaos(ChaosTest):
+    world: ClassVar[Any] = simulate.world(clients=2)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.value = 0
+        self.ended = 0
+
+    @rule()  # type: ignore[arg-type]
+    async def add(self) -> None:
+        value = self.value
+        await asyncio.sleep(1)
+        self.value = value + 1
+        self.ended += 1
+
+    def converged(self) -> bool:
+        assert self.value == self.ended
+        return True
+
+
+class CarefulChaos(CounterChaos):
+    def __init__(self) -> None:
+        super().__init__()
+        self.lock = asyncio.Lock()
+
+    @rule()  # type: ignore[arg-type]
+    async def add(self) -> None:
+        async with self.lock:
+            await asyncio.sleep(1)
+            self.value += 1
+            self.ended += 1
+
+
+class NodeChaos(ChaosTest):
+    world: ClassVar[Any] = simulate.world(faults=[simulate.crash(longest=1), simulate.partition(longest=1)], settle=30)
+    is_careful = True
+
+    @initialize()  # type: ignore[arg-type]
+    async def start(self) -> None:
+        self.world.node("db", echo)
+        await self.world.until(lambda: True)
+
+    @rule()  # type: ignore[arg-type]
+    async def question(self) -> None:
+        while True:
+            try:
+                async with asyncio.timeout(2):
+                    assert await ask("db", "x") == ["X"]
+                    return
+            except (OSError, TimeoutError, AssertionError):
+                if not self.is_careful:
+                    raise
+                await asyncio.sleep(0.1)
+
+
+class CarelessChaos(NodeChaos):
+    is_careful = False
+
+
+class BundleChaos(ChaosTest):
+    world: ClassVar[Any] = simulate.world()
+    made: Bundle[Any] = Bundle("made")
+
+    @rule(target=made)
+    async def make(self) -> float:
+        await asyncio.sleep(1)
+        return float(self.world.time)
+
+    @rule(value=made)
+    def use(self, value: float) -> None:
+        assert value >= 1
+
+
+class StuckChaos(ChaosTest):
+    world: ClassVar[Any] = simulate.world(clients=3, settle=5)
+
+    @rule()  # type: ignore[arg-type]
+    async def wait(self) -> None:
+        await asyncio.Event().wait()
+
+
+class LeftoverChaos(ChaosTest):
+    world: ClassVar[Any] = simulate.world()
+
+    @rule()  # type: ignore[arg-type]
+    async def leave(self) -> None:
+        async def clean_up() -> None:
+            try:
+                await asyncio.Event().wait()
+            finally:
+                raise ValueError("broken clean-up")
+
+        self.kept = asyncio.create_task(clean_up())
+        await asyncio.sleep(1)
+
+
+def failure_of(machine: type[ChaosTest], runs: int = 60) -> Any:
+    return Explorer(machine, seed=1).run(max_runs=runs, max_time=60).failures[0]
+
+
+def rules(failure: Any) -> list[str]:
+    return [step.name for step in failure.trace.steps if step.kind == "rule"]
+
+
+def test_operations_overlap() -> None:
+    failure = failure_of(CounterChaos)
+    assert type(failure.error).__name__ == "AssertionError"
+    assert rules(failure) == ["add", "add"]
+    assert not failure.flaky
+
+
+def test_correct_machines_pass() -> None:
+    for machine in (CarefulChaos, NodeChaos, BundleChaos):
+        assert Explorer(machine, seed=1).run(max_runs=10).failures == []
+
+
+def test_a_crash_strikes_an_operation() -> None:
+    failure = Explorer(CarelessChaos, seed=1).run(max_runs=10, shrink=False).failures[0]
+    assert type(failure.error).__name__ in (
+        "AssertionError",
+        "ConnectionResetError",
+        "ConnectionRefusedError",
+        "TimeoutError",
+    )
+    assert not failure.flaky
+
+
+@pytest.mark.parametrize(
+    ("machine", "error"), [(StuckChaos, "Deadlock NotReached"), (LeftoverChaos, "UnhandledTaskError")]
+)
+def test_what_never_ends_and_what_fails_late_is_found(machine: type[ChaosTest], error: str) -> None:
+    failure = failure_of(machine, 5)
+    assert type(failure.error).__name__ in error.split()
+    assert len(rules(failure)) <= 3
+
+
+def test_hypothesis_finds_it_as_well() -> None:
+    with pytest.raises(AssertionError):
+        run_state_machine_as_test(CounterChaos, settings=settings(phases=[Phase.generate], database=None))
+
+
+def test_the_class_has_the_settings_and_the_machine_the_world() -> None:
+    machine = NodeChaos()
+    assert isinstance(machine.world, simulate.World)
+    assert machine.world is machine.world
+    assert NodeChaos.world.clients == 3
+    machine.teardown()
+
+
+def test_wrong_worlds_are_refused() -> None:
+    class Wrong(CounterChaos):
+        world: ClassVar[Any] = 5
+
+    class Both(CounterChaos):
+        simulated = True
+
+    for machine in (Wrong, Both):
+        with pytest.raises(MachineError, match="world"):
+            machine().run_coroutine(None)
+    for arguments in ({"clients": 0}, {"settle": 0}, {"faults": [5]}):
+        with pytest.raises(simulate.SimulationError):
+            simulate.world(**arguments)
