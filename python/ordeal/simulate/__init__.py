@@ -10,6 +10,7 @@ from ordeal.simulate.errors import (
     EscapedSimulation,
     LeakedTask,
     Livelock,
+    NotDeterministic,
     NotReached,
     SimulationError,
     SimulationFailure,
@@ -23,6 +24,7 @@ from ordeal.simulate.nodes.node import Node
 from ordeal.simulate.nodes.world import World
 from ordeal.simulate.runtime.exploring import explore, run
 from ordeal.simulate.runtime.node_faults import crash, partition, pause, reset, skew, slow
+from ordeal.simulate.runtime.odd_process import check
 from ordeal.simulate.runtime.report import Report, ScheduleFailure
 from ordeal.simulate.runtime.scheduled_faults import cancel, latency, stall
 from ordeal.simulate.runtime.testing import test
@@ -38,6 +40,7 @@ __all__ = [
     "LeakedTask",
     "Livelock",
     "Node",
+    "NotDeterministic",
     "NotReached",
     "Report",
     "ScheduleFailure",
@@ -48,6 +51,7 @@ __all__ = [
     "UnhandledTaskError",
     "World",
     "cancel",
+    "check",
     "crash",
     "explore",
     "latency",

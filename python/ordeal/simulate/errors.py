@@ -55,6 +55,10 @@ class BrokenProperty(SimulationFailure):
     """What must always be true of a world was not."""
 
 
+class NotDeterministic(SimulationFailure):
+    """Two processes did not do the same with the same seed."""
+
+
 class NotReached(SimulationFailure):
     """What had to become true of a world did not in time."""
 

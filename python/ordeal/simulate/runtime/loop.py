@@ -48,6 +48,8 @@ BLOCKED_S_MAX = 0.05
 _TIE_S = 1e-9
 #: How many steps the tasks of a failed run have to end.
 _CLOSING_STEPS_MAX = 10_000
+#: How long a task that is being cancelled already may clean up at the end of a run, in simulated seconds.
+_CLEAN_UP_S = 10.0
 _NANOSECONDS = 1e9
 
 _TIMER_SITE = name_key("timers with one deadline")
@@ -480,19 +482,26 @@ class SimulationLoop(ExecutorLoop):
     def shut_down(self) -> None:
         """Cancel the tasks that are left, as ``asyncio.run`` does, and wait for them. Disturbs nothing.
 
-        What they raise while they clean up is reported to the exception handler, as ``asyncio.run`` reports it.
+        What they raise while they clean up is reported to the exception handler, as ``asyncio.run`` reports it. A task
+        that was cancelled before is left to clean up for some time: to be cancelled in that is nobody's mistake.
 
         Raises:
             LeakedTask: a task goes on waiting.
         """
         self._is_quiet = self.is_ending = True
         left = self._end_world()
-        for task in left:
+        fresh = [task for task in left if not task.cancelling()]
+        for task in fresh:
             task.cancel()
-        if left:
+        limit = self._now + _CLEAN_UP_S
+        self.run_while(lambda: self._now < limit and not all(task.done() for task in left), is_idle_allowed=True)
+        for task in left:
+            if not task.done() and task not in fresh:
+                task.cancel()
+        if not all(task.done() for task in left):
             self.run_until_complete(_all_ended(left))
-            for task in left:
-                self._tell_of_error(task)
+        for task in fresh:
+            self._tell_of_error(task)
         if self._generators:
             self.run_until_complete(self.shutdown_asyncgens())
         self.drop_connections()

@@ -367,6 +367,29 @@ def test_an_error_in_a_clean_up_at_the_end_is_found() -> None:
         simulate.run(main)
 
 
+def test_a_task_that_cleans_up_already_is_left_to_it_for_some_time() -> None:
+    cleaned = list[str]()
+
+    async def main() -> None:
+        async def clean_up(name: str, seconds: float) -> None:
+            try:
+                await asyncio.sleep(3600)
+            finally:
+                try:
+                    await asyncio.sleep(seconds)
+                except asyncio.CancelledError:
+                    raise RuntimeError("it was cancelled twice") from None
+                cleaned.append(name)
+
+        tasks = [asyncio.create_task(clean_up(*each)) for each in (("short", 1), ("long", 3600))]
+        await asyncio.sleep(1)
+        for task in tasks:
+            task.cancel()
+
+    simulate.run(main)
+    assert cleaned == ["short"]
+
+
 def test_one_task_that_waits_is_it() -> None:
     async def main() -> None:
         await asyncio.Event().wait()

@@ -1,0 +1,146 @@
+"""Runs the same seeds in fresh processes that differ in what a program should not depend on, and compares them."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import inspect
+import json
+import os
+import runpy
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from ordeal.simulate.arguments import checked_number
+from ordeal.simulate.errors import NotDeterministic, SimulationError
+from ordeal.simulate.runtime.decisions import SEED_MAX, drawn_schedule
+from ordeal.simulate.runtime.running import Main, RunSettings, checked_main, in_world, run_once, run_settings
+from ordeal.simulate.runtime.scheduled_faults import fault_of_text, fault_text
+from ordeal.simulate.runtime.surroundings import Surroundings
+
+RUNS = 20
+RUNS_MAX = 10_000
+_PROCESS_S_MAX = 600.0
+#: Two processes that should do the same, and what a difference between them says.
+_PLAIN = {"PYTHONHASHSEED": "1"}
+_OTHER_HASHES = {"PYTHONHASHSEED": "4321"}
+_ODD = {**_OTHER_HASHES, "TZ": "Asia/Kathmandu", "PYTHONMALLOC": "malloc", "LC_ALL": "C"}
+_CAUSES = (
+    (_PLAIN, "what differs from process to process: os.getpid, id, real time, an unseeded generator, a real file"),
+    (_OTHER_HASHES, "the order of a set or hash() of texts"),
+    (_ODD, "the folder, the time zone, the locale, or where objects lie in memory"),
+)
+
+type Logs = list[list[str]]
+
+
+def check(main: Main, *, runs: int = RUNS, seed: int = 0, faults: Any = ()) -> None:
+    """Run the same seeds in several fresh processes, and raise an error where one first does something else.
+
+    The processes differ in their hash seed, folder, time zone and memory. So it finds what comes from outside of the
+    simulation, as far as it decides what the program does.
+
+    Args:
+        main: an ``async def`` function of a module, or a test made by ``simulate.test``.
+        runs: how many seeds to run.
+        seed: the first of them.
+        faults: a list such as ``[cancel(), stall(), crash()]``.
+
+    Raises:
+        NotDeterministic: two processes differ. The error names the first step that does, and what it may depend on.
+        SimulationError: an argument cannot be used, or a fresh process cannot import the function.
+    """
+    settings = run_settings(faults, (), 1.0)
+    checked_number("runs", runs, 1, RUNS_MAX)
+    checked_number("seed", seed, 0, SEED_MAX - RUNS_MAX)
+    job = {
+        **_place_of(main),
+        "runs": runs,
+        "seed": seed,
+        "faults": [fault_text(fault) for fault in settings.faults],
+        "path": [str(Path(entry).absolute()) for entry in sys.path],
+    }
+    first = _logs(job, _PLAIN)
+    for environment, cause in _CAUSES:
+        difference = next(_differences(first, _logs(job, environment), seed), None)
+        if difference is not None:
+            raise NotDeterministic(f"{difference}\nit may depend on {cause}", site=difference)
+
+
+def _place_of(main: Any) -> dict[str, str]:
+    function = inspect.unwrap(main)
+    name = getattr(function, "__qualname__", "")
+    file = getattr(getattr(function, "__code__", None), "co_filename", "")
+    if not name or "<" in name or not Path(file).is_file():
+        raise SimulationError(
+            f"{name or repr(main)} cannot be imported by another process", hint="pass a function of a module"
+        )
+    return {"module": function.__module__, "name": name, "file": str(Path(file).absolute())}
+
+
+def _differences(first: Logs, second: Logs, seed: int) -> Iterator[str]:
+    for number, (one, other) in enumerate(zip(first, second, strict=True), seed):
+        pairs = enumerate(zip([*one, "its end"], [*other, "its end"], strict=False))
+        for index, (here, there) in pairs:
+            if here != there:
+                yield f"with seed {number}, step {index + 1} is {here} in one process and {there} in another"
+                break
+
+
+def _logs(job: dict[str, Any], environment: dict[str, str]) -> Logs:
+    with tempfile.TemporaryDirectory() as folder:
+        result = Path(folder, "result.json")
+        code = "from ordeal.simulate.runtime.odd_process import run_job; run_job()"
+        path = os.pathsep.join(job["path"])
+        done = subprocess.run(
+            [sys.executable, "-W", "ignore", "-c", code],
+            env={**os.environ, "PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1", **environment},
+            cwd=folder,
+            input=json.dumps({**job, "result": str(result)}),
+            capture_output=True,
+            text=True,
+            timeout=_PROCESS_S_MAX,
+            check=False,
+        )
+        if done.returncode == 0 and result.exists():
+            logs: Logs = json.loads(result.read_text("utf-8"))
+            return logs
+    last = (done.stderr.strip().splitlines() or ["no reason"])[-1]
+    raise SimulationError(f"a fresh process cannot run {job['name']}: {last:.300}", hint="import it there, and see")
+
+
+def run_job() -> None:
+    """Run what stands on the standard input, in a process of its own, and write what each run did into a file."""
+    job = json.load(sys.stdin)
+    main = in_world(checked_main(_imported(job)))
+    settings = RunSettings(faults=tuple(fault_of_text(text) for text in job["faults"]))
+    surroundings = Surroundings()
+    logs: Logs = []
+    with surroundings.entered():
+        for seed in range(job["seed"], job["seed"] + job["runs"]):
+            log: list[str] = []
+            outcome = run_once(
+                main, drawn_schedule(seed), settings, surroundings, chance=seed, log=functools.partial(_note, log)
+            )
+            log.append(f"the end with {outcome.bucket or 'success'}")
+            logs.append(log)
+    Path(job["result"]).write_text(json.dumps(logs), "utf-8")
+
+
+def _note(log: list[str], at: float, who: str, what: str) -> None:
+    log.append(f"{who} at {at:.9f} s in `{what}`")
+
+
+def _imported(job: dict[str, Any]) -> Callable[..., Any]:
+    try:
+        namespace = vars(importlib.import_module(job["module"]))
+    except ImportError:
+        namespace = runpy.run_path(job["file"], run_name="ordeal_checked")
+    if job["module"] == "__main__":
+        namespace = runpy.run_path(job["file"], run_name="ordeal_checked")
+    found: Any = functools.reduce(getattr, job["name"].split(".")[1:], namespace[job["name"].split(".")[0]])
+    return inspect.unwrap(found)  # type: ignore[no-any-return]
