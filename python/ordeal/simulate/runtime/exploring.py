@@ -19,6 +19,7 @@ from ordeal.simulate.runtime.decisions import (
     from_labels,
 )
 from ordeal.simulate.runtime.loop import TIME_LIMIT_S
+from ordeal.simulate.runtime.node_faults import NODE_FAULTS
 from ordeal.simulate.runtime.report import Report, ScheduleFailure
 from ordeal.simulate.runtime.running import Main, Outcome, RunSettings, checked_main, in_world, run_once, run_settings
 from ordeal.simulate.runtime.scheduled_faults import Cancel
@@ -219,7 +220,11 @@ class ScheduleSearch:
         report.simulated_s += outcome.simulated_s
         report.cut_short += outcome.is_cut_short
         for decision in outcome.decisions:
-            report.disturbed[decision.kind] += 1
+            if decision.kind not in NODE_FAULTS:
+                report.disturbed[decision.kind] += 1
+        for (kind, node), number in outcome.strikes.items():
+            report.disturbed[kind] += number
+            report.strikes[kind, node] += number
         report.waited.update(outcome.waited)
         report.struck.update(outcome.struck)
         return outcome

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 from ordeal.simulate.runtime.fenced_loop import FencedLoop
@@ -18,6 +19,8 @@ class LoopSettings(FencedLoop):
         """Whether the test has ended, and what it left is being cancelled."""
         self.world: Any = None
         """The nodes of the run, if it has any."""
+        self.strikes: Counter[tuple[str, str]] = Counter()
+        """How often which fault struck which node."""
         self._running = False
         self._closed = False
         self._debug = False

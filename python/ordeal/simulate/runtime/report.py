@@ -55,6 +55,8 @@ class Report:
     """For each place where tasks that may be cancelled waited, how often."""
     struck: Counter[str] = field(default_factory=Counter)
     """For each such place, how many were cancelled there."""
+    strikes: Counter[tuple[str, str]] = field(default_factory=Counter)
+    """How often which fault struck which node."""
     failure: ScheduleFailure | None = None
     nondeterministic: str = ""
     """Where a repeated run first did something else; empty if none did."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+from collections import Counter
 from collections.abc import Callable, Coroutine, Iterable
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -66,6 +67,7 @@ class Outcome:
     simulated_s: float = 0.0
     waited: dict[str, int] = field(default_factory=dict)
     struck: dict[str, int] = field(default_factory=dict)
+    strikes: Counter[tuple[str, str]] = field(default_factory=Counter)
 
 
 def run_settings(faults: Any, allow: Any, time_limit: Any) -> RunSettings:
@@ -169,6 +171,7 @@ def run_once(
     outcome.decisions = decided(schedule)
     outcome.made, outcome.event_hash = schedule.made, schedule.event_hash
     outcome.steps, outcome.simulated_s = loop.steps, loop.time()
+    outcome.strikes = loop.strikes
     outcome.waited, outcome.struck = loop.interruptions.waited, loop.interruptions.struck
     return outcome
 

@@ -81,6 +81,7 @@ class _Report(Protocol):
     cut_short: int
     waited: Counter[str]
     struck: Counter[str]
+    strikes: Counter[tuple[str, str]]
     nondeterministic: str
 
     @property
@@ -211,6 +212,10 @@ def report_text(report: _Report) -> str:
         lines.append(f"cancelled at {struck} of {counted(len(report.waited), 'place')} where tasks waited:")
         rows = report.waited.most_common(_SITES_MAX)
         lines += [f"  {report.struck[site]:7,} of {number:9,}  {one_line(site)}" for site, number in rows]
+    for kind in sorted({kind for kind, _ in report.strikes}):
+        nodes = sorted(node for found, node in report.strikes if found == kind)
+        struck_nodes = ", ".join(f"{node} {report.strikes[kind, node]:,}" for node in nodes[:_SITES_MAX])
+        lines.append(one_line(f"struck by {kind}: {struck_nodes}", limit=1_000))
     if report.nondeterministic:
         lines.append(f"NOT DETERMINISTIC: {report.nondeterministic}")
     if report.failure is not None:

@@ -43,6 +43,8 @@ async def careful(world: simulate.World) -> None:
 def test_a_careful_client_gets_its_answers_whatever_happens() -> None:
     report = simulate.explore(careful, runs=150, faults=ALL, check=False)
     assert report.failure is None
+    for kind in ("crash", "pause", "partition", "reset", "slow", "skew"):
+        assert f"struck by {kind}: client " in str(report)
     assert set(report.disturbed) >= {"crash", "pause", "partition", "reset", "slow", "skew", "silence"}
 
 

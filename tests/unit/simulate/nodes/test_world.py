@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from ordeal import simulate
+from ordeal import always, simulate
 
 from ...samples.nodes import ask, echo
 
@@ -242,6 +242,19 @@ def test_a_condition_may_assert() -> None:
         await asyncio.sleep(5)
 
     with pytest.raises(AssertionError, match="too late"):
+        simulate.run(main)
+
+
+def test_properties_of_the_program_count_in_nodes() -> None:
+    async def main(world: simulate.World) -> None:
+        async def check() -> None:
+            await asyncio.sleep(1)
+            always(world.time < 1, "it is early")
+
+        world.node("one", check)
+        await asyncio.sleep(5)
+
+    with pytest.raises(AssertionError, match="it is early"):
         simulate.run(main)
 
 
