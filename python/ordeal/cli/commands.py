@@ -24,7 +24,8 @@ class GroupedCommand(click.Command):
 
     @override
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        records = [(self._group(ctx, each), each.get_help_record(ctx)) for each in self.get_params(ctx)]
+        options = (each for each in self.get_params(ctx) if isinstance(each, click.Option))
+        records = [(self._group(ctx, each), each.get_help_record(ctx)) for each in options]
         # The groups stand in the order of their first option; the sort keeps the order within a group.
         order = list(dict.fromkeys(group for group, _ in records))
         records.sort(key=lambda pair: order.index(pair[0]))
@@ -100,10 +101,12 @@ def completion(shell: str) -> int:
     "130 when interrupted before anything was found.",
     **_SETTINGS,
 )
+@click.argument("classes", nargs=-1, metavar="[CLASS]...")
 @command_flags("explore")
 def explore(**given: Any) -> int:
-    """Search the classes named in the settings file for failures.
+    """Search classes for failures.
 
+    CLASS is module.path:ClassName, and needs no settings file [default: the classes in the [[tests]] of ordeal.toml].
     Options override ordeal.toml.
     """
     return _run("explore", given)

@@ -29,7 +29,7 @@ from ordeal.cli import INTERRUPTED, terminal
 from ordeal.cli.flags import ALL_OPTIONS, given_to
 from ordeal.cli.folders import traces_folders
 from ordeal.cli.progress import ProgressLine
-from ordeal.config import ExplorerConfig, OrdealConfig, TestConfig, load_config, override
+from ordeal.config import ExplorerConfig, OrdealConfig, TestConfig, load_config_for, override
 from ordeal.config.arguments import given_arguments, options_of_entry
 from ordeal.config.options import ExplorationOptions, ExploreFlags, options_of, values_of
 from ordeal.errors import WRONG_USE, ConfigError, OrdealError
@@ -44,7 +44,7 @@ FOUND = 1
 def run(given: Mapping[str, Any]) -> int:
     """Explore with the options of the command line, by name; ``None`` means not given. Return the exit code."""
     own = given_to(ExploreFlags, given)
-    config = load_config(own.config)
+    config = load_config_for(given["classes"], given["config"])
     options = _effective(config, given, own)
     _refuse_flags(own, config, options, given["workers"])
     _check_entries(config, options)

@@ -23,7 +23,7 @@ from ordeal.config.options import (
     TestConfig,
     TracingOfComparisons,
 )
-from ordeal.config.settings_file import OrdealConfig, load_config
+from ordeal.config.settings_file import OrdealConfig, load_config, load_config_for
 
 __all__ = [
     "CHECKPOINTS_MAX",
@@ -46,5 +46,6 @@ __all__ = [
     "TestConfig",
     "TracingOfComparisons",
     "load_config",
+    "load_config_for",
     "override",
 ]

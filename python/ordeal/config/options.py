@@ -157,7 +157,17 @@ class ExplorerConfig:
     own limit. ``checkpoint_prob`` and ``rule_swarm`` are ``None`` to let ``swarm_policy`` decide.
     """
 
-    target_modules: tuple[str, ...] = field(default=(), metadata=Option(MODULES, init=None).metadata)
+    target_modules: tuple[str, ...] = field(
+        default=(),
+        metadata=Option(
+            MODULES,
+            "none",
+            init=None,
+            flag=Flag(
+                "--target", "MODULE", "Module under test, whose coverage steers; repeatable", short="-t", repeats=True
+            ),
+        ).metadata,
+    )
     max_time: float = field(
         default=60.0,
         metadata=Option(
@@ -510,7 +520,8 @@ _TABLES: dict[str, tuple[type, ...]] = {
 #: The flags of each command, in the groups and in the order of its help.
 _FLAGS = {
     "explore": {
-        "Search": "config seed max_time max_runs patience workers isolate buggify_prob shrink confirm_fresh",
+        "Search": "config target_modules seed max_time max_runs patience workers isolate buggify_prob shrink "
+        "confirm_fresh",
         "Seeds": "known no_seeds prune_fixed_seeds",
         "State": "save_state_to resume_from store",
         "Output": "verbose all generate_tests json",

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
 from ordeal._engine.regular_file import read_regular
-from ordeal.config.checks import accepted, as_toml, cut, refusal, shown
+from ordeal.config.checks import CLASS_PATH, accepted, as_toml, cut, refusal, shown
 from ordeal.config.options import DEFAULT_PATH, SECTIONS, ExplorerConfig, ReportConfig, TestConfig, keys_of
 
 #: No settings are this long or have this many dots: tomllib's time grows with the square of the dots in one key.
@@ -47,6 +47,29 @@ def load_config(path: str | Path = DEFAULT_PATH, *, needs_tests: bool = True) ->
         tests=_tests(document, source, needed=needs_tests),
         report=_section(ReportConfig, _table(document, "report", source), "report", source),
     )
+
+
+def load_config_for(class_paths: Sequence[str], path: str | Path | None) -> OrdealConfig:
+    """Return a configuration for classes that are named elsewhere: each with its entry of the file, if it has one.
+
+    Without classes, they are those of the file. Without a ``path``, the default file is read if there is one.
+
+    Raises ``ConfigError`` as ``load_config`` does, for a text that is no class path, and when there is nothing to
+    explore.
+    """
+    if not class_paths:
+        if path is None and not Path(DEFAULT_PATH).exists():
+            hint = f"name a class: `ordeal explore {CLASS_PATH.example}`, or create the file with a `[[tests]]` entry"
+            raise refusal(f"config file not found: {DEFAULT_PATH}", hint)
+        return load_config(DEFAULT_PATH if path is None else path)
+    if path is None and not Path(DEFAULT_PATH).exists():
+        config = OrdealConfig(explorer=ExplorerConfig(), tests=(), report=ReportConfig())
+    else:
+        config = load_config(DEFAULT_PATH if path is None else path, needs_tests=False)
+    entries = {test.class_path: test for test in reversed(config.tests)}
+    example = f"`{CLASS_PATH.example}`"
+    wanted = [accepted(CLASS_PATH, each, f"`CLASS` is {shown(each)}", example) for each in class_paths]
+    return replace(config, tests=tuple(entries.get(each, TestConfig(class_path=each)) for each in wanted))
 
 
 def _read(path: Path) -> str:

@@ -71,7 +71,7 @@ def test_completion_prints_a_script(run: Run, shell: str) -> None:
         (["--bogus"], "no option named `--bogus`", "`ordeal --help` lists the options"),
         (["explore", "--sed", "3"], "no option named `--sed`", "did you mean `--seed`?"),
         (["explore", "--zzz"], "no option named `--zzz`", "`ordeal explore --help` lists the options"),
-        (["explore", "here"], "got unexpected extra argument (here)", "`ordeal explore --help` lists the options"),
+        (["seeds", "here"], "got unexpected extra argument (here)", "`ordeal seeds --help` lists the options"),
         (["explore", "-w"], "option '-w' requires an argument", "`ordeal COMMAND --help` lists the options"),
     ],
 )
