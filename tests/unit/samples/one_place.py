@@ -279,3 +279,67 @@ class Tree:
     def walk(self, backwards: bool) -> list[int]:
         items = self.items[::-1] if backwards else list(self.items)
         return items[:3]
+
+
+class Pipe:
+    """Of two changes of its size it tells the other side only the last; what comes of that depends on the sizes."""
+
+    def __init__(self) -> None:
+        self.size = self.told = 4
+        self.other = 4
+        self.table: list[int] = []
+
+    def resize(self, size: int) -> None:
+        if size < self.size:
+            self.table = self.table[: max(0, size)]
+        self.size = size
+
+    def send(self, item: int) -> int | None:
+        if self.size != self.told:
+            self.other = self.told = self.size
+            self.table.append(item)
+        if len(self.table) > 1:
+            return self._decode(item)
+        return item
+
+    def _decode(self, item: int) -> int | None:
+        gap = self.other - len(self.table)
+        if gap == 2:
+            return item + 1
+        if gap == 1:
+            return self._literal(item)
+        if gap < 1:
+            return self.table[0] - 1
+        return item if item % 2 else None
+
+    def _literal(self, item: int) -> int:
+        return -item - 1
+
+
+class Barrel:
+    """A long list that was rebalanced cannot be sorted, whichever operation rebalanced it."""
+
+    def __init__(self) -> None:
+        self.items: list[int] = []
+        self.broken = False
+
+    def extend(self, items: list[int]) -> None:
+        self.items += items
+
+    def pop(self) -> None:
+        if self.items:
+            self.items.pop()
+            self._rebalance(1)
+
+    def insert(self, item: int) -> None:
+        self.items.insert(len(self.items) // 2, item)
+        self._rebalance(2)
+
+    def _rebalance(self, by: int) -> None:
+        if len(self.items) > 8 + by:
+            self.broken = True
+
+    def sort(self) -> None:
+        if self.broken:
+            raise IndexError("broken")
+        self.items.sort()

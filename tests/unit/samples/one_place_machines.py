@@ -275,7 +275,50 @@ class Walking(RuleBasedStateMachine):
         assert len(self.tree.walk(backwards)) == self.model.total()
 
 
-ONE: tuple[type[RuleBasedStateMachine], ...] = (Adding, Ringing, Asking, Hashing, Paying, Walking)
+class Piping(RuleBasedStateMachine):
+    """Consequences that depend on the arguments."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.pipe = one_place.Pipe()
+
+    @rule(size=st.integers(0, 9))
+    def resize(self, size: int) -> None:
+        self.pipe.resize(size)
+
+    @rule(item=st.integers(0, 9))
+    def send(self, item: int) -> None:
+        assert self.pipe.send(item) == item
+
+
+class Sorting(RuleBasedStateMachine):
+    """Two operations that lead to one mistake after many steps."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.barrel = one_place.Barrel()
+
+    @rule(items=st.lists(st.integers(0, 9), max_size=2))
+    def extend(self, items: list[int]) -> None:
+        self.barrel.extend(items)
+
+    @rule()
+    def pop(self) -> None:
+        self.barrel.pop()
+
+    @rule(item=st.integers(0, 9))
+    def insert(self, item: int) -> None:
+        self.barrel.insert(item)
+
+    @rule()
+    def sort(self) -> None:
+        self.barrel.sort()
+
+
+ONE: tuple[type[RuleBasedStateMachine], ...] = (
+    *(Adding, Ringing, Asking, Hashing, Paying, Walking),
+    *(Piping, Sorting),
+)
 
 #: The target of all.
 MODULES = [one_place.__name__]

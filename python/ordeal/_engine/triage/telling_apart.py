@@ -22,6 +22,7 @@ from ordeal._engine import untrusted
 from ordeal._engine.coverage.targets import Target
 from ordeal._engine.execution.bucket import falls_into
 from ordeal._engine.execution.driver import FAULT_OFF, FAULT_ON, RULE, Driver, Status
+from ordeal._engine.isolation.watchdog import OutOfTime
 from ordeal._engine.replay.replayer import Replayed, Replayer
 from ordeal._engine.triage.lookalikes import optional
 from ordeal._hypothesis import Rule, skip_types
@@ -53,6 +54,11 @@ class Sight:
     edges: frozenset[int]
     steps: tuple[frozenset[int], ...]
 
+    @property
+    def before(self) -> frozenset[int]:
+        """What the steps before the last executed."""
+        return frozenset().union(*self.steps[:-1])
+
     def has_all_of(self, other: Sight) -> bool:
         """Return whether this run has the rules, faults and edges of another one."""
         return other.codes <= self.codes and other.edges <= self.edges
@@ -60,11 +66,15 @@ class Sight:
 
 @dataclass(frozen=True, slots=True)
 class Neighbour:
-    """A run with one choice or one step changed. ``alike`` says that it has the same steps."""
+    """A run with one choice changed, or without one step. ``alike`` says that it has the same steps.
+
+    ``before`` says that it was changed before its last step.
+    """
 
     tape: _native.Tape
     passed: bool
     alike: bool
+    before: bool
     edges: frozenset[int]
 
 
@@ -181,7 +191,7 @@ class TellingApart:
             CoreError: other tools leave no way to watch the targets.
             KeyboardInterrupt: Ctrl-C was pressed.
         """
-        with self._watch.watching():
+        with self._replayer.adapted(), self._watch.watching():
             form = self._form(first)
             if form is None:
                 return []
@@ -215,8 +225,12 @@ class TellingApart:
     def _add(self, form: Form) -> None:
         """Add a form of a failure: of one that is known, if it does not differ from all of them."""
         self._known.append(form)
+        sizes = {each.failure: len(each.sight.tape) for each in self._known[:-1]}
+        for each in self._known[:-1]:
+            sizes[each.failure] = min(sizes[each.failure], len(each.sight.tape))
         for other in self._known[:-1]:
-            if not self._differ(form, other):
+            # A longer path to the same failure has steps that it does not need.
+            if len(other.sight.tape) == sizes[other.failure] and not self._differ(form, other):
                 form.failure = other.failure
                 self._counts[form.failure] += 1
                 return
@@ -248,8 +262,9 @@ class TellingApart:
         self._replays_left -= 1
         self._watch.anew()
         try:
-            return self._replayer.run(tape, observer)
-        except OrdealError:
+            with self._driver.watchdog.until(self._deadline):
+                return self._replayer.run(tape, observer)
+        except (OrdealError, OutOfTime):
             return None
         except skip_types():
             return None
@@ -258,7 +273,7 @@ class TellingApart:
         """Return what a run executes that fails in the bucket; None if it does not."""
         observer = _EdgesByStep(self._watch.take)
         replayed = self._run(tape, observer)
-        if replayed is None or not falls_into(replayed.bucket, self._bucket):
+        if replayed is None or not falls_into(replayed.bucket, self._bucket) or not observer.parts:
             return None
         made, *steps = observer.parts
         if len(steps) != len(replayed.tape) or not steps:
@@ -336,9 +351,28 @@ class TellingApart:
         mine, others = form.sight, other.sight
         if mine.codes != others.codes and (mine.edges <= others.edges or others.edges <= mine.edges):
             return False  # a rule that does all that the other one does
+        if _share_most(mine.tape, others.tape):
+            return False
         if mine.codes - others.codes and others.codes - mine.codes:
             return not self._mix(mine, others)
-        return self._matters(form, mine.edges - others.edges) or self._matters(other, others.edges - mine.edges)
+        apart = mine.codes != others.codes
+        matters = self._matters(form, mine.edges - others.edges, apart) or self._matters(
+            other, others.edges - mine.edges, apart
+        )
+        are_alike = Counter(_codes_of(mine.tape)) == Counter(_codes_of(others.tape))
+        return matters and not (are_alike and self._are_two_of_many(form, other))
+
+    def _are_two_of_many(self, form: Form, other: Form) -> bool:
+        """Return whether runs near two failures fail in the same steps, and execute what neither of the two does.
+
+        Then one mistake has many consequences.
+        """
+        both = (form.sight.edges, other.sight.edges)
+        return any(
+            not each.passed and each.alike and not any(edges <= each.edges for edges in both)
+            for near in (form, other)
+            for each in self._near(near)
+        )
 
     def _mix(self, one: Sight, other: Sight) -> bool:
         """Return whether steps that only one of two failures needs can stand for those that only the other needs."""
@@ -352,40 +386,47 @@ class TellingApart:
                     return True
         return False
 
-    def _matters(self, form: Form, edges: frozenset[int]) -> bool:
+    def _matters(self, form: Form, edges: frozenset[int], apart: bool) -> bool:
         """Return whether the failure of a form depends on one of these edges, as far as runs nearby show.
 
-        No run with the same steps takes it and passes, and of those that do not take it more pass than fail.
+        No run with the same steps takes it and passes, and of those that do not take it more pass than fail. If the
+        rules are ``apart``, runs with one step less count as well.
         """
         if not edges:
             return False
-        if form.neighbours is None:
-            form.neighbours = list(self._neighbours(form.sight))
-        suspects = edges.difference(*(each.edges for each in form.neighbours if each.passed and each.alike))
+        near = self._near(form)
+        if any(each.passed and each.alike and each.before for each in near):
+            # It goes wrong before the last step, and what that executes may be what came of it.
+            edges &= form.sight.before
+        suspects = edges.difference(*(each.edges for each in near if each.passed and each.alike))
         for edge in sorted(suspects):
-            without = [each.passed for each in form.neighbours if edge not in each.edges]
+            without = [each.passed for each in near if edge not in each.edges and (apart or each.alike)]
             if sum(without) > len(without) - sum(without):
                 return True
         return False
 
+    def _near(self, form: Form) -> list[Neighbour]:
+        """Return the runs near a form."""
+        if form.neighbours is None:
+            form.neighbours = list(self._neighbours(form.sight))
+        return form.neighbours
+
     def _neighbours(self, sight: Sight) -> Iterator[Neighbour]:
         """Yield runs that differ from a failing one in a choice, or lack a step before the last."""
         codes = _codes_of(sight.tape)
-        for tape in _changed_tapes(sight.tape):
+        for tape, before in _changed_tapes(sight.tape):
             replayed = self._run(tape)
             if replayed is None or replayed.misaligned:
                 continue
             passed = replayed.outcome.status is Status.DONE
             if passed or falls_into(replayed.bucket, self._bucket):
                 alike = _codes_of(replayed.tape) == codes
-                yield Neighbour(tape, passed, alike, self._watch.edges())
+                yield Neighbour(tape, passed, alike, before, self._watch.edges())
 
     # -- names --------------------------------------------------------------------------------------------------------
 
     def _passing(self, form: Form) -> list[_native.Tape]:
-        if form.neighbours is None:
-            form.neighbours = list(self._neighbours(form.sight))
-        return [each.tape for each in form.neighbours if each.passed and each.alike][:PASSING_MAX]
+        return [each.tape for each in self._near(form) if each.passed and each.alike][:PASSING_MAX]
 
     def _name(self, form: Form, passing: Sequence[_native.Tape]) -> str:
         """Return what a failure goes through: the rules and faults before its last step, and a line of its own."""
@@ -423,6 +464,16 @@ def _codes_of(tape: _native.Tape) -> list[int]:
     return [target << 3 | kind for kind, target, *_ in tape.steps()]
 
 
+def _share_most(tape: _native.Tape, other: _native.Tape) -> bool:
+    """Return whether two failures of other steps need the same ones for the most part: then these are the mistake."""
+    (*mine, last), (*others, other_last) = _codes_of(tape), _codes_of(other)
+    if last != other_last:
+        mine, others = [*mine, last], [*others, other_last]
+    steps, other_steps = Counter(mine), Counter(others)
+    shared = (steps & other_steps).total()
+    return steps != other_steps and shared > 2 * max(steps.total() - shared, other_steps.total() - shared)
+
+
 def _cuts(seen: Sight, form: Sight) -> Iterator[frozenset[int]]:
     """Yield sets of steps before the last: of one rule or fault of a form, and those that execute an edge of it."""
     codes = _codes_of(seen.tape)
@@ -447,13 +498,16 @@ def _exchanged_tapes(one: Sight, other: Sight) -> Iterator[_native.Tape]:
             yield _native.Tape.from_steps([*steps[:at], step, *steps[at + 1 :]])
 
 
-def _changed_tapes(tape: _native.Tape) -> Iterator[_native.Tape]:
-    """Yield tapes with one choice changed, those of the last step first, and tapes without one step before the last."""
+def _changed_tapes(tape: _native.Tape) -> Iterator[tuple[_native.Tape, bool]]:
+    """Yield tapes without one step before the last, then those with one choice changed, in the last step first.
+
+    With each, yield whether it differs before its last step.
+    """
     steps = tape.steps()
     made = 0
     for left_out in range(min(len(steps) - 1, NEIGHBOURS_MAX // 4)):
         made += 1
-        yield tape.subset([at != left_out for at in range(len(steps))])
+        yield tape.subset([at != left_out for at in range(len(steps))]), True
     for at in reversed(range(len(steps))):
         kind, target, origin, arguments = steps[at]
         for place, (name, choices) in enumerate(arguments):
@@ -464,7 +518,8 @@ def _changed_tapes(tape: _native.Tape) -> Iterator[_native.Tape]:
                     made += 1
                     changed = [*choices[:which], value, *choices[which + 1 :]]
                     others = [*arguments[:place], (name, changed), *arguments[place + 1 :]]
-                    yield _native.Tape.from_steps([*steps[:at], (kind, target, origin, others), *steps[at + 1 :]])
+                    changed_steps = [*steps[:at], (kind, target, origin, others), *steps[at + 1 :]]
+                    yield _native.Tape.from_steps(changed_steps), at < len(steps) - 1
 
 
 def _near(choice: Any) -> list[Any]:
