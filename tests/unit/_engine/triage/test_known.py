@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +17,12 @@ from ordeal._native import Tape
 from ordeal._report.exploration import exploration_report, json_report
 from ordeal.explore import Explorer
 from ordeal.result import ExplorationResult
+from ordeal.store import Outgoing, namespace_of, open_store
 
 from ...samples.triaged import origin
 
 pytestmark = pytest.mark.usefixtures("own_threads_alone")
+linux_only = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="workers need Linux")
 
 
 class Shop(RuleBasedStateMachine):
@@ -120,6 +123,33 @@ def test_an_exhaustive_search_counts_what_is_known_too() -> None:
     result = Explorer(Shop, workers=1, known=["cannot pay"]).exhaustive(depth=1)
     assert "cannot pay" not in messages(result)
     assert [known.count for known in result.known] == [1]
+
+
+@linux_only
+def test_several_workers_leave_out_what_is_known_and_count_it_together() -> None:
+    first, again = (explored("cannot pay", "amount none", workers=2, isolate=True) for _ in range(2))
+    assert messages(first) == {"amount single", "sold out"}
+    facts = [[(known.entry, known.bucket, known.count) for known in result.known] for result in (first, again)]
+    assert facts[0] == facts[1]
+    assert {entry for entry, _, _ in facts[0]} == {"cannot pay", "amount none"}
+    assert all(1 < count <= 60 for _, _, count in facts[0])
+
+
+@linux_only
+def test_a_store_gets_nothing_of_what_is_known_here_and_hides_nothing_from_others(tmp_path: Path) -> None:
+    url = f"dir://{tmp_path}/store"
+    knows = explored("cannot pay", store=url, isolate=True)
+    assert "cannot pay" not in messages(knows)
+    with open_store(url, namespace_of(Shop, [], instrumentation="auto"), folder=tmp_path / "spool") as store:
+        store.join()
+        told = [report.bucket for report in store.sync(Outgoing((), frozenset(), ())).failures]
+    assert told
+    assert not [bucket for bucket in told if "Shop.pay" in bucket]
+    other = explored(seed=6, store=url, isolate=True)
+    assert "cannot pay" in messages(other)
+    later = explored("cannot pay", seed=7, store=url, isolate=True)
+    assert "cannot pay" not in messages(later)
+    assert [known.entry for known in later.known] == ["cannot pay"]
 
 
 def test_without_entries_nothing_is_known() -> None:
