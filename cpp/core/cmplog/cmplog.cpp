@@ -45,10 +45,10 @@ void Cmplog::end_run(std::uint32_t new_edges, bool follows_solution) {
     return;
   }
   if (++runs_without_new_edges_ >= wait_) {
+    others_left_ = std::min(runs_without_new_edges_ / kRunsForOther, kOthersInARow);
     runs_without_new_edges_ = 0;
     wait_ = std::min(wait_ * 2, kWaitMax);
     watches_run_ = true;
-    others_left_ = kOthersInARow;
   }
 }
 

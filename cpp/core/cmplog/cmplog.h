@@ -39,9 +39,11 @@ class Cmplog {
   // Runs in a row without a new edge before comparisons are observed. Doubles each time that this brought nothing.
   static constexpr std::uint64_t kWaitMin = 16;
   static constexpr std::uint64_t kWaitMax = 1024;
-  // How many checkpoints are observed after the run of a stall, one after the other, newest first. Comparisons that few
-  // runs meet are met on the way to them.
+  // How many checkpoints are observed at most after the run of a stall, one after the other, newest first. Comparisons
+  // that few runs meet are met on the way to them.
   static constexpr std::uint64_t kOthersInARow = 7;
+  // After a short stall there are fewer, one for so many of its runs: to observe one takes as long as several runs.
+  static constexpr std::uint64_t kRunsForOther = 16;
   // An edit that brought nothing is tried again in another run, but only this often.
   static constexpr std::uint8_t kTriesMax = 2;
   static constexpr std::size_t kQueueMax = 128;

@@ -53,6 +53,11 @@ TEST(Cmplog, WaitsLongerEachTimeThatBroughtNothing) {
 TEST(Cmplog, WatchesTheRunAndThenCheckpoints) {
   Cmplog search;
   Dictionary dictionary;
+  for (const std::uint64_t expected : {1U, 2U, 4U}) {  // fewer after a short stall
+    wait(search);
+    EXPECT_EQ(search.save().others_left, expected);
+    watch_nothing(search);
+  }
   wait(search);
   EXPECT_TRUE(search.watches_run());
   search.learn(Tape(), 0, {}, dictionary);
@@ -75,7 +80,10 @@ TEST(Cmplog, WatchesCheckpointsOfEdgesFromTheNewestToTheOldestAndAgain) {
   }
   Cmplog search;
   Dictionary dictionary;
-  wait(search);
+  while (search.save().others_left < Cmplog::kOthersInARow) {
+    watch_nothing(search);
+    wait(search);
+  }
   EXPECT_EQ(search.checkpoint_to_watch(corpus), nullptr) << "the run comes first";
   search.learn(Tape(), 0, {}, dictionary);
   std::vector<std::uint64_t> watched;

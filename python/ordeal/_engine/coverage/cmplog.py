@@ -116,8 +116,7 @@ class Cmplog:
             part = self._part(path, own)
             if part is None:
                 continue
-            decided = _positions(own, (at for at, both in branches if both))
-            watching = part.watching(own, decided, notes)
+            watching = part.watching(own, [at for at, both in branches if both], notes)
             if watching is not None:
                 swapped.append((function, own, watching))
                 function.__code__ = watching
@@ -145,21 +144,30 @@ class _WatchedPart:
     def __init__(self, found: ComparisonSites) -> None:
         self._found = found
         self._codes: dict[int, tuple[CodeType, CodeType | None]] = {}  # by id; holds the object with that id
+        self._sites_of: dict[int, tuple[CodeType, list[Site]]] = {}
+        self._positions_in: dict[int, tuple[CodeType, list[tuple[int | None, ...]]]] = {}
         self._ends: dict[int, list[Site]] = {}  # by the operand that is evaluated last
         for site in found.sites:
             self._ends.setdefault(_last_operand(site), []).append(site)
         self._values: list[Any] = [_NOTHING] * found.operands
         self._is_on = [False] * found.operands
+        self._uses = [0] * found.operands  # by how many open sites
         self._open: set[Site] = set()
         self._notes: _Notes | None = None
 
-    def watching(self, own: CodeType, decided: frozenset[Position], notes: _Notes) -> CodeType | None:
-        """Return the code to run in place of ``own``; None when all its comparisons are decided."""
+    def watching(self, own: CodeType, decided_at: Sequence[int], notes: _Notes) -> CodeType | None:
+        """Return the code to run in place of ``own``; None when all its comparisons are decided.
+
+        Those are whose branches, at these offsets in ``own``, went both ways.
+        """
         watched = self._found.functions.get((own.co_qualname, own.co_firstlineno))
         if watched is None:
             return None
-        operands = list(operands_in(watched.marked))
-        open_sites = [site for n in operands for site in self._ends.get(n, ()) if site.position not in decided]
+        if id(own) not in self._sites_of:
+            operands = operands_in(watched.marked)
+            self._sites_of[id(own)] = own, [site for n in operands for site in self._ends.get(n, ())]
+        decided = self._positions(own, decided_at)
+        open_sites = [site for site in self._sites_of[id(own)][1] if site.position not in decided]
         if not open_sites:
             return None
         if id(own) not in self._codes:
@@ -167,12 +175,26 @@ class _WatchedPart:
         code = self._codes[id(own)][1]
         if code is not None:
             self._notes = notes
-            self._open.update(open_sites)
             for site in open_sites:
+                if site in self._open:
+                    continue  # two functions share the code
+                self._open.add(site)
                 for operand in (site.left, site.right):
                     if not isinstance(operand, Fixed):
                         self._is_on[operand] = True
+                        self._uses[operand] += 1
         return code
+
+    def _positions(self, code: CodeType, offsets: Sequence[int]) -> set[Position]:
+        """Return the source positions of the instructions at ``offsets``, which are in bytes."""
+        if id(code) not in self._positions_in:
+            self._positions_in[id(code)] = code, list(code.co_positions())
+        every = self._positions_in[id(code)][1]
+        return {
+            (line, last_line, column, last_column)
+            for line, last_line, column, last_column in (every[offset // 2] for offset in offsets)
+            if line is not None and column is not None
+        }
 
     def end(self) -> None:
         """Forget the values, which belong to the program."""
@@ -180,6 +202,7 @@ class _WatchedPart:
         self._open.clear()
         self._values = [_NOTHING] * len(self._values)
         self._is_on = [False] * len(self._is_on)
+        self._uses = [0] * len(self._uses)
 
     def _call(self, operand: int) -> Callable[[Any], Any]:
         """Return the function through which operand number ``operand`` is passed."""
@@ -199,10 +222,18 @@ class _WatchedPart:
         try:
             self._values[operand] = _noted(value)
             for site in self._ends.get(operand, ()):
-                if site in self._open:
-                    notes.add(site, self._value_of(site.left), self._value_of(site.right))
+                if site in self._open and not notes.add(site, self._value_of(site.left), self._value_of(site.right)):
+                    self._close(site)
         except (RecursionError, RuntimeError, MemoryError):  # near a limit, or another thread changes a collection
             return
+
+    def _close(self, site: Site) -> None:
+        """Look at the operands of ``site`` no more: a loop would show them again and again."""
+        self._open.discard(site)
+        for operand in (site.left, site.right):
+            if not isinstance(operand, Fixed):
+                self._uses[operand] -= 1
+                self._is_on[operand] = self._uses[operand] > 0
 
     def _value_of(self, operand: int | Fixed) -> Any:
         if not isinstance(operand, Fixed):
@@ -220,18 +251,19 @@ class _Notes:
         self._seen: dict[tuple[int, type, Scalar, type, Scalar], int] = {}
         self._of_site: dict[Site, int] = {}
 
-    def add(self, site: Site, left: Any, right: Any) -> None:
-        """Note what ``site`` compared."""
+    def add(self, site: Site, left: Any, right: Any) -> bool:
+        """Note what ``site`` compared. Return whether more of it would be noted."""
         if left is _NOTHING or right is _NOTHING:
-            return
+            return True
         for relation, one, other in _pairs(site.kind, left, right):
             known = (relation, type(one), one, type(other), other)
             count = self._of_site.get(site, 0)
             if count >= NOTES_PER_SITE_MAX or len(self._seen) >= NOTES_MAX:
-                return
+                return False
             if known not in self._seen:
                 self._seen[known] = self.step
                 self._of_site[site] = count + 1
+        return True
 
     def taken(self) -> list[_native.ComparisonTuple]:
         """Return all notes, in the order in which they were first seen."""
@@ -297,18 +329,6 @@ def _last_operand(site: Site) -> int:
     """Return the varying operand that is evaluated last. In ``table[key]`` and ``table.get(key)`` it is the key."""
     order = (site.left, site.right) if site.kind is Kind.LOOKUP else (site.right, site.left)
     return next(operand for operand in order if not isinstance(operand, Fixed))
-
-
-def _positions(code: CodeType, offsets: Iterator[int]) -> frozenset[Position]:
-    """Return the source positions of the instructions at ``offsets``, which are in bytes."""
-    wanted = frozenset(offset // 2 for offset in offsets)
-    if not wanted:
-        return frozenset()
-    return frozenset(
-        (line, last_line, column, last_column)
-        for number, (line, last_line, column, last_column) in enumerate(code.co_positions())
-        if number in wanted and line is not None and column is not None
-    )
 
 
 def _functions_of(module: ModuleType) -> Iterator[FunctionType]:
