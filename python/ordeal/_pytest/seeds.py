@@ -7,7 +7,7 @@ import dataclasses
 import importlib
 import os
 import sys
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from itertools import groupby
@@ -21,7 +21,13 @@ from ordeal._engine.formatting import counted, describe_error, one_line
 from ordeal._engine.seed_corpus.paths import SeedError, seed_paths
 from ordeal._engine.untrusted import bounded_call, release_frames, traceback_text
 from ordeal._pytest.projects import ROOT, Project, class_name, own_package, relative_path, test_name
-from ordeal._report.pytest_seeds import SeedRecord, recorded_failure, seed_failure_sections, seed_section
+from ordeal._report.pytest_seeds import (
+    SeedRecord,
+    known_again,
+    recorded_failure,
+    seed_failure_sections,
+    seed_section,
+)
 from ordeal.errors import TraceError
 
 if TYPE_CHECKING:
@@ -124,6 +130,7 @@ class SeedItem(pytest.Item):
         replay = self._replays.replay(self._project, self.path)
         self._replay, self.record = replay, record_of(replay, self._project)
         if replay.error is not None:
+            self._replays.failing |= self._replays.places([replay.error])
             failed = SeedFailedError(self.record.error)
             if self.config.getoption("usepdb", False):
                 # With the traceback of the failure, --pdb stops where it happened.
@@ -180,6 +187,15 @@ class SeedItem(pytest.Item):
         return self.path, None, f"{ROOT} {self.parent.name}/{self.name}"
 
 
+def _leaves(error: BaseException) -> Iterator[BaseException]:
+    """Yield the failures that Hypothesis has found, each as it was raised."""
+    if isinstance(error, BaseExceptionGroup):
+        for each in error.exceptions:
+            yield from _leaves(each)
+    else:
+        yield error
+
+
 def _cause(error: BaseException) -> BaseException | None:
     """Return ``error`` unless its truth value raises: pytest asks for it, and would show the wrong exception."""
     return bounded_call(lambda: (error, bool(error))[0], lambda _raised: None)
@@ -206,6 +222,7 @@ class SeedReplays:
         self._config = config
         self._projects = projects
         self._records: list[SeedRecord] = []
+        self.failing: set[str] = set()  # the places of the failures of seeds
         self._trouble: list[str] = []
         # An xdist controller sends all workers the same list, whatever is saved in the meantime.
         self._all = {project: self._found(project) for project in projects}
@@ -324,15 +341,41 @@ class SeedReplays:
         return f"ordeal: {counted(number, 'saved seed')} in {', '.join(places)}" if number else None
 
     @pytest.hookimpl(wrapper=True)
-    def pytest_runtest_makereport(self, item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-        """Attach the record to the report, also on its way from a worker to its controller."""
+    def pytest_runtest_makereport(
+        self, item: pytest.Item, call: pytest.CallInfo[None]
+    ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        """Attach the record to the report, also on its way from a worker to its controller.
+
+        A machine's own test that fails only as seeds do has been reported with them.
+        """
         report = yield
+        if report.when == "call" and report.failed and call.excinfo is not None and self._is_short(item):
+            known = self._known(call.excinfo.value)
+            if known:
+                report.longrepr = known_again(known)
+                report.sections.clear()
         if report.when == "call" and isinstance(item, SeedItem) and item.record is not None:
             setattr(report, _KEY, dataclasses.asdict(item.record))
             if report.skipped:
                 # Otherwise it would name the line of this module that skips.
                 report.longrepr = (str(item.path), None, f"Skipped: {one_line(item.record.reason)}")  # type: ignore[assignment]
         return report
+
+    def _is_short(self, item: pytest.Item) -> bool:
+        """Return whether this is the test of a machine, of which nobody wants to see all."""
+        return bool(self.failing) and item.name == "runTest" and self._config.get_verbosity() < 1
+
+    def _known(self, error: BaseException) -> int:
+        """Return how many failures a test has, if all of them are those of seeds; else 0."""
+        places = bounded_call(lambda: self.places(_leaves(error)), lambda _raised: set())
+        return len(places) if places <= self.failing else 0
+
+    @staticmethod
+    def places(errors: Iterable[BaseException]) -> set[str]:
+        """Return where each error was raised, as buckets say it."""
+        bucket = importlib.import_module("ordeal._engine.execution.bucket")
+        named = bucket.Bucketer([])
+        return {bucket.place_of(named.bucket(error)) for error in errors}
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Keep the result of a seed."""

@@ -120,6 +120,12 @@ def seed_failure_sections(record: SeedRecord, trace: Trace) -> list[tuple[str, l
     return [*sections, ("replay", [replay_command(record)])]
 
 
+def known_again(number: int) -> str:
+    """Return what a test of a machine says when it only fails as seeds do, which stand above it."""
+    fails = "fails" if number == 1 else "fail"
+    return f"{counted(number, 'known seed')} {fails} here too, see above (-v shows it all)"
+
+
 def replay_command(record: SeedRecord) -> str:
     """Return the command that replays a seed, relative to where pytest was started."""
     # A name that begins with a dash would be taken for an option.

@@ -176,7 +176,15 @@ class _Session:
             )
             terminal.write(exploration_report(self._results, layout))
         if self._results:
+            self._tell_of_plain()
             terminal.say(closing_line(self._results, self.exit_code()))
+
+    def _tell_of_plain(self) -> None:
+        """Tell a person at a terminal how a failure becomes a bug report."""
+        failures = [failure for result in self._results for failure in result.failures if failure.bucket]
+        if failures and terminal.is_terminal() and self._can_be_looked_up():
+            command = f"ordeal replay {failures[0].id} --plain bug.py"
+            terminal.say(f"\nhint: `{command}` writes a program without ordeal, for a bug report")
 
     def _json(self) -> str:
         return json_report(self._results, {"seed": self._options.seed, **_shown(self._flags, self._options)})

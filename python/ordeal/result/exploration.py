@@ -55,7 +55,8 @@ _SUMMARY_FAILURES_MAX = 5
 
 
 _GAPS_MAX = 5
-_MISSED_FILES_MAX = 3
+#: So many lines are worth naming; a search that misses more has not come far, and the branches tell more.
+_MISSED_LINES_MAX = 20
 #: Below this probability of something new, a search has seen about all that it can.
 _SATURATED = 0.001
 _IMPORTED_MAX = 10
@@ -220,11 +221,10 @@ def coverage_lines(result: ExplorationResult) -> list[str]:
 
 
 def _missed(missed: Mapping[str, Sequence[int]]) -> list[str]:
-    """Return the lines that no run reached, those of a few files: most programs have parts that are not tested."""
-    places = [f"{file}:{','.join(_ranges(lines))}" for file, lines in list(missed.items())[:_MISSED_FILES_MAX]]
-    if len(missed) > _MISSED_FILES_MAX:
-        places.append(f"and lines of {counted(len(missed) - _MISSED_FILES_MAX, 'more file')}")
-    return [f"Missed: {one_line(place)}" for place in places]
+    """Return the lines that no run reached, if they are few."""
+    if sum(map(len, missed.values())) > _MISSED_LINES_MAX:
+        return []
+    return [f"Missed: {one_line(f'{file}:{",".join(_ranges(lines))}')}" for file, lines in missed.items()]
 
 
 def _ranges(lines: Sequence[int]) -> list[str]:

@@ -194,13 +194,14 @@ def failure_details(failure: Failure, *, terminal: bool = False, by_path: bool =
         lines.append(f"  Flaky: {one_line(failure.flaky_reason, limit=2 * MESSAGE_CHARS_MAX)}")
     if failure.count > 1:
         lines.append(f"  Seen: in {failure.count} runs")
-    if failure.bucket:
+    path = failure.trace_path or failure.seed_path
+    by_id = path is not None and not by_path and bool(failure.bucket)
+    if failure.bucket and not (terminal and by_id):
         lines.append(f"  Id: {failure.id}")
     if failure.program:
         lines += ["  Program:", *indented(program_lines(runnable_program(failure)), 4)]
-    path = failure.trace_path or failure.seed_path
     if path is not None:
-        lines.append(f"  Replay: {replay_command(path if by_path or not failure.bucket else failure.id)}")
+        lines.append(f"  Replay: {replay_command(failure.id if by_id else path)}")
     return lines
 
 

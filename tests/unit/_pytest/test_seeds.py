@@ -383,6 +383,28 @@ def test_debugger_stops_where_the_seed_fails(project: Project) -> None:
     assert any(line.startswith("at {") and "'amount': 7" in line for line in result.outlines)
 
 
+def test_a_machine_that_fails_as_its_seeds_do_says_so_in_one_line(project: Project) -> None:
+    project.edit("tests/test_bank.py", "def test_opens", "TestBank = BankChaos.TestCase\n\n\ndef test_opens")
+    project.overdrawn()
+    project.closed()
+    result = project.run("-q")
+    result.assert_outcomes(passed=1, failed=3)
+    lines = section(result, "FAILURES")
+    assert "2 known seeds fail here too, see above (-v shows it all)" in lines
+    assert sum("E   ValueError: balance negative" in line for line in lines) == 1
+    assert sum("Falsifying" in line or "Exception Group" in line for line in lines) == 0
+    whole = section(project.run("-q", "-vv"), "FAILURES")
+    assert not any("known seeds fail" in line for line in whole)
+
+
+def test_a_machine_with_a_new_failure_shows_all(project: Project) -> None:
+    project.edit("tests/test_bank.py", "def test_opens", "TestBank = BankChaos.TestCase\n\n\ndef test_opens")
+    project.overdrawn()
+    lines = section(project.run("-q"), "FAILURES")
+    assert not any("known seed" in line for line in lines)
+    assert any("no such account" in line for line in lines)
+
+
 # In processes of their own
 
 
