@@ -370,24 +370,22 @@ def _answering(name: str, answers: list[str]) -> list[str]:
 
 def _connected(operations: Sequence[Operation], seen: Expression, *, is_last: bool) -> list[Operation]:
     """Return the operations that share objects with the end, directly or by others."""
-    objects = set(seen.uses)
-    kept: set[int] = set()
-    if is_last and operations:
-        kept.add(operations[-1].number)
-        objects |= operations[-1].expression.uses
+    required = set(seen.uses) | ({operations[-1].number} if is_last and operations else set())
     # A change of a class or module has no object, and may matter to all.
-    kept |= {each.number for each in operations if not each.variable and not each.expression.uses and each.done}
+    required |= {each.number for each in operations if not each.variable and not each.expression.uses and each.done}
+    objects: set[int] = set()
     before = -1
-    while before != len(objects) + len(kept):
-        before = len(objects) + len(kept)
+    while before != len(objects) + len(required):
+        before = len(objects) + len(required)
         for each in operations:
-            changes = not each.looks_only and not objects.isdisjoint(each.expression.uses)
-            if each.number in objects or each.number in kept or changes:
-                kept.add(each.number)
-                objects |= each.expression.uses | {each.number}
+            if each.number in required or (not each.looks_only and not objects.isdisjoint(each.expression.uses)):
+                required |= {each.number} | each.expression.uses
+                objects |= {each.number} | each.expression.uses
+            elif each.expression.uses and each.expression.uses <= objects:
+                objects.add(each.number)  # an item or attribute of such an object is one, too
     # What only looks joins nothing: a comparison with a model does not make the model a part of it.
     looks = {each.number for each in operations if each.looks_only and each.expression.uses <= objects}
-    return [each for each in operations if each.number in kept or each.number in looks]
+    return [each for each in operations if each.number in required or each.number in looks]
 
 
 def _essential(operations: Sequence[Operation], seen: Expression, *, has_last: bool) -> set[int]:

@@ -329,28 +329,43 @@ class Recorder:
     # -- recording
 
     def _iterated(self, items: Any) -> Iterator[Any]:
+        """Yield the items, and record them as a list; one by one where the body of the loop does other things."""
         written = self.expressions.write(items)
         operation = self._begin(written.join([], f"list({written.text})"), looks_only=not isinstance(items, Iterator))
         given: list[Any] = []
         operation.result = given
+        rest = f"{operation.variable}_rest"
         with self._inside(operation):
             iterator = iter(items)
+        recorded = len(self.operations)
         while True:
+            current = operation
+            if given and (len(self.operations) > recorded or rest in operation.expression.text):
+                if rest not in operation.expression.text:
+                    taken = f"list(itertools.islice(({rest} := iter({written.text})), {len(given)}))"
+                    operation.expression.text = taken
+                uses = Expression(f"{operation.variable}.append(next({rest}))", {operation.number}, is_target=True)
+                current = self._begin(uses, is_statement=True)
             try:
-                with self._inside(operation):
+                with self._inside(current):
                     value = next(iterator)
             except StopIteration:
+                if current is not operation:
+                    self.operations.pop()
                 break
             except BaseException as error:
-                operation.raised = error
+                current.raised = error
                 raise
             given.append(value)
-            operation.done = True
+            operation.done = current.done = True
             text = f"{operation.variable}[{len(given) - 1}]"
             self.expressions.learn(value, Expression(text, {operation.number}, is_target=operation.is_target))
-            operation.expression.text = f"list(itertools.islice({written.text}, {len(given)}))"
+            if current is operation:
+                operation.expression.text = f"list(itertools.islice({written.text}, {len(given)}))"
+            recorded = len(self.operations)
             yield value
-        operation.expression.text = f"list({written.text})"
+        if rest not in operation.expression.text:
+            operation.expression.text = f"list({written.text})"
         operation.done = True
 
     def _inside(self, operation: Operation) -> _Inside:

@@ -41,6 +41,12 @@ LIBRARY = """
         def __iter__(self):
             return iter(self.boxes)
 
+        def walk(self):
+            for box in self.boxes:
+                yield box
+                if len(self.boxes) == 5:
+                    raise Full("too many")
+
         def __getitem__(self, at):
             return self.boxes[at]
 
@@ -139,6 +145,26 @@ for box in (1, 2, 3):
     made = program(f"{begin}{ends}\n", tmp_path).split("\n")
     assert made[:4] == ["shelf = Shelf(9)", "shelf.put(1)", "shelf.put(2)", "shelf.put(3)"]
     assert made[-1] == line
+
+
+def test_what_a_loop_does_stands_between_its_items(tmp_path: Path) -> None:
+    source = """
+        from shelflib import Shelf
+        shelf = Shelf(9)
+        shelf.put(1).put(2)
+        for box in shelf.walk():
+            shelf.put(box)
+    """
+    assert program(source, tmp_path).split("\n") == [
+        "shelf = Shelf(9)",
+        "shelf.put(1)",
+        "shelf.put(2)",
+        "result = list(itertools.islice((result_rest := iter(shelf.walk())), 1))",
+        "shelf.put(1)",
+        "shelf.put(2)",
+        "shelf.put(1)",
+        "result.append(next(result_rest))",
+    ]
 
 
 def test_errors_that_the_test_expects_are_suppressed(tmp_path: Path) -> None:
