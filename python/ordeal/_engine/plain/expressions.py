@@ -47,9 +47,11 @@ _PLAIN = (
 
 def is_plain(value: object) -> bool:
     """Return whether a value is what it says, so that it is never known by what gave it."""
-    if isinstance(value, tuple | frozenset) and type(value) in (tuple, frozenset):
-        return all(is_plain(item) for item in value)
-    return isinstance(value, _PLAIN)
+    kind = type(value)
+    if kind is tuple or kind is frozenset:
+        return all(is_plain(item) for item in value)  # type: ignore[attr-defined]
+    # Not isinstance(): an object may say anything of its class.
+    return issubclass(kind, _PLAIN)
 
 
 @dataclass(slots=True)
@@ -108,11 +110,11 @@ class Expressions:
 
     def learn(self, value: object, expression: Expression, depth: int = 0) -> None:
         """Remember that ``expression`` leads to ``value``, and items of it to its items."""
-        if is_plain(value) or isinstance(value, (type, types.ModuleType)):
+        if is_plain(value) or issubclass(type(value), (type, types.ModuleType)):
             return
         self._known.setdefault(id(value), _Known(value, expression))
-        if depth < 2 and isinstance(value, list | tuple):
-            for number, item in enumerate(value[:_ITEMS_MAX]):
+        if depth < 2 and type(value) in (list, tuple):
+            for number, item in enumerate(value[:_ITEMS_MAX]):  # type: ignore[index]
                 self.learn(item, expression.join([], f"{expression.text}[{number}]"), depth + 1)
         if depth < 2 and type(value) is dict:
             for key, item in itertools.islice(value.items(), _ITEMS_MAX):
@@ -126,7 +128,7 @@ class Expressions:
 
     def is_text(self, value: object) -> bool:
         """Return whether the code under test gave this text."""
-        return isinstance(value, str | bytes) and id(value) in self._texts
+        return type(value) in (str, bytes) and id(value) in self._texts
 
     def known(self, value: object) -> Expression | None:
         """Return the expression that leads to an object of a recorded operation."""
@@ -137,8 +139,8 @@ class Expressions:
         """Return whether ``value`` is such an object, or holds one."""
         if id(value) in self._known:
             return True
-        if isinstance(value, list | tuple):
-            return any(self.is_known(item) for item in value[:_ITEMS_MAX])
+        if type(value) in (list, tuple):
+            return any(self.is_known(item) for item in value[:_ITEMS_MAX])  # type: ignore[index]
         if type(value) is types.MethodType:
             return id(value.__self__) in self._known
         owner = getattr(value, "__self__", None) if type(value) is types.BuiltinMethodType else None
@@ -152,7 +154,10 @@ class Expressions:
     def write(self, value: Any) -> Expression:
         """Return an expression for ``value``, with a problem if there is none."""
         self._parts = 0
-        return self._write(value, 0)
+        try:
+            return self._write(value, 0)
+        except Exception as error:  # noqa: BLE001 - objects of the user's may raise anything when they are looked at
+            return Expression("...", problem=f"a {type(value).__name__} that raises {type(error).__name__}")
 
     def by_value(self, value: Any) -> Expression:
         """Return an expression for ``value`` in which only objects of the code under test stand by name."""
@@ -269,7 +274,7 @@ class Expressions:
         if module in self.definitions.modules:
             source = self.definitions.source_of(value)
             if source is None:
-                return Expression("...", problem=f"{name or value!r:.60} of the test")
+                return Expression("...", problem=f"{name or type(value).__name__} of the test")
             self.sources[name] = source
             return Expression(name, definitions={name})
         if module is None or not isinstance(name, str):

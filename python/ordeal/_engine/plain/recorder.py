@@ -494,6 +494,12 @@ class Recorder:
 
     def _is_recorded(self, function: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> bool:
         """Return whether a call says anything: it leads into the code under test, or concerns objects from there."""
+        try:
+            return self._says_something(function, args, kwargs)
+        except Exception:  # noqa: BLE001 - objects of the user's may raise anything when they are looked at
+            return False
+
+    def _says_something(self, function: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> bool:
         if _is_ignored(function) or self._is_of_test(function) or _is_machinery(function):
             return False
         if self._reads_container(function):

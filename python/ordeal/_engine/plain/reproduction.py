@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -24,6 +25,7 @@ from ordeal._engine.plain.program import Program
 from ordeal._engine.plain.recording import Recorded
 from ordeal._engine.plain.trying import Tried
 from ordeal._engine.storage.trace_file import Trace
+from ordeal._native import monotonic
 
 RECORDING_SECONDS_MAX = 60.0
 TRYING_SECONDS_MAX = 60.0
@@ -135,16 +137,33 @@ def _talk(module: str, request: Mapping[str, Any], seconds: float) -> bytes:
 
 
 def _finish(process: subprocess.Popen[bytes], given: bytes, seconds: float) -> bytes:
+    """Return what a process writes, as far as that is allowed, and end it with all that it started."""
+    stream = process.stdout or process.stderr
+    assert stream is not None
+    deadline, parts, size = monotonic() + seconds, list[bytes](), 0
     try:
-        output, errors = process.communicate(given, timeout=seconds)
-    except subprocess.TimeoutExpired:
-        output, errors = b"", b""
+        if process.stdin is not None:
+            process.stdin.write(given)
+            process.stdin.close()
+        while size <= ANSWER_BYTES_MAX:
+            left = deadline - monotonic()
+            if left <= 0 or not select.select([stream], [], [], left)[0]:
+                break
+            part = os.read(stream.fileno(), 2**16)
+            if not part:
+                with suppress(subprocess.TimeoutExpired):
+                    process.wait(max(0.0, deadline - monotonic()))
+                break
+            parts.append(part)
+            size += len(part)
+    except BrokenPipeError:
+        pass  # it ended without reading
     finally:
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(process.pid, signal.SIGKILL)
-        process.kill()
         process.wait()
-        for stream in (process.stdin, process.stdout, process.stderr):
-            if stream is not None:
-                stream.close()
-    return output or errors or b""
+        for each in (process.stdin, process.stdout, process.stderr):
+            if each is not None:
+                with suppress(BrokenPipeError):
+                    each.close()
+    return b"".join(parts)

@@ -59,6 +59,26 @@ TEST = """
         def nothing_is_open(self):
             assert self.till.open == 0, "money is lost"
 
+    class Odd:
+        def __getattribute__(self, name):
+            raise OSError("no")
+
+        def __repr__(self):
+            raise OSError("no")
+
+        def __call__(self, cents):
+            return tilllib.Till(tilllib.Bank()).sell(cents)
+
+    class OddChaos(ChaosTest):
+        def __init__(self):
+            super().__init__()
+            self.odd, self.till = Odd(), tilllib.Till(tilllib.Bank())
+
+        @rule()
+        def go(self):
+            assert self.odd(1)
+            self.till.sell(self.odd)
+
     class Ends(ChaosTest):
         @rule()
         def go(self):
@@ -98,6 +118,11 @@ def test_a_fault_becomes_the_exception_that_it_raised() -> None:
     )
     done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=False, timeout=60)
     assert done.stderr.endswith("AssertionError: money is lost\n")
+
+
+def test_an_object_that_raises_at_every_look_is_a_reason() -> None:
+    with pytest.raises(TraceError, match="no plain Python for the trace of run"):
+        plain(trace_of("OddChaos"))
 
 
 def test_where_the_recording_process_ends_it_says_so() -> None:
