@@ -4,128 +4,36 @@ from __future__ import annotations
 
 import functools
 import inspect
-import operator
 import types
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from typing import Any
 
 from ordeal._engine.plain.definitions import Definitions
 from ordeal._engine.plain.expressions import TAKEN, Expression, Expressions, is_plain, variable_for
+from ordeal._engine.plain.operations import (
+    CHANGES,
+    COMPARED,
+    CONTAINERS,
+    IN_PLACE,
+    OPERATORS,
+    UNARY,
+    Decision,
+    FaultHit,
+    Operand,
+    Operation,
+    bracketed,
+    is_builtin,
+    is_ignored,
+    is_machinery,
+    is_of_target,
+    only_looks,
+    subscript,
+    value_of,
+)
 
 #: More operations are no report that anybody reads.
 OPERATIONS_MAX = 5_000
-_CONTAINERS = (list, tuple, dict, set, frozenset)
-#: The methods that change such a container.
-_CHANGES = frozenset(
-    {
-        *("add", "append", "clear", "discard", "extend", "insert", "pop", "popitem", "remove", "reverse"),
-        *("setdefault", "sort", "update", "difference_update", "intersection_update", "symmetric_difference_update"),
-        *("__setitem__", "__delitem__", "__iadd__", "__ior__"),
-    }
-)
-#: Such code runs as it is, and is never written down.
-_MACHINERY = ("ordeal", "hypothesis", "_pytest", "pytest", "_ordeal_pytest", "pluggy", "typing", "warnings", "logging")
-#: Builtins that say nothing about the code under test.
-_LOOKS = frozenset({isinstance, issubclass, callable, id, type, hasattr, hash, repr, print})
-_OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
-    "+": operator.add,
-    "-": operator.sub,
-    "*": operator.mul,
-    "/": operator.truediv,
-    "//": operator.floordiv,
-    "%": operator.mod,
-    "**": operator.pow,
-    "<<": operator.lshift,
-    ">>": operator.rshift,
-    "|": operator.or_,
-    "&": operator.and_,
-    "^": operator.xor,
-    "@": operator.matmul,
-}
-_IN_PLACE: dict[str, Callable[[Any, Any], Any]] = {
-    "+": operator.iadd,
-    "-": operator.isub,
-    "*": operator.imul,
-    "/": operator.itruediv,
-    "//": operator.ifloordiv,
-    "%": operator.imod,
-    "**": operator.ipow,
-    "<<": operator.ilshift,
-    ">>": operator.irshift,
-    "|": operator.ior,
-    "&": operator.iand,
-    "^": operator.ixor,
-    "@": operator.imatmul,
-}
-_COMPARED: dict[str, Callable[[Any, Any], Any]] = {
-    "==": operator.eq,
-    "!=": operator.ne,
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
-    "is": operator.is_,
-    "is not": operator.is_not,
-    "in": lambda one, other: one in other,
-    "not in": lambda one, other: one not in other,
-}
-_UNARY: dict[str, Callable[[Any], Any]] = {"-": operator.neg, "+": operator.pos, "~": operator.invert}
-
-
-@dataclass(slots=True)
-class FaultHit:
-    """A call that a fault let fail: what it replaces, and the exception that it raises instead."""
-
-    target: str
-    error: Expression
-
-
-@dataclass(slots=True)
-class Operation:
-    """One statement of the plain program.
-
-    ``variable`` names its result; empty for a statement. ``raised`` is the exception that it raised. ``looks_only``
-    marks what changes nothing, as far as one can tell, such as what an invariant does.
-    """
-
-    number: int
-    expression: Expression
-    variable: str = ""
-    result: Any = None
-    raised: BaseException | None = None
-    is_target: bool = False
-    looks_only: bool = False
-    in_check: bool = False
-    step: int = 0
-    by_model: bool = False
-    hits: list[FaultHit] = field(default_factory=list)
-    done: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Operand:
-    """A value that is compared, with the operation that gave it; None if the test has computed it."""
-
-    value: Any
-    operation: Operation | None
-    is_constant: bool = False
-
-
-@dataclass(slots=True)
-class Decision:
-    """What decided how the test went on: a comparison, a truth, or that nothing was raised.
-
-    ``operands`` are what was compared: values, or an ``Operand`` if it is known where one comes from. ``after`` is the
-    number of operations before it.
-    """
-
-    kind: str
-    sign: str
-    operands: tuple[Any, ...]
-    outcome: bool
-    after: int
 
 
 class Recorder:
@@ -179,14 +87,14 @@ class Recorder:
         if known is None and isinstance(owner, types.ModuleType | type):
             return self._record_call(self.expressions.write(function), function, args, kwargs)
         written = known or self.expressions.write(owner)
-        return self._record_call(written.join([], f"{_bracketed(written.text)}.{name}"), function, args, kwargs)
+        return self._record_call(written.join([], f"{bracketed(written.text)}.{name}"), function, args, kwargs)
 
     def attribute(self, owner: Any, name: str, /) -> Any:
         """Return an attribute of ``owner``."""
         if self._depth or self.expressions.known(owner) is None:
             return self._unrecorded(getattr(owner, name))
         written = self.expressions.write(owner)
-        made = written.join([], f"{_bracketed(written.text)}.{name}")
+        made = written.join([], f"{bracketed(written.text)}.{name}")
         names = dict(self._names)
         operation = self._begin(made, looks_only=True, named=made.text)
         value = self._perform(operation, lambda: getattr(owner, name))
@@ -200,7 +108,7 @@ class Recorder:
 
     def item(self, owner: Any, index: Any, /) -> Any:
         """Return an item of ``owner``."""
-        if self._depth or self.expressions.known(owner) is None or type(owner) in _CONTAINERS:
+        if self._depth or self.expressions.known(owner) is None or type(owner) in CONTAINERS:
             return self._unrecorded(owner[index])
         made = self._indexed(owner, index)
         return self._do(made, lambda: owner[index], looks_only=True)
@@ -215,7 +123,7 @@ class Recorder:
         def change() -> None:
             owner[index] = value
 
-        self._assign(owner, change, lambda text, at, to: f"{text}[{_subscript(at)}] = {to}", index, value)
+        self._assign(owner, change, lambda text, at, to: f"{text}[{subscript(at)}] = {to}", index, value)
 
     def delete_item(self, owner: Any, index: Any, /) -> None:
         """Delete an item of ``owner``."""
@@ -223,7 +131,7 @@ class Recorder:
         def change() -> None:
             del owner[index]
 
-        self._assign(owner, change, lambda text, at: f"del {text}[{_subscript(at)}]", index)
+        self._assign(owner, change, lambda text, at: f"del {text}[{subscript(at)}]", index)
 
     def delete_attribute(self, owner: Any, name: str, /) -> None:
         """Delete an attribute of ``owner``."""
@@ -232,36 +140,36 @@ class Recorder:
     def binary(self, sign: str, one: Any, other: Any, /) -> Any:
         """Return what an operator gives. Numbers that come from the code under test are worth recording, too."""
         operands = one, other
-        one, other = _value(one), _value(other)
+        one, other = value_of(one), value_of(other)
         if self._depth:
-            return _OPERATORS[sign](one, other)
-        if type(one) in _CONTAINERS and type(other) in _CONTAINERS:
-            return self._unrecorded(_OPERATORS[sign](one, other))
-        from_target = any(type(each) is Operand and _is_of_target(each.operation) for each in operands)
+            return OPERATORS[sign](one, other)
+        if type(one) in CONTAINERS and type(other) in CONTAINERS:
+            return self._unrecorded(OPERATORS[sign](one, other))
+        from_target = any(type(each) is Operand and is_of_target(each.operation) for each in operands)
         if not (from_target or self._is_object(one) or self._is_object(other)):
-            return self._unrecorded(_OPERATORS[sign](one, other))
+            return self._unrecorded(OPERATORS[sign](one, other))
         left, right = (self._written(each) for each in operands)
         made = left.join([right], f"({left.text} {sign} {right.text})")
-        return self._do(made, lambda: _OPERATORS[sign](one, other), looks_only=True)
+        return self._do(made, lambda: OPERATORS[sign](one, other), looks_only=True)
 
     def unary(self, sign: str, value: Any, /) -> Any:
         """Return what an operator with one operand gives."""
         if self._depth or not self._is_object(value):
-            return _UNARY[sign](value)
+            return UNARY[sign](value)
         written = self.expressions.write(value)
-        return self._do(written.join([], f"({sign}{written.text})"), lambda: _UNARY[sign](value), looks_only=True)
+        return self._do(written.join([], f"({sign}{written.text})"), lambda: UNARY[sign](value), looks_only=True)
 
     def in_place(self, sign: str, one: Any, other: Any, /) -> Any:
         """Return what an augmented assignment leaves."""
         if self._depth or not (self._is_object(one) or self._is_object(other)):
-            return _IN_PLACE[sign](one, other)
-        if type(one) in _CONTAINERS and not self.expressions.is_of_target(one):
-            return _IN_PLACE[sign](one, other)
+            return IN_PLACE[sign](one, other)
+        if type(one) in CONTAINERS and not self.expressions.is_of_target(one):
+            return IN_PLACE[sign](one, other)
         left, right = self.expressions.write(one), self.expressions.write(other)
-        function = _IN_PLACE[sign].__name__
+        function = IN_PLACE[sign].__name__
         made = left.join([right], f"operator.{function}({left.text}, {right.text})")
         made.imports.add("operator")
-        return self._do(made, lambda: _IN_PLACE[sign](one, other))
+        return self._do(made, lambda: IN_PLACE[sign](one, other))
 
     def in_place_attribute(self, sign: str, owner: Any, name: str, value: Any, /) -> None:
         """Change an attribute in place."""
@@ -285,40 +193,35 @@ class Recorder:
     def compare(self, sign: str, one: Any, other: Any, /) -> Any:
         """Return what a comparison gives, and remember it."""
         operands = one, other
-        one, other = _value(one), _value(other)
+        one, other = value_of(one), value_of(other)
         if self._depth:
-            return _COMPARED[sign](one, other)
-        objects = [each for each in (one, other) if type(each) not in _CONTAINERS and self._is_object(each)]
+            return COMPARED[sign](one, other)
+        objects = [each for each in (one, other) if type(each) not in CONTAINERS and self._is_object(each)]
         if sign in ("is", "is not") or not objects:
-            result = _COMPARED[sign](one, other)
+            result = COMPARED[sign](one, other)
         else:
-            result = self._do(self._infix(sign, one, other), lambda: _COMPARED[sign](one, other), looks_only=True)
+            result = self._do(self._infix(sign, one, other), lambda: COMPARED[sign](one, other), looks_only=True)
         self._decide("compare", sign, operands, result)
         return result
 
     def truth(self, value: Any, /) -> Any:
         """Return ``value``, and remember whether it is true."""
-        operand, value = value, _value(value)
+        operand, value = value, value_of(value)
         if self._depth:
             return value
-        if type(value) not in _CONTAINERS and self._is_object(value):
+        if type(value) not in CONTAINERS and self._is_object(value):
             written = self.expressions.write(value)
             made = written.join([], f"bool({written.text})")
             result = self._do(made, lambda: bool(value), looks_only=True)
             self._decide("truth", "", (operand,), result)
             return result
-        if is_plain(value) or type(value) in _CONTAINERS:
+        if is_plain(value) or type(value) in CONTAINERS:
             self._decide("truth", "", (operand,), value)
         return value
 
-    def not_raised(self) -> None:
-        """Remember that the body of a ``try`` came to its end."""
-        if not self._depth and self.operations:
-            self.decisions.append(Decision("not raised", "", (), True, len(self.operations)))
-
     def iterate(self, items: Any, /) -> Any:
         """Return what a loop goes through."""
-        if self._depth or not self._is_object(items) or type(items) in (*_CONTAINERS, range):
+        if self._depth or not self._is_object(items) or type(items) in (*CONTAINERS, range):
             return items
         return self._iterated(items)
 
@@ -384,7 +287,7 @@ class Recorder:
         args = [self.callback_of.get(id(each), each) for each in args]
         kwargs = {name: self.callback_of.get(id(each), each) for name, each in kwargs.items()}
         self.callback_of.clear()
-        looks = _only_looks(function)
+        looks = only_looks(function)
         return self._do(made, lambda: function(*args, **kwargs), looks_only=looks, name=written.text)
 
     def _assign(self, owner: Any, change: Callable[[], None], form: Callable[..., str], *values: Any) -> None:
@@ -393,14 +296,14 @@ class Recorder:
             return
         written = self.expressions.write(owner)
         parts = [self.expressions.write(value) for value in values]
-        made = written.join(parts, form(_bracketed(written.text), *(part.text for part in parts)))
+        made = written.join(parts, form(bracketed(written.text), *(part.text for part in parts)))
         self._do(made, change, is_statement=True)
 
     def _can_change(self, owner: Any) -> bool:
         if self.expressions.known(owner) is not None or self.expressions.is_of_target(owner):
             return True
         if isinstance(owner, types.ModuleType | type):
-            return not self.expressions.write(owner).problem and not _is_machinery(owner)
+            return not self.expressions.write(owner).problem and not is_machinery(owner)
         return False
 
     def _do(
@@ -500,7 +403,7 @@ class Recorder:
             return False
 
     def _says_something(self, function: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> bool:
-        if _is_ignored(function) or self._is_of_test(function) or _is_machinery(function):
+        if is_ignored(function) or self._is_of_test(function) or is_machinery(function):
             return False
         if self._reads_container(function):
             return False
@@ -511,18 +414,18 @@ class Recorder:
         if is_method and (self._is_object(owner) or self.expressions.is_of_target(owner)):
             return True
         given = [each for each in (*args, *kwargs.values()) if self._is_object(each)]
-        if _only_looks(function):
+        if only_looks(function):
             # A list of the test that holds such objects says nothing itself.
-            given = [each for each in given if type(each) not in _CONTAINERS or self.expressions.known(each)]
+            given = [each for each in given if type(each) not in CONTAINERS or self.expressions.known(each)]
         if given:
             return True
         # A new object of a library, such as a file in memory, may be handed to the code under test later.
-        return isinstance(function, type) and not _is_builtin(function) and not issubclass(function, BaseException)
+        return isinstance(function, type) and not is_builtin(function) and not issubclass(function, BaseException)
 
     def _reads_container(self, function: Any) -> bool:
         """Return whether a method only looks into a plain list or the like, whose content is known."""
         owner = getattr(function, "__self__", None)
-        return type(owner) in _CONTAINERS and function.__name__ not in _CHANGES
+        return type(owner) in CONTAINERS and function.__name__ not in CHANGES
 
     def _is_of_test(self, function: Any) -> bool:
         function = getattr(function, "__func__", function)
@@ -551,13 +454,13 @@ class Recorder:
 
     def _indexed(self, owner: Any, index: Any) -> Expression:
         written, at = self.expressions.write(owner), self.expressions.write(index)
-        return written.join([at], f"{_bracketed(written.text)}[{_subscript(at.text)}]")
+        return written.join([at], f"{bracketed(written.text)}[{subscript(at.text)}]")
 
     def _written(self, operand: Any) -> Expression:
         operation = operand.operation if type(operand) is Operand else None
-        if operation is not None and _is_of_target(operation):
+        if operation is not None and is_of_target(operation):
             return Expression(operation.variable, {operation.number}, is_target=True)
-        return self.expressions.write(_value(operand))
+        return self.expressions.write(value_of(operand))
 
     def _infix(self, sign: str, one: Any, other: Any) -> Expression:
         left, right = self.expressions.write(one), self.expressions.write(other)
@@ -640,48 +543,3 @@ def _caller() -> str:
     while frame is not None and frame.f_globals.get("__name__") == __name__:
         frame = frame.f_back
     return "" if frame is None else str(frame.f_globals.get("__name__"))
-
-
-def _is_of_target(operation: Operation | None) -> bool:
-    return operation is not None and operation.is_target and bool(operation.variable)
-
-
-def _value(operand: Any) -> Any:
-    return operand.value if type(operand) is Operand else operand
-
-
-def _only_looks(function: Any) -> bool:
-    if isinstance(function, types.BuiltinFunctionType) and getattr(function, "__module__", "") == "builtins":
-        return function.__name__ not in ("next", "setattr", "delattr")
-    return isinstance(function, type) and _is_builtin(function)
-
-
-def _is_ignored(function: Any) -> bool:
-    return isinstance(function, type | types.BuiltinFunctionType) and function in _LOOKS
-
-
-def _is_builtin(kind: type) -> bool:
-    return kind.__module__ == "builtins"
-
-
-def _is_machinery(value: Any) -> bool:
-    owner = getattr(value, "__self__", None)
-    home = owner if isinstance(owner, types.ModuleType | type) else type(owner) if owner is not None else value
-    name = home.__name__ if isinstance(home, types.ModuleType) else getattr(home, "__module__", "")
-    return str(name).partition(".")[0] in _MACHINERY
-
-
-def _bracketed(text: str) -> str:
-    """Return an expression as what an attribute can follow."""
-    return f"({text})" if text[:1].isdigit() or (" " in text and text[:1] not in "([{'\"") else text
-
-
-def _subscript(text: str) -> str:
-    """Return an index without the word ``slice`` where a colon says the same."""
-    if not text.startswith("slice(") or not text.endswith(")"):
-        return text
-    parts = text[6:-1].split(", ")
-    if len(parts) != 3:
-        return text
-    start, stop, step = ("" if part == "None" else part for part in parts)
-    return f"{start}:{stop}:{step}" if step else f"{start}:{stop}"

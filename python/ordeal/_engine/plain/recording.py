@@ -17,8 +17,10 @@ from ordeal._engine.execution.machine import make_driver
 from ordeal._engine.execution.recorder import RunRecorder
 from ordeal._engine.formatting import one_line
 from ordeal._engine.isolation.memory_limit import limited_memory
-from ordeal._engine.plain.program import CannotWriteError, Program, program_of
-from ordeal._engine.plain.recorder import FaultHit, Recorder
+from ordeal._engine.plain.operations import FaultHit
+from ordeal._engine.plain.program import Program
+from ordeal._engine.plain.recorder import Recorder
+from ordeal._engine.plain.writing import CannotWriteError, program_of
 from ordeal._engine.replay.loading import tape_of
 from ordeal._engine.replay.replayer import Replayer
 from ordeal._engine.storage.trace_file import Trace

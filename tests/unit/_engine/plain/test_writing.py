@@ -11,10 +11,11 @@ from typing import Any
 
 import pytest
 
-from ordeal._engine.plain.program import CannotWriteError, Program, program_of
+from ordeal._engine.plain.program import Program
 from ordeal._engine.plain.recorder import Recorder
 from ordeal._engine.plain.rewriting import RECORDER, rewritten
 from ordeal._engine.plain.trying import minimised, outcome
+from ordeal._engine.plain.writing import CannotWriteError, program_of
 
 LIBRARY = """
     class Full(Exception): ...

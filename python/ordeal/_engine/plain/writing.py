@@ -1,0 +1,359 @@
+"""Makes the plain program of what was recorded: the operations that it needs, and how it ends."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from ordeal._engine.plain.expressions import ATOMIC, Expression, is_plain
+from ordeal._engine.plain.operations import Decision, Operand, Operation, value_of
+from ordeal._engine.plain.program import End, Program, Statement
+from ordeal._engine.plain.recorder import Recorder
+from ordeal._engine.untrusted import error_message, full_name
+from ordeal.errors import DivergenceError
+
+_TITLE_MAX = 300
+_MESSAGE_MAX = 200
+#: What must hold where the opposite made the test fail.
+_OPPOSITE = {
+    "==": "!=",
+    "!=": "==",
+    "<": ">=",
+    ">=": "<",
+    ">": "<=",
+    "<=": ">",
+    "is": "is not",
+    "is not": "is",
+    "in": "not in",
+    "not in": "in",
+}
+
+
+class CannotWriteError(Exception):
+    """There is no plain program; the text says why."""
+
+
+def program_of(recorder: Recorder, error: BaseException) -> Program:
+    """Return the program that fails like the recorded run, which ended with ``error``.
+
+    Raises:
+        CannotWriteError: the run cannot be written as plain calls.
+    """
+    if recorder.problem:
+        raise CannotWriteError(recorder.problem)
+    operations = recorder.operations
+    end, last, seen = _end(recorder, error)
+    needed = _connected(operations[: last + 1], seen, is_last=not end.text)
+    if not any(each.is_target for each in needed):
+        raise CannotWriteError("no call into the code under test belongs to the failure")
+    essential = _essential(needed, seen, has_last=not end.text)
+    needed = [each for each in needed if not each.expression.problem or each.number in essential]
+    for each in needed:
+        if each.expression.problem:
+            raise CannotWriteError(
+                f"an argument of `{each.expression.text[:60]}` cannot be written: {each.expression.problem}"
+            )
+    variables = {each.number: each.variable for each in operations}
+    imports = {module for each in needed for module in each.expression.imports} | set(seen.imports)
+    names = {name for each in needed for name in each.expression.definitions} | set(seen.definitions)
+    statements = [_statement(each, variables, imports) for each in needed]
+    end.uses = sorted(variables[number] for number in seen.uses)
+    kind = (end.error or ("AssertionError" if end.must_raise else full_name(type(error)))).rpartition(".")[2]
+    kind = "AssertionError" if kind == DivergenceError.__name__ else kind
+    title = f"{kind}: {_message(error, _TITLE_MAX)}"
+    definitions, more = _definitions(recorder, names)
+    return Program(
+        title=title,
+        imports=sorted(imports | more),
+        definitions=definitions,
+        statements=statements,
+        end=end,
+    )
+
+
+def _statement(operation: Operation, variables: dict[int, str], imports: set[str]) -> Statement:
+    raised = ""
+    if operation.raised is not None:
+        raised = _class_path(operation.raised, imports)
+    faults = []
+    for hit in operation.hits:
+        pair = (hit.target, hit.error.text)
+        imports |= hit.error.imports
+        if pair not in faults:
+            faults.append(pair)
+    return Statement(
+        text=operation.expression.text,
+        variable=operation.variable,
+        uses=sorted(variables[number] for number in operation.expression.uses),
+        raises=raised,
+        faults=faults,
+        optional=operation.looks_only or operation.in_check,
+    )
+
+
+def _class_path(error: BaseException, imports: set[str]) -> str:
+    kind = type(error)
+    if kind.__module__ == "builtins":
+        return kind.__name__
+    imports.add(kind.__module__)
+    return f"{kind.__module__}.{kind.__qualname__}"
+
+
+def _definitions(recorder: Recorder, names: set[str]) -> tuple[list[str], set[str]]:
+    parts: dict[str, str] = {}
+    imports: set[str] = set()
+    callbacks: list[str] = []
+    for name in sorted(names):
+        if name.startswith("answers:"):
+            own = name.partition(":")[2]
+            answers = recorder.answers[own]
+            if any(each.problem or each.uses for each in answers):
+                raise CannotWriteError(f"the function {own} of the test returns what cannot be written")
+            imports |= {module for each in answers for module in each.imports}
+            callbacks += _answering(own, [each.text for each in answers])
+        else:
+            parts |= recorder.expressions.sources[name].parts
+    return [*parts.values(), *callbacks], imports
+
+
+def _answering(name: str, answers: list[str]) -> list[str]:
+    """Return a function that gives the recorded answers, the last one for good."""
+    if len(set(answers)) <= 1:
+        return [f"def {name}(*args, **kwargs):\n    return {answers[0] if answers else None}"]
+    given = f"{name}_answers"
+    return [
+        f"{given} = [{', '.join(answers)}]",
+        f"def {name}(*args, **kwargs):\n    return {given}.pop(0) if len({given}) > 1 else {given}[0]",
+    ]
+
+
+def _connected(operations: Sequence[Operation], seen: Expression, *, is_last: bool) -> list[Operation]:
+    """Return the operations that share objects with the end, directly or by others."""
+    required = set(seen.uses) | ({operations[-1].number} if is_last and operations else set())
+    # A change of a class or module has no object, and may matter to all.
+    required |= {each.number for each in operations if not each.variable and not each.expression.uses and each.done}
+    objects: set[int] = set()
+    before = -1
+    while before != len(objects) + len(required):
+        before = len(objects) + len(required)
+        for each in operations:
+            if each.number in required or (not each.looks_only and not objects.isdisjoint(each.expression.uses)):
+                required |= {each.number} | each.expression.uses
+                objects |= {each.number} | each.expression.uses
+            elif each.expression.uses and each.expression.uses <= objects:
+                objects.add(each.number)  # an item or attribute of such an object is one, too
+    # What only looks joins nothing: a comparison with a model does not make the model a part of it.
+    looks = {each.number for each in operations if each.looks_only and each.expression.uses <= objects}
+    return [each for each in operations if each.number in required or each.number in looks]
+
+
+def _essential(operations: Sequence[Operation], seen: Expression, *, has_last: bool) -> set[int]:
+    """Return the numbers of what the program cannot do without: what changes something, and what that uses."""
+    numbers = set(seen.uses)
+    for each in reversed(operations):
+        is_last = has_last and each is operations[-1]
+        if is_last or each.number in numbers or not (each.looks_only or each.in_check):
+            numbers |= {each.number} | each.expression.uses
+    return numbers
+
+
+# -- how it ends
+
+
+def _end(recorder: Recorder, error: BaseException) -> tuple[End, int, Expression]:
+    """Return the end, the number of its last operation, and the expression of what it compares."""
+    for operation in reversed(recorder.operations):
+        if operation.raised is not None and _leads_to(error, operation.raised):
+            imports: set[str] = set()
+            path = _class_path(operation.raised, imports)
+            return End(error=path), operation.number, Expression("", imports=imports)
+    made = _divergence(recorder, error) if isinstance(error, DivergenceError) else None
+    if made is None:
+        made = _by_decision(recorder, error)
+    if made is None:
+        raise CannotWriteError("what the test compares at the end does not come from the code under test")
+    return made
+
+
+def _leads_to(error: BaseException, raised: BaseException) -> bool:
+    """Return whether ``raised`` is the failure, or what the test turned into it at once."""
+    return raised is error or error.__cause__ is raised or error.__context__ is raised
+
+
+def _message(error: BaseException, limit: int = _MESSAGE_MAX) -> str:
+    """Return the first line of a message, without the words of a pair: who reads it knows no system and no model."""
+    first = error_message(error).strip().partition("\n")[0]
+    if isinstance(error, DivergenceError):
+        first = re.sub(r"the system \((\w+)\)", r"\1", first)
+        first = re.sub(r", but the model \(\w+\) (returned|shows) ", ", expected ", first)
+        first = re.sub(r", but the model \(\w+\) raised ", ", expected an error: ", first)
+    return first[:limit]
+
+
+def _by_decision(recorder: Recorder, error: BaseException) -> tuple[End, int, Expression] | None:
+    for decision in reversed(recorder.decisions):
+        last = decision.after - 1
+        made = _compared(recorder, decision, error)
+        if made is not None:
+            return made[0], last, made[1]
+    return None
+
+
+def _compared(recorder: Recorder, decision: Decision, error: BaseException) -> tuple[End, Expression] | None:
+    parts = _sides(recorder, decision)
+    whole = parts[0].join(parts[1:], "")
+    if not whole.is_target or whole.problem:
+        return None
+    sign = _OPPOSITE[decision.sign] if decision.outcome and decision.sign else decision.sign
+    text = f" {sign} ".join(part.text for part in parts)
+    if decision.outcome and not sign:
+        text = f"not {text}"
+    # The title holds the words of a pair; the two sides say the same.
+    message = "" if isinstance(error, DivergenceError) else _message(error)
+    return End(text=text, parts=[part.text for part in parts], message=message), whole
+
+
+def _sides(recorder: Recorder, decision: Decision) -> list[Expression]:
+    """Return the expressions of what was compared: what the code under test gave on one side, values on the other."""
+    before = decision.after
+    for loose in (False, True):
+        for number, operand in enumerate(decision.operands):
+            part = _origin(recorder, operand, before, loose=loose)
+            if part.is_target and not part.problem:
+                return [
+                    part if other == number else _other_side(recorder, each, before)
+                    for other, each in enumerate(decision.operands)
+                ]
+    return [recorder.expressions.by_value(value_of(operand)) for operand in decision.operands]
+
+
+def _other_side(recorder: Recorder, operand: Any, before: int) -> Expression:
+    """Return the expression of what is compared with a value of the code under test: usually a value of the test."""
+    if type(operand) is Operand:
+        return _origin(recorder, operand, before, loose=False)
+    return recorder.expressions.by_value(operand)
+
+
+def _origin(recorder: Recorder, operand: Any, before: int, *, loose: bool) -> Expression:
+    """Return the expression of a value that is compared: what gave it directly, or the name that holds it."""
+    if type(operand) is not Operand:
+        return explained(recorder, operand, before, loose=loose)
+    operation = operand.operation
+    if operation is not None and operation.is_target and operation.variable:
+        return Expression(operation.variable, {operation.number}, is_target=True)
+    if operand.is_constant or (is_plain(operand.value) and not loose):
+        return recorder.expressions.write(operand.value)
+    return explained(recorder, operand.value, before, loose=loose)
+
+
+def explained(recorder: Recorder, value: Any, before: int, *, loose: bool = True) -> Expression:
+    """Return the expression from which ``value`` comes: of the code under test, if that gave an equal one last.
+
+    When ``loose``, parts of a list or tuple may come from anywhere.
+    """
+    known = recorder.expressions.known(value)
+    if known is not None and known.is_target:
+        return known
+    whole = _given_last(recorder, value, before, loose=loose)
+    if whole is not None:
+        return whole
+    if isinstance(value, list | tuple) and type(value) in (list, tuple) and loose:
+        parts = [explained(recorder, item, before) for item in value]
+        inner = ", ".join(part.text for part in parts)
+        brackets = f"[{inner}]" if type(value) is list else f"({inner}{',' * (len(parts) == 1)})"
+        return Expression("").join(parts, brackets)
+    written = recorder.expressions.by_value(value)
+    return written if known is None or not written.problem else known
+
+
+def _given_last(recorder: Recorder, value: Any, before: int, *, loose: bool) -> Expression | None:
+    """Return the last result of the code under test in this step that equals ``value``, or has it as a part."""
+    step = recorder.operations[before - 1].step if before else 0
+    for operation in reversed(recorder.operations[:before]):
+        if operation.step != step:
+            break
+        # What describes the difference of a pair comes last, and is no origin.
+        if not (operation.done and operation.is_target and operation.variable) or (
+            operation.by_model and operation.looks_only
+        ):
+            continue
+        if _is_same(operation.result, value):
+            return Expression(operation.variable, {operation.number}, is_target=True)
+        path = _path_to(value, operation.result) if loose and is_plain(value) else ""
+        if path:
+            return Expression(f"{operation.variable}{path}", {operation.number}, is_target=True)
+    return None
+
+
+def _path_to(value: Any, result: Any, depth: int = 0) -> str:
+    """Return the indices by which a list or tuple leads to a plain value; empty if it does not."""
+    if type(result) not in (list, tuple) or depth > 1:
+        return ""
+    for number in range(min(len(result), 50) - 1, -1, -1):
+        item = result[number]
+        if is_plain(item) and _is_same(item, value):
+            return f"[{number}]"
+        inner = _path_to(value, item, depth + 1)
+        if inner:
+            return f"[{number}]{inner}"
+    return ""
+
+
+def _is_same(one: Any, other: Any) -> bool:
+    """Return whether two plain values are the same; everything else is by identity."""
+    if one is other:
+        return True
+    if type(one) is not type(other):
+        return False
+    if isinstance(one, ATOMIC):
+        return bool(one == other)
+    if type(one) in (list, tuple):
+        return len(one) == len(other) and all(_is_same(a, b) for a, b in zip(one, other, strict=True))
+    if type(one) is dict:
+        return len(one) == len(other) and all(key in other and _is_same(one[key], other[key]) for key in one)
+    if type(one) in (set, frozenset):
+        return bool(one == other) and all(isinstance(each, ATOMIC) for each in one)
+    return False
+
+
+def _divergence(recorder: Recorder, error: BaseException) -> tuple[End, int, Expression] | None:
+    """Return the end for a system that differs from its model: the frame that raised holds both sides."""
+    tb = error.__traceback__
+    sides: tuple[Any, Any] | None = None
+    while tb is not None:
+        names = tb.tb_frame.f_locals
+        if "ours" in names and "theirs" in names:
+            sides = names["ours"], names["theirs"]
+        tb = tb.tb_next
+    if sides is None:
+        return None
+    last = len(recorder.operations)
+    ours, theirs = (_result(side) for side in sides)
+    theirs_error = getattr(sides[1], "error", None) if _is_outcome(sides[1]) else None
+    if theirs_error is not None:
+        imports: set[str] = set()
+        path = _class_path(theirs_error, imports)
+        operation = next((each for each in reversed(recorder.operations) if each.is_target and each.done), None)
+        if operation is None:
+            return None
+        return End(must_raise=path, message=_message(error)), operation.number, Expression("", imports=imports)
+    left, right = explained(recorder, ours, last), recorder.expressions.by_value(theirs)
+    if right.problem:
+        right = explained(recorder, theirs, last)
+    whole = left.join([right], "")
+    if not left.is_target or whole.problem:
+        return None
+    return (
+        End(text=f"{left.text} == {right.text}", parts=[left.text, right.text]),
+        last - 1,
+        whole,
+    )
+
+
+def _is_outcome(side: Any) -> bool:
+    return type(side).__module__ == "ordeal.model.call_result"
+
+
+def _result(side: Any) -> Any:
+    return side.result if _is_outcome(side) else side
