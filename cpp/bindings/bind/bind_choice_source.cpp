@@ -13,7 +13,6 @@
 #include "bindings/casts/choice_cast.h"
 #include "core/draw/choice_source.h"
 #include "core/draw/value_draws.h"
-#include "core/tape/text.h"
 #include "core/tape/wide_integer.h"
 
 namespace ordeal::bindings {
@@ -34,12 +33,13 @@ py::list recorded_for(const ChoiceSource& source, std::uint32_t name) {
 
 // From intervals as pairs of 32-bit numbers in the machine's byte order. Cached by content; the last one, which a
 // strategy requests again and again, is recognised by its object.
-const Alphabet& alphabet_of(const py::bytes& packed) {
-  static auto* const kKnown = new tsl::robin_map<std::string, std::unique_ptr<Alphabet>>();  // outlives the interpreter
+const std::shared_ptr<const Alphabet>& alphabet_of(const py::bytes& packed) {
+  using Alphabets = tsl::robin_map<std::string, std::shared_ptr<const Alphabet>>;
+  static auto* const kKnown = new Alphabets();                              // outlives the interpreter
+  static auto* const kLast = new std::shared_ptr<const Alphabet>(nullptr);  // so does this
   static PyObject* last = nullptr;
-  static const Alphabet* last_alphabet = nullptr;
-  if (packed.ptr() == last && last_alphabet != nullptr) {
-    return *last_alphabet;
+  if (packed.ptr() == last && *kLast != nullptr) {
+    return *kLast;
   }
   std::string content = packed;
   auto& alphabet = (*kKnown)[content];
@@ -52,11 +52,11 @@ const Alphabet& alphabet_of(const py::bytes& packed) {
     for (std::size_t i = 0; i + 1 < ends.size(); i += 2) {
       intervals.emplace_back(static_cast<char32_t>(ends[i]), static_cast<char32_t>(ends[i + 1]));
     }
-    alphabet = std::make_unique<Alphabet>(std::move(intervals));
+    alphabet = std::make_shared<const Alphabet>(std::move(intervals));
   }
   Py_XSETREF(last, Py_NewRef(packed.ptr()));
-  last_alphabet = alphabet.get();
-  return *alphabet;
+  *kLast = alphabet;
+  return *kLast;
 }
 
 py::object open_integer(ChoiceSource& source, std::optional<std::int64_t> low, std::optional<std::int64_t> high,
@@ -109,12 +109,6 @@ void bind_choice_source(py::module_& m) {
             self.note({low, high, simplest});
           },
           py::arg("low"), py::arg("high"), py::arg("simplest"))
-      .def(
-          "note_text",
-          [](ChoiceSource& self, std::int64_t size_min, std::int64_t size_max, std::uint32_t simplest) {
-            self.note({size_min, size_max, rank_of_character(static_cast<char32_t>(simplest))});
-          },
-          py::arg("size_min"), py::arg("size_max"), py::arg("simplest"))
       // Values that are not choices themselves: parts of one, which the caller records with put().
       .def("raw_unit", [](ChoiceSource& self) { return self.rng().unit(); })
       .def("raw_bits", [](ChoiceSource& self) { return self.rng().next(); })

@@ -15,7 +15,10 @@ void bind_shrinker(py::module_& m) {
       .def(
           "accept", [](Shrinker& self, const Tape& realized) { self.accept(realized); }, py::arg("realized"))
       .def(
-          "refuse", [](Shrinker& self, const Replay& replay) { self.refuse(replay.realized(), replay.constraints()); },
+          "refuse",
+          [](Shrinker& self, const Replay& replay) {
+            self.refuse(replay.realized(), self.needs_constraints() ? replay.constraints() : std::vector<Constraint>());
+          },
           py::arg("replay"))
       .def("refuse", [](Shrinker& self) { self.refuse(); })
       .def_property_readonly("current", &Shrinker::current, py::return_value_policy::copy)

@@ -157,7 +157,11 @@ Outcome Transformations::apply(PyObject*& value) const noexcept {
   return Outcome::kValue;
 }
 
-std::optional<std::int64_t> draw_index(DrawContext& run, std::int64_t size) { return choose(run, 0, size - 1, 0); }
+std::optional<std::int64_t> draw_index(DrawContext& run, std::int64_t size) {
+  const auto index = choose(run, 0, size - 1, 0);
+  run.source().note_selection();
+  return index;
+}
 
 bool force_index(DrawContext& run, std::int64_t index) { return run.may_choose() && run.count(integer_size(index)); }
 

@@ -17,7 +17,7 @@ class Text final : public StrategyNode {
     if (!run.may_choose()) {
       return nullptr;
     }
-    const std::string text = draw_text(run.source(), *alphabet_, low_, high_);
+    const std::string text = draw_text(run.source(), alphabet_, low_, high_);
     return run.count(sized(text.size()))
                ? PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "surrogatepass")
                : nullptr;

@@ -363,6 +363,7 @@ std::int64_t ChoiceSource::position(std::int64_t size) {
   std::int64_t value = 0;
   if (!is_live()) {
     value = take_integer(0, size - 1, 0);
+    note_selection();
   } else if (const Choice* again = size > kPositionsFew && reuses() ? earlier_position(size) : nullptr) {
     value = again->number;
   } else {

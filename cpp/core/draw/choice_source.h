@@ -107,6 +107,12 @@ class ChoiceSource {
       notes_->emplace_back(out_->choice_count(), constraint);
     }
   }
+  // Replaying: the integer that was drawn last selects something.
+  void note_selection() noexcept {
+    if (notes_ != nullptr && !notes_->empty()) {
+      notes_->back().second.selects = true;
+    }
+  }
 
  private:
   struct RealBounds;

@@ -58,12 +58,14 @@ std::string live_text(ChoiceSource& source, const Alphabet& alphabet, std::int64
 }
 
 // The recorded text, as far as it fits: other characters become the simplest, then it is cut or padded.
-std::string replayed_text(ChoiceSource& source, const Alphabet& alphabet, std::int64_t low, std::int64_t high) {
+std::string replayed_text(ChoiceSource& source, const std::shared_ptr<const Alphabet>& characters, std::int64_t low,
+                          std::int64_t high) {
   const std::optional<Choice> recorded = source.recorded(ChoiceKind::kString);
+  const Alphabet& alphabet = *characters;
   const bool is_empty = alphabet.size() == 0;
   const char32_t simplest = is_empty ? U'0' : alphabet.at(0);
   if (!is_empty) {
-    source.note({low, high, rank_of_character(simplest)});
+    source.note({.low = low, .high = high, .alphabet = characters});
   }
   const auto least = is_empty ? 0 : static_cast<std::size_t>(low);
   if (!recorded) {
@@ -83,7 +85,7 @@ std::string replayed_text(ChoiceSource& source, const Alphabet& alphabet, std::i
 // Cut or padded with zeros to an allowed length.
 std::string replayed_bytes(ChoiceSource& source, std::int64_t low, std::int64_t high) {
   const std::optional<Choice> recorded = source.recorded(ChoiceKind::kBytes);
-  source.note({low, high, rank_of_character(U'0')});
+  source.note({low, high});
   const auto least = static_cast<std::size_t>(low);
   if (!recorded) {
     const std::string zeros(least, '\0');
@@ -156,10 +158,11 @@ Choice replayed_integer(ChoiceSource& source, std::optional<std::int64_t> low, s
 
 }  // namespace
 
-std::string draw_text(ChoiceSource& source, const Alphabet& alphabet, std::int64_t low, std::int64_t high) {
+std::string draw_text(ChoiceSource& source, const std::shared_ptr<const Alphabet>& alphabet, std::int64_t low,
+                      std::int64_t high) {
   ORDEAL_CHECK(0 <= low && low <= high, "low=" << low << " high=" << high);
   std::string text =
-      source.is_live() ? live_text(source, alphabet, low, high) : replayed_text(source, alphabet, low, high);
+      source.is_live() ? live_text(source, *alphabet, low, high) : replayed_text(source, alphabet, low, high);
   source.put(Choice::text(text));
   return text;
 }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -20,7 +21,8 @@ namespace ordeal {
 // UTF-8, of `low` to `high` characters; empty if the alphabet is. One fresh draw in kWordPeriod is one of
 // kInterestingStrings, if that fits; the others have draw_size's length and draw_alphabet_index's characters.
 inline constexpr std::uint64_t kWordPeriod = 16;
-std::string draw_text(ChoiceSource& source, const Alphabet& alphabet, std::int64_t low, std::int64_t high);
+std::string draw_text(ChoiceSource& source, const std::shared_ptr<const Alphabet>& alphabet, std::int64_t low,
+                      std::int64_t high);
 
 std::string draw_bytes(ChoiceSource& source, std::int64_t low, std::int64_t high);
 

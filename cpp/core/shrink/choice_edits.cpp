@@ -22,6 +22,12 @@ std::vector<Place> places_of(const Tape& tape) {
   return places;
 }
 
+// Arguments without a choice end where the one before them does, so they are passed over.
+const TapeArgument& argument_of(const Tape& tape, std::size_t index) {
+  ORDEAL_CHECK(index < tape.choice_count(), "index=" << index << " choices=" << tape.choice_count());
+  return *std::ranges::upper_bound(tape.arguments(), index, {}, &TapeArgument::choices_end);
+}
+
 // A bundle value: changing the position would take another value, which only MergeReferences does.
 bool is_reference(const TapeArgument& argument) noexcept { return argument.producer != TapeArgument::kNoProducer; }
 

@@ -22,6 +22,8 @@ struct Place {
 
 // The positions of all choices of the tape.
 std::vector<Place> places_of(const Tape& tape);
+// The argument that holds the choice. O(log arguments).
+const TapeArgument& argument_of(const Tape& tape, std::size_t index);
 bool is_reference(const TapeArgument& argument) noexcept;
 // Whether the choice is an integer within int64 that could be simpler.
 bool is_open_integer(const FailingTape& current, std::size_t index);

@@ -7,6 +7,22 @@
 namespace ordeal {
 namespace {
 
+// What is at a position of a tape, so that sums of these depend on the order.
+constexpr std::uint64_t hash_at(std::uint64_t position, std::uint64_t what) noexcept {
+  constexpr std::uint64_t kApart = 0xD1B54A32D192ED03ULL;
+  return mix64(what + (position * kApart));
+}
+
+std::uint64_t hash_at(std::uint64_t position, const Choice& choice) noexcept {
+  const std::uint64_t value =
+      static_cast<std::uint64_t>(choice.number) ^ (static_cast<std::uint64_t>(choice.kind) << 60U);
+  return hash_at(position, choice.blob().empty() ? value : hash_bytes(choice.blob(), value));
+}
+
+bool is_produced(const TapeArgument& argument) noexcept { return argument.producer != TapeArgument::kNoProducer; }
+
+}  // namespace
+
 // A fault that is switched on twice counts as on once.
 std::uint64_t fault_windows_of(const Tape& tape) {
   std::vector<std::uint32_t> on;
@@ -24,23 +40,26 @@ std::uint64_t fault_windows_of(const Tape& tape) {
 }
 
 // In the order of the tape, so that an earlier choice decides before a later one.
-std::vector<ChoiceRank> ranks_of(const FailingTape& failing) {
-  std::vector<ChoiceRank> ranks;
-  ranks.reserve(failing.tape.choice_count());
-  for (std::size_t i = 0; i < failing.tape.choice_count(); ++i) {
-    ranks.push_back(failing.rank(i));
+std::weak_ordering rank_order(const FailingTape& left, const FailingTape& right) {
+  if (const auto order = left.tape.size() <=> right.tape.size(); order != 0) {
+    return order;
   }
-  return ranks;
+  if (const auto order = fault_windows_of(left.tape) <=> fault_windows_of(right.tape); order != 0) {
+    return order;
+  }
+  if (const auto order = left.tape.choice_count() <=> right.tape.choice_count(); order != 0) {
+    return order;
+  }
+  for (std::size_t i = 0; i < left.tape.choice_count(); ++i) {
+    if (left.choice(i) == right.choice(i) && left.constraints[i] == right.constraints[i]) {
+      continue;
+    }
+    if (const auto order = left.rank(i) <=> right.rank(i); order != 0) {
+      return order;
+    }
+  }
+  return std::weak_ordering::equivalent;
 }
-
-}  // namespace
-
-// O(choices), with an allocation for each text: only accepted tapes are ranked, never proposals.
-TapeRank::TapeRank(const FailingTape& failing)
-    : steps(failing.tape.size()),
-      fault_windows(fault_windows_of(failing.tape)),
-      choice_count(failing.tape.choice_count()),
-      choices(ranks_of(failing)) {}
 
 // Equal offsets mean equally many arguments and choices in each step.
 bool has_same_shape(const Tape& left, const Tape& right) {
@@ -63,6 +82,28 @@ std::uint64_t hash_of_steps(const Tape& tape) noexcept {
     h = mix64(h ^ (static_cast<std::uint64_t>(step.kind) << 32U) ^ step.target);
   }
   return h;
+}
+
+// Origins only count if a producer refers to them. Counts are hashed with what they count: otherwise two tapes could
+// have the same choices in other steps.
+std::uint64_t fingerprint_of(const Tape& tape) noexcept {
+  const bool origins_matter = std::ranges::any_of(tape.arguments(), is_produced);
+  std::uint64_t h = mix64(tape.size());
+  for (std::size_t i = 0; i < tape.size(); ++i) {
+    const TapeStep& step = tape.steps()[i];
+    const std::uint64_t what = (static_cast<std::uint64_t>(step.kind) << 32U) ^ step.target;
+    h += hash_at(i, mix64(what) ^ (std::uint64_t{step.arguments_end} << 32U) ^ (origins_matter ? step.origin : 0U));
+  }
+  for (std::size_t i = 0; i < tape.arguments().size(); ++i) {
+    const TapeArgument& argument = tape.arguments()[i];
+    const std::uint64_t what = (std::uint64_t{argument.name} << 32U) ^ argument.choices_end;
+    h ^= hash_at(i, mix64(what) ^ static_cast<std::uint64_t>(argument.producer));
+  }
+  std::uint64_t sum = 0;
+  for (std::size_t i = 0; i < tape.choice_count(); ++i) {
+    sum += hash_at(i, tape.choices()[i]);
+  }
+  return mix64(h ^ sum);
 }
 
 }  // namespace ordeal

@@ -41,24 +41,21 @@ class FailingTape {
   }
 };
 
-// How simple a tape is; less is simpler. Fewer steps matter most, then smaller fault windows (the number of faults that
-// are on, summed over all steps), then fewer choices, then each choice from the first on.
+// How simple tapes are; less is simpler. Fewer steps matter most, then smaller fault windows, then fewer choices, then
+// each choice from the first on, each by the constraint of its own tape. O(choices), and a rank is only made for
+// choices that differ.
 //
 // The order is well-founded, so going down in it always ends.
-struct TapeRank {
-  explicit TapeRank(const FailingTape& failing);
-
-  std::size_t steps;
-  std::uint64_t fault_windows;
-  std::size_t choice_count;
-  std::vector<ChoiceRank> choices;
-
-  friend auto operator<=>(const TapeRank&, const TapeRank&) = default;
-};
+std::weak_ordering rank_order(const FailingTape& left, const FailingTape& right);
+// The number of faults that are on, summed over all steps.
+std::uint64_t fault_windows_of(const Tape& tape);
 
 // Whether the steps of two tapes do the same and draw equally often, whatever they draw.
 bool has_same_shape(const Tape& left, const Tape& right);
 // A hash of the steps without their choices.
 std::uint64_t hash_of_steps(const Tape& tape) noexcept;
+// A hash of what happens when the tape is replayed, as Tape::hash(), but several times quicker: the choices are hashed
+// independently of each other. For one process.
+std::uint64_t fingerprint_of(const Tape& tape) noexcept;
 
 }  // namespace ordeal

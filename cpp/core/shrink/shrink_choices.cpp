@@ -107,7 +107,8 @@ bool says_little(const FailingTape& current, std::size_t begin, std::size_t end)
 // ---------------------------------------------------------------------------------------------------------------------
 // Order
 
-constexpr std::array kSortable{ChoiceKind::kInteger, ChoiceKind::kFloat, ChoiceKind::kString, ChoiceKind::kBytes};
+constexpr std::array kSortable{ChoiceKind::kBoolean, ChoiceKind::kInteger, ChoiceKind::kFloat, ChoiceKind::kString,
+                               ChoiceKind::kBytes};
 
 // The choices of the kind in an argument, by index.
 std::vector<std::size_t> choices_of_kind(const Tape& tape, const TapeArgument& argument, ChoiceKind kind) {
@@ -136,11 +137,27 @@ SearchCoroutine<Tape> sort_argument(const FailingTape& current, std::size_t argu
   const std::vector<std::size_t> at = choices_of_kind(current.tape, current.tape.arguments()[argument], kind);
   const std::size_t count = current.tape.choice_count();
   const bool all = co_yield with_choices_sorted(current, at);
-  for (std::size_t i = 1; !all && i < at.size() && current.tape.choice_count() == count; ++i) {
+  Patience patience;
+  bool goes_on = !all;
+  for (std::size_t i = 1; goes_on && i < at.size() && current.tape.choice_count() == count; ++i) {
     if (current.rank(at[i]) < current.rank(at[i - 1])) {
       const std::vector<std::size_t> two(at.begin() + static_cast<std::ptrdiff_t>(i - 1),
                                          at.begin() + static_cast<std::ptrdiff_t>(i + 1));
       const bool accepted = co_yield with_choices_sorted(current, two);
+      goes_on = patience.goes_on(accepted);
+    }
+  }
+}
+
+// Of two booleans next to each other, the false one first. Not all at once: many say whether a list goes on.
+SearchCoroutine<Tape> sort_flags(const FailingTape& current, std::size_t argument) {
+  const TapeArgument owner = current.tape.arguments()[argument];
+  const std::size_t count = current.tape.choice_count();
+  for (std::size_t i = owner.choices_begin + 1; i < owner.choices_end && current.tape.choice_count() == count; ++i) {
+    if (current.choice(i - 1) == Choice::boolean(true) && current.choice(i) == Choice::boolean(false)) {
+      Tape swapped = with_choice(current.tape, i - 1, Choice::boolean(false));
+      swapped.replace_choice(i, Choice::boolean(true));
+      const bool accepted = co_yield std::move(swapped);
       static_cast<void>(accepted);
     }
   }
@@ -165,7 +182,7 @@ std::optional<std::size_t> counterpart(const Tape& tape, std::size_t step, std::
   return std::nullopt;
 }
 
-// Like TapeRank: the first choice that differs decides.
+// As tapes are ordered: the first choice that differs decides.
 bool is_out_of_order(const FailingTape& current, const TapeArgument& first, const TapeArgument& second) {
   for (std::size_t i = 0; i < first.choices_end - first.choices_begin; ++i) {
     const auto order = current.rank(first.choices_begin + i) <=> current.rank(second.choices_begin + i);
@@ -245,7 +262,9 @@ SearchCoroutine<Tape> DeleteChoices::candidates_of_argument(const FailingTape& c
   const std::vector<std::size_t> sizes = run_sizes(tape.choices(owner()).size());
   for (const std::size_t size : sizes) {
     std::size_t tail = simplest_tail(current, owner());
-    for (std::size_t end = owner().choices_end; end >= owner().choices_begin + size;) {
+    Patience patience;
+    bool goes_on = true;
+    for (std::size_t end = owner().choices_end; goes_on && end >= owner().choices_begin + size;) {
       const std::size_t begin = end - size;
       const bool is_known = begin >= tail || (size <= kRunMax && is_repeated(tape, owner(), begin, end));
       if (is_known || !may_go(tape, owner(), begin, end) || (was_swept && !says_little(current, begin, end))) {
@@ -256,6 +275,7 @@ SearchCoroutine<Tape> DeleteChoices::candidates_of_argument(const FailingTape& c
       if (tape.arguments().size() != arguments) {
         co_return;
       }
+      goes_on = patience.goes_on(accepted);
       end = std::min<std::size_t>(accepted || size > kRunMax ? begin : end - 1, owner().choices_end);
       tail = accepted ? simplest_tail(current, owner()) : tail;
     }
@@ -285,12 +305,14 @@ SearchCoroutine<Tape> DeleteCounted::candidates_of_argument(const FailingTape& c
   if (swept_.contains(hash_of_kinds(tape, argument))) {
     co_return;
   }
+  Patience patience;
+  bool goes_on = true;
   // A length precedes what it counts, and any list that marks its own end.
-  for (std::size_t count = owner().choices_begin; count < owner().choices_end; ++count) {
+  for (std::size_t count = owner().choices_begin; goes_on && count < owner().choices_end; ++count) {
     if (current.choice(count).kind == ChoiceKind::kBoolean) {
       break;
     }
-    for (std::size_t begin = count + 1; begin < owner().choices_end && is_open_integer(current, count);) {
+    for (std::size_t begin = count + 1; goes_on && begin < owner().choices_end && is_open_integer(current, count);) {
       if (!may_go(tape, owner(), begin, begin + 1)) {
         ++begin;
         continue;
@@ -303,6 +325,7 @@ SearchCoroutine<Tape> DeleteCounted::candidates_of_argument(const FailingTape& c
       if (tape.arguments().size() != arguments) {
         co_return;
       }
+      goes_on = patience.goes_on(accepted);
       begin += accepted ? 0 : 1;
     }
   }
@@ -316,7 +339,8 @@ SearchCoroutine<Tape> SortValues::candidates(const FailingTape& current) {
       if (argument >= current.tape.arguments().size() || is_reference(current.tape.arguments()[argument])) {
         break;
       }
-      auto search = sort_argument(current, argument, kind);
+      auto search =
+          kind == ChoiceKind::kBoolean ? sort_flags(current, argument) : sort_argument(current, argument, kind);
       while (auto candidate = search.next()) {
         const bool accepted = co_yield std::move(*candidate);
         search.accept(accepted);

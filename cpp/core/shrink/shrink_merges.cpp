@@ -4,12 +4,14 @@
 #include <cstddef>
 #include <optional>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "core/base/check.h"
 #include "core/shrink/choice_edits.h"
 #include "core/shrink/shrink_steps.h"
+#include "core/tape/choice_rank.h"
 
 namespace ordeal {
 namespace {
@@ -111,8 +113,41 @@ bool is_list(std::span<const Choice> choices) noexcept {
   return choices.size() > 1 && choices.back() == Choice::boolean(false);
 }
 
-// Without the step `from`, whose lists begin those of the step `into`, which has the same arguments.
-std::optional<Tape> with_lists_joined(const Tape& tape, std::size_t from, std::size_t into) {
+bool holds_text(const Choice& choice) noexcept {
+  return choice.kind == ChoiceKind::kString || choice.kind == ChoiceKind::kBytes;
+}
+
+// Each text behind the one that was given in its place.
+std::optional<std::vector<Choice>> with_texts_joined(std::span<const Choice> given, std::span<const Choice> own) {
+  if (!std::ranges::equal(given, own, {}, &Choice::kind, &Choice::kind)) {
+    return std::nullopt;
+  }
+  std::vector<Choice> joined;
+  bool any = false;
+  for (std::size_t i = 0; i < own.size(); ++i) {
+    joined.push_back(own[i]);
+    if (holds_text(own[i]) && !given[i].blob().empty()) {
+      std::string whole = given[i].blob() + own[i].blob();
+      joined.back() =
+          own[i].kind == ChoiceKind::kString ? Choice::text(std::move(whole)) : Choice::bytes(std::move(whole));
+      any = true;
+    }
+  }
+  return any ? std::optional(std::move(joined)) : std::nullopt;
+}
+
+// What an argument draws if it takes what was given to another of its name in front of its own: lists and texts.
+std::optional<std::vector<Choice>> joined_choices(std::span<const Choice> given, std::span<const Choice> own) {
+  if (!is_list(given) || !is_list(own)) {
+    return with_texts_joined(given, own);
+  }
+  std::vector<Choice> joined(given.begin(), given.end() - 1);
+  joined.insert(joined.end(), own.begin(), own.end());
+  return joined;
+}
+
+// Without the step `from`, whose lists and texts begin those of the step `into`, which has the same arguments.
+std::optional<Tape> with_sequences_joined(const Tape& tape, std::size_t from, std::size_t into) {
   ORDEAL_DCHECK(from != into, "a step that is joined with itself");
   const std::span<const TapeArgument> given = tape.arguments(tape.step(from));
   Tape joined;
@@ -127,21 +162,81 @@ std::optional<Tape> with_lists_joined(const Tape& tape, std::size_t from, std::s
       joined.begin_argument(argument.name);
       joined.set_producer(argument.producer);
       const auto same = std::ranges::find(given, argument.name, &TapeArgument::name);
-      if (same != given.end() && is_list(tape.choices(*same)) && is_list(tape.choices(argument))) {
-        std::ranges::for_each(tape.choices(*same).first(tape.choices(*same).size() - 1),
-                              [&](const Choice& choice) { joined.add(choice); });
-        any = true;
+      const std::span<const Choice> own = tape.choices(argument);
+      const auto longer = same == given.end() ? std::nullopt : joined_choices(tape.choices(*same), own);
+      for (const Choice& choice : longer ? std::span<const Choice>(*longer) : own) {
+        joined.add(choice);
       }
-      std::ranges::for_each(tape.choices(argument), [&](const Choice& choice) { joined.add(choice); });
+      any = any || longer.has_value();
     }
   }
   return any ? std::optional(without_steps(joined, from, from + 1)) : std::nullopt;
 }
 
-// Only into a later step: the lists of the earlier one come first, as before.
-std::optional<Tape> with_lists_merged(const FailingTape& current, std::size_t at) {
+// Only into a later step: the sequences of the earlier one come first, as before.
+std::optional<Tape> with_sequences_merged(const FailingTape& current, std::size_t at) {
   const std::vector<std::size_t> others = others_of_rule(current.tape, at);
-  return others.empty() || others.front() < at ? std::nullopt : with_lists_joined(current.tape, at, others.front());
+  return others.empty() || others.front() < at ? std::nullopt : with_sequences_joined(current.tape, at, others.front());
+}
+
+// What an integer may become: one closer to its simplest value, and where it selects one of a few, anything simpler.
+std::vector<Choice> lower_integers(const Choice& now, const Constraint& constraint) {
+  const std::uint64_t distance = distance_of(now, constraint);
+  const auto at = [&](std::uint64_t less) { return integer_at(less, now.number < constraint.simplest, constraint); };
+  std::vector<Choice> lower{at(distance - 1)};
+  const bool is_any = constraint.selects && distance <= RemoveAndLower::kBranchesMax;
+  for (std::uint64_t less = 0; is_any && less + 1 < distance; ++less) {
+    lower.push_back(at(less));
+  }
+  return lower;
+}
+
+// What a text may become: one shorter, half as long, and where it is short, any shorter one that begins alike.
+std::vector<Choice> beginnings_of(const Choice& now, const Constraint& constraint) {
+  const std::u32string row = row_of(now, constraint);
+  const auto least = static_cast<std::size_t>(std::max<std::int64_t>(constraint.low, 0));
+  std::vector<Choice> shorter;
+  for (std::size_t size = row.size(); size-- > least;) {
+    if (size + 1 == row.size() || size == row.size() / 2 || row.size() <= RemoveAndLower::kTextMax) {
+      shorter.push_back(text_of(row.substr(0, size), now.kind, constraint));
+    }
+  }
+  return shorter;
+}
+
+// The choices that a step can take in place of one of its own while another step goes; none where it is the simplest.
+std::vector<Choice> lower_choices(const FailingTape& current, std::size_t index) {
+  const Choice& now = current.choice(index);
+  if (holds_text(now)) {
+    return beginnings_of(now, current.constraints[index]);
+  }
+  return is_open_integer(current, index) ? lower_integers(now, current.constraints[index]) : std::vector<Choice>();
+}
+
+// Whether a choice of the step `step` may be lowered when the step `at` goes. What selects or is a text may depend on
+// any step before it or behind it; a count mostly is that of the next step or of the one that fails.
+bool may_follow(const FailingTape& current, std::size_t at, std::size_t step, std::size_t index) {
+  if (holds_text(current.choice(index))) {
+    return step != at;
+  }
+  const bool is_near = step == at + 1 || step + 1 == current.tape.size();
+  return step > at && (is_near || current.constraints[index].selects) && is_open_integer(current, index);
+}
+
+// By index, what can be lowered when a step goes, the last first.
+std::vector<std::size_t> open_beside(const FailingTape& current, std::size_t at) {
+  std::vector<std::size_t> found;
+  for (std::size_t step = 0; step < current.tape.size(); ++step) {
+    for (const TapeArgument& argument : current.tape.arguments(current.tape.step(step))) {
+      for (std::size_t i = argument.choices_begin; i < argument.choices_end && !is_reference(argument); ++i) {
+        if (may_follow(current, at, step, i)) {
+          found.push_back(i);
+        }
+      }
+    }
+  }
+  std::ranges::reverse(found);
+  return found;
 }
 
 }  // namespace
@@ -154,7 +249,7 @@ SearchCoroutine<Tape> MergeSteps::candidates(const FailingTape& current) {
   }
   for (std::size_t at = tape.size(); at-- > 0;) {
     bool merged = false;
-    for (const auto merge : {&merged_in_rule, &merged_anywhere, &with_lists_merged}) {
+    for (const auto merge : {&merged_in_rule, &merged_anywhere, &with_sequences_merged}) {
       const bool may_go = !merged && at < tape.size() && tape.step(at).kind == StepKind::kRule;
       std::optional<Tape> candidate = may_go ? merge(current, at) : std::nullopt;
       if (candidate) {
@@ -163,6 +258,22 @@ SearchCoroutine<Tape> MergeSteps::candidates(const FailingTape& current) {
     }
   }
   swept_ = hash_of_steps(tape);
+}
+
+// Steps from the end. As soon as one could go, its place is taken by the step before it.
+SearchCoroutine<Tape> RemoveAndLower::candidates(const FailingTape& current) {
+  const Tape& tape = current.tape;
+  std::size_t left = kCandidatesMax;
+  for (std::size_t at = tape.size(); at-- > 0 && left > 0;) {
+    const std::vector<std::size_t> beside = at < tape.size() ? open_beside(current, at) : std::vector<std::size_t>();
+    bool removed = false;
+    for (std::size_t i = 0; i < beside.size() && !removed; ++i) {
+      const std::vector<Choice> lower = lower_choices(current, beside[i]);
+      for (std::size_t k = 0; k < lower.size() && !removed && left > 0; ++k, --left) {
+        removed = co_yield without_steps(with_choice(tape, beside[i], lower[k]), at, at + 1);
+      }
+    }
+  }
 }
 
 }  // namespace ordeal

@@ -1,8 +1,9 @@
-// The pass that removes a step and lets other steps compensate for it.
+// Passes that remove a step and let other steps compensate for it.
 //
 // Thread-compatible, like all passes.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 
@@ -14,7 +15,7 @@ namespace ordeal {
 //
 // - to the same integers of other steps of its rule,
 // - else to any integers of the tape,
-// - else, if it is a list, in front of the same list in the next step of its rule.
+// - else, lists and texts, in front of the same in the next step of its rule.
 //
 // An integer takes as much as its bounds allow, and the next one the rest. Fewer steps with larger arguments are
 // simpler. A search has at most three candidates for each step, and none if an earlier search left the same steps.
@@ -25,6 +26,19 @@ class MergeSteps final : public ShrinkPass {
 
  private:
   std::uint64_t swept_ = 0;
+};
+
+// Removes a step and lowers one value elsewhere: an integer of the next or the last step by one, as it may count what
+// the steps before did; one that selects one of a few things, in any later step, to anything simpler; any text to a
+// shorter one.
+class RemoveAndLower final : public ShrinkPass {
+ public:
+  static constexpr std::size_t kCandidatesMax = 256;
+  static constexpr std::uint64_t kBranchesMax = 16;
+  static constexpr std::size_t kTextMax = 8;
+
+  [[nodiscard]] std::string_view name() const noexcept override { return "joins"; }
+  SearchCoroutine<Tape> candidates(const FailingTape& current) override;
 };
 
 }  // namespace ordeal

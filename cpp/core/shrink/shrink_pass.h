@@ -1,6 +1,7 @@
 // The common interface of the shrinker's passes.
 #pragma once
 
+#include <cstddef>
 #include <string_view>
 
 #include "core/shrink/failing_tape.h"
@@ -24,6 +25,23 @@ class ShrinkPass {
   //
   // A candidate that was proposed before is refused without a run.
   virtual SearchCoroutine<Tape> candidates(const FailingTape& current) = 0;
+};
+
+// When a search gives up: after so many candidates in a row were refused. For searches with a candidate for each choice
+// or each pair of them, which in a run of thousands would try for minutes what is not to be had, before other passes
+// have their turn.
+class Patience {
+ public:
+  static constexpr std::size_t kRefusalsMax = 256;
+
+  // The verdict on a candidate. Returns whether to go on.
+  bool goes_on(bool accepted) noexcept {
+    refused_ = accepted ? 0 : refused_ + 1;
+    return refused_ < kRefusalsMax;
+  }
+
+ private:
+  std::size_t refused_ = 0;
 };
 
 }  // namespace ordeal

@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include <tsl/robin_set.h>
+
 #include "core/base/check.h"
 #include "core/shrink/choice_edits.h"
 
@@ -28,6 +30,30 @@ std::vector<std::int64_t> producers_of(const Tape& tape) {
 // The origin of the step that made the value.
 std::uint64_t origin_of(std::int64_t producer) noexcept {
   return static_cast<std::uint64_t>(producer) >> static_cast<unsigned>(TapeArgument::kPlaceBits);
+}
+
+using Numbers = tsl::robin_set<std::uint64_t>;
+
+// The rule of a step, as a number.
+std::uint64_t rule_of(const TapeStep& step) noexcept {
+  return (static_cast<std::uint64_t>(step.kind) << 32U) | step.target;
+}
+
+// The rules of the steps that make what others take.
+Numbers rules_with_values(const Tape& tape) {
+  Numbers taken;
+  for (const TapeArgument& argument : tape.arguments()) {
+    if (is_reference(argument)) {
+      taken.insert(origin_of(argument.producer));
+    }
+  }
+  Numbers rules;
+  for (const TapeStep& step : tape.steps()) {
+    if (taken.contains(step.origin)) {
+      rules.insert(rule_of(step));
+    }
+  }
+  return rules;
 }
 
 // `to` replaces `from`, and the step that made `from` is removed, unless it made `to` as well.
@@ -62,6 +88,27 @@ SearchCoroutine<Tape> newest_references(const FailingTape& current) {
 }
 
 }  // namespace
+
+// From the end, so that what only unused values are made of is unused as well. The last step fails, and stays.
+SearchCoroutine<Tape> RemoveUnused::candidates(const FailingTape& current) {
+  const Tape& tape = current.tape;
+  const Numbers rules = rules_with_values(tape);
+  Numbers taken;
+  std::vector<bool> keep(tape.size(), true);
+  for (std::size_t i = tape.size(); i-- > 0;) {
+    const TapeStep& step = tape.step(i);
+    keep[i] = taken.contains(step.origin) || i + 1 == tape.size() || !rules.contains(rule_of(step));
+    for (const TapeArgument& argument : tape.arguments(step)) {
+      if (keep[i] && is_reference(argument)) {
+        taken.insert(origin_of(argument.producer));
+      }
+    }
+  }
+  if (std::ranges::find(keep, false) != keep.end()) {
+    const bool accepted = co_yield tape.subset(keep);
+    static_cast<void>(accepted);
+  }
+}
 
 // Later values become earlier ones, so that the later steps can be removed. After an accepted candidate, producers may
 // be gone with their steps.

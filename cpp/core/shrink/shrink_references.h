@@ -1,6 +1,6 @@
-// The pass over arguments that are bundle values.
+// Passes over bundle values: those that steps take, and those that no step takes.
 //
-// Thread-compatible, like all passes. A search has at most kReferencesMax candidates for each value that is referenced.
+// Thread-compatible, like all passes.
 #pragma once
 
 #include <string_view>
@@ -9,8 +9,16 @@
 
 namespace ordeal {
 
+// Removes the steps that only make bundle values which nobody takes: those whose rule makes a value that is taken
+// elsewhere in the tape. One candidate.
+class RemoveUnused final : public ShrinkPass {
+ public:
+  [[nodiscard]] std::string_view name() const noexcept override { return "unused"; }
+  SearchCoroutine<Tape> candidates(const FailingTape& current) override;
+};
+
 // Replaces arguments that are bundle values: by those of other arguments, so that the step that made them can be
-// removed, and by the newest ones.
+// removed, and by the newest ones. A search has at most kReferencesMax candidates for each value that is referenced.
 class MergeReferences final : public ShrinkPass {
  public:
   [[nodiscard]] std::string_view name() const noexcept override { return "references"; }

@@ -2,11 +2,20 @@
 
 #include <algorithm>
 #include <bit>
+#include <span>
 #include <vector>
 
 #include "core/base/check.h"
 
 namespace ordeal {
+namespace {
+
+bool are_of_one_rule(std::span<const TapeStep> steps) {
+  return std::ranges::all_of(
+      steps, [&](const TapeStep& step) { return step.kind == StepKind::kRule && step.target == steps.front().target; });
+}
+
+}  // namespace
 
 Tape without_steps(const Tape& tape, std::size_t begin, std::size_t end) {
   ORDEAL_CHECK(begin <= end && end <= tape.size(), "[" << begin << ", " << end << ") of " << tape.size());
@@ -24,11 +33,13 @@ SearchCoroutine<Tape> RemoveChunks::candidates(const FailingTape& current) {
   }
   const bool without_last = co_yield without_steps(tape, tape.size() - 1, tape.size());
   const std::size_t pinned = without_last ? 0 : 1;
-  for (std::size_t size = std::max<std::size_t>(2, std::bit_floor(tape.size() / 2)); size >= 2; size /= 2) {
-    for (std::size_t end = tape.size() - std::min(pinned, tape.size()); end > 0;) {
+  Patience patience;
+  bool goes_on = true;
+  for (std::size_t size = std::max<std::size_t>(2, std::bit_floor(tape.size() / 2)); size >= 2 && goes_on; size /= 2) {
+    for (std::size_t end = tape.size() - std::min(pinned, tape.size()); end > 0 && goes_on;) {
       const std::size_t begin = end > size ? end - size : 0;
       const bool accepted = co_yield without_steps(tape, begin, end);
-      static_cast<void>(accepted);
+      goes_on = patience.goes_on(accepted);
       end = std::min(begin, tape.size());
     }
   }
@@ -38,9 +49,11 @@ SearchCoroutine<Tape> RemoveChunks::candidates(const FailingTape& current) {
 // From the end, so that steps are tried before those that made what they use.
 SearchCoroutine<Tape> RemoveSteps::candidates(const FailingTape& current) {
   const Tape& tape = current.tape;
-  for (std::size_t end = tape.size(); end > 0; end = std::min(end - 1, tape.size())) {
+  Patience patience;
+  bool goes_on = true;
+  for (std::size_t end = tape.size(); end > 0 && goes_on; end = std::min(end - 1, tape.size())) {
     const bool accepted = co_yield without_steps(tape, end - 1, end);
-    static_cast<void>(accepted);
+    goes_on = patience.goes_on(accepted);
   }
 }
 
@@ -60,6 +73,26 @@ SearchCoroutine<Tape> RemovePairs::candidates(const FailingTape& current) {
       if (accepted && tape.empty()) {
         break;
       }
+    }
+  }
+  swept_ = hash_of_steps(tape);
+}
+
+// Long runs first. The last step fails, and stays.
+SearchCoroutine<Tape> RemoveRuns::candidates(const FailingTape& current) {
+  const Tape& tape = current.tape;
+  if (tape.size() > kStepsMax || swept_ == hash_of_steps(tape)) {
+    co_return;
+  }
+  constexpr std::size_t kShortest = 3;  // other passes remove single steps and pairs
+  for (std::size_t size = tape.size() - std::min<std::size_t>(tape.size(), 1); size >= kShortest; --size) {
+    for (std::size_t begin = 0; begin + size < tape.size();) {
+      if (!are_of_one_rule(tape.steps().subspan(begin, size))) {
+        ++begin;
+        continue;
+      }
+      const bool accepted = co_yield without_steps(tape, begin, begin + size);
+      begin += accepted ? 0 : 1;
     }
   }
   swept_ = hash_of_steps(tape);

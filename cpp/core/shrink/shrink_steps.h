@@ -47,6 +47,19 @@ class RemovePairs final : public ShrinkPass {
   std::uint64_t swept_ = 0;
 };
 
+// Removes runs of three or more steps of one rule from a short tape, wherever they begin and end: those of which only
+// all can go. A search has none if an earlier one left the same steps.
+class RemoveRuns final : public ShrinkPass {
+ public:
+  static constexpr std::size_t kStepsMax = 16;
+
+  [[nodiscard]] std::string_view name() const noexcept override { return "runs"; }
+  SearchCoroutine<Tape> candidates(const FailingTape& current) override;
+
+ private:
+  std::uint64_t swept_ = 0;
+};
+
 // Returns the tape without the steps in [begin, end).
 Tape without_steps(const Tape& tape, std::size_t begin, std::size_t end);
 

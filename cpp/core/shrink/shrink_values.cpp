@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include <tsl/robin_map.h>
+
 #include "core/base/check.h"
 #include "core/base/rng.h"
 #include "core/shrink/choice_edits.h"
@@ -15,23 +17,29 @@
 namespace ordeal {
 namespace {
 
+// By index, the choices that could be simpler, except booleans and references.
+std::vector<std::size_t> open_values(const FailingTape& current) {
+  std::vector<std::size_t> open;
+  for (const TapeArgument& argument : current.tape.arguments()) {
+    for (std::size_t i = argument.choices_begin; i < argument.choices_end && !is_reference(argument); ++i) {
+      if (current.choice(i).kind != ChoiceKind::kBoolean && !current.is_simplest(i)) {
+        open.push_back(i);
+      }
+    }
+  }
+  return open;
+}
+
 // Groups of equal choices that could be lowered, in the order of their first members.
 std::vector<std::vector<std::size_t>> equal_choices(const FailingTape& current) {
   std::vector<std::vector<std::size_t>> groups;
-  const std::vector<Place> places = places_of(current.tape);
-  ORDEAL_DCHECK(places.size() == current.tape.choice_count(), "places=" << places.size());
-  for (std::size_t i = 0; i < places.size(); ++i) {
-    const Choice& choice = current.choice(i);
-    const bool is_open = choice.kind != ChoiceKind::kBoolean && !current.is_simplest(i);
-    if (!is_open || is_reference(current.tape.arguments()[places[i].argument])) {
-      continue;
-    }
-    const auto equal = [&](const auto& group) { return current.choice(group.front()) == choice; };
-    const auto group = std::ranges::find_if(groups, equal);
-    if (group == groups.end()) {
+  tsl::robin_map<std::uint64_t, std::size_t> group_of;
+  for (const std::size_t i : open_values(current)) {
+    const auto [found, is_new] = group_of.insert({hash_of(current.choice(i)), groups.size()});
+    if (is_new) {
       groups.push_back({i});
-    } else {
-      group->push_back(i);
+    } else if (current.choice(groups[found->second].front()) == current.choice(i)) {  // else the hashes collide
+      groups[found->second].push_back(i);
     }
   }
   std::erase_if(groups, [](const auto& group) { return group.size() < 2; });
@@ -132,6 +140,30 @@ std::vector<std::size_t> integers_after(const FailingTape& current, const std::v
   return found;
 }
 
+// Of all integers within int64 that are no references, the greatest distance from the simplest value.
+std::uint64_t highest_distance(const FailingTape& current) {
+  std::uint64_t highest = 0;
+  for (const std::size_t i : open_values(current)) {
+    if (is_small_integer(current.choice(i))) {
+      highest = std::max(highest, distance_of(current.choice(i), current.constraints[i]));
+    }
+  }
+  return highest;
+}
+
+// Those that are further from their simplest value are at this distance.
+Tape with_integers_capped(const FailingTape& current, std::uint64_t distance) {
+  Tape tape = current.tape;
+  for (const std::size_t i : open_values(current)) {
+    const Choice& choice = current.choice(i);
+    const Constraint& constraint = current.constraints[i];
+    if (is_small_integer(choice) && distance_of(choice, constraint) > distance) {
+      tape.replace_choice(i, integer_at(distance, choice.number < constraint.simplest, constraint));
+    }
+  }
+  return tape;
+}
+
 // Continues while the pair exists: an accepted candidate that changes how much is drawn ends it.
 SearchCoroutine<Tape> lower_pair(const FailingTape& current, IntegerPair pair) {
   ORDEAL_DCHECK(pair.first < pair.second, "first=" << pair.first << " second=" << pair.second);
@@ -154,6 +186,53 @@ SearchCoroutine<Tape> lower_pair(const FailingTape& current, IntegerPair pair) {
     }
     const bool accepted = co_yield with_pair_moved(current, pair, *less);
     search.accept(accepted);
+  }
+}
+
+// A value of an argument of this name, in whatever step.
+std::uint64_t hash_of_value(const Tape& tape, std::size_t index) {
+  return mix64(hash_of(tape.choices()[index])) ^ argument_of(tape, index).name;
+}
+
+// A text, an integer after it, and how much both can go down.
+struct SizePair {
+  std::size_t text;
+  std::size_t integer;
+  std::uint64_t room;
+};
+
+// With nothing to go down where one of the two is the least.
+SizePair size_pair(const FailingTape& current, std::size_t text, std::size_t integer) {
+  const std::size_t size = row_of(current.choice(text), current.constraints[text]).size();
+  const auto least = static_cast<std::size_t>(std::max<std::int64_t>(current.constraints[text].low, 0));
+  const std::uint64_t distance =
+      is_open_integer(current, integer) ? distance_of(current.choice(integer), current.constraints[integer]) : 0;
+  return {text, integer, std::min<std::uint64_t>(size - std::min(size, least), distance)};
+}
+
+Tape with_sizes_lowered(const FailingTape& start, const SizePair& pair, std::uint64_t by) {
+  const Constraint& constraint = start.constraints[pair.integer];
+  const Choice& number = start.choice(pair.integer);
+  std::u32string row = row_of(start.choice(pair.text), start.constraints[pair.text]);
+  row.resize(row.size() - static_cast<std::size_t>(by));
+  Tape tape = with_choice(start.tape, pair.text,
+                          text_of(std::move(row), start.choice(pair.text).kind, start.constraints[pair.text]));
+  tape.replace_choice(
+      pair.integer, integer_at(distance_of(number, constraint) - by, number.number < constraint.simplest, constraint));
+  return tape;
+}
+
+// Ends when what ran is not what was proposed: then the two may be elsewhere.
+SearchCoroutine<Tape> lower_sizes(const FailingTape& current, SizePair pair) {
+  const FailingTape start = current;
+  auto search = smaller_distances(pair.room, Effort::kLight);
+  while (const auto left = search.next()) {
+    const Tape lowered = with_sizes_lowered(start, pair, pair.room - *left);
+    const bool accepted = co_yield lowered;
+    search.accept(accepted);
+    if (accepted && current.tape != lowered) {
+      co_return;
+    }
   }
 }
 
@@ -196,7 +275,8 @@ SearchCoroutine<Tape> LowerValues::candidates(const FailingTape& current) {
     const auto key = [&] { return mix64(hash_of_place(tape, places[i]) ^ hash_of(current.choice(i))); };
     Choice now = current.choice(i);
     const Constraint constraint = current.constraints[i];
-    auto search = simpler_choices(now, constraint, searched_.contains(key()) ? Effort::kLight : Effort::kThorough);
+    const bool is_known = searched_.contains(key()) || ++alike_[hash_of_value(tape, i)] > kAlikeMax;
+    auto search = simpler_choices(now, constraint, is_known ? Effort::kLight : Effort::kThorough);
     while (const auto choice = search.next()) {
       const bool accepted = co_yield with_choice(tape, i, *choice);
       if (accepted) {
@@ -253,20 +333,23 @@ SearchCoroutine<Tape> LowerFlags::candidates_of_argument(const FailingTape& curr
 // from the simplest.
 SearchCoroutine<Tape> LowerBranches::candidates(const FailingTape& current) {
   const Tape& tape = current.tape;
-  for (std::size_t i = 0; i < tape.choice_count(); ++i) {
+  Patience patience;
+  bool goes_on = true;
+  for (std::size_t i = 0; goes_on && i < tape.choice_count(); ++i) {
     if (!is_open_integer(current, i)) {
       continue;
     }
-    const TapeArgument argument = tape.arguments()[places_of(tape)[i].argument];
+    const TapeArgument argument = argument_of(tape, i);
     if (i + 1 == argument.choices_end || is_reference(argument)) {
       continue;
     }
     const Constraint constraint = current.constraints[i];
     const std::uint64_t branches = distance_of(current.choice(i), constraint);
     const bool is_below = current.choice(i).number < constraint.simplest;
-    for (std::uint64_t branch = 0; branch < branches && branches <= kBranchesMax; ++branch) {
+    for (std::uint64_t branch = 0; goes_on && branch < branches && branches <= kBranchesMax; ++branch) {
       const Tape lowered = with_choice(tape, i, integer_at(branch, is_below, constraint));
       const bool accepted = co_yield without_choices(lowered, i + 1, argument.choices_end);
+      goes_on = patience.goes_on(accepted);
       if (accepted) {
         break;
       }
@@ -278,11 +361,17 @@ SearchCoroutine<Tape> LowerBranches::candidates(const FailingTape& current) {
 // usually fails.
 SearchCoroutine<Tape> LowerPairs::candidates(const FailingTape& current) {
   const Tape& tape = current.tape;
-  for (std::size_t first = 0; first < tape.choice_count(); ++first) {
+  Patience patience;
+  bool goes_on = true;
+  bool changed = false;  // since the places were noted
+  std::vector<Place> places = places_of(tape);
+  for (std::size_t first = 0; goes_on && first < tape.choice_count(); ++first) {
     if (!is_open_integer(current, first)) {
       continue;
     }
-    const std::vector<Place> places = places_of(tape);
+    if (std::exchange(changed, false)) {
+      places = places_of(tape);
+    }
     if (is_reference(tape.arguments()[places[first].argument])) {
       continue;
     }
@@ -304,7 +393,71 @@ SearchCoroutine<Tape> LowerPairs::candidates(const FailingTape& current) {
         while (auto candidate = search.next()) {
           const bool accepted = co_yield std::move(*candidate);
           search.accept(accepted);
+          changed = changed || accepted;
+          goes_on = patience.goes_on(accepted);
         }
+      }
+    }
+  }
+}
+
+// Bisection alone, without a look at one less: with many integers, that the largest cannot be one less says nothing.
+SearchCoroutine<Tape> CapIntegers::candidates(const FailingTape& current) {
+  if (open_values(current).size() < kValuesMin) {
+    co_return;
+  }
+  std::uint64_t low = 0;  // a cap that passes; at 0 everything is the simplest, which SimplifyArguments has tried
+  std::uint64_t high = highest_distance(current);
+  while (high - low > 1 && high > low) {
+    const std::uint64_t middle = low + ((high - low) / 2);
+    const bool accepted = co_yield with_integers_capped(current, middle);
+    (accepted ? high : low) = middle;
+  }
+}
+
+// From the beginning, as tapes are compared from there. What was accepted is no longer open, so that the next block
+// begins at the same place.
+SearchCoroutine<Tape> LowerBlocks::candidates(const FailingTape& current) {
+  std::vector<std::size_t> open = open_values(current);
+  if (open.size() < CapIntegers::kValuesMin) {
+    co_return;
+  }
+  Patience patience;
+  bool goes_on = true;
+  for (std::size_t size = open.size() / 2; size > 1 && goes_on; size = std::min(size, open.size()) / 2) {
+    for (std::size_t begin = 0; begin < open.size() && goes_on;) {
+      const std::size_t end = std::min(begin + size, open.size());
+      Tape lowered = current.tape;
+      for (std::size_t i = begin; i < end; ++i) {
+        lowered.replace_choice(open[i], simplest_choice(current.choice(open[i]).kind, current.constraints[open[i]]));
+      }
+      const bool accepted = co_yield std::move(lowered);
+      goes_on = patience.goes_on(accepted);
+      open = accepted ? open_values(current) : std::move(open);
+      begin = accepted ? begin : end;
+    }
+  }
+}
+
+// From the first text on. Its neighbours are found anew after each that could be lowered.
+SearchCoroutine<Tape> LowerSizes::candidates(const FailingTape& current) {
+  const Tape& tape = current.tape;
+  Patience patience;
+  bool goes_on = true;
+  for (std::size_t text = 0; goes_on && text < tape.choice_count(); ++text) {
+    const ChoiceKind kind = current.choice(text).kind;
+    if ((kind != ChoiceKind::kString && kind != ChoiceKind::kBytes) || current.is_simplest(text)) {
+      continue;
+    }
+    for (const std::size_t integer : integers_after(current, places_of(tape), text, kReach)) {
+      if (!goes_on || integer >= tape.choice_count() || current.choice(text).kind != kind) {
+        break;
+      }
+      auto search = lower_sizes(current, size_pair(current, text, integer));
+      while (auto candidate = search.next()) {
+        const bool accepted = co_yield std::move(*candidate);
+        search.accept(accepted);
+        goes_on = patience.goes_on(accepted);
       }
     }
   }

@@ -6,6 +6,7 @@
 // Thread-compatible, like all passes.
 #pragma once
 
+#include <tsl/robin_map.h>
 #include <tsl/robin_set.h>
 
 #include <cstddef>
@@ -23,14 +24,35 @@ class LowerTogether final : public ShrinkPass {
   SearchCoroutine<Tape> candidates(const FailingTape& current) override;
 };
 
-// Lowers single values. A value is searched thoroughly once, and lightly after that.
+// Lowers single values. A value is searched thoroughly once, and lightly after that; so is one of many equal ones,
+// which mostly are as low as the others.
 class LowerValues final : public ShrinkPass {
  public:
+  static constexpr std::uint32_t kAlikeMax = 8;
+
   [[nodiscard]] std::string_view name() const noexcept override { return "values"; }
   SearchCoroutine<Tape> candidates(const FailingTape& current) override;
 
  private:
   tsl::robin_set<std::uint64_t> searched_;
+  tsl::robin_map<std::uint64_t, std::uint32_t> alike_;
+};
+
+// Lowers all integers of a large tape to a common distance from their simplest values, which bisection finds: as many
+// candidates as the largest has bits, where lowering them one by one takes as many for each.
+class CapIntegers final : public ShrinkPass {
+ public:
+  static constexpr std::size_t kValuesMin = 32;  // that could be simpler
+
+  [[nodiscard]] std::string_view name() const noexcept override { return "caps"; }
+  SearchCoroutine<Tape> candidates(const FailingTape& current) override;
+};
+
+// Makes values of a large tape the simplest, half of those that could be simpler at once, then quarters, down to pairs.
+class LowerBlocks final : public ShrinkPass {
+ public:
+  [[nodiscard]] std::string_view name() const noexcept override { return "blocks"; }
+  SearchCoroutine<Tape> candidates(const FailingTape& current) override;
 };
 
 // Makes the booleans of an argument with many of them false, all first, then halves, then single ones: decisions that
@@ -53,6 +75,16 @@ class LowerBranches final : public ShrinkPass {
   static constexpr std::uint64_t kBranchesMax = 8;
 
   [[nodiscard]] std::string_view name() const noexcept override { return "branches"; }
+  SearchCoroutine<Tape> candidates(const FailingTape& current) override;
+};
+
+// Shortens a text and lowers one of the next integers by as much, because a failure may need one to fit the other: a
+// position or a count of characters.
+class LowerSizes final : public ShrinkPass {
+ public:
+  static constexpr std::size_t kReach = 3;
+
+  [[nodiscard]] std::string_view name() const noexcept override { return "sizes"; }
   SearchCoroutine<Tape> candidates(const FailingTape& current) override;
 };
 

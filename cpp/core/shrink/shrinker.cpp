@@ -16,29 +16,35 @@ namespace {
 // Cheap and large changes first; seldom useful passes last, when little is left to try them on.
 std::vector<std::unique_ptr<ShrinkPass>> all_passes() {
   std::vector<std::unique_ptr<ShrinkPass>> passes;
+  passes.push_back(std::make_unique<RemoveUnused>());
   passes.push_back(std::make_unique<RemoveChunks>());
   passes.push_back(std::make_unique<RemoveFaults>());
   passes.push_back(std::make_unique<RemoveSteps>());
   passes.push_back(std::make_unique<SimplifyArguments>());
   passes.push_back(std::make_unique<LowerFlags>());
+  passes.push_back(std::make_unique<LowerBlocks>());
+  passes.push_back(std::make_unique<CapIntegers>());
   passes.push_back(std::make_unique<DeleteChoices>());
   passes.push_back(std::make_unique<LowerTogether>());
   passes.push_back(std::make_unique<LowerValues>());
   passes.push_back(std::make_unique<NarrowFaults>());
   passes.push_back(std::make_unique<MergeReferences>());
   passes.push_back(std::make_unique<LowerPairs>());
+  passes.push_back(std::make_unique<LowerSizes>());
   passes.push_back(std::make_unique<SortValues>());
   passes.push_back(std::make_unique<LowerBranches>());
   passes.push_back(std::make_unique<DeleteCounted>());
   passes.push_back(std::make_unique<MergeSteps>());
+  passes.push_back(std::make_unique<RemoveAndLower>());
   passes.push_back(std::make_unique<RemovePairs>());
+  passes.push_back(std::make_unique<RemoveRuns>());
   return passes;
 }
 
 }  // namespace
 
-Shrinker::Shrinker(Tape failing) : current_(std::move(failing)), rank_(current_), passes_(all_passes()) {
-  tried_.insert(current_.tape.hash());
+Shrinker::Shrinker(Tape failing) : current_(std::move(failing)), passes_(all_passes()) {
+  tried_.insert(fingerprint_of(current_.tape));
   search_ = passes_.front()->candidates(current_);
 }
 
@@ -63,7 +69,7 @@ std::optional<Tape> Shrinker::candidate() {
 // A tape that was tried before would fail or pass as before.
 std::optional<Tape> Shrinker::untried_candidate() {
   while (auto found = search_->next()) {
-    if (tried_.insert(found->hash()).second) {
+    if (tried_.insert(fingerprint_of(*found)).second) {
       return found;
     }
   }
@@ -84,12 +90,12 @@ void Shrinker::next_pass() {
 void Shrinker::take_verdict() { ORDEAL_CHECK(std::exchange(is_pending_, false), "no candidate waits for an answer"); }
 
 // The initial tape comes without constraints. The realized tape of a tape of the same shape has them.
-void Shrinker::learn(const FailingTape& ran) {
-  tried_.insert(ran.tape.hash());
-  if (!knows_constraints_ && has_same_shape(ran.tape, current_.tape)) {
+void Shrinker::learn(const Tape& ran, const std::vector<Constraint>& constraints) {
+  tried_.insert(fingerprint_of(ran));
+  if (!knows_constraints_ && has_same_shape(ran, current_.tape)) {
     knows_constraints_ = true;
-    current_.constraints = ran.constraints;
-    rank_ = TapeRank(current_);
+    current_.constraints = constraints;
+    current_.constraints.resize(current_.tape.choice_count());
     progress_ = true;  // earlier passes did not know them
   }
 }
@@ -99,13 +105,11 @@ void Shrinker::learn(const FailingTape& ran) {
 void Shrinker::accept(Tape realized, std::vector<Constraint> constraints) {
   take_verdict();
   FailingTape failing(std::move(realized), std::move(constraints));
-  learn(failing);
-  TapeRank rank(failing);
-  if (rank >= rank_) {
+  learn(failing.tape, failing.constraints);
+  if (rank_order(failing, current_) >= 0) {
     return;
   }
   current_ = std::move(failing);
-  rank_ = std::move(rank);
   knows_constraints_ = true;
   progress_ = true;
   search_->accept(true);
@@ -113,9 +117,9 @@ void Shrinker::accept(Tape realized, std::vector<Constraint> constraints) {
 
 void Shrinker::refuse() { take_verdict(); }
 
-void Shrinker::refuse(Tape realized, std::vector<Constraint> constraints) {
+void Shrinker::refuse(const Tape& realized, const std::vector<Constraint>& constraints) {
   take_verdict();
-  learn(FailingTape(std::move(realized), std::move(constraints)));
+  learn(realized, constraints);
 }
 
 }  // namespace ordeal

@@ -24,8 +24,8 @@ namespace ordeal {
 // Thread-compatible. Loop: candidate() until it returns nothing; after each, accept(…) if the candidate failed in the
 // same bucket, else refuse(…). The current tape was always seen to fail, so the loop may end at any time.
 //
-// It ends when no pass helps. What is accepted is always simpler than before (see TapeRank), no tape is proposed twice,
-// and each pass proposes finitely many, so the end is always reached.
+// It ends when no pass helps. What is accepted is always simpler than before (see rank_order), no tape is proposed
+// twice, and each pass proposes finitely many, so the end is always reached.
 class Shrinker {
  public:
   explicit Shrinker(Tape failing);
@@ -37,8 +37,10 @@ class Shrinker {
   // is no simpler than the current one is not taken.
   void accept(Tape realized, std::vector<Constraint> constraints = {});
   void refuse();
-  // The realized tape is not proposed again either.
-  void refuse(Tape realized, std::vector<Constraint> constraints = {});
+  // The realized tape is not proposed again either. Its constraints may be left out unless needs_constraints().
+  void refuse(const Tape& realized, const std::vector<Constraint>& constraints = {});
+  // Whether the constraints of the current tape are not known yet.
+  [[nodiscard]] bool needs_constraints() const noexcept { return !knows_constraints_; }
 
   [[nodiscard]] const Tape& current() const noexcept { return current_.tape; }
   [[nodiscard]] std::string_view phase() const noexcept;
@@ -50,10 +52,9 @@ class Shrinker {
   void next_pass();
   // Each candidate gets one verdict: accept() or refuse().
   void take_verdict();
-  void learn(const FailingTape& ran);
+  void learn(const Tape& ran, const std::vector<Constraint>& constraints);
 
   FailingTape current_;
-  TapeRank rank_;
   bool knows_constraints_ = false;  // of the current tape
   std::vector<std::unique_ptr<ShrinkPass>> passes_;
   std::size_t pass_ = 0;

@@ -12,7 +12,6 @@
 
 #include "core/base/check.h"
 #include "core/tape/choice_rank.h"
-#include "core/tape/text.h"
 
 // The coroutines below yield in separate statements (`const bool accepted = co_yield …`) and copy what they keep: a
 // reference held while a candidate is tried may refer to what its verdict replaced.
@@ -23,8 +22,8 @@ namespace {
 // How far a thorough search looks beyond a passing value: up to ten less, and up to four halvings.
 constexpr std::uint64_t kStepMax = 10;
 constexpr std::uint64_t kHalvingsMax = 4;
-// How many decimals to keep: every number of them where they are few, larger steps above.
-constexpr std::array kDecimals{0, 1, 2, 3, 4, 6, 9, 12};
+// What a float may be a whole number of: of one, of halves, then of ever smaller powers of ten.
+constexpr std::array kScales{1.0, 2.0, 1e1, 1e2, 1e3, 1e4, 1e6, 1e9, 1e12};
 // Equal characters together before single ones, for texts that must repeat a character.
 constexpr std::array kTogetherFirst{true, false};
 
@@ -167,21 +166,28 @@ SearchCoroutine<Choice> simpler_big_integers(const Choice& now, Constraint const
   }
 }
 
-// Fewer decimals, first towards zero, then away from it.
-SearchCoroutine<double> shorter_reals(double value) {
-  const int decimals = decimals_of(value);
-  for (const int kept : kDecimals) {
-    if (kept >= decimals) {
+// The nearest numbers that are so many parts of one, with as many parts to one as the scale says.
+SearchCoroutine<Choice> neighbours(double scale, double value) {
+  const double towards_zero = std::trunc(value * scale);
+  const bool lower = co_yield Choice::real(towards_zero / scale);
+  if (!lower) {
+    const bool higher = co_yield Choice::real((towards_zero + std::copysign(1.0, value)) / scale);
+    static_cast<void>(higher);
+  }
+}
+
+// Whole numbers, halves, then more and more decimals; of each first towards zero, then away from it. What ran may be
+// something else, such as a bound that was nearer.
+SearchCoroutine<Choice> shorter_reals(const Choice& now) {
+  for (const double scale : kScales) {
+    const double value = now.as_real();
+    if (!std::isfinite(value) || std::nearbyint(value * scale) / scale == value) {
       co_return;
     }
-    const double scaled = value * power_of_ten(kept);
-    const bool lower = co_yield std::trunc(scaled) / power_of_ten(kept);
-    if (lower) {
-      co_return;
-    }
-    const bool higher = co_yield (std::trunc(scaled) + std::copysign(1.0, value)) / power_of_ten(kept);
-    if (higher) {
-      co_return;
+    auto search = neighbours(scale, value);
+    while (const auto choice = search.next()) {
+      const bool accepted = co_yield *choice;
+      search.accept(accepted);
     }
   }
 }
@@ -201,7 +207,7 @@ SearchCoroutine<double> smaller_reals(double value, Effort effort) {
   if (decimals > kDecimalsMax) {
     co_return;
   }
-  const double unit = power_of_ten(decimals);
+  const double unit = is_half_of_whole(value) ? 2.0 : power_of_ten(decimals);
   auto search = smaller_distances(static_cast<std::uint64_t>(std::nearbyint(std::abs(value) * unit)), effort);
   while (const auto distance = search.next()) {
     const bool accepted = co_yield sign * (static_cast<double>(*distance) / unit);
@@ -226,9 +232,9 @@ SearchCoroutine<Choice> simpler_reals(const Choice& now, Constraint constraint, 
     }
   }
   if (effort == Effort::kThorough) {
-    auto shorter = shorter_reals(now.as_real());
-    while (const auto value = shorter.next()) {
-      const bool accepted = co_yield Choice::real(*value);
+    auto shorter = shorter_reals(now);
+    while (const auto choice = shorter.next()) {
+      const bool accepted = co_yield *choice;
       shorter.accept(accepted);
     }
   }
@@ -239,29 +245,16 @@ SearchCoroutine<Choice> simpler_reals(const Choice& now, Constraint constraint, 
   }
 }
 
-// A string or bytes as a sequence of ranks.
-std::u32string row_of(const Choice& text) { return rank_of(text, {}).text; }
-
-// The inverse.
-Choice text_of(std::u32string row, ChoiceKind kind) {
-  if (kind == ChoiceKind::kString) {
-    std::ranges::transform(row, row.begin(), [](char32_t rank) { return character_of_rank(rank); });
-    return Choice::text(utf8_of(row));
-  }
-  std::string bytes;
-  std::ranges::transform(row, std::back_inserter(bytes), [](char32_t rank) { return static_cast<char>(rank); });
-  return Choice::bytes(std::move(bytes));
-}
-
 // Parts with a power of two as length, from the end. Never below the minimum size of the draw.
-SearchCoroutine<Choice> shorter_texts(const Choice& now, std::size_t size_min) {
-  for (std::size_t size = std::bit_floor(row_of(now).size() / 2); size > 0; size /= 2) {
-    for (std::size_t end = row_of(now).size(); end >= size; end -= size) {
-      std::u32string row = row_of(now);
+SearchCoroutine<Choice> shorter_texts(const Choice& now, Constraint constraint) {
+  const auto size_min = static_cast<std::size_t>(std::max<std::int64_t>(constraint.low, 0));
+  for (std::size_t size = std::bit_floor(row_of(now, constraint).size() / 2); size > 0; size /= 2) {
+    for (std::size_t end = row_of(now, constraint).size(); end >= size; end -= size) {
+      std::u32string row = row_of(now, constraint);
       if (row.size() < size_min + size || row.size() < end) {
         break;
       }
-      const bool accepted = co_yield text_of(row.erase(end - size, size), now.kind);
+      const bool accepted = co_yield text_of(row.erase(end - size, size), now.kind, constraint);
       static_cast<void>(accepted);
     }
   }
@@ -279,21 +272,38 @@ std::u32string with_character(std::u32string row, std::size_t at, char32_t rank,
   return row;
 }
 
+// Also below a few characters that pass: letters are not all next to each other.
+SearchCoroutine<std::uint64_t> smaller_ranks(std::uint64_t rank) {
+  for (bool less = true; less;) {
+    auto search = smaller_distances(rank, Effort::kLight);
+    while (const auto distance = search.next()) {
+      const bool accepted = co_yield *distance;
+      rank = accepted ? *distance : rank;
+      search.accept(accepted);
+    }
+    less = false;
+    for (std::uint64_t halvings = 1; !less && halvings <= kHalvingsMax && rank >> halvings > 0; ++halvings) {
+      less = co_yield rank >> halvings;
+      rank = less ? rank >> halvings : rank;
+    }
+  }
+}
+
 // Each character towards the simplest one of the alphabet. An accepted candidate that changes the length ends it,
 // because positions then have another meaning.
-SearchCoroutine<Choice> simpler_characters(const Choice& now, char32_t simplest, bool all_equal) {
-  for (std::size_t at = 0; at < row_of(now).size(); ++at) {
-    const std::u32string row = row_of(now);
+SearchCoroutine<Choice> simpler_characters(const Choice& now, Constraint constraint, bool all_equal) {
+  for (std::size_t at = 0; at < row_of(now, constraint).size(); ++at) {
+    const std::u32string row = row_of(now, constraint);
     const bool is_alone = std::ranges::count(row, row[at]) == 1;
-    if (row[at] <= simplest || (all_equal && (is_alone || row.find(row[at]) < at))) {
+    if (row[at] == 0 || (all_equal && (is_alone || row.find(row[at]) < at))) {
       continue;
     }
-    auto search = smaller_distances(row[at] - simplest, Effort::kLight);
-    while (const auto distance = search.next()) {
-      const auto rank = simplest + static_cast<char32_t>(*distance);
-      const bool accepted = co_yield text_of(with_character(row, at, rank, all_equal), now.kind);
+    auto search = smaller_ranks(row[at]);
+    while (const auto rank = search.next()) {
+      const bool accepted =
+          co_yield text_of(with_character(row, at, static_cast<char32_t>(*rank), all_equal), now.kind, constraint);
       search.accept(accepted);
-      if (row_of(now).size() != row.size()) {
+      if (row_of(now, constraint).size() != row.size()) {
         co_return;
       }
     }
@@ -301,18 +311,18 @@ SearchCoroutine<Choice> simpler_characters(const Choice& now, char32_t simplest,
 }
 
 // All at once, else neighbours: a bubble sort that asks for each exchange.
-SearchCoroutine<Choice> sorted_texts(const Choice& now) {
-  std::u32string row = row_of(now);
+SearchCoroutine<Choice> sorted_texts(const Choice& now, Constraint constraint) {
+  std::u32string row = row_of(now, constraint);
   std::ranges::sort(row);
-  const bool all = co_yield text_of(row, now.kind);
+  const bool all = co_yield text_of(row, now.kind, constraint);
   if (all) {
     co_return;
   }
-  for (std::size_t at = 1; at < row_of(now).size(); ++at) {
-    std::u32string swapped = row_of(now);
+  for (std::size_t at = 1; at < row_of(now, constraint).size(); ++at) {
+    std::u32string swapped = row_of(now, constraint);
     if (swapped[at - 1] > swapped[at]) {
       std::swap(swapped[at - 1], swapped[at]);
-      const bool accepted = co_yield text_of(std::move(swapped), now.kind);
+      const bool accepted = co_yield text_of(std::move(swapped), now.kind, constraint);
       static_cast<void>(accepted);
     }
   }
@@ -324,27 +334,31 @@ SearchCoroutine<Choice> simpler_texts(const Choice& now, Constraint constraint, 
   if (nothing || effort == Effort::kLight) {
     co_return;
   }
-  const auto simplest = static_cast<char32_t>(constraint.simplest);
-  auto shorter = shorter_texts(now, static_cast<std::size_t>(std::max<std::int64_t>(constraint.low, 0)));
+  auto shorter = shorter_texts(now, constraint);
   while (const auto choice = shorter.next()) {
     const bool accepted = co_yield *choice;
     shorter.accept(accepted);
   }
-  const bool plain = co_yield text_of(std::u32string(row_of(now).size(), simplest), now.kind);
+  const bool plain = co_yield text_of(std::u32string(row_of(now, constraint).size(), 0), now.kind, constraint);
   if (plain) {
     co_return;
   }
-  for (const bool all_equal : kTogetherFirst) {
-    auto simpler = simpler_characters(now, simplest, all_equal);
-    while (const auto choice = simpler.next()) {
-      const bool accepted = co_yield *choice;
-      simpler.accept(accepted);
+  // A character that is lowered or moved may make room for another.
+  for (bool changed = true; changed;) {
+    const Choice before = now;
+    for (const bool all_equal : kTogetherFirst) {
+      auto simpler = simpler_characters(now, constraint, all_equal);
+      while (const auto choice = simpler.next()) {
+        const bool accepted = co_yield *choice;
+        simpler.accept(accepted);
+      }
     }
-  }
-  auto sorted = sorted_texts(now);
-  while (const auto choice = sorted.next()) {
-    const bool accepted = co_yield *choice;
-    sorted.accept(accepted);
+    auto sorted = sorted_texts(now, constraint);
+    while (const auto choice = sorted.next()) {
+      const bool accepted = co_yield *choice;
+      sorted.accept(accepted);
+    }
+    changed = rank_of(now, constraint) < rank_of(before, constraint);
   }
 }
 

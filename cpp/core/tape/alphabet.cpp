@@ -62,6 +62,20 @@ char32_t Alphabet::look_up(std::uint32_t rank) const noexcept {
   return intervals_[i].first + (place - places_[i]);
 }
 
+// O(log intervals).
+std::uint32_t Alphabet::rank_of(char32_t character) const noexcept {
+  const auto after = std::ranges::upper_bound(intervals_, character, {}, &Interval::first);
+  if (after == intervals_.begin() || character > std::prev(after)->second) {
+    return size_ + static_cast<std::uint32_t>(character);
+  }
+  const auto i = static_cast<std::size_t>(std::distance(intervals_.begin(), after)) - 1;
+  const std::uint32_t place = places_[i] + static_cast<std::uint32_t>(character - intervals_[i].first);
+  if (place > z_) {
+    return place;
+  }
+  return place >= zero_ ? place - zero_ : z_ - place;
+}
+
 bool Alphabet::contains(char32_t character) const noexcept {
   const auto after = std::ranges::upper_bound(intervals_, character, {}, &Interval::first);
   return after != intervals_.begin() && character <= std::prev(after)->second;

@@ -27,6 +27,12 @@ class Alphabet {
     return rank < first_.size() ? first_[rank] : look_up(rank);
   }
   [[nodiscard]] bool contains(char32_t character) const noexcept;
+  // The inverse of at(). Characters that are not in the alphabet come after all that are.
+  [[nodiscard]] std::uint32_t rank_of(char32_t character) const noexcept;
+  // The character of any rank that rank_of() returns.
+  [[nodiscard]] char32_t character_of(std::uint32_t rank) const noexcept {
+    return rank < size_ ? at(rank) : static_cast<char32_t>(rank - size_);
+  }
 
  private:
   [[nodiscard]] char32_t look_up(std::uint32_t rank) const noexcept;

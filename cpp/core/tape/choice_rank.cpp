@@ -5,8 +5,10 @@
 #include <bit>
 #include <cmath>
 #include <cstddef>
+#include <iterator>
 #include <limits>
 #include <ranges>
+#include <utility>
 
 #include "core/base/check.h"
 #include "core/tape/text.h"
@@ -15,7 +17,7 @@ namespace ordeal {
 namespace {
 
 // The groups by which floats are compared first, the simplest first.
-enum RealGroup : std::uint8_t { kWhole, kFraction, kInfinity, kNan };
+enum RealGroup : std::uint8_t { kWhole, kHalf, kFraction, kInfinity, kNan };
 
 std::uint64_t bits_of(double value) noexcept { return std::bit_cast<std::uint64_t>(value); }
 
@@ -54,23 +56,17 @@ ChoiceRank rank_of_real(double value) {
     rank.group = kInfinity;
   } else {
     const int decimals = decimals_of(value);
-    rank.group = decimals == 0 ? kWhole : kFraction;
+    rank.group = decimals == 0 ? kWhole : is_half_of_whole(value) ? kHalf : kFraction;
     rank.size = static_cast<std::uint64_t>(decimals);
   }
   return rank;
 }
 
-// Characters in the order in which Hypothesis shrinks them; bytes by their value.
-ChoiceRank rank_of_text(const Choice& choice) {
+// Shorter ones first.
+ChoiceRank rank_of_text(const Choice& choice, const Constraint& constraint) {
   ChoiceRank rank;
   rank.kind = choice.kind;
-  if (choice.kind == ChoiceKind::kString) {
-    rank.text = characters_of(choice.blob());
-    std::ranges::transform(rank.text, rank.text.begin(), rank_of_character);
-  } else {
-    std::ranges::transform(choice.blob(), std::back_inserter(rank.text),
-                           [](char c) { return static_cast<char32_t>(static_cast<std::uint8_t>(c)); });
-  }
+  rank.text = row_of(choice, constraint);
   rank.size = rank.text.size();
   return rank;
 }
@@ -98,7 +94,7 @@ ChoiceRank rank_of(const Choice& choice, const Constraint& constraint) {
       return rank_of_real(choice.as_real());
     case ChoiceKind::kString:
     case ChoiceKind::kBytes:
-      return rank_of_text(choice);
+      return rank_of_text(choice, constraint);
   }
   return {};
 }
@@ -118,7 +114,7 @@ bool is_simplest(const Choice& choice, const Constraint& constraint) {
   return true;
 }
 
-// With the minimum size of the draw, all of the simplest character.
+// With the minimum size of the draw, a text is of nothing but the simplest character.
 Choice simplest_choice(ChoiceKind kind, const Constraint& constraint) {
   const auto size = static_cast<std::size_t>(std::max<std::int64_t>(constraint.low, 0));
   switch (kind) {
@@ -129,10 +125,8 @@ Choice simplest_choice(ChoiceKind kind, const Constraint& constraint) {
     case ChoiceKind::kFloat:
       return Choice::real(std::bit_cast<double>(constraint.simplest));
     case ChoiceKind::kString:
-      return Choice::text(
-          utf8_of(std::u32string(size, character_of_rank(static_cast<std::uint32_t>(constraint.simplest)))));
     case ChoiceKind::kBytes:
-      return Choice::bytes(std::string(size, '\0'));
+      return text_of(std::u32string(size, 0), kind, constraint);
   }
   return {};
 }
@@ -178,6 +172,39 @@ int decimals_of(double value) noexcept {
     }
   }
   return kDecimalsMax + 1;
+}
+
+// Characters in the order in which Hypothesis shrinks them; bytes by their value.
+std::u32string row_of(const Choice& text, const Constraint& constraint) {
+  std::u32string row;
+  if (text.kind == ChoiceKind::kString) {
+    const Alphabet* const alphabet = constraint.alphabet.get();
+    row = characters_of(text.blob());
+    std::ranges::transform(row, row.begin(), [alphabet](char32_t c) {
+      return static_cast<char32_t>(alphabet == nullptr ? rank_of_character(c) : alphabet->rank_of(c));
+    });
+  } else {
+    std::ranges::transform(text.blob(), std::back_inserter(row),
+                           [](char c) { return static_cast<char32_t>(static_cast<std::uint8_t>(c)); });
+  }
+  return row;
+}
+
+Choice text_of(std::u32string row, ChoiceKind kind, const Constraint& constraint) {
+  if (kind == ChoiceKind::kString) {
+    const Alphabet* const alphabet = constraint.alphabet.get();
+    std::ranges::transform(row, row.begin(), [alphabet](char32_t rank) {
+      return alphabet == nullptr ? character_of_rank(rank) : alphabet->character_of(rank);
+    });
+    return Choice::text(utf8_of(row));
+  }
+  std::string bytes;
+  std::ranges::transform(row, std::back_inserter(bytes), [](char32_t rank) { return static_cast<char>(rank); });
+  return Choice::bytes(std::move(bytes));
+}
+
+bool is_half_of_whole(double value) noexcept {
+  return std::isfinite(value) && value != std::trunc(value) && value * 2 == std::trunc(value * 2);
 }
 
 // The highest byte first, which is the order of comparing.

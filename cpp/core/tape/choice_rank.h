@@ -17,9 +17,9 @@ namespace ordeal {
 //   boolean  false, true
 //   integer  by distance from the simplest value of its draw, the one above before the one below; those outside int64
 //            after all others, by magnitude
-//   float    whole numbers, then by how many decimals it takes to write them (more than 15 count as 16), then
+//   float    whole numbers, halves, then by how many decimals it takes to write them (more than 15 count as 16), then
 //            infinity, then NaN; within these by magnitude, the positive before the negative
-//   string   shorter, then character by character in shrink order
+//   string   shorter, then character by character in the order of its alphabet
 //   bytes    shorter, then byte by byte
 //
 // It is well-founded: below each rank there are finitely many of its length, so shrinking always ends.
@@ -48,8 +48,14 @@ Choice integer_at(std::uint64_t distance, bool below, const Constraint& constrai
 // How many decimals the number needs, at most 15; 16 if these are not enough or it is not finite.
 int decimals_of(double value) noexcept;
 inline constexpr int kDecimalsMax = 15;
+// Whether twice the number is whole and the number is not.
+bool is_half_of_whole(double value) noexcept;
 // 10 to the power of `decimals`, which is at most kDecimalsMax.
 double power_of_ten(int decimals);
+
+// A string or bytes as the ranks of its characters, 0 for the simplest, and the inverse.
+std::u32string row_of(const Choice& text, const Constraint& constraint);
+Choice text_of(std::u32string row, ChoiceKind kind, const Constraint& constraint);
 
 // The bytes of the magnitude of an integer outside int64, the highest first and not zero.
 std::u32string magnitude_of(const Choice& big_integer);

@@ -159,6 +159,14 @@ TEST(ChoiceSource, NotesWhatReplayedDrawsAllowed) {
   EXPECT_EQ(bench.notes, noted);
 }
 
+TEST(ChoiceSource, NotesWhatSelectsSomething) {
+  Replaying bench({Choice::integer(3), Choice::integer(1)});
+  bench.source.position(5);
+  bench.source.integer(0, 4, 0);
+  const ChoiceSource::Notes noted{{0, {.low = 0, .high = 4, .selects = true}}, {1, {.low = 0, .high = 4}}};
+  EXPECT_EQ(bench.notes, noted);
+}
+
 TEST(ChoiceSource, WhatTheLastStepDrawsBeyondItsRecordIsNoMisalignment) {
   Tape recorded = recorded_tape({Choice::integer(3)});
   Tape out;

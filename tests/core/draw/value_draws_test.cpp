@@ -4,8 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "chi_squared.h"
@@ -16,8 +18,12 @@
 namespace ordeal::ORDEAL_TEST_FILE {
 namespace {
 
-const Alphabet& letters() {
-  static const Alphabet kLetters({{U'a', U'z'}});
+std::shared_ptr<const Alphabet> alphabet_of(std::vector<Alphabet::Interval> intervals) {
+  return std::make_shared<const Alphabet>(std::move(intervals));
+}
+
+const std::shared_ptr<const Alphabet>& letters() {
+  static const auto kLetters = alphabet_of({{U'a', U'z'}});
   return kLetters;
 }
 
@@ -28,7 +34,7 @@ TEST(DrawText, StaysWithinSizeAndAlphabet) {
     EXPECT_GE(text.size(), 2U);
     EXPECT_LE(text.size(), 5U);
     for (const char32_t c : text) {
-      EXPECT_TRUE(letters().contains(c));
+      EXPECT_TRUE(letters()->contains(c));
     }
   }
 }
@@ -36,7 +42,7 @@ TEST(DrawText, StaysWithinSizeAndAlphabet) {
 // The words are those of the list that fit; what is drawn letter by letter is seldom one of them.
 TEST(DrawText, IsAKnownWordInOneDrawOfSixteen) {
   constexpr int kDraws = 20'000;
-  const Alphabet unicode({{0, 0xD7FF}, {0xE000, 0x10FFFF}});
+  const auto unicode = alphabet_of({{0, 0xD7FF}, {0xE000, 0x10FFFF}});
   const auto longest = std::ranges::max(kInterestingStrings, {}, &std::string_view::size);
   std::vector<std::uint64_t> counts(2);
   Redraw redraw(2);
@@ -68,7 +74,7 @@ TEST(DrawText, RepairsWhatDoesNotFit) {
 }
 
 TEST(DrawText, IsEmptyWithoutAnAlphabet) {
-  const Alphabet none({});
+  const auto none = alphabet_of({});
   Redraw redraw(1);
   EXPECT_EQ(draw_text(redraw.source(), none, 0, 5), "");
   redraw.repeat();

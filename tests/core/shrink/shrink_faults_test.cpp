@@ -51,7 +51,7 @@ std::string narrowed(const std::string& text, const Predicate& fails) {
   EXPECT_TRUE(fails(now.tape));
   for (int i = 0; i < 3; ++i) {
     now = candidates(pass, now, [&](const Tape& tape) {
-            return TapeRank(FailingTape(tape)) < TapeRank(now) && fails(tape);
+            return rank_order(FailingTape(tape), now) < 0 && fails(tape);
           }).left;
   }
   return text_of(now.tape);

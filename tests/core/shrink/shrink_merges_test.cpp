@@ -88,7 +88,8 @@ TEST(MergeSteps, NegativeIntegersGoDown) {
 TEST(MergeSteps, NothingToGiveIsNoCandidate) {
   EXPECT_TRUE(asked(numbers({0, 0})).empty());
   EXPECT_TRUE(asked(numbers({7})).empty());
-  EXPECT_TRUE(asked(steps_with({{Choice::text("a")}, {Choice::text("b")}})).empty());
+  EXPECT_TRUE(asked(steps_with({{Choice::text("")}, {Choice::text("b")}})).empty());
+  EXPECT_TRUE(asked(steps_with({{Choice::text("a")}, {Choice::bytes("b")}})).empty());
   Tape reference = numbers({5});
   reference.set_producer(0);
   EXPECT_TRUE(asked(reference).empty());
@@ -101,6 +102,59 @@ TEST(MergeSteps, ListsAreJoined) {
   ASSERT_EQ(left.size(), 1U);
   EXPECT_EQ(left.choices(left.arguments()[0]).size(), list_of({0, 1, 7, 2, 3}).size());
   EXPECT_EQ(integers_of(left), (Integers{0, 1, 7, 2, 3}));
+}
+
+TEST(MergeSteps, TextsAreJoinedWhereTheOtherChoicesAreAlike) {
+  MergeSteps pass;
+  const Tape left = left_by(pass, steps_with({{Choice::text("ab")}, {Choice::text("c")}}),
+                            [](const Tape& tape) { return tape.choices()[0].blob().size() == 3; });
+  ASSERT_EQ(left.size(), 1U);
+  EXPECT_EQ(left.choices()[0], Choice::text("abc"));
+  MergeSteps again;
+  const Tape mixed = left_by(
+      again, steps_with({{Choice::boolean(true), Choice::bytes("x")}, {Choice::boolean(false), Choice::bytes("y")}}),
+      [](const Tape& tape) { return tape.choices()[1].blob() == "xy"; });
+  ASSERT_EQ(mixed.size(), 1U);
+  EXPECT_EQ(mixed.choices()[0], Choice::boolean(false));
+}
+
+// Pushes as many as a later step asks for.
+bool is_asked_for_all(const Tape& tape) {
+  const Integers integers = integers_of(tape);
+  return !integers.empty() && integers.size() >= 3 && integers.back() == static_cast<std::int64_t>(integers.size());
+}
+
+TEST(RemoveAndLower, AStepGoesWithOneLessElsewhere) {
+  RemoveAndLower pass;
+  EXPECT_EQ(integers_of(left_by(pass, numbers({0, 0, 0, 0, 5}), is_asked_for_all)), (Integers{0, 0, 3}));
+}
+
+TEST(RemoveAndLower, WhatSelectsMayBecomeAnything) {
+  const auto fails = [](const Tape& tape) { return tape.size() == 3 || integers_of(tape) == Integers{0, 2}; };
+  for (const bool selects : {true, false}) {
+    RemoveAndLower pass;
+    const FailingTape failing(numbers({0, 7, 9}), {{}, {}, {.low = 0, .high = 12, .selects = selects}});
+    const Tape left = candidates(pass, failing, fails).left.tape;
+    EXPECT_EQ(integers_of(left), selects ? (Integers{0, 2}) : (Integers{0, 7, 9}));
+  }
+}
+
+TEST(RemoveAndLower, TextsGetShorter) {
+  RemoveAndLower pass;
+  const auto fails = [](const Tape& tape) {
+    return tape.size() == 2 || (tape.size() == 1 && tape.choices()[0].blob() == "ab");
+  };
+  const Tape left = left_by(pass, steps_with({{}, {Choice::text("abcd")}}), fails);
+  ASSERT_EQ(left.size(), 1U);
+  EXPECT_EQ(left.choices()[0], Choice::text("ab"));
+}
+
+TEST(RemoveAndLower, CandidatesAreLimited) {
+  RemoveAndLower pass;
+  const std::vector<Constraint> constraints(40, {.low = 0, .high = 12, .selects = true});
+  const FailingTape many(numbers(Integers(40, 9)), constraints);
+  EXPECT_EQ(candidates(pass, many, never).asked.size(), RemoveAndLower::kCandidatesMax);
+  EXPECT_TRUE(candidates(pass, FailingTape(numbers({0, 0})), never).asked.empty());
 }
 
 TEST(MergeSteps, ASearchOverTheSameStepsProposesNothing) {

@@ -30,6 +30,38 @@ Tape makers_and_users(std::uint32_t makers, const std::vector<std::int64_t>& use
   return tape;
 }
 
+TEST(RemoveUnused, StepsWhoseValuesNobodyTakesGoAtOnce) {
+  RemoveUnused pass;
+  const Swept swept =
+      candidates(pass, FailingTape(makers_and_users(5, {1, 3})), [](const Tape& /*tape*/) { return true; });
+  EXPECT_EQ(text_of(swept.left.tape), "mmuu");
+  EXPECT_EQ(swept.asked.size(), 1U);
+}
+
+TEST(RemoveUnused, WhatOnlyUnusedValuesAreMadeOfIsUnused) {
+  Tape tape = makers_and_users(3, {});
+  for (const std::int64_t origin : {0, 1}) {  // two steps that make a value of another
+    tape.begin_step(StepKind::kRule, 'd', static_cast<std::uint32_t>(tape.size()));
+    tape.begin_argument(1);
+    tape.add(Choice::integer(0));
+    tape.set_producer(origin << TapeArgument::kPlaceBits);
+  }
+  tape.begin_step(StepKind::kRule, 'u', 5);
+  tape.begin_argument(1);
+  tape.add(Choice::integer(0));
+  tape.set_producer(std::int64_t{4} << TapeArgument::kPlaceBits);
+  RemoveUnused pass;
+  EXPECT_EQ(text_of(left_by(pass, tape, [](const Tape& /*tape*/) { return true; })), "mdu");
+}
+
+TEST(RemoveUnused, RulesThatMakeNothingStay) {
+  RemoveUnused pass;
+  const auto never = [](const Tape& /*tape*/) { return false; };
+  EXPECT_TRUE(candidates(pass, FailingTape(tape_of("abc")), never).asked.empty());
+  EXPECT_TRUE(candidates(pass, FailingTape(makers_and_users(1, {0, 0})), never).asked.empty());
+  EXPECT_TRUE(candidates(pass, FailingTape(Tape()), never).asked.empty());
+}
+
 TEST(MergeReferences, AValueTakesThePlaceOfAnotherWhoseStepGoes) {
   MergeReferences pass;
   const Tape tape = makers_and_users(2, {0, 1});

@@ -101,6 +101,18 @@ TEST(RemovePairs, HaveABoundedNumberOfCandidates) {
   }
 }
 
+TEST(RemoveRuns, OfAnyLengthFromAnyPlace) {
+  RemoveRuns pass;
+  EXPECT_EQ(asked(pass, "aaaabc"), (Texts{"bc", "abc", "abc"}));
+  EXPECT_EQ(asked(pass, "aaaabc"), (Texts{}));
+  EXPECT_EQ(asked(pass, "caaaabc", {"cbc"}), (Texts{"cbc"}));
+  EXPECT_EQ(asked(pass, "abcabcabc"), (Texts{}));
+  for (const std::size_t size : {0U, 1U, 2U, 3U, 17U}) {
+    EXPECT_EQ(asked(pass, std::string(size, 'a')), (Texts{}));
+  }
+  EXPECT_EQ(asked(pass, std::string(16, 'a')).size(), 13U * 14U / 2U);
+}
+
 TEST(RemovePairs, GoOnInWhatWasAccepted) {
   RemovePairs pass;
   EXPECT_EQ(asked(pass, "abcd", {"ab", ""}), (Texts{"ab", ""}));

@@ -53,11 +53,76 @@ TEST(LowerValues, AValueIsSearchedThoroughlyOnce) {
   EXPECT_LE(first, 20U);
 }
 
+TEST(LowerValues, ManyEqualValuesAreNotAllSearchedThoroughly) {
+  LowerValues pass;
+  const std::size_t asked = candidates(pass, FailingTape(tape_of_integers(Integers(200, 101))), never).asked.size();
+  EXPECT_GE(asked, 600U);
+  EXPECT_LE(asked, 760U);
+}
+
 TEST(LowerValues, ReferencesAreLeftAlone) {
   Tape tape = step_with({Choice::integer(3)});
   tape.set_producer(0);
   LowerValues pass;
   EXPECT_TRUE(candidates(pass, FailingTape(tape), never).asked.empty());
+}
+
+TEST(CapIntegers, ManyAreLoweredToOneDistance) {
+  CapIntegers pass;
+  Integers integers(1'000);
+  std::iota(integers.begin(), integers.end(), 500);
+  const auto fails = [](const Tape& tape) {
+    return std::ranges::all_of(integers_of(tape), [](std::int64_t integer) { return integer > 100; });
+  };
+  const Swept swept = candidates(pass, FailingTape(tape_of_integers(integers)), fails);
+  EXPECT_EQ(integers_of(swept.left.tape), Integers(1'000, 101));
+  EXPECT_LE(swept.asked.size(), 11U);
+}
+
+TEST(CapIntegers, FewAreLeftToThePassOverValues) {
+  CapIntegers pass;
+  EXPECT_TRUE(candidates(pass, FailingTape(tape_of_integers(Integers(31, 9))), never).asked.empty());
+  LowerBlocks blocks;
+  EXPECT_TRUE(candidates(blocks, FailingTape(tape_of_integers(Integers(31, 9))), never).asked.empty());
+}
+
+TEST(LowerBlocks, AFewOfManyAreFound) {
+  LowerBlocks pass;
+  Integers integers(4'000, 7);
+  integers[77] = integers[1'200] = integers[3'999] = 8;
+  const auto fails = [](const Tape& tape) { return std::ranges::count(integers_of(tape), 8) == 3; };
+  const Swept swept = candidates(pass, FailingTape(tape_of_integers(integers)), fails);
+  EXPECT_LE(std::ranges::count(integers_of(swept.left.tape), 7), 6);
+  EXPECT_LE(swept.asked.size(), 120U);
+}
+
+TEST(LowerBlocks, GivesUpWhereAllAreNeeded) {
+  LowerBlocks pass;
+  EXPECT_EQ(candidates(pass, FailingTape(tape_of_integers(Integers(4'000, 9))), never).asked.size(),
+            Patience::kRefusalsMax);
+}
+
+TEST(LowerSizes, ATextAndTheNumberThatGoesBeyondItsEnd) {
+  LowerSizes pass;
+  const Tape tape = steps_with({{Choice::text("aaaa")}, {Choice::integer(9)}, {Choice::integer(5)}});
+  const Tape left = left_by(pass, tape, [](const Tape& candidate) {
+    const std::size_t size = candidate.choices()[0].blob().size();
+    return size >= 2 && candidate.choices()[2].number == static_cast<std::int64_t>(size + 1);
+  });
+  EXPECT_EQ(left.choices()[0], Choice::text("aa"));
+  EXPECT_EQ(integers_of(left), (Integers{9, 3}));
+}
+
+TEST(LowerSizes, NothingToLowerIsNoCandidate) {
+  LowerSizes pass;
+  for (const Tape& tape : {steps_with({{Choice::text("aa")}, {Choice::integer(0)}}),
+                           steps_with({{Choice::text("")}, {Choice::integer(5)}}),
+                           steps_with({{Choice::integer(5)}, {Choice::text("aa")}})}) {
+    EXPECT_TRUE(candidates(pass, FailingTape(tape), never).asked.empty());
+  }
+  EXPECT_TRUE(
+      candidates(pass, FailingTape(steps_with({{Choice::text("aa")}, {Choice::integer(5)}}), {{.low = 2}, {}}), never)
+          .asked.empty());
 }
 
 TEST(LowerFlags, ManyAreLoweredTogether) {
@@ -101,9 +166,9 @@ TEST(LowerPairs, ASumIsMovedToTheLaterNumber) {
 }
 
 TEST(LowerPairs, ASumThatLeavesTheBoundsComesInAtTheOtherEnd) {
-  constexpr Constraint kWord{-32768, 32767, 0};
+  const Constraint word{-32768, 32767, 0};
   LowerPairs pass;
-  const FailingTape failing(step_with({Choice::integer(5), Choice::integer(32767)}), {kWord, kWord});
+  const FailingTape failing(step_with({Choice::integer(5), Choice::integer(32767)}), {word, word});
   const Swept swept = candidates(pass, failing, [](const Tape& tape) {
     return static_cast<std::int16_t>(integers_of(tape)[0] + integers_of(tape)[1]) == -32764;
   });

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -110,9 +111,13 @@ Draw some_draw(Rng& rng, int depth) {
   return draw;
 }
 
-const Alphabet& alphabet() {
-  static const Alphabet kSome({{0x20, 0x7E}, {0xE0, 0x17F}, {0x1F600, 0x1F64F}});
-  return kSome;
+// Of two kinds, as a draw with 'Z' and one without have their own orders.
+const std::shared_ptr<const Alphabet>& alphabet(bool few) {
+  static const auto kMany = std::make_shared<const Alphabet>(
+      std::vector<Alphabet::Interval>{{0x20, 0x7E}, {0xE0, 0x17F}, {0x1F600, 0x1F64F}});
+  static const auto kFew =
+      std::make_shared<const Alphabet>(std::vector<Alphabet::Interval>{{0x0A, 0x0A}, {0x20, 0x20}, {0x61, 0x65}});
+  return few ? kFew : kMany;
 }
 
 bool is_far(const Choice& integer) { return integer.is_big() || integer.number < -5 || integer.number > 5; }
@@ -140,7 +145,7 @@ std::uint64_t made(const Draw& draw, ChoiceSource& source) {
     case Draw::Kind::kReal:
       return std::bit_cast<std::uint64_t>(source.real(draw.real_low, draw.real_high, draw.has_low, 0.0));
     case Draw::Kind::kText:
-      return hash_bytes(draw_text(source, alphabet(), draw.low, draw.high));
+      return hash_bytes(draw_text(source, alphabet(draw.has_low), draw.low, draw.high));
     case Draw::Kind::kBytes:
       return hash_bytes(draw_bytes(source, draw.low, draw.high));
     case Draw::Kind::kList:
@@ -153,10 +158,11 @@ std::uint64_t made(const Draw& draw, ChoiceSource& source) {
         value = mix64(value ^ made(draw.parts[0], source));
       }
       return value;
-    case Draw::Kind::kOneOf:
-      return made(
-          draw.parts[static_cast<std::size_t>(source.integer(0, static_cast<std::int64_t>(draw.parts.size()) - 1, 0))],
-          source);
+    case Draw::Kind::kOneOf: {
+      const std::int64_t branch = source.integer(0, static_cast<std::int64_t>(draw.parts.size()) - 1, 0);
+      source.note_selection();
+      return made(draw.parts[static_cast<std::size_t>(branch)], source);
+    }
     case Draw::Kind::kDependent:
       value = made(draw.parts[0], source);
       return value ^ static_cast<std::uint64_t>(source.integer(-3, up_to(value, 50), 0));

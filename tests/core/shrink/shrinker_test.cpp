@@ -83,7 +83,7 @@ Shrunk shrink(const Tape& failing, const Predicate& fails) {
   while (auto candidate = shrinker.candidate()) {
     EXPECT_TRUE(asked.insert(candidate->hash()).second);
     if (fails(*candidate)) {
-      const bool is_simpler = TapeRank(FailingTape(*candidate)) < TapeRank(FailingTape(last_accepted));
+      const bool is_simpler = rank_order(FailingTape(*candidate), FailingTape(last_accepted)) < 0;
       shrinker.accept(*candidate);
       last_accepted = is_simpler ? *candidate : last_accepted;
     } else {
@@ -164,7 +164,7 @@ TEST(Shrinker, FindsAFaultWindow) {
     ++failing;
     const Shrunk shrunk = shrink(tape, fails);
     EXPECT_EQ(shrunk.tape.size(), 4U);
-    EXPECT_LE(shrunk.candidates, 50U);
+    EXPECT_LE(shrunk.candidates, 52U);
   }
   EXPECT_GT(failing, 50);
 }
@@ -348,7 +348,7 @@ TEST(Shrinker, NamesItsPhases) {
     }
   }
   EXPECT_EQ(phases, (std::vector<std::string>{"chunks", "faults", "steps", "arguments", "elements", "equals", "values",
-                                              "windows", "sums", "pairs"}));
+                                              "windows", "sums", "joins", "pairs"}));
   EXPECT_EQ(shrinker.phase(), "minimal");
 }
 
@@ -364,7 +364,7 @@ TEST(Shrinker, EndsForAnyPredicateWithATapeThatFailsAndIsNoLessSimple) {
     };
     const Shrunk shrunk = shrink(tape, fails);
     EXPECT_TRUE(fails(shrunk.tape));
-    EXPECT_LE(TapeRank(FailingTape(shrunk.tape)), TapeRank(FailingTape(tape)));
+    EXPECT_TRUE(rank_order(FailingTape(shrunk.tape), FailingTape(tape)) <= 0);
     EXPECT_LE(shrunk.candidates, 10'000U);
     candidates += shrunk.candidates;
   }
@@ -457,7 +457,7 @@ TEST(Shrinker, ShrinksWhatSessionsFind) {
     // Open, write and close; one fault comes on before the writing, the other one before the closing.
     EXPECT_EQ(written.size(), 5U);
     EXPECT_EQ(integers_of(written), (std::vector<std::int64_t>{901}));
-    EXPECT_EQ(TapeRank(FailingTape(written)).fault_windows, 6U);
+    EXPECT_EQ(fault_windows_of(written), 6U);
     EXPECT_TRUE(has_in_order(written, {Logbook::kOpen, Logbook::kWrite, Logbook::kClose}));
   }
 }

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <functional>
@@ -58,6 +59,10 @@ double least_real(double start, const std::function<bool(double)>& fails, int ca
   const Found found = search(Choice::real(start), [&](const Choice& choice) { return fails(choice.as_real()); });
   EXPECT_LE(found.candidates, candidates_max);
   return found.choice.as_real();
+}
+
+std::shared_ptr<const Alphabet> alphabet_of(std::vector<Alphabet::Interval> intervals) {
+  return std::make_shared<const Alphabet>(std::move(intervals));
 }
 
 std::string least_text(const std::string& start, const std::function<bool(const std::string&)>& fails,
@@ -133,7 +138,9 @@ TEST(ValueSearch, BigIntegersGoToTheirThreshold) {
 TEST(ValueSearch, FloatsGoToWholeNumbersAndShortDecimals) {
   EXPECT_EQ(least_real(1234.5678, [](double x) { return x > 10; }, 30), 11);
   EXPECT_EQ(least_real(-1234.5678, [](double x) { return x < -0.5; }, 30), -1);
-  EXPECT_EQ(least_real(0.3333333333333333, [](double x) { return x > 0.1 && x < 0.9; }, 30), 0.2);
+  EXPECT_EQ(least_real(0.3333333333333333, [](double x) { return x > 0.1 && x < 0.9; }, 30), 0.5);
+  EXPECT_EQ(least_real(0.3333333333333333, [](double x) { return x > 0.1 && x < 0.4; }, 30), 0.2);
+  EXPECT_EQ(least_real(7.25, [](double x) { return x > 3.25 && x != std::trunc(x); }, 30), 3.5);
   EXPECT_EQ(least_real(kInfinity, [](double x) { return x > 1e10; }, 60), 0x1p34);
   EXPECT_EQ(least_real(-kInfinity, [](double x) { return std::isinf(x); }, 10), kInfinity);
   EXPECT_TRUE(std::isnan(least_real(std::nan(""), [](double x) { return x != x; }, 2)));
@@ -148,7 +155,7 @@ TEST(ValueSearch, TextsGoToFewAndSimpleCharacters) {
   EXPECT_EQ(least_text("some x in the middle", has("x"), 40), "x");
   EXPECT_EQ(least_text("some ab in the middle", has("ab"), 60), "ab");
   EXPECT_EQ(least_text("abcdefghij", [](const std::string& text) { return text.size() >= 3; }, 20), "000");
-  EXPECT_EQ(least_text("zzz", [](const std::string& text) { return text.size() == 3 && text > "bbb"; }, 60), "bb\x63");
+  EXPECT_EQ(least_text("zzz", [](const std::string& text) { return text.size() == 3 && text > "bbb"; }, 80), "bb\x63");
   EXPECT_EQ(least_text("anything", [](const std::string& /*text*/) { return true; }, 1), "");
   // Characters that must be equal are lowered together, and characters in any order are sorted.
   EXPECT_EQ(
@@ -164,11 +171,46 @@ TEST(ValueSearch, BytesGoDown) {
 }
 
 TEST(ValueSearch, SizesAndCharactersOfTheConstraintAreKept) {
-  const Constraint constraint{.low = 2, .high = 9, .simplest = static_cast<std::int64_t>(rank_of_character(U'a'))};
+  const Constraint constraint{.low = 2, .high = 9, .alphabet = alphabet_of({{U'a', U'z'}})};
   const Found found =
       search(Choice::text("xyz"), [](const Choice& choice) { return choice.blob().size() >= 2; }, constraint);
   EXPECT_EQ(found.choice, Choice::text("aa"));
   EXPECT_EQ(found.candidates, 1);
+}
+
+TEST(ValueSearch, ABoundThatRanInsteadIsGoneOnFrom) {
+  Choice now = Choice::real(0.6180339887);
+  auto search = simpler_choices(now, {.simplest = std::bit_cast<std::int64_t>(0.25)}, Effort::kThorough);
+  while (const auto choice = search.next()) {
+    const Choice ran = Choice::real(std::clamp(choice->as_real(), 0.25, 0.75));
+    const bool accepted = ran.as_real() > 0.3 && rank_of(ran, {}) < rank_of(now, {});
+    now = accepted ? ran : now;
+    search.accept(accepted);
+  }
+  EXPECT_EQ(now, Choice::real(0.5));
+}
+
+TEST(ValueSearch, CharactersThatFailAreFoundBelowSomeThatPass) {
+  const auto is_letter = [](const std::string& text) {
+    return text.size() == 1 && ((text[0] >= 'a' && text[0] <= 'z') || (text[0] >= 'A' && text[0] <= 'Z'));
+  };
+  EXPECT_EQ(least_text("x", is_letter, 40), "A");
+}
+
+// Ranks count the characters of the alphabet, so a search goes over those alone, and reaches each.
+TEST(ValueSearch, CharactersGoInTheOrderOfTheirAlphabet) {
+  const Constraint constraint{
+      .low = 1, .high = 1, .alphabet = alphabet_of({{U'\n', U'\n'}, {U' ', U' '}, {U'a', U'b'}})};
+  const auto least = [&](const std::string& start, const std::string& failing) {
+    const auto fails = [&](const Choice& choice) { return failing.find(choice.blob()) != std::string::npos; };
+    return search(Choice::text(start), fails, constraint).choice.blob();
+  };
+  EXPECT_EQ(least("\n", "\n ab"), "a");
+  EXPECT_EQ(least("\n", "\n b"), " ");
+  EXPECT_EQ(least("b", "\nb"), "\n");
+  const Constraint apart{.low = 1, .high = 1, .alphabet = alphabet_of({{U'0', U'0'}, {U'q', U'q'}, {U'z', U'z'}})};
+  const auto fails = [](const Choice& choice) { return choice.blob() != "0"; };
+  EXPECT_EQ(search(Choice::text("z"), fails, apart).choice.blob(), "q");
 }
 
 TEST(ValueSearch, AnyPredicateEnds) {

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstdint>
 #include <set>
 #include <string>
 
@@ -56,6 +58,25 @@ TEST(Alphabet, HoldsWhatItsIntervalsHold) {
 TEST(Alphabet, WithNothingFromZeroToZGoesDownwardsFromThere) {
   EXPECT_EQ(all(Alphabet({{U'!', U'#'}})), U"#\"!");
   EXPECT_EQ(all(Alphabet({{U'!', U'#'}, {U'a', U'b'}})).size(), 5U);
+}
+
+TEST(Alphabet, RanksAreTheInverseOfItsOrder) {
+  for (const Alphabet& alphabet :
+       {Alphabet({{U' ', U'~'}}), Alphabet({{U'!', U'#'}}), Alphabet({{U'!', U'#'}, {U'a', U'b'}}),
+        Alphabet({{U'\n', U'\n'}, {U' ', U' '}, {U'a', U'b'}}), Alphabet({{U'5', U'9'}, {U'c', U'e'}}),
+        Alphabet({{0, 0x10FFFF}}), Alphabet({{U'3', U'7'}})}) {
+    for (std::uint32_t rank = 0; rank < std::min(alphabet.size(), 2'000U); ++rank) {
+      ASSERT_EQ(alphabet.rank_of(alphabet.at(rank)), rank);
+      ASSERT_EQ(alphabet.character_of(rank), alphabet.at(rank));
+    }
+    ASSERT_EQ(alphabet.rank_of(alphabet.at(alphabet.size() - 1)), alphabet.size() - 1);
+  }
+}
+
+TEST(Alphabet, OthersComeAfterAllOfIt) {
+  const Alphabet letters({{U'a', U'c'}});
+  EXPECT_EQ(letters.rank_of(U'x'), 3U + U'x');
+  EXPECT_EQ(letters.character_of(letters.rank_of(U'x')), U'x');
 }
 
 TEST(Alphabet, MayBeEmpty) {

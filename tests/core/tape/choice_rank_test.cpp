@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,11 @@ Choice big(std::size_t exponent, char offset, bool negative) {
   magnitude.front() = static_cast<char32_t>(1U << (exponent % 8));
   magnitude.back() = static_cast<char32_t>(magnitude.back() | static_cast<std::uint8_t>(offset));
   return integer_of(magnitude, negative);
+}
+
+// 'a', ' ', '\n', 'b', 'c', in this order.
+std::shared_ptr<const Alphabet> of_letters() {
+  return std::make_shared<const Alphabet>(std::vector<Alphabet::Interval>{{U'\n', U'\n'}, {U' ', U' '}, {U'a', U'c'}});
 }
 
 void expect_in_order(const std::vector<Choice>& choices, const Constraint& constraint = {}) {
@@ -47,7 +53,7 @@ TEST(ChoiceRank, IntegersGoByDistanceThenSign) {
 
 TEST(ChoiceRank, FloatsGoByDecimalsThenMagnitude) {
   const auto x = [](double value) { return Choice::real(value); };
-  expect_in_order({x(0.0), x(-0.0), x(1), x(-1), x(2), x(1e6), x(1e300), x(0.1), x(-0.1), x(0.5), x(7.5), x(0.25),
+  expect_in_order({x(0.0), x(-0.0), x(1), x(-1), x(2), x(1e6), x(1e300), x(0.5), x(7.5), x(0.1), x(-0.1), x(0.25),
                    x(1e-7), x(1.0 / 3), x(kInfinity), x(-kInfinity), x(kNan)});
 }
 
@@ -58,15 +64,25 @@ TEST(ChoiceRank, TextsGoByLengthThenCharacter) {
   expect_in_order({b(""), b(std::string(1, '\0')), b("a"), b("\xFF"), b("aa")});
 }
 
+TEST(ChoiceRank, TextsGoByTheirAlphabetWhereItIsKnown) {
+  const auto s = [](const char* value) { return Choice::text(value); };
+  expect_in_order({s(""), s("a"), s(" "), s("\n"), s("b"), s("c"), s("aa"), s("a "), s(" a"), s("ba")},
+                  {.alphabet = of_letters()});
+  const Constraint constraint{.alphabet = of_letters()};
+  for (const char* const text : {"", "a", "\n b", "cab"}) {
+    EXPECT_EQ(text_of(row_of(s(text), constraint), ChoiceKind::kString, constraint), s(text));
+  }
+}
+
 TEST(ChoiceRank, KindsAreApart) {
   expect_in_order({Choice::boolean(true), Choice::integer(0), Choice::real(0), Choice::text(""), Choice::bytes("")});
 }
 
 TEST(ChoiceRank, TheSimplestOfAConstraintHasNothingBelow) {
-  const Constraint text{.low = 2, .simplest = 3};
-  EXPECT_EQ(simplest_choice(ChoiceKind::kString, text), Choice::text("33"));
-  EXPECT_TRUE(is_simplest(Choice::text("33"), text));
-  EXPECT_FALSE(is_simplest(Choice::text("333"), text));
+  const Constraint text{.low = 2, .alphabet = of_letters()};
+  EXPECT_EQ(simplest_choice(ChoiceKind::kString, text), Choice::text("aa"));
+  EXPECT_TRUE(is_simplest(Choice::text("aa"), text));
+  EXPECT_FALSE(is_simplest(Choice::text("aaa"), text));
   EXPECT_TRUE(is_simplest(Choice::bytes(""), {}));
   EXPECT_TRUE(is_simplest(Choice::boolean(true), {.low = 1, .high = 1}));
   EXPECT_FALSE(is_simplest(Choice::boolean(true), {.low = 0, .high = 1}));

@@ -111,7 +111,6 @@ NOTIFICATIONS: dict[str, tuple[_Check, ...]] = {
     "begin_argument": (_is_name,),
     "misalign": (),
     "note_integer": (_is_integer, _is_integer, _is_integer),
-    "note_text": (_is_integer, _is_integer, _is_name),
     "put": (_is_choice,),
     "set_producer": (_is_producer,),
 }
