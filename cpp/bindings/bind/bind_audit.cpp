@@ -16,8 +16,9 @@ PyObject* asked = nullptr;
 bool installed = false;
 
 // Events of sockets are many: the ones that do not reach outside are left to the function.
-constexpr std::array<std::string_view, 9> kFenced = {
-    "socket.", "subprocess.", "os.fork", "os.posix_spawn", "os.system", "os.exec", "os.spawn", "_thread.", "pty.spawn",
+constexpr std::array<std::string_view, 11> kFenced = {
+    "socket.",  "subprocess.", "os.fork",   "os.posix_spawn", "os.system",       "os.exec",
+    "os.spawn", "_thread.",    "pty.spawn", "open",           "sqlite3.connect",
 };
 
 int hook(const char* event, PyObject* arguments, void* /*data*/) noexcept {

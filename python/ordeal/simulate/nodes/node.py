@@ -46,6 +46,7 @@ class Node:
         self._main = main
         self._arguments = arguments
         self._on_start = on_start
+        self._context = contextvars.copy_context()
         self.start()
 
     @property
@@ -62,7 +63,7 @@ class Node:
         """Begin a life: run the function of the node."""
         self.lives += 1
         self.life = Life(self._loop, self.name, self.clock, self.disk)
-        context = contextvars.copy_context()
+        context = self._context.copy()
         context.run(LIFE.set, self.life)
         coroutine: Any = context.run(self._main, *self._arguments)
         if not asyncio.iscoroutine(coroutine):

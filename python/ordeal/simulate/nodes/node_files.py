@@ -18,7 +18,7 @@ _REAL_ENDINGS = (".py", ".pyc", ".so", ".pyd")
 
 
 @cache
-def _is_real(where: str) -> bool:
+def is_real(where: str) -> bool:
     """Return whether a path is that of Python, a library or a source, which every node has."""
     return where.endswith(_REAL_ENDINGS) or where.startswith(_REAL_FOLDERS)
 
@@ -37,7 +37,7 @@ class NodeDisks:
     def answers(self, path: str, where: str) -> bool:
         """Return whether a path is on the disk of a node."""
         del path
-        return not _is_real(where)
+        return not is_real(where)
 
 
 def node_files() -> AbstractContextManager[object]:

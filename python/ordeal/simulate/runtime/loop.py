@@ -460,7 +460,7 @@ class SimulationLoop(ExecutorLoop):
 
     def fail_with(self, task: asyncio.Task[Any]) -> None:
         """End the run if a task ended with an error, as that of a node may not."""
-        if not task.cancelled() and task.exception() is not None:
+        if not task.cancelled() and task.exception() is not None and not self.is_ending:
             self.broken = self.broken or task.exception()
 
     def begin_main(self, *, has_main: bool = True) -> None:
@@ -523,7 +523,6 @@ class SimulationLoop(ExecutorLoop):
             task._log_destroy_pending = False  # type: ignore[attr-defined]
             task.cancel()
         with_limit = self.create_task(_all_ended(left), name="the end")
-        with_limit._log_destroy_pending = False  # type: ignore[attr-defined]
         limit = self.steps + _CLOSING_STEPS_MAX
         with_limit.add_done_callback(self._stop_when_done)
         self._running = True
@@ -536,6 +535,7 @@ class SimulationLoop(ExecutorLoop):
         finally:
             self._running = self._stopping = False
             events._set_running_loop(None)
+            bury(with_limit)
         self.drop_connections()
         for record in self.records:
             _forget_error(record.task)

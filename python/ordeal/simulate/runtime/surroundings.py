@@ -15,6 +15,7 @@ from ordeal import _native
 from ordeal.simulate.clock_functions import replace_clock_functions
 from ordeal.simulate.errors import SimulationError
 from ordeal.simulate.nodes.life import LIFE
+from ordeal.simulate.nodes.node_files import is_real
 from ordeal.simulate.replacement import Places, Replacement
 from ordeal.simulate.runtime.loop import SimulationLoop
 
@@ -34,6 +35,13 @@ _FENCES = {
         "use asyncio.to_thread or loop.run_in_executor, which run in this thread at a time that is drawn",
     ),
 }
+_FILE_HINT = "use open or pathlib, which are on the disk of the node, or let the test itself do it"
+#: The same for what only nodes may not do: the files of the test itself are the real ones.
+_FENCES_OF_NODES = {
+    "open": ("writes to a real file", _FILE_HINT),
+    "sqlite3": ("opens a database that is no simulated file", f'use ":memory:"; SQLite opens files in C. {_FILE_HINT}'),
+}
+_WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 #: What survived the collection after its own run is collected again after so many.
 _RUNS_PER_COLLECTION = 64
 #: Events of the system's sockets that stay inside of the process.
@@ -145,12 +153,16 @@ class Surroundings:
 
     def _audit(self, event: str, arguments: tuple[Any, ...]) -> None:
         __tracebackhide__ = True
-        del arguments
         loop = self._clock.loop
         kind = event.partition(".")[0]
         if loop is None or event in _HARMLESS or threading.get_ident() != self._thread or loop.allows(kind):
             return
-        what, hint = _FENCES[kind]
+        if kind in _FENCES_OF_NODES:
+            if LIFE.get() is None or not _leaves_node(event, arguments):
+                return
+            what, hint = _FENCES_OF_NODES[kind]
+        else:
+            what, hint = _FENCES[kind]
         loop.escape(f"the program {what} ({event})", hint)
 
     def _blocks(self, what: str) -> None:
@@ -161,6 +173,14 @@ class Surroundings:
                 f"the program waits for another thread ({what})",
                 "use the locks, queues and events of asyncio: no other thread runs",
             )
+
+
+def _leaves_node(event: str, arguments: tuple[Any, ...]) -> bool:
+    """Return whether a node that opens this leaves its disk."""
+    place = arguments[0] if arguments else ""
+    if event != "open":
+        return place != ":memory:"
+    return isinstance(place, str) and bool(arguments[-1] & _WRITING) and not is_real(os.path.abspath(place))  # noqa: PTH100
 
 
 #: The surroundings that are entered now: one, or none.

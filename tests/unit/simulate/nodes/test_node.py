@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import _io
 import asyncio
+import contextvars
 import datetime
+import gc
+import io
 import os
+import sqlite3
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -216,6 +222,48 @@ def test_sources_and_libraries_are_the_real_ones_in_a_node() -> None:
         return found
 
     assert simulate.run(main) == [True, True, False, True]
+
+
+# What SQLite had begun to open complains when it is freed.
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning", "ignore::ResourceWarning")
+@pytest.mark.parametrize(
+    "leave", [sqlite3.connect, lambda path: io.FileIO(path, "w"), lambda path: _io.open(path, "a")]
+)
+def test_a_node_writes_no_real_file(leave: Callable[[str], object], tmp_path: Path) -> None:
+    path = str(tmp_path / "x")
+
+    async def main(world: simulate.World) -> None:
+        async def work() -> None:
+            sqlite3.connect(":memory:").close()
+            leave(path)
+
+        world.node("one", work)
+        await asyncio.sleep(1)
+
+    with pytest.raises(simulate.EscapedSimulation, match=r"test_node\.py:\d+"):
+        simulate.run(main)
+    assert not Path(path).exists()
+    gc.collect()
+
+
+def test_the_context_of_the_test_is_that_of_each_life() -> None:
+    name = contextvars.ContextVar("name", default="")
+
+    async def main(world: simulate.World) -> list[str]:
+        seen = list[str]()
+
+        async def work() -> None:
+            seen.append(name.get())
+
+        name.set("set")
+        node = world.node("one", work)
+        name.set("later")
+        await asyncio.sleep(1)
+        node.restart()
+        await asyncio.sleep(1)
+        return seen
+
+    assert simulate.run(main) == ["set", "set"]
 
 
 def test_a_node_that_fails_ends_the_run() -> None:
