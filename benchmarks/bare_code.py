@@ -131,7 +131,7 @@ def by_hypothesis(module: ModuleType, seconds: float) -> tuple[int, float]:
         suppress_health_check=list(HealthCheck),
     )
     try:
-        hypothesis.stateful.run_state_machine_as_test(make, settings=limits)  # type: ignore[no-untyped-call, arg-type]
+        hypothesis.stateful.run_state_machine_as_test(make, settings=limits)  # type: ignore[arg-type]
     except BaseException:
         if not over:
             raise
