@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -189,6 +190,45 @@ SearchCoroutine<Tape> lower_pair(const FailingTape& current, IntegerPair pair) {
   }
 }
 
+constexpr std::array kNextSimplest{ChoiceKind::kInteger, ChoiceKind::kString, ChoiceKind::kBytes, ChoiceKind::kFloat};
+
+// The simplest value but one, as far as nothing is known of the draw.
+Choice next_simplest(ChoiceKind kind) {
+  switch (kind) {
+    case ChoiceKind::kInteger:
+      return Choice::integer(1);
+    case ChoiceKind::kFloat:
+      return Choice::real(1);
+    case ChoiceKind::kString:
+      return Choice::text("0");
+    case ChoiceKind::kBytes:
+      return Choice::bytes(std::string(1, '\0'));
+    case ChoiceKind::kBoolean:
+      break;
+  }
+  return Choice::boolean(true);
+}
+
+// With a choice in front of the one at `index`, in the argument of the choice before that.
+Tape with_inserted(const Tape& tape, std::size_t index, const Choice& choice) {
+  Tape result;
+  std::size_t next = 0;
+  for (const TapeStep& step : tape.steps()) {
+    result.begin_step(step.kind, step.target, step.origin);
+    for (const TapeArgument& argument : tape.arguments(step)) {
+      result.begin_argument(argument.name);
+      result.set_producer(argument.producer);
+      for (const Choice& each : tape.choices(argument)) {
+        result.add(each);
+        if (++next == index) {
+          result.add(choice);
+        }
+      }
+    }
+  }
+  return result;
+}
+
 // A value of an argument of this name, in whatever step.
 std::uint64_t hash_of_value(const Tape& tape, std::size_t index) {
   return mix64(hash_of(tape.choices()[index])) ^ argument_of(tape, index).name;
@@ -347,8 +387,13 @@ SearchCoroutine<Tape> LowerBranches::candidates(const FailingTape& current) {
     const std::uint64_t branches = distance_of(current.choice(i), constraint);
     const bool is_below = current.choice(i).number < constraint.simplest;
     for (std::uint64_t branch = 0; goes_on && branch < branches && branches <= kBranchesMax; ++branch) {
-      const Tape lowered = with_choice(tape, i, integer_at(branch, is_below, constraint));
-      const bool accepted = co_yield without_choices(lowered, i + 1, argument.choices_end);
+      const Tape simplest =
+          without_choices(with_choice(tape, i, integer_at(branch, is_below, constraint)), i + 1, argument.choices_end);
+      bool accepted = co_yield simplest;
+      // A branch that is chosen may need a value that is not its simplest.
+      for (std::size_t k = 0; k < kNextSimplest.size() && !accepted && constraint.selects; ++k) {
+        accepted = co_yield with_inserted(simplest, i + 1, next_simplest(kNextSimplest.at(k)));
+      }
       goes_on = patience.goes_on(accepted);
       if (accepted) {
         break;

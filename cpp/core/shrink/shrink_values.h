@@ -69,7 +69,8 @@ class LowerFlags final : public ShrinkPass {
 };
 
 // Lowers a small integer and makes everything after it in its argument the simplest, for integers that select a branch
-// of a strategy: draws of the old branch may not fit a simpler one.
+// of a strategy: draws of the old branch may not fit a simpler one. Where it is known to select, also the next
+// simplest.
 class LowerBranches final : public ShrinkPass {
  public:
   static constexpr std::uint64_t kBranchesMax = 8;

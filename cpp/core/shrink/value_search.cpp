@@ -310,6 +310,19 @@ SearchCoroutine<Choice> simpler_characters(const Choice& now, Constraint constra
   }
 }
 
+// Bytes as the digits of a number: one less of one of them, with the highest of all that follow.
+SearchCoroutine<Choice> borrowed_bytes(const Choice& now, Constraint constraint) {
+  for (std::size_t at = 0; at + 1 < now.blob().size(); ++at) {
+    std::u32string row = row_of(now, constraint);
+    if (row[at] > 0) {
+      --row[at];
+      std::fill(row.begin() + static_cast<std::ptrdiff_t>(at) + 1, row.end(), 0xFF);
+      const bool accepted = co_yield text_of(std::move(row), now.kind, constraint);
+      static_cast<void>(accepted);
+    }
+  }
+}
+
 // All at once, else neighbours: a bubble sort that asks for each exchange.
 SearchCoroutine<Choice> sorted_texts(const Choice& now, Constraint constraint) {
   std::u32string row = row_of(now, constraint);
@@ -357,6 +370,13 @@ SearchCoroutine<Choice> simpler_texts(const Choice& now, Constraint constraint, 
     while (const auto choice = sorted.next()) {
       const bool accepted = co_yield *choice;
       sorted.accept(accepted);
+    }
+    if (now.kind == ChoiceKind::kBytes) {
+      auto borrowed = borrowed_bytes(now, constraint);
+      while (const auto choice = borrowed.next()) {
+        const bool accepted = co_yield *choice;
+        borrowed.accept(accepted);
+      }
     }
     changed = rank_of(now, constraint) < rank_of(before, constraint);
   }

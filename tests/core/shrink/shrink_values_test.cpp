@@ -156,6 +156,16 @@ TEST(LowerBranches, WhatFollowsALowerBranchBeginsAnew) {
   EXPECT_TRUE(candidates(pass, FailingTape(step_with({Choice::integer(2)})), never).asked.empty());
 }
 
+TEST(LowerBranches, ALowerBranchMayNeedMoreThanItsSimplestValue) {
+  LowerBranches pass;
+  const Tape tape = step_with({Choice::integer(1), Choice::integer(7)});
+  const FailingTape failing(tape, {{.low = 0, .high = 1, .selects = true}, {}});
+  const auto fails = [](const Tape& candidate) {
+    return candidate.choices()[0].number == 1 || candidate == step_with({Choice::integer(0), Choice::text("0")});
+  };
+  EXPECT_EQ(candidates(pass, failing, fails).left.tape, step_with({Choice::integer(0), Choice::text("0")}));
+}
+
 TEST(LowerPairs, ASumIsMovedToTheLaterNumber) {
   LowerPairs pass;
   const Tape left = left_by(pass, tape_of_integers({60, 70}), [](const Tape& tape) {

@@ -190,6 +190,19 @@ TEST(ValueSearch, ABoundThatRanInsteadIsGoneOnFrom) {
   EXPECT_EQ(now, Choice::real(0.5));
 }
 
+TEST(ValueSearch, BytesBorrowFromThoseBefore) {
+  const auto number = [](const std::string& bytes) {
+    std::uint64_t value = 0;
+    for (const char byte : bytes) {
+      value = (value << 8U) | static_cast<std::uint8_t>(byte);
+    }
+    return value;
+  };
+  const Constraint constraint{.low = 4, .high = 4};
+  const auto fails = [&](const Choice& choice) { return choice.blob().size() == 4 && number(choice.blob()) > 5; };
+  EXPECT_EQ(number(search(Choice::bytes(std::string("\3\2\1\0", 4)), fails, constraint).choice.blob()), 6U);
+}
+
 TEST(ValueSearch, CharactersThatFailAreFoundBelowSomeThatPass) {
   const auto is_letter = [](const std::string& text) {
     return text.size() == 1 && ((text[0] >= 'a' && text[0] <= 'z') || (text[0] >= 'A' && text[0] <= 'Z'));
