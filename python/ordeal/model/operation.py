@@ -161,7 +161,10 @@ def op(
             positional-only; an argument is no strategy or names no parameter; ``weight`` is out of range.
     """
     if type(weight) is not int or not 1 <= weight <= BASE_MAX:
-        raise MachineError(f"@op has the weight {weight!r}", hint=f"write a whole number from 1 to {BASE_MAX}")
+        hint = f"write a whole number from 1 to {BASE_MAX}"
+        if isinstance(weight, st.SearchStrategy):
+            hint = "`weight` is how often the operation is chosen: give the parameter of the method another name"
+        raise MachineError(f"@op has the weight {weight!r}", hint=hint)
 
     def decorate(method: Any) -> Any:
         if not inspect.isfunction(method):

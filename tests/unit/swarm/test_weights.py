@@ -13,6 +13,7 @@ from typing import Any, ClassVar, cast
 
 import pytest
 from hypothesis import __version__, reproduce_failure, settings
+from hypothesis import strategies as st
 from hypothesis.core import encode_failure
 from hypothesis.stateful import initialize, rule, run_state_machine_as_test
 
@@ -280,6 +281,11 @@ class TestDefinition:
     def test_an_operation_of_another_weight_is_refused(self, weight: Any) -> None:
         with pytest.raises(MachineError, match="has the weight"):
             op(weight=weight)
+
+    def test_a_parameter_that_is_called_weight_needs_another_name(self) -> None:
+        with pytest.raises(MachineError, match="has the weight") as raised:
+            op(weight=cast(Any, st.integers(1, 256)))
+        assert "give the parameter of the method another name" in str(raised.value)
 
 
 class TestDecisions:
