@@ -1,6 +1,7 @@
 """Runs the reproduction of a trophy, or finds it by its machine, in a process that can import the library.
 
 usage: python measure.py MODULE TROPHY [SEED SECONDS]; a search prints seconds and steps as JSON
+       python measure.py MODULE --search SECONDS; prints the steps of each machine under CLEAN, and what they found
 """
 
 import importlib
@@ -44,7 +45,7 @@ def found(trophy: Trophy, modules: list[str], rng_seed: int, seconds: float) -> 
     if not shown:
         return {"seconds": None, "steps": None}
     # A search that is interrupted has no time to shrink, so another one finds the bug again.
-    result = Explorer(trophy.machine, **options).run(max_time=1.0 + 2.0 * shown[0])
+    result = Explorer(trophy.machine, **options).run(max_time=4.0 + 4.0 * shown[0])
     steps = [
         sum(step.kind == "rule" for step in failure.trace.steps)
         for failure in result.failures
@@ -53,10 +54,24 @@ def found(trophy: Trophy, modules: list[str], rng_seed: int, seconds: float) -> 
     return {"seconds": shown[0], "steps": min(steps, default=None)}
 
 
+def searched(module: str, seconds: float) -> dict[str, Any]:
+    """The steps that a search made with each machine that found nothing, and what one found after all."""
+    loaded = importlib.import_module(f"trophies.machines.{module}")
+    steps, found = dict[str, int](), list[str]()
+    for machine in loaded.CLEAN:
+        result = Explorer(machine, target_modules=loaded.MODULES, seed=1, workers=1).run(max_time=seconds)
+        steps[machine.__name__] = result.total_steps
+        found += [f"{machine.__name__}: {failure.error}" for failure in result.failures]
+    return {"steps": steps, "found": found}
+
+
 def main() -> None:
     """Do what the arguments say."""
     warnings.simplefilter("ignore")
     module, name, *search = sys.argv[1:]
+    if name == "--search":
+        print(json.dumps(searched(module, float(search[0]))))
+        return
     loaded, trophy = trophy_of(module, name)
     if search:
         print(json.dumps(found(trophy, loaded.MODULES, int(search[0]), float(search[1]))))

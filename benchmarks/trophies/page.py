@@ -26,6 +26,24 @@ of {limit:.0f} s did not find it, or that none was made. "Known" is what public 
 """
 
 
+SEARCHED = """
+## Searched, nothing found
+
+These machines found nothing, and count as well. `python benchmarks/trophy_page.py --search` runs them for {limit:.0f} s
+each. Steps are operations with a comparison after each.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """Machines of a module that found nothing, as its source says it."""
+
+    module: str
+    requirements: tuple[str, ...]
+    what: str
+    machines: tuple[str, ...]
+
+
 @dataclass(frozen=True, slots=True)
 class Entry:
     """A trophy as its source says it: nothing is imported, so that no library need be there."""
@@ -50,7 +68,40 @@ class Entry:
 
 def entries() -> list[Entry]:
     """All trophies, by module and in their order there."""
-    return [entry for path in sorted(MACHINES.glob("*.py")) if path.stem != "__init__" for entry in _entries_of(path)]
+    return [entry for path in _modules() for entry in _entries_of(path)]
+
+
+def searches() -> list[Search]:
+    """The modules with machines that found nothing: those that they list under CLEAN."""
+    return [search for path in _modules() for search in _searches_of(path)]
+
+
+def _modules() -> list[Path]:
+    return [path for path in sorted(MACHINES.glob("*.py")) if path.stem != "__init__"]
+
+
+def _searches_of(path: Path) -> Iterator[Search]:
+    tree = ast.parse(path.read_text("utf-8"))
+    values = _values(tree)
+    if "CLEAN" in values:
+        yield Search(
+            module=path.stem,
+            requirements=_requirements(values),
+            what=(ast.get_docstring(tree) or "").partition(": ")[2].rstrip("."),
+            machines=tuple(node.id for node in values["CLEAN"].elts),
+        )
+
+
+def _values(tree: ast.Module) -> dict[str, Any]:
+    values: dict[str, Any] = {}
+    for node in tree.body:
+        if isinstance(node, ast.Assign):
+            _assign(values, node)
+    return values
+
+
+def _requirements(values: dict[str, Any]) -> tuple[str, ...]:
+    return tuple(ast.literal_eval(values["REQUIREMENTS"]).split())
 
 
 def _entries_of(path: Path) -> Iterator[Entry]:
@@ -58,19 +109,16 @@ def _entries_of(path: Path) -> Iterator[Entry]:
     tree = ast.parse(source)
     functions = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
     imports = [_text(source, node) for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom)]
-    values: dict[str, Any] = {}
-    for node in tree.body:
-        if isinstance(node, ast.Assign):
-            _assign(values, node)
+    values = _values(tree)
     fields = ("name", "wrong", "meant", "machine", "shows", "repro", "ends", "known")
-    for call in values["TROPHIES"].elts:
+    for call in values["TROPHIES"].elts if "TROPHIES" in values else ():
         given = dict(zip(fields, call.args, strict=False)) | {word.arg: word.value for word in call.keywords}
         text = {name: ast.literal_eval(node) for name, node in given.items() if isinstance(node, ast.Constant)}
         repro = functions[given["repro"].id]
         yield Entry(
             module=path.stem,
             name=text["name"],
-            requirements=tuple(ast.literal_eval(values["REQUIREMENTS"]).split()),
+            requirements=_requirements(values),
             wrong=text["wrong"],
             meant=text["meant"],
             known=text.get("known", "no report found"),
@@ -110,13 +158,25 @@ def _only(line: str, used: set[str]) -> str:
     return ast.unparse(node) if node.names else ""
 
 
-def page(measured: dict[str, list[dict[str, Any]]], limit: float) -> str:
-    """The text of the page."""
+def page(measured: dict[str, Any], searched: dict[str, Any]) -> str:
+    """The text of the page, with what searches for the trophies took and what searches without result did."""
     found = entries()
-    rows = [_row(entry, measured.get(entry.name, [])) for entry in found]
+    rows = [_row(entry, measured["runs"].get(entry.name, [])) for entry in found]
     table = ["| library | bug | steps | seconds | known |", "| --- | --- | --- | --- | --- |", *rows]
-    parts = [HEAD.format(limit=limit), "\n".join(table)]
-    return "\n".join([*parts, *map(_section, found)])
+    parts = [HEAD.format(limit=measured["seconds"]), "\n".join(table)]
+    return "\n".join([*parts, _searched(searched), *map(_section, found)])
+
+
+def _searched(searched: dict[str, Any]) -> str:
+    rows = [_searched_row(search, searched["machines"].get(search.module, {})) for search in searches()]
+    table = ["| library | what | steps |", "| --- | --- | --- |", *rows]
+    return "\n".join([SEARCHED.format(limit=searched["seconds"]), *table])
+
+
+def _searched_row(search: Search, steps: dict[str, int]) -> str:
+    library = search.requirements[0].replace("==", " ")
+    counts = ", ".join(f"{steps[machine]:,}" if machine in steps else "-" for machine in search.machines)
+    return f"| {library} | {search.what} | {counts} |"
 
 
 def _row(entry: Entry, runs: list[dict[str, Any]]) -> str:

@@ -12,10 +12,11 @@ from trophies import page
 
 ROOT = Path(__file__).parent.parent.parent
 MEASURED = json.loads((ROOT / "benchmarks/trophies/measured.json").read_text("utf-8"))
+SEARCHED = json.loads((ROOT / "benchmarks/trophies/searched.json").read_text("utf-8"))
 
 
 def test_the_page_is_written_from_the_data() -> None:
-    assert (ROOT / "docs/trophies.md").read_text("utf-8") == page.page(MEASURED["runs"], MEASURED["seconds"])
+    assert (ROOT / "docs/trophies.md").read_text("utf-8") == page.page(MEASURED, SEARCHED)
 
 
 def test_each_trophy_has_a_name_of_its_own_and_pins_its_library() -> None:
@@ -24,6 +25,16 @@ def test_each_trophy_has_a_name_of_its_own_and_pins_its_library() -> None:
     assert len(set(names)) == len(names) >= 10
     assert all("==" in entry.requirements[0] for entry in found)
     assert set(MEASURED["runs"]) <= set(names)
+
+
+def test_machines_that_found_nothing_are_listed_with_their_steps() -> None:
+    found = page.searches()
+    assert all("==" in search.requirements[0] for search in found)
+    steps = {search.module: sorted(SEARCHED["machines"].get(search.module, {})) for search in found}
+    assert steps == {search.module: sorted(search.machines) for search in found}
+    text = page.page(MEASURED, {"seconds": 7.0, "machines": {"networkx_structures": {"Heaps": 12345}}})
+    assert "runs them for 7 s" in text
+    assert "a planar embedding that is edited, and two heaps | -, 12,345, - |" in text
 
 
 def test_a_reproduction_is_plain_python_with_the_imports_it_needs() -> None:
