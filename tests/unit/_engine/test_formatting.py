@@ -73,11 +73,9 @@ def test_one_is_not_plural(number: int, text: str) -> None:
 
 
 def test_names_of_faults_are_shortened_only_where_they_stay_apart() -> None:
-    assert short_names(["timeout(a, 1s)", "timeout(b, 1s)", "full(disk)"]) == [
-        "timeout(a, 1s)",
-        "timeout(b, 1s)",
-        "full",
-    ]
+    assert short_names(["timeout(a, 1s)", "timeout(b, 1s)", "full(disk)"]) == ["timeout(a)", "timeout(b)", "full"]
+    assert short_names(["timeout(x.a, 1s)", "timeout(y.a, 1s)"]) == ["timeout(x.a)", "timeout(y.a)"]
+    assert short_names(["timeout(a, 1s)", "timeout(a, 2s)"]) == ["timeout(a, 1s)", "timeout(a, 2s)"]
     assert short_names([]) == []
 
 

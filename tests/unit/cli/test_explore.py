@@ -46,9 +46,6 @@ OPTIONS = (
     " verbose=true shrink=true confirm_fresh=true"
 )
 WORKERS = "1 worker" if os.cpu_count() == 1 else f"{os.cpu_count()} workers"
-NAME_A_CLASS = (
-    "name a class: `ordeal explore tests.test_chaos:MyServiceChaos`, or create the file with a `[[tests]]` entry"
-)
 FIRST = f"ordeal {__version__}: 1 class, {WORKERS}, 60 s, random seed 42\n"
 HEADER = f"{FIRST}Exploring machines:Account...\n"
 VERBOSE_HEADER = f"{FIRST}options: verbose=true\nExploring machines:Account...\n"
@@ -227,45 +224,6 @@ class TestOptions:
         assert explorer.constructed[0][1]["known"] == ("from the file", "3f1c0a9b7d24", "12")
         assert explorer.constructed[1][1]["known"] == ("from the file",)
         assert run("explore", "--ignore", "")[0] == 2
-
-    def test_classes_are_explored_without_a_file(self, run: Run, explorer: ScriptedExplorer) -> None:
-        Path("ordeal.toml").unlink()
-        explorer.outcomes = [make_result(), make_result()]
-        code, _, err = run("explore", "machines:Ledger", "machines:Account", "-t", "shop", "--target", "bank")
-        assert code == 0
-        assert [cls.__name__ for cls, _ in explorer.constructed] == ["Ledger", "Account"]
-        assert [options["target_modules"] for _, options in explorer.constructed] == [("shop", "bank")] * 2
-        assert "2 classes" in err
-        assert "options: target_modules=shop,bank\n" in err
-
-    def test_a_class_that_the_file_lists_has_the_options_of_its_entry(
-        self, run: Run, explorer: ScriptedExplorer
-    ) -> None:
-        settings(f"[explorer]\nseed = 7\n{ACCOUNT}steps_per_run = 9\n{LEDGER}")
-        explorer.outcomes = [make_result()]
-        run("explore", "machines:Account")
-        ((cls, options),) = explorer.constructed
-        assert (cls.__name__, options["seed"], explorer.ran[0]["steps_per_run"]) == ("Account", 7, 9)
-
-    @pytest.mark.parametrize(
-        ("arguments", "message", "hint"),
-        [
-            (
-                [],
-                "config file not found: ordeal.toml",
-                NAME_A_CLASS,
-            ),
-            (
-                ["machines.Account"],
-                '`CLASS` is "machines.Account", not a class path "module.path:ClassName"',
-                'write a class path "module.path:ClassName", for example `tests.test_chaos:MyServiceChaos`',
-            ),
-            (["machines:Acount"], "`machines` has no `Acount`", "did you mean `machines:Account`?"),
-        ],
-    )
-    def test_a_class_that_is_not_there(self, run: Run, arguments: list[str], message: str, hint: str) -> None:
-        Path("ordeal.toml").unlink()
-        assert run("explore", *arguments) == (2, "", f"error: {message}\n\nhint: {hint}\n")
 
     def test_command_line_outweighs_file(self, run: Run, explorer: ScriptedExplorer) -> None:
         Path("other.toml").write_text(f"[explorer]\nseed = 1\nmax_time = 1\nmax_runs = 1\nworkers = 1\n{ACCOUNT}")
