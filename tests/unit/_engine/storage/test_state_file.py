@@ -240,7 +240,7 @@ class TestGoingOn:
         # Where in the rule it was raised is known only while the error itself is there.
         assert again.place is not None
         assert failure.place is not None
-        assert again.place.name == failure.place.name == "Moody.frown"
+        assert again.place.name == failure.place.name == "frown"
         assert str(dataclasses.replace(again, place=None)) == str(dataclasses.replace(failure, place=None))
         assert again.error_traceback == failure.error_traceback
         assert type(again.error).__name__ == "KeyError"
