@@ -161,8 +161,9 @@ def op(
             positional-only; an argument is no strategy or names no parameter; ``weight`` is out of range.
     """
     if type(weight) is not int or not 1 <= weight <= BASE_MAX:
+        given: object = weight
         hint = f"write a whole number from 1 to {BASE_MAX}"
-        if isinstance(weight, st.SearchStrategy):
+        if isinstance(given, st.SearchStrategy):
             hint = "`weight` is how often the operation is chosen: give the parameter of the method another name"
         raise MachineError(f"@op has the weight {weight!r}", hint=hint)
 
