@@ -103,15 +103,11 @@ class Replayer:
         places = Places(self._driver.definition, self._bucketer.here)
         return places.place(error, last_step=last_step, asserted=asserted)
 
-    def confirm(self, tape: _native.Tape, *, hung: bool = False) -> list[Replayed]:
+    def confirm(self, tape: _native.Tape) -> list[Replayed]:
         """Replay twice. The tapes know which step made each value of a bundle, which the shrinker needs.
 
-        Each rule has its full limit the first time, unless one has ``hung``: has taken all of it before. If one takes
-        all of it, it need not do so again.
+        Each rule has its full limit the first time. If one takes all of it, it need not do so again.
         """
-        if hung:
-            with self.adapted():
-                return [self.run(tape) for _ in range(CONFIRMATIONS)]
         with self._driver.limits.full():
             first = self.run(tape)
         with self.adapted() if _timed_out(first) else nullcontext():

@@ -418,16 +418,13 @@ class Search:
             met.add(finding.bucket)
             self._listener.checked(finding, Verdict.CONFIRMED)
             return True
-        hung = finding.is_timeout and not from_copy
-        if finding.is_timeout and self.driver.limits.expects_hangs:
-            hung = self._hangs(finding)
-            if not hung:
-                return False
+        if finding.is_timeout and self.driver.limits.expects_hangs and not self._hangs(finding):
+            return False
         self._listener.failing(finding)
         seen_in = finding.bucket
         with self.monitoring.hidden():
             replayer = self._replayer_of(finding)
-            verdict = self.findings.add(finding, from_copy=from_copy, replayer=replayer, met=met, hung=hung)
+            verdict = self.findings.add(finding, from_copy=from_copy, replayer=replayer, met=met)
         if verdict in (Verdict.UNFAITHFUL, Verdict.DROPPED):
             self.tally.unconfirmed += 1
         self._listener.checked(finding, verdict)

@@ -19,7 +19,7 @@ from ordeal._engine.execution.bucket import (
 )
 from ordeal._engine.execution.recorder import RunRecorder
 from ordeal._engine.isolation.rule_timeout import RuleTimeoutError
-from ordeal._engine.replay.replayer import Replayed, Replayer, ShrinkProgress
+from ordeal._engine.replay.replayer import Replayer, ShrinkProgress
 from ordeal._engine.replay.trace_builder import Provenance, TraceBuilder
 from ordeal._engine.storage.trace_file import TraceFailure
 from ordeal._engine.triage.lookalikes import Lookalikes, Reason
@@ -133,23 +133,17 @@ class Findings:
         return finding
 
     def add(
-        self,
-        finding: Finding,
-        *,
-        from_copy: bool,
-        replayer: Replayer | None = None,
-        met: Container[str] = (),
-        hung: bool = False,
+        self, finding: Finding, *, from_copy: bool, replayer: Replayer | None = None, met: Container[str] = ()
     ) -> Verdict:
         """Confirm a new failure by replays from fresh machines, and keep it unless a copy caused it.
 
-        ``hung`` says that a rule took its full limit on a fresh machine. The run has ``met`` other buckets.
-        ``replayer`` makes the replays that this object's own cannot make, as when they end their process.
+        The run has ``met`` other buckets. ``replayer`` makes the replays that this object's own cannot make, as when
+        they end their process.
         """
         tries = self._unfaithful.get(finding.bucket, 0)
         if len(self) >= BUCKETS_MAX or tries >= UNFAITHFUL_MAX:
             return Verdict.DROPPED
-        replays = _confirmations(replayer or self._replayer, finding, hung=hung)
+        replays = (replayer or self._replayer).confirm(finding.tape)
         seen = [replayed.bucket for replayed in replays]
         places = [place_of(bucket) for bucket in seen]
         steady = bool(seen[0]) and len(set(places)) == 1
@@ -307,12 +301,3 @@ class Findings:
             program="\n".join(recorder.finished_program()),
             place=place,
         )
-
-
-def _confirmations(replayer: Replayer, finding: Finding, *, hung: bool) -> list[Replayed]:
-    """Return replays of a finding. Rules have less time if one took its full limit before, and takes less now too."""
-    if hung:
-        replays = replayer.confirm(finding.tape, hung=True)
-        if all(replayed.bucket == finding.bucket for replayed in replays):
-            return replays
-    return replayer.confirm(finding.tape)

@@ -521,18 +521,6 @@ def test_a_hang_takes_its_full_limit_once_when_it_is_confirmed(adapted: list[flo
     assert set(adapted) == {SECONDS_MIN}
 
 
-def test_one_that_took_its_full_limit_before_does_not_take_it_again(adapted: list[float]) -> None:
-    loaded = hanging()
-    with loaded.running():
-        loaded.replayer.run(loaded.tape)
-        before = Waiting.hung
-        first, second = loaded.replayer.confirm(loaded.tape, hung=True)
-    assert first.bucket == second.bucket
-    assert first.bucket.startswith("ordeal.rule_timeout.RuleTimeoutError")
-    assert Waiting.hung == before + 2
-    assert len(adapted) > 1
-
-
 def test_a_hang_shrinks_with_lower_limits(adapted: list[float]) -> None:
     loaded = hanging()
     with loaded.running():

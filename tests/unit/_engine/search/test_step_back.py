@@ -15,9 +15,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from ordeal import ChaosTest
 from ordeal._engine.execution.machine import make_driver
-from ordeal._engine.replay.replayer import Replayed, Replayer
 from ordeal._engine.search.search import Search
-from ordeal._native import Tape
 from ordeal.assertions import sometimes
 from ordeal.explore import Explorer
 from ordeal.faults import Fault, LambdaFault
@@ -319,31 +317,6 @@ def test_a_hang_is_taken_back_once_in_a_run() -> None:
     confirmations_and_trace = 4
     assert len(result.failures) == 1
     assert Hanging.waited <= 2 * 4 + confirmations_and_trace
-
-
-def test_the_run_that_met_a_hang_has_waited_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Hanging(ChaosTest):
-        rule_timeout = 0.3
-
-        @rule()
-        def act(self) -> None: ...
-
-        @rule()
-        def wait(self) -> None:
-            threading.Event().wait(20)
-
-    full: list[bool] = []
-    confirm = Replayer.confirm
-
-    def noted(replayer: Replayer, tape: Tape, *, hung: bool = False) -> list[Replayed]:
-        full.append(not hung)
-        return confirm(replayer, tape, hung=hung)
-
-    monkeypatch.setattr(Replayer, "confirm", noted)
-    (failure,) = explore(Hanging, 3, shrink=False).failures
-    assert "timed out after 0.3s" in str(failure.error)
-    assert not failure.flaky
-    assert full == [False]
 
 
 @pytest.mark.parametrize("max_runs", [None, 3])
