@@ -177,7 +177,7 @@ sanitized: build/san/build.ninja
 	@tools/run-checked "build with sanitizers" ninja -C build/san -j $(JOBS)
 
 check-core: sanitized
-	@tools/run-checked "core tests" build/san/core_tests --gtest_brief=1
+	@tools/run-checked "core tests" tools/in-shards $(JOBS) build/san/core_tests --gtest_brief=1
 
 check-bindings: sanitized
 	@tools/run-checked "sanitized bindings" tools/test-bindings build/san $(VENV)
@@ -208,7 +208,7 @@ check-clang-format:
 
 test-core: build/core/stamp-tests
 	@tools/run-checked "build of core tests" ninja -C build/core -j $(JOBS) core_tests
-	@tools/run-checked "core tests" build/core/core_tests --gtest_brief=1
+	@tools/run-checked "core tests" tools/in-shards $(JOBS) build/core/core_tests --gtest_brief=1
 
 # Whoever is done takes over half of what the busiest has before it: the slowest tests come first, and the quick ones last.
 test-python: build

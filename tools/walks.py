@@ -25,6 +25,7 @@ from hypothesis import strategies as st
 
 import ordeal
 from ordeal import ChaosTest, _native, rule
+from ordeal._engine.execution.where import AssertionReader
 from ordeal._engine.replay.replayer import Replayer
 from ordeal._engine.search.search import Search
 from ordeal._engine.triage.triage import Triage
@@ -71,6 +72,9 @@ def walk_of_choice() -> Walk:
     walk = Walk()
 
     def seen(self: Replayer, tape: _native.Tape, *arguments: Any) -> Any:
+        # Another run may follow, to read the values of an assertion that failed: that is no way of a choice.
+        if arguments and isinstance(arguments[0], AssertionReader):
+            return original(self, tape, *arguments)
         with walk.walked():
             return original(self, tape, *arguments)
 
@@ -100,8 +104,11 @@ def walk_of_failure() -> Walk:
         return replay
 
     def seen(self: Search, *arguments: Any, **options: Any) -> None:
+        # The first: a later one of the same kind only counts, or is kept to be compared.
+        if walk.files:
+            return failed(self, *arguments, **options)
         with walk.walked():
-            failed(self, *arguments, **options)
+            return failed(self, *arguments, **options)
 
     confirm = Triage.confirm_and_shrink
 
@@ -113,6 +120,7 @@ def walk_of_failure() -> Walk:
         tempfile.TemporaryDirectory() as folder,
         _replaced(Replayer, "run", unseen("run")),
         _replaced(Replayer, "written", unseen("written")),
+        _replaced(Replayer, "place", unseen("place")),
         _replaced(Replayer, "confirm", unseen("confirm")),
         _replaced(Replayer, "shrink", unseen("shrink")),
         _replaced(Replayer, "ablate", unseen("ablate")),

@@ -82,8 +82,10 @@ def test_weights_let_one_rule_dominate_where_none_may_be_left_out() -> None:
 
 
 def test_energy_leaves_a_dead_end_alone() -> None:
-    assert solved(DeadEnds, max_runs=3000, seed=42, checkpoint_strategy="energy")
-    assert not solved(DeadEnds, max_runs=3000, seed=42, checkpoint_strategy="uniform")
+    # What is compared may lead a run there that begins afresh, whichever checkpoints are chosen.
+    options: dict[str, Any] = {"max_runs": 3000, "seed": 42, "comparison_tracing": "off"}
+    assert solved(DeadEnds, checkpoint_strategy="energy", **options)
+    assert not solved(DeadEnds, checkpoint_strategy="uniform", **options)
 
 
 @pytest.mark.nightly

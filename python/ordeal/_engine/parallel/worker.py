@@ -206,6 +206,7 @@ class _Worker:
         self._report_due = 0.0
         self._save_due = 0.0 if job.saves_first else monotonic() + PERIOD_SECONDS
         self._unconfirmed: Finding | None = None
+        self._alike: list[Finding] = []  # kept in the run that goes on
         self._search.checkpoints.mark_copying = self._mark_copying
 
     def _mark_copying(self, copying: bool) -> None:
@@ -216,6 +217,7 @@ class _Worker:
         search = self._search
         with search.prepared():
             reason = search.run(self)
+            self._report_alike()
             self._channel.send(DONE, pack(Ended(reason=reason)), *self._update(last=True), self._state())
 
     def _state(self) -> bytes:
@@ -238,6 +240,7 @@ class _Worker:
         """See ``SearchListener``."""
         counters, number, tally = self._job.counters, self._job.number, self._search.tally
         counters.runs[number], counters.steps[number] = tally.runs + 1, tally.steps
+        self._report_alike()
         if counters.stop:
             return "interrupted"
         if self._job.schedule.is_due(tally.runs, self._has_entries):
@@ -262,7 +265,8 @@ class _Worker:
 
     def looks_alike(self, finding: Finding) -> None:
         """See ``SearchListener``."""
-        self._report_finding(finding)
+        # Sent after the run: a channel that code of the user's has closed is no failure of the run.
+        self._alike.append(finding)
 
     def cut_off(self) -> None:
         """See ``SearchListener``. Findings that could not be confirmed in time are sent all the same."""
@@ -338,6 +342,10 @@ class _Worker:
             discovery=search.session.species_estimate(),
             faults={writable_text(name): counts for name, counts in totals.faults.items()},
         )
+
+    def _report_alike(self) -> None:
+        while self._alike:
+            self._report_finding(self._alike.pop(0))
 
     def _report_finding(self, finding: Finding) -> None:
         self._channel.send(FOUND, *pack_finding(finding, self._names))

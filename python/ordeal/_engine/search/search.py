@@ -447,8 +447,8 @@ class Search:
 
         ``is_first`` says that the run has not failed in this bucket before.
         """
-        if self.monitoring.monitor is None or self._crash is not None:
-            return
+        if self.monitoring.monitor is None or self._crash is not None or finding.is_timeout:
+            return  # to tell hangs apart would take all the time
         edges, self._edges_told = self._edges_told, self.session.edges_in_run
         if self.findings.offer_lookalike(finding, is_first=is_first, new=self._edges_told > edges):
             assert self._listener is not None

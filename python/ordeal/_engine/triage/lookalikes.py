@@ -8,7 +8,7 @@ once the search is over and the first failure of the bucket is minimal; see ``te
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
 from ordeal import _native
@@ -41,6 +41,7 @@ class _Seen:
     lacking: int = 0
 
 
+@dataclass(slots=True)
 class Lookalikes[Run: FailingRun]:
     """Chooses the runs of each bucket that are kept: by counts and by what they had, so a seed always chooses alike.
 
@@ -48,9 +49,8 @@ class Lookalikes[Run: FailingRun]:
     reached new code; and the second, fourth, eighth run, and so on. Steps that pass are not looked at.
     """
 
-    def __init__(self) -> None:
-        self._seen: dict[str, _Seen] = {}
-        self._runs: dict[tuple[str, int], Run] = {}
+    kept: dict[tuple[str, int], Run] = field(default_factory=dict)
+    _seen: dict[str, _Seen] = field(default_factory=dict)
 
     def offer(self, run: Run, first: _native.Tape, number: int | None, *, new: bool) -> bool:
         """Keep ``run``, the failing run ``number`` in its bucket, if it may be another failure; return whether it is.
@@ -77,12 +77,12 @@ class Lookalikes[Run: FailingRun]:
 
     def add(self, run: Run) -> None:
         """Keep a run that was chosen, here or elsewhere."""
-        self._runs.setdefault((run.bucket, run.tape.hash()), run)
+        self.kept.setdefault((run.bucket, run.tape.hash()), run)
 
     def of(self, bucket: str) -> list[Run]:
         """Return the runs of ``bucket`` to compare, the most promising first."""
         runs = sorted(
-            (run for run in self._runs.values() if run.bucket == bucket),
+            (run for run in self.kept.values() if run.bucket == bucket),
             key=lambda run: (_ORDER.index(run.lookalike), run.origin.run_id, run.tape.hash()),
         )
         new = [run for run in runs if run.lookalike == "new"][-NEW_MAX:]
@@ -90,11 +90,11 @@ class Lookalikes[Run: FailingRun]:
 
     def told(self) -> Sequence[Run]:
         """Return the runs that turned out to be failures of their own."""
-        return [run for run in self._runs.values() if not run.lookalike]
+        return [run for run in self.kept.values() if not run.lookalike]
 
     def all(self) -> Sequence[Run]:
         """Return all runs that were kept."""
-        return list(self._runs.values())
+        return list(self.kept.values())
 
     def _resumed(self, bucket: str, first: _native.Tape) -> _Seen:
         """Return what is known from the runs of an earlier process, if there are any."""

@@ -182,7 +182,7 @@ class Triage:
             pairs.append((each.finding, dataclasses.replace(failure, count=each.finding.count)))
         if len(pairs) > 1:
             pairs = joined(pairs, self._setup.driver.definition)
-        if self._setup.targets and (lookalikes is not None or known):
+        if self._setup.targets and ((lookalikes is not None and lookalikes.kept) or known):
             minimal = {id(each.finding) for each in judged if each.is_minimal}
             pairs = self._told_apart(pairs, minimal, lookalikes or Lookalikes(), known or KnownFailures(()))
         return self._kept([finding for finding, _ in pairs], [failure for _, failure in pairs])
