@@ -83,7 +83,7 @@ def test_weights_let_one_rule_dominate_where_none_may_be_left_out() -> None:
 
 def test_energy_leaves_a_dead_end_alone() -> None:
     # What is compared may lead a run there that begins afresh, whichever checkpoints are chosen.
-    options: dict[str, Any] = {"max_runs": 3000, "seed": 42, "comparison_tracing": "off"}
+    options: dict[str, Any] = {"max_runs": 3000, "seed": 49, "comparison_tracing": "off"}
     assert solved(DeadEnds, checkpoint_strategy="energy", **options)
     assert not solved(DeadEnds, checkpoint_strategy="uniform", **options)
 
