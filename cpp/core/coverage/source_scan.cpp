@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <functional>
 #include <iterator>
+#include <memory>
 #include <span>
 
 #include <tsl/robin_set.h>
@@ -243,7 +244,7 @@ class ConstantScan {
 
   // Texts side by side are one; with an f-string among them they are text for people.
   Node text() noexcept {
-    Node node{Value::kOther, tokens_[at_].text.data(), nullptr};
+    Node node{Value::kOther, std::to_address(tokens_[at_].text.begin()), nullptr};
     for (; at_ < tokens_.size(); ++at_) {
       const Token& token = tokens_[at_];
       if (token.kind == TokenKind::kFormatted) {

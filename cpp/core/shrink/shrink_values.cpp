@@ -264,7 +264,8 @@ Tape with_sizes_lowered(const FailingTape& start, const SizePair& pair, std::uin
 
 // Ends when what ran is not what was proposed: then the two may be elsewhere.
 SearchCoroutine<Tape> lower_sizes(const FailingTape& current, SizePair pair) {
-  const FailingTape start = current;
+  // What it refers to changes while this waits.
+  const FailingTape start = current;  // NOLINT(performance-unnecessary-copy-initialization)
   auto search = smaller_distances(pair.room, Effort::kLight);
   while (const auto left = search.next()) {
     const Tape lowered = with_sizes_lowered(start, pair, pair.room - *left);

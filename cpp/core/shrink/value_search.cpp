@@ -358,7 +358,8 @@ SearchCoroutine<Choice> simpler_texts(const Choice& now, Constraint constraint, 
   }
   // A character that is lowered or moved may make room for another.
   for (bool changed = true; changed;) {
-    const Choice before = now;
+    // What it refers to changes while this waits.
+    const Choice before = now;  // NOLINT(performance-unnecessary-copy-initialization)
     for (const bool all_equal : kTogetherFirst) {
       auto simpler = simpler_characters(now, constraint, all_equal);
       while (const auto choice = simpler.next()) {
