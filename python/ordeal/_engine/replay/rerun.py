@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 
 from ordeal import _native
-from ordeal._engine.execution.bucket import bucket_after, is_in_bucket, place_of, step_of, whole_bucket
+from ordeal._engine.execution.bucket import bucket_after, falls_into, is_in_bucket, place_of, step_of, whole_bucket
 from ordeal._engine.execution.class_path import load_object
 from ordeal._engine.execution.driver import Status
 from ordeal._engine.execution.machine import MachineFactory
@@ -125,7 +125,7 @@ def shrink(
         recorder = RunRecorder()
         last = loaded.replayer.run(small.tape, recorder)
     error = last.outcome.error
-    if error is None or last.bucket != first.bucket:
+    if error is None or not falls_into(last.bucket, first.bucket):
         raise TraceError(f"the trace of run {trace.run_id} does not fail each time, so it cannot be shrunk")
     return replace(
         trace,

@@ -9,7 +9,7 @@ from unittest import SkipTest
 import pytest
 from hypothesis import assume
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, rule
+from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from ordeal import ablate_faults as public_ablate_faults
 from ordeal._engine.replay.rerun import ReplayStatus, ablate_faults, rerun, shrink
@@ -112,6 +112,36 @@ def test_shrinking_keeps_the_failure_and_drops_the_rest() -> None:
     assert long.failure is not None
     assert small.failure.bucket == long.failure.bucket
     assert small.run_id == long.run_id
+
+
+def test_a_failure_of_a_rule_may_shrink_to_an_invariant_that_fails_at_the_same_place() -> None:
+    class Both(RuleBasedStateMachine):
+        def __init__(self) -> None:
+            super().__init__()
+            self.total = 1
+
+        def check(self) -> None:
+            assert self.total not in {0, 6}
+
+        @rule(total=st.integers(0, 9))
+        def put(self, total: int) -> None:
+            self.total = total
+
+        @rule()
+        def double(self) -> None:
+            self.total *= 2
+            self.check()
+
+        @invariant()
+        def holds(self) -> None:
+            self.check()
+
+    steps = [TraceStep("rule", "put", choices={"total": [3]}), TraceStep("rule", "double")]
+    small = shrink(Trace(1, 42, "x:Y", steps=steps), Both)
+    assert [(step.name, step.choices) for step in small.steps] == [("put", {"total": [0]})]
+    assert small.failure is not None
+    assert small.failure.bucket.endswith("[after put]")
+    assert rerun(small, Both).status is ReplayStatus.REPRODUCED
 
 
 @pytest.mark.parametrize("study", [shrink, ablate_faults])
