@@ -8,7 +8,7 @@ import linecache
 import os
 import sys
 import sysconfig
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from types import CodeType, FrameType
 from typing import Any
@@ -16,6 +16,7 @@ from typing import Any
 from ordeal._engine import untrusted
 from ordeal._engine.coverage.real_path import real_path
 from ordeal._engine.execution.bucket import user_frames
+from ordeal._engine.execution.operators import COMPARED, SIGNS
 from ordeal._engine.execution.recorder import RunRecorder, render
 from ordeal._engine.formatting import one_line
 from ordeal._hypothesis import MachineDefinition
@@ -29,18 +30,6 @@ LINES_MAX = 8
 FILE_LINES_MAX = 50_000
 
 _STANDARD_LIBRARY = f"{real_path(sysconfig.get_path('stdlib'))}{os.sep}"
-_OPERATORS = {
-    ast.Eq: "==",
-    ast.NotEq: "!=",
-    ast.Lt: "<",
-    ast.LtE: "<=",
-    ast.Gt: ">",
-    ast.GtE: ">=",
-    ast.Is: "is",
-    ast.IsNot: "is not",
-    ast.In: "in",
-    ast.NotIn: "not in",
-}
 
 
 class Places:
@@ -242,29 +231,15 @@ class _Reading:
             return []
         words = [_shown(values[0])]
         for op, value in zip(test.ops, values[1:], strict=True):
-            words += [_OPERATORS[type(op)], _shown(value)]
+            words += [SIGNS[type(op)], _shown(value)]
         return [f"assert {' '.join(words)}", *_origins(zip(parts, values, strict=True))]
 
     def _value(self, node: ast.expr) -> Any:
         return eval(compile(ast.Expression(node), "<assertion>", "eval"), dict(self._names))
 
 
-_COMPARED: dict[type[ast.cmpop], Callable[[Any, Any], object]] = {
-    ast.Eq: lambda one, other: one == other,
-    ast.NotEq: lambda one, other: one != other,
-    ast.Lt: lambda one, other: one < other,
-    ast.LtE: lambda one, other: one <= other,
-    ast.Gt: lambda one, other: one > other,
-    ast.GtE: lambda one, other: one >= other,
-    ast.Is: lambda one, other: one is other,
-    ast.IsNot: lambda one, other: one is not other,
-    ast.In: lambda one, other: one in other,
-    ast.NotIn: lambda one, other: one not in other,
-}
-
-
 def _compare(op: ast.cmpop, one: Any, other: Any) -> bool:
-    return bool(_COMPARED[type(op)](one, other))
+    return bool(COMPARED[SIGNS[type(op)]](one, other))
 
 
 def _shown(value: Any) -> str:

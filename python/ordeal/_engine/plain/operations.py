@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import operator
 import types
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -24,49 +22,6 @@ CHANGES = frozenset(
 _MACHINERY = ("ordeal", "hypothesis", "_pytest", "pytest", "_ordeal_pytest", "pluggy", "typing", "warnings", "logging")
 #: Builtins that say nothing about the code under test.
 _LOOKS = frozenset({isinstance, issubclass, callable, id, type, hasattr, hash, repr, print})
-OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
-    "+": operator.add,
-    "-": operator.sub,
-    "*": operator.mul,
-    "/": operator.truediv,
-    "//": operator.floordiv,
-    "%": operator.mod,
-    "**": operator.pow,
-    "<<": operator.lshift,
-    ">>": operator.rshift,
-    "|": operator.or_,
-    "&": operator.and_,
-    "^": operator.xor,
-    "@": operator.matmul,
-}
-IN_PLACE: dict[str, Callable[[Any, Any], Any]] = {
-    "+": operator.iadd,
-    "-": operator.isub,
-    "*": operator.imul,
-    "/": operator.itruediv,
-    "//": operator.ifloordiv,
-    "%": operator.imod,
-    "**": operator.ipow,
-    "<<": operator.ilshift,
-    ">>": operator.irshift,
-    "|": operator.ior,
-    "&": operator.iand,
-    "^": operator.ixor,
-    "@": operator.imatmul,
-}
-COMPARED: dict[str, Callable[[Any, Any], Any]] = {
-    "==": operator.eq,
-    "!=": operator.ne,
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
-    "is": operator.is_,
-    "is not": operator.is_not,
-    "in": lambda one, other: one in other,
-    "not in": lambda one, other: one not in other,
-}
-UNARY: dict[str, Callable[[Any], Any]] = {"-": operator.neg, "+": operator.pos, "~": operator.invert}
 
 
 @dataclass(slots=True)

@@ -9,15 +9,12 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from typing import Any
 
+from ordeal._engine.execution.operators import COMPARED, IN_PLACE, OPERATORS, UNARY
 from ordeal._engine.plain.definitions import Definitions
 from ordeal._engine.plain.expressions import TAKEN, Expression, Expressions, is_plain, variable_for
 from ordeal._engine.plain.operations import (
     CHANGES,
-    COMPARED,
     CONTAINERS,
-    IN_PLACE,
-    OPERATORS,
-    UNARY,
     Decision,
     FaultHit,
     Operand,

@@ -15,39 +15,12 @@ from collections.abc import Callable, Sequence
 from types import ModuleType
 from typing import Any, override
 
+from ordeal._engine.execution.operators import SIGNS
+
 #: The name of the recorder in a rewritten module. Nobody else has it.
 RECORDER = "__ordeal_recorder__"
 #: Functions that look at the frame of their caller.
 _FRAME_READERS = frozenset({"super", "locals", "globals", "vars", "dir", "eval", "exec"})
-
-BINARY = {
-    ast.Add: "+",
-    ast.Sub: "-",
-    ast.Mult: "*",
-    ast.Div: "/",
-    ast.FloorDiv: "//",
-    ast.Mod: "%",
-    ast.Pow: "**",
-    ast.LShift: "<<",
-    ast.RShift: ">>",
-    ast.BitOr: "|",
-    ast.BitAnd: "&",
-    ast.BitXor: "^",
-    ast.MatMult: "@",
-}
-COMPARE = {
-    ast.Eq: "==",
-    ast.NotEq: "!=",
-    ast.Lt: "<",
-    ast.LtE: "<=",
-    ast.Gt: ">",
-    ast.GtE: ">=",
-    ast.Is: "is",
-    ast.IsNot: "is not",
-    ast.In: "in",
-    ast.NotIn: "not in",
-}
-UNARY = {ast.USub: "-", ast.UAdd: "+", ast.Invert: "~"}
 
 
 class Rewriter(ast.NodeTransformer):
@@ -108,7 +81,7 @@ class Rewriter(ast.NodeTransformer):
     def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
         self.generic_visit(node)
         sides = self._operand(node.left), self._operand(node.right)
-        return self._call("binary", ast.Constant(BINARY[type(node.op)]), *sides)
+        return self._call("binary", ast.Constant(SIGNS[type(node.op)]), *sides)
 
     @override
     def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.AST:
@@ -117,7 +90,7 @@ class Rewriter(ast.NodeTransformer):
             return ast.UnaryOp(node.op, self._truth(node.operand))
         if isinstance(node.operand, ast.Constant):
             return node
-        return self._call("unary", ast.Constant(UNARY[type(node.op)]), node.operand)
+        return self._call("unary", ast.Constant(SIGNS[type(node.op)]), node.operand)
 
     @override
     def visit_Compare(self, node: ast.Compare) -> ast.AST:
@@ -125,7 +98,7 @@ class Rewriter(ast.NodeTransformer):
         if len(node.ops) > 1:
             return node
         sides = self._operand(node.left), self._operand(node.comparators[0])
-        return self._call("compare", ast.Constant(COMPARE[type(node.ops[0])]), *sides)
+        return self._call("compare", ast.Constant(SIGNS[type(node.ops[0])]), *sides)
 
     def _operand(self, value: ast.expr) -> ast.expr:
         """Let the recorder note from which operation a value comes, if it comes from one directly."""
@@ -232,7 +205,7 @@ class Rewriter(ast.NodeTransformer):
 
     @override
     def visit_AugAssign(self, node: ast.AugAssign) -> Any:
-        sign, value, target = ast.Constant(BINARY[type(node.op)]), self.visit(node.value), node.target
+        sign, value, target = ast.Constant(SIGNS[type(node.op)]), self.visit(node.value), node.target
         if isinstance(target, ast.Name):
             old = ast.Name(target.id, ast.Load())
             return ast.Assign([target], self._call("in_place", sign, old, value))
