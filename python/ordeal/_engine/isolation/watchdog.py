@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 import math
 import signal
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from types import FrameType
+from types import FrameType, FunctionType
 
 from ordeal._engine import interrupts
 from ordeal._native import monotonic
@@ -16,6 +17,10 @@ TICKS_PER_LIMIT = 4
 TICK_SECONDS_MAX = 1.0
 # setitimer() takes 0 for "never".
 TICK_SECONDS_MIN = 1e-3
+#: How deep in a callback of the garbage collector an alarm may find the program.
+_CALLBACK_DEPTH_MAX = 8
+#: How often an alarm leaves such a callback alone, a millisecond each: it may never end.
+_SPARED_MAX = 8
 
 
 class OutOfTime(BaseException):
@@ -28,8 +33,8 @@ class Watchdog:
     One repeating timer checks a counter that the driver increments with every step, so a step costs an increment
     instead of the two system calls of a timer of its own. A step ends between ``limit`` and 1.25 x ``limit`` seconds.
     If it continues, the error is raised again at every tick: the step may have caught it, or Python may have dropped it
-    in a callback of the garbage collector. Works in the main thread of a POSIX process; elsewhere, and with ``limit <=
-    0``, it does nothing.
+    in a finalizer or a callback of the garbage collector. Works in the main thread of a POSIX process; elsewhere, and
+    with ``limit <= 0``, it does nothing.
 
     Attributes:
         step: incremented by the driver before each step.
@@ -47,6 +52,7 @@ class Watchdog:
         "_limit_now",
         "_seen_at",
         "_seen_step",
+        "_spared",
         "_tick",
         "_tick_max",
         "armed",
@@ -65,6 +71,7 @@ class Watchdog:
         self._expired = expired
         self._seen_step = -1
         self._seen_at = 0.0
+        self._spared = 0  # how often the step was not ended, as it was in a callback of the collector
         self._deadline = math.inf
         self._tick = 0.0  # seconds between alarms; 0 when there are none
         self._tick_max = math.inf
@@ -136,22 +143,34 @@ class Watchdog:
         left = self._deadline - now
         return max(left, TICK_SECONDS_MIN) if 0 < left < self._tick else self._tick
 
-    def _on_alarm(self, _signum: int, _frame: FrameType | None) -> None:
+    def _on_alarm(self, _signum: int, frame: FrameType | None) -> None:
         now = monotonic()
         self.step += self.taken()
-        if self.armed and self.step == self._ended_step:
-            raise self._end_with(self._ending)
-        if now >= self._deadline and self.armed:
-            self._deadline = math.inf
-            raise self._end_with(OutOfTime)
         if now < self._deadline < now + self._tick:
             signal.setitimer(signal.ITIMER_REAL, self._next_alarm(now), self._tick)
-        if not self.armed:
+        ending = self._due(now) if self.armed else None
+        if ending is None:
             return
+        if self._spared < _SPARED_MAX and _is_in_gc_callback(frame):
+            # Alarms that rang while garbage was collected arrive here. An error would only be printed and lost.
+            self._spared += 1
+            signal.setitimer(signal.ITIMER_REAL, TICK_SECONDS_MIN, self._tick)
+            return
+        if ending is OutOfTime:
+            self._deadline = math.inf
+        raise self._end_with(ending)
+
+    def _due(self, now: float) -> Callable[[], BaseException] | None:
+        """Return what has to end the running step, if anything has."""
+        if self.step == self._ended_step:
+            return self._ending
+        if now >= self._deadline:
+            return OutOfTime
         if self.step != self._seen_step:
-            self._seen_step, self._seen_at = self.step, now
+            self._seen_step, self._seen_at, self._spared = self.step, now, 0
         elif self._limit > 0 and now - self._seen_at >= self._limit_of_step():
-            raise self._end_with(self._expired)
+            return self._expired
+        return None
 
     def _limit_of_step(self) -> float:
         return self._limit if self._limit_now is None else min(self._limit, self._limit_now())
@@ -173,3 +192,16 @@ class Watchdog:
         self._ended_step, self._ending = self.step, ending
         self.ended = ending()
         return self.ended
+
+
+def _is_in_gc_callback(frame: FrameType | None) -> bool:
+    """Return whether ``frame`` is that of a function that the garbage collector calls, or was called by one."""
+    # The list is the program's: only plain functions are looked at.
+    codes = [callback.__code__ for callback in gc.callbacks if type(callback) is FunctionType]
+    for _ in range(_CALLBACK_DEPTH_MAX):
+        if frame is None:
+            return False
+        if any(frame.f_code is code for code in codes):
+            return True
+        frame = frame.f_back
+    return False

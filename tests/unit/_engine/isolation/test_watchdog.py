@@ -272,6 +272,32 @@ def test_what_is_raised_inside_a_callback_of_the_collector_is_raised_again(limit
     assert set(lost) == {raised.type}
 
 
+def test_an_alarm_that_arrives_in_a_short_callback_of_the_collector_ends_the_step_after_it() -> None:
+    lost: list[object] = []
+
+    def meets_alarm(phase: str, _info: dict[str, int]) -> None:
+        # The collector is in C, and what rings meanwhile arrives in the first function that is in Python.
+        if phase == "stop":
+            signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGALRM})
+            spin(0.05)
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGALRM})
+
+    watchdog = Watchdog(0.02, TooLongError)
+    hook, sys.unraisablehook = sys.unraisablehook, lambda told: lost.append(told.exc_type)
+    gc.callbacks.append(meets_alarm)
+    try:
+        with watchdog.watching():
+            watchdog.step += 1
+            watchdog.armed = True
+            spin(0.01)
+            with pytest.raises(TooLongError):
+                collect_and_spin()
+    finally:
+        gc.callbacks.remove(meets_alarm)
+        sys.unraisablehook = hook
+    assert lost == []
+
+
 def test_a_step_after_the_one_that_was_ended_has_its_own_time(clock: Clock) -> None:
     watchdog = Watchdog(0.2, TooLongError)
     with watchdog.watching():
