@@ -161,6 +161,7 @@ class ByteReader {
     return items;
   }
 
+  // Eight in a byte, the first in the lowest bit.
   std::vector<bool> flags(const char* what, std::size_t size) {
     if (number(what) != size) {
       throw TraceError(std::string(what) + " are not " + std::to_string(size));

@@ -25,6 +25,7 @@ void write_values(ByteWriter& out, std::span<const DictionaryEntry> values) {
   }
 }
 
+// At most as many as a dictionary keeps.
 std::vector<DictionaryEntry> read_values(ByteReader& in) {
   constexpr auto kSourceMax = static_cast<std::uint64_t>(DictionarySource::kProductive);
   return in.items<DictionaryEntry>("values", kValueBytesMin, kValuesMax, [&] {

@@ -85,6 +85,7 @@ std::optional<std::string> field_of(Wide value, std::size_t bytes) {
     field.push_back(static_cast<char>(word & 0xFFU));
     word >>= 8U;
   }
+  ORDEAL_DCHECK(field.size() == bytes, "a field of " << field.size() << " bytes in place of " << bytes);
   return field;
 }
 
@@ -98,7 +99,9 @@ Row resized_at(const Row& row, std::size_t place, std::size_t size, typename Row
     return result;
   }
   const std::size_t surplus = row.size() - size;
-  return result.erase(place - std::min(place, surplus), surplus);
+  result.erase(place - std::min(place, surplus), surplus);
+  ORDEAL_DCHECK(result.size() == size, "size=" << result.size() << " in place of " << size);
+  return result;
 }
 
 // Finds edits of one choice: `seen` is the compared value, `wanted` the required one.
@@ -218,6 +221,7 @@ class ChoiceMatch {
       return;
     }
     const std::string_view wanted = wanted_.blob();
+    ORDEAL_DCHECK(at + choice_.blob().size() <= seen_.blob().size(), "a part is longer than the whole");
     const std::string_view before = std::string_view(seen_.blob()).substr(0, at);
     const std::string_view after = std::string_view(seen_.blob()).substr(at + choice_.blob().size());
     if (wanted.size() >= before.size() + after.size() && wanted.starts_with(before) && wanted.ends_with(after)) {
@@ -350,6 +354,7 @@ class EditSearch {
 
   // Either side of the comparison may have been drawn.
   void run(Pass pass, std::size_t begin) {
+    ORDEAL_DCHECK(end_ <= tape_.choice_count(), "the comparison came after " << end_ << " choices");
     for (std::size_t index = end_; index-- > begin && edits_.size() < kEditsMax;) {
       const Choice& choice = tape_.choices()[index];
       if (choice.kind == ChoiceKind::kBoolean) {

@@ -106,6 +106,7 @@ bool Corpus::has_room_for(const Prefix& prefix) const {
   return bytes <= bytes_max_;
 }
 
+// Counts the bytes of the parts that no other checkpoint shares. What is below a shared part is shared as well.
 void Corpus::hold(const Prefix& prefix) {
   for (const Prefix::Part* part = prefix.last(); part != nullptr; part = part->before.get()) {
     if (uses_[part]++ > 0) {
@@ -159,6 +160,7 @@ const Checkpoint* Corpus::pick(Rng& rng) {
   return &checkpoint;
 }
 
+// O(log checkpoints). The three strategies draw alike, so that a seed means the same for each.
 std::size_t Corpus::pick_slot(Rng& rng) const {
   switch (strategy_) {
     case CheckpointStrategy::kUniform:
@@ -214,15 +216,6 @@ void Corpus::set_energy(std::size_t slot, double energy) {
 void Corpus::weigh(std::size_t slot) {
   ORDEAL_DCHECK(slots_[slot].has_value(), "slot " << slot << " is empty");
   tree_.set(slot, scaled(slots_[slot]->energy, slots_[slot]->frequency_class));
-}
-
-bool Corpus::remove(std::uint64_t id) {
-  const auto found = slot_of_.find(id);
-  if (found == slot_of_.end()) {
-    return false;
-  }
-  clear_slot(found->second);
-  return true;
 }
 
 // Null for one that has made room.

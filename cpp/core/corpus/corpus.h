@@ -72,8 +72,6 @@ class Corpus {
   void set_frequency_class(std::uint64_t id, std::uint32_t frequency_class);
   // Moves the energy of one entry, down to its floor, to another. Does nothing when one of them is gone.
   void transfer_energy(std::uint64_t from, std::uint64_t to);
-  // False when there is no such entry.
-  bool remove(std::uint64_t id);
 
   [[nodiscard]] std::size_t size() const noexcept { return tree_.size(); }
   [[nodiscard]] bool empty() const noexcept { return size() == 0; }

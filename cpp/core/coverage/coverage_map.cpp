@@ -74,6 +74,7 @@ NewCoverage CoverageMap::take_new_coverage() noexcept {
   return std::exchange(new_coverage_, NewCoverage{});
 }
 
+// For another state of the program: what was seen before says nothing about it.
 void CoverageMap::forget() noexcept {
   std::ranges::fill(cells_, Cell{});
   touched_.clear();
@@ -167,6 +168,7 @@ void CoverageMap::restore(const CoverageState& state) {
   runs_sampled_ = state.runs_sampled;
 }
 
+// The runs of the other session come after those of this one, as if both were one.
 void CoverageMap::merge(const CoverageState& state) {
   for (const CoverageState::Edge& edge : state.edges) {
     FeatureFrequency& mine = frequencies_[add_seen(edge)];

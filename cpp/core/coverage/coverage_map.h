@@ -169,6 +169,7 @@ class CoverageMap {
   // The id of an edge that another session saw and that is now seen here. The caller sets when and how often.
   std::uint32_t add_seen(const CoverageState::Edge& edge);
 
+  // The rule that is running has reached the edge. Most edges are reached by few rules, so that a set in one word does.
   void see_rule(Cell& cell) noexcept {
     if ((rule_ & ~cell.rules) != 0) {
       cell.rules |= rule_;
@@ -176,6 +177,7 @@ class CoverageMap {
     }
   }
 
+  // New is an edge without a bucket, and a bucket that the edge has not had. The first test answers nearly every call.
   void see(Cell& cell, std::uint32_t id, std::uint8_t bucket) noexcept {
     if ((bucket & ~cell.buckets) == 0) {
       return;

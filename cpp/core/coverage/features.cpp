@@ -102,6 +102,7 @@ void Features::see(FeatureKind kind, std::uint64_t key) {
     return;
   }
   ++remembered_[index(kind)];
+  ORDEAL_DCHECK(remembered_[index(kind)] <= kOfKindMax, "features of a kind: " << remembered_[index(kind)]);
   Seen seen{.frequency = {}, .feature = {kind, key}};
   seen.frequency.in_run(run_);
   frequencies_.emplace(hash, seen);
@@ -188,6 +189,7 @@ bool Features::target(std::uint64_t label, double value) {
     return false;
   }
   const std::int64_t rung = rung_of(value);
+  ORDEAL_DCHECK((rung < 0) == (value < 0) || rung == 0, "rung=" << rung << " value=" << value);
   if (const auto known = best_.find(label); known != best_.end()) {
     const bool is_higher = rung > known->second;
     known.value() = std::max(rung, known->second);

@@ -60,6 +60,7 @@ std::uint32_t read_hits(ByteReader& in) {
   return hits;
 }
 
+// The mirror of write_passage(). What the kind does not use keeps its default, so that equal passages are equal bytes.
 RunRecord::Passage read_passage(ByteReader& in, std::size_t codes) {
   RunRecord::Passage passage;
   passage.kind = static_cast<RunRecord::Kind>(

@@ -33,6 +33,8 @@ SharedEdges::SharedEdges(std::span<std::byte> memory) {
 
 // Relaxed throughout: a key is self-contained, and nothing else is read because of it.
 
+// True when the key is in the table afterwards. It gives up after kProbes places, as the table does not grow: an edge
+// that is not shared is found by the other sessions themselves.
 bool SharedEdges::insert(std::uint64_t key) noexcept {
   if (key == kFree || key == kErased) {
     return false;

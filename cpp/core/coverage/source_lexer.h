@@ -103,6 +103,7 @@ class Lexer {
   }
 
  private:
+  // The blanks before a line. Tabs count to the next multiple of eight, as the reference of the language says.
   void begin_line(LogicalLine& line) noexcept {
     line.column = line.indent = 0;
     for (; at_ < source_.size(); ++at_, ++line.indent) {
@@ -125,6 +126,7 @@ class Lexer {
     return {kind, source_.substr(begin, at_ - begin), line};
   }
 
+  // Passes over one token, whose first character is no blank. It takes one character at least, so that scanning ends.
   TokenKind pass_token() noexcept {
     const char c = source_[at_];
     if (is_name_start(c)) {
@@ -166,6 +168,7 @@ class Lexer {
     }
   }
 
+  // Stands on the opening quote, behind the prefix.
   TokenKind pass_text(bool formatted) noexcept {
     const char quote = source_[at_];
     const bool triple = source_.substr(at_, 3) == std::string_view(std::array{quote, quote, quote}.data(), 3);

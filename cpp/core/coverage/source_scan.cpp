@@ -10,6 +10,7 @@
 
 #include <tsl/robin_set.h>
 
+#include "core/base/check.h"
 #include "core/coverage/source_lexer.h"
 
 namespace ordeal {
@@ -21,9 +22,11 @@ class ConstantScan {
  public:
   explicit ConstantScan(std::vector<std::string_view>& found) noexcept : found_(found) {}
 
+  // A logical line may hold several statements.
   void line(std::span<const Token> tokens) {
     while (!tokens.empty()) {
       const std::size_t size = statement_size(tokens);
+      ORDEAL_DCHECK(size <= tokens.size(), "a statement of " << size << " tokens in a line of " << tokens.size());
       statement(tokens.first(size));
       tokens = tokens.subspan(std::min(size + 1, tokens.size()));
     }
@@ -70,6 +73,8 @@ class ConstantScan {
     return tokens.size();
   }
 
+  // Passes over what no input is compared with: the text of an error, documentation, lists of public names, and the
+  // message of an assertion. What it finds comes in the order of the source, though brackets are left last.
   void statement(std::span<const Token> tokens) {
     if (tokens.empty() || is_word(tokens.front(), "raise") || is_constant_alone(tokens)) {
       return;
@@ -86,6 +91,7 @@ class ConstantScan {
                       [](std::string_view text) { return text.data(); });
   }
 
+  // A docstring, or a number that stands for an empty body.
   static bool is_constant_alone(std::span<const Token> tokens) noexcept {
     const auto is_text = [](const Token& token) {
       return token.kind == TokenKind::kText || token.kind == TokenKind::kFormatted;
@@ -93,6 +99,7 @@ class ConstantScan {
     return (tokens.size() == 1 && tokens.front().kind == TokenKind::kNumber) || std::ranges::all_of(tokens, is_text);
   }
 
+  // At the outermost level: the message of an `assert` follows such a comma.
   static std::size_t size_before_comma(std::span<const Token> tokens) noexcept {
     std::size_t depth = 0;
     for (std::size_t i = 0; i < tokens.size(); ++i) {
@@ -124,6 +131,7 @@ class ConstantScan {
     return tokens_[at_].kind == TokenKind::kOperator && is_closing(tokens_[at_].text.front());
   }
 
+  // Whatever is no operator and no keyword, a bracket, or the sign of a number.
   [[nodiscard]] bool begins_operand() const noexcept {
     const Token& token = tokens_[at_];
     if (token.kind != TokenKind::kOperator) {
@@ -164,6 +172,8 @@ class ConstantScan {
     return op == "+" || op == "-" || op == "*" || op == "<<" || op == "**";
   }
 
+  // Precedence climbing: takes the operators that bind closer than `least`. Only operations of numbers are kept as one
+  // constant, as in `60 * 60`; of any other, each side is a constant of its own.
   Node binary(int least, int depth) {
     Node left = unary(depth);
     while (at_ < tokens_.size()) {
@@ -178,6 +188,7 @@ class ConstantScan {
     return left;
   }
 
+  // A sign belongs to the number behind it. Recursion ends at kDepthMax, as a source may hold any number of signs.
   Node unary(int depth) {
     const Token& sign = tokens_[at_];
     if (sign.kind != TokenKind::kOperator || !is_sign(sign)) {
@@ -193,6 +204,7 @@ class ConstantScan {
     return {};
   }
 
+  // Binds closer than a sign on its left, and less close than one on its right.
   Node power(int depth) {
     const Node base = operand(depth);
     if (at_ >= tokens_.size() || !is_operator(tokens_[at_], "**")) {
@@ -202,6 +214,7 @@ class ConstantScan {
     return joined(base, op, at_ < tokens_.size() && begins_operand() && depth < kDepthMax ? unary(depth + 1) : Node{});
   }
 
+  // Two numbers and what is between them, or nothing, once both sides are reported.
   Node joined(const Node& left, const Token& op, const Node& right) {
     if (left.value == Value::kNumber && right.value == Value::kNumber && is_computed(op.text)) {
       return {Value::kNumber, left.begin, right.end};
@@ -211,6 +224,7 @@ class ConstantScan {
     return {};
   }
 
+  // A name is no constant, but what is in the brackets behind it may be: each call, index and attribute is passed over.
   Node operand(int depth) {
     Node node;
     const Token& token = tokens_[at_];
@@ -280,6 +294,7 @@ class ConstantScan {
     return {};
   }
 
+  // All that is in a pair of brackets, each expression for itself.
   void bracketed_any(int depth) {
     ++at_;
     if (depth < kDepthMax) {
@@ -290,6 +305,7 @@ class ConstantScan {
 
   void emit(const Node& node) {
     if (node.value != Value::kNone) {
+      ORDEAL_DCHECK(node.begin != nullptr && node.begin < node.end, "a constant without text");
       found_.emplace_back(node.begin, static_cast<std::size_t>(node.end - node.begin));
     }
   }
@@ -310,6 +326,7 @@ const Token& first_word(const LogicalLine& line) noexcept {
   return is_word(line.tokens.front(), "async") && line.tokens.size() > 1 ? line.tokens[1] : line.tokens.front();
 }
 
+// Its last line is that of its header until the lines below it have been read.
 SourceBlock block_of(const LogicalLine& line, std::uint32_t first) noexcept {
   const Token& word = first_word(line);
   SourceBlock block;
@@ -327,6 +344,7 @@ SourceBlock block_of(const LogicalLine& line, std::uint32_t first) noexcept {
 }  // namespace
 }  // namespace python_source
 
+// Equal expressions count once, where they come first.
 std::vector<std::string_view> constant_expressions(std::string_view source) {
   std::vector<std::string_view> all;
   python_source::Lexer lexer(source);
@@ -340,6 +358,8 @@ std::vector<std::string_view> constant_expressions(std::string_view source) {
   return found;
 }
 
+// One pass with a stack of the blocks that are open. A block ends before the first line that is not deeper than its
+// header. Imports count at the outermost level alone, as only those run when the module is imported.
 std::vector<SourceBlock> source_blocks(std::string_view source) {
   struct Open {
     std::uint32_t block;
@@ -373,6 +393,8 @@ std::vector<SourceBlock> source_blocks(std::string_view source) {
       continue;
     }
     block.parent = open.empty() ? SourceBlock::kNoParent : open.back().block;
+    ORDEAL_DCHECK(open.empty() || block.parent < blocks.size(), "a block lies in one that follows");
+    ORDEAL_DCHECK(block.first <= block.last, "a block from line " << block.first << " to " << block.last);
     blocks.push_back(block);
     if (opens && block.kind != SourceBlock::Kind::kImport) {
       open.push_back({static_cast<std::uint32_t>(blocks.size() - 1), line.column});

@@ -314,6 +314,7 @@ std::int64_t ChoiceSource::take_integer(std::int64_t low, std::int64_t high, std
   return choice->number;
 }
 
+// A value outside the bounds is repaired to the nearest inside, and counted as misaligned.
 double ChoiceSource::take_real(const RealBounds& bounds) {
   const double simplest = bounds.simplest();
   note({.simplest = std::bit_cast<std::int64_t>(simplest)});

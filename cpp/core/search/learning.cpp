@@ -63,6 +63,7 @@ Learning::Learning(const MachineShape& shape, const SessionOptions& options, std
   ORDEAL_CHECK(coverage_ != nullptr, "a session needs a coverage map");
 }
 
+// `start` is the prefix that the run begins with; empty for a fresh machine.
 void Learning::begin_run(std::uint64_t run_id, Prefix start) {
   ORDEAL_CHECK(run_id > run_id_, "run " << run_id << " comes after run " << run_id_);
   run_id_ = run_id;
@@ -247,6 +248,7 @@ void Learning::take_unfinished() {
   tally_.reward += reward_of({.edges = edges});
 }
 
+// What the last step reached is taken first, also when it failed.
 RunTally Learning::end_run(const PlannedRun& run) {
   ORDEAL_CHECK(run.spec.run_id == run_id_, "run " << run.spec.run_id << " ends in run " << run_id_);
   take_unfinished();

@@ -15,6 +15,8 @@ constexpr double kShareMin = 0.5;
 
 }  // namespace
 
+// Up to a share of one half a rule is never avoided, and above it more and more often, but never always: what it needs
+// to pass may come yet. Nothing is drawn for a rule that has not failed.
 bool RuleRisk::avoids(std::uint32_t rule, Rng& rng) const noexcept {
   const RuleRiskCounts& counts = counts_[rule];
   if (counts.failed == 0) [[likely]] {

@@ -59,6 +59,7 @@ void RunPlanner::plan(PlannedRun& run, Corpus& corpus, std::optional<Tape> solut
   ORDEAL_DCHECK(run.sequence.changed.size() == run.sequence.tape.size(), "not every step says whether it is changed");
 }
 
+// Both bandits learn from a run what it was worth: the one of its kind, and the one of its swarm configuration.
 void RunPlanner::report(const PlannedRun& run, std::uint64_t reward, std::uint64_t cost, std::uint32_t new_edges) {
   // The kind of the run was not chosen: it followed a tape.
   if (!run.follows_solution) {
@@ -182,6 +183,7 @@ Tape RunPlanner::end_of(const Prefix& prefix, std::size_t steps) const {
   return prefix.tape(prefix.size() - count, prefix.size());
 }
 
+// A rule that its author declared as always on is on whatever was drawn.
 void RunPlanner::choose_configuration(PlannedRun& run) {
   // A separate stream, so that nothing of it must be remembered between runs.
   Rng rng = Rng::stream(options_.seed, "op weights", run.spec.run_id);

@@ -32,6 +32,7 @@ constexpr std::uint64_t kReturnStepsMax = 200;
 
 }  // namespace
 
+// A function of the number of the run alone, so that a resumed session watches like one that was not interrupted.
 WatchSpec RunPolicy::watch(std::uint64_t run_id, bool learns_swarm, bool by_bandit) noexcept {
   ORDEAL_DCHECK(run_id > 0, "runs are counted from one");
   WatchSpec spec;
@@ -56,6 +57,7 @@ bool RunPolicy::check_copy() noexcept {
          runs_from_copies_ % kCheckPeriod == 0;
 }
 
+// By steps where the result must be the same on any machine, by the clock where it only decides how a state comes back.
 bool RunPolicy::returning_is_expensive(const ReturnCounts& counts, std::uint64_t runs, bool by_steps) noexcept {
   ORDEAL_DCHECK(counts.seconds >= 0, "a clock that ran backward: " << counts.seconds << " s");
   if (counts.returns < kReturnsMin || runs < kReturnRunsMin) {

@@ -182,6 +182,7 @@ NextStep RunState::propose(NextKind kind, std::uint32_t target) {
   return {kind, target};
 }
 
+// Switches a fault in the share of steps that the options name, whatever the policy: on, if it is off, and off again.
 std::optional<NextStep> RunState::next_fault() {
   if (faults_.empty() || !planned_.rng.chance(fault_toggle_prob_)) {
     return std::nullopt;

@@ -133,6 +133,7 @@ SessionState Session::save() const {
   return state;
 }
 
+// Only before the first run. The state may come from a file, so that each size was checked when it was read.
 void Session::restore(SessionState state) {
   ORDEAL_CHECK(spec().run_id == 0, "run " << spec().run_id << " has begun");
   for (const Checkpoint& checkpoint : state.checkpoints) {

@@ -63,6 +63,7 @@ void write_features(ByteWriter& out, const FeaturesState& features) {
   }
 }
 
+// No feature was seen in a run that has not been: `runs` bounds what follows.
 FeaturesState read_features(ByteReader& in, std::uint64_t runs) {
   FeaturesState features;
   constexpr std::size_t kFeaturesMax = kFeatureKinds * Features::kOfKindMax;
@@ -240,6 +241,7 @@ void write_kinds(ByteWriter& out, const RunScheduleState& kinds) {
   }
 }
 
+// The three bandits, then how many runs of each kind were made.
 RunScheduleState read_kinds(ByteReader& in) {
   RunScheduleState kinds;
   for (BanditState* bandit : {&kinds.starts, &kinds.swarms, &kinds.lengths}) {
@@ -285,6 +287,7 @@ CoverageState::Edge read_edge(ByteReader& in, std::uint64_t runs) {
   return edge;
 }
 
+// As many edges as a map can hold, and no more sampled runs than runs.
 CoverageState read_coverage(ByteReader& in, std::uint64_t runs) {
   CoverageState coverage;
   coverage.edges = in.items<CoverageState::Edge>("edges", kEdgeBytesMin, CoverageMap::kEdgesMax,

@@ -50,6 +50,7 @@ Tape with_choice(const Tape& tape, std::size_t index, Choice choice) {
   return changed;
 }
 
+// A replay draws the simplest value for each choice that is missing at the end of an argument.
 Tape without_choices(const Tape& tape, std::size_t begin, std::size_t end) {
   ORDEAL_CHECK(begin <= end && end <= tape.choice_count(),
                "[" << begin << ", " << end << ") of " << tape.choice_count());

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/check.h"
 #include "core/base/rng.h"
 #include "core/shrink/choice_edits.h"
 
@@ -17,6 +18,7 @@ namespace {
 // A hash of an argument and the kinds of its choices.
 std::uint64_t hash_of_kinds(const Tape& tape, std::size_t argument) {
   const auto owns = [&](const TapeStep& step) { return argument < step.arguments_end; };
+  ORDEAL_DCHECK(argument < tape.arguments().size(), "argument " << argument << " of " << tape.arguments().size());
   const TapeStep& step = *std::ranges::find_if(tape.steps(), owns);
   std::uint64_t h = mix64(mix64(step.origin) ^ tape.arguments()[argument].name);
   for (const Choice& choice : tape.choices(tape.arguments()[argument])) {
@@ -46,6 +48,7 @@ std::vector<std::size_t> open_arguments(const FailingTape& current) {
 
 // Arguments [begin, end) of `open` without their choices: a replay gives each draw its simplest value.
 Tape without_arguments(const Tape& tape, const std::vector<std::size_t>& open, std::size_t begin, std::size_t end) {
+  ORDEAL_DCHECK(begin <= end && end <= open.size(), "begin=" << begin << " end=" << end << " of " << open.size());
   std::vector<bool> keep(tape.choice_count(), true);
   for (std::size_t i = begin; i < end; ++i) {
     const TapeArgument& argument = tape.arguments()[open[i]];
@@ -76,6 +79,7 @@ std::vector<std::size_t> run_sizes(std::size_t choices) {
 // Whether what follows the run [begin, end) fits at its beginning. After the last choice nothing does: a replay would
 // use simplest values there, which other passes try.
 bool may_go(const Tape& tape, const TapeArgument& argument, std::size_t begin, std::size_t end) {
+  ORDEAL_DCHECK(argument.choices_begin <= begin && begin < end, "begin=" << begin << " end=" << end);
   return end < argument.choices_end && tape.choices()[begin].kind == tape.choices()[end].kind;
 }
 
@@ -123,6 +127,7 @@ std::vector<std::size_t> choices_of_kind(const Tape& tape, const TapeArgument& a
 
 // The places stay and the values move; values of other kinds between them are left alone.
 Tape with_choices_sorted(const FailingTape& current, const std::vector<std::size_t>& at) {
+  ORDEAL_DCHECK(std::ranges::is_sorted(at), "places that are not in order");
   std::vector<std::size_t> order = at;
   std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) { return current.rank(a) < current.rank(b); });
   Tape tape = current.tape;

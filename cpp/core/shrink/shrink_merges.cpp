@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -23,6 +24,7 @@ bool is_of_rule(const TapeStep& step, const TapeStep& other) noexcept {
 
 // Other steps with the rule of the step at `at`: later ones, then earlier ones, the nearest first.
 std::vector<std::size_t> others_of_rule(const Tape& tape, std::size_t at) {
+  ORDEAL_DCHECK(at < tape.size(), "step " << at << " of " << tape.size());
   std::vector<std::size_t> found;
   for (std::size_t i = at + 1; i < tape.size(); ++i) {
     if (is_of_rule(tape.step(at), tape.step(i))) {
@@ -64,6 +66,7 @@ std::vector<std::size_t> integers_beside(const Tape& tape, std::size_t at) {
 bool pour(Tape& tape, const FailingTape& current, std::int64_t amount, const std::vector<std::size_t>& into) {
   const bool up = amount > 0;
   auto left = up ? static_cast<std::uint64_t>(amount) : -static_cast<std::uint64_t>(amount);
+  ORDEAL_DCHECK(current.constraints.size() == tape.choice_count(), "constraints of another tape");
   bool poured = false;
   for (const std::size_t index : into) {
     const std::int64_t value = tape.choices()[index].number;
@@ -182,6 +185,7 @@ std::optional<Tape> with_sequences_merged(const FailingTape& current, std::size_
 // What an integer may become: one closer to its simplest value, and where it selects one of a few, anything simpler.
 std::vector<Choice> lower_integers(const Choice& now, const Constraint& constraint) {
   const std::uint64_t distance = distance_of(now, constraint);
+  ORDEAL_DCHECK(distance > 0, "the simplest integer has none below it");
   const auto at = [&](std::uint64_t less) { return integer_at(less, now.number < constraint.simplest, constraint); };
   std::vector<Choice> lower{at(distance - 1)};
   const bool is_any = constraint.selects && distance <= RemoveAndLower::kBranchesMax;
@@ -236,6 +240,7 @@ std::vector<std::size_t> open_beside(const FailingTape& current, std::size_t at)
     }
   }
   std::ranges::reverse(found);
+  ORDEAL_DCHECK(std::ranges::is_sorted(found, std::greater{}), "choices that are not the last first");
   return found;
 }
 

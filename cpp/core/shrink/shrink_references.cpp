@@ -69,6 +69,7 @@ Tape with_references_merged(const Tape& tape, std::int64_t from, std::int64_t to
   for (const TapeStep& step : tape.steps()) {
     keep.push_back(step.origin != origin_of(from) || origin_of(from) == origin_of(to));
   }
+  ORDEAL_DCHECK(keep.size() == merged.size(), "marks for " << keep.size() << " of " << merged.size() << " steps");
   return merged.subset(keep);
 }
 

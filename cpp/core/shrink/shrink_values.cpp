@@ -49,6 +49,7 @@ std::vector<std::vector<std::size_t>> equal_choices(const FailingTape& current) 
 
 // After an accepted candidate they may not be equal: what ran was repaired, or there are fewer choices.
 bool are_equal(const FailingTape& current, const std::vector<std::size_t>& group) {
+  ORDEAL_DCHECK(group.size() > 1, "a group of " << group.size());
   return std::ranges::all_of(group, [&](std::size_t i) {
     return i < current.tape.choice_count() && current.choice(i) == current.choice(group.front());
   });
@@ -121,6 +122,7 @@ bool is_at_bound(const FailingTape& current, const IntegerPair& pair) {
 Tape with_pair_moved(const FailingTape& current, const IntegerPair& pair, std::uint64_t distance) {
   const Choice& first = current.choice(pair.first);
   const std::uint64_t by = distance_of(first, current.constraints[pair.first]) - distance;
+  ORDEAL_DCHECK(by <= distance_of(first, current.constraints[pair.first]), "to a distance of " << distance);
   const std::int64_t lowered = moved(first.number, by, !is_first_above(current, pair));
   Tape tape = with_choice(current.tape, pair.first, Choice::integer(lowered));
   const std::int64_t second = moved_within(current.choice(pair.second).number, by, moves_second_up(current, pair),
@@ -211,6 +213,7 @@ Choice next_simplest(ChoiceKind kind) {
 
 // With a choice in front of the one at `index`, in the argument of the choice before that.
 Tape with_inserted(const Tape& tape, std::size_t index, const Choice& choice) {
+  ORDEAL_DCHECK(index > 0 && index <= tape.choice_count(), "index=" << index << " of " << tape.choice_count());
   Tape result;
   std::size_t next = 0;
   for (const TapeStep& step : tape.steps()) {
@@ -243,6 +246,7 @@ struct SizePair {
 
 // With nothing to go down where one of the two is the least.
 SizePair size_pair(const FailingTape& current, std::size_t text, std::size_t integer) {
+  ORDEAL_DCHECK(text < integer, "text=" << text << " integer=" << integer);
   const std::size_t size = row_of(current.choice(text), current.constraints[text]).size();
   const auto least = static_cast<std::size_t>(std::max<std::int64_t>(current.constraints[text].low, 0));
   const std::uint64_t distance =
@@ -250,7 +254,9 @@ SizePair size_pair(const FailingTape& current, std::size_t text, std::size_t int
   return {text, integer, std::min<std::uint64_t>(size - std::min(size, least), distance)};
 }
 
+// The last characters go: what fails mostly depends on those before them.
 Tape with_sizes_lowered(const FailingTape& start, const SizePair& pair, std::uint64_t by) {
+  ORDEAL_DCHECK(by <= pair.room, "by=" << by << " room=" << pair.room);
   const Constraint& constraint = start.constraints[pair.integer];
   const Choice& number = start.choice(pair.integer);
   std::u32string row = row_of(start.choice(pair.text), start.constraints[pair.text]);
@@ -356,6 +362,7 @@ SearchCoroutine<Tape> LowerFlags::candidates_of_argument(const FailingTape& curr
   for (std::size_t size = open.size(); size > 0; size /= 2) {
     for (std::size_t end = open.size(); end > 0;) {
       const std::size_t begin = end > size ? end - size : 0;
+      ORDEAL_DCHECK(end <= open.size(), "end=" << end << " of " << open.size());
       Tape lowered = current.tape;
       for (std::size_t i = begin; i < end; ++i) {
         lowered.replace_choice(open[i], Choice::boolean(false));
@@ -387,6 +394,7 @@ SearchCoroutine<Tape> LowerBranches::candidates(const FailingTape& current) {
     const Constraint constraint = current.constraints[i];
     const std::uint64_t branches = distance_of(current.choice(i), constraint);
     const bool is_below = current.choice(i).number < constraint.simplest;
+    ORDEAL_DCHECK(branches > 0, "an integer that could be simpler is the simplest");
     for (std::uint64_t branch = 0; goes_on && branch < branches && branches <= kBranchesMax; ++branch) {
       const Tape simplest =
           without_choices(with_choice(tape, i, integer_at(branch, is_below, constraint)), i + 1, argument.choices_end);
@@ -456,6 +464,7 @@ SearchCoroutine<Tape> CapIntegers::candidates(const FailingTape& current) {
   std::uint64_t high = highest_distance(current);
   while (high - low > 1 && high > low) {
     const std::uint64_t middle = low + ((high - low) / 2);
+    ORDEAL_DCHECK(low < middle && middle < high, "low=" << low << " middle=" << middle << " high=" << high);
     const bool accepted = co_yield with_integers_capped(current, middle);
     (accepted ? high : low) = middle;
   }
@@ -473,6 +482,7 @@ SearchCoroutine<Tape> LowerBlocks::candidates(const FailingTape& current) {
   for (std::size_t size = open.size() / 2; size > 1 && goes_on; size = std::min(size, open.size()) / 2) {
     for (std::size_t begin = 0; begin < open.size() && goes_on;) {
       const std::size_t end = std::min(begin + size, open.size());
+      ORDEAL_DCHECK(begin < end, "begin=" << begin << " end=" << end);
       Tape lowered = current.tape;
       for (std::size_t i = begin; i < end; ++i) {
         lowered.replace_choice(open[i], simplest_choice(current.choice(open[i]).kind, current.constraints[open[i]]));

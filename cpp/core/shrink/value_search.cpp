@@ -108,6 +108,7 @@ void set_bit(std::u32string& magnitude, std::size_t bit, bool value) {
 
 // The magnitude without its lowest `count` bits.
 std::u32string shifted(const std::u32string& magnitude, std::size_t count) {
+  ORDEAL_DCHECK(count <= bits_in(magnitude), "count=" << count << " of " << bits_in(magnitude));
   std::u32string result(magnitude.size(), 0);
   for (std::size_t bit = count; bit < bits_in(magnitude); ++bit) {
     set_bit(result, bit - count, bit_of(magnitude, bit));
@@ -431,6 +432,7 @@ bool goes_on_with(const Choice& before, const Choice& now) noexcept {
   return before.kind == now.kind && (before.is_big() || !now.is_big());
 }
 
+// A boolean has one simpler value. The constraint is copied into the search, which lives longer than the call.
 SearchCoroutine<Choice> simpler_choices(const Choice& now, const Constraint& constraint, Effort effort) {
   switch (now.kind) {
     case ChoiceKind::kBoolean:

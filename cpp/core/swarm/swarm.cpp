@@ -90,6 +90,8 @@ SwarmSource Swarm::draw_source(Rng& rng) {
   return SwarmSource::kEnergy;
 }
 
+// Each rule and each fault is on with a chance of one half, as swarm testing proposes (Groce et al., "Swarm Testing",
+// ISSTA 2012). A directed draw prefers the rules that reached the code around a gap.
 SwarmConfiguration Swarm::draw_configuration(Rng& rng, SwarmSource source) const {
   if (source == SwarmSource::kFull) {
     return {std::vector<bool>(rule_count_, true), std::vector<bool>(fault_count_, true)};
@@ -188,6 +190,7 @@ SwarmCounts Swarm::counts() const noexcept {
   return {draws_, total_, history_.size(), static_cast<std::size_t>(productive)};
 }
 
+// Between runs: a draw that was not reported yet would be lost.
 SwarmState Swarm::save() const {
   SwarmState state{.history = {}, .rules_near_gaps = rules_near_gaps_, .draws = draws_, .total = total_};
   state.history.reserve(history_.size());

@@ -232,6 +232,8 @@ class JournalReader {
   JournalReader(std::string_view bytes, const MachineShape& shape, std::uint32_t argument_names)
       : left_(bytes), shape_(shape), argument_names_(argument_names) {}
 
+  // Takes all records, or raises TraceError: the process that wrote them runs code of the user's, which may have
+  // written anywhere.
   void read(JournalRecord& into) {
     while (!left_.empty()) {
       if (ended_) {
@@ -264,6 +266,7 @@ class JournalReader {
     }
   }
 
+  // What a record needs before it is checked here; the tape itself takes such calls as correct.
   void read_plain(Record record) {
     switch (record) {
       case Record::kArgument:

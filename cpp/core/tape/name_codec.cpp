@@ -51,6 +51,7 @@ void write_machine_names(ByteWriter& out, const MachineNames& names) {
   write_names(out, names.arguments);
 }
 
+// In the order in which they are written.
 MachineNames read_machine_names(ByteReader& in) {
   MachineNames names;
   names.rules = read_names(in, "names of rules");
