@@ -26,6 +26,7 @@ from ordeal.result.exploration import (
     coverage_lines,
     discovery_lines,
     inconclusive_lines,
+    line_ranges,
     remark_lines,
     run_figures,
 )
@@ -33,6 +34,7 @@ from ordeal.result.failure import failure_details, failure_id, runnable_program,
 from ordeal.result.known import known_lines
 
 if TYPE_CHECKING:
+    from ordeal._engine.storage.trace_file import Trace
     from ordeal.result import Discovery, ExplorationResult, Failure, KnownFailure, ProgressSnapshot, ShrinkSnapshot
 
 _FAILURES_MAX = 10
@@ -168,7 +170,16 @@ def closing_line(results: Sequence[ExplorationResult], exit_code: int) -> str:
 
 
 def json_report(results: Sequence[ExplorationResult], options: Mapping[str, object] | None = None) -> str:
-    """Return the report as JSON, ending in a newline; ``options`` are those of the exploration.
+    """Return the report as JSON, ending in a newline: see ``json_document``."""
+    return json.dumps(json_document(results, options), indent=2) + "\n"
+
+
+def json_document(
+    results: Sequence[ExplorationResult], options: Mapping[str, object] | None = None, *, kept_runs: bool = False
+) -> dict[str, Any]:
+    """Return the report as plain data; ``options`` are those of the exploration.
+
+    With ``kept_runs`` each result has the runs that reached something new, as far as their traces were recorded.
 
     Times measured by a clock are only in the ``timing`` object of a result, so that two explorations with the same
     ``rng_seed``, code and ``max_runs`` differ only there.
@@ -177,7 +188,19 @@ def json_report(results: Sequence[ExplorationResult], options: Mapping[str, obje
     if options is not None:
         document["options"] = {name: _json_option(value) for name, value in options.items()}
     document["results"] = [_json_result(result) for result in results]
-    return json.dumps(document, indent=2) + "\n"
+    if kept_runs:
+        for shown, result in zip(document["results"], results, strict=True):
+            shown["kept_runs"] = [_json_kept(trace) for trace in result.traces if trace.failure is None]
+    return document
+
+
+def _json_kept(trace: Trace) -> dict[str, Any]:
+    return {
+        "run_id": trace.run_id,
+        "edges_discovered": trace.edges_discovered,
+        "rule_log": [step.name for step in trace.taken_steps()],
+        "program": "\n".join(trace.program),
+    }
 
 
 def _json_result(result: ExplorationResult) -> dict[str, Any]:
@@ -204,6 +227,7 @@ def _json_result(result: ExplorationResult) -> dict[str, Any]:
                 "lines_covered": result.lines_covered,
                 "lines_total": result.lines_total,
                 "missed_lines": result.missed_lines,
+                "covered_lines": {file: ",".join(line_ranges(lines)) for file, lines in result.covered_lines.items()},
                 "coverage_gaps": sorted(result.coverage_gaps, key=lambda gap: (gap["file"], gap["line"])),
             },
         },

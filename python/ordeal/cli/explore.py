@@ -23,7 +23,18 @@ from ordeal._engine.seed_corpus.corpus import SeedCorpus
 from ordeal._engine.seed_corpus.paths import seed_name
 from ordeal._engine.storage.trace_file import Trace
 from ordeal._engine.version import version
-from ordeal._report.exploration import Layout, closing_line, exploration_header, exploration_report, json_report
+from ordeal._report.exploration import (
+    Layout,
+    closing_line,
+    exploration_header,
+    exploration_report,
+    json_document,
+    json_report,
+)
+from ordeal._report.formats import Document, write_report
+from ordeal._report.formats import recognised as show_by_itself
+from ordeal._report.formats.github import annotation_lines
+from ordeal._report.formats.md import markdown
 from ordeal._report.seeds import seed_outcomes_text, seeds_pruned, seeds_saved
 from ordeal.cli import INTERRUPTED, terminal
 from ordeal.cli.flags import ALL_OPTIONS, given_to
@@ -45,6 +56,9 @@ def run(given: Mapping[str, Any]) -> int:
     """Explore with the options of the command line, by name; ``None`` means not given. Return the exit code."""
     own = given_to(ExploreFlags, given)
     config = load_config_for(given["classes"], given["config"])
+    report = override(config.report, {**given, "verbose": None})
+    formats = tuple(dict.fromkeys((*config.report.formats, *report.formats)))
+    config = dataclasses.replace(config, report=dataclasses.replace(report, formats=formats))
     options = _effective(config, given, own)
     _refuse_flags(own, config, options, given["workers"])
     _check_entries(config, options)
@@ -74,7 +88,7 @@ def _effective(config: OrdealConfig, given: Mapping[str, object], flags: Explore
         known=config.explorer.known if given["known"] is None else config.explorer.known + options.known,
         workers=options.workers if options.isolate else 1,
         verbose=options.verbose or config.report.verbose,
-        record_traces=flags.generate_tests is not None or config.report.traces,
+        record_traces=flags.generate_tests is not None or config.report.traces or "observe" in config.report.formats,
         corpus_dir=None if flags.no_seeds else Path(config.report.corpus_dir),
     )
 
@@ -167,6 +181,8 @@ class _Session:
             terminal.say("interrupted: the report shows what was found so far")
         if self._flags.generate_tests is not None:
             self._write_tests(Path(self._flags.generate_tests))
+        if self._results:
+            self._write_formats()
         in_file = self._config.report.format != "text" and self._write_report(Path(self._config.report.output))
         if self._flags.json:
             terminal.write(self._json())
@@ -187,7 +203,10 @@ class _Session:
             terminal.say(f"\nhint: `{command}` writes a program without ordeal, for a bug report")
 
     def _json(self) -> str:
-        return json_report(self._results, {"seed": self._options.seed, **_shown(self._flags, self._options)})
+        return json_report(self._results, self._all_options())
+
+    def _all_options(self) -> dict[str, object]:
+        return {"seed": self._options.seed, **_shown(self._flags, self._options)}
 
     def _can_be_looked_up(self) -> bool:
         """Return whether `ordeal replay ID` looks where the traces of this session are saved."""
@@ -324,6 +343,39 @@ class _Session:
             terminal.say("No tests generated: no trace was recorded")
         elif self._written(path, "generated tests", lambda: _replace_text(path, source)):
             terminal.say(f"Generated tests: {path}")
+
+    def _write_formats(self) -> None:
+        """Write the reports for other programs, and tell the service of CI that is recognised."""
+        wanted, recognised = self._config.report.formats, show_by_itself(os.environ)
+        if not wanted and not recognised:
+            return
+        document = json_document(self._results, self._all_options(), kept_runs="observe" in wanted)
+        folder = Path(self._config.report.report_dir)
+        written = [path for name in wanted if (path := self._write_format(name, document, folder)) is not None]
+        if written:
+            terminal.say(f"Reports saved: {', '.join(str(path) for path in written)}")
+        if recognised:
+            terminal.say(annotation_lines(document), newline=False)
+            self._add_summary(markdown(document))
+
+    def _write_format(self, name: str, document: Document, folder: Path) -> Path | None:
+        written: list[Path] = []
+        try:
+            self._written(folder / name, f"report {name}", lambda: written.append(write_report(name, document, folder)))
+        except OrdealError as error:
+            terminal.show_error(error)
+            self._unwritten += 1
+        return written[0] if written else None
+
+    def _add_summary(self, text: str) -> None:
+        """Add the report to the summary of the job; one that cannot be written costs the job nothing."""
+        path = os.environ.get("GITHUB_STEP_SUMMARY")
+        try:
+            if path and text:
+                with Path(path).open("a", encoding="utf-8", errors="backslashreplace") as file:
+                    file.write(text)
+        except OSError as error:
+            terminal.say(f"note: the summary of the job was not written: {error.strerror or error}")
 
     def _write_report(self, path: Path) -> bool:
         text = self._json()

@@ -15,6 +15,7 @@ from ordeal.config.options import (
     ExplorerConfig,
     Option,
     Place,
+    ReportConfig,
     TestConfig,
     arguments_of,
     options_of,
@@ -22,7 +23,7 @@ from ordeal.config.options import (
 )
 
 
-def override[Table: (ExplorerConfig, ExplorationOptions, BenchmarkConfig)](
+def override[Table: (ExplorerConfig, ExplorationOptions, BenchmarkConfig, ReportConfig)](
     config: Table, options: Mapping[str, object]
 ) -> Table:
     """Return ``config`` with the values of command line options, by name; ``None`` means not given.
@@ -36,8 +37,13 @@ def override[Table: (ExplorerConfig, ExplorationOptions, BenchmarkConfig)](
         if value is not None:
             flag = option.flag.name if option.flag is not None else f"--{name.replace('_', '-')}"
             example = f"`{flag} {as_word(option.check.example)}`"
-            values[name] = accepted(option.check, value, f"`{flag}` is {shown(value)}", example)
+            values[name] = accepted(option.check, value, f"`{flag}` is {_typed(value)}", example)
     return dataclasses.replace(config, **values)
+
+
+def _typed(value: object) -> str:
+    """Return a value of the command line as an error quotes it: several values of one option as one text."""
+    return shown(as_word(value) if isinstance(value, tuple) else value)
 
 
 def options_of_entry(options: ExplorationOptions, test: TestConfig) -> ExplorationOptions:

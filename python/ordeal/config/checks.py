@@ -85,6 +85,19 @@ def one_of(*choices: str, example: str, quoted: bool = True) -> Check:
     return Check(expected, example, ", ".join(f"`{word}`" for word in words), accept)
 
 
+def some_of(*choices: str, example: str) -> Check:
+    """Check for a list of words; a text in it may hold several, with commas between them."""
+
+    def accept(value: object) -> tuple[str, ...] | None:
+        if not isinstance(value, list | tuple) or not all(isinstance(part, str) for part in value):
+            return None
+        words = tuple(word.strip() for part in value for word in part.split(","))
+        return tuple(dict.fromkeys(words)) if set(words) <= {*choices} else None
+
+    expected = f"a list of {', '.join(choices[:-1])} or {choices[-1]}"
+    return Check(expected, [example], f"list of {', '.join(f'`"{choice}"`' for choice in choices)}", accept)
+
+
 def text(expected: str, example: str, page: str = "path", *, ending: str = "") -> Check:
     """Check for a text with this ``ending`` that is not empty and holds no NUL."""
 
@@ -190,4 +203,6 @@ def as_python(value: object) -> str:
 
 def as_word(value: object) -> str:
     """Return a value as written on the command line."""
+    if isinstance(value, list | tuple):
+        return ",".join(str(part) for part in value)
     return f"{value:g}" if isinstance(value, float) else str(value)

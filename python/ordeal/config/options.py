@@ -28,6 +28,7 @@ from ordeal.config.checks import (
     integer,
     one_of,
     seconds,
+    some_of,
     text,
 )
 
@@ -42,6 +43,8 @@ SwarmPolicy = Literal["classic", "adaptive"]
 CoverageLevel = Literal["auto", "novelty", "counts"]
 ReportFormat = Literal["text", "json", "both"]
 Metric = Literal["runs", "steps", "edges"]
+#: What `--report` writes; each is a module of `_report/formats`.
+FORMATS = ("coverage", "github", "html", "json", "junit", "md", "ndjson", "observe", "sarif")
 
 #: Who decides what kind of run comes next, by default.
 DEFAULT_SWARM_POLICY: Final = "adaptive"
@@ -390,6 +393,7 @@ class ReportConfig:
     """The section ``[report]``: what to write where. ``output`` is the JSON report, written for "json" and "both".
 
     Traces of failures are always saved in ``traces_dir``; ``traces`` adds those of runs that reached something new.
+    ``formats`` are the reports for other programs, which are written into ``report_dir``.
     """
 
     format: ReportFormat = field(
@@ -402,6 +406,25 @@ class ReportConfig:
     traces_dir: str = field(default=".ordeal/traces", metadata=Option(text("a folder path", ".ordeal/traces")).metadata)
     verbose: bool = field(default=False, metadata=Option(SWITCH).metadata)
     corpus_dir: str = field(default=".ordeal/seeds", metadata=Option(text("a folder path", ".ordeal/seeds")).metadata)
+    formats: tuple[str, ...] = field(
+        default=(),
+        metadata=Option(
+            some_of(*FORMATS, example="junit"),
+            "none",
+            flag=Flag(
+                "--report",
+                "FORMATS",
+                f"Write reports, for example --report junit,sarif; of {', '.join(FORMATS)}",
+                repeats=True,
+            ),
+        ).metadata,
+    )
+    report_dir: str = field(
+        default=".ordeal/report",
+        metadata=Option(
+            text("a folder path", ".ordeal/report"), flag=Flag("--report-dir", "PATH", "Folder of these reports")
+        ).metadata,
+    )
 
 
 SECTIONS: dict[str, type] = {"explorer": ExplorerConfig, "tests": TestConfig, "report": ReportConfig}
@@ -514,7 +537,7 @@ class BenchmarkConfig:
 
 #: The tables that declare the flags of each command.
 _TABLES: dict[str, tuple[type, ...]] = {
-    "explore": (ExplorationOptions, ExploreFlags),
+    "explore": (ReportConfig, ExplorationOptions, ExploreFlags),
     "benchmark": (ExplorationOptions, BenchmarkConfig, BenchmarkFlags),
 }
 #: The flags of each command, in the groups and in the order of its help.
@@ -524,7 +547,7 @@ _FLAGS = {
         "confirm_fresh",
         "Seeds": "known no_seeds prune_fixed_seeds",
         "State": "save_state_to resume_from store",
-        "Output": "verbose all generate_tests json",
+        "Output": "verbose all generate_tests formats report_dir json",
     },
     "benchmark": {"Trials": "config max_workers time metric repeat seed", "Output": "simulate csv json"},
 }

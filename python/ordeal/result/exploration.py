@@ -102,12 +102,12 @@ class ExplorationResult:
     ``checkpoints`` is how many checkpoints all workers together keep at the end; ``checkpoints_saved`` counts all that
     were ever saved, including those evicted since. ``rejected_runs`` ended in a failed ``assume()``. ``unconfirmed``
     counts failures that did not fail again from a fresh machine. ``known`` were met and are not among the ``failures``,
-    as the settings declare them to be known. ``seed_replays`` are the results of the saved seeds of
-    the class. ``properties`` and ``reliability_cells`` are what the runs saw of the assertions in the program and the
-    machine; seeds, confirmations and shrinking are not counted. ``notes`` are things the user should know, one sentence
-    each. ``coverage_gaps`` holds a dict ``file``, ``line``, ``code`` for each branch statement of the target modules
-    that no run reached; another seed or a longer exploration may still reach it. ``missed_lines`` holds the numbers of
-    all lines that no run reached, by file. ``discovery`` estimates what is left
+    as the settings declare them to be known. ``seed_replays`` are the results of the saved seeds of the class.
+    ``properties`` and ``reliability_cells`` are what the runs saw of the assertions in the program and the machine;
+    seeds, confirmations and shrinking are not counted. ``notes`` are things the user should know, one sentence each.
+    ``coverage_gaps`` holds a dict ``file``, ``line``, ``code`` for each branch statement of the target modules that no
+    run reached; another seed or a longer exploration may still reach it. ``missed_lines`` holds the numbers of all
+    lines that no run reached, by file, and ``covered_lines`` those of the others. ``discovery`` estimates what is left
     to find, or is ``None`` if too few runs support an estimate. ``run_kinds`` counts the runs by where they started, by
     how their swarm configuration was drawn, and by length. ``faults`` counts for each fault that acts on calls in how
     many runs it was on and what it met. ``target_modules`` are those that were watched; without any the search is
@@ -131,6 +131,7 @@ class ExplorationResult:
     lines_covered: int = 0
     lines_total: int = 0
     missed_lines: dict[str, list[int]] = field(default_factory=dict)
+    covered_lines: dict[str, list[int]] = field(default_factory=dict)
     stopped_reason: StoppedReason = "time"
     snapshot_kind: SnapshotKind = "copy"
     swarm_summary: str = ""
@@ -224,10 +225,10 @@ def _missed(missed: Mapping[str, Sequence[int]]) -> list[str]:
     """Return the lines that no run reached, if they are few."""
     if sum(map(len, missed.values())) > _MISSED_LINES_MAX:
         return []
-    return [f"Missed: {one_line(f'{file}:{",".join(_ranges(lines))}')}" for file, lines in missed.items()]
+    return [f"Missed: {one_line(f'{file}:{",".join(line_ranges(lines))}')}" for file, lines in missed.items()]
 
 
-def _ranges(lines: Sequence[int]) -> list[str]:
+def line_ranges(lines: Sequence[int]) -> list[str]:
     """Return sorted numbers with neighbours joined: 3, 5, 6, 7 as ``3`` and ``5-7``."""
     runs: list[list[int]] = []
     for line in lines:

@@ -294,6 +294,7 @@ class TestJson:
                             "lines_covered": 0,
                             "lines_total": 0,
                             "missed_lines": {},
+                            "covered_lines": {},
                             "coverage_gaps": [
                                 {"file": "a.py", "line": 9, "code": "raise y"},
                                 {"file": "b.py", "line": 1, "code": "if x:"},

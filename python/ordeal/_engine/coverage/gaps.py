@@ -50,8 +50,9 @@ class Gaps:
 
     ``gaps`` holds a dict for each branch statement that never ran, the nearest to executed lines first: ``file``
     (relative to the working directory if inside it), ``line`` and ``code`` (the source line). ``lines_covered`` of
-    ``lines_total`` statement lines ran, and ``missed_lines`` holds the others by file. ``unreadable`` names files that
-    are gone or not Python, ``unreached`` the targets that have functions but of which no code ran.
+    ``lines_total`` statement lines ran, and ``missed_lines`` holds the others by file, ``covered_lines`` those
+    that ran. ``unreadable`` names files that are gone or not Python, ``unreached`` the targets that have functions but
+    of which no code ran.
     """
 
     gaps: list[dict[str, Any]] = field(default_factory=list)
@@ -60,6 +61,7 @@ class Gaps:
     missed_lines: dict[str, list[int]] = field(default_factory=dict)
     unreadable: list[str] = field(default_factory=list)
     unreached: list[str] = field(default_factory=list)
+    covered_lines: dict[str, list[int]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +91,7 @@ def find_gaps(targets: Sequence[Target], *lines: Mapping[str, Sequence[int]]) ->
     gaps: list[tuple[float, dict[str, Any]]] = []
     unreadable: list[str] = []
     missed_lines: dict[str, list[int]] = {}
+    covered_lines: dict[str, list[int]] = {}
     covered = total = 0
     here = real_path(os.curdir)
     sources = {source.path: source for target in targets for source in target.sources()}
@@ -102,13 +105,17 @@ def find_gaps(targets: Sequence[Target], *lines: Mapping[str, Sequence[int]]) ->
         total += len(reached | missed)
         ran = sorted(_executed(source, lines))
         shown = _shown(path, here)
+        if reached:
+            covered_lines[shown] = sorted(reached)
         if missed - reached:
             missed_lines[shown] = sorted(missed - reached)
         gaps.extend(
             (_distance(line, ran), _gap(shown, line, parsed.text[line - 1])) for line in sorted(missed_branches)
         )
     gaps.sort(key=lambda gap: gap[0])
-    return Gaps([gap for _, gap in gaps], covered, total, missed_lines, unreadable, _unreached(targets, lines))
+    return Gaps(
+        [gap for _, gap in gaps], covered, total, missed_lines, unreadable, _unreached(targets, lines), covered_lines
+    )
 
 
 def _unreached(targets: Sequence[Target], lines: Sequence[Mapping[str, Sequence[int]]]) -> list[str]:

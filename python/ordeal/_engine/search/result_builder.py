@@ -91,6 +91,7 @@ def make_result(
         lines_covered=gaps.lines_covered,
         lines_total=gaps.lines_total,
         missed_lines=gaps.missed_lines,
+        covered_lines=gaps.covered_lines,
         stopped_reason=stopped,
         snapshot_kind=totals.snapshot_kind,
         swarm_summary=swarm_text(totals.swarm) if settings.rule_swarm else "",

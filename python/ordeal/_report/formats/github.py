@@ -1,0 +1,85 @@
+"""``--report github``: annotations for GitHub Actions, which shows them beside the lines of a pull request.
+
+A step shows ten of each kind. Where ordeal runs in such a step, it prints the file, too.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from ordeal._engine.formatting import counted
+from ordeal._report.formats.document import (
+    Finding,
+    details,
+    findings_of,
+    headline,
+    id_of,
+    line,
+    own_line,
+    replay,
+    results_of,
+    save,
+)
+
+#: GitHub shows ten of a kind for each step; the last one counts the rest.
+ERRORS_MAX = 10
+_MESSAGE_LINES_MAX = 20
+
+
+def write(document: Mapping[str, Any], folder: Path) -> Path:
+    """Write ``annotations.txt``."""
+    return save(folder, "annotations.txt", annotation_lines(document))
+
+
+def annotation_lines(document: Mapping[str, Any]) -> str:
+    """Return a line for each annotation."""
+    return "".join(f"{each}\n" for each in (*_errors(document), *_warnings(document)))
+
+
+def _errors(document: Mapping[str, Any]) -> Iterator[str]:
+    findings = [finding for _, finding in findings_of(document)]
+    shown = findings if len(findings) <= ERRORS_MAX else findings[: ERRORS_MAX - 1]
+    yield from map(_error, shown)
+    if len(shown) < len(findings):
+        more = len(findings) - len(shown)
+        yield _command("error", {"title": "ordeal"}, f"and {counted(more, 'more finding')}: see the report")
+
+
+def _error(finding: Finding) -> str:
+    at = own_line(finding)
+    place = {} if at is None else {"file": _from_workspace(str(at["file"])), "line": str(at["line"])}
+    told = [*details(finding), replay(finding)][:_MESSAGE_LINES_MAX]
+    message = "\n".join([headline(finding), *filter(None, told)])
+    return _command("error", {**place, "title": f"ordeal {id_of(finding)}".strip()}, message)
+
+
+def _warnings(document: Mapping[str, Any]) -> Iterator[str]:
+    for result in results_of(document)[:ERRORS_MAX]:
+        if result.get("inconclusive") and not result.get("failures"):
+            message = f"{line(result['test_class'])}: {line(result['inconclusive'].get('reason', ''))}"
+            yield _command("warning", {"title": "ordeal: inconclusive"}, message)
+
+
+def _from_workspace(path: str) -> str:
+    """Return a path from the root of the repository, where the job did not change its folder."""
+    workspace = os.environ.get("GITHUB_WORKSPACE")
+    here = Path.cwd()
+    if workspace and here.is_relative_to(workspace) and not Path(path).is_absolute():
+        return (here.relative_to(workspace) / path).as_posix()
+    return path
+
+
+def _command(kind: str, properties: Mapping[str, str], message: str) -> str:
+    words = ",".join(f"{name}={_property(line(value))}" for name, value in properties.items())
+    return f"::{kind} {words}::{_data(message)}"
+
+
+def _data(text: str) -> str:
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return _data(text).replace(":", "%3A").replace(",", "%2C")

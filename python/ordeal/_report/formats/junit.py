@@ -1,0 +1,100 @@
+"""``--report junit``: JUnit's XML, as Jenkins, GitLab and most other services of CI read it.
+
+Each class is a suite. A case ``explored`` passes with the figures of the search, each finding is a case that fails, and
+each saved failure that passes now is a case that passes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from junitparser import Error, Failure, JUnitXml, TestCase, TestSuite
+
+from ordeal._report.formats.document import (
+    NAME_CHARS_MAX,
+    Finding,
+    Result,
+    contained,
+    details,
+    figures,
+    headline,
+    id_of,
+    line,
+    replay,
+    results_of,
+    status_of,
+)
+from ordeal._report.formats.document import save as save_file
+
+
+def write(document: Mapping[str, Any], folder: Path) -> Path:
+    """Write ``junit.xml``."""
+    report = JUnitXml("ordeal")
+    for result in results_of(document):
+        report.add_testsuite(_suite(result))
+    report.update_statistics()
+    # The schema of Jenkins has the sum of skipped cases for suites alone.
+    report._elem.attrib.pop("skipped", None)
+    return save_file(folder, "junit.xml", report.tostring().decode("utf-8"))
+
+
+def _suite(result: Result) -> TestSuite:
+    suite = TestSuite(line(result["test_class"], NAME_CHARS_MAX))
+    suite.add_property("seed", line(result.get("rng_seed", "")))
+    for finding in result.get("failures", ()):
+        suite.add_property(f"finding {id_of(finding)}", status_of(finding))
+    for case in _cases(result):
+        suite.add_testcase(case)
+    suite.update_statistics()
+    return suite
+
+
+def _cases(result: Result) -> Iterator[TestCase]:
+    yield _explored(result)
+    for finding in result.get("failures", ()):
+        yield _finding(result, finding)
+    shown = {finding.get("seed_path") for finding in result.get("failures", ())}
+    for seed in result.get("seed_replays", ()):
+        if seed.get("path") not in shown:
+            yield _seed(result, seed)
+
+
+def _case(result: Result, name: str) -> TestCase:
+    return TestCase(name, classname=line(result["test_class"], NAME_CHARS_MAX), time=0)
+
+
+def _explored(result: Result) -> TestCase:
+    case = _case(result, "explored")
+    case.time = (result.get("timing") or {}).get("duration_seconds", 0)
+    told = [figures(result), *(line(note) for note in result.get("notes", ()))]
+    case.system_out = "\n".join(told)
+    inconclusive = result.get("inconclusive")
+    if inconclusive:
+        error = Error(line(inconclusive.get("reason", "")), "Inconclusive")
+        error.text = contained(inconclusive.get("hint", ""))
+        case.result = [error]
+    return case
+
+
+def _finding(result: Result, finding: Finding) -> TestCase:
+    case = _case(result, f"{id_of(finding)} {headline(finding)}".strip())
+    failure = Failure(headline(finding), line(finding.get("error_type") or "failure", NAME_CHARS_MAX))
+    message = contained(finding.get("error_message") or "")
+    failure.text = "\n".join(filter(None, [message, *details(finding), replay(finding)]))
+    case.result = [failure]
+    case.system_out = contained(finding.get("program", ""))
+    return case
+
+
+def _seed(result: Result, seed: Mapping[str, Any]) -> TestCase:
+    case = _case(result, f"saved failure {line(seed.get('name', ''), NAME_CHARS_MAX)}")
+    status, message = line(seed.get("status", "")), contained(seed.get("message") or "")
+    if status in ("reproduced", "fails_differently"):
+        failure = Failure(message.partition("\n")[0], status)
+        failure.text = message
+        case.result = [failure]
+    else:
+        case.system_out = f"{status} {message}".strip()
+    return case

@@ -1,0 +1,79 @@
+"""``--report observe``: observations as Hypothesis writes them, one JSON object on each line, which Tyche shows.
+
+Each kept run and each finding is a ``test_case``: a run is kept if it reached something new.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from ordeal._report.formats.document import (
+    LINE_CHARS_MAX,
+    Finding,
+    Result,
+    clean,
+    contained,
+    faults_of,
+    figures,
+    headline,
+    id_of,
+    line,
+    ranges,
+    results_of,
+    save,
+    steps_of,
+)
+
+#: Where Tyche looks, below any folder.
+FOLDER = ".hypothesis/observed"
+_KEPT_MAX = 500
+
+
+def write(document: Mapping[str, Any], folder: Path) -> Path:
+    """Write ``.hypothesis/observed/ordeal_testcases.jsonl``."""
+    below = folder / FOLDER
+    below.mkdir(parents=True, exist_ok=True)
+    start = time.time()
+    records = (record for result in results_of(document) for record in _records(result, start))
+    return save(below, "ordeal_testcases.jsonl", (json.dumps(clean(record)) + "\n" for record in records))
+
+
+def _records(result: Result, start: float) -> Iterator[dict[str, Any]]:
+    common = {"run_start": start, "property": line(result["test_class"])}
+    for kept in result.get("kept_runs", ())[:_KEPT_MAX]:
+        yield {**common, **_test_case(result, kept, "passed", "")}
+    for finding in result.get("failures", ()):
+        yield {**common, **_test_case(result, finding, "failed", headline(finding))}
+    yield {**common, "type": "info", "title": "Explored", "content": figures(result)}
+
+
+def _test_case(result: Result, run: Finding, status: str, reason: str) -> dict[str, Any]:
+    steps = steps_of(run)
+    return {
+        "type": "test_case",
+        "status": status,
+        "status_reason": reason,
+        "representation": contained(run.get("program", "")),
+        "arguments": {},
+        "how_generated": "while exploring with ordeal" if run.get("run_id") else "from a saved failure",
+        "features": _features(run, steps),
+        "coverage": _coverage(result) if status == "failed" else None,
+        "timing": {},
+        "metadata": {"ordeal": {"run_id": run.get("run_id"), "id": id_of(run)}},
+    }
+
+
+def _features(run: Finding, steps: list[str]) -> dict[str, Any]:
+    counts = Counter(step[:LINE_CHARS_MAX] for step in steps)
+    features: dict[str, Any] = {"steps": len(steps), "faults": len(faults_of(run))}
+    return features | {f"step {name}": count for name, count in counts.items()}
+
+
+def _coverage(result: Result) -> dict[str, list[int]] | None:
+    covered = ((result.get("telemetry") or {}).get("behavior") or {}).get("covered_lines")
+    return {str(Path(file).absolute()): list(ranges(lines)) for file, lines in covered.items()} if covered else None
