@@ -42,6 +42,8 @@ MACHINE ?= shop
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_NO_INPUT := 1
+# What one process compiles, the hundreds that tests start need not compile again.
+unexport PYTHONDONTWRITEBYTECODE
 
 cpp_files := $(shell find cpp tests/core benchmarks/core -name '*.cpp' -o -name '*.h' 2>/dev/null)
 cpp_headers := $(filter %.h,$(cpp_files))
@@ -116,7 +118,7 @@ nightly: check-threads fuzz-traces fuzz-files fuzz-shrinks fuzz-forks
 	@$(MAKE) soak MINUTES=10 MACHINE=depth
 
 durations: build
-	@python -m pytest --quiet -n $$(($(JOBS) + 1)) --dist worksteal --durations=0 | tee /dev/stderr | python tools/durations.py
+	@python tools/python_tests.py --record
 
 clean:
 	rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache
@@ -145,6 +147,7 @@ $(VENV)/stamp-build: build/python-files $(VENV)/stamp-environment build/core/bui
 	@tools/run-timed "build of the core" ninja --quiet -C build/core core
 	@tools/run-timed "build" python -m pip install --quiet --no-deps --no-build-isolation --editable . \
 	  --config-settings=build-dir=build/extension --config-settings=cmake.define.ORDEAL_CORE=$(CURDIR)/build/core/libcore.a
+	@python -m compileall -q python
 	@touch $@
 
 configure = cmake -S . -GNinja -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS=-Og \
@@ -210,12 +213,11 @@ test-core: build/core/stamp-tests
 	@tools/run-checked "build of core tests" ninja -C build/core -j $(JOBS) core_tests
 	@tools/run-checked "core tests" tools/in-shards $(JOBS) build/core/core_tests --gtest_brief=1
 
-# Whoever is done takes over half of what the busiest has before it: the slowest tests come first, and the quick ones last.
 test-python: build
-	@tools/run-timed "Python tests" python -m pytest --quiet -n $$(($(JOBS) + 1)) --dist worksteal $(TESTS)
+	@tools/run-timed "Python tests" python tools/python_tests.py --jobs $$(($(JOBS) + 1)) $(TESTS)
 
 test-nightly: build
-	@python -m pytest --quiet -n $$(($(JOBS) + 1)) --dist worksteal -m nightly
+	@python tools/python_tests.py --jobs $$(($(JOBS) + 1)) -m nightly
 
 # The oldest version of Hypothesis that is supported, and one between it and the newest, which all other tests run with.
 hypothesis_versions := 6.140.3 6.160.0

@@ -402,7 +402,6 @@ def sources() -> list[Source]:
     return [Source(str(path.relative_to(ROOT)), path.read_text("utf-8")) for path in paths if path.is_file()]
 
 
-@pytest.mark.together("sources")
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
 def test_house_rule_holds(rule: Rule, sources: list[Source]) -> None:
     findings = [str(finding) for finding in rule(sources)]

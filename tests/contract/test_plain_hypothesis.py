@@ -9,7 +9,7 @@ import pytest
 
 from .projects import Project
 
-pytestmark = [pytest.mark.slow, pytest.mark.together]
+pytestmark = pytest.mark.slow
 
 VAULT = {
     "vault.py": """

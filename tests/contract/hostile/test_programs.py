@@ -134,7 +134,6 @@ def rendered_row(case: Case, done: Explored) -> str:
     return f"| {case.program} | a finding | {told} |"
 
 
-@pytest.mark.together
 class TestHostileProgram:
     @each(*CASES)
     def test_is_reported_or_contained(self, case: Case, done: Explored) -> None:

@@ -14,7 +14,7 @@ from ordeal.trace import Trace, generate_tests
 
 from ..projects import Project, explore
 
-pytestmark = [pytest.mark.slow, pytest.mark.together]
+pytestmark = pytest.mark.slow
 
 STORE = """
     def look(number):

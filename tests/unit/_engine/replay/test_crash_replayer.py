@@ -25,7 +25,7 @@ from ordeal.faults import Fault, LambdaFault
 from ordeal.result import Failure, SeedStatus
 from ordeal.trace import Trace, ablate_faults, generate_tests, lower, rerun, shrink
 
-pytestmark = [pytest.mark.forks, pytest.mark.together]
+pytestmark = pytest.mark.forks
 
 LIMITS = Limits()
 # Runs and candidates end these searches, the clock must not: a busy machine then comes to the same.

@@ -1,0 +1,257 @@
+"""Runs the Python tests in parts, each in a small process of its own, the slowest first.
+
+usage: python tools/python_tests.py [--jobs N] [--record] [FILE or FOLDER ...] [option of pytest ...]
+
+A process that has collected all tests is large, and so is all that its tests fork: each fork of it takes five times as
+long. So one process imports what all tests need, and forks for each part of a few files, which collects these alone.
+All that a part said is shown if it fails.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import json
+import os
+import shutil
+import signal
+import sys
+import tempfile
+import time
+import traceback
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from importlib import import_module
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+#: The seconds that the tests of a file take; ``--record`` writes it.
+DURATIONS = ROOT / "tests" / "durations.json"
+#: Files of one folder are a part until they take so long, or are so many.
+PART_SECONDS = 12.0
+PART_FILES = 30
+#: What is counted, in the order in which it is told.
+OUTCOMES = ("failed", "error", "passed", "skipped", "xfailed", "xpassed", "deselected")
+FINE = (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED)
+
+
+@dataclass
+class Part:
+    """What one process runs."""
+
+    places: list[str]
+    seconds: float = 0.0
+
+    @property
+    def name(self) -> str:
+        """The file, or the folder with the number of files."""
+        if len(self.places) == 1:
+            return self.places[0]
+        return f"{os.path.commonpath(self.places)} ({len(self.places)} files)"
+
+
+@dataclass
+class Ended:
+    """What a part came to."""
+
+    part: Part
+    code: int
+    said: str
+    counts: Counter[str] = field(default_factory=Counter)
+    seconds: dict[str, float] = field(default_factory=dict)
+    skipped: list[str] = field(default_factory=list)
+
+
+def files_in(places: list[str]) -> Iterator[str]:
+    """The test files below ``places``; what names one test in a file stays as it is."""
+    for place in places:
+        if Path(place).is_dir():
+            yield from sorted(str(path) for path in Path(place).rglob("test_*.py"))
+        else:
+            yield place
+
+
+def parts_of(files: list[str], seconds: dict[str, float]) -> list[Part]:
+    """Share the files out to parts, and put those that take longest first."""
+    parts: list[Part] = []
+    open_parts: dict[str, Part] = {}
+    for file in files:
+        takes = seconds.get(file.partition("::")[0], 0.0)
+        folder = str(Path(file).parent)
+        part = open_parts.get(folder)
+        if part is None or part.seconds + takes > PART_SECONDS or len(part.places) == PART_FILES:
+            part = Part([])
+            parts.append(part)
+            if takes <= PART_SECONDS:
+                open_parts[folder] = part
+        part.places.append(file)
+        part.seconds += takes
+    return sorted(parts, key=lambda part: -part.seconds)
+
+
+class Noted:
+    """A plugin of pytest that writes down what came of a part."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._seconds: defaultdict[str, float] = defaultdict(float)
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Add what a test took to what its file takes."""
+        self._seconds[report.nodeid.partition("::")[0]] += report.duration
+
+    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
+        """Write down the numbers, and why tests were skipped."""
+        stats = terminalreporter.stats
+        document = {
+            "counts": {outcome: len(stats.get(outcome, ())) for outcome in OUTCOMES},
+            "seconds": self._seconds,
+            "skipped": [f"{report.nodeid}: {report.longrepr[2]}" for report in stats.get("skipped", ())],
+        }
+        self._path.write_text(json.dumps(document), "utf-8")
+
+
+class Runner:
+    """Runs parts in forks of this process."""
+
+    def __init__(self, folder: Path, options: list[str], jobs: int) -> None:
+        self._folder = folder
+        self._options = options
+        self._jobs = jobs
+        self._running: dict[int, tuple[int, Part]] = {}
+
+    def run(self, parts: list[Part]) -> Iterator[Ended]:
+        """What each part came to, as soon as it has ended."""
+        waiting = list(enumerate(parts))
+        try:
+            while waiting or self._running:
+                while waiting and len(self._running) < self._jobs:
+                    number, part = waiting.pop(0)
+                    self._running[self._started(number, part)] = (number, part)
+                process, status = os.wait()
+                number, part = self._running.pop(process)
+                yield self._ended(number, part, os.waitstatus_to_exitcode(status))
+        finally:
+            # A Ctrl-C has reached them as well: they end, and tell what they came to.
+            for process in self._running:
+                os.waitpid(process, 0)
+
+    def _started(self, number: int, part: Part) -> int:
+        sys.stdout.flush()
+        process = os.fork()
+        if process == 0:
+            code = 70
+            try:
+                code = self._in_fork(number, part)
+            except BaseException:  # noqa: BLE001 - it must not go on as the process that it was forked from
+                traceback.print_exc()
+            finally:
+                sys.stdout.flush()
+                sys.stderr.flush()
+                os._exit(code)
+        return process
+
+    def _in_fork(self, number: int, part: Part) -> int:
+        for descriptor, name, flags in ((0, os.devnull, os.O_RDONLY), (1, self._path(number, "out"), os.O_RDWR)):
+            opened = os.open(name, flags | os.O_CREAT | os.O_APPEND)
+            os.dup2(opened, descriptor)
+            os.close(opened)
+        os.dup2(1, 2)
+        # What is imported before pytest cannot have its asserts rewritten, and need not.
+        arguments = ["-p", "no:cacheprovider", "-Wignore::pytest.PytestAssertRewriteWarning"]
+        arguments += [f"--basetemp={self._path(number, 'tmp')}", *self._options]
+        return pytest.main([*arguments, *part.places], plugins=[Noted(self._path(number, "json"))])
+
+    def _ended(self, number: int, part: Part, code: int) -> Ended:
+        said = self._path(number, "out").read_text("utf-8", "replace")
+        shutil.rmtree(self._path(number, "tmp"), ignore_errors=True)
+        try:
+            document = json.loads(self._path(number, "json").read_text("utf-8"))
+        except OSError:  # its process ended before the tests did
+            return Ended(part, code or 70, said)
+        return Ended(part, code, said, Counter(document["counts"]), document["seconds"], document["skipped"])
+
+    def _path(self, number: int, kind: str) -> Path:
+        return self._folder / f"{number}.{kind}"
+
+
+def counted(counts: Counter[str]) -> str:
+    """The numbers of tests in words, such as ``1 failed, 12 passed``."""
+    return ", ".join(f"{counts[outcome]} {outcome}" for outcome in OUTCOMES if counts[outcome]) or "no tests"
+
+
+def import_what_all_need() -> None:
+    """Import here what each part would import again: the plugins of pytest, and what most tests are about."""
+    for plugin in entry_points(group="pytest11"):
+        plugin.load()
+    for name in ("hypothesis.stateful", "xdist.newhooks", "ordeal.cli.explore", "ordeal.store.redis_backend"):
+        import_module(name)
+    gc.collect()
+    gc.freeze()
+
+
+def shown(ended: Ended, done: int, total: int) -> None:
+    """Print the line of a part, and all that it said if it failed."""
+    if ended.code not in FINE:
+        print(ended.said, flush=True)
+    state = "ok" if ended.code in FINE else "FAILED"
+    print(f"[{done:3}/{total}] {state:6} {counted(ended.counts):32} {ended.part.name}", flush=True)
+
+
+def run_all(parts: list[Part], options: list[str], jobs: int, record: bool) -> int:
+    """Run the parts and print what they came to; return the exit code."""
+    began = time.monotonic()
+    counts: Counter[str] = Counter()
+    seconds: dict[str, float] = {}
+    skipped: list[str] = []
+    failed: list[Ended] = []
+    with tempfile.TemporaryDirectory(prefix="ordeal-tests-") as folder:
+        for done, ended in enumerate(Runner(Path(folder), options, jobs).run(parts), 1):
+            shown(ended, done, len(parts))
+            counts += ended.counts
+            seconds |= ended.seconds
+            skipped += ended.skipped
+            if ended.code not in FINE:
+                failed.append(ended)
+    for line in [*(f"SKIPPED {each}" for each in sorted(skipped)), *(f"FAILED {each.part.name}" for each in failed)]:
+        print(line)
+    print(f"{counted(counts)} in {time.monotonic() - began:.0f} s")
+    if record:
+        found = {file: round(takes, 1) for file, takes in seconds.items() if takes >= 0.1}
+        DURATIONS.write_text(json.dumps(dict(sorted(found.items())), indent=2) + "\n", "utf-8")
+    return 1 if failed else 0 if counts["passed"] else int(pytest.ExitCode.NO_TESTS_COLLECTED)
+
+
+def parsed(arguments: list[str]) -> tuple[argparse.Namespace, list[str], list[str]]:
+    """The options of this tool, the places that tests are in, and what is for pytest."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False
+    )
+    parser.add_argument("--jobs", type=int, default=(os.cpu_count() or 1) + 1, help="how many parts run at a time")
+    parser.add_argument("--record", action="store_true", help=f"write {DURATIONS.name}: what each file took")
+    own, others = parser.parse_known_args(arguments)
+    places = [each for each in others if not each.startswith("-") and Path(each.partition("::")[0]).exists()]
+    return own, places or ["tests"], [each for each in others if each not in places]
+
+
+def main() -> int:
+    """Run the tests that the command line names, or all."""
+    own, places, options = parsed(sys.argv[1:])
+    seconds = json.loads(DURATIONS.read_text("utf-8")) if DURATIONS.exists() else {}
+    # Other tools may have given their own way to stop a process, or have it ignore Ctrl-C.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    sys.path[:0] = [str(ROOT)]
+    import_what_all_need()
+    try:
+        return run_all(parts_of(list(files_in(places)), seconds), ["-q", *options], own.jobs, own.record)
+    except KeyboardInterrupt:
+        return int(pytest.ExitCode.INTERRUPTED)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
