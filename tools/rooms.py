@@ -37,6 +37,8 @@ ROOMS = (
     *("_engine/triage", "_engine/search", "_engine/parallel"),
     # the doors of the engine
     *("scaling", "explore", "trace", "reporting"),
+    # what stands beside it, and runs it only in processes of its own
+    "_scaffold",
     # the faces
     *("_report", "_pytest", "cli", "", "../_ordeal_pytest"),
 )

@@ -26,6 +26,7 @@ _COMMANDS = {
     "catalog": "List the assertions of the source that no run has reached",
     "completion": "Print the script that completes commands in a shell",
     "explore": "Search the classes named in ordeal.toml for failures",
+    "init": "Write a first machine for a package, and run it",
     "replay": "Run a saved failure again, shrink it, write it as plain Python",
     "seeds": "Replay the saved failures (seeds), and say which still fail",
 }

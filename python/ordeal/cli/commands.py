@@ -113,6 +113,31 @@ def explore(**given: Any) -> int:
 
 
 @click.command(
+    name="init",
+    epilog="Exit code: 0 when the machine was written and ran, 2 when there is none, or it did not run.",
+    **_SETTINGS,
+)
+@click.argument("target", metavar="[PACKAGE|MODULE:CLASS]", required=False)
+@click.option(
+    "--seconds",
+    metavar="SECONDS",
+    type=click.FloatRange(0.1, 3600),
+    default=3.0,
+    show_default=True,
+    help="Time of the first run",
+)
+@click.option("--dry-run", is_flag=True, help="Print what would be written, as a diff; write nothing")
+@click.option("--json", is_flag=True, help="Print the outcome as JSON")
+def init(**given: Any) -> int:
+    """Write a first machine for a package, and run it.
+
+    Reads the package, tries the methods of its classes in a process of its own, writes tests/test_ordeal_CLASS.py and
+    an entry in ordeal.toml, and explores it. Writes over no file. Without PACKAGE it takes that of the current folder.
+    """
+    return _run("init", given)
+
+
+@click.command(
     name="replay",
     epilog="Exit code: 1 when the trace fails, as recorded or differently, 0 when it does not, "
     "2 for wrong use, an unreadable trace, or one that no longer applies.",
@@ -155,7 +180,7 @@ def seeds(**given: Any) -> int:
     return _run("seeds", given)
 
 
-_ALL = (benchmark, catalog, completion, explore, replay, seeds)
+_ALL = (benchmark, catalog, completion, explore, init, replay, seeds)
 
 
 def commands() -> Iterator[click.Command]:

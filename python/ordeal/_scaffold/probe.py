@@ -1,0 +1,597 @@
+"""Tries the methods of a class in a process of its own: which arguments they take, and what they raise.
+
+usage: python -m ordeal._scaffold.probe ORDER, where the file ORDER is JSON with ``class``, ``paths``, ``seconds`` and
+``output``, the file for the answer.
+
+Nothing here writes files, starts processes or threads, connects or sleeps: an audit hook refuses it, and a method that
+tries is left out of the machine. Each call has a time limit, and the process has limits of memory and CPU.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import importlib
+import inspect
+import json
+import linecache
+import os
+import random
+import re
+import resource
+import signal
+import sys
+import textwrap
+import time
+import types
+from collections import Counter
+from collections.abc import Callable, Iterator, MappingView, Sequence
+from dataclasses import dataclass, field
+from itertools import islice, product
+from pathlib import Path
+from typing import Any
+
+from ordeal._scaffold.values import ANYTHING, LIST, Candidate, candidates, is_known
+
+CALL_SECONDS_MAX = 0.2
+MEMORY_MAX = 4 << 30
+_METHODS_MAX = 45
+_PARAMETERS_MAX = 4
+_PROPERTIES_MAX = 24
+_CHOICES_MAX = 24
+_CONSTRUCTORS_MAX = 200
+_ITEMS_MAX = 100
+_DRAWS = 4
+_SEQUENCES = 12
+_SEQUENCE_STEPS = 60
+
+_WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC
+#: What a method may not do while it is tried, by the audit events of Python.
+_REFUSED = {
+    "os.remove": "deletes files",
+    "os.rename": "renames files",
+    "os.rmdir": "deletes folders",
+    "os.mkdir": "makes folders",
+    "os.link": "makes links",
+    "os.symlink": "makes links",
+    "os.truncate": "truncates files",
+    "os.chmod": "changes the rights of files",
+    "os.chown": "changes the owner of files",
+    "os.system": "starts a process",
+    "os.exec": "replaces the process",
+    "os.fork": "forks",
+    "os.forkpty": "forks",
+    "os.posix_spawn": "starts a process",
+    "os.kill": "sends signals",
+    "os.killpg": "sends signals",
+    "subprocess.Popen": "starts a process",
+    "shutil.rmtree": "deletes folders",
+    "socket.connect": "opens a connection",
+    "socket.bind": "listens on a port",
+    "socket.sendto": "sends to the network",
+    "socket.getaddrinfo": "asks for an address on the network",
+    "sqlite3.connect": "opens a database",
+    "_thread.start_new_thread": "starts a thread",
+    "_thread.start_joinable_thread": "starts a thread",
+    "time.sleep": "sleeps",
+    "builtins.input": "reads from the terminal",
+}
+_OPERATORS = {
+    "__add__": "+",
+    "__sub__": "-",
+    "__or__": "|",
+    "__and__": "&",
+    "__xor__": "^",
+    "__eq__": "==",
+    "__lt__": "<",
+    "__le__": "<=",
+    "__mul__": "*",
+}
+_ITEMS = ("__getitem__", "__setitem__", "__delitem__", "__contains__", "__call__")
+
+
+class _RefusedError(Exception):
+    """The code under trial does what it may not do here."""
+
+
+class _TooLongError(BaseException):
+    """A call takes too long."""
+
+
+@dataclass(slots=True)
+class _Parameter:
+    name: str
+    keyword: bool
+    candidates: list[Candidate]
+
+
+@dataclass(slots=True)
+class _Method:
+    name: str
+    form: str  # call, item, operator
+    parameters: list[_Parameter]
+    chosen: tuple[Candidate, ...] = ()
+    answers: set[type[BaseException]] = field(default_factory=set)
+    passed: int = 0
+    failed: Counter[str] = field(default_factory=Counter)
+    refused: str = ""
+    iterates: bool = False
+    endless: bool = False
+    gives_own: bool = True
+
+
+class _Watch:
+    """What the audit hook does: it refuses while a call is tried, and remembers why."""
+
+    def __init__(self) -> None:
+        self.is_on = False
+        self.reason = ""
+
+    def __call__(self, event: str, arguments: tuple[Any, ...]) -> None:
+        if not self.is_on:
+            return
+        reason = _REFUSED.get(event)
+        if event == "open" and _writes(arguments):
+            reason = "writes files"
+        if reason:
+            self.reason = reason
+            raise _RefusedError(reason)
+
+
+def _writes(arguments: tuple[Any, ...]) -> bool:
+    path, mode, flags = (*arguments, None, None, None)[:3]
+    if path in (os.devnull, "/dev/null"):
+        return False
+    return bool(isinstance(mode, str) and set(mode) & set("wax+")) or bool(isinstance(flags, int) and flags & _WRITING)
+
+
+_WATCH = _Watch()
+
+
+def _alarm(_number: int, _frame: object) -> None:
+    raise _TooLongError
+
+
+def _bounded(call: Callable[[], Any]) -> Any:
+    """Call under the watch and with a time limit; raises ``_TooLongError`` and ``_RefusedError``."""
+    _WATCH.is_on, _WATCH.reason = True, ""
+    signal.setitimer(signal.ITIMER_REAL, CALL_SECONDS_MAX, 0.05)
+    try:
+        return call()
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        _WATCH.is_on = False
+
+
+class _Trial:
+    """The trial of one class."""
+
+    def __init__(self, cls: type, package: str, deadline: float) -> None:
+        self._cls = cls
+        self._package = package
+        self._deadline = deadline
+        self._rng = random.Random(0)
+        self._constructor: tuple[list[_Parameter], tuple[Candidate, ...]] = ([], ())
+        self.methods: list[_Method] = []
+
+    def run(self) -> dict[str, Any]:
+        """Return what was learnt; ``reason`` is not empty if no object can be made."""
+        reason = self._choose_constructor()
+        if reason:
+            return {"reason": reason}
+        self.methods = list(self._find_methods())
+        for _ in range(2):
+            for method in self.methods:
+                self._choose(method, self._fresh if not method.passed else self._used)
+        for _ in range(_SEQUENCES):
+            if time.monotonic() < self._deadline:
+                self._sequence()
+        return self._answer()
+
+    # the constructor
+
+    def _choose_constructor(self) -> str:
+        if inspect.isabstract(self._cls):
+            return "it is abstract"
+        parameters = self._parameters(self._cls, skip=0)
+        if parameters is None:
+            return "its constructor has no signature"
+        errors: Counter[str] = Counter()
+        best: tuple[int, tuple[Candidate, ...]] = (0, ())
+        for choice in _choices(parameters, _CONSTRUCTORS_MAX):
+            passed = 0
+            for _ in range(_DRAWS + 4):
+                try:
+                    _bounded(lambda choice=choice: _invoke(self._cls, parameters, self._draw(choice)))  # type: ignore[misc]
+                    passed += 1
+                except BaseException as error:  # noqa: BLE001 - whatever a constructor raises
+                    errors[_said(error)] += 1
+                    if _WATCH.reason:
+                        return f"its constructor {_WATCH.reason}"
+            if passed > best[0]:
+                best = (passed, choice)
+            if passed == _DRAWS + 4:
+                self._constructor = (parameters, choice)
+                return ""
+            if time.monotonic() > self._deadline:
+                break
+        if best[0] >= _DRAWS:
+            self._constructor = (parameters, best[1])
+            return ""
+        return f"no object could be made: {errors.most_common(1)[0][0] if errors else 'no time'}"
+
+    def _fresh(self) -> Any:
+        for _ in range(10):
+            try:
+                return _bounded(lambda: _invoke(self._cls, self._constructor[0], self._draw(self._constructor[1])))
+            except BaseException:  # noqa: BLE001 - the next arguments may be better
+                continue
+        raise _RefusedError("no object")
+
+    def _used(self) -> Any:
+        """Return an object on which some methods have been called."""
+        thing = self._fresh()
+        working = [method for method in self.methods if method.passed and not method.refused]
+        for _ in range(20 if working else 0):
+            self._attempt(thing, self._rng.choice(working), count=False)
+        return thing
+
+    # methods
+
+    def _find_methods(self) -> Iterator[_Method]:
+        names = [name for name in self._names() if not name.startswith("_") or name in _ITEMS or name in _OPERATORS]
+        for name in names[:_METHODS_MAX]:
+            found = inspect.getattr_static(self._cls, name)
+            function = getattr(self._cls, name, None)
+            if isinstance(found, property) or not callable(function) or inspect.isclass(function):
+                continue
+            if inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function):
+                yield _Method(name, "call", [], refused="is a coroutine")
+                continue
+            bound = isinstance(found, classmethod | staticmethod)
+            parameters = self._parameters(function, skip=0 if bound else 1)
+            if parameters is not None:
+                form = "item" if name in _ITEMS else "operator" if name in _OPERATORS else "call"
+                yield _Method(name, form, parameters)
+
+    def _names(self) -> list[str]:
+        """Return the names of the class and its bases, but for those of builtins, in the order of definition."""
+        names: dict[str, None] = {}
+        for base in self._cls.__mro__:
+            if base is not object and not getattr(base, "__module__", "").startswith(("builtins", "typing")):
+                names.update(dict.fromkeys(vars(base)))
+        return list(names)
+
+    def _parameters(self, function: Any, *, skip: int) -> list[_Parameter] | None:
+        try:
+            listed = list(inspect.signature(function).parameters.values())[skip:]
+        except (TypeError, ValueError):
+            return None
+        found: list[_Parameter] = []
+        for each in listed:
+            default = ... if each.default is each.empty else each.default
+            annotation = "" if each.annotation is each.empty else _text_of(each.annotation)
+            optional = default is not ... or each.kind in (each.VAR_POSITIONAL, each.VAR_KEYWORD)
+            private = each.name.startswith("_") and default is not ...
+            if each.kind is each.VAR_KEYWORD or private or (optional and len(found) >= _PARAMETERS_MAX):
+                continue
+            if each.kind is each.VAR_POSITIONAL:
+                if not found:
+                    found.append(_Parameter(each.name, False, [_OMITTED, LIST, *ANYTHING]))
+                continue
+            options = candidates(each.name, annotation, default)
+            if each.name == "other" or set(re.findall(r"\w+", annotation)) & {self._cls.__name__, "Self"}:
+                options = [self._instances(), *options]
+            elif annotation and default is not ... and not is_known(annotation):
+                continue  # a guess would only get wrong what there is a default for
+            if isinstance(default, str):
+                options = [_OMITTED, *options]
+            if default is not ... and all(option.type == "None" for option in options):
+                continue
+            if default is not ...:
+                options = [*options[:5], _OMITTED]
+            found.append(_Parameter(each.name, each.kind is each.KEYWORD_ONLY, options))
+        # What follows an argument that is left out is given by its name.
+        return found
+
+    def _instances(self) -> Candidate:
+        return Candidate("OTHERS", self._cls.__name__, lambda _: self._fresh())
+
+    def _draw(self, choice: Sequence[Candidate]) -> list[Any]:
+        return [_LEFT_OUT if each is _OMITTED else each.draw(self._rng) for each in choice]
+
+    def _choose(self, method: _Method, make: Callable[[], Any]) -> None:
+        """Choose the arguments with which a method passes most often."""
+        if method.refused or (method.passed and method.passed >= _DRAWS):
+            return
+        best = -1.0
+        for choice in _choices(method.parameters):
+            trial = _Method(method.name, method.form, method.parameters, choice)
+            for _ in range(_DRAWS):
+                try:
+                    thing = make()
+                except _RefusedError:
+                    return
+                error = self._attempt(thing, trial)
+                if isinstance(error, Exception) and not trial.refused:
+                    trial.answers.add(type(error))
+            if trial.refused:
+                method.refused = trial.refused
+                return
+            score = trial.passed + sum(_share(name) * count for name, count in trial.failed.items())
+            # What comes later is less likely, so it must pass more than once more often.
+            if score >= best + 1:
+                best = score
+                method.chosen, method.passed, method.failed = choice, trial.passed, trial.failed
+                method.answers, method.iterates, method.endless = trial.answers, trial.iterates, trial.endless
+                method.gives_own = trial.gives_own
+            if trial.passed == _DRAWS or time.monotonic() > self._deadline:
+                return
+
+    def _attempt(
+        self, thing: Any, method: _Method, *, count: bool = True, values: list[Any] | None = None
+    ) -> BaseException | None:
+        try:
+            if values is None:
+                values = self._draw(method.chosen)
+            result = _bounded(lambda: _consumed(_call(thing, method, values), method))
+        except BaseException as error:  # noqa: BLE001 - whatever a method raises
+            if _WATCH.reason or isinstance(error, _TooLongError | SystemExit):
+                method.refused = _WATCH.reason or (
+                    "ends the process" if isinstance(error, SystemExit) else "takes long"
+                )
+            elif count:
+                method.failed[_said(error)] += 1
+            return error
+        if count:
+            method.passed += 1
+            method.gives_own &= isinstance(result, self._cls)
+        return None
+
+    def _sequence(self) -> None:
+        """Call methods in a random order, and note what may be an answer and what may be a mistake."""
+        working = [method for method in self.methods if not method.refused and method.passed + len(method.answers)]
+        try:
+            thing = self._fresh()
+        except _RefusedError:
+            return
+        for _ in range(_SEQUENCE_STEPS if working else 0):
+            method = self._rng.choice(working)
+            values = self._draw(method.chosen)
+            error = self._attempt(thing, method, values=values)
+            if isinstance(error, Exception) and (
+                self._is_answer(error) or self._is_of_arguments(error, method, values)
+            ):
+                method.answers.add(type(error))
+
+    def _is_of_arguments(self, error: Exception, method: _Method, values: list[Any]) -> bool:
+        """Return whether a fresh object gives the same answer to these arguments: then no sequence is needed for it."""
+        try:
+            again = self._attempt(self._fresh(), method, count=False, values=values)
+        except _RefusedError:
+            return False
+        return type(again) is type(error)
+
+    def _is_answer(self, error: Exception) -> bool:
+        """Return whether an exception is what the class means to say, as one that it raises itself."""
+        if isinstance(error, KeyError | IndexError | ValueError | StopIteration):
+            return True
+        if type(error).__module__.partition(".")[0] == self._package:
+            return True
+        last = error.__traceback__
+        while last is not None and last.tb_next is not None:
+            last = last.tb_next
+        if last is None or isinstance(error, AssertionError | RecursionError):
+            return False
+        return linecache.getline(last.tb_frame.f_code.co_filename, last.tb_lineno).strip().startswith("raise")
+
+    # the answer
+
+    def _answer(self) -> dict[str, Any]:
+        module, name = _public(self._cls, self._package)
+        listed = [self._method_answer(method) for method in self.methods]
+        return {
+            "reason": "",
+            "module": module,
+            "name": name,
+            "doc": (inspect.getdoc(self._cls) or "").strip().partition("\n")[0][:200],
+            "parameters": _listed(*self._constructor),
+            "methods": listed,
+            "properties": self._properties(),
+            "protocol": self._protocol(),
+        }
+
+    def _method_answer(self, method: _Method) -> dict[str, Any]:
+        answers = method.answers | self._said_to_raise(method)
+        never = not method.passed and not method.refused
+        return {
+            "name": method.name,
+            "form": method.form,
+            "parameters": _listed(method.parameters, method.chosen),
+            "answers": sorted({":".join(_public(each, self._package)) for each in answers}),
+            "left_out": method.refused or (method.failed.most_common(1)[0][0] if never and method.failed else ""),
+            "refused": bool(method.refused),
+            "iterates": method.iterates,
+            "endless": method.endless,
+            "gives_own": method.gives_own and method.passed > 0,
+            "passed": method.passed,
+        }
+
+    def _said_to_raise(self, method: _Method) -> set[type[BaseException]]:
+        """Return the exceptions that the source of a method raises by name."""
+        function = inspect.unwrap(getattr(self._cls, method.name))
+        function = getattr(function, "__func__", function)
+        try:
+            tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
+        except (OSError, TypeError, SyntaxError, ValueError):
+            return set()
+        names = {
+            each.func.id if isinstance(each, ast.Call) and isinstance(each.func, ast.Name) else getattr(each, "id", "")
+            for each in (node.exc for node in ast.walk(tree) if isinstance(node, ast.Raise))
+        }
+        known = {**vars(builtins), **getattr(function, "__globals__", {})}
+        found = [known.get(name) for name in names]
+        return {each for each in found if isinstance(each, type) and issubclass(each, Exception)}
+
+    def _properties(self) -> dict[str, list[str]]:
+        """Return the properties that can be read, each with the answers that it gives in place of a value."""
+        found: dict[str, list[str]] = {}
+        for name in self._names():
+            if name.startswith("_") or not isinstance(inspect.getattr_static(self._cls, name), property):
+                continue
+            answers: set[type[BaseException]] = set()
+            for _ in range(6):
+                try:
+                    thing = self._used()
+                    _bounded(lambda thing=thing, name=name: getattr(thing, name))  # type: ignore[misc]
+                except BaseException as error:  # noqa: BLE001 - whatever a getter raises
+                    if not isinstance(error, Exception) or _WATCH.reason or not self._is_answer(error):
+                        break
+                    answers.add(type(error))
+            else:
+                found[name] = sorted({":".join(_public(each, self._package)) for each in answers})
+        return dict(list(found.items())[:_PROPERTIES_MAX])
+
+    def _protocol(self) -> dict[str, bool]:
+        """Return which claims that many objects fulfil hold for new ones of this class."""
+        iterates_anew = "__next__" not in dir(self._cls)
+        claims: dict[str, Callable[[Any], Any]] = {
+            "len": lambda thing: len(thing) >= 0,
+            "counts": lambda thing: iterates_anew and len(thing) == len(list(islice(iter(thing), _ITEMS_MAX))),
+            "contains": lambda thing: iterates_anew and all(each in thing for each in islice(iter(thing), _ITEMS_MAX)),
+            "repr": lambda thing: isinstance(repr(thing), str),
+        }
+        found = {}
+        for name, claim in claims.items():
+            try:
+                made = [self._fresh() for _ in range(10)]
+                found[name] = all(_bounded(lambda thing=thing, claim=claim: claim(thing)) for thing in made)  # type: ignore[misc]
+            except BaseException:  # noqa: BLE001 - it does not answer
+                found[name] = False
+        return found
+
+
+def _share(said: str) -> float:
+    """Return how much of a passed call an exception is worth: nothing is at a key as long as nothing was put there."""
+    return 0.8 if said.startswith(("KeyError", "IndexError")) else 0.3 if said.startswith("ValueError") else 0.0
+
+
+_LEFT_OUT = object()
+_OMITTED = Candidate("", "", lambda _: _LEFT_OUT)
+
+
+def _choices(parameters: Sequence[_Parameter], most: int = _CHOICES_MAX) -> Iterator[tuple[Candidate, ...]]:
+    """Yield what the parameters may be together, the likeliest first."""
+    depths = [range(len(each.candidates)) for each in parameters]
+    combined = islice(product(*depths), 4096)
+    for picked in sorted(combined, key=sum)[:most]:
+        yield tuple(each.candidates[number] for each, number in zip(parameters, picked, strict=True))
+
+
+def _invoke(function: Any, parameters: Sequence[_Parameter], values: Sequence[Any]) -> Any:
+    positional, named, by_name = [], {}, False
+    for parameter, value in zip(parameters, values, strict=True):
+        if value is _LEFT_OUT:
+            by_name = True
+        elif by_name or parameter.keyword:
+            named[parameter.name] = value
+        else:
+            positional.append(value)
+    return function(*positional, **named)
+
+
+def _call(thing: Any, method: _Method, values: Sequence[Any]) -> Any:
+    return _invoke(getattr(thing, method.name), method.parameters, values)
+
+
+def _consumed(result: Any, method: _Method) -> Any:
+    if isinstance(result, types.GeneratorType | Iterator | MappingView):
+        method.iterates = True
+        items = list(islice(result, _ITEMS_MAX))  # type: ignore[arg-type]
+        method.endless |= len(items) == _ITEMS_MAX
+    return result
+
+
+def _text_of(annotation: Any) -> str:
+    if isinstance(annotation, str):
+        return annotation
+    if isinstance(annotation, type):
+        return annotation.__qualname__
+    return str(annotation).replace("typing.", "").replace("collections.abc.", "")
+
+
+def _said(error: BaseException) -> str:
+    try:
+        words = str(error).partition("\n")[0][:120]
+    except Exception:  # noqa: BLE001 - a message of the code under trial
+        words = ""
+    return f"{type(error).__name__}: {words}" if words else type(error).__name__
+
+
+def _public(thing: type, package: str) -> tuple[str, str]:
+    """Return the module and name under which a person would import a class."""
+    name, module = thing.__qualname__, thing.__module__
+    if module == "builtins":
+        return "", name
+    for home in (package, *(module.rsplit(".", depth)[0] for depth in range(module.count("."), 0, -1))):
+        if getattr(sys.modules.get(home), name, None) is thing:
+            return home, name
+    return module, name
+
+
+def _listed(parameters: Sequence[_Parameter], choice: Sequence[Candidate]) -> list[dict[str, Any]]:
+    found, by_name = [], False
+    for parameter, candidate in zip(parameters, choice, strict=False):
+        if candidate is _OMITTED:
+            by_name = True
+        else:
+            found.append(
+                {
+                    "name": parameter.name,
+                    "keyword": by_name or parameter.keyword,
+                    "strategy": candidate.strategy,
+                    "type": candidate.type,
+                }
+            )
+    return found
+
+
+def _limit(seconds: float) -> None:
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY_MAX, MEMORY_MAX))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    most = int(seconds) + 10
+    resource.setrlimit(resource.RLIMIT_CPU, (most, most + 2))
+
+
+def _try_class(path: str, deadline: float) -> dict[str, Any]:
+    module, _, name = path.partition(":")
+    try:
+        cls = getattr(importlib.import_module(module), name)
+    except BaseException as error:  # noqa: BLE001 - whatever an import raises
+        return {"reason": f"it cannot be imported: {_said(error)}"}
+    if not isinstance(cls, type):
+        return {"reason": "it is no class"}
+    try:
+        return _Trial(cls, module.partition(".")[0], deadline).run()
+    except BaseException as error:  # noqa: BLE001 - a hostile class must not hide the others
+        return {"reason": f"it could not be tried: {_said(error)}"}
+
+
+def main(order_path: str) -> int:
+    """Try the class of the order, and write the answer."""
+    order = json.loads(Path(order_path).read_text("utf-8"))
+    sys.path[:0] = order["paths"]
+    _limit(order["seconds"])
+    signal.signal(signal.SIGALRM, _alarm)
+    sys.addaudithook(_WATCH)
+    sys.dont_write_bytecode = True
+    found = _try_class(order["class"], time.monotonic() + order["seconds"])
+    Path(order["output"]).write_text(json.dumps(found), "utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    # What the code under trial leaves behind, such as threads, does not keep the process.
+    code = main(sys.argv[1])
+    sys.stdout.flush()
+    os._exit(code)

@@ -1,0 +1,60 @@
+"""The files beside a new machine: its entry in ``ordeal.toml``, and what git ignores. What is there stays."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+IGNORED = (".ordeal/*", "!.ordeal/seeds/")
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A file that is to be written: ``text`` is all of it, and ``added`` what was not there before."""
+
+    path: Path
+    text: str
+    added: str
+    is_new: bool
+
+
+def settings_change(path: Path, class_path: str, module: str) -> Change | None:
+    """Return the settings with an entry for the class; None if they have one, or no entry can be added at the end."""
+    entry = f'[[tests]]\nclass = "{class_path}"\n'
+    if not path.exists():
+        text = (
+            "[explorer]\n"
+            "# The code under test: what of it runs steers the search.\n"
+            f'target_modules = ["{module}"]\n'
+            "# Seconds for each class.\n"
+            "max_time = 60\n\n"
+            f"{entry}"
+        )
+        return Change(path, text, text, is_new=True)
+    before = path.read_text("utf-8")
+    text = f"{before.rstrip()}\n\n{entry}"
+    if _classes(before) is None or class_path in (_classes(before) or ()) or _classes(text) is None:
+        return None
+    return Change(path, text, entry, is_new=False)
+
+
+def _classes(text: str) -> Sequence[str] | None:
+    try:
+        tests = tomllib.loads(text).get("tests", [])
+        return [str(entry.get("class")) for entry in tests]
+    except (ValueError, AttributeError, TypeError):
+        return None
+
+
+def ignore_change(path: Path) -> Change | None:
+    """Return the list of ignored files with what ordeal writes; None without a list, or when it is in it."""
+    if not path.exists():
+        return None
+    before = path.read_text("utf-8", errors="surrogateescape")
+    if any(line.strip().startswith(".ordeal") for line in before.splitlines()):
+        return None
+    added = "".join(f"{line}\n" for line in IGNORED)
+    gap = "" if not before or before.endswith("\n") else "\n"
+    return Change(path, f"{before}{gap}{added}", added, is_new=False)

@@ -1,0 +1,175 @@
+"""``ordeal init``: from a package to a machine that has run."""
+
+from __future__ import annotations
+
+import difflib
+import importlib.util
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from ordeal._engine.formatting import counted, one_line
+from ordeal._report.formats.document import figures, headline, id_of, ranges
+from ordeal._scaffold.packages import FoundClass, FoundPackage, find_class, find_classes, find_package
+from ordeal._scaffold.settings import Change, ignore_change, settings_change
+from ordeal._scaffold.trying import Tried, explore, try_classes
+from ordeal._scaffold.writing import machine_name, snake, written
+from ordeal.cli import terminal
+from ordeal.config.options import DEFAULT_PATH
+from ordeal.errors import ConfigError, MachineError
+
+_TRIED_MAX = 6
+_LISTED_MAX = 10
+
+
+def run(given: Mapping[str, Any]) -> int:
+    """Write a machine for a class of a package, and run it. Return the exit code: 0 if it ran."""
+    folder = Path.cwd()
+    package, classes = _classes(given["target"], folder)
+    roots = [package.root]
+    tried = try_classes([each.path for each in classes[:_TRIED_MAX]], roots)
+    chosen, answer = _best(classes, tried)
+    _list(package, classes, tried, chosen)
+    changes = _changes(package, answer)
+    if given["dry_run"]:
+        for change in changes:
+            terminal.write(_diff(change))
+        return 0
+    for change in changes:
+        change.path.parent.mkdir(parents=True, exist_ok=True)
+        # Never over a file that came into being meanwhile.
+        with change.path.open("x" if change.is_new else "w", encoding="utf-8", errors="surrogateescape") as file:
+            file.write(change.text)
+        terminal.say(f"{'Wrote' if change.is_new else 'Added to'} {change.path}{_told(change, answer)}")
+    return _first_run(given, package, chosen, answer, folder)
+
+
+def _classes(target: str | None, folder: Path) -> tuple[FoundPackage, list[FoundClass]]:
+    if target is not None and ":" in target:
+        package, found = find_class(target, folder)
+        return package, [found]
+    package = find_package(target, folder)
+    classes = find_classes(package)
+    if not classes:
+        raise ConfigError(
+            f"no class in `{package.name}` has methods that change it",
+            hint="name a class: `ordeal init package.module:Class`, or write a machine of its functions",
+        )
+    return package, classes
+
+
+def _best(classes: Sequence[FoundClass], tried: Mapping[str, Tried]) -> tuple[FoundClass, Tried]:
+    """Return the class of which the most can be called."""
+    working = [(each, tried[each.path]) for each in classes if each.path in tried and tried[each.path].working]
+    if not working:
+        path, first = next(iter(tried.items()))
+        reason = first.reason or "no method of it could be called"
+        raise MachineError(
+            f"{path} cannot be explored as it is: {one_line(reason)}",
+            hint="write its machine by hand, or name another class: `ordeal init package.module:Class`",
+        )
+    return max(working, key=lambda pair: _worth(*pair))
+
+
+def _worth(found: FoundClass, tried: Tried) -> float:
+    changing = sum(name in found.changing for name in tried.working)
+    share = len(tried.working) / max(1, len(tried.methods))
+    return (found.score + changing) * share
+
+
+def _list(package: FoundPackage, classes: Sequence[FoundClass], tried: Mapping[str, Tried], chosen: FoundClass) -> None:
+    modules, number = counted(len(package.files), "module"), counted(len(classes), "class", "classes")
+    terminal.say(f"{package.name}: {modules}, {number} with state")
+    for each in classes[:_LISTED_MAX]:
+        told = each.reasons()
+        if each.path in tried and tried[each.path].reason:
+            told += f"; {one_line(tried[each.path].reason, limit=80)}"
+        terminal.say(f"  {'*' if each is chosen else ' '} {each.path}  {told}")
+    if len(classes) > 1:
+        terminal.say("  Another one: `ordeal init MODULE:CLASS`")
+
+
+def _changes(package: FoundPackage, answer: Tried) -> list[Change]:
+    file = _file(answer)
+    if file.exists():
+        raise ConfigError(f"{file} is already there", hint="name another class, or move the file")
+    text = written(msgspec.to_builtins(answer), str(file))
+    changes = [Change(file, text, text, is_new=True)]
+    settings = settings_change(Path(DEFAULT_PATH), _class_path(file, answer), package.name.partition(".")[0])
+    ignored = ignore_change(Path(".gitignore"))
+    return [*changes, *filter(None, [settings, ignored])]
+
+
+def _file(answer: Tried) -> Path:
+    return Path("tests", f"test_ordeal_{snake(answer.name)}.py")
+
+
+def _class_path(file: Path, answer: Tried) -> str:
+    return f"{'.'.join(file.with_suffix('').parts)}:{machine_name(msgspec.to_builtins(answer))}"
+
+
+def _told(change: Change, answer: Tried) -> str:
+    if change.path.suffix != ".py":
+        return ""
+    left_out = sum(bool(each.left_out) for each in answer.methods)
+    told = f": {counted(len(answer.working), 'method')} of {answer.name}"
+    return f"{told}, {left_out} left out" if left_out else told
+
+
+def _diff(change: Change) -> str:
+    before = [] if change.is_new else change.path.read_text("utf-8", errors="surrogateescape").splitlines(True)
+    name = "/dev/null" if change.is_new else str(change.path)
+    return "".join(difflib.unified_diff(before, change.text.splitlines(True), name, str(change.path)))
+
+
+def _first_run(given: Mapping[str, Any], package: FoundPackage, chosen: FoundClass, answer: Tried, folder: Path) -> int:
+    file = _file(answer)
+    class_path = _class_path(file, answer)
+    seconds = float(given["seconds"])
+    terminal.say(f"Running it for {seconds:g} s ...")
+    document = explore(class_path, seconds, folder, [package.root])
+    if isinstance(document, str) or not document.get("results"):
+        raise MachineError(
+            f"the machine did not run: {one_line(document if isinstance(document, str) else 'no result')}",
+            hint=f"`ordeal explore {class_path}` shows more",
+        )
+    (result,) = document["results"]
+    if given["json"]:
+        lines = _lines_of(result, chosen)
+        terminal.write(json.dumps({"class": chosen.path, "test": class_path, "lines": lines, "result": result}) + "\n")
+    for text in _outcome(result, chosen, package, file):
+        terminal.say(text)
+    return 0
+
+
+def _lines_of(result: Mapping[str, Any], chosen: FoundClass) -> tuple[int, int]:
+    """Return how many lines of the class ran, and how many there are."""
+    behavior = result["telemetry"]["behavior"]
+    file = chosen.file.resolve()
+
+    def inside(lines: Mapping[str, Any]) -> Iterator[int]:
+        for path, numbers in lines.items():
+            if Path(path).resolve() == file:
+                listed = ranges(numbers) if isinstance(numbers, str) else iter(numbers)
+                yield from (number for number in listed if chosen.line <= number <= chosen.end_line)
+
+    covered = len(list(inside(behavior.get("covered_lines", {}))))
+    return covered, covered + len(list(inside(behavior.get("missed_lines", {}))))
+
+
+def _outcome(result: Mapping[str, Any], chosen: FoundClass, package: FoundPackage, file: Path) -> Iterator[str]:
+    covered, total = _lines_of(result, chosen)
+    share = f"; {100 * covered // total} % of the lines of {chosen.name} ran ({covered} of {total})" if total else ""
+    yield f"  {figures(result)}{share}"
+    for finding in result["failures"]:
+        yield f"  found: {headline(finding)}  (ordeal replay -v {id_of(finding)})"
+    yield "Next:"
+    if result["failures"]:
+        replay = f"ordeal replay -v {id_of(result['failures'][0])}"
+        yield f"  {replay}    shows what happened: a bug, or an answer to wrong arguments?"
+    yield f"  ordeal explore    searches longer. What must always hold is for you to say, in {file}"
+    if importlib.util.find_spec(package.name.partition(".")[0]) is None:
+        yield f"  pip install -e .    `{package.name}` is not installed: so far it is found in {package.root}"

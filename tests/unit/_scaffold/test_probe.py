@@ -1,0 +1,131 @@
+"""What the trial of a class finds out, and that it does no harm; in processes, as it sets limits and an audit hook."""
+
+from __future__ import annotations
+
+import ast
+from textwrap import dedent
+
+import msgspec
+import pytest
+
+from ordeal._scaffold.trying import Tried, try_classes
+from ordeal._scaffold.writing import machine_name, snake, written
+
+VAULT = '''
+    import os, subprocess, time
+    from pathlib import Path
+
+    class VaultError(Exception):
+        """What the vault says."""
+
+    class Vault:
+        """Keeps coins."""
+
+        def __init__(self, size: int, *, name: str = "v", _private=None):
+            self.coins = {}
+            self.size = size
+            if size < 0:
+                raise ValueError("size")
+
+        def put(self, key, value: int) -> None:
+            if len(self.coins) > self.size:
+                raise VaultError("full")
+            self.coins[key] = value
+
+        def take(self, key):
+            return self.coins.pop(key)
+
+        def names(self):
+            yield from self.coins
+
+        def wipe(self):
+            Path("precious").unlink()
+
+        def dump(self):
+            Path("made").write_text("x")
+
+        def call(self):
+            subprocess.run(["true"])
+
+        def hang(self):
+            while True:
+                pass
+
+        def end(self):
+            raise SystemExit
+
+        async def later(self): ...
+
+        def broken(self):
+            raise AttributeError("never works")
+
+        def _hidden(self): ...
+
+        @property
+        def worth(self):
+            return sum(self.coins.values())
+
+        def __len__(self):
+            return len(self.coins)
+
+        def __iter__(self):
+            return iter(self.coins)
+
+    class Needs:
+        def __init__(self, there: "Unknown"):
+            there.go()
+'''
+
+
+@pytest.fixture(scope="module")
+def tried(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Tried]:
+    folder = tmp_path_factory.mktemp("project")
+    (folder / "vault.py").write_text(dedent(VAULT))
+    (folder / "precious").write_text("x")
+    found = try_classes(["vault:Vault", "vault:Needs", "no_module:X"], [folder])
+    assert (folder / "precious").exists()
+    assert sorted(path.name for path in folder.iterdir()) == ["precious", "vault.py"]
+    return found
+
+
+@pytest.mark.slow
+def test_a_class_is_tried(tried: dict[str, Tried]) -> None:
+    vault = tried["vault:Vault"]
+    assert (vault.module, vault.name, vault.reason) == ("vault", "Vault", "")
+    assert [each.name for each in vault.parameters] == ["size"]
+    assert vault.working == ["put", "take", "names"]
+    methods = {each.name: each for each in vault.methods}
+    assert "vault:VaultError" in methods["put"].answers
+    assert ":KeyError" in methods["take"].answers
+    assert methods["names"].iterates
+    assert {name: each.left_out for name, each in methods.items() if each.left_out} == {
+        "wipe": "deletes files",
+        "dump": "writes files",
+        "call": "starts a process",
+        "hang": "takes long",
+        "end": "ends the process",
+        "later": "is a coroutine",
+        "broken": "AttributeError: never works",
+    }
+    assert vault.properties == {"worth": []}
+    assert vault.protocol == {"len": True, "counts": True, "contains": True, "repr": True}
+    assert tried["vault:Needs"].reason.startswith("no object could be made: AttributeError: ")
+    assert tried["no_module:X"].reason.startswith("it cannot be imported: ModuleNotFoundError")
+
+
+@pytest.mark.slow
+def test_its_machine_is_python_that_says_what_it_left_out(tried: dict[str, Tried]) -> None:
+    plain = msgspec.to_builtins(tried["vault:Vault"])
+    text = written(plain, "tests/test_ordeal_vault.py")
+    ast.parse(text)
+    assert machine_name(plain) == "VaultChaos"
+    assert "from vault import Vault, VaultError\n" in text
+    assert "        with suppress(KeyError):\n            self.vault.take(key)\n" in text
+    assert "        list(self.vault.names())\n" in text
+    assert "    #   wipe: deletes files\n" in text
+    assert text.endswith("\n\nTestVault = VaultChaos.TestCase\n")
+
+
+@pytest.mark.parametrize(("name", "variable"), [("LRUCache", "lru_cache"), ("Signal", "signal"), ("_A1B", "a1_b")])
+def test_a_class_gives_a_variable_its_name(name: str, variable: str) -> None:
+    assert snake(name) == variable

@@ -1,0 +1,81 @@
+"""``ordeal init``: from a package to a machine that has run."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+
+Run = Callable[..., tuple[int, str, str]]
+
+CART = """
+    class Cart:
+        def __init__(self):
+            self.units = {}
+            self.total = 0
+
+        def add(self, name: str, count: int) -> None:
+            self.units[name] = count
+            self.total += count
+
+        def remove(self, name: str) -> None:
+            self.total -= self.units.pop(name)
+
+        def clear(self) -> None:
+            self.units.clear()  # the mistake: the total stays
+
+        def share(self, name: str) -> float:
+            return self.units[name] / self.total
+"""
+
+
+@pytest.fixture(autouse=True)
+def _project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    package = Path("src/shop")
+    package.mkdir(parents=True)
+    Path("pyproject.toml").write_text('[project]\nname = "shop"\n')
+    (package / "__init__.py").write_text(dedent(CART))
+    Path(".gitignore").write_text("*.pyc\n")
+
+
+@pytest.mark.slow
+def test_a_package_gets_a_machine_that_has_run(run: Run) -> None:
+    code, out, err = run("init", "--seconds", "0.5", "--json")
+    assert "shop" not in sys.modules
+    assert code == 0, err
+    assert "  * shop:Cart  3 methods change it, add/remove\n" in err
+    assert "Wrote tests/test_ordeal_cart.py: 4 methods of Cart\nWrote ordeal.toml\nAdded to .gitignore\n" in err
+    outcome = json.loads(out)
+    assert outcome["test"] == "tests.test_ordeal_cart:CartChaos"
+    assert outcome["result"]["total_steps"] > 1000
+    assert outcome["lines"] == [13, 13]
+    # A total of zero divides only after a sequence: it is no answer to arguments.
+    assert [each["error_type"] for each in outcome["result"]["failures"]] == ["ZeroDivisionError"]
+    assert "  found: ZeroDivisionError: division by zero  (ordeal replay -v " in err
+    assert f"`shop` is not installed: so far it is found in {Path.cwd() / 'src'}" in err
+    # Nothing writes over it.
+    code, _, err = run("init")
+    assert code == 2
+    assert "error: tests/test_ordeal_cart.py is already there" in err
+
+
+@pytest.mark.slow
+def test_a_dry_run_writes_nothing(run: Run) -> None:
+    before = sorted(Path().rglob("*"))
+    code, out, _ = run("init", "--dry-run")
+    assert code == 0
+    assert "--- /dev/null\n+++ tests/test_ordeal_cart.py\n" in out
+    assert "+++ .gitignore\n" in out
+    assert sorted(Path().rglob("*")) == before
+
+
+def test_nothing_to_explore_is_said(run: Run) -> None:
+    Path("src/shop/__init__.py").write_text("def f(): ...\n")
+    code, out, err = run("init")
+    assert (code, out) == (2, "")
+    assert err.startswith("error: no class in `shop` has methods that change it\n\nhint: ")
