@@ -14,7 +14,7 @@ KINDS = ("copy", "replay", "fork")
 
 
 def explore(machine: type[RuleBasedStateMachine], kind: str, **options: Any) -> ExplorationResult:
-    given = {"max_runs": 150, "max_time": 3600.0, "shrink": False, "steps_per_run": 30} | options
+    given = {"max_runs": 100, "max_time": 3600.0, "shrink": False, "steps_per_run": 30} | options
     modules = given.pop("target_modules", ())
     explorer = Explorer(
         machine,

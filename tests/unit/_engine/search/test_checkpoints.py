@@ -233,18 +233,20 @@ class Worker(ChaosTest):
 @forks
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("coverage", "swarm"),
+    ("coverage", "swarm", "runs"),
     [
-        ("counts", True),
-        ("novelty", False),
-        pytest.param("auto", True, marks=pytest.mark.nightly),
-        pytest.param("counts", False, marks=pytest.mark.nightly),
-        pytest.param("novelty", True, marks=pytest.mark.nightly),
-        pytest.param("auto", False, marks=pytest.mark.nightly),
+        ("counts", True, 100),
+        ("novelty", False, 100),
+        pytest.param("auto", True, 230, marks=pytest.mark.nightly),
+        pytest.param("counts", True, 230, marks=pytest.mark.nightly),
+        pytest.param("counts", False, 230, marks=pytest.mark.nightly),
+        pytest.param("novelty", True, 230, marks=pytest.mark.nightly),
+        pytest.param("novelty", False, 230, marks=pytest.mark.nightly),
+        pytest.param("auto", False, 230, marks=pytest.mark.nightly),
     ],
 )
-def test_each_kind_explores_the_same_at_each_level(works: str, coverage: str, swarm: bool) -> None:
-    options: dict[str, Any] = {"target_modules": [works], "coverage": coverage, "rule_swarm": swarm, "max_runs": 230}
+def test_each_kind_explores_the_same_at_each_level(works: str, coverage: str, swarm: bool, runs: int) -> None:
+    options: dict[str, Any] = {"target_modules": [works], "coverage": coverage, "rule_swarm": swarm, "max_runs": runs}
     results = {kind: facts(explore(Worker, kind, **options)) for kind in KINDS}
     assert results["copy"]["checkpoints"] > 10
     assert results["replay"] == results["copy"]
@@ -268,7 +270,7 @@ def test_no_process_stays(depot: str) -> None:
     before = children()
     seen: list[int] = []
     explorer = Explorer(Depot, target_modules=[depot], seed=3, checkpoint_kind="fork", checkpoint_prob=0.6)
-    explorer.run(max_runs=100, shrink=False, progress=lambda _: seen.append(len(children())))
+    explorer.run(max_runs=40, steps_per_run=30, shrink=False, progress=lambda _: seen.append(len(children())))
     assert 2 < max(seen) <= FORK_SERVERS_MAX + len(before)
     assert children() == before
 

@@ -66,11 +66,11 @@ def test_a_death_in_a_held_state_is_a_failure_like_any_other(
     monkeypatch.setattr(Crashing, "end", staticmethod(end))
     monkeypatch.setattr(sys.modules[__name__], "explores_in", os.getpid())
     before = children()
-    (failure,) = (result := explore(Crashing, "fork", max_runs=60)).failures
+    (failure,) = (result := explore(Crashing, "fork", max_runs=30)).failures
     assert (failure.bucket, failure.flaky) == (bucket, False)
     assert failure.trace is not None
     assert sum(int(each) for step in failure.trace.steps for each in step.choices["by"]) > 12
-    assert (result.total_runs, result.unconfirmed) == (60, 0)
+    assert (result.total_runs, result.unconfirmed) == (30, 0)
     assert children() == before
 
 
@@ -100,8 +100,8 @@ class Forking(ChaosTest):
 def test_a_fork_that_comes_back_in_a_held_state_has_no_say(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys.modules[__name__], "explores_in", os.getpid())
     before = children()
-    result = explore(Forking, "fork", max_runs=80)
-    assert (result.total_runs, result.snapshot_kind) == (80, "fork")
+    result = explore(Forking, "fork", max_runs=40)
+    assert (result.total_runs, result.snapshot_kind) == (40, "fork")
     assert len(result.failures) == 1
     assert children() == before
 
@@ -136,8 +136,8 @@ def test_a_run_that_ends_its_process_is_noted_and_the_rest_goes_on(
 ) -> None:
     monkeypatch.setattr(Deadly, "end", staticmethod(end))
     before = children()
-    result = explore(Deadly, "fork", max_runs=60)
-    assert result.total_runs == 60
+    result = explore(Deadly, "fork", max_runs=30)
+    assert result.total_runs == 30
     assert any(said in note for note in result.notes), result.notes
     assert children() == before
 
@@ -220,7 +220,7 @@ class Skipping(ChaosTest):
 
 
 def test_what_ends_an_exploration_ends_it_from_a_held_state_too() -> None:
-    failures = {kind: [each.bucket for each in explore(Skipping, kind).failures] for kind in KINDS}
+    failures = {kind: [each.bucket for each in explore(Skipping, kind, max_runs=40).failures] for kind in KINDS}
     assert failures["fork"] == failures["copy"] == failures["replay"]
 
 

@@ -170,9 +170,9 @@ class TestGoingOn:
     def test_the_shop_gives_the_same_bytes_with_and_without_a_break(self, tmp_path: Path, rule_swarm: bool) -> None:
         processes = InProcesses(SHOP, "tests.test_shop_chaos:ShopChaos", target_modules=["shop"], rule_swarm=rule_swarm)
         state = str(tmp_path / "state")
-        whole = processes.explore(max_runs=100)
-        processes.explore(max_runs=50, save_state_to=state)
-        assert processes.explore(max_runs=100, resume_from=state) == whole
+        whole = processes.explore(max_runs=50)
+        processes.explore(max_runs=25, save_state_to=state)
+        assert processes.explore(max_runs=50, resume_from=state) == whole
 
     @pytest.mark.parametrize(
         "options",
@@ -193,10 +193,10 @@ class TestGoingOn:
     )
     def test_bundles_swarm_and_state_hashes_survive_two_breaks(self, jars: Path, options: dict[str, Any]) -> None:
         processes = InProcesses(jars, "jars:Jars", **options)
-        whole = processes.explore(max_runs=120)
+        whole = processes.explore(max_runs=60)
         processes.explore(max_runs=10, save_state_to="state")
-        processes.explore(max_runs=60, save_state_to="state", resume_from="state")
-        assert processes.explore(max_runs=120, resume_from="state") == whole
+        processes.explore(max_runs=30, save_state_to="state", resume_from="state")
+        assert processes.explore(max_runs=60, resume_from="state") == whole
 
     def test_a_machine_that_cannot_be_copied(self, jars: Path) -> None:
         (jars / "locked.py").write_text(
@@ -204,9 +204,9 @@ class TestGoingOn:
             "    def __init__(self):\n        super().__init__()\n        self.lock = threading.Lock()\n"
         )
         processes = InProcesses(jars, "locked:Locked", target_modules=["jars"])
-        whole = processes.explore(max_runs=120)
-        processes.explore(max_runs=50, save_state_to="state")
-        assert processes.explore(max_runs=120, resume_from="state") == whole
+        whole = processes.explore(max_runs=40)
+        processes.explore(max_runs=20, save_state_to="state")
+        assert processes.explore(max_runs=40, resume_from="state") == whole
 
     def test_nothing_is_left_to_do(self, tmp_path: Path) -> None:
         before = save(tmp_path / "state", runs=60)
