@@ -33,6 +33,8 @@ ROOMS = (
         "exhaustive",
         "_engine/export",
         "_engine/plain",
+        "_engine/trace_view",
+        "_engine/runs",
     ),
     *("_engine/triage", "_engine/search", "_engine/parallel"),
     # the doors of the engine

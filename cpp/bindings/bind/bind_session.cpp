@@ -14,6 +14,7 @@
 #include "bindings/casts/species_estimate_cast.h"
 #include "core/base/error.h"
 #include "core/coverage/features.h"
+#include "core/draw/continuation.h"
 #include "core/draw/replay.h"
 #include "core/search/session.h"
 
@@ -189,8 +190,24 @@ void bind_session(py::module_& m) {
       .def_property_readonly("checkpoints", [](const Session& self) { return self.corpus().size(); })
       .def_property_readonly("replaying_prefix", &Session::replaying_prefix);
 
+  py::class_<Continuation>(m, "Continuation")
+      .def(py::init([](const std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>& shape,
+                       std::vector<std::uint32_t> faults, std::uint32_t steps, std::uint64_t seed) {
+             const auto [rule_count, initializer_count, fault_count] = shape;
+             return Continuation(
+                 {.shape = {.rules = rule_count, .initializers = initializer_count, .faults = fault_count},
+                  .faults = std::move(faults),
+                  .steps = steps,
+                  .seed = seed});
+           }),
+           py::arg("shape"), py::arg("faults"), py::arg("steps"), py::arg("seed"));
+
   py::class_<Replay>(m, "Replay")
-      .def(py::init<Tape>(), py::arg("tape"))
+      .def(py::init([](Tape tape, const Continuation* continuation) {
+             return continuation == nullptr ? std::make_unique<Replay>(std::move(tape))
+                                            : std::make_unique<Replay>(std::move(tape), *continuation);
+           }),
+           py::arg("tape"), py::arg("continuation") = nullptr)
       .def("next", [](Replay& self) { return self.next().packed(); })
       .def("reject", &Replay::reject)
       .def_property_readonly("source", &Replay::source, py::return_value_policy::reference_internal)

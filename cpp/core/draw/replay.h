@@ -4,11 +4,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
 
 #include "core/draw/choice_source.h"
+#include "core/draw/continuation.h"
 #include "core/tape/constraint.h"
 #include "core/tape/journal.h"
 #include "core/tape/step_source.h"
@@ -21,6 +23,8 @@ namespace ordeal {
 class Replay {
  public:
   explicit Replay(Tape tape);
+  // Goes on with random steps where the tape ends; what these draw is random too.
+  Replay(Tape tape, Continuation continuation);
   Replay(const Replay&) = delete;
   Replay& operator=(const Replay&) = delete;
 
@@ -41,16 +45,20 @@ class Replay {
   // step, the arguments named `in_body` do not count: how much they draw may depend on repairs. Nothing of it counts if
   // it did not finish.
   [[nodiscard]] std::size_t unused(std::span<const std::uint32_t> in_body, bool finished) const;
-  // Position in the recorded tape of the last step returned, 0 before the first.
+  // Position in the recorded tape of the last step returned, 0 before the first; its size in random steps.
   [[nodiscard]] std::size_t position() const noexcept { return position_ == 0 ? 0 : position_ - 1; }
 
  private:
+  NextStep next_random();
+
   Tape tape_;
+  std::optional<Continuation> continuation_;
+  std::vector<bool> faults_on_;  // kept with a continuation only
   Tape realized_;
   ChoiceSource::Notes notes_;
   ChoiceSource source_;
   std::size_t position_ = 0;
-  std::vector<std::size_t> ran_;  // the position of each step of the realized tape
+  std::vector<std::size_t> ran_;  // the position of each step of the realized tape; random ones come after the tape
   bool proposed_ = false;         // a step that may still be rejected
   std::size_t rejected_ = 0;
 };

@@ -5,15 +5,11 @@ This process runs no code of the user's: it sends the trace and takes texts, wit
 
 from __future__ import annotations
 
-import json
 import os
-import select
-import signal
 import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,18 +17,16 @@ from typing import Any
 import msgspec
 
 from ordeal._engine.formatting import one_line
+from ordeal._engine.isolation.interpreter import answer_of, finish
 from ordeal._engine.plain.program import Program
 from ordeal._engine.plain.recording import Recorded
 from ordeal._engine.plain.trying import Tried
 from ordeal._engine.storage.trace_file import Trace
-from ordeal._native import monotonic
 
 RECORDING_SECONDS_MAX = 60.0
 TRYING_SECONDS_MAX = 60.0
 RUN_SECONDS_MAX = 20.0
 ANSWER_BYTES_MAX = 2**22
-
-_START = "import sys; sys.path += sys.argv[1:]; from ordeal._engine.plain.{module} import main; main()"
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +99,7 @@ def _checked(text: str, error: str) -> str:
             env=os.environ | {"PYTHONPATH": searched, "PYTHONDONTWRITEBYTECODE": "1"},
             start_new_session=True,
         )
-        output = _finish(process, b"", RUN_SECONDS_MAX)
+        output = finish(process, b"", seconds=RUN_SECONDS_MAX, bytes_max=ANSWER_BYTES_MAX)
     last = output.decode("utf-8", "replace").rstrip().rpartition("\n")[2]
     if process.returncode == 0:
         return "the plain calls do not fail in a new process"
@@ -116,54 +110,4 @@ def _checked(text: str, error: str) -> str:
 
 
 def _talk(module: str, request: Mapping[str, Any], seconds: float) -> bytes:
-    """Return the answer of a process, which is gone afterwards with all that it started.
-
-    Raises:
-        ValueError: there is none in time, or it is too long.
-        OSError: the process cannot be started.
-    """
-    options = ["-O"] * sys.flags.optimize
-    process = subprocess.Popen(
-        [sys.executable, *options, "-B", "-P", "-c", _START.format(module=module), *map(str, sys.path)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,
-    )
-    answer = _finish(process, json.dumps(request).encode() + b"\n", seconds)
-    if not answer or len(answer) > ANSWER_BYTES_MAX:
-        raise ValueError("its process ended without an answer" if not answer else "its answer is too long")
-    return answer
-
-
-def _finish(process: subprocess.Popen[bytes], given: bytes, seconds: float) -> bytes:
-    """Return what a process writes, as far as that is allowed, and end it with all that it started."""
-    stream = process.stdout or process.stderr
-    assert stream is not None
-    deadline, parts, size = monotonic() + seconds, list[bytes](), 0
-    try:
-        if process.stdin is not None:
-            process.stdin.write(given)
-            process.stdin.close()
-        while size <= ANSWER_BYTES_MAX:
-            left = deadline - monotonic()
-            if left <= 0 or not select.select([stream], [], [], left)[0]:
-                break
-            part = os.read(stream.fileno(), 2**16)
-            if not part:
-                with suppress(subprocess.TimeoutExpired):
-                    process.wait(max(0.0, deadline - monotonic()))
-                break
-            parts.append(part)
-            size += len(part)
-    except BrokenPipeError:
-        pass  # it ended without reading
-    finally:
-        with suppress(ProcessLookupError, PermissionError):
-            os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
-        for each in (process.stdin, process.stdout, process.stderr):
-            if each is not None:
-                with suppress(BrokenPipeError):
-                    each.close()
-    return b"".join(parts)
+    return answer_of(f"ordeal._engine.plain.{module}", request, seconds=seconds, bytes_max=ANSWER_BYTES_MAX)

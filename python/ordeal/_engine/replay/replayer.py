@@ -85,6 +85,14 @@ class Replayer:
         outcome, bucket = self._execute(TimedReplay(step_source, sys.float_info.max), observer)
         return self._facts_of(step_source, outcome, bucket)
 
+    def continued(self, tape: _native.Tape, continuation: _native.Continuation, deadline: float) -> str:
+        """Run ``tape`` from a fresh machine and go on at random; return the bucket, empty when it did not fail.
+
+        Raises:
+            OutOfTime: the ``deadline`` came, by monotonic().
+        """
+        return self._execute(TimedReplay(_native.Replay(tape, continuation), deadline))[1]
+
     def written(self, error: BaseException) -> tuple[BaseException, str]:
         """Return ``error`` as it is kept, with its traceback: an isolated process keeps no object of the user's."""
         text = traceback_text(error)

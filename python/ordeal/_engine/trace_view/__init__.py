@@ -1,0 +1,1 @@
+"""What the viewer shows of a failing trace, recorded in a replay of it."""

@@ -1,0 +1,153 @@
+"""The process that records a trace for the viewer: answers a request on stdin with JSON lines on stdout."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import os
+import sys
+import sysconfig
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache, partial
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from hypothesis.stateful import RuleBasedStateMachine
+
+from ordeal._engine.coverage.real_path import real_path
+from ordeal._engine.execution.bucket import Bucketer, traceback_text, user_frames
+from ordeal._engine.execution.class_path import load_class, trust
+from ordeal._engine.execution.driver import Driver, Status
+from ordeal._engine.execution.machine import make_driver
+from ordeal._engine.formatting import one_line, safe_lines
+from ordeal._engine.isolation.memory_limit import limited_memory
+from ordeal._engine.replay.loading import tape_of
+from ordeal._engine.replay.replayer import Replayed, Replayer
+from ordeal._engine.storage.trace_file import Trace
+from ordeal._engine.trace_view.likelihood import likelihood
+from ordeal._engine.trace_view.view import SourceView, TraceView
+from ordeal._engine.trace_view.watch import StepWatch, shown_path
+from ordeal._engine.untrusted import bounded_call
+from ordeal._hypothesis import GlobalRandoms
+from ordeal.errors import OrdealError
+
+MEMORY_MIB_MAX = 4_096
+SOURCE_LINES_MAX = 60
+CONTEXT_LINES = 3
+TRACEBACK_CHARS_MAX = 20_000
+_STANDARD_LIBRARY = f"{real_path(sysconfig.get_path('stdlib'))}{os.sep}"
+_INSTALLED = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")
+_OWN = f"{Path(__file__).parents[2]}{os.sep}"
+
+
+def main() -> None:
+    """Answer the request: first what was recorded, and then, where it is wanted, the same with how likely it fails."""
+    requests, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    nothing = os.open(os.devnull, os.O_RDWR)
+    for stream in (0, 1, 2):
+        os.dup2(nothing, stream)
+    request = json.loads(requests.readline())
+    sys.path[:] = request["path"]
+    sys.argv[:] = request["arguments"]
+
+    def answer(view: TraceView) -> None:
+        answers.write(msgspec.json.encode(view) + b"\n")
+        answers.flush()
+
+    try:
+        _record(Trace.from_json(request["trace"].encode()), request, answer)
+    except OrdealError as error:
+        answer(TraceView(reason=one_line(error.message)))
+    except Exception as error:  # noqa: BLE001 - objects of the user's may raise anything when they are looked at
+        answer(TraceView(reason=one_line(f"the recording failed: {type(error).__name__}: {error}")))
+    # Wait neither for exit handlers of the code under test nor for its threads.
+    os._exit(0)
+
+
+def _record(trace: Trace, request: Mapping[str, Any], answer: Callable[[TraceView], None]) -> None:
+    trust(trace.test_class)
+    driver = make_driver(load_class(trace.test_class), trace.rule_timeout)
+    driver.isolated = True
+    randoms = GlobalRandoms()
+    replayer = Replayer(driver, Bucketer([]), randoms)
+    tape = tape_of(trace, driver)
+    own = frozenset(_files_of(driver.definition.cls))
+    watch = StepWatch(driver.definition.cls, _is_target_by(request["targets"]), own)
+    memory = trace.max_memory or MEMORY_MIB_MAX
+    with randoms.managed(), driver.watchdog.watching(), limited_memory(memory):
+        with watch.watching():
+            replayed = replayer.run(tape, watch)
+        view = TraceView(start=watch.start, steps=watch.views)
+        view.sources = list(_sources(driver, watch, replayed))
+        error = replayed.outcome.error
+        if replayed.outcome.status is Status.FAILED and error is not None:
+            view.traceback = safe_lines(traceback_text(error)[-TRACEBACK_CHARS_MAX:])
+        else:
+            view.reason = "the trace did not fail when it was recorded"
+        answer(view)
+        if request["likelihood_seconds"] and replayed.bucket:
+            view.chances, view.decided_at = likelihood(
+                driver, replayer, replayed.tape, replayed.bucket, request["likelihood_seconds"]
+            )
+            answer(view)
+
+
+def _files_of(cls: type[RuleBasedStateMachine]) -> Iterator[str]:
+    for base in cls.__mro__:
+        module = sys.modules.get(base.__module__)
+        file = getattr(module, "__file__", None)
+        if isinstance(file, str) and base.__module__.partition(".")[0] not in ("hypothesis", "ordeal"):
+            yield file
+
+
+def _is_target_by(targets: Sequence[str]) -> Callable[[str], bool]:
+    """Return what tells whether lines of a file are watched: of the target modules, or else of the project."""
+
+    @cache
+    def is_target(file: str) -> bool:
+        if not targets:
+            is_library = file.startswith((_OWN, _STANDARD_LIBRARY)) or any(mark in file for mark in _INSTALLED)
+            return not (is_library or file.startswith("<"))
+        return any(
+            getattr(module, "__file__", None) == file
+            for name, module in list(sys.modules.items())
+            if any(name == target or name.startswith(f"{target}.") for target in targets)
+        )
+
+    return is_target
+
+
+def _sources(driver: Driver, watch: StepWatch, replayed: Replayed) -> Iterator[SourceView]:
+    """Yield the source of each rule of the trace, and the lines around where it failed, in the machine and beyond."""
+    taken = {step.name for step in watch.steps}
+    for rule in (*driver.definition.initializers, *driver.definition.rules):
+        if rule.name in taken:
+            yield from bounded_call(partial(_source, rule.name, rule.function), _nothing)
+    error = replayed.outcome.error
+    frames = [] if error is None else user_frames(error)
+    for code, line in dict.fromkeys(frames[:1] + frames[-1:]):
+        yield from bounded_call(partial(_around, code.co_qualname, code.co_filename, line), _nothing)
+
+
+def _nothing(_raised: BaseException | None) -> list[SourceView]:
+    return []
+
+
+def _source(name: str, function: Callable[..., Any]) -> list[SourceView]:
+    original = inspect.unwrap(function)
+    lines, first = inspect.getsourcelines(original)
+    file = inspect.getsourcefile(original) or ""
+    text = inspect.cleandoc("\n" + "".join(lines[:SOURCE_LINES_MAX]).expandtabs(4))
+    return [SourceView(name=name, file=shown_path(file), line=first, text=safe_lines(text))]
+
+
+def _around(name: str, file: str, line: int) -> list[SourceView]:
+    lines = Path(file).read_text("utf-8", "replace").split("\n")
+    first = max(1, line - CONTEXT_LINES)
+    text = "\n".join(lines[first - 1 : line + CONTEXT_LINES])
+    return [SourceView(name=name, file=shown_path(file), line=first, text=safe_lines(text), failed=line)]
+
+
+if __name__ == "__main__":
+    main()

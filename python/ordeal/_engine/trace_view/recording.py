@@ -1,0 +1,50 @@
+"""Has failing traces recorded for the viewer, each in a process of its own.
+
+This process runs no code of the user's: it sends the trace and takes texts, with limits of time and size.
+"""
+
+from __future__ import annotations
+
+import sys
+
+import msgspec
+
+from ordeal._engine.execution.bucket import ends_process
+from ordeal._engine.formatting import one_line
+from ordeal._engine.isolation.interpreter import answer_of
+from ordeal._engine.storage.trace_file import Trace
+from ordeal._engine.trace_view.view import TraceView
+
+SECONDS_MAX = 30.0
+ANSWER_BYTES_MAX = 2**23
+#: How long the computation of likelihoods may take; with it, the process may take that much longer.
+LIKELIHOOD_SECONDS = 5.0
+
+
+def record_view(trace: Trace, *, likelihood: bool = True) -> TraceView:
+    """Return what a replay of ``trace`` showed, and with ``likelihood`` when its failure was decided."""
+    failure = trace.failure
+    if failure is None:
+        return TraceView(reason="the trace does not fail")
+    if trace.is_schedule:
+        return TraceView(reason="a schedule of tasks is not shown step by step")
+    if ends_process(failure.error_type, failure.bucket):
+        return TraceView(reason="the failure ends its process")
+    seconds = LIKELIHOOD_SECONDS if likelihood else 0.0
+    request = {
+        "trace": trace.to_json().decode(),
+        "targets": sorted(trace.targets),
+        "path": list(map(str, sys.path)),
+        "arguments": list(sys.argv),
+        "likelihood_seconds": seconds,
+    }
+    module = "ordeal._engine.trace_view.child"
+    try:
+        answer = answer_of(module, request, seconds=SECONDS_MAX + 2 * seconds, bytes_max=ANSWER_BYTES_MAX)
+        # The last whole line is the most complete answer: what follows it may have taken too long.
+        lines = answer.split(b"\n")[:-1]
+        if not lines:
+            return TraceView(reason="its process ended without an answer")
+        return msgspec.json.decode(lines[-1], type=TraceView)
+    except (OSError, ValueError, RecursionError) as error:
+        return TraceView(reason=f"it could not be recorded: {one_line(str(error))}")

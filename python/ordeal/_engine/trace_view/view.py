@@ -1,0 +1,100 @@
+"""What was recorded of a failing trace, step by step: plain values with limits, as sent between processes."""
+
+from __future__ import annotations
+
+import msgspec
+
+
+class Change(msgspec.Struct, array_like=True, frozen=True):
+    """A part of the machine that a step changed, by its path; None where it was or is not there."""
+
+    path: str
+    before: str | None
+    after: str | None
+
+
+class CodeSpot(msgspec.Struct, array_like=True, frozen=True):
+    """A line of a source file, with its text."""
+
+    file: str
+    line: int
+    code: str
+
+
+class Swallowed(msgspec.Struct, array_like=True, frozen=True):
+    """An exception that reached the machine, which went on."""
+
+    error: str
+    place: str
+
+
+class StepView(msgspec.Struct, kw_only=True):
+    """One step. ``new_lines`` had not run before in this trace; ``fired`` says which calls the faults hit."""
+
+    kind: str
+    name: str
+    arguments: dict[str, str] = {}
+    draws: list[str] = []
+    result: str = ""
+    faults_on: list[str] = []
+    fired: list[str] = []
+    output: str = ""
+    changes: list[Change] = []
+    new_lines: list[CodeSpot] = []
+    new_lines_more: int = 0
+    swallowed: list[Swallowed] = []
+    failed: bool = False
+
+
+class SourceView(msgspec.Struct, kw_only=True):
+    """The source of a rule or of an invariant, or the lines around the one that ``failed``; 0 for none."""
+
+    name: str
+    file: str
+    line: int
+    text: str
+    failed: int = 0
+
+
+class Chance(msgspec.Struct, kw_only=True):
+    """How often a run that takes the first ``steps`` steps of the trace, and others at random then, fails alike."""
+
+    steps: int
+    runs: int
+    failed: int
+    low: float
+    high: float
+
+
+class TraceView(msgspec.Struct, kw_only=True):
+    """A recorded trace, or the ``reason`` why there is none.
+
+    ``start`` is the state of the fresh machine; the changes of the steps lead to all later ones. ``decided_at`` are the
+    steps after which a failure became much more likely.
+    """
+
+    reason: str = ""
+    start: dict[str, str] = {}
+    steps: list[StepView] = []
+    sources: list[SourceView] = []
+    traceback: str = ""
+    chances: list[Chance] = []
+    decided_at: list[int] = []
+
+    def states(self) -> list[dict[str, str]]:
+        """Return the state after each step, in order."""
+        found, now = [], dict(self.start)
+        for step in self.steps:
+            for change in step.changes:
+                if change.after is None:
+                    now.pop(change.path, None)
+                else:
+                    now[change.path] = change.after
+            found.append(dict(now))
+        return found
+
+
+def changes_between(before: dict[str, str], after: dict[str, str]) -> list[Change]:
+    """Return what differs, in the order of the state: first what is there now."""
+    found = [Change(path, before.get(path), text) for path, text in after.items() if before.get(path) != text]
+    return [*found, *(Change(path, text, None) for path, text in before.items() if path not in after)]

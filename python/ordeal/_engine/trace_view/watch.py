@@ -1,0 +1,204 @@
+"""Watches a replay step by step: what changed, which lines were new, what was printed, what was swallowed."""
+
+from __future__ import annotations
+
+import io
+import linecache
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from pathlib import Path
+from types import CodeType
+from typing import Any, override
+
+from hypothesis.stateful import RuleBasedStateMachine
+
+from ordeal._engine.execution.bucket import user_frames
+from ordeal._engine.execution.recorder import RunRecorder
+from ordeal._engine.formatting import counted, describe_error, one_line, safe_lines
+from ordeal._engine.storage.trace_file import TraceStep
+from ordeal._engine.trace_view.values import StateReader
+from ordeal._engine.trace_view.view import CodeSpot, StepView, Swallowed, changes_between
+from ordeal._hypothesis import Rule
+from ordeal.chaos import ChaosTest
+from ordeal.faults import Fault
+
+OUTPUT_CHARS_MAX = 2_000
+NEW_LINES_MAX = 40
+SWALLOWED_MAX = 5
+#: What is shown of all steps together; the steps after that have only their names and arguments.
+CHANGES_CHARS_MAX = 2**20
+#: sys.monitoring has no more places.
+_TOOLS = (4, 3, 5, 2)
+_MONITORING = sys.monitoring
+_EVENTS = _MONITORING.events
+
+
+class StepWatch(RunRecorder):
+    """Records a replay. Between two steps it reads the state; that costs time, but nothing of it is searched.
+
+    ``is_target`` tells which files to watch, ``own_files`` are those of the machine.
+    """
+
+    def __init__(
+        self, cls: type[RuleBasedStateMachine], is_target: Callable[[str], bool], own_files: frozenset[str]
+    ) -> None:
+        super().__init__()
+        self.views: list[StepView] = []
+        self.start: dict[str, str] = {}
+        self._reader = StateReader(cls)
+        self._is_target = is_target
+        self._own_files = own_files
+        self._state: dict[str, str] = {}
+        self._machine_now: RuleBasedStateMachine | None = None
+        self._left = CHANGES_CHARS_MAX
+        self._output = io.StringIO()
+        self._lines: list[tuple[str, int]] = []
+        self._raised: dict[int, tuple[BaseException, str]] = {}
+        self._met: dict[str, tuple[int, int]] = {}
+
+    @contextmanager
+    def watching(self) -> Iterator[None]:
+        """Take what is printed, and see which lines run, during the block."""
+        tool = next((each for each in _TOOLS if _MONITORING.get_tool(each) is None), None)
+        with redirect_stdout(self._output), redirect_stderr(self._output):
+            if tool is None:
+                yield
+                return
+            _MONITORING.use_tool_id(tool, "ordeal viewer")
+            _MONITORING.register_callback(tool, _EVENTS.LINE, self._line)
+            _MONITORING.register_callback(tool, _EVENTS.RAISE, self._raise)
+            _MONITORING.set_events(tool, _EVENTS.LINE | _EVENTS.RAISE)
+            try:
+                yield
+            finally:
+                _MONITORING.set_events(tool, 0)
+                _MONITORING.free_tool_id(tool)
+
+    # -- the run ------------------------------------------------------------------------------------------------------
+
+    @override
+    def started(self, machine: RuleBasedStateMachine) -> None:
+        super().started(machine)
+        self._machine_now = machine
+        self.start = self._state = self._reader.read(machine)
+
+    @override
+    def rule(self, rule: Rule, initialize: bool, values: dict[str, Any], resolved: dict[str, Any]) -> None:
+        self._end_step()
+        super().rule(rule, initialize, values, resolved)
+        self._begin_step()
+
+    @override
+    def fault(self, fault: Fault, on: bool) -> None:
+        self._end_step()
+        super().fault(fault, on)
+        self._begin_step()
+
+    @override
+    def ending(self) -> None:
+        error = sys.exception()
+        self._end_step(error)
+        super().ending()
+
+    def _begin_step(self) -> None:
+        self._output.seek(0)
+        self._output.truncate()
+        self._lines.clear()
+        self._raised.clear()
+        self._met = self._uses()
+
+    def _uses(self) -> dict[str, tuple[int, int]]:
+        """Return for each fault that acts on calls how many met it so far, and how many it changed."""
+        faults = self._machine_now.faults if isinstance(self._machine_now, ChaosTest) else ()
+        uses = ((fault.name, fault.observed) for fault in faults if fault.counts_calls)
+        return {name: (seen.calls, seen.hits) for name, seen in uses}
+
+    def _end_step(self, error: BaseException | None = None) -> None:
+        """Note what the last step did; nothing before the first."""
+        if len(self.views) == len(self.steps) or self._machine_now is None:
+            return
+        step = self.steps[-1]
+        view = _view_of(step)
+        view.failed = error is not None
+        view.fired += [
+            f"{one_line(name)}, in {counted(hits - self._met[name][1], 'call')}"
+            for name, (_, hits) in self._uses().items()
+            if name in self._met and hits > self._met[name][1]
+        ]
+        self._add_lines(view)
+        view.output = safe_lines(self._output.getvalue()[:OUTPUT_CHARS_MAX])
+        chain = _chain_of(error)
+        for raised, place in self._raised.values():
+            if id(raised) not in chain and len(view.swallowed) < SWALLOWED_MAX:
+                view.swallowed.append(Swallowed(describe_error(raised), place))
+        self._raised.clear()
+        if self._left > 0:
+            before, self._state = self._state, self._reader.read(self._machine_now)
+            view.changes = changes_between(before, self._state)
+            self._left -= sum(len(change.path) + len(change.after or "") for change in view.changes)
+        self.views.append(view)
+
+    def _add_lines(self, view: StepView) -> None:
+        for file, line in sorted(set(self._lines))[:NEW_LINES_MAX]:
+            view.new_lines.append(CodeSpot(shown_path(file), line, _code_at(file, line)))
+        view.new_lines_more = max(0, len(set(self._lines)) - NEW_LINES_MAX)
+
+    # -- events -------------------------------------------------------------------------------------------------------
+
+    def _line(self, code: CodeType, line: int) -> object:
+        if self._is_target(code.co_filename):
+            self._lines.append((code.co_filename, line))
+        return _MONITORING.DISABLE
+
+    def _raise(self, code: CodeType, _offset: int, error: BaseException) -> None:
+        if code.co_filename in self._own_files and len(self._raised) < 10 * SWALLOWED_MAX:
+            self._raised.setdefault(id(error), (error, _raised_at(error)))
+
+
+def _view_of(step: TraceStep) -> StepView:
+    return StepView(
+        kind=step.kind,
+        name=one_line(step.name),
+        arguments=dict(step.text),
+        draws=list(step.draws),
+        result=step.result,
+        faults_on=list(step.active_faults),
+        fired=list(step.hits),
+    )
+
+
+def _chain_of(error: BaseException | None) -> set[int]:
+    """Return the ids of an exception and of those that led to it."""
+    found: set[int] = set()
+    waiting = [error]
+    while waiting and len(found) < 100:
+        each = waiting.pop()
+        if each is not None and id(each) not in found:
+            found.add(id(each))
+            waiting += [each.__cause__, each.__context__]
+            if isinstance(each, BaseExceptionGroup):
+                waiting += each.exceptions
+    return found
+
+
+def _raised_at(error: BaseException) -> str:
+    """Return where the program raised an exception, or where it called the fault that did."""
+    frames = user_frames(error)
+    return f"{shown_path(frames[-1][0].co_filename)}:{frames[-1][1]}" if frames else ""
+
+
+def _code_at(file: str, line: int) -> str:
+    return one_line(linecache.getline(file, line).strip(), limit=120)
+
+
+def shown_path(file: str) -> str:
+    """Return a path as people read it: from the working folder, or from that of installed packages."""
+    path = Path(file)
+    for part in ("site-packages", "dist-packages"):
+        if part in path.parts:
+            return str(Path(*path.parts[path.parts.index(part) + 1 :]))
+    try:
+        return str(path.relative_to(Path.cwd()))
+    except (ValueError, OSError):
+        return str(path)

@@ -1,0 +1,97 @@
+"""Recording a trace: what each step did, in a process of its own that may do anything."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import pytest
+
+from ordeal._engine.storage.trace_file import Trace
+from ordeal._engine.trace_view.recording import record_view
+from ordeal._engine.trace_view.view import Change, TraceView
+from ordeal.explore import Explorer
+
+from ...samples.viewed import Till
+
+
+@pytest.fixture(scope="module")
+def trace() -> Trace:
+    """The shrunk trace of the sample's failure."""
+    result = Explorer(Till, target_modules=["unit.samples.viewed"], workers=1).run(max_runs=400)
+    failures = [failure for failure in result.failures if "script" in str(failure.error)]
+    assert failures[0].trace is not None
+    return failures[0].trace
+
+
+@pytest.fixture(scope="module")
+def view(trace: Trace) -> TraceView:
+    return record_view(trace)
+
+
+def step_named(view: TraceView, name: str) -> int:
+    return next(number for number, step in enumerate(view.steps) if step.name == name)
+
+
+def test_all_steps_are_there_with_what_they_did(view: TraceView) -> None:
+    assert not view.reason
+    opened, collected = step_named(view, "open_order"), step_named(view, "collect")
+    assert view.steps[opened].result == "orders_0 = 'A1'"
+    assert view.steps[opened].output == "<b>order A1</b>"
+    assert Change("asked", "{}", "{'A1': 1}") in view.steps[opened].changes
+    last = view.steps[collected]
+    assert last is view.steps[-1]
+    assert last.failed
+    assert last.arguments == {"order": "orders_0"}
+    assert Change("gateway.paid", "{}", "{'A1': 2}") in last.changes
+    assert any("answer" in name for name in last.faults_on)
+    assert last.fired == ["timeout(unit.samples.viewed.Gateway.answer, 30.0s), in 2 calls"]
+    assert [each.error.partition(":")[0] for each in last.swallowed] == ["TimeoutError", "TimeoutError"]
+    # Where the program called what the fault replaced, and not where ordeal raised it.
+    assert {each.place.rpartition(":")[0] for each in last.swallowed} == {"tests/unit/samples/viewed.py"}
+
+
+def test_lines_are_new_once(view: TraceView) -> None:
+    places = [(spot.file, spot.line) for step in view.steps for spot in step.new_lines]
+    assert places
+    assert len(places) == len(set(places))
+    assert any("self.paid[order] = " in spot.code for step in view.steps for spot in step.new_lines)
+
+
+def test_the_states_follow_from_the_changes(view: TraceView) -> None:
+    assert set(view.start) == {"asked", "gateway.paid"}
+    assert view.states()[-1]["gateway.paid"] == "{'A1': 2}"
+    assert view.states()[-1]["bundle orders"] == "['A1']"
+
+
+def test_sources_are_those_of_the_rules_and_of_the_place(view: TraceView) -> None:
+    names = [source.name for source in view.sources]
+    assert {"open_order", "collect"} <= set(names)
+    assert "remark" not in names
+    (failed,) = [source for source in view.sources if source.failed]
+    assert failed.text.split("\n")[failed.failed - failed.line].strip().startswith("assert cents <=")
+    assert "AssertionError" in view.traceback
+
+
+def test_it_says_when_the_failure_was_decided(view: TraceView) -> None:
+    assert len(view.chances) == len(view.steps) + 1
+    assert view.decided_at
+    assert view.chances[-1].failed == view.chances[-1].runs
+
+
+def test_what_cannot_be_recorded_has_a_reason(trace: Trace) -> None:
+    assert record_view(dataclasses.replace(trace, failure=None)).reason == "the trace does not fail"
+    assert record_view(dataclasses.replace(trace, test_class="nowhere_to_be_found:Machine")).reason
+
+
+def test_a_machine_that_ends_its_process_or_hangs_is_contained(
+    tmp_path: Path, trace: Trace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "ends_when_imported.py").write_text("import os\nos._exit(7)\n")
+    ended = record_view(dataclasses.replace(trace, test_class="ends_when_imported:Machine"))
+    assert "ended without an answer" in ended.reason
+    (tmp_path / "hangs_when_imported.py").write_text("import time\ntime.sleep(99)\n")
+    monkeypatch.setattr("ordeal._engine.trace_view.recording.SECONDS_MAX", 0.4)
+    hung = record_view(dataclasses.replace(trace, test_class="hangs_when_imported:Machine"), likelihood=False)
+    assert "ended without an answer" in hung.reason
