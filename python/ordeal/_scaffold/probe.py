@@ -193,7 +193,7 @@ class _Trial:
     def _choose_constructor(self) -> str:
         if inspect.isabstract(self._cls):
             return "it is abstract"
-        parameters = self._parameters(self._cls, skip=0)
+        parameters = self._parameters(self._cls, skip=0, makes=True)
         if parameters is None:
             return "its constructor has no signature"
         errors: Counter[str] = Counter()
@@ -201,8 +201,9 @@ class _Trial:
         for choice in _choices(parameters, _CONSTRUCTORS_MAX):
             passed = 0
             for _ in range(_DRAWS + 4):
+                values = self._draw(choice)
                 try:
-                    _bounded(lambda choice=choice: _invoke(self._cls, parameters, self._draw(choice)))  # type: ignore[misc]
+                    _bounded(lambda values=values: _invoke(self._cls, parameters, values))  # type: ignore[misc]
                     passed += 1
                 except BaseException as error:  # noqa: BLE001 - whatever a constructor raises
                     errors[_said(error)] += 1
@@ -221,9 +222,11 @@ class _Trial:
         return f"no object could be made: {errors.most_common(1)[0][0] if errors else 'no time'}"
 
     def _fresh(self) -> Any:
+        parameters, choice = self._constructor
         for _ in range(10):
+            values = self._draw(choice)
             try:
-                return _bounded(lambda: _invoke(self._cls, self._constructor[0], self._draw(self._constructor[1])))
+                return _bounded(lambda values=values: _invoke(self._cls, parameters, values))  # type: ignore[misc]
             except BaseException:  # noqa: BLE001 - the next arguments may be better
                 continue
         raise _RefusedError("no object")
@@ -262,7 +265,8 @@ class _Trial:
                 names.update(dict.fromkeys(vars(base)))
         return list(names)
 
-    def _parameters(self, function: Any, *, skip: int) -> list[_Parameter] | None:
+    def _parameters(self, function: Any, *, skip: int, makes: bool = False) -> list[_Parameter] | None:
+        """Return what may be given to ``function``, none of the class where it ``makes`` one; None without a signature."""
         try:
             listed = list(inspect.signature(function).parameters.values())[skip:]
         except (TypeError, ValueError):
@@ -280,7 +284,8 @@ class _Trial:
                     found.append(_Parameter(each.name, False, [_OMITTED, LIST, *ANYTHING]))
                 continue
             options = candidates(each.name, annotation, default)
-            if each.name == "other" or set(re.findall(r"\w+", annotation)) & {self._cls.__name__, "Self"}:
+            takes_own = each.name == "other" or bool(set(re.findall(r"\w+", annotation)) & {self._cls.__name__, "Self"})
+            if takes_own and not makes:
                 options = [self._instances(), *options]
             elif annotation and default is not ... and not is_known(annotation):
                 continue  # a guess would only get wrong what there is a default for

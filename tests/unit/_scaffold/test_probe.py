@@ -71,6 +71,16 @@ VAULT = '''
         def __iter__(self):
             return iter(self.coins)
 
+    class Chain:
+        """Made of another one, if there is one."""
+
+        def __init__(self, other: "Chain | dict" = ()):
+            self.links = {}
+            self.extend(other)
+
+        def extend(self, other: "Chain") -> None:
+            self.links.update(getattr(other, "links", other))
+
     class Needs:
         def __init__(self, there: "Unknown"):
             there.go()
@@ -82,7 +92,7 @@ def tried(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Tried]:
     folder = tmp_path_factory.mktemp("project")
     (folder / "vault.py").write_text(dedent(VAULT))
     (folder / "precious").write_text("x")
-    found = try_classes(["vault:Vault", "vault:Needs", "no_module:X"], [folder])
+    found = try_classes(["vault:Vault", "vault:Chain", "vault:Needs", "no_module:X"], [folder])
     assert (folder / "precious").exists()
     assert sorted(path.name for path in folder.iterdir()) == ["precious", "vault.py"]
     return found
@@ -109,6 +119,9 @@ def test_a_class_is_tried(tried: dict[str, Tried]) -> None:
     }
     assert vault.properties == {"worth": []}
     assert vault.protocol == {"len": True, "counts": True, "contains": True, "repr": True}
+    chain = tried["vault:Chain"]
+    assert (chain.reason, chain.working) == ("", ["extend"])
+    assert [each.strategy for each in chain.methods[0].parameters] == ["OTHERS"]
     assert tried["vault:Needs"].reason.startswith("no object could be made: AttributeError: ")
     assert tried["no_module:X"].reason.startswith("it cannot be imported: ModuleNotFoundError")
 
