@@ -210,7 +210,7 @@ def run_all(parts: list[Part], options: list[str], jobs: int, record: bool) -> i
     seconds: dict[str, float] = {}
     skipped: list[str] = []
     failed: list[Ended] = []
-    with tempfile.TemporaryDirectory(prefix="ordeal-tests-") as folder:
+    with tempfile.TemporaryDirectory(prefix="parts-") as folder:
         for done, ended in enumerate(Runner(Path(folder), options, jobs).run(parts), 1):
             shown(ended, done, len(parts))
             counts += ended.counts

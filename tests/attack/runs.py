@@ -20,7 +20,7 @@ ROOT = Path(__file__).parents[2]
 RULE_TIMEOUT = 0.4
 MAX_TIME = 3.0
 MAX_SHRINK_TIME = 2.0
-MAX_RUNS = 2_000
+MAX_RUNS = 500
 #: What a worker may take beyond what is there before.
 MEMORY_MIB = 512
 #: Nothing takes as long: a command that does is stuck.

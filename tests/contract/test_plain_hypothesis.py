@@ -63,7 +63,7 @@ VAULT = {
 
         from test_vault import VaultChaos
 
-        result = Explorer(VaultChaos, target_modules=["vault"], workers=1).run(max_runs=8_000, steps_per_run=20)
+        result = Explorer(VaultChaos, target_modules=["vault"], workers=1).run(max_runs=500, steps_per_run=20)
         (failure,) = result.failures
         bench = load_for_replay(failure.trace, VaultChaos)
         print(save_to_database(bench.driver, [bench.tape]))

@@ -13,7 +13,7 @@ import ordeal
 
 from .conftest import EXAMPLES
 
-RUNS = 300
+RUNS = 150
 FILE = "test_generated.py"
 
 

@@ -105,9 +105,20 @@ CASES = [
 ]
 
 
+#: Those that do as another of them does, by another call.
+LIKE_ANOTHER = {
+    *(machines.ExitsWell, machines.Aborts, machines.KillsItself, machines.Sleeps, machines.BlocksSignals),
+    *(machines.LeavesSession, machines.LeavesDaemon, machines.ExitsInTeardown),
+}
+
+
 def each(*cases: Case) -> pytest.MarkDecorator:
     """Runs a test for each of these, one after the other, as they share what was explored."""
-    return pytest.mark.parametrize("case", cases, ids=lambda case: case.name, scope="module")
+    given = [
+        pytest.param(case, id=case.name, marks=[pytest.mark.nightly] if case.machine in LIKE_ANOTHER else [])
+        for case in cases
+    ]
+    return pytest.mark.parametrize("case", given, scope="module")
 
 
 REPORTED = [case for case in CASES if case.error]

@@ -98,7 +98,7 @@ QUEUE = {
 SETTINGS = """
     [explorer]
     target_modules = ["queueing"]
-    max_runs = 200
+    max_runs = 100
     max_time = 100
     workers = 1
     rule_swarm = {rule_swarm}

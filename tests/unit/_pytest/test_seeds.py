@@ -480,7 +480,14 @@ def test_conftest_that_asks_every_test(project: Project) -> None:
     assert project.run("-q", "--fixtures-per-test").ret == pytest.ExitCode.OK
 
 
-@pytest.mark.parametrize("options", [(), ("--dist", "loadfile"), ("--dist", "loadscope"), ("--dist", "worksteal")])
+@pytest.mark.parametrize(
+    "options",
+    [
+        (),
+        ("--dist", "worksteal"),
+        *(pytest.param(("--dist", each), marks=pytest.mark.nightly) for each in ("loadfile", "loadscope")),
+    ],
+)
 def test_workers(project: Project, options: tuple[str, ...]) -> None:
     name = project.overdrawn()
     fixed = project.closed()

@@ -133,9 +133,9 @@ def test_a_resumed_exploration_gives_the_report_and_traces_of_one_without_a_brea
         del result["timing"]
         return result, {path.name: path.read_bytes() for path in Path(".ordeal/traces").iterdir()}
 
-    whole = explore(400, "1")
-    explore(200, "2", "--save-state", "state")
-    assert explore(400, "3", "--resume", "state", "--save-state", "state") == whole
+    whole = explore(120, "1")
+    explore(60, "2", "--save-state", "state")
+    assert explore(120, "3", "--resume", "state", "--save-state", "state") == whole
 
 
 def test_a_state_that_is_not_there() -> None:

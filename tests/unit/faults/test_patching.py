@@ -42,7 +42,7 @@ def constant(value: Any) -> Callable[[Any], Any]:
 # Unwinding
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=30)
 @given(st.lists(st.tuples(st.integers(0, 3), st.booleans()), max_size=30))
 def test_any_sequence_of_switches_unwinds_to_the_original(switches: list[tuple[int, bool]]) -> None:
     with shop_app() as shop:
