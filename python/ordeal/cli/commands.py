@@ -161,6 +161,25 @@ def replay(**given: Any) -> int:
 
 
 @click.command(
+    name="html",
+    epilog="Exit code: 0 when the page was written, 2 for wrong use.",
+    **_SETTINGS,
+)
+@click.argument("run", metavar="[RUN|FILE]", required=False, type=click.Path())
+@click.option("-o", "--output", metavar="DIR", type=click.Path(), help="Folder of the page [default: that of the run]")
+def report_html(**given: Any) -> int:
+    """Make a page of a run: findings, coverage over time, and each failure step by step.
+
+    RUN is a name in .ordeal/runs or the beginning of it [default: the latest]; FILE is a report as JSON. The page is
+    one file, and needs neither a network nor JavaScript. The failures are replayed to record their steps.
+    """
+    return _run("report", given)
+
+
+report = click.Group(name="report", commands=[report_html], help="Make reports of runs that were kept.", **_SETTINGS)
+
+
+@click.command(
     name="seeds",
     epilog="Exit code: 1 when a seed fails, as recorded or differently, 0 when none does, 2 for wrong use, "
     "also for a seed whose class cannot be imported.",
@@ -180,7 +199,7 @@ def seeds(**given: Any) -> int:
     return _run("seeds", given)
 
 
-_ALL = (benchmark, catalog, completion, explore, init, replay, seeds)
+_ALL: tuple[click.Command, ...] = (benchmark, catalog, completion, explore, init, replay, report, seeds)
 
 
 def commands() -> Iterator[click.Command]:

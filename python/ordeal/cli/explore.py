@@ -16,9 +16,11 @@ import click
 
 from ordeal._engine.execution.class_path import load_class, trust
 from ordeal._engine.execution.machine import MachineFactory, check_factory
+from ordeal._engine.formatting import one_line
 from ordeal._engine.isolation.child import Limits
 from ordeal._engine.isolation.memory_limit import MEBIBYTE
 from ordeal._engine.properties.history import PROPERTIES_PATH, add_reached
+from ordeal._engine.runs.writer import RunWriter
 from ordeal._engine.seed_corpus.corpus import SeedCorpus
 from ordeal._engine.seed_corpus.paths import seed_name
 from ordeal._engine.storage.trace_file import Trace
@@ -37,9 +39,9 @@ from ordeal._report.formats.github import annotation_lines
 from ordeal._report.formats.md import markdown
 from ordeal._report.seeds import seed_outcomes_text, seeds_pruned, seeds_saved
 from ordeal.cli import INTERRUPTED, terminal
-from ordeal.cli.flags import ALL_OPTIONS, given_to
+from ordeal.cli.flags import ALL_OPTIONS
 from ordeal.cli.folders import traces_folders
-from ordeal.cli.progress import ProgressLine
+from ordeal.cli.progress import Watchers, progress_view
 from ordeal.config import ExplorerConfig, OrdealConfig, TestConfig, load_config_for, override
 from ordeal.config.arguments import given_arguments, options_of_entry
 from ordeal.config.options import ExplorationOptions, ExploreFlags, options_of, values_of
@@ -54,7 +56,7 @@ FOUND = 1
 
 def run(given: Mapping[str, Any]) -> int:
     """Explore with the options of the command line, by name; ``None`` means not given. Return the exit code."""
-    own = given_to(ExploreFlags, given)
+    own = override(ExploreFlags(), given)
     config = load_config_for(given["classes"], given["config"])
     report = override(config.report, {**given, "verbose": None})
     formats = tuple(dict.fromkeys((*config.report.formats, *report.formats)))
@@ -64,9 +66,10 @@ def run(given: Mapping[str, Any]) -> int:
     _check_entries(config, options)
     terminal.say(_header(own, config, options))
     session = _Session(own, config, options)
-    with termination_interrupts():
-        session.explore_all()
-    session.finish()
+    with session.kept():
+        with termination_interrupts():
+            session.explore_all()
+        session.finish()
     return session.exit_code()
 
 
@@ -166,11 +169,23 @@ class _Session:
         self._unexplored = 0
         self._unwritten = 0
         self._interrupted = False
+        self._run_writer = RunWriter(keep=config.report.keep_runs)
+
+    @contextmanager
+    def kept(self) -> Iterator[None]:
+        """Keep what happens during the block in the folder of this run."""
+        writer = self._run_writer
+        writer.begun(version(), [test.class_path for test in self._config.tests], self._shown_options())
+        try:
+            yield
+        finally:
+            writer.close()
 
     def explore_all(self) -> None:
         """Explore every entry. One that cannot be explored is reported, and the others still run."""
         for test in self._config.tests:
             terminal.say(f"Exploring {test.class_path}...")
+            self._run_writer.class_started(test.class_path)
             self._explore(test)
             if self._interrupted:
                 return
@@ -191,6 +206,9 @@ class _Session:
                 terminal=terminal.writes_to_terminal(), all=self._flags.all, by_path=not self._can_be_looked_up()
             )
             terminal.write(exploration_report(self._results, layout))
+        self._run_writer.finished(self._json(), self.exit_code(), interrupted=self._interrupted)
+        if self._run_writer.trouble:
+            terminal.say(f"note: this run is not kept: {one_line(self._run_writer.trouble)}")
         if self._results:
             self._tell_of_plain()
             terminal.say(closing_line(self._results, self.exit_code()))
@@ -203,9 +221,9 @@ class _Session:
             terminal.say(f"\nhint: `{command}` writes a program without ordeal, for a bug report")
 
     def _json(self) -> str:
-        return json_report(self._results, self._all_options())
+        return json_report(self._results, self._shown_options())
 
-    def _all_options(self) -> dict[str, object]:
+    def _shown_options(self) -> dict[str, object]:
         return {"seed": self._options.seed, **_shown(self._flags, self._options)}
 
     def _can_be_looked_up(self) -> bool:
@@ -232,7 +250,9 @@ class _Session:
         except KeyboardInterrupt:
             self._interrupted = True
         else:
-            self._results.append(self._save_traces(result))
+            result = self._save_traces(result)
+            self._results.append(result)
+            self._run_writer.class_done(result)
             self._save_properties(result)
             self._report_seeds(result)
             self._report_state(result)
@@ -284,13 +304,12 @@ class _Session:
 
     def _run(self, test: TestConfig) -> ExplorationResult:
         options = options_of_entry(self._options, test)
-        ticker = ProgressLine() if options.verbose or terminal.is_terminal() else None
+        view = progress_view(self._flags.progress, test.class_path, options)
+        watchers = Watchers(self._run_writer, view)
         # Output of the program under test belongs on stderr; on stdout it would end up inside the report.
-        with redirect_stdout(sys.stderr), closing(ticker) if ticker else nullcontext():
+        with redirect_stdout(sys.stderr), closing(view) if view else nullcontext():
             return make_explorer(test, options).run(
-                **given_arguments("run", options),
-                progress=ticker,
-                shrink_progress=ticker.shrinking if ticker else None,
+                **given_arguments("run", options), progress=watchers.progress, shrink_progress=watchers.shrinking
             )
 
     def _save_traces(self, result: ExplorationResult) -> ExplorationResult:
@@ -349,7 +368,7 @@ class _Session:
         wanted, recognised = self._config.report.formats, show_by_itself(os.environ)
         if not wanted and not recognised:
             return
-        document = json_document(self._results, self._all_options(), kept_runs="observe" in wanted)
+        document = json_document(self._results, self._shown_options(), kept_runs="observe" in wanted)
         folder = Path(self._config.report.report_dir)
         written = [path for name in wanted if (path := self._write_format(name, document, folder)) is not None]
         if written:

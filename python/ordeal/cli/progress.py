@@ -1,16 +1,73 @@
-"""Shows the live progress line, of runs and of shrinking: after the first run, then at most every two seconds."""
+"""Shows the progress of a search, of runs and of shrinking: live on a terminal, else as lines, or not at all."""
 
 from __future__ import annotations
 
+import importlib
+import os
+from typing import Protocol
+
+from ordeal._engine.runs.writer import RunWriter
 from ordeal._report.exploration import progress_line, shrink_progress_line
 from ordeal.cli import terminal
+from ordeal.config.options import ExplorationOptions
 from ordeal.result import ProgressSnapshot, ShrinkSnapshot
 
 _INTERVAL_S = 2.0
 
 
+class View(Protocol):
+    """What people see of a search that goes on."""
+
+    def __call__(self, snapshot: ProgressSnapshot) -> None:
+        """Show ``snapshot`` when it is due."""
+
+    def shrinking(self, snapshot: ShrinkSnapshot) -> None:
+        """Show ``snapshot`` when it is due."""
+
+    def close(self) -> None:
+        """Clear what was shown, as far as it can be cleared."""
+
+
+def progress_view(kind: str, test_class: str, options: ExplorationOptions) -> View | None:
+    """Return what shows the progress: ``auto`` is live on a terminal, and lines where ``--verbose`` asks for them."""
+    if kind == "auto":
+        kind = "live" if _can_redraw() else "plain" if options.verbose or terminal.is_terminal() else "none"
+    if kind == "none":
+        return None
+    if kind == "plain":
+        return ProgressLine()
+    # What draws it takes time to import, and a log does not need it.
+    live = importlib.import_module("ordeal.cli.live")
+    view: View = live.LiveView(test_class, options)
+    return view
+
+
+def _can_redraw() -> bool:
+    return terminal.is_terminal() and os.environ.get("TERM") not in (None, "", "dumb")
+
+
+class Watchers:
+    """Passes the progress of a search on to the folder of its run, and to what people see."""
+
+    def __init__(self, writer: RunWriter, view: View | None) -> None:
+        self._writer = writer
+        self._view = view
+
+    def progress(self, snapshot: ProgressSnapshot) -> None:
+        """Called after each run, or a few times a second."""
+        self._writer.progress(snapshot)
+        if self._view is not None:
+            self._view(snapshot)
+
+    def shrinking(self, snapshot: ShrinkSnapshot) -> None:
+        """Called after each trace that shrinking tries."""
+        self._writer.shrinking(snapshot)
+        if self._view is not None:
+            self._view.shrinking(snapshot)
+
+
 class ProgressLine:
-    """Call it after each run and while failures are shrunk.
+    """Shows a line after the first run, then at most every two seconds; on a terminal each replaces the one before.
 
     It takes the time from the snapshots, and needs no clock of its own.
     """

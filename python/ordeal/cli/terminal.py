@@ -63,6 +63,11 @@ def _err() -> TextIO:
     return _Kept.err or sys.stderr
 
 
+def error_stream() -> TextIO:
+    """Return the stream of messages, for what draws on it by itself."""
+    return _err()
+
+
 def write(text: str) -> None:
     """Write data to stdout unchanged."""
     # click.echo would write UTF-8 even to an ASCII stream.

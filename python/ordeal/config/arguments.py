@@ -12,6 +12,7 @@ from ordeal.config.checks import VALUE_CHARS_MAX, accepted, as_python, as_word, 
 from ordeal.config.options import (
     BenchmarkConfig,
     ExplorationOptions,
+    ExploreFlags,
     ExplorerConfig,
     Option,
     Place,
@@ -23,7 +24,7 @@ from ordeal.config.options import (
 )
 
 
-def override[Table: (ExplorerConfig, ExplorationOptions, BenchmarkConfig, ReportConfig)](
+def override[Table: (ExplorerConfig, ExplorationOptions, ExploreFlags, BenchmarkConfig, ReportConfig)](
     config: Table, options: Mapping[str, object]
 ) -> Table:
     """Return ``config`` with the values of command line options, by name; ``None`` means not given.

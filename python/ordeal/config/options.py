@@ -394,6 +394,7 @@ class ReportConfig:
 
     Traces of failures are always saved in ``traces_dir``; ``traces`` adds those of runs that reached something new.
     ``formats`` are the reports for other programs, which are written into ``report_dir``.
+    ``keep_runs`` is how many sessions keep their events and their result in ``.ordeal/runs``, 0 for none.
     """
 
     format: ReportFormat = field(
@@ -425,6 +426,7 @@ class ReportConfig:
             text("a folder path", ".ordeal/report"), flag=Flag("--report-dir", "PATH", "Folder of these reports")
         ).metadata,
     )
+    keep_runs: int = field(default=20, metadata=Option(integer(0, 10_000, example=20)).metadata)
 
 
 SECTIONS: dict[str, type] = {"explorer": ExplorerConfig, "tests": TestConfig, "report": ReportConfig}
@@ -470,6 +472,13 @@ class ExploreFlags:
     json: bool = field(
         default=False,
         metadata=Option(SWITCH, "as text", flag=Flag("--json", "", "Print the report as JSON")).metadata,
+    )
+    progress: str = field(
+        default="auto",
+        metadata=Option(
+            one_of("auto", "live", "plain", "none", example="auto"),
+            flag=Flag("--progress", "KIND", "Show it live, as plain lines, or none: auto is live on a terminal"),
+        ).metadata,
     )
 
 
@@ -547,7 +556,7 @@ _FLAGS = {
         "confirm_fresh",
         "Seeds": "known no_seeds prune_fixed_seeds",
         "State": "save_state_to resume_from store",
-        "Output": "verbose all generate_tests formats report_dir json",
+        "Output": "verbose progress all generate_tests formats report_dir json",
     },
     "benchmark": {"Trials": "config max_workers time metric repeat seed", "Output": "simulate csv json"},
 }

@@ -10,7 +10,7 @@ from ordeal.result.inconclusive import Inconclusive
 from ordeal.result.known import KnownFailure
 from ordeal.result.notes import Note, NoteKind, Notes
 from ordeal.result.place import CodeLine, FailurePlace
-from ordeal.result.progress import ProgressSnapshot, ShrinkSnapshot
+from ordeal.result.progress import FoundFailure, ProgressSnapshot, ShrinkSnapshot
 from ordeal.result.seeds import SeedOutcome, SeedStatus
 
 __all__ = [
@@ -20,6 +20,7 @@ __all__ = [
     "Failure",
     "FailurePlace",
     "FaultUse",
+    "FoundFailure",
     "Inconclusive",
     "KnownFailure",
     "Note",

@@ -21,8 +21,29 @@ class ShrinkSnapshot:
 
 
 @dataclass(frozen=True, slots=True)
+class FoundFailure:
+    """A failure that was found, and failed again from a fresh machine. Its trace of ``steps`` steps is not shrunk yet.
+
+    ``error`` is its type and message on one line. ``id`` and ``bucket`` name it; shrinking may show that it is the same
+    as another one, or several.
+    """
+
+    id: str
+    bucket: str
+    error: str
+    run_id: int
+    steps: int
+
+
+@dataclass(frozen=True, slots=True)
 class ProgressSnapshot:
-    """The progress of an exploration, passed to ``progress`` after each run. ``elapsed`` is in seconds."""
+    """The progress of an exploration, passed to ``progress`` after each run. ``elapsed`` is in seconds.
+
+    ``found`` are the failures so far, in the order in which they were found; it is the same object until there is
+    another one. ``lines`` counts the lines of the target modules that runs reached, without those that an import runs,
+    and ``next_run_max`` bounds the probability that the next run shows something new (95 %), None while too little is
+    known. Both are counted now and then, and only where processes of their own explore.
+    """
 
     elapsed: float
     total_runs: int
@@ -31,3 +52,6 @@ class ProgressSnapshot:
     checkpoints: int
     failures: int
     runs_per_second: float
+    found: tuple[FoundFailure, ...] = ()
+    lines: int = 0
+    next_run_max: float | None = None

@@ -29,6 +29,7 @@ Commands:
   completion  Print the script that completes commands in a shell
   explore     Search the classes named in ordeal.toml for failures
   replay      Run a saved failure again, shrink it, write it as plain Python
+  report      Make a page of the last run, with each failure step by step
   seeds       Replay the saved failures (seeds), and say which still fail
 """
 

@@ -238,6 +238,20 @@ class MergedProgress:
             return Discovery.of(reports[0].discovery, len(self.edges))
         return Discovery.of(self._coverage.species_estimate(), len(self.edges)) if self.edges else None
 
+    def lines_run(self) -> int:
+        """Return how many lines of the targets ran."""
+        lines: dict[str, set[int]] = {}
+        for report in self._reports():
+            for path, ran in report.lines.items():
+                lines.setdefault(path, set()).update(ran)
+        return sum(map(len, lines.values()))
+
+    def next_run_max(self) -> float | None:
+        """Return a bound of the probability that a run shows something new: that of the worker who expects most."""
+        estimates = [report.discovery for report in self._running.values()]
+        known = [each[3] for each in estimates if each is not None]
+        return max(known) if known and len(known) == len(estimates) else None
+
     @property
     def checkpoints(self) -> int:
         """Return the number of checkpoints that all workers hold now."""

@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from itertools import islice
 from unittest import SkipTest
 
 from ordeal import _native
@@ -29,11 +30,21 @@ from ordeal._engine.triage.setup import ReplaySetup
 from ordeal._engine.triage.triage import Triage
 from ordeal._native import monotonic
 from ordeal.errors import OrdealError
-from ordeal.result import ExplorationResult, Failure, NoteKind, ProgressSnapshot, ShrinkSnapshot, StoppedReason
+from ordeal.result import (
+    ExplorationResult,
+    Failure,
+    FoundFailure,
+    NoteKind,
+    ProgressSnapshot,
+    ShrinkSnapshot,
+    StoppedReason,
+)
 from ordeal.store import FailureReport
 
 #: How long past its deadline a worker may take to end.
 GRACE_SECONDS = 0.8
+#: How often the figures are counted that take longer to count, for those who watch.
+COUNT_SECONDS = 0.5
 
 
 def usable_cores() -> int:
@@ -57,6 +68,11 @@ class Supervisor:
         self._store_client: StoreClient | None = None
         self._started = 0.0
         self._was_interrupted = self._is_stuck = False
+        self._known = KnownFailures(settings.known)
+        self._found: tuple[FoundFailure, ...] = ()
+        self._findings_told = 0
+        self._counted: tuple[int, float | None] = 0, None
+        self._count_due = 0.0
         setup = ReplaySetup(settings, driver, targets, Limits(options.memory))
         self._names = setup.names
         self._merged = MergedProgress(self._names)
@@ -86,7 +102,7 @@ class Supervisor:
             self._exchange_with_store()
             # In the order of their runs: the order in which workers report is left to chance.
             findings = sorted(self._merged.findings.values(), key=lambda each: (each.origin.run_id, each.bucket))
-            declared, lookalikes = KnownFailures(self._settings.known), self._merged.lookalikes
+            declared, lookalikes = self._known, self._merged.lookalikes
             findings, known = declared.split(findings, self.count_of)
             failures = self._triage.confirm_and_shrink(
                 findings,
@@ -236,6 +252,10 @@ class Supervisor:
             return
         tally = self._merged.tally()
         elapsed = self._elapsed()
+        if elapsed >= self._count_due:
+            self._count_due = elapsed + COUNT_SECONDS
+            self._counted = self._merged.lines_run(), self._merged.next_run_max()
+        lines, next_run_max = self._counted
         self._settings.progress(
             ProgressSnapshot(
                 elapsed=elapsed,
@@ -245,8 +265,20 @@ class Supervisor:
                 checkpoints=self._merged.checkpoints,
                 failures=len(self._merged.findings),
                 runs_per_second=tally.runs / elapsed if elapsed > 0 else 0.0,
+                found=self._told_of(),
+                lines=lines,
+                next_run_max=next_run_max,
             )
         )
+
+    def _told_of(self) -> tuple[FoundFailure, ...]:
+        """Return the failures so far. Nothing is taken from the findings, so the new ones are the last."""
+        findings = self._merged.findings
+        if len(findings) > self._findings_told:
+            new = islice(findings.values(), self._findings_told, None)
+            self._found += tuple(each.told() for each in new if self._known.entry_of(each) is None)
+            self._findings_told = len(findings)
+        return self._found
 
     def note(self, text: str, kind: NoteKind = NoteKind.OTHER) -> None:
         """Pass on a note of triage for the user."""

@@ -18,6 +18,7 @@ from ordeal._native import monotonic
 from ordeal.result import (
     ExplorationResult,
     Failure,
+    FoundFailure,
     KnownFailure,
     NoteKind,
     ProgressSnapshot,
@@ -39,6 +40,7 @@ class Exploration:
         self._started = 0.0
         self._stopped: StoppedReason = "time"
         self._known: list[KnownFailure] = []
+        self._found: tuple[FoundFailure, ...] = ()
 
     def run(self) -> ExplorationResult:
         """Explore until time, runs or patience are used up or Ctrl-C is pressed, then shrink and report."""
@@ -78,7 +80,10 @@ class Exploration:
         """See ``SearchListener``: there are no others to inform."""
 
     def checked(self, finding: Finding, verdict: Verdict) -> None:
-        """See ``SearchListener``: it is reported at the end."""
+        """See ``SearchListener``: it is reported at the end, and now to whoever watches."""
+        is_failure = verdict in (Verdict.CONFIRMED, Verdict.FLAKY) and self._search.known.entry_of(finding) is None
+        if is_failure and self._settings.progress is not None:
+            self._found += (finding.told(),)
 
     def looks_alike(self, finding: Finding) -> None:
         """See ``SearchListener``: the findings hold it."""
@@ -123,6 +128,7 @@ class Exploration:
             checkpoints=search.session.checkpoints,
             failures=len(search.findings),
             runs_per_second=search.tally.runs / elapsed if elapsed > 0 else 0.0,
+            found=self._found,
         )
 
     def _result(self, failures: Sequence[Failure], traces: list[Trace]) -> ExplorationResult:

@@ -18,6 +18,7 @@ from ordeal._engine.execution.bucket import (
     traceback_text,
 )
 from ordeal._engine.execution.recorder import RunRecorder
+from ordeal._engine.formatting import describe_error
 from ordeal._engine.isolation.rule_timeout import RuleTimeoutError
 from ordeal._engine.replay.replayer import Replayer, ShrinkProgress
 from ordeal._engine.replay.trace_builder import Provenance, TraceBuilder
@@ -25,7 +26,8 @@ from ordeal._engine.storage.trace_file import TraceFailure
 from ordeal._engine.triage.lookalikes import Lookalikes, Reason
 from ordeal._engine.untrusted import type_name
 from ordeal._native import monotonic
-from ordeal.result import Failure
+from ordeal.result import Failure, FoundFailure
+from ordeal.result.failure import failure_id
 
 #: More distinct failures than this are a flood; the rest is only counted.
 BUCKETS_MAX = 1_000
@@ -81,6 +83,11 @@ class Finding:
     def broken_by(self) -> list[str]:
         """The step after which an invariant failed, if one did."""
         return [step for step in [step_of(self.bucket)] if step]
+
+    def told(self) -> FoundFailure:
+        """Return what is known of it before it is shrunk."""
+        error = describe_error(self.error)
+        return FoundFailure(failure_id(self.bucket), self.bucket, error, self.origin.run_id, len(self.tape))
 
     @property
     def is_timeout(self) -> bool:

@@ -1,0 +1,120 @@
+"""The chart of coverage over time, as SVG that needs no script."""
+
+from __future__ import annotations
+
+import importlib
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+#: More points than this no eye tells apart.
+POINTS_MAX = 160
+#: What a search has before its first event, where the axis of time begins.
+FIRST_SECONDS = 0.01
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """What was reached after so many seconds and runs."""
+
+    seconds: float
+    runs: int
+    edges: int
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """When a failure was found."""
+
+    seconds: float
+    label: str
+
+
+def coverage_chart(points: Sequence[Point], marks: Sequence[Mark], name: str) -> str:
+    """Return the chart as SVG with the id ``name``, or nothing with fewer than two points, or without the library."""
+    if len(points) < 2:
+        return ""
+    try:
+        pygal = importlib.import_module("pygal")
+        style_of = importlib.import_module("pygal.style").Style
+    except ImportError:
+        return ""
+    chart = pygal.XY(_options(pygal, style_of))
+    chart.uuid = name  # else one by chance: the same run makes the same page
+    curve = [(max(FIRST_SECONDS, point.seconds), point.edges) for point in thinned(points)]
+    chart.add("edges", _steps(curve), show_dots=False)
+    shown = [
+        {"value": (max(FIRST_SECONDS, mark.seconds), _height(curve, mark.seconds)), "label": mark.label}
+        for mark in marks
+    ]
+    if shown:
+        chart.add("failure found", shown, stroke=False, dots_size=5)
+    return _without_script(chart.render(is_unicode=True))
+
+
+def _options(pygal: Any, style_of: Any) -> Any:
+    style = style_of(
+        background="transparent",
+        plot_background="transparent",
+        foreground="var(--fg)",
+        foreground_strong="var(--fg)",
+        foreground_subtle="var(--dim)",
+        opacity="1",
+        opacity_hover="1",
+        colors=("var(--link)", "var(--bad)"),
+        font_family="system-ui, sans-serif",
+        label_font_size=13,
+        major_label_font_size=13,
+        legend_font_size=13,
+        title_font_size=13,
+    )
+    return pygal.Config(
+        style=style,
+        js=[],
+        width=900,
+        height=300,
+        logarithmic=False,
+        include_x_axis=True,
+        range=None,
+        x_title="seconds",
+        y_title="edges",
+        show_y_guides=True,
+        show_x_guides=False,
+        legend_at_bottom=True,
+        disable_xml_declaration=True,
+        no_prefix=False,
+        explicit_size=False,
+        print_values=False,
+        pretty_print=False,
+        x_value_formatter=lambda seconds: f"{seconds:g}",
+        value_formatter=lambda value: f"{value:,.0f}" if isinstance(value, int | float) else str(value),
+    )
+
+
+def thinned(points: Sequence[Point]) -> list[Point]:
+    """Return at most so many points as can be told apart, with the last."""
+    stride = -(-len(points) // POINTS_MAX)
+    return [*points[:-1:stride], points[-1]]
+
+
+def _steps(curve: Sequence[tuple[float, int]]) -> list[tuple[float, int]]:
+    """Return the curve as stairs: what was reached stays so until there is more."""
+    stairs = list(curve[:1])
+    for (_, before), (seconds, edges) in pairwise(curve):
+        if edges != before:
+            stairs.append((seconds, before))
+        stairs.append((seconds, edges))
+    return stairs
+
+
+def _height(curve: Sequence[tuple[float, int]], seconds: float) -> int:
+    return max((edges for at, edges in curve if at <= seconds), default=curve[0][1])
+
+
+def _without_script(svg: str) -> str:
+    """Return the chart without the comment of the library, and without what only its script would read."""
+    svg = re.sub(r"<!--.*?-->", "", svg, flags=re.DOTALL)
+    svg = re.sub(r"<script.*?</script>", "", svg, flags=re.DOTALL)
+    return re.sub(r'<desc class="(?:x|y|value|x_label)[^"]*">[^<]*</desc>', "", svg)

@@ -1,0 +1,245 @@
+"""What the page shows of one failure: from its entry in the report and the recording of its trace."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ordeal._engine.formatting import counted, short_names
+from ordeal._engine.trace_view.view import Change, SourceView, StepView, TraceView
+from ordeal._report.html.code import highlighted
+from ordeal.result.failure import replay_command
+
+#: So many steps show the whole state after them; of longer traces only the changes are shown.
+STATES_MAX = 30
+STATE_ROWS_MAX = 60
+CHANGES_MAX = 40
+LONG_STEPS = 60
+#: So much text a trace may take on the page before its steps get brief.
+BUDGET_CHARS = 400_000
+
+Row = Mapping[str, Any]
+
+
+def finding_values(failure: Row, view: TraceView | None, *, number: int, replayed: frozenset[str]) -> dict[str, Any]:
+    """Return the values of the template for a failure; ``replayed`` are the paths of seeds known before this run."""
+    view = view or TraceView(reason="it was not recorded")
+    first, _, rest = str(failure["error_message"]).strip().partition("\n")
+    headline = f"{failure['error_type']}: {first}" if first else str(failure["error_type"])
+    known = failure.get("seed_path") in replayed
+    badge = ("flaky", "flaky") if failure["flaky"] else ("known", "known") if known else ("new", "new")
+    return {
+        "anchor": number,
+        "id": failure["id"],
+        "badge": badge[0],
+        "badge_kind": badge[1],
+        "error": cut(headline, 200),
+        "message": f"{headline}\n{rest}" if rest or len(headline) > 200 else "",
+        "facts": _facts(failure),
+        "where": _where(failure.get("place")),
+        "asserted": "\n".join((failure.get("place") or {}).get("asserted", ())),
+        "broken_by": ", ".join(failure.get("broken_by") or ()),
+        "faults": faults_text(failure),
+        "decided": _decided_text(view),
+        "flaky": failure.get("flaky_reason") or "",
+        "command": _command(failure),
+        "places": [source_values(each) for each in view.sources if each.failed],
+        "sources": [source_values(each) for each in view.sources if not each.failed],
+        "program": highlighted(str(failure.get("program") or "")),
+        "traceback": view.traceback,
+        "origin": _origin(failure),
+        "no_steps": f"Not shown step by step: {view.reason}." if not view.steps else "",
+        **_chances(view),
+        **_steps(view),
+    }
+
+
+def _facts(failure: Row) -> list[str]:
+    steps = failure.get("trace_steps")
+    needed = [name for name, is_needed in (failure.get("necessary_faults") or {}).items() if is_needed]
+    facts = [] if steps is None else [counted(steps, "step")]
+    facts.append(counted(len(needed), "fault") if needed else "no faults")
+    return [*facts, counted(failure["count"], "run"), *([] if failure["shrunk"] else ["not shrunk"])]
+
+
+def _where(place: Row | None) -> list[dict[str, str]]:
+    if not place:
+        return []
+    rows = [("At", place["at"], place["kind"])]
+    if place.get("raised_at"):
+        rows.append(("Raised at", place["raised_at"], ""))
+    return [
+        {"what": what, "value": f"{at['file']}:{at['line']} in {at['function']}{f' ({kind})' if kind else ''}"}
+        for what, at, kind in rows
+    ]
+
+
+def where_text(place: Row | None) -> str:
+    """Return file and line of a place, or nothing."""
+    return f"{place['at']['file']}:{place['at']['line']}" if place else ""
+
+
+def faults_text(failure: Row) -> str:
+    """Return which faults a failure needs, and which others were on."""
+    needed = failure.get("necessary_faults")
+    active = list(failure.get("active_faults") or ())
+    if needed is None:
+        return f"on: {', '.join(active)}" if active else "none"
+    kept = [name for name, is_needed in needed.items() if is_needed]
+    others = [name for name in active if name not in kept]
+    parts = [f"needed: {', '.join(kept)}"] if kept else ["none needed"]
+    return "; ".join([*parts, *([f"on, not needed: {', '.join(others)}"] if others else [])])
+
+
+def _command(failure: Row) -> str:
+    path = failure.get("trace_path") or failure.get("seed_path")
+    return "" if path is None else replay_command(failure["id"] if failure.get("bucket") else path)
+
+
+def _origin(failure: Row) -> list[dict[str, str]]:
+    rows = [
+        ("Found in", f"run {failure['run_id']}" if failure["run_id"] else "the replay of a seed"),
+        ("Seen in", counted(failure["count"], "run")),
+        ("Id", failure["id"]),
+        ("Bucket", failure["bucket"]),
+        ("Trace", failure.get("trace_path")),
+        ("Seed", failure.get("seed_path")),
+    ]
+    return [{"what": what, "value": str(value)} for what, value in rows if value]
+
+
+# -- why --------------------------------------------------------------------------------------------------------------
+
+
+def _decided_text(view: TraceView) -> str:
+    names = [_name_after(view, step) for step in view.decided_at if step <= len(view.steps)]
+    return f"by step {', then step '.join(names)}" if names else ""
+
+
+def _name_after(view: TraceView, steps: int) -> str:
+    return f"{steps}, {call_text(view.steps[steps - 1], limit=80)}"
+
+
+def _chances(view: TraceView) -> dict[str, Any]:
+    if not view.chances:
+        return {"chances": [], "chances_say": ""}
+    rows = []
+    for chance in view.chances:
+        steps = chance.steps
+        name = f"step {_name_after(view, steps)}" if 0 < steps <= len(view.steps) else f"{steps or 'no'} steps"
+        interval = f"({100 * chance.low:.0f} to {100 * chance.high:.0f}%)"
+        percent = round(100 * chance.failed / chance.runs)
+        rows.append({"name": name, "percent": percent, "interval": interval, "decided": steps in view.decided_at})
+    runs = max(chance.runs for chance in view.chances)
+    says = (
+        f"Of {runs} runs that take the first steps of this trace and then others at random, so many fail in the same "
+        "way. Where the share jumps, the failure was decided."
+    )
+    return {"chances": rows, "chances_say": says}
+
+
+# -- steps ------------------------------------------------------------------------------------------------------------
+
+
+def _steps(view: TraceView) -> dict[str, Any]:
+    lanes = list(dict.fromkeys(name for step in view.steps for name in step.faults_on))
+    shown = dict(zip(lanes, short_names(lanes), strict=True))
+    states = view.states() if len(view.steps) <= STATES_MAX else []
+    left = BUDGET_CHARS
+    steps = []
+    for number, step in enumerate(view.steps):
+        values = _step(step, shown, states[number] if states and left > 0 else {}, number + 1 in view.decided_at)
+        if len(view.steps) > LONG_STEPS:
+            values["new_lines"] = values["new_lines"][:3]
+            values["changes"] = values["changes"][:10]
+        left -= sum(len(row["path"]) + len(row["text"]) + 60 for row in values["state"])
+        steps.append(values)
+    start = [{"path": path, "text": text} for path, text in list(view.start.items())[:STATE_ROWS_MAX]]
+    return {"steps": steps, "lanes": list(shown.values()), "start": start if steps else []}
+
+
+def _step(step: StepView, lanes: Mapping[str, str], state: Mapping[str, str], decided: bool) -> dict[str, Any]:
+    changed = {change.path for change in step.changes}
+    # What changed comes first: it is what a reader looks for where not all is shown.
+    rows = sorted(state.items(), key=lambda row: row[0] not in changed)
+    return {
+        "call": call_text(step),
+        "is_fault": step.kind == "fault_toggle",
+        "is_empty": step.kind == "fault_toggle" and not (step.changes or step.failed or step.fired or step.swallowed),
+        "failed": step.failed,
+        "open": step.failed or decided,
+        "marks": _marks(step, decided),
+        "lanes": [
+            {"on": name in step.faults_on, "title": f"{short} is {'on' if name in step.faults_on else 'off'}"}
+            for name, short in lanes.items()
+        ],
+        "result": step.result,
+        "draws": ", ".join(step.draws),
+        "fired": step.fired,
+        "swallowed": [{"error": each.error, "place": each.place} for each in step.swallowed],
+        "changes": [_change(each) for each in step.changes[:CHANGES_MAX]],
+        "changes_more": max(0, len(step.changes) - CHANGES_MAX),
+        "output": step.output,
+        "new_lines": [{"place": f"{each.file}:{each.line}", "code": each.code} for each in step.new_lines],
+        "new_lines_title": f"{len(step.new_lines) + step.new_lines_more} lines run for the first time in this trace",
+        "state": [{"path": path, "text": text, "changed": path in changed} for path, text in rows[:STATE_ROWS_MAX]],
+        "state_more": max(0, len(rows) - STATE_ROWS_MAX),
+    }
+
+
+def _change(change: Change) -> dict[str, Any]:
+    return {"path": change.path, "before": change.before, "after": change.after}
+
+
+def _marks(step: StepView, decided: bool) -> list[dict[str, str]]:
+    marks = [("bad", "failed")] if step.failed else []
+    if decided:
+        marks.append(("bad", "decided here"))
+    if step.fired:
+        marks.append(("fault", "fault fired"))
+    if step.swallowed:
+        marks.append(("warn", counted(len(step.swallowed), "swallowed exception")))
+    if step.changes:
+        marks.append(("", counted(len(step.changes), "change")))
+    if step.new_lines:
+        marks.append(("", counted(len(step.new_lines) + step.new_lines_more, "new line")))
+    return [{"kind": kind, "text": text} for kind, text in marks]
+
+
+def call_text(step: StepView, *, limit: int = 300) -> str:
+    """Return a step as a call, or a switch of a fault in words."""
+    if step.kind == "fault_toggle":
+        return f"{step.name[1:]} {'on' if step.name.startswith('+') else 'off'}"
+    arguments = ", ".join(f"{name}={text}" for name, text in step.arguments.items())
+    results = ""
+    if step.result:
+        results = f" \u2192 {step.result}"
+    return cut(f"{step.name}({arguments}){results}", limit)
+
+
+def source_values(source: SourceView) -> dict[str, Any]:
+    """Return the values of the template for a piece of source."""
+    return {
+        "name": source.name,
+        "place": f"{source.file}:{source.failed or source.line}",
+        "code": highlighted(source.text, first=source.line, mark=source.failed),
+    }
+
+
+def cut(text: str, limit: int) -> str:
+    """Return a text of at most ``limit`` characters."""
+    return text if len(text) <= limit else f"{text[: limit - 1]}\u2026"
+
+
+def rows_of(failures: Sequence[Row]) -> list[dict[str, Any]]:
+    """Return a row for each failure that is only listed."""
+    return [
+        {
+            "id": failure["id"],
+            "error": cut(f"{failure['error_type']}: {failure['error_message']}".strip().split("\n")[0], 160),
+            "where": where_text(failure.get("place")),
+            "steps": failure.get("trace_steps") or "",
+            "count": failure["count"],
+        }
+        for failure in failures
+    ]

@@ -1,0 +1,256 @@
+"""The page of a report: from the report as data, what was recorded of its traces, and the events of its run."""
+
+from __future__ import annotations
+
+import importlib
+import platform
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ordeal._engine.formatting import counted
+from ordeal._engine.runs.events import ClassStarted, Event, Found, NewEdges, Progress, SessionBegun
+from ordeal._engine.trace_view.view import TraceView
+from ordeal._report.html.chart import Mark, Point, coverage_chart
+from ordeal._report.html.finding import finding_values, rows_of
+
+TEMPLATES = Path(__file__).parent / "templates"
+#: So many failures of a class are shown with all that is known, the others as rows.
+FINDINGS_MAX = 100
+REMARKS_MAX = 20
+ROWS_MAX = 200
+MARKS_MAX = 30
+_STATUS_KINDS = {"PASS": "good", "FAIL": "bad", "NOT EXERCISED": "none"}
+
+
+def render_page(
+    document: Mapping[str, Any], *, views: Mapping[str, TraceView] | None = None, events: Iterable[Event] = ()
+) -> str:
+    """Return the page of a report. ``views`` are the recorded traces by the ids of their failures."""
+    jinja = importlib.import_module("jinja2")
+    environment = jinja.Environment(
+        loader=jinja.FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=jinja.StrictUndefined,
+    )
+    markup = importlib.import_module("markupsafe").Markup
+    values = page_values(document, views or {}, list(events))
+    for shown in values["classes"]:
+        shown["chart"] = markup(shown["chart"])
+    style = (TEMPLATES / "style.css").read_text("utf-8")
+    page: str = environment.get_template("page.html").render(values, style=markup(style))
+    return page.strip() + "\n"
+
+
+def page_values(document: Mapping[str, Any], views: Mapping[str, TraceView], events: Sequence[Event]) -> dict[str, Any]:
+    """Return what the template shows."""
+    results = document["results"]
+    session = next((event for event in events if isinstance(event, SessionBegun)), None)
+    classes = [_class_values(result, views, events, number) for number, result in enumerate(results)]
+    findings = sum(len(result["failures"]) for result in results)
+    new = sum(each["badge_kind"] == "new" for shown in classes for each in shown["findings"])
+    names = ", ".join(result["test_class"].rpartition(":")[2] for result in results)
+    verdict = f"{counted(findings, 'finding')} in {names}" if findings else f"No findings in {names}"
+    options = document.get("options") or {}
+    return {
+        "title": f"{verdict} - ordeal",
+        "verdict": verdict,
+        "version": session.version if session else "",
+        "facts": [
+            *([f"{new} new"] if 0 < new < findings else []),
+            *([session.started.replace("T", " ").replace("+00:00", " UTC")] if session else []),
+            counted(sum(result["total_runs"] for result in results), "run"),
+            f"{sum(result['timing']['duration_seconds'] for result in results):.1f} s",
+            *([f"random seed {options['seed']}"] if "seed" in options else []),
+        ],
+        "command": _command(options, results),
+        "classes": classes,
+        "environment": _environment(options),
+    }
+
+
+def _command(options: Mapping[str, Any], results: Sequence[Mapping[str, Any]]) -> str:
+    if not options:
+        return ""
+    config = options.get("config")
+    settings = "" if config in (None, "ordeal.toml") else f" -c {config}"
+    return f"ordeal explore{settings} --seed {options.get('seed', results[0]['rng_seed'] if results else 42)}"
+
+
+def _environment(options: Mapping[str, Any]) -> list[dict[str, str]]:
+    rows = [("Python", platform.python_version()), ("System", platform.platform(terse=True))]
+    rows += [(f"option {name}", _option_text(value)) for name, value in options.items()]
+    return [{"what": what, "value": value} for what, value in rows]
+
+
+def _option_text(value: object) -> str:
+    if isinstance(value, list):
+        return ", ".join(map(str, value)) or "none"
+    return "none" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
+
+
+# -- a class ----------------------------------------------------------------------------------------------------------
+
+
+def _class_values(
+    result: Mapping[str, Any], views: Mapping[str, TraceView], events: Sequence[Event], number: int
+) -> dict[str, Any]:
+    replayed = frozenset(str(seed["path"]) for seed in result["seed_replays"])
+    failures = result["failures"]
+    shown = failures[:FINDINGS_MAX]
+    points, marks = _curve(result["test_class"], events)
+    gaps = result["telemetry"]["behavior"]["coverage_gaps"]
+    missed = [
+        f"{file}: {', '.join(map(str, lines[:ROWS_MAX]))}"
+        for file, lines in result["telemetry"]["behavior"]["missed_lines"].items()
+    ]
+    return {
+        "name": result["test_class"],
+        "is_first": not number,
+        "figures": _figures(result),
+        "remarks": _remarks(result),
+        "no_findings": "No failures were found.",
+        "findings": [
+            finding_values(failure, views.get(failure["id"]), number=1000 * number + at, replayed=replayed)
+            for at, failure in enumerate(shown, start=1)
+        ],
+        "more": rows_of(failures[FINDINGS_MAX:]),
+        "more_title": f"{len(failures) - FINDINGS_MAX:,} more findings; `ordeal replay ID` shows one",
+        "known": [
+            {
+                "id": row["id"],
+                "error": f"{row['error_type']}: {row['error_message']}",
+                "count": row["count"],
+                "entry": row["entry"],
+            }
+            for row in result["known"][:ROWS_MAX]
+        ],
+        "chart": coverage_chart(points, marks, f"coverage-{number}"),
+        "chart_says": _chart_text(points, marks),
+        "gaps": [{"place": f"{row['file']}:{row['line']}", "code": row["code"]} for row in gaps[:ROWS_MAX]],
+        "missed": missed[:ROWS_MAX],
+        "gaps_title": f"Not reached: {_gaps_text(result)}",
+        "properties": [
+            {**row, "status": status, "kind": _STATUS_KINDS[status]}
+            for row in result["properties"][:ROWS_MAX]
+            for status in [_status_of(row)]
+        ],
+        "heat": _heat(result["reliability_cells"]),
+        "faults": result["faults"][:ROWS_MAX],
+        "seeds": result["seed_replays"][:ROWS_MAX],
+        "search": _search(result),
+    }
+
+
+def _figures(result: Mapping[str, Any]) -> list[dict[str, str]]:
+    behavior = result["telemetry"]["behavior"]
+    rows = [(f"{result['total_runs']:,}", "runs"), (f"{result['total_steps']:,}", "steps")]
+    if result["target_modules"]:
+        rows.append((f"{result['unique_edges']:,}", "edges"))
+    if behavior["lines_total"]:
+        rows.append((f"{behavior['lines_covered']:,} of {behavior['lines_total']:,}", "lines"))
+    return [{"value": value, "what": what} for value, what in rows]
+
+
+def _remarks(result: Mapping[str, Any]) -> list[str]:
+    remarks = []
+    if result["inconclusive"] is not None:
+        remarks.append(f"Inconclusive: {result['inconclusive']['reason']}")
+    if result["target_modules"] is not None and not result["target_modules"]:
+        names = ", ".join(f'"{name}"' for name in result["imported_modules"][:10])
+        add = f" Add target_modules = [{names}] to steer the search." if names else ""
+        remarks.append(f"Coverage was off, so the search was blind.{add}")
+    return [*remarks, *map(str, result["notes"][:REMARKS_MAX])]
+
+
+def _curve(test_class: str, events: Sequence[Event]) -> tuple[list[Point], list[Mark]]:
+    """Return what the class reached, and when failures were found, by the seconds since its search began."""
+    points: list[Point] = []
+    marks: list[Mark] = []
+    began: float | None = None
+    for event in events:
+        if isinstance(event, ClassStarted):
+            began = event.elapsed if event.test_class == test_class else None
+        elif began is None:
+            continue
+        elif isinstance(event, NewEdges | Progress) and event.edges:
+            points.append(Point(event.elapsed - began, event.runs, event.edges))
+        elif isinstance(event, Found) and len(marks) < MARKS_MAX:
+            marks.append(Mark(event.elapsed - began, event.error))
+    return points, marks
+
+
+def _chart_text(points: Sequence[Point], marks: Sequence[Mark]) -> str:
+    """Return in words what the chart shows, for those who do not see it."""
+    if not points:
+        return ""
+    last = points[-1]
+    half = next((point for point in points if 2 * point.edges >= last.edges), last)
+    newest = next((point for point in points if point.edges == last.edges), last)
+    text = (
+        f"{counted(last.edges, 'edge')} after {last.runs:,} runs; half of them after {half.seconds:.2g} s, "
+        f"the last after {newest.seconds:.2g} s."
+    )
+    return (
+        f"{text} {counted(len(marks), 'failure')} found, the first after {marks[0].seconds:.2g} s." if marks else text
+    )
+
+
+def _gaps_text(result: Mapping[str, Any]) -> str:
+    behavior = result["telemetry"]["behavior"]
+    lines = sum(map(len, behavior["missed_lines"].values()))
+    return f"{counted(lines, 'line')}, {counted(len(behavior['coverage_gaps']), 'branch', 'branches')}"
+
+
+def _status_of(row: Mapping[str, Any]) -> str:
+    if not row["hits"]:
+        return "NOT EXERCISED"
+    return "PASS" if row.get("passed", not row["failures"]) else "FAIL"
+
+
+def _heat(cells: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return a table of operations by faults, each cell with the worst of its results; empty without cells."""
+    if not cells:
+        return {}
+    faults = list(dict.fromkeys(cell["fault"] for cell in cells))
+    worst = ("FAIL", "NOT EXERCISED", "PASS")
+    by_place: dict[tuple[str, str], Mapping[str, Any]] = {}
+    for cell in cells:
+        place = cell["operation"], cell["fault"]
+        known = by_place.get(place)
+        if known is None or worst.index(cell["status"]) < worst.index(known["status"]):
+            by_place[place] = cell
+    words = {"PASS": "ran", "FAIL": "failed", "NOT EXERCISED": "never ran"}
+    rows = []
+    for operation in dict.fromkeys(cell["operation"] for cell in cells):
+        row = []
+        for fault in faults:
+            found = by_place.get((operation, fault))
+            text = "" if found is None else f"{words[found['status']]} {found['hits'] or ''}".strip()
+            row.append({"text": text, "kind": "" if found is None else _STATUS_KINDS[found["status"]]})
+        rows.append({"name": operation, "cells": row})
+    return {"faults": faults, "rows": rows}
+
+
+def _search(result: Mapping[str, Any]) -> list[dict[str, str]]:
+    discovery = result["discovery"]
+    rows: list[tuple[str, object]] = [
+        ("Random seed", result["rng_seed"]),
+        ("Stopped because of", result["stopped_reason"]),
+        ("Runs per second", result["timing"]["runs_per_second"]),
+        ("Checkpoints kept", result["checkpoints"]),
+        ("Runs rejected by assume()", result["rejected_runs"]),
+        ("Failures that did not fail again", result["unconfirmed"]),
+        ("Target modules", ", ".join(result["target_modules"] or ()) or "none"),
+    ]
+    if discovery is not None:
+        rows.append(
+            ("The next run shows something new", f"with a probability of at most {discovery['next_run_max']:.2g}")
+        )
+        rows.append(("Still to be found, at least", max(0, discovery["unseen"])))
+    for kinds, counts in result["telemetry"]["runs"].items():
+        shown = ", ".join(f"{name} {count}" for name, count in counts.items() if count)
+        rows.append((f"Runs by {kinds}", shown or "none"))
+    return [{"what": what, "value": str(value)} for what, value in rows]

@@ -1,0 +1,284 @@
+"""The page of a report: what it shows, that no text of the program becomes markup, and that floods stay small."""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from html.parser import HTMLParser
+from typing import Any, override
+
+import pytest
+
+from ordeal._engine.runs.events import ClassStarted, Event, Found, NewEdges, Progress, SessionBegun
+from ordeal._engine.trace_view.view import Chance, Change, CodeSpot, SourceView, StepView, Swallowed, TraceView
+from ordeal._report.html.page import FINDINGS_MAX, render_page
+
+_PAYLOADS = (
+    "<script>alert(1)</script>",
+    "<img src=x onerror=alert(1)>",
+    "<svg/onload=alert(1)>",
+    "<iframe src=javascript:alert(1)>",
+    "<style>*{display:none}</style>",
+    "<a href='javascript:alert(1)'>x</a>",
+    "<body onload=alert(1)>",
+    "<details open ontoggle=alert(1)>",
+    "<base href=//evil>",
+    "<meta http-equiv=refresh content=0>",
+    "<link rel=stylesheet href=//evil>",
+    "<math><mtext></mtext></math>",
+    "<template><script>1</script></template>",
+    "<form action=//evil><button>",
+    "<object data=//evil>",
+    "{{ 7 * 7 }}{% for x in y %}",
+    "${7*7}#{7*7}",
+    "&lt;script&gt;&#60;",
+    "\x1b[31m\x00\x08\u202e",
+    "`'\"><!--",
+)
+_WRAPPERS = ("{}", '">{}', "'>{}", "--!>{}", "</pre>{}", "</style>{}", "</title>{}", "]]>{}", "\\u003c{}", "{0}{0}")
+HOSTILE = [wrapper.format(payload) for wrapper, payload in itertools.product(_WRAPPERS[:9], _PAYLOADS)] + [
+    payload + payload for payload in _PAYLOADS
+]
+
+CLASS = "tests.bank:Bank"
+
+
+class Tags(HTMLParser):
+    """Counts the tags of a page, and notes attributes that load or run something."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.tags: Counter[str] = Counter()
+        self.active: list[tuple[str, str]] = []
+        self.texts: list[str] = []
+        self.feed(page)
+
+    @override
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags[tag] += 1
+        for name, value in attrs:
+            if name.startswith("on") or name in ("href", "src", "srcdoc", "action", "data", "xlink:href"):
+                self.active.append((tag, f"{name}={value}"))
+
+    @override
+    def handle_data(self, data: str) -> None:
+        self.texts.append(data)
+
+
+def failure(text: str = "boom", **changes: Any) -> dict[str, Any]:
+    line = {"file": text, "line": 3, "function": text, "code": text}
+    values = {
+        "id": "5ad946",
+        "error_type": "AssertionError",
+        "error_message": text,
+        "step": 2,
+        "run_id": 3,
+        "bucket": text,
+        "place": {"kind": "invariant", "name": text, "at": line, "raised_at": line, "asserted": [text]},
+        "broken_by": [text],
+        "count": 4,
+        "flaky": False,
+        "flaky_reason": "",
+        "shrunk": True,
+        "weights": {},
+        "active_faults": [text],
+        "necessary_faults": {text: True},
+        "rule_log": [text],
+        "trace_steps": 2,
+        "trace_path": None,
+        "seed_path": None,
+        "program": text,
+    }
+    return {**values, **changes}
+
+
+def result(*failures: dict[str, Any], text: str = "plain", **changes: Any) -> dict[str, Any]:
+    values: dict[str, Any] = {
+        "test_class": CLASS,
+        "rng_seed": 42,
+        "total_runs": 10,
+        "total_steps": 50,
+        "unique_edges": 7,
+        "checkpoints": 1,
+        "checkpoints_saved": 1,
+        "rejected_runs": 0,
+        "unconfirmed": 0,
+        "inconclusive": {"reason": text, "hint": text},
+        "stopped_reason": "max_runs",
+        "target_modules": [text],
+        "imported_modules": [text],
+        "snapshot_kind": "copy",
+        "discovery": {"next_run_max": 0.01, "unseen": 1},
+        "telemetry": {
+            "swarm": {"summary": ""},
+            "runs": {"starts": {text: 3}},
+            "behavior": {
+                "lines_covered": 3,
+                "lines_total": 4,
+                "missed_lines": {text: [1, 2]},
+                "coverage_gaps": [{"file": text, "line": 1, "code": text}],
+            },
+        },
+        "seed_replays": [{"name": text, "path": text, "status": "reproduced", "message": text}],
+        "properties": [{"name": text, "type": "always", "hits": 1, "passes": 1, "failures": 0}],
+        "reliability_cells": [
+            {"operation": text, "fault": text, "name": text, "hits": 1, "passes": 1, "failures": 0, "status": "PASS"}
+        ],
+        "faults": [{"name": text, "runs": 1, "calls": 0, "hits": 0}],
+        "notes": [text],
+        "failures": list(failures),
+        "known": [
+            {"entry": text, "id": "1", "bucket": text, "error_type": text, "error_message": text, "count": 1},
+        ],
+        "timing": {"duration_seconds": 1.0, "runs_per_second": 10.0},
+    }
+    return {**values, **changes}
+
+
+def document(*results: dict[str, Any], **options: Any) -> dict[str, Any]:
+    return {"schema_version": 1, "options": {"seed": 42, **options}, "results": list(results)}
+
+
+def view(text: str = "text", steps: int = 3) -> TraceView:
+    step = StepView(
+        kind="rule",
+        name="rule",
+        arguments={"value": text},
+        draws=[text],
+        result=text,
+        faults_on=[text],
+        fired=[text],
+        output=text,
+        changes=[Change(text, None, text), Change(f"{text}2", text, None)],
+        new_lines=[CodeSpot(text, 1, text)],
+        swallowed=[Swallowed(text, text)],
+        failed=True,
+    )
+    toggle = StepView(kind="fault_toggle", name=f"+{text}", faults_on=[text])
+    return TraceView(
+        start={text: text},
+        steps=[toggle, *[step] * (steps - 1)],
+        sources=[
+            SourceView(name=text, file=text, line=1, text=text),
+            SourceView(name=text, file=text, line=1, text=text, failed=1),
+        ],
+        traceback=text,
+        chances=[Chance(steps=n, runs=64, failed=n, low=0.0, high=1.0) for n in range(min(steps, 40) + 1)],
+        decided_at=[1],
+    )
+
+
+def events(text: str = "text") -> list[Event]:
+    session = SessionBegun(
+        elapsed=0, schema_version=1, run_id=text, started=text, version=text, classes=[CLASS], options={text: text}
+    )
+    figures = [NewEdges(elapsed=0.1 * n, runs=n, edges=n) for n in range(1, 500)]
+    found = Found(elapsed=0.2, id=text, bucket=text, error=text, run_id=1, steps=1)
+    last = Progress(elapsed=60, runs=9, steps=9, edges=499, checkpoints=1, findings=1, runs_per_second=1)
+    return [session, ClassStarted(elapsed=0, test_class=CLASS), *figures, found, last]
+
+
+def page_of(text: str) -> str:
+    shown = document(result(failure(text), text=text), config=text)
+    return render_page(shown, views={"5ad946": view(text)}, events=events(text))
+
+
+@pytest.fixture(scope="module")
+def harmless() -> Tags:
+    return Tags(page_of("harmless"))
+
+
+def test_two_hundred_hostile_texts_stay_texts(harmless: Tags) -> None:
+    assert len(set(HOSTILE)) == 200
+    # All at once, each in a failure of its own, and a few alone in all places.
+    failures = [failure(text, id=str(number)) for number, text in enumerate(HOSTILE)]
+    views = {str(number): view(text) for number, text in enumerate(HOSTILE[:60])}
+    together = Tags(render_page(document(*[result(each, text=each["bucket"]) for each in failures]), views=views))
+    assert not together.active
+    assert set(together.tags) <= set(harmless.tags)
+    for text in HOSTILE[::40]:
+        alone = Tags(page_of(text))
+        assert not alone.active
+        assert alone.tags["script"] == 0
+        differing = {tag for tag in alone.tags if alone.tags[tag] != harmless.tags[tag]}
+        assert differing <= {"span", "br"}  # colours of source, and nothing else
+
+
+def test_nothing_is_loaded_and_nothing_runs(harmless: Tags) -> None:
+    assert not harmless.active
+    assert not {"script", "link", "img", "iframe", "object", "base", "form"} & set(harmless.tags)
+    assert "http" not in page_of("harmless").replace("http://www.w3.org/", "").replace("http-equiv", "")
+
+
+def test_what_broke_comes_first_with_where_values_and_command() -> None:
+    broken = failure(
+        "promised 2, open 3",
+        place={
+            "kind": "invariant",
+            "name": "agree",
+            "at": {"file": "shop.py", "line": 142, "function": "agree", "code": ""},
+            "raised_at": None,
+            "asserted": ["assert 2 == 3"],
+        },
+        trace_path="t.json",
+        necessary_faults={"timeout(a.b)": True, "slow": False},
+        active_faults=["timeout(a.b)", "slow"],
+    )
+    page = render_page(document(result(broken)), views={"5ad946": view("1")})
+    order = [
+        "1 finding in Bank",
+        "AssertionError: promised 2, open 3",
+        "shop.py:142 in agree (invariant)",
+        "assert 2 == 3",
+        "needed: timeout(a.b); on, not needed: slow",
+        "ordeal replay 5ad946",
+        "decided here",
+        "Step by step",
+        "Program",
+    ]
+    places = [page.index(text) for text in order]
+    assert places == sorted(places)
+
+
+def test_a_known_failure_and_a_flaky_one_are_told_from_a_new_one() -> None:
+    seeds = [{"name": "a", "path": "seeds/a.json", "status": "reproduced", "message": ""}]
+    shown = result(
+        failure(id="1", seed_path="seeds/a.json"), failure(id="2"), failure(id="3", flaky=True), seed_replays=seeds
+    )
+    badges = [part.partition("<")[0] for part in render_page(document(shown)).split('class="badge ')[1:]]
+    assert badges == ['known">known', 'new">new', 'flaky">flaky']
+
+
+def test_without_findings_it_says_so() -> None:
+    page = render_page(document(result(inconclusive=None, notes=[])))
+    assert "No findings in Bank" in page
+    assert "No failures were found." in page
+
+
+def test_a_step_that_was_not_recorded_has_a_reason() -> None:
+    page = render_page(document(result(failure())), views={"5ad946": TraceView(reason="the failure ends its process")})
+    assert "Not shown step by step: the failure ends its process." in page
+
+
+def test_three_findings_are_small_and_so_is_a_long_trace() -> None:
+    text = "value = {'A1': 'DELIVERED'}"
+    failures = [failure(text, id=str(number)) for number in range(3)]
+    short = render_page(document(result(*failures)), views={str(n): view(text, 15) for n in range(3)}, events=events())
+    assert len(short.encode()) < 400_000
+    one = render_page(document(result(failures[0])), views={"0": view(text, 15)})
+    without = render_page(document(result(failures[0])))
+    assert len(one) - len(without) < 200_000
+    long = render_page(document(result(failures[0])), views={"0": view(text, 1000)})
+    assert len(long.encode()) < 2_000_000
+
+
+def test_of_ten_thousand_findings_most_are_rows() -> None:
+    shown = result(*[failure("a failure like many", id=f"{number:06x}") for number in range(10_000)])
+    page = render_page(document(shown))
+    assert len(page.encode()) < 4_000_000
+    assert page.count('class="finding"') == FINDINGS_MAX
+    assert "00270f" in page
+
+
+def test_the_same_report_makes_the_same_page() -> None:
+    assert page_of("text") == page_of("text")

@@ -1,0 +1,159 @@
+"""The live view: two lines, each failure when it is found, and nothing that a text of the program can break."""
+
+from __future__ import annotations
+
+import io
+import re
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+from ordeal.cli import terminal
+from ordeal.cli.live import FOUND_MAX, LiveView, clock, failure_line, figures
+from ordeal.cli.progress import ProgressLine, progress_view
+from ordeal.config.options import ExplorationOptions
+from ordeal.result import FoundFailure, ProgressSnapshot, ShrinkSnapshot
+
+OPTIONS = ExplorationOptions(max_time=60, workers=2)
+ESCAPE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+
+
+@pytest.fixture
+def screen(monkeypatch: pytest.MonkeyPatch) -> io.StringIO:
+    """What a terminal of 100 columns gets."""
+    written = io.StringIO()
+    monkeypatch.setattr(terminal, "error_stream", lambda: written)
+    monkeypatch.setenv("COLUMNS", "100")
+    monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    return written
+
+
+def found(number: int, error: str = "ValueError: no") -> FoundFailure:
+    return FoundFailure(f"{number:012x}", "bucket", error, 1, 4)
+
+
+def at(elapsed: float, edges: int = 5, failures: tuple[FoundFailure, ...] = (), **changes: Any) -> ProgressSnapshot:
+    values = {"lines": 3, "next_run_max": 0.5, **changes}
+    return ProgressSnapshot(elapsed, 1_000, 9_000, edges, 7, len(failures), 250.0, failures, **values)
+
+
+def plain(text: str) -> str:
+    return ESCAPE.sub("", text)
+
+
+def test_it_shows_how_far_it_is_and_the_figures(screen: io.StringIO) -> None:
+    view = LiveView("tests.shop:ShopChaos", OPTIONS)
+    view(at(0.5))
+    view(at(42.0))
+    text = plain(screen.getvalue())
+    assert "ShopChaos  0:42 / 1:00" in text
+    assert "2 workers  250 runs/s  Ctrl-C stops" in text
+    assert "edges 5  runs 1,000  checkpoints 7  findings 0  last new edge 42 s ago  next new edge ≤ 50%" in text
+
+
+def test_it_is_drawn_five_times_a_second_at_most(screen: io.StringIO) -> None:
+    view = LiveView("tests.shop:ShopChaos", OPTIONS)
+    for number in range(100):
+        view(at(number / 100))
+    assert 4 <= screen.getvalue().count("runs/s") <= 7
+
+
+def test_a_failure_is_told_at_once_and_once(screen: io.StringIO) -> None:
+    view = LiveView("tests.shop:ShopChaos", OPTIONS)
+    view(at(0.5))
+    view(at(0.51, failures=(found(1),)))
+    view(at(0.52, failures=(found(1),)))
+    assert plain(screen.getvalue()).count("✗ 000000 ValueError: no  4 steps") == 1
+
+
+def test_a_flood_is_counted(screen: io.StringIO) -> None:
+    view = LiveView("tests.shop:ShopChaos", OPTIONS)
+    view(at(0.5, failures=tuple(map(found, range(500)))))
+    text = plain(screen.getvalue())
+    assert text.count("✗") == FOUND_MAX
+    assert "more than 50 failures" in text
+
+
+def test_what_is_drawn_is_cleared_and_failures_stay(screen: io.StringIO) -> None:
+    view = LiveView("tests.shop:ShopChaos", OPTIONS)
+    view(at(0.5, failures=(found(1),)))
+    view.shrinking(ShrinkSnapshot(2.0, 1, 2, 31, 8, 13))
+    assert "shrinking failure 1 of 2: 31 -> 8 steps (13 tried)" in plain(screen.getvalue())
+    view.close()
+    assert screen.getvalue().endswith("\x1b[1A\x1b[2K")
+    assert "\x1b[?25h" in screen.getvalue()
+    view.close()
+
+
+def test_nothing_is_shown_before_the_first_run(screen: io.StringIO) -> None:
+    view = LiveView("tests.shop:ShopChaos", OPTIONS)
+    view(ProgressSnapshot(0.1, 0, 0, 0, 0, 0, 0.0))
+    view.close()
+    assert not screen.getvalue()
+
+
+@pytest.mark.parametrize("text", ["[red]no[/red]", "\x1b[2Jgone", "two\nlines", "x" * 10_000, ":bomb:", "[/]"])
+def test_hostile_texts_stay_on_their_line(text: str, screen: io.StringIO) -> None:
+    view = LiveView(f"tests.shop:{text}", OPTIONS)
+    view(at(0.5, failures=(found(1, text),)))
+    assert "\x1b[2J" not in screen.getvalue()
+    line = next(line for line in plain(screen.getvalue()).split("\n") if "✗" in line)
+    assert len(line.rstrip("\r")) <= 100
+    assert text[:4].isprintable() <= (text[:4] in line)
+
+
+@pytest.mark.parametrize(("chance", "style"), [(0.0005, "green"), (0.005, "yellow"), (0.5, "default")])
+def test_whether_it_may_stop_has_a_colour(chance: float, style: str) -> None:
+    line = figures(at(1.0, next_run_max=chance), 0.0)
+    assert [str(span.style) for span in line.spans][-1] == style
+    assert (", may stop" in line.plain) is (style == "green")
+
+
+def test_without_an_estimate_it_says_nothing_of_it() -> None:
+    assert "next new edge" not in figures(at(1.0, next_run_max=None), 0.0).plain
+    assert "last new edge" not in figures(at(1.0, edges=0), 0.0).plain
+
+
+def test_a_line_fits_its_terminal() -> None:
+    assert len(failure_line(found(1, "y" * 500), 60).plain) <= 60
+    assert (clock(59.9), clock(61), clock(3_661)) == ("0:59", "1:01", "1:01:01")
+
+
+@pytest.mark.parametrize(
+    ("kind", "is_terminal", "term", "shown"),
+    [
+        ("auto", True, "xterm", LiveView),
+        ("auto", True, "dumb", ProgressLine),
+        ("auto", False, "xterm", None),
+        ("plain", True, "xterm", ProgressLine),
+        ("none", True, "xterm", None),
+        ("live", False, "xterm", LiveView),
+    ],
+)
+def test_who_shows_it(
+    kind: str, is_terminal: bool, term: str, shown: type | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(terminal, "is_terminal", lambda: is_terminal)
+    monkeypatch.setenv("TERM", term)
+    view = progress_view(kind, "tests.shop:Shop", OPTIONS)
+    assert type(view) is (type(None) if shown is None else shown)
+
+
+def test_a_pipe_gets_lines_where_they_are_asked_for() -> None:
+    assert type(progress_view("auto", "a:B", ExplorationOptions(verbose=True))) is ProgressLine
+
+
+def test_what_draws_and_makes_pages_is_loaded_when_it_is_needed() -> None:
+    # pytest itself loads pygments.
+    code = (
+        "import sys, ordeal, ordeal.explore, ordeal.cli.explore\n"
+        "late = {'rich', 'jinja2', 'pygal'}\n"
+        "print((late | {'pygments'}) & set(sys.modules) or 'none')\n"
+        "import _ordeal_pytest\n"
+        "print(late & set(sys.modules) or 'none')"
+    )
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert shown.stdout == "none\nnone\n"
