@@ -10,10 +10,19 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from ordeal._engine.formatting import MESSAGE_CHARS_MAX, counted, indented, one_line
+from ordeal._engine.formatting import (
+    MESSAGE_CHARS_MAX,
+    counted,
+    describe_error,
+    indented,
+    name_list,
+    one_line,
+    short_names,
+)
+from ordeal._engine.notebook import notebook_html
 from ordeal._engine.properties.text import explored_properties
 from ordeal.config import SnapshotKind
-from ordeal.result.failure import Failure, failure_details
+from ordeal.result.failure import Failure, failure_details, needed_faults, trace_steps
 from ordeal.result.fault_uses import FaultUse
 from ordeal.result.inconclusive import Inconclusive
 from ordeal.result.known import KnownFailure, known_lines
@@ -152,6 +161,22 @@ class ExplorationResult:
         findings = counted(len(self.failures), "finding") if self.failures else "no findings"
         runs, edges = counted(self.total_runs, "run"), counted(self.unique_edges, "edge")
         return f"<ExplorationResult {name}: {findings}, {runs}, {edges}>"
+
+    def _repr_html_(self) -> str:
+        rows = [
+            (
+                failure.id,
+                describe_error(failure.error),
+                "" if failure.place is None else str(failure.place.at),
+                str(trace_steps(failure) or ""),
+                name_list(short_names(needed_faults(failure))),
+                str(failure.count),
+            )
+            for failure in self.failures
+        ]
+        columns = ("id", "failure", "at", "steps", "faults", "runs")
+        facts = [("runs", run_figures(self)), *(("coverage", figures) for figures in coverage_figures(self))]
+        return notebook_html(repr(self).strip("<>"), facts=facts, columns=columns, rows=rows)
 
     def summary(self) -> str:
         """Return the result as a few lines of text, without a newline at the end."""

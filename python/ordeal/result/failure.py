@@ -18,6 +18,7 @@ from ordeal._engine.formatting import (
     program_lines,
     short_names,
 )
+from ordeal._engine.notebook import notebook_html
 from ordeal.result.place import FailurePlace, place_lines
 
 if TYPE_CHECKING:
@@ -83,8 +84,27 @@ class Failure:
         length = "" if steps is None else f", {steps} steps"
         return f"<Failure {self.id}: {describe_error(self.error)}{length}>"
 
+    def _repr_html_(self) -> str:
+        place = self.place
+        facts = [
+            ("at", "" if place is None else str(place.at)),
+            ("raised at", "" if place is None or place.raised_at is None else str(place.raised_at)),
+            ("asserted", "" if place is None else " ".join(place.asserted)),
+            ("faults", ", ".join(short_names(needed_faults(self)))),
+            ("seen", f"in {self.count} runs" if self.count > 1 else ""),
+            ("replay", replay_command(self.id) if self.trace_path or self.seed_path else ""),
+        ]
+        return notebook_html(repr(self).strip("<>"), facts=facts, code=runnable_program(self) if self.program else "")
+
     def __str__(self) -> str:
         return failure_text(self)
+
+
+def needed_faults(failure: Failure) -> list[str]:
+    """Return the faults that a failure needs, or those that were on if that was not tried."""
+    if failure.necessary_faults is None:
+        return list(failure.active_faults)
+    return [name for name, needed in failure.necessary_faults.items() if needed]
 
 
 def failure_id(bucket: str) -> str:

@@ -21,7 +21,8 @@ import msgspec
 from msgspec import Meta
 
 from ordeal import _native
-from ordeal._engine.formatting import one_line
+from ordeal._engine.formatting import counted, one_line
+from ordeal._engine.notebook import notebook_html
 from ordeal._engine.regular_file import read_regular
 from ordeal._engine.storage.json_fields import SIZE_MAX, Record, checked, nesting, read_json
 from ordeal._engine.untrusted import error_message, type_name
@@ -126,6 +127,21 @@ class Trace:
     has_choices: bool = True
     rule_timeout: float | None = None
     max_memory: int = 0
+
+    def __repr__(self) -> str:
+        ends = "" if self.failure is None else f", fails with {self.failure.error_type}"
+        return f"<Trace {one_line(self.test_class)}: {counted(len(self.taken_steps()), 'step')}{one_line(ends)}>"
+
+    def _repr_html_(self) -> str:
+        rows = [
+            (str(number), step_text(step), ", ".join(step.active_faults))
+            for number, step in enumerate(self.taken_steps(), start=1)
+        ]
+        failure = self.failure
+        ends = "" if failure is None else f"{failure.error_type}: {failure.error_message}"
+        return notebook_html(
+            repr(self).strip("<>"), facts=[("fails with", ends)], columns=("", "step", "faults on"), rows=rows
+        )
 
     @property
     def is_schedule(self) -> bool:
