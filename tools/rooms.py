@@ -42,7 +42,7 @@ ROOMS = (
     # what stands beside it, and runs it only in processes of its own
     "_scaffold",
     # the faces
-    *("_report", "_pytest", "cli", "", "../_ordeal_pytest"),
+    *("_report", "_doctor", "_pytest", "cli", "", "../_ordeal_pytest"),
 )
 
 Graph = dict[str, set[str]]

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
-import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import msgspec
+
+from ordeal._engine.isolation.command import run_module
 
 #: The trial of all classes together, beyond which its process is ended.
 TRIAL_SECONDS = 8.0
@@ -89,8 +86,7 @@ def _try_class(path: str, roots: Sequence[Path], seconds: float) -> Tried:
         order.write_text(json.dumps(content), "utf-8")
         work = Path(folder, "work")
         work.mkdir()
-        command = [sys.executable, "-m", "ordeal._scaffold.probe", str(order)]
-        _run(command, work, seconds + _GRACE_SECONDS)
+        run_module("ordeal._scaffold.probe", [str(order)], folder=work, seconds=seconds + _GRACE_SECONDS)
         try:
             data = output.read_bytes()[: _ANSWER_BYTES_MAX + 1]
             return msgspec.json.decode(data, type=Tried)
@@ -100,39 +96,12 @@ def _try_class(path: str, roots: Sequence[Path], seconds: float) -> Tried:
 
 def explore(class_path: str, seconds: float, folder: Path, roots: Sequence[Path]) -> dict[str, Any] | str:
     """Return the JSON report of a short exploration in a process of its own; what it said if there is none."""
-    command = [sys.executable, "-m", "ordeal", "explore", class_path, "--max-time", f"{seconds:g}", "--json"]
-    out, err = _run(command, folder, seconds + _EXPLORE_GRACE_SECONDS, roots)
+    arguments = ["explore", class_path, "--max-time", f"{seconds:g}", "--json"]
+    paths = [root.absolute() for root in roots]
+    limit = seconds + _EXPLORE_GRACE_SECONDS
+    out, err = run_module("ordeal", arguments, folder=folder, seconds=limit, paths=paths)
     try:
         document: dict[str, Any] = msgspec.json.decode(out, type=dict[str, Any])
     except msgspec.MsgspecError:
         return err.decode("utf-8", "replace")
     return document
-
-
-def _run(command: Sequence[str], folder: Path, seconds: float, roots: Sequence[Path] = ()) -> tuple[bytes, bytes]:
-    """Return what a process printed; all that it started ends with it, at the latest when its time is over."""
-    environment = dict(os.environ)
-    paths = [*(str(root.absolute()) for root in roots), environment.get("PYTHONPATH", "")]
-    environment["PYTHONPATH"] = os.pathsep.join(filter(None, paths))
-    process = subprocess.Popen(
-        command,
-        cwd=folder,
-        env=environment,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        start_new_session=True,
-    )
-    try:
-        return process.communicate(timeout=seconds)
-    except subprocess.TimeoutExpired:
-        _end(process)
-        return process.communicate()
-    except BaseException:
-        _end(process)
-        raise
-
-
-def _end(process: subprocess.Popen[bytes]) -> None:
-    with suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGKILL)

@@ -25,6 +25,7 @@ _COMMANDS = {
     "benchmark": "Measure how exploring scales with the number of workers",
     "catalog": "List the assertions of the source that no run has reached",
     "completion": "Print the script that completes commands in a shell",
+    "doctor": "Say why a machine finds nothing",
     "explore": "Search the classes named in ordeal.toml for failures",
     "init": "Write a first machine for a package, and run it",
     "replay": "Run a saved failure again, shrink it, write it as plain Python",

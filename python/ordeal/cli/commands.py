@@ -95,6 +95,25 @@ def completion(shell: str) -> int:
 
 
 @click.command(
+    name="doctor",
+    epilog="Exit code: 0, 1 for a warning with --strict, 2 for an error or wrong use.",
+    **_SETTINGS,
+)
+@click.argument("classes", nargs=-1, metavar="[CLASS]...")
+@click.option("-c", "--config", metavar="PATH", type=click.Path(), help=f"Settings file [default: {DEFAULT_PATH}]")
+@click.option("--strict", is_flag=True, help="End with 1 for a warning, too")
+@click.option("--json", is_flag=True, help="Print all checks as JSON")
+@click.option("-v", "--verbose", is_flag=True, help="Show the checks that passed")
+def doctor(**given: Any) -> int:
+    """Say why a machine finds nothing.
+
+    Runs each class for some seconds in a process of its own, and names rules that never run, always raise or are
+    rejected, faults whose target is never called, invariants that see one state, and what is not deterministic.
+    """
+    return _run("doctor", given)
+
+
+@click.command(
     name="explore",
     cls=GroupedCommand,
     epilog="Exit code: 0 without findings, 1 with a finding, 2 for wrong use or when an entry could not be explored, "
@@ -199,7 +218,7 @@ def seeds(**given: Any) -> int:
     return _run("seeds", given)
 
 
-_ALL: tuple[click.Command, ...] = (benchmark, catalog, completion, explore, init, replay, report, seeds)
+_ALL: tuple[click.Command, ...] = (benchmark, catalog, completion, doctor, explore, init, replay, report, seeds)
 
 
 def commands() -> Iterator[click.Command]:

@@ -1,0 +1,200 @@
+"""What the doctor says: from what was counted to checks, each with a status, a message and what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from ordeal._engine.formatting import counted, one_line
+
+Status = Literal["ok", "warning", "error"]
+
+#: So few runs say nothing about a rule.
+RUNS_MIN = 50
+_REJECTED_SHARE = 0.9
+_SWALLOWED_SHARE = 0.95
+_CALLS_MIN = 20
+_NAMED_MAX = 5
+#: Exceptions that no program raises to say something.
+_MISTAKES = frozenset(
+    {"AssertionError", "AttributeError", "NameError", "RecursionError", "TypeError", "UnboundLocalError"}
+)
+
+Examined = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One thing that was looked at. ``subject`` is the class, or empty for what concerns all."""
+
+    name: str
+    status: Status
+    message: str
+    hint: str = ""
+    subject: str = ""
+
+
+def checks_of(examined: Examined) -> Iterator[Check]:
+    """Yield what one examination of a class shows."""
+    error = examined.get("error")
+    if error:
+        yield Check("class", "error", one_line(error["message"], limit=500), one_line(error.get("hint", ""), limit=500))
+        return
+    result = examined["result"]
+    runs = result["total_runs"]
+    if result.get("inconclusive"):
+        yield Check(
+            "runs", "warning", one_line(result["inconclusive"]["reason"]), one_line(result["inconclusive"]["hint"])
+        )
+    elif result["failures"] and runs < RUNS_MIN:
+        yield Check("runs", "warning", f"only {counted(runs, 'run')} could be made", "see `ordeal explore`")
+    else:
+        yield Check("runs", "ok", f"{counted(runs, 'run')}, {counted(result['total_steps'], 'step')}")
+    yield from _or_ok("target modules", _targets(result))
+    yield from _or_ok("rules", _rules(examined["rules"], runs))
+    yield from _or_ok("swallowed exceptions", _swallowed(examined["rules"]))
+    yield from _or_ok("faults", _faults(result["faults"]))
+    yield from _or_ok("invariants", _invariants(examined["invariants"], examined["rules"]))
+    yield from _or_ok("properties", _properties(result["properties"]))
+    yield from _or_ok("copies", _copies(result, examined["copies"]))
+
+
+def _or_ok(name: str, found: Iterator[Check]) -> Iterator[Check]:
+    told = list(found)
+    yield from told or [Check(name, "ok", "nothing to say")]
+
+
+def _targets(result: Mapping[str, Any]) -> Iterator[Check]:
+    if result["target_modules"] == []:
+        imported = result["imported_modules"][:_NAMED_MAX]
+        names = ", ".join(f'"{name}"' for name in imported)
+        message = "no `target_modules`: the search is blind"
+        if imported:
+            message += f"; {', '.join(f'`{name}`' for name in imported)} is imported by the machine"
+        add = f"add `target_modules = [{names}]`" if imported else "name what is tested in `target_modules`"
+        yield Check(
+            "target modules", "warning", one_line(message, limit=400), one_line(f"{add} to [explorer]", limit=400)
+        )
+
+
+def _rules(rules: Sequence[Mapping[str, Any]], runs: int) -> Iterator[Check]:
+    if runs < RUNS_MIN:
+        return
+    for rule in rules:
+        name = f"rule `{one_line(rule['name'])}`"
+        if not rule["starts"]:
+            yield _never_ran(name, rule, runs)
+        elif rule["starts"] < _CALLS_MIN:
+            continue
+        elif rule["rejected"] >= _REJECTED_SHARE * rule["starts"]:
+            share = 100 * rule["rejected"] // rule["starts"]
+            message = f"{name}: `assume` rejects {share} % of its {rule['starts']} calls"
+            yield Check("rules", "warning", message, "draw what the rule accepts, or write a precondition")
+        elif not rule["returns"] and rule["raised"]:
+            kind = max(rule["raised"], key=lambda each: rule["raised"][each])
+            message = f"{name} always raises: {one_line(kind)} in all of {counted(rule['starts'], 'call')}"
+            yield Check("rules", "warning", message, "as long as it does, no run gets past it")
+
+
+def _never_ran(name: str, rule: Mapping[str, Any], runs: int) -> Check:
+    never = [each for each in rule["preconditions"] if each["starts"] and not each["true"]]
+    if never:
+        source = one_line(never[0]["source"])
+        message = f"{name} never ran in {counted(runs, 'run')}: its precondition was never true: `{source}`"
+        return Check("rules", "warning", message, "see which rule should make it true")
+    message = f"{name} never ran in {counted(runs, 'run')}"
+    return Check(
+        "rules", "warning", message, "see that a rule fills the bundles that it draws from, or raise its weight"
+    )
+
+
+def _swallowed(rules: Sequence[Mapping[str, Any]]) -> Iterator[Check]:
+    for rule in rules:
+        for kind, count in rule["swallowed"].items():
+            often = rule["starts"] >= _CALLS_MIN and count >= _SWALLOWED_SHARE * rule["starts"]
+            if kind in _MISTAKES or often:
+                message = (
+                    f"rule `{one_line(rule['name'])}` swallows {one_line(kind)} in {count} of "
+                    f"{counted(rule['starts'], 'call')}"
+                )
+                yield Check("swallowed exceptions", "warning", message, "catch only what the program may answer")
+
+
+def _faults(faults: Sequence[Mapping[str, Any]]) -> Iterator[Check]:
+    for fault in faults:
+        if fault["runs"] >= _NAMED_MAX and not fault["calls"]:
+            message = (
+                f"the target of {one_line(fault['name'])} was never called while it was on, "
+                f"in {counted(fault['runs'], 'run')}"
+            )
+            yield Check("faults", "warning", message, "see that the rules call it by the name that the fault replaces")
+
+
+def _invariants(invariants: Sequence[Mapping[str, Any]], rules: Sequence[Mapping[str, Any]]) -> Iterator[Check]:
+    if not invariants and not any("AssertionError" in rule["raised"] for rule in rules):
+        return
+    for invariant in invariants:
+        if invariant["starts"] >= _CALLS_MIN and invariant["states"] <= 1 and not invariant["opaque"]:
+            message = (
+                f"invariant `{one_line(invariant['name'])}` saw one state in {counted(invariant['starts'], 'call')}"
+            )
+            yield Check("invariants", "warning", message, "no rule changes the attributes of the machine")
+
+
+def _properties(properties: Sequence[Mapping[str, Any]]) -> Iterator[Check]:
+    for each in properties:
+        kind, name = each.get("type", each.get("kind", "")), one_line(str(each.get("name", "")))
+        if kind in ("sometimes", "reachable") and each.get("status") == "FAIL":
+            message = f"{kind} `{name}` was never {'true' if kind == 'sometimes' else 'reached'}"
+            yield Check("properties", "warning", message, "see which rules and arguments lead there")
+
+
+def _copies(result: Mapping[str, Any], copies: Sequence[Mapping[str, str]]) -> Iterator[Check]:
+    if copies and result["snapshot_kind"] != "copy":
+        first = copies[0]
+        message = (
+            f"states cannot be copied, so their steps are repeated: `{one_line(first['path'])}`: "
+            f"{one_line(first['reason'])}"
+        )
+        hint = "make it a function that opens it when it is needed, or give its class `__deepcopy__`"
+        yield Check("copies", "warning", message, hint)
+
+
+def stability(runs: Sequence[Examined]) -> Iterator[Check]:
+    """Yield whether the same seed did the same: in two processes alike, and in one with another hash seed."""
+    if len(runs) < 3 or not all("result" in each for each in runs):
+        return
+    first, again, other = (_signature(each["result"]) for each in runs)
+    if first != again:
+        yield Check(
+            "stability",
+            "warning",
+            f"the same seed does not do the same twice: {_difference(*runs[:2])}",
+            "see where the program asks for time, threads, identities or its own random numbers",
+        )
+    elif first != other:
+        yield Check(
+            "stability",
+            "warning",
+            f"what runs depends on PYTHONHASHSEED: {_difference(runs[0], runs[2])}",
+            "sort sets before their order matters, or set PYTHONHASHSEED",
+        )
+    else:
+        yield Check("stability", "ok", "the same seed does the same in three processes")
+
+
+def _signature(result: Mapping[str, Any]) -> tuple[Any, ...]:
+    behavior = result["telemetry"]["behavior"]
+    return result["total_runs"], result["total_steps"], result["unique_edges"], behavior["covered_lines"]
+
+
+def _difference(one: Examined, other: Examined) -> str:
+    a, b = _signature(one["result"]), _signature(other["result"])
+    for file in sorted({*a[3], *b[3]}):
+        if a[3].get(file) != b[3].get(file):
+            return one_line(
+                f"other lines of {file} ran: {a[3].get(file, 'none')} and {b[3].get(file, 'none')}", limit=300
+            )
+    words = ("runs", "steps", "edges")
+    return ", ".join(f"{x} and {y} {word}" for x, y, word in zip(a[:3], b[:3], words, strict=True) if x != y)

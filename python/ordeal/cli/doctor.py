@@ -1,0 +1,48 @@
+"""``ordeal doctor``: says why a machine finds nothing."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from ordeal._doctor.checks import Check
+from ordeal._doctor.running import examine
+from ordeal._engine.formatting import counted
+from ordeal.cli import terminal
+from ordeal.config import load_config_for
+from ordeal.errors import WRONG_USE
+
+
+def run(given: Mapping[str, Any]) -> int:
+    """Examine the classes. Return the exit code: 0, 1 for a warning with ``strict``, 2 for an error."""
+    config = load_config_for(given["classes"], given["config"])
+    checks: list[Check] = []
+    subject = None
+    for check in examine(config, Path.cwd()):
+        checks.append(check)
+        if given["json"] or (check.status == "ok" and not given["verbose"]):
+            continue
+        if check.subject != subject:
+            subject = check.subject
+            terminal.write(f"{subject or 'environment'}\n")
+        terminal.write(_shown(check))
+    worst = {check.status for check in checks}
+    ok = worst <= {"ok"}
+    if given["json"]:
+        listed = [dataclasses.asdict(check) for check in checks]
+        terminal.write(json.dumps({"ok": ok, "checks": listed}, indent=2) + "\n")
+    else:
+        passed = sum(check.status == "ok" for check in checks)
+        bad = len(checks) - passed
+        terminal.write(f"{counted(passed, 'check')} passed" + (f", {bad} did not\n" if bad else "\n"))
+    if "error" in worst:
+        return WRONG_USE
+    return 1 if given["strict"] and not ok else 0
+
+
+def _shown(check: Check) -> str:
+    text = f"  {check.status}: {check.message}\n"
+    return f"{text}    hint: {check.hint}\n" if check.hint else text

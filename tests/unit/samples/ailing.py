@@ -1,0 +1,120 @@
+"""Machines that find nothing, each for one reason; and some that have none."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from typing import Any, ClassVar
+
+from hypothesis import assume
+from hypothesis import strategies as st
+
+from ordeal import Bundle, ChaosTest, always, initialize, invariant, precondition, rule, sometimes
+from ordeal.faults import timing
+
+
+class Clean(ChaosTest):
+    def __init__(self) -> None:
+        super().__init__()
+        self.items: list[int] = []
+
+    @rule(item=st.integers(0, 5))
+    def push(self, item: int) -> None:
+        self.items.append(item)
+
+    @precondition(lambda self: self.items)
+    @rule()
+    def pop(self) -> None:
+        self.items.pop()
+
+    @invariant()
+    def counts(self) -> None:
+        assert len(self.items) >= 0
+
+
+class CleanBundles(ChaosTest):
+    names = Bundle("names")
+
+    @initialize()
+    def open(self) -> None:
+        self.known: dict[str, int] = {}
+
+    @rule(target=names, name=st.sampled_from("abc"))
+    def add(self, name: str) -> str:
+        self.known[name] = 0
+        return name
+
+    @rule(name=names)
+    def use(self, name: str) -> None:
+        with contextlib.suppress(KeyError):
+            del self.known[name]
+        sometimes(not self.known, "all gone")
+
+    @invariant()
+    def few(self) -> None:
+        always(len(self.known) <= 3, "few")
+
+
+class NeverReady(Clean):
+    @precondition(lambda self: len(self.items) > 1000)
+    @rule()
+    def overflow(self) -> None:
+        raise AssertionError("too many")
+
+
+class NoBundle(Clean):
+    tickets = Bundle("tickets")
+
+    @rule(ticket=tickets)
+    def redeem(self, ticket: Any) -> None: ...
+
+
+class Raises(ChaosTest):
+    @rule()
+    def go(self) -> None: ...
+
+    @rule()
+    def wrong(self) -> None:
+        self.no_such_attribute  # type: ignore[attr-defined]
+
+
+class Rejects(Clean):
+    @rule(x=st.integers(0, 10**9))
+    def exact(self, x: int) -> None:
+        assume(hash((x, "salt".__len__())) % 5_000 == 1)
+
+
+def look_up(key: int) -> int:
+    return key
+
+
+class UncalledFault(Clean):
+    faults: ClassVar = [timing.timeout("unit.samples.ailing.look_up")]
+
+
+class OneState(ChaosTest):
+    @rule(x=st.integers())
+    def go(self, x: int) -> None: ...
+
+    @invariant()
+    def holds(self) -> None:
+        assert True
+
+
+class NeverReached(Clean):
+    @rule()
+    def look(self) -> None:
+        sometimes(len(self.items) > 10_000, "crowded")
+
+
+class Swallows(Clean):
+    @rule()
+    def broken(self) -> None:
+        with contextlib.suppress(Exception):
+            self.items.no_such_method()  # type: ignore[attr-defined]
+
+
+class Locked(Clean):
+    def __init__(self) -> None:
+        super().__init__()
+        self.inner = {"lock": threading.Lock()}
