@@ -13,7 +13,6 @@ Status = Literal["ok", "warning", "error"]
 #: So few runs say nothing about a rule.
 RUNS_MIN = 50
 _REJECTED_SHARE = 0.9
-_SWALLOWED_SHARE = 0.95
 _CALLS_MIN = 20
 _NAMED_MAX = 5
 #: Exceptions that no program raises to say something.
@@ -112,8 +111,8 @@ def _never_ran(name: str, rule: Mapping[str, Any], runs: int) -> Check:
 def _swallowed(rules: Sequence[Mapping[str, Any]]) -> Iterator[Check]:
     for rule in rules:
         for kind, count in rule["swallowed"].items():
-            often = rule["starts"] >= _CALLS_MIN and count >= _SWALLOWED_SHARE * rule["starts"]
-            if kind in _MISTAKES or often:
+            always = count >= max(_CALLS_MIN, rule["starts"])
+            if kind in _MISTAKES or always:
                 message = (
                     f"rule `{one_line(rule['name'])}` swallows {one_line(kind)} in {count} of "
                     f"{counted(rule['starts'], 'call')}"

@@ -17,8 +17,8 @@ from ordeal._engine.isolation.command import run_module
 from ordeal.config import OrdealConfig
 from ordeal.config.options import DEFAULT_PATH
 
-#: What the examination of a class may take, and a short one that is compared with others.
-SECONDS = 2.5
+#: How long and how far a class is examined, and how far where it is compared with itself.
+SECONDS = 10.0
 RUNS = 500
 SHORT_RUNS = 60
 _GRACE_SECONDS = 20.0

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import random
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -169,6 +170,8 @@ def candidates(name: str, annotation: str, default: object) -> list[Candidate]:
     words = set(name.lower().strip("_*").split("_")) | {name.lower().strip("_*")}
     named = [each for known, several in _BY_NAME if words & known for each in several]
     typed = _by_annotation(annotation) if annotation else []
+    if typed and re.fullmatch(r"_?[A-Z]{1,3}(_co|_contra)?", annotation.strip()):
+        return list(dict.fromkeys([*named, *ANYTHING]))  # a type variable
     if typed:
         # The name decides among the values of a type.
         plain = {each.type.removesuffix(" | None") for each in typed}
