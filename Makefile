@@ -11,6 +11,7 @@
 #   make format        rewrite the sources in the house format
 #   make bench         measure speed and a short bug suite, in minutes, into benchmarks/RESULTS.md
 #   make bench-full    run every benchmark and the whole bug suite with all peers, in hours, into the same file
+#   make probes        run real libraries on the simulated network, and write which work into docs/reference/libraries.md
 #   make soak          explore with two workers for an hour, and fail when memory grows; MINUTES=10 for less, and
 #                      MACHINE=depth for a machine as deep as a tape may be
 #   make check-threads the core's tests under the thread sanitizer
@@ -55,7 +56,7 @@ tidy_stamps := $(patsubst %.cpp,build/tidy/%.ok,$(filter cpp/%.cpp,$(cpp_files))
 # What starts with this line, wherever it lies.
 shell_scripts := $(shell grep -l '^\#!/bin/bash' tools/* .ci/run)
 
-.PHONY: demo test check nightly build lint format bench bench-full soak check-threads fuzz-traces fuzz-files fuzz-shrinks fuzz-forks clean durations
+.PHONY: demo test check nightly build lint format bench bench-full probes soak check-threads fuzz-traces fuzz-files fuzz-shrinks fuzz-forks clean durations
 .PHONY: test-core test-python test-nightly test-hypothesis test-pythons
 .PHONY: checks check-shell check-ruff check-format check-types check-clang-format sanitized check-core check-bindings check-oldest
 
@@ -89,6 +90,9 @@ bench: build
 bench-full: build
 	@tools/system-packages bench
 	@tools/bench --full
+
+probes: build
+	@python benchmarks/probe_libraries.py
 
 soak: build
 	@python benchmarks/soak.py --minutes $(MINUTES) --machine $(MACHINE)

@@ -77,11 +77,15 @@ def namespace_of(owner: Owner) -> Mapping[str, Any]:
 
 
 def program_modules() -> Iterator[tuple[str, ModuleType]]:
-    """Yield every imported module outside the standard library, with its name."""
-    # The table may hold anything, despite its type.
+    """Yield every imported module outside the standard library once, with its name."""
+    # The table may hold anything, despite its type, and a module twice: multiprocessing gives __main__ another name.
     modules: list[tuple[str, Any]] = list(sys.modules.items())
+    seen: set[int] = set()
     for name, module in modules:
-        if isinstance(module, ModuleType) and (name == "__main__" or package_of(name) not in sys.stdlib_module_names):
+        if not isinstance(module, ModuleType) or id(module) in seen:
+            continue
+        if name == "__main__" or package_of(name) not in sys.stdlib_module_names:
+            seen.add(id(module))
             yield name, module
 
 

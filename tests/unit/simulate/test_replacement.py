@@ -143,3 +143,13 @@ def test_what_is_no_module_in_the_table_of_modules_is_passed_over(monkeypatch: p
     assert "odd_entry" not in dict(program_modules())
     assert "__main__" in dict(program_modules())
     assert package_of("a.b.c") == package_of("a") == "a"
+
+
+def test_a_module_that_has_two_names_is_put_back_as_well(
+    patch: Replacement[str], user: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As `__main__` has, once multiprocessing is imported."""
+    monkeypatch.setitem(sys.modules, "__second_name__", user)
+    with patch:
+        assert is_simulated(user.mine) == [True]
+    assert is_simulated(user.mine) == [False]

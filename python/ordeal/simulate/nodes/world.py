@@ -11,12 +11,12 @@ from typing import Any
 
 from ordeal.simulate.arguments import checked_seconds
 from ordeal.simulate.errors import BrokenProperty, NotReached, SimulationError
+from ordeal.simulate.network.streams import FIRST_ADDRESS, TEST_ADDRESS
 from ordeal.simulate.nodes.life import Life
 from ordeal.simulate.nodes.links import Link, Links
 from ordeal.simulate.nodes.nemesis import Nemesis
 from ordeal.simulate.nodes.node import Node, NodeMain
 from ordeal.simulate.runtime.loop import SimulationLoop
-from ordeal.simulate.runtime.network import FIRST_ADDRESS, TEST_ADDRESS
 from ordeal.simulate.runtime.node_faults import NodeFault
 
 #: Ways to cut a node off: from all others both ways, what it sends, what it gets; then the same for one other node.

@@ -30,11 +30,11 @@ from ordeal.simulate.errors import (
 )
 from ordeal.simulate.nodes.life import LIFE, NOWHERE, Life, bury, life_of
 from ordeal.simulate.runtime.decisions import ORDER, STALL, DecisionSource, name_key
-from ordeal.simulate.runtime.executors import ExecutorLoop
 from ordeal.simulate.runtime.interruptions import Interruptions
 from ordeal.simulate.runtime.scheduled_faults import SimulatedFault, packet_latencies, stall_lengths
+from ordeal.simulate.runtime.signals import SignalLoop
 from ordeal.simulate.runtime.sites import calling_site
-from ordeal.simulate.runtime.tasks import SimulationTask, TaskRecord, stepped_task
+from ordeal.simulate.runtime.tasks import SimulationTask, TaskRecord, all_ended, forget_error, ignore, stepped_task
 from ordeal.simulate.runtime.waits import wait_lines
 
 #: How many steps may pass while the time stands still.
@@ -46,6 +46,8 @@ TIME_LIMIT_S = 86_400.0
 BLOCKED_S_MAX = 0.05
 #: Deadlines that differ by less fall due together, and their order is open.
 _TIE_S = 1e-9
+#: How many tasks are remembered at least, after they have ended.
+_RECORDS_MIN = 256
 #: How many steps the tasks of a failed run have to end.
 _CLOSING_STEPS_MAX = 10_000
 #: How long a task that is being cancelled already may clean up at the end of a run, in simulated seconds.
@@ -59,7 +61,7 @@ _LOOP_ACTOR = "the loop"
 type Timer = tuple[float, int, events.Handle, int]
 
 
-class SimulationLoop(ExecutorLoop):
+class SimulationLoop(SignalLoop):
     """An event loop that runs in simulated time, under the decisions of a schedule."""
 
     def __init__(
@@ -76,17 +78,17 @@ class SimulationLoop(ExecutorLoop):
         faults = tuple(faults)
         self.schedule = schedule
         self.records: list[TaskRecord] = []
+        self._foreign: list[TaskRecord] = []
+        self._records_max = _RECORDS_MIN
         self.steps = 0
         self.interruptions = Interruptions(schedule, faults, self.call_soon)
         self.blocked: BlockedLoop | None = None
         self.stalled: StalledStep | None = None
         self.broken: BaseException | None = None
         """What ends the run now: a node that failed."""
-        self._stalls = stall_lengths(faults)
-        self.packet_latencies = packet_latencies(faults)
+        self._stalls, self.packet_latencies = stall_lengths(faults), packet_latencies(faults)
         self._allowed = frozenset(allowed)
-        self._time_limit = time_limit
-        self._ends_at = time_limit
+        self._time_limit = self._ends_at = time_limit
         self.log = log
         self._now = 0.0
         self._moved_at_step = 0
@@ -204,10 +206,11 @@ class SimulationLoop(ExecutorLoop):
 
     def record_of(self, task: asyncio.Task[Any], name: str | None = None) -> TaskRecord:
         """Return what is known of a task; ``name`` is the one that it was given, if any."""
-        known = getattr(task, "record", None)
-        if known is None:
-            known = next((each for each in self.records if each.task is task), None)
+        known = task.record if isinstance(task, SimulationTask) else self._of_foreign(task)
         return self._new_record(task, name) if known is None else known
+
+    def _of_foreign(self, task: asyncio.Task[Any]) -> TaskRecord | None:
+        return next((record for record in self._foreign if record.task is task), None)
 
     def _new_record(self, task: asyncio.Task[Any], given: str | None) -> TaskRecord:
         base = given or getattr(task.get_coro(), "__qualname__", None) or type(task.get_coro()).__name__
@@ -221,15 +224,25 @@ class SimulationLoop(ExecutorLoop):
         is_client = not is_main and life is None and asyncio.current_task(self) is self._main
         name = base if given and not number else f"{base}#{number}"
         record = TaskRecord(task, name, is_client, not is_main and self.interruptions.strikes(name, is_client), life)
+        if len(self.records) >= self._records_max:
+            self._forget_ended()
         self.records.append(record)
         if isinstance(task, SimulationTask):
             task.record = record
             task.renamed = self._renamed
+        else:
+            self._foreign.append(record)
         if is_main:
             self._main = task
         # An eager task has begun already.
         record.waits = int(getattr(task.get_coro(), "cr_await", None) is not None)
         return record
+
+    def _forget_ended(self) -> None:
+        """Drop what is known of tasks that ended without anything to tell: a run may make any number of them."""
+        self.records = [record for record in self.records if record.is_worth_telling]
+        self._foreign = [record for record in self._foreign if record.is_worth_telling]
+        self._records_max = max(2 * len(self.records), _RECORDS_MIN)
 
     def _renamed(self, task: SimulationTask, given: str) -> None:
         """Take over the name that asyncio gives to a task right after it was made, in Python 3.12."""
@@ -331,7 +344,7 @@ class SimulationLoop(ExecutorLoop):
 
     def _stop_when_done(self, done: asyncio.Future[Any]) -> None:
         del done
-        self._stopping = True
+        self.stop()
 
     def stop(self) -> None:
         """End the run after the present turn."""
@@ -470,6 +483,7 @@ class SimulationLoop(ExecutorLoop):
         """
         self._main, self._has_main = None, has_main
         self.records = [record for record in self.records if not record.task.done()]
+        self._foreign = [record for record in self._foreign if not record.task.done()]
         self.steps = self._moved_at_step = 0
         self._ends_at = self._now + self._time_limit
 
@@ -499,7 +513,7 @@ class SimulationLoop(ExecutorLoop):
             if not task.done() and task not in fresh:
                 task.cancel()
         if not all(task.done() for task in left):
-            self.run_until_complete(_all_ended(left))
+            self.run_until_complete(all_ended(left))
         for task in fresh:
             self._tell_of_error(task)
         if self._generators:
@@ -517,12 +531,12 @@ class SimulationLoop(ExecutorLoop):
         self._is_quiet = self.is_ending = True
         self.escaped = self.stalled = self.broken = None
         self._moved_at_step = self.steps
-        self._exception_handler = _ignore
+        self._exception_handler = ignore
         left = self._end_world()
         for task in left:
             task._log_destroy_pending = False  # type: ignore[attr-defined]
             task.cancel()
-        with_limit = self.create_task(_all_ended(left), name="the end")
+        with_limit = self.create_task(all_ended(left), name="the end")
         limit = self.steps + _CLOSING_STEPS_MAX
         with_limit.add_done_callback(self._stop_when_done)
         self._running = True
@@ -538,7 +552,7 @@ class SimulationLoop(ExecutorLoop):
             bury(with_limit)
         self.drop_connections()
         for record in self.records:
-            _forget_error(record.task)
+            forget_error(record.task)
 
     def _end_world(self) -> list[asyncio.Task[Any]]:
         """End all nodes, as by a loss of power, and return the tasks that are left."""
@@ -580,19 +594,6 @@ class SimulationLoop(ExecutorLoop):
             if isinstance(record.task, SimulationTask):
                 record.task.record = record.task.renamed = None
         self.records.clear()
+        self._foreign.clear()
         self.interruptions.forget()
         self._main = None
-
-
-async def _all_ended(tasks: list[asyncio.Task[Any]]) -> None:
-    await asyncio.gather(*tasks, return_exceptions=True)
-
-
-def _forget_error(task: asyncio.Task[Any]) -> None:
-    task._log_destroy_pending = False  # type: ignore[attr-defined]
-    if task.done() and not task.cancelled():
-        task.exception()
-
-
-def _ignore(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-    del loop, context

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextvars
 from collections import Counter
 from typing import Any
 
@@ -63,8 +64,19 @@ class LoopSettings(FencedLoop):
         """Report an error that nobody awaits."""
         if self._exception_handler is None:
             self.default_exception_handler(context)
-        else:
-            self._exception_handler(self, context)
+            return
+        concerned = context.get("task") or context.get("future") or context.get("handle")
+        own: contextvars.Context | None = getattr(concerned, "get_context", lambda: None)()
+        try:
+            if own is None:
+                self._exception_handler(self, context)
+            else:
+                own.run(self._exception_handler, self, context)
+        except (SystemExit, KeyboardInterrupt):
+            raise
+        except BaseException as error:  # noqa: BLE001 - a mistake in the handler is a failure of the run
+            message = "Unhandled error in exception handler"
+            self.default_exception_handler({"message": message, "exception": error, "context": context})
 
     # Tasks
 

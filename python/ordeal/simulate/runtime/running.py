@@ -36,7 +36,7 @@ type Main = Callable[..., Coroutine[Any, Any, Any]]
 type Log = Callable[[float, str, str], object]
 
 #: Fences that a test may open.
-ALLOWED = ("socket", "subprocess", "os", "pty", "_thread", "time.sleep", "open", "sqlite3")
+ALLOWED = ("socket", "subprocess", "os", "pty", "_thread", "time.sleep", "open", "sqlite3", "signal")
 #: What ends a test without being a failure of the program; by name, as pytest may not be there.
 _NOT_FAILURES = ("Skipped", "Exit", "XFailed", "UnsatisfiedAssumption", "StopTest")
 

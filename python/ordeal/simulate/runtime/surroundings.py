@@ -18,6 +18,7 @@ from ordeal.simulate.nodes.life import LIFE
 from ordeal.simulate.nodes.node_files import is_real
 from ordeal.simulate.replacement import Places, Replacement
 from ordeal.simulate.runtime.loop import SimulationLoop
+from ordeal.simulate.runtime.system_functions import system_functions
 
 #: What ``time.time()`` answers when a run begins: the first of January 2026, in UTC.
 EPOCH_S = 1_767_225_600.0
@@ -118,7 +119,7 @@ class Surroundings:
 
     @contextmanager
     def _fenced(self) -> Iterator[None]:
-        with _blocking_calls_fenced(self._blocks):
+        with _blocking_calls_fenced(self._blocks), system_functions(self.running):
             _native.ask_about_audit_events(self._audit)
             try:
                 yield

@@ -45,6 +45,13 @@ class TaskRecord:
         """Whether it has not ended, and may still do so."""
         return not self.task.done() and self.is_living
 
+    @property
+    def is_worth_telling(self) -> bool:
+        """Whether a report may need it: it goes on, was struck, or ended with an error that nobody asked for."""
+        if not self.task.done() or self.struck_at is not None:
+            return True
+        return not self.task.cancelled() and bool(self.task._log_traceback)
+
     def rename(self, name: str) -> None:
         """Give the task another name in the labels of its decisions."""
         self.name, self.key = name, name_key(name)
@@ -115,3 +122,20 @@ def stepped_task(callback: Any) -> asyncio.Task[Any] | None:
         owner = callback.__self__
         return owner if isinstance(owner, asyncio.Task) else None
     return None
+
+
+async def all_ended(tasks: list[asyncio.Task[Any]]) -> None:
+    """Wait until tasks have ended, however they do."""
+    await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def forget_error(task: asyncio.Task[Any]) -> None:
+    """Have nobody told of how a task ended, or that it did not."""
+    task._log_destroy_pending = False  # type: ignore[attr-defined]
+    if task.done() and not task.cancelled():
+        task.exception()
+
+
+def ignore(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    """Handle errors that are of no interest any more."""
+    del loop, context

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from ordeal._engine.formatting import counted, one_line
-from ordeal.simulate.runtime.datagrams import DOUBLED, LOST
+from ordeal.simulate.network.datagrams import DOUBLED, LOST
 from ordeal.simulate.runtime.decisions import VALUE_MAX, Decided
 from ordeal.simulate.runtime.node_faults import (
     LENGTH,

@@ -7,7 +7,6 @@ import concurrent.futures
 import contextlib
 import os
 import queue
-import signal
 import socket
 import subprocess
 import sys
@@ -70,7 +69,6 @@ def test_an_escape_that_the_program_catches_ends_the_run() -> None:
 @pytest.mark.parametrize(
     "call",
     [
-        lambda loop: loop.add_signal_handler(signal.SIGTERM, print),
         lambda loop: loop.add_reader(0, print),
         lambda loop: loop.subprocess_exec(asyncio.SubprocessProtocol, "true"),
     ],

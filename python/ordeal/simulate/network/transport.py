@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import socket
 from collections import deque
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from ordeal.simulate.network.sockets import SimulatedSocket
 from ordeal.simulate.nodes.life import LIFE, NOWHERE
 from ordeal.simulate.runtime.decisions import CUT, PACKET, name_key
 
 #: How long a packet takes when nothing special happens.
 LATENCY_S = 0.001
 _HIGH_WATER_BYTES = 64 * 1024
+#: How many unread bytes the systems of both ends hold, so that no writer has to wait for the reader.
+_WINDOW_BYTES = 16 * 1024
 _PACKET_SITE, _CUT_SITE = name_key("packet"), name_key("arrival")
 #: How the bytes that have arrived are cut: not at all, in the middle, after the first byte, before the last.
 _CUTS: tuple[Callable[[int], int], ...] = (
@@ -28,6 +32,8 @@ class StreamTransport(asyncio.Transport):
     """One end of a connection. What it writes arrives at its ``peer``; what arrives goes to its protocol."""
 
     peer: StreamTransport
+    #: What asyncio asks a transport before TLS begins on it.
+    _start_tls_compatible = True
 
     def __init__(
         self,
@@ -43,6 +49,7 @@ class StreamTransport(asyncio.Transport):
         What arrives is given to the protocol in ``context``, which says which node this end is on.
         """
         super().__init__(extra)
+        self._shown = extra
         self._loop = loop
         self._name = name_key(name)
         self._protocol = protocol
@@ -111,7 +118,7 @@ class StreamTransport(asyncio.Transport):
         loop.at(peer._arrival_at, peer.take_next, context=peer._context if peer.life is None else NOWHERE)
 
     def _press_back(self) -> None:
-        if not self._is_writing_paused and self.peer._unread_bytes > self._high:
+        if not self._is_writing_paused and self.get_write_buffer_size() > self._high:
             self._is_writing_paused = True
             self._protocol.pause_writing()
 
@@ -122,13 +129,13 @@ class StreamTransport(asyncio.Transport):
             self._loop.call_soon(self.peer._relieve, context=self.peer._context)
 
     def _relieve(self) -> None:
-        if self._is_writing_paused and self.peer._unread_bytes <= self._low:
+        if self._is_writing_paused and self.get_write_buffer_size() <= self._low:
             self._is_writing_paused = False
             self._protocol.resume_writing()
 
     def get_write_buffer_size(self) -> int:
-        """Return how many bytes the peer has not read."""
-        return self.peer._unread_bytes
+        """Return how many bytes wait for the peer to read."""
+        return max(self.peer._unread_bytes - _WINDOW_BYTES, 0)
 
     def get_write_buffer_limits(self) -> tuple[int, int]:
         """Return at how many bytes writing is resumed and paused."""
@@ -195,12 +202,63 @@ class StreamTransport(asyncio.Transport):
                 self._arriving.extend([b""] if at_end else [])
                 self._loop.call_later(LATENCY_S, self._deliver)
             self._unread_bytes -= taken
-            self._protocol.data_received(data[:taken])  # type: ignore[attr-defined]
+            self._give(data[:taken])
             self._relieve_peer()
         elif not self._has_eof_arrived:
             self._has_eof_arrived = True
             if not self._protocol.eof_received():  # type: ignore[attr-defined]
                 self.close()
+
+    def _give(self, data: bytes) -> None:
+        protocol: Any = self._protocol
+        if not isinstance(protocol, asyncio.BufferedProtocol):
+            protocol.data_received(data)
+            return
+        while data:
+            buffer = protocol.get_buffer(len(data))
+            view = memoryview(buffer)
+            size = min(len(view), len(data))
+            if not size:
+                raise RuntimeError("get_buffer() returned an empty buffer")
+            view[:size] = data[:size]
+            protocol.buffer_updated(size)
+            data = data[size:]
+
+    def adopted_by(self, protocol: Any) -> None:
+        """Give the connection, and what has arrived for the socket that it was, to a protocol."""
+        before: Any = self._protocol
+        self._protocol = protocol
+        protocol.connection_made(self)
+        if before.data:
+            self._unread_bytes += len(before.data)
+            self._arriving.appendleft(bytes(before.data))
+        if before.is_ended and self.is_open:
+            self._has_eof_arrived = False
+            self._arriving.append(b"")
+        self._is_reading_paused = False
+        if self._is_lost:
+            self._loop.call_soon(protocol.connection_lost, None)
+        elif self._arriving:
+            self._loop.call_soon(self._deliver)
+
+    @property
+    def is_readable(self) -> bool:
+        """Whether bytes, or the end of the stream, have arrived and were not read."""
+        return bool(self._arriving) or self._has_eof_arrived
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the connection is there."""
+        return not self._is_lost
+
+    def get_extra_info(self, name: str, default: Any = None) -> Any:
+        """Return an address, or what stands for the socket."""
+        if name == "socket" and name not in self._shown:
+            own, remote = self._shown["sockname"], self._shown["peername"]
+            sock = SimulatedSocket(self._loop, socket.AF_UNIX if isinstance(remote, str) or not own else -1)
+            sock.own, sock.remote, sock.stream = own, remote, self
+            self._shown[name] = sock
+        return super().get_extra_info(name, default)
 
     def pause_reading(self) -> None:
         """Give nothing more to the protocol for now."""
@@ -226,11 +284,19 @@ class StreamTransport(asyncio.Transport):
             self._loop.call_soon(self._lose, None)
 
     def abort(self) -> None:
-        """Close this end at once; the peer's connection is reset."""
-        if not self._is_lost:
+        """Close this end at once; the peer's connection is reset if there are bytes that this end has not read."""
+        self._force_close(None)
+
+    def _force_close(self, error: Exception | None) -> None:
+        """Close this end at once, because of an error: what TLS calls."""
+        if not self._is_lost and not self._is_closing:
+            # As TCP has it: closing resets the connection only where bytes have arrived that nobody has read.
+            if any(self._arriving):
+                self._send(self.peer._reset)
+            else:
+                self.write_eof()
             self._is_closing = True
-            self._loop.call_soon(self._lose, None)
-            self._send(self.peer._reset)
+            self._loop.call_soon(self._lose, error)
 
     def _reset(self) -> None:
         if not self._is_lost:
@@ -252,6 +318,9 @@ class StreamTransport(asyncio.Transport):
     def drop(self) -> None:
         """End the connection without telling anybody."""
         self._is_closing = self._is_lost = True
+        secured: Any = getattr(self._protocol, "_app_transport", None)
+        if secured is not None:
+            vars(secured).update(_closed=True)  # or it would warn that nobody has closed it
 
     def is_closing(self) -> bool:
         """Return whether this end is closed or about to be."""

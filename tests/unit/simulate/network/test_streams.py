@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
 import pytest
 
@@ -127,15 +128,30 @@ def test_a_slow_reader_holds_up_the_writer() -> None:
     assert len(sent) == 20
 
 
-def test_an_aborted_connection_is_reset_at_the_other_end() -> None:
+def test_a_connection_that_is_aborted_with_unread_bytes_is_reset_at_the_other_end() -> None:
     async def rude(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        await reader.readline()
-        writer.transport.abort()
+        transport: Any = writer.transport
+        transport.pause_reading()
+        await asyncio.sleep(1)
+        transport.abort()
 
     async def main() -> None:
         await asyncio.start_server(rude, port=80)
         with pytest.raises(ConnectionResetError):
             await ask(80, "hello")
+
+    simulate.run(main)
+
+
+def test_a_connection_that_is_aborted_with_nothing_unread_ends() -> None:
+    async def hasty(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.transport.abort()
+
+    async def main() -> None:
+        await asyncio.start_server(hasty, port=80)
+        reader, writer = await asyncio.open_connection("localhost", 80)
+        assert await reader.read() == b""
+        writer.close()
 
     simulate.run(main)
 
@@ -186,11 +202,3 @@ def test_a_server_that_is_left_ends_with_the_run() -> None:
         return answers
 
     assert simulate.run(main) == ["A"]
-
-
-def test_tls_is_refused() -> None:
-    async def main() -> None:
-        await asyncio.open_connection("localhost", 443, ssl=True)
-
-    with pytest.raises(simulate.EscapedSimulation, match="ssl"):
-        simulate.run(main)

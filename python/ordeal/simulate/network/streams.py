@@ -13,14 +13,14 @@ import socket
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from ordeal.simulate.network.datagrams import DatagramLoop, host_name
+from ordeal.simulate.network.sockets import Address, SimulatedSocket
+from ordeal.simulate.network.tls import checked_context, tls_protocol
+from ordeal.simulate.network.transport import LATENCY_S, StreamTransport
 from ordeal.simulate.nodes.life import LIFE, Life
-from ordeal.simulate.runtime.datagrams import DatagramLoop, host_name
 from ordeal.simulate.runtime.decisions import PACKET, name_key
-from ordeal.simulate.runtime.transport import LATENCY_S, StreamTransport
 
 type ProtocolFactory = Callable[[], asyncio.BaseProtocol]
-#: A host and a port, or the path of a Unix socket.
-type Address = tuple[str, int] | str
 
 _ANYWHERE = frozenset({"", "0.0.0.0", "::"})
 _HERE = frozenset({"localhost", "127.0.0.1", "::1"})
@@ -31,21 +31,6 @@ TEST_ADDRESS = "10.0.1.1"
 #: After how long a connection to a host that does not answer is tried again, as Linux does, in seconds.
 _RETRIES_S = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0)
 _CONNECT_SITE = name_key("connect")
-_TLS_HINT = "leave `ssl` out in the test: the simulated network carries plain bytes only"
-
-
-class ListeningSocket:
-    """Stands for the socket of a server: it has an address, and nothing else."""
-
-    family = socket.AF_INET
-    type = socket.SOCK_STREAM
-
-    def __init__(self, address: Address) -> None:
-        self._address = address
-
-    def getsockname(self) -> Address:
-        """Return the address that the server listens on."""
-        return self._address
 
 
 class SimulatedServer(asyncio.AbstractServer):
@@ -64,9 +49,14 @@ class SimulatedServer(asyncio.AbstractServer):
         self._forever: asyncio.Future[None] | None = None
 
     @property
-    def sockets(self) -> tuple[ListeningSocket, ...]:
+    def sockets(self) -> tuple[SimulatedSocket, ...]:
         """What stands for the sockets of the server; none once it is closed."""
-        return () if self._is_closed else tuple(map(ListeningSocket, self.addresses))
+        return () if self._is_closed else tuple(map(self._socket, self.addresses))
+
+    def _socket(self, address: Address) -> SimulatedSocket:
+        sock = SimulatedSocket(self._loop, socket.AF_UNIX if isinstance(address, str) else socket.AF_INET)
+        sock.own = address
+        return sock
 
     def get_loop(self) -> asyncio.AbstractEventLoop:
         """Return the loop of the run."""
@@ -160,12 +150,15 @@ class NetworkLoop(DatagramLoop):
         start_serving: bool = True,
         **options: Any,
     ) -> SimulatedServer:
-        """Listen on a host and a port of the simulated network; other options have no effect."""
-        del options
-        self._refuse(sock, ssl, "create_server")
-        number = port or self._free_port()
+        """Listen on a host and a port of the simulated network; options of sockets have no effect."""
+        factory = self._secured(protocol_factory, ssl, options)
+        if sock is not None:
+            if host is not None or port is not None:
+                raise ValueError("host/port and sock can not be specified at the same time")
+            return await self._serve(factory, [self._bound(sock, "create_server")], start_serving)
+        number = port or self.free_port()
         hosts = [host or ""] if host is None or isinstance(host, str) else list(host)
-        return await self._serve(protocol_factory, [(each, number) for each in hosts], start_serving)
+        return await self._serve(factory, [(each, number) for each in hosts], start_serving)
 
     async def create_unix_server(  # type: ignore[override]
         self,
@@ -178,9 +171,9 @@ class NetworkLoop(DatagramLoop):
         **options: Any,
     ) -> SimulatedServer:
         """Listen on a path of the simulated network. No file appears."""
-        del options
-        self._refuse(sock, ssl, "create_unix_server")
-        return await self._serve(protocol_factory, [os.fspath(path)], start_serving)
+        factory = self._secured(protocol_factory, ssl, options)
+        address = os.fspath(path) if sock is None else self._bound(sock, "create_unix_server")
+        return await self._serve(factory, [address], start_serving)
 
     async def create_connection(  # type: ignore[override]
         self,
@@ -190,40 +183,123 @@ class NetworkLoop(DatagramLoop):
         *,
         sock: Any = None,
         ssl: Any = None,
+        server_hostname: str | None = None,
         **options: Any,
-    ) -> tuple[StreamTransport, asyncio.BaseProtocol]:
-        """Connect to a server of the same run; other options have no effect.
+    ) -> tuple[Any, asyncio.BaseProtocol]:
+        """Connect to a server of the same run; options of sockets have no effect.
 
         Raises:
             ConnectionRefusedError: no server of the run listens there.
         """
-        del options
-        self._refuse(sock, ssl, "create_connection")
-        return await self._connect(protocol_factory, (host or "localhost", port or 0))
+        server_hostname = checked_context(ssl, server_hostname, host)
+        if sock is not None:
+            if host is not None or port is not None:
+                raise ValueError("host/port and sock can not be specified at the same time")
+            return await self.taken_over(protocol_factory, sock, ssl, server_hostname=server_hostname, **options)
+        return await self._connect(
+            protocol_factory, (host or "localhost", port or 0), ssl, server_hostname=server_hostname, **options
+        )
 
     async def create_unix_connection(  # type: ignore[override]
-        self, protocol_factory: ProtocolFactory, path: Any = None, *, sock: Any = None, ssl: Any = None, **options: Any
-    ) -> tuple[StreamTransport, asyncio.BaseProtocol]:
+        self,
+        protocol_factory: ProtocolFactory,
+        path: Any = None,
+        *,
+        sock: Any = None,
+        ssl: Any = None,
+        server_hostname: str | None = None,
+        **options: Any,
+    ) -> tuple[Any, asyncio.BaseProtocol]:
         """Connect to a server of the same run by its path.
 
         Raises:
             ConnectionRefusedError: no server of the run listens there.
         """
-        del options
-        self._refuse(sock, ssl, "create_unix_connection")
-        return await self._connect(protocol_factory, os.fspath(path))
+        if sock is not None:
+            return await self.taken_over(protocol_factory, sock, ssl, server_hostname=server_hostname, **options)
+        return await self._connect(
+            protocol_factory, os.fspath(path), ssl, server_hostname=server_hostname or "", **options
+        )
+
+    async def start_tls(
+        self,
+        transport: Any,
+        protocol: asyncio.BaseProtocol,
+        sslcontext: Any,
+        *,
+        server_side: bool = False,
+        server_hostname: str | None = None,
+        **options: Any,
+    ) -> Any:
+        """Go on with TLS on a connection, and return the transport that the protocol uses from now on."""
+        waiter = self.create_future()
+        options = {**options, "server_hostname": server_hostname, "call_connection_made": False}
+        secured = tls_protocol(self, protocol, sslcontext, waiter, is_server=server_side, **options)
+        transport.pause_reading()
+        transport.set_protocol(secured)
+        made = self.call_soon(secured.connection_made, transport)
+        resumed = self.call_soon(transport.resume_reading)
+        try:
+            await waiter
+        except BaseException:
+            transport.close()
+            made.cancel()
+            resumed.cancel()
+            raise
+        return secured._app_transport
+
+    async def taken_over(
+        self, protocol_factory: ProtocolFactory, sock: Any, ssl: Any, *, is_server: bool = False, **options: Any
+    ) -> tuple[Any, asyncio.BaseProtocol]:
+        """Give the connection of a socket to a protocol."""
+        if not isinstance(sock, SimulatedSocket):
+            self.escape("a loop is given a socket of the system", "make the socket inside of the run, or give a host")
+        stream: Any = sock.given_away()
+        protocol = protocol_factory()
+        waiter = self.create_future() if ssl else None
+        secured = tls_protocol(self, protocol, ssl, waiter, is_server=is_server, **options) if ssl else protocol
+        stream.adopted_by(secured)
+        return await self._after_handshake(stream, protocol, secured, waiter)
+
+    async def _after_handshake(
+        self, stream: StreamTransport, protocol: asyncio.BaseProtocol, secured: Any, waiter: Any
+    ) -> tuple[Any, asyncio.BaseProtocol]:
+        """Wait for the handshake, if there is one, and return the transport that a protocol uses."""
+        if waiter is None:
+            return stream, protocol
+        transport = secured._app_transport
+        try:
+            await waiter
+        except BaseException:
+            transport.close()
+            raise
+        return transport, protocol
+
+    def _secured(self, factory: ProtocolFactory, ssl: Any, options: dict[str, Any]) -> ProtocolFactory:
+        if not ssl:
+            return factory
+        if ssl is True:
+            raise TypeError("ssl argument must be an SSLContext or None")
+        return lambda: tls_protocol(self, factory(), ssl, None, is_server=True, **options)
+
+    def _bound(self, sock: Any, method: str) -> Address:
+        if not isinstance(sock, SimulatedSocket):
+            self.escape(
+                f"loop.{method}(sock=...) with a socket of the system",
+                "make the socket inside of the run, or give a host and a port",
+            )
+        if sock.acceptor is not None:
+            sock.acceptor.close()
+            sock.acceptor = None
+        if sock.own is None:
+            sock.own = "", self.free_port()
+        return sock.own
 
     def drop_connections(self) -> None:
         """Forget the connections of a run that has ended: nobody is to be told that they were not closed."""
         for end in self._ends:
             end.drop()
         self._ends.clear()
-
-    def _refuse(self, sock: Any, ssl: Any, method: str) -> None:
-        if sock is not None:
-            self.escape(f"loop.{method}(sock=...)", "give a host and a port instead of a socket")
-        if ssl:
-            self.escape(f"loop.{method}(ssl=...)", _TLS_HINT)
 
     async def _serve(self, factory: ProtocolFactory, addresses: list[Address], start: bool) -> SimulatedServer:
         own = host_name(LIFE.get())
@@ -262,7 +338,7 @@ class NetworkLoop(DatagramLoop):
         """Return how much longer than usual a packet takes from one host to another."""
         return 0.0 if self.world is None else float(self.world.delay_s(source, target))
 
-    async def _reach(self, source: str, target: str) -> None:
+    async def _answered(self, source: str, target: str) -> None:
         """Wait until a host answers; raises TimeoutError when it does not for two minutes."""
         for wait_s in (*_RETRIES_S, None):
             is_silent = target != "" and self.world is not None and self.world.is_silent(target)
@@ -273,8 +349,24 @@ class NetworkLoop(DatagramLoop):
         raise TimeoutError(errno.ETIMEDOUT, f"{target or 'the test'} does not answer")
 
     async def _connect(
-        self, factory: ProtocolFactory, address: Address
-    ) -> tuple[StreamTransport, asyncio.BaseProtocol]:
+        self, factory: ProtocolFactory, address: Address, ssl: Any = None, **options: Any
+    ) -> tuple[Any, asyncio.BaseProtocol]:
+        if not ssl:
+            return await self.reach(factory, address)
+        waiter = self.create_future()
+        secured: list[Any] = []
+        protocol: list[asyncio.BaseProtocol] = []
+
+        def secure() -> Any:
+            protocol.append(factory())
+            secured.append(tls_protocol(self, protocol[0], ssl, waiter, is_server=False, **options))
+            return secured[0]
+
+        stream, _ = await self.reach(secure, address)
+        return await self._after_handshake(stream, protocol[0], secured[0], waiter)
+
+    async def reach(self, factory: ProtocolFactory, address: Address) -> tuple[StreamTransport, asyncio.BaseProtocol]:
+        """Connect a protocol to whoever listens at an address."""
         place = address if isinstance(address, str) else f"{address[0]}:{address[1]}"
         source = host_name(LIFE.get())
         name = f"from {source} to {place}" if source else f"to {place}"
@@ -284,7 +376,7 @@ class NetworkLoop(DatagramLoop):
         taken = self.decide(PACKET, name_key(name), _CONNECT_SITE, len(self.packet_latencies))
         await asyncio.sleep(self.packet_latencies[taken] + self.delay_s(source, target))
         if self.world is not None:
-            await self._reach(source, target)
+            await self._answered(source, target)
         server = next((server for server in self.servers if server.accepts(target, there)), None)
         if server is None:
             raise ConnectionRefusedError(errno.ECONNREFUSED, f"no server of this simulation listens on {place}")
@@ -295,7 +387,7 @@ class NetworkLoop(DatagramLoop):
     ) -> tuple[StreamTransport, asyncio.BaseProtocol]:
         life = LIFE.get()
         from_address = "127.0.0.1" if self.world is None else self.world.address_of(host_name(life))
-        own: Address = "" if isinstance(address, str) else (from_address, self._free_port())
+        own: Address = "" if isinstance(address, str) else (from_address, self.free_port())
         context = server.context.copy()
         protocol, accepted = factory(), context.run(server.factory)
 
@@ -354,15 +446,24 @@ class NetworkLoop(DatagramLoop):
     ) -> list[tuple[int, int, int, str, tuple[str, int]]]:
         """Return the address of a node, and any other name as its own: that is what servers of the run listen on."""
         del family, proto, flags
+        return self.addresses(host, port, type)
+
+    def addresses(self, host: Any, port: Any, kind: int = 0) -> list[tuple[int, int, int, str, tuple[str, int]]]:
+        """Return what a name stands for in the simulated network."""
         name = host.decode() if isinstance(host, bytes) else host or "localhost"
         node = None if self.world is None else self.world.host_of(name)
         name = name if node is None else self.world.address_of(node)
-        return [(socket.AF_INET, type or socket.SOCK_STREAM, socket.IPPROTO_TCP, "", (name, int(port or 0)))]
+        return [(socket.AF_INET, kind or socket.SOCK_STREAM, socket.IPPROTO_TCP, "", (name, int(port or 0)))]
 
     async def getnameinfo(self, sockaddr: Any, flags: int = 0) -> tuple[str, str]:
         """Return an address as its own name."""
         del flags
         return str(sockaddr[0]), str(sockaddr[1])
+
+
+def network_address(address: Any) -> Address:
+    """Return an address as the network has it; sockets of IPv6 have longer ones."""
+    return (str(address[0]), int(address[1])) if isinstance(address, tuple | list) else os.fspath(address)
 
 
 def _extra(own: Address, other: Address) -> dict[str, Any]:

@@ -172,13 +172,14 @@ class DatagramLoop(LoopSettings):
             raise OSError(errno.EADDRINUSE, f"error while attempting to bind on address {local_addr!r}")
         address = host or "127.0.0.1" if self.world is None else self.world.address_of(host_name(life))
         protocol = protocol_factory()
-        own = address, port or self._free_port()
+        own = address, port or self.free_port()
         endpoint = DatagramEndpoint(self, protocol, own, remote_addr, is_bound=port != 0)
         self.endpoints.append(endpoint)
         protocol.connection_made(endpoint)
         return endpoint, protocol
 
-    def _free_port(self) -> int:
+    def free_port(self) -> int:
+        """Return a port that was given to nobody."""
         self._ports_given += 1
         return _FIRST_FREE_PORT + self._ports_given - 1
 

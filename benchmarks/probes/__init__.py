@@ -1,0 +1,1 @@
+"""Programs with real libraries that run on the simulated network, and what they need."""

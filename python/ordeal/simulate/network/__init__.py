@@ -1,0 +1,1 @@
+"""The network of a simulated run: streams, datagrams, sockets and TLS between its hosts."""

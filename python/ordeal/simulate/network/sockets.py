@@ -1,0 +1,304 @@
+"""Sockets of a simulated run: libraries make and configure them, and leave sending and receiving to the loop.
+
+A socket that a run makes has no descriptor of the system. It can be bound and set up, and given to the loop, whose
+methods connect it, listen on it and move its bytes over the simulated network. Methods that would block in the system
+are fenced.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import os
+import socket
+from collections import deque
+from collections.abc import Callable
+from functools import cache
+from typing import Any, NoReturn, Protocol
+
+#: A host and a port, or the path of a Unix socket.
+type Address = tuple[str, int] | str
+
+#: How many bytes are kept for a program that does not read them before its peer has to wait.
+_UNREAD_BYTES_MAX = 64 * 1024
+_NOT_OPEN = -1
+_HINT = "use asyncio.start_server and asyncio.open_connection, or give the program a stand-in in the test"
+#: Methods that wait for the system, or that need a descriptor of it.
+_FENCED = (
+    *("accept", "connect", "connect_ex", "recv", "recv_into", "recvfrom", "recvfrom_into", "recvmsg", "recvmsg_into"),
+    *("send", "sendall", "sendto", "sendmsg", "sendfile", "makefile", "dup", "detach"),
+)
+
+
+class Stream(Protocol):
+    """What a socket needs of the transport that it stands for."""
+
+    @property
+    def is_readable(self) -> bool:
+        """Whether bytes, or the end of the stream, have arrived and were not read."""
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the connection is there."""
+
+    def abort(self) -> None:
+        """Close the connection at once."""
+
+    def write_eof(self) -> None:
+        """Say that nothing more will be written."""
+
+
+class SimulatedSocket:
+    """A socket without a descriptor. Not thread-safe."""
+
+    def __init__(self, loop: Any, family: int = -1, type: int = -1, proto: int = -1) -> None:  # noqa: A002 - as the real one
+        self.family = socket.AddressFamily(socket.AF_INET if family == -1 else family)
+        self.type = socket.SocketKind(socket.SOCK_STREAM if type == -1 else type & 0xF)
+        self.proto = 0 if proto == -1 else proto
+        self.own: Address | None = None
+        """Where it is bound."""
+        self.remote: Address | None = None
+        self.stream: Stream | None = None
+        """The end of a connection that it stands for."""
+        self.acceptor: Any = None
+        """The server that takes connections for it while it listens."""
+        self.arrived: deque[SimulatedSocket] = deque()
+        """Connections that were not accepted yet."""
+        self.waiting: deque[asyncio.Future[None]] = deque()
+        """Who waits for a connection."""
+        self._loop = loop
+        self._options: dict[tuple[int, int], Any] = {}
+        self._timeout: float | None = socket.getdefaulttimeout()
+        self._is_closed = False
+
+    # The address
+
+    def bind(self, address: Any) -> None:
+        """Take an address, and a free port if it asks for port 0."""
+        if self.own is not None:
+            raise OSError(errno.EINVAL, "Invalid argument")
+        if isinstance(address, tuple):
+            self.own = str(address[0]), int(address[1]) or self._loop.free_port()
+        else:
+            self.own = os.fspath(address)
+
+    def listen(self, backlog: int = 0) -> None:
+        """Take connections, which ``loop.sock_accept`` returns."""
+        del backlog
+        if self.own is None:
+            self.own = "", self._loop.free_port()
+        if self.acceptor is None:
+            self.acceptor = self._loop.listen(self)
+
+    def getsockname(self) -> Any:
+        """Return the address of this end."""
+        return self._shown(self.own)
+
+    def getpeername(self) -> Any:
+        """Return the address of the other end."""
+        if self.remote is None:
+            raise OSError(errno.ENOTCONN, "Transport endpoint is not connected")
+        return self._shown(self.remote)
+
+    def _shown(self, address: Address | None) -> Any:
+        if self.family == socket.AF_UNIX:
+            return address or ""
+        if address is None:
+            return "0.0.0.0", 0
+        return (address[0] or "0.0.0.0", address[1])
+
+    # Settings, which have no effect
+
+    def setsockopt(self, level: int, option: int, value: Any, length: int | None = None) -> None:
+        """Keep the value of an option."""
+        del length
+        self._options[level, option] = value
+
+    def getsockopt(self, level: int, option: int, length: int = 0) -> Any:
+        """Return the value that was set, or what says that nothing is special."""
+        kinds = {socket.SO_TYPE: int(self.type), socket.SO_ERROR: 0, socket.SO_REUSEADDR: 0}
+        value = self._options.get((level, option), kinds.get(option, 0))
+        return bytes(length) if length and isinstance(value, int) else value
+
+    def setblocking(self, flag: bool) -> None:
+        """Keep whether it blocks."""
+        self._timeout = None if flag else 0.0
+
+    def getblocking(self) -> bool:
+        """Return whether it blocks."""
+        return self._timeout != 0.0
+
+    def settimeout(self, value: float | None) -> None:
+        """Keep a time-out."""
+        self._timeout = value
+
+    def gettimeout(self) -> float | None:
+        """Return the time-out."""
+        return self._timeout
+
+    @property
+    def timeout(self) -> float | None:
+        """The time-out."""
+        return self._timeout
+
+    def set_inheritable(self, inheritable: bool) -> None:
+        """Accept what a child process would be given: there is none."""
+
+    def get_inheritable(self) -> bool:
+        """Return False."""
+        return False
+
+    # The end
+
+    def fileno(self) -> int:
+        """Return a descriptor that is ready to be read if this socket is, and -1 once it is closed.
+
+        It serves ``select`` and ``poll`` alone: a pool of connections asks them whether one was closed meanwhile.
+        """
+        if self._is_closed or (self.stream is not None and not self.stream.is_open):
+            return _NOT_OPEN
+        return _descriptor(is_readable=bool(self.arrived) or (self.stream is not None and self.stream.is_readable))
+
+    def shutdown(self, how: int) -> None:
+        """Say that nothing more will be written."""
+        if self.stream is None:
+            raise OSError(errno.ENOTCONN, "Transport endpoint is not connected")
+        if how != socket.SHUT_RD:
+            self.stream.write_eof()
+
+    def close(self) -> None:
+        """Close the socket, and the connection that nobody else has taken over."""
+        self._is_closed = True
+        if self.acceptor is not None:
+            self.acceptor.close()
+        if self.stream is not None and self.stream.is_open:
+            self.stream.abort()
+
+    def given_away(self) -> Stream:
+        """Return the connection, which somebody else closes from now on.
+
+        Raises:
+            OSError: it is not connected.
+        """
+        if self.stream is None:
+            raise OSError(errno.ENOTCONN, "Transport endpoint is not connected")
+        return self.stream
+
+    def __enter__(self) -> SimulatedSocket:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<simulated socket {self._shown(self.own)}>"
+
+    def refuse(self, method: str) -> NoReturn:
+        """Refuse to wait for the system."""
+        __tracebackhide__ = True
+        self._loop.escape(f"the program uses a socket of the system (socket.{method})", _HINT)
+        raise AssertionError
+
+
+def _fence(name: str) -> Callable[..., Any]:
+    def fenced(self: SimulatedSocket, *args: Any, **kwargs: Any) -> Any:
+        __tracebackhide__ = True
+        del args, kwargs
+        self.refuse(name)
+
+    fenced.__name__, fenced.__qualname__ = name, f"SimulatedSocket.{name}"
+    fenced.__doc__ = "Refuse: it would wait for the system."
+    return fenced
+
+
+for _name in _FENCED:
+    setattr(SimulatedSocket, _name, _fence(_name))
+
+
+@cache
+def _descriptor(*, is_readable: bool) -> int:
+    """Return a real descriptor that stays as it is: there are two for each process."""
+    reading, writing = os.pipe()
+    if is_readable:
+        os.write(writing, b"!")
+    return reading
+
+
+class Inbox(asyncio.Protocol):
+    """Keeps what arrives at a socket until the program asks the loop for it."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
+        self.data = bytearray()
+        self.is_ended = False
+        """Whether the other end said that nothing more comes."""
+        self._transport: Any = None
+        self._error: Exception | None = None
+        self._is_full = False
+        self._is_writing_paused = False
+        self._waiting: list[asyncio.Future[None]] = []
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Remember the connection."""
+        self._transport = transport
+
+    def data_received(self, data: bytes) -> None:
+        """Keep bytes."""
+        self.data += data
+        if len(self.data) > _UNREAD_BYTES_MAX and not self._is_full:
+            self._is_full = True
+            self._transport.pause_reading()
+        self._wake()
+
+    def eof_received(self) -> bool:
+        """Note the end of the stream, and keep the connection open for writing."""
+        self.is_ended = True
+        self._wake()
+        return True
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Note that the connection is gone."""
+        self.is_ended, self._error = True, exc
+        self._is_writing_paused = False
+        self._wake()
+
+    def pause_writing(self) -> None:
+        """Let writers wait."""
+        self._is_writing_paused = True
+
+    def resume_writing(self) -> None:
+        """Let writers go on."""
+        self._is_writing_paused = False
+        self._wake()
+
+    def _wake(self) -> None:
+        waiting, self._waiting = self._waiting, []
+        for future in waiting:
+            if not future.done():
+                future.set_result(None)
+
+    async def _changed(self) -> None:
+        future = self._loop.create_future()
+        self._waiting.append(future)
+        await future
+
+    async def read(self, size: int) -> bytes:
+        """Return up to ``size`` bytes, none at the end of the stream; raises what the connection was lost with."""
+        while not self.data and not self.is_ended:
+            await self._changed()
+        if not self.data and self._error is not None:
+            raise self._error
+        taken = bytes(self.data[:size])
+        del self.data[:size]
+        if self._is_full and len(self.data) <= _UNREAD_BYTES_MAX // 2:
+            self._is_full = False
+            self._transport.resume_reading()
+        return taken
+
+    async def write(self, data: bytes) -> None:
+        """Send bytes, and wait while the peer reads too slowly."""
+        if self._error is not None:
+            raise self._error
+        self._transport.write(data)
+        while self._is_writing_paused:
+            await self._changed()

@@ -1,0 +1,150 @@
+"""Functions of ``socket``, ``signal`` and ``os`` that ask the loop of the run: sockets, names and signals."""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+import signal
+import socket
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from ordeal.simulate.network.sockets import SimulatedSocket
+from ordeal.simulate.nodes.life import LIFE
+from ordeal.simulate.replacement import MACHINERY, Places, Replacement, package_of
+
+#: They set up the process, and not the program.
+_REAL_CALLERS = MACHINERY | {"asyncio", "threading", "subprocess", "multiprocessing", "unittest"}
+
+#: Where the job of an executor is called from, which belongs to the program.
+_JOBS = "ordeal.simulate.runtime.executors"
+
+_REAL_SOCKET = socket.socket
+_REAL_GETADDRINFO = socket.getaddrinfo
+_REAL_SIGNAL, _REAL_GETSIGNAL, _REAL_RAISE = signal.signal, signal.getsignal, signal.raise_signal
+_REAL_KILL = os.kill
+
+#: The loops of the runs that are in progress, each with its thread, the innermost last.
+_running: list[tuple[int, Callable[[], Any]]] = []
+
+
+@contextmanager
+def system_functions(running: Callable[[], Any]) -> Iterator[None]:
+    """Let these functions ask the loop that ``running()`` returns, for the block and in this thread."""
+    _running.append((threading.get_ident(), running))
+    try:
+        with Replacement(None, _PLACES, on_change=_count):
+            yield
+    finally:
+        _running.pop()
+
+
+def _count(by: int) -> None:
+    del by
+
+
+def _loop(fence: str) -> Any:
+    """Return the loop of the run that the caller's caller belongs to, None if there is none or it may leave the run."""
+    if not _running or _running[-1][0] != threading.get_ident():
+        return None
+    caller = str(sys._getframe(2).f_globals.get("__name__", ""))
+    if package_of(caller) in _REAL_CALLERS and caller != _JOBS:
+        return None
+    loop = _running[-1][1]()
+    return None if loop is None or loop.allows(fence) else loop
+
+
+class _SocketType:
+    """What ``socket.socket`` is inside of a run: it makes simulated sockets, and is the real class in all else."""
+
+    def __call__(self, family: int = -1, type: int = -1, proto: int = -1, fileno: int | None = None) -> Any:  # noqa: A002
+        loop = _loop("socket") if fileno is None else None
+        if loop is None:
+            return _REAL_SOCKET(family, type, proto, fileno)
+        return SimulatedSocket(loop, family, type, proto)
+
+    def __instancecheck__(self, instance: object) -> bool:
+        return isinstance(instance, _REAL_SOCKET | SimulatedSocket)
+
+    def __subclasscheck__(self, subclass: type) -> bool:
+        return issubclass(subclass, _REAL_SOCKET | SimulatedSocket)
+
+    def __mro_entries__(self, bases: tuple[Any, ...]) -> tuple[type, ...]:
+        # A module that is imported inside of a run derives from the real class.
+        return (_REAL_SOCKET,)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(_REAL_SOCKET, name)
+
+    def __or__(self, other: Any) -> Any:
+        return _REAL_SOCKET | other
+
+    def __ror__(self, other: Any) -> Any:
+        return other | _REAL_SOCKET
+
+
+def _getaddrinfo(
+    host: Any,
+    port: Any,
+    family: int = 0,
+    type: int = 0,  # noqa: A002 - as the real one
+    proto: int = 0,
+    flags: int = 0,
+) -> Any:
+    loop = _loop("socket")
+    if loop is None or not _is_simulated(loop, host):
+        return _REAL_GETADDRINFO(host, port, family, type, proto, flags)
+    return loop.addresses(host, port, type)
+
+
+def _is_simulated(loop: Any, host: Any) -> bool:
+    name = host.decode() if isinstance(host, bytes) else host
+    if name in (None, "", "localhost") or (loop.world is not None and loop.world.host_of(name) is not None):
+        return True
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    return True
+
+
+def _signal(signalnum: Any, handler: Any) -> Any:
+    loop = _loop("signal")
+    return _REAL_SIGNAL(signalnum, handler) if loop is None else loop.set_signal(signalnum, handler)
+
+
+def _getsignal(signalnum: Any) -> Any:
+    loop = _loop("signal")
+    return _REAL_GETSIGNAL(signalnum) if loop is None else loop.reaction_to(signalnum)
+
+
+def _raise_signal(signalnum: Any, /) -> None:
+    loop = _loop("signal")
+    if loop is None:
+        _REAL_RAISE(signalnum)
+    else:
+        loop.send_signal(LIFE.get(), signalnum)
+
+
+def _kill(pid: int, sig: int, /) -> None:
+    loop = _loop("signal")
+    if loop is None or pid != os.getpid() or not sig:
+        _REAL_KILL(pid, sig)
+    else:
+        loop.send_signal(LIFE.get(), sig)
+
+
+_PLACES = Places(
+    {
+        (socket, "socket"): _SocketType(),
+        (socket, "getaddrinfo"): _getaddrinfo,
+        (signal, "signal"): _signal,
+        (signal, "getsignal"): _getsignal,
+        (signal, "raise_signal"): _raise_signal,
+        (os, "kill"): _kill,
+    },
+    captured={},
+)
