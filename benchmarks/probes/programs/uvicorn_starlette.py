@@ -16,7 +16,7 @@ async def hello(request):
 
 async def serve(port, certificate=None, key=None):
     app = Starlette(routes=[Route("/hello/{name}", hello)])
-    options = {"http": "h11", "loop": "asyncio", "log_level": "error", "lifespan": "on"}
+    options = {"http": "h11", "loop": "asyncio", "log_level": "error", "lifespan": "on", "timeout_keep_alive": 30}
     config = uvicorn.Config(app, "0.0.0.0", port, ssl_certfile=certificate, ssl_keyfile=key, **options)
     await uvicorn.Server(config).serve()
 

@@ -30,11 +30,12 @@ from ordeal.simulate.errors import (
 )
 from ordeal.simulate.nodes.life import LIFE, NOWHERE, Life, bury, life_of
 from ordeal.simulate.runtime.decisions import ORDER, STALL, DecisionSource, name_key
+from ordeal.simulate.runtime.endings import all_ended, forget_error, ignore
 from ordeal.simulate.runtime.interruptions import Interruptions
 from ordeal.simulate.runtime.scheduled_faults import SimulatedFault, packet_latencies, stall_lengths
 from ordeal.simulate.runtime.signals import SignalLoop
 from ordeal.simulate.runtime.sites import calling_site
-from ordeal.simulate.runtime.tasks import SimulationTask, TaskRecord, all_ended, forget_error, ignore, stepped_task
+from ordeal.simulate.runtime.tasks import SimulationTask, TaskRecord, base_name, stepped_task
 from ordeal.simulate.runtime.waits import wait_lines
 
 #: How many steps may pass while the time stands still.
@@ -77,8 +78,7 @@ class SimulationLoop(SignalLoop):
         super().__init__()
         faults = tuple(faults)
         self.schedule = schedule
-        self.records: list[TaskRecord] = []
-        self._foreign: list[TaskRecord] = []
+        self.records, self._foreign = list[TaskRecord](), list[TaskRecord]()
         self._records_max = _RECORDS_MIN
         self.steps = 0
         self.interruptions = Interruptions(schedule, faults, self.call_soon)
@@ -94,13 +94,11 @@ class SimulationLoop(SignalLoop):
         self._moved_at_step = 0
         self._ready: deque[events.Handle] = deque()
         self._timers: list[Timer] = []
-        self._timers_set = 0
-        self._tasks_made = 0
+        self._timers_set = self._tasks_made = 0
         self._names: dict[str, int] = {}
         self._main: asyncio.Task[Any] | None = None
         self._has_main = True
-        self._is_quiet = False
-        self._stopping = False
+        self._is_quiet = self._stopping = False
         self._generators: dict[int, weakref.ref[AsyncGenerator[Any, Any]]] = {}
 
     # Callbacks and timers
@@ -213,9 +211,8 @@ class SimulationLoop(SignalLoop):
         return next((record for record in self._foreign if record.task is task), None)
 
     def _new_record(self, task: asyncio.Task[Any], given: str | None) -> TaskRecord:
-        base = given or getattr(task.get_coro(), "__qualname__", None) or type(task.get_coro()).__name__
+        base = base_name(task, given)
         life = None if self.world is None else life_of(task)
-        base = base.rpartition("<locals>.")[2][:100]
         if life is not None:
             base = f"{life.name}/{base}"
         number = self._names.get(base, 0)
@@ -504,6 +501,9 @@ class SimulationLoop(SignalLoop):
         """
         self._is_quiet = self.is_ending = True
         left = self._end_world()
+        if not left and not self._generators:
+            self.drop_connections()
+            return
         fresh = [task for task in left if not task.cancelling()]
         for task in fresh:
             task.cancel()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
+import functools
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -108,14 +109,19 @@ def checked_faults(faults: Any) -> tuple[SimulatedFault, ...]:
 
 def stall_lengths(faults: Iterable[SimulatedFault]) -> tuple[float, ...]:
     """Return how long a step may take, from the shortest: 1 ms, 10 ms, 100 ms, and so on up to the longest."""
+    if not faults:
+        return _up_to(JITTER_S)
     return _up_to(max((fault.longest for fault in faults if isinstance(fault, Stall)), default=JITTER_S))
 
 
 def packet_latencies(faults: Iterable[SimulatedFault]) -> tuple[float, ...]:
     """Return how long a packet may take, in the same steps; the first is what it usually takes."""
+    if not faults:
+        return _up_to(JITTER_S)
     return _up_to(max((fault.longest for fault in faults if isinstance(fault, Latency)), default=JITTER_S))
 
 
+@functools.lru_cache(maxsize=256)
 def _up_to(longest: float) -> tuple[float, ...]:
     return (*(length for length in (0.001, 0.01, 0.1, 1.0, 10.0, 100.0) if length < longest), longest)
 

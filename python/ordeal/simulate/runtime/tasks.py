@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
 from types import BuiltinMethodType, MethodType
@@ -11,6 +12,8 @@ from typing import Any
 from ordeal.simulate.nodes.life import Life
 from ordeal.simulate.runtime.decisions import name_key
 from ordeal.simulate.runtime.sites import Site, site_of
+
+_NAME_CHARS_MAX = 100
 
 
 @dataclass(slots=True, eq=False)
@@ -81,6 +84,17 @@ class SimulationTask(asyncio.Task[Any]):
         return self.number
 
 
+def base_name(task: asyncio.Task[Any], given: str | None) -> str:
+    """Return the name of a task as its decisions have it, without a number: its own, or that of its function."""
+    coroutine: Any = task.get_coro()
+    return _short(given or getattr(coroutine, "__qualname__", None) or type(coroutine).__name__)
+
+
+@functools.lru_cache(maxsize=4096)
+def _short(name: str) -> str:
+    return name.rpartition("<locals>.")[2][:_NAME_CHARS_MAX]
+
+
 async def _nothing() -> None:
     await asyncio.sleep(0)
 
@@ -122,20 +136,3 @@ def stepped_task(callback: Any) -> asyncio.Task[Any] | None:
         owner = callback.__self__
         return owner if isinstance(owner, asyncio.Task) else None
     return None
-
-
-async def all_ended(tasks: list[asyncio.Task[Any]]) -> None:
-    """Wait until tasks have ended, however they do."""
-    await asyncio.gather(*tasks, return_exceptions=True)
-
-
-def forget_error(task: asyncio.Task[Any]) -> None:
-    """Have nobody told of how a task ended, or that it did not."""
-    task._log_destroy_pending = False  # type: ignore[attr-defined]
-    if task.done() and not task.cancelled():
-        task.exception()
-
-
-def ignore(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-    """Handle errors that are of no interest any more."""
-    del loop, context

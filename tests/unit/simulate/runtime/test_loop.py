@@ -396,3 +396,60 @@ def test_one_task_that_waits_is_it() -> None:
 
     with pytest.raises(simulate.Deadlock, match="1 task waits, and nothing can wake it\n"):
         simulate.run(main)
+
+
+def test_a_run_forgets_tasks_that_have_ended_unless_there_is_something_to_tell() -> None:
+    async def nothing() -> None:
+        pass
+
+    async def fails() -> None:
+        raise ValueError("nobody asks")
+
+    async def main() -> int:
+        lost = asyncio.create_task(fails())
+        for _ in range(1_000):
+            await asyncio.create_task(nothing())
+        assert lost.done()
+        loop: Any = asyncio.get_running_loop()
+        return len(loop.records)
+
+    report = simulate.explore(main, runs=1, check=False)
+    assert report.failure is not None
+    assert "nobody asks" in str(report.failure.error)
+
+    async def quiet() -> int:
+        for _ in range(1_000):
+            await asyncio.create_task(nothing())
+        loop: Any = asyncio.get_running_loop()
+        return len(loop.records)
+
+    assert simulate.run(quiet) < 300
+
+
+def test_who_is_told_of_an_error_is_called_in_the_context_of_what_failed() -> None:
+    number = contextvars.ContextVar("number", default=0)
+    seen: list[int] = []
+
+    async def main() -> None:
+        loop = asyncio.get_running_loop()
+        loop.set_exception_handler(lambda _loop, _context: seen.append(number.get()))
+        context = contextvars.copy_context()
+        context.run(number.set, 3)
+        loop.call_soon(lambda: 1 // 0, context=context)
+        task = asyncio.create_task(asyncio.sleep(1), context=context)
+        await asyncio.sleep(0)
+        loop.call_exception_handler({"message": "", "task": task})
+        await task
+
+    simulate.run(main)
+    assert seen[-1] == 3
+
+
+def test_a_mistake_of_who_is_told_of_errors_is_a_failure() -> None:
+    async def main() -> None:
+        loop = asyncio.get_running_loop()
+        loop.set_exception_handler(lambda _loop, _context: 1 // 0)
+        loop.call_soon([].pop)
+
+    with pytest.raises(simulate.UnhandledTaskError, match="ZeroDivisionError"):
+        simulate.run(main)
