@@ -108,6 +108,25 @@ std::vector<py::object> held_by(PyObject* original) {
   return held;
 }
 
+// Whether a thread has the lock, this one or another.
+bool is_held(PyObject* lock, bool is_reentrant) {
+  static PyObject* const kLocked = interned("locked");
+  static PyObject* const kIsOwned = interned("_is_owned");
+  static PyObject* const kAcquire = interned("acquire");
+  static PyObject* const kRelease = interned("release");
+  static const bool kTells = py::hasattr(py::module_::import("_thread").attr("RLock"), kLocked);
+  const auto says = [&](PyObject* name) { return owned(PyObject_CallMethodNoArgs(lock, name)).is(py::bool_(true)); };
+  if (!is_reentrant || kTells) {
+    return says(kLocked);
+  }
+  // Before Python 3.14 a lock that its holder may take again has to be tried.
+  if (says(kIsOwned) || owned(PyObject_CallMethodOneArg(lock, kAcquire, Py_False)).is(py::bool_(false))) {
+    return true;
+  }
+  owned(PyObject_CallMethodNoArgs(lock, kRelease));
+  return false;
+}
+
 [[noreturn]] void refuse(PyObject* original) {
   const py::object error = py::module_::import("copy").attr("Error");
   PyErr_Format(error.ptr(), "un(deep)copyable object of type %R", Py_TYPE(original));
@@ -172,6 +191,12 @@ py::object GraphCopy::copy_by(const ObjectShape& shape, PyObject* original) {
       return copy_ordered_dict(original);
     case ObjectShape::Kind::kDefaultDict:
       return copy_default_dict(original);
+    case ObjectShape::Kind::kLock:
+      return copy_lock(original, shape);
+    case ObjectShape::Kind::kCounter:
+      return copy_counter(original, shape);
+    case ObjectShape::Kind::kModule:
+      return copy_module(original, shape);
     case ObjectShape::Kind::kDispatched:
       return copy_by_function(original, shape.function, py::make_tuple(py::handle(original), memo_));
     case ObjectShape::Kind::kHooked:
@@ -450,6 +475,37 @@ py::object GraphCopy::copy_ordered_dict(PyObject* original) {
     check(PyODict_SetItem(copied.ptr(), key.ptr(), copy(PyTuple_GET_ITEM(item.ptr(), 1)).ptr()));
   }
   return copied;
+}
+
+// A lock that nobody holds has no state: another one is as good. One that is held belongs to a thread, which no copy
+// takes along.
+py::object GraphCopy::copy_lock(PyObject* original, const ObjectShape& shape) {
+  if (is_held(original, shape.function.is(borrowed(reinterpret_cast<PyObject*>(Py_TYPE(original)))))) {
+    const py::object error = py::module_::import("copy").attr("Error");
+    PyErr_Format(error.ptr(), "a lock that is held cannot be copied: %R", Py_TYPE(original));
+    throw py::error_already_set();
+  }
+  py::object copied = shape.function();
+  remember(original, copied);
+  return copied;
+}
+
+// Since Python 3.14 a counter shows where it is only in its text; before, copying it is deprecated.
+py::object GraphCopy::copy_counter(PyObject* original, const ObjectShape& shape) {
+  const auto text = owned(PyObject_Repr(original)).cast<std::string>();
+  const auto begin = text.find('(');
+  const py::object arguments =
+      py::module_::import("ast").attr("literal_eval")("(" + text.substr(begin + 1, text.size() - begin - 2) + ",)");
+  py::object copied = shape.function(*arguments);
+  remember(original, copied);
+  return copied;
+}
+
+// What the interpreter has imported is there once, whoever holds it.
+py::object GraphCopy::copy_module(PyObject* original, const ObjectShape& shape) {
+  const auto name = py::getattr(original, "__name__", py::none());
+  PyObject* const imported = PyDict_GetItemWithError(PyImport_GetModuleDict(), name.ptr());
+  return imported == original ? borrowed(original) : copy_reduced(original, shape);
 }
 
 py::object GraphCopy::copy_by_function(PyObject* original, const py::object& function, const py::tuple& arguments) {

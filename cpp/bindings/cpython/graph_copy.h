@@ -20,6 +20,9 @@ namespace ordeal::bindings {
 // A function is copied where copy.deepcopy keeps it: when it closes over something that is copied, as a callback of a
 // machine closes over the machine. So is a method of a built-in object, such as `self.log.append`. Kept, they would
 // change the original through the copy.
+//
+// Where copy.deepcopy refuses: a lock that nobody holds is copied as another one, and a module that is imported is its
+// own copy.
 class GraphCopy {
  public:
   // `memo` is the one of copy.deepcopy: copies by the ids of originals. Objects in it are not copied again. New copies
@@ -49,6 +52,9 @@ class GraphCopy {
   py::object copy_deque(PyObject* original);
   py::object copy_default_dict(PyObject* original);
   py::object copy_ordered_dict(PyObject* original);
+  py::object copy_lock(PyObject* original, const ObjectShape& shape);
+  py::object copy_counter(PyObject* original, const ObjectShape& shape);
+  py::object copy_module(PyObject* original, const ObjectShape& shape);
   py::object copy_by_function(PyObject* original, const py::object& function, const py::tuple& arguments);
   py::object copy_reduced(PyObject* original, const ObjectShape& shape);
   py::object rebuild(PyObject* original, const py::tuple& parts);

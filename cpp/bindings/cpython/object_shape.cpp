@@ -151,6 +151,22 @@ bool is_one_of(PyTypeObject* type, const std::array<std::pair<const char*, const
   });
 }
 
+// What makes locks and counters, by type. Exactly these types.
+PyObject* maker_of_locks(PyTypeObject* type) {
+  static PyObject* const kMake = member_of("_thread", "allocate_lock");
+  static PyObject* const kMakeReentrant = member_of("_thread", "RLock");
+  static PyTypeObject* const kLock = Py_TYPE(py::reinterpret_borrow<py::object>(kMake)().release().ptr());
+  if (type == kLock) {
+    return kMake;
+  }
+  return reinterpret_cast<PyObject*>(type) == kMakeReentrant ? kMakeReentrant : nullptr;
+}
+
+PyObject* counter_type() {
+  static PyObject* const kType = member_of("itertools", "count");
+  return kType;
+}
+
 // Shapes that were found in earlier copies, by type. A type has another version whenever it, or a base of it, has
 // changed, and no other type ever has the same; so nothing is held. Guarded by the GIL.
 class KnownShapes {
@@ -204,6 +220,14 @@ std::shared_ptr<const ObjectShape> find_shape(PyTypeObject* type) {
     shape->kind = ObjectShape::Kind::kDefaultDict;
   } else if (type == &PyODict_Type) {
     shape->kind = ObjectShape::Kind::kOrderedDict;
+  } else if (PyObject* const maker = maker_of_locks(type); maker != nullptr) {
+    shape->kind = ObjectShape::Kind::kLock;
+    shape->function = borrowed(maker);
+  } else if (key.is(borrowed(counter_type()))) {
+    shape->kind = ObjectShape::Kind::kCounter;
+    shape->function = borrowed(counter_type());
+  } else if (PyType_IsSubtype(type, &PyModule_Type) != 0) {
+    shape->kind = ObjectShape::Kind::kModule;
   } else if (PyTypeObject* const base = base_of(type); is_plain(type, base)) {
     shape->kind = ObjectShape::Kind::kInstance;
     shape->base = base;

@@ -18,6 +18,9 @@ struct ObjectShape {
     kDeque,
     kOrderedDict,
     kDefaultDict,
+    kLock,     // of a thread: a plain one or one that its holder may take again
+    kCounter,  // itertools.count
+    kModule,
     kDispatched,  // copy.deepcopy has a function for the type
     kHooked,      // has __deepcopy__
     kReduced,     // by __reduce_ex__
@@ -28,7 +31,7 @@ struct ObjectShape {
   bool has_attributes = false;    // in a dictionary
   std::vector<Py_ssize_t> slots;  // where an instance has them
   PyTypeObject* base = nullptr;   // the builtin type under them: object, list or dict
-  py::object function;            // of a dispatched type, or in copyreg's table
+  py::object function;  // of a dispatched type, or in copyreg's table; for locks and counters, what makes them
 };
 
 // Guarded by the GIL. Finds it anew if the type, a base of it, or what is registered for it has changed.

@@ -6,7 +6,6 @@ import itertools
 import os
 import signal
 import sys
-import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -32,7 +31,7 @@ class Crashing(ChaosTest):
 
     def __init__(self) -> None:
         super().__init__()
-        self.lock = threading.Lock()
+        self.numbers = (number for number in [0])
         self.made_in = os.getpid()
         self.count = 0
 
@@ -79,7 +78,7 @@ class Forking(ChaosTest):
 
     def __init__(self) -> None:
         super().__init__()
-        self.lock = threading.Lock()
+        self.numbers = (number for number in [0])
         self.count = 0
 
     @rule(number=st.integers(0, 9))
@@ -114,7 +113,7 @@ class Deadly(ChaosTest):
     def __init__(self) -> None:
         super().__init__()
         self.made_in = os.getpid()
-        self.lock = threading.Lock()
+        self.numbers = (number for number in [0])
 
     @rule(number=st.integers(0, 50))
     def act(self, number: int) -> None:

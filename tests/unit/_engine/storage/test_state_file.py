@@ -200,8 +200,8 @@ class TestGoingOn:
 
     def test_a_machine_that_cannot_be_copied(self, jars: Path) -> None:
         (jars / "locked.py").write_text(
-            "import threading\nfrom jars import Jars\n\nclass Locked(Jars):\n"
-            "    def __init__(self):\n        super().__init__()\n        self.lock = threading.Lock()\n"
+            "from jars import Jars\n\nclass Locked(Jars):\n"
+            "    def __init__(self):\n        super().__init__()\n        self.numbers = (n for n in ())\n"
         )
         processes = InProcesses(jars, "locked:Locked", target_modules=["jars"])
         whole = processes.explore(max_runs=40)
