@@ -165,6 +165,15 @@ void bind_collections(py::module_& m) {
       "list_node", [](const Node& element, const Sizes& sizes) { return held(list_node(element, to_sizes(sizes))); },
       py::arg("element"), py::arg("sizes"));
   m.def(
+      "sparse_node",
+      [](const Node& element, const Node& fill, std::int64_t size, const Sizes& sizes) {
+        if (size < 1) {
+          throw py::value_error("an array without places has nothing to draw");
+        }
+        return held(sparse_node(element, fill, size, to_sizes(sizes)));
+      },
+      py::arg("element"), py::arg("fill"), py::arg("size"), py::arg("sizes"));
+  m.def(
       "unique_list_node",
       [](const Node& element, std::vector<py::object> conditions, const Sizes& sizes, std::vector<py::object> keys,
          const Node& suffix) {

@@ -367,6 +367,53 @@ class Tuple final : public StrategyNode {
   std::vector<StrategyNodePtr> elements_;
 };
 
+// As Hypothesis fills an array: a place that has a value is rejected before another value is drawn for it.
+class Sparse final : public StrategyNode {
+ public:
+  Sparse(StrategyNodePtr element, StrategyNodePtr fill, std::int64_t size, const SizeRange& sizes) noexcept
+      : element_(std::move(element)), fill_(std::move(fill)), size_(size), sizes_(sizes) {}
+
+  PyObject* draw(DrawContext& run) const override {
+    Growth growth(run, sizes_);
+    std::vector<bool> is_taken(static_cast<std::size_t>(size_));
+    const py::object places = new_list();
+    const py::object values = new_list();
+    std::optional<bool> more;
+    while ((more = growth.more()).value_or(false)) {
+      const auto place = choose(run, 0, size_ - 1, 0);
+      if (!place) {
+        return nullptr;
+      }
+      const auto at = static_cast<std::size_t>(*place);
+      if (is_taken[at]) {
+        if (!growth.reject()) {
+          return nullptr;
+        }
+        continue;
+      }
+      if (!append(values, element_->draw(run)) || !append(places, PyLong_FromLongLong(*place))) {
+        return nullptr;
+      }
+      is_taken[at] = true;
+    }
+    if (!more) {
+      return nullptr;
+    }
+    if (PyList_GET_SIZE(places.ptr()) == size_) {
+      return PyTuple_Pack(2, places.ptr(), values.ptr());
+    }
+    const auto fill = py::reinterpret_steal<py::object>(fill_->draw(run));
+    return fill ? PyTuple_Pack(3, places.ptr(), values.ptr(), fill.ptr()) : nullptr;
+  }
+  [[nodiscard]] int traverse(const Visitor& see) const override { return see.all(element_, fill_); }
+
+ private:
+  StrategyNodePtr element_;
+  StrategyNodePtr fill_;
+  std::int64_t size_;
+  SizeRange sizes_;
+};
+
 // Swaps each item with itself or a later one: drawing only zeros keeps the order.
 template <typename Item>
 bool shuffle(DrawContext& run, std::vector<Item>& items) {
@@ -511,6 +558,10 @@ StrategyNodePtr unique_sample_node(py::object elements, Transformations transfor
 
 StrategyNodePtr tuple_node(std::vector<StrategyNodePtr> elements) {
   return std::make_shared<Tuple>(std::move(elements));
+}
+
+StrategyNodePtr sparse_node(StrategyNodePtr element, StrategyNodePtr fill, std::int64_t size, const SizeRange& sizes) {
+  return std::make_shared<Sparse>(std::move(element), std::move(fill), size, sizes);
 }
 
 StrategyNodePtr permutation_node(py::object elements) { return std::make_shared<Permutation>(std::move(elements)); }

@@ -36,6 +36,9 @@ StrategyNodePtr unique_list_node(StrategyNodePtr element, std::vector<py::object
 StrategyNodePtr unique_sample_node(py::object elements, Transformations transformations, const SizeRange& sizes,
                                    Uniqueness uniqueness, bool forces_end);
 StrategyNodePtr tuple_node(std::vector<StrategyNodePtr> elements);
+// What some places of an array of `size` hold, and what fills the others: (places, values), and the value of `fill`
+// where places are left.
+StrategyNodePtr sparse_node(StrategyNodePtr element, StrategyNodePtr fill, std::int64_t size, const SizeRange& sizes);
 StrategyNodePtr permutation_node(py::object elements);
 
 using KeyedNode = std::pair<py::object, StrategyNodePtr>;

@@ -103,6 +103,11 @@ def same(one: Any, other: Any) -> bool:
         return False
     if kind is float:
         return struct.pack("<d", one) == struct.pack("<d", other)
+    if kind.__module__ == "numpy" and hasattr(one, "tobytes"):  # arrays, and values that were taken from them
+        shape = (one.dtype, one.shape)
+        return shape == (other.dtype, other.shape) and (
+            same(one.tolist(), other.tolist()) if one.dtype.hasobject else one.tobytes() == other.tobytes()
+        )
     if kind in (list, tuple):
         return len(one) == len(other) and all(map(same, one, other))
     if kind is dict:

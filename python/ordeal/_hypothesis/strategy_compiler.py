@@ -32,6 +32,7 @@ from hypothesis.strategies._internal.strategies import (
 )
 
 from ordeal import _native
+from ordeal._hypothesis.array_nodes import array_node, is_array_strategy
 from ordeal._hypothesis.compiled_checks import (
     chooses_single_branch,
     ends_by_choice,
@@ -88,7 +89,7 @@ class Compiler:
         if strategy.is_empty or any(each is strategy for each in self._open) or depth >= MAX_DEPTH:
             raise NotCompilableError
         plain: Any = unwrap_strategies(strategy)  # type: ignore[no-untyped-call]
-        make = _MAKERS.get(type(plain))
+        make = _MAKERS.get(type(plain)) or (_array if is_array_strategy(type(plain)) else None)
         if make is None:
             raise NotCompilableError
         self.height = max(self.height, depth + 1)
@@ -321,6 +322,14 @@ def _runner(compiler: Compiler, strategy: Any, depth: int) -> Node:
 
 def _time(_compiler: Compiler, strategy: Any, _depth: int) -> Node:
     node = time_node(strategy)
+    if node is None:
+        raise NotCompilableError
+    return node
+
+
+def _array(compiler: Compiler, strategy: Any, depth: int) -> Node:
+    compiler.is_auditable = False  # two arrays are not compared by one value
+    node = array_node(strategy, lambda each: compiler.part(each, depth), _sizes)
     if node is None:
         raise NotCompilableError
     return node
