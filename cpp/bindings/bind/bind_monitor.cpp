@@ -110,7 +110,7 @@ void bind_monitor(py::module_& m) {
            py::arg("level") = "novelty")
       .def("start", &Monitor::start)
       .def("stop", &Monitor::stop)
-      .def("begin_run", &Monitor::begin_run, py::arg("full") = false)
+      .def("begin_run", &Monitor::begin_run, py::arg("full") = false, py::arg("count_all") = true)
       .def(
           "set_level", [](Monitor& monitor, const std::string& level) { monitor.set_level(parse_level(level)); },
           py::arg("level"))

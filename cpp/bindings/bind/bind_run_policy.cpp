@@ -24,6 +24,7 @@ const char* name_of(EndReason reason) {
 void bind_run_policy(py::module_& m) {
   py::class_<WatchSpec>(m, "WatchSpec")
       .def_readonly("full", &WatchSpec::full)
+      .def_readonly("count_all", &WatchSpec::count_all)
       .def_readonly("choose_level", &WatchSpec::choose_level)
       .def_readonly("learn_files", &WatchSpec::learn_files)
       .def_readonly("drop_files", &WatchSpec::drop_files)

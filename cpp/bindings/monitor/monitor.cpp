@@ -192,7 +192,19 @@ void Monitor::adopt_running() {
 
 void Monitor::restart_events() {
   wake_all();
+  has_silenced_ = false;
   references_.monitoring.attr("restart_events")();
+}
+
+// A monitor that goes on from the state of another knows no more than this.
+bool Monitor::is_any_silent() const {
+  const auto is_silent = [](const auto& code) {
+    return code.entry_silent || std::ranges::any_of(code.sites, [](const auto& site) {
+             return site.silent || site.sides[0].silent || site.sides[1].silent;
+           });
+  };
+  return std::ranges::any_of(codes_, is_silent) ||
+         std::ranges::any_of(restored_, [&](const auto& entry) { return is_silent(entry.second); });
 }
 
 void Monitor::wake_all() {
@@ -229,11 +241,13 @@ void Monitor::disarm(int tool_id) noexcept {
   attempt([&] { monitoring.attr("free_tool_id")(tool_id); });
 }
 
-void Monitor::begin_run(bool full) {
+void Monitor::begin_run(bool full, bool count_all) {
   coverage_->begin_run();
   const bool counts = level_ == TraceLevel::kCounts;
-  coverage_->sample({.hits = counts, .marks = full && !counts});
-  if (full && tool_id_) {
+  silences_counted_ = counts && !full && !count_all;
+  coverage_->sample({.hits = counts && !silences_counted_, .marks = full && !counts});
+  const bool arms = full || (counts && !silences_counted_ && has_silenced_ && is_any_silent());
+  if (arms && tool_id_) {
     restart_events();
   }
 }
@@ -320,9 +334,7 @@ bool Monitor::on_entry(PyCodeObject* code) noexcept {
     return noted([&] { recorder_->entry(number_of(*found)); });
   }
   if (level_ == TraceLevel::kCounts) {
-    count_event(*found);
-    coverage_->hit(found->entry_edge);
-    return true;
+    return count_entry(*found);
   }
   if (!std::exchange(found->entry_silent, true)) {
     count_event(*found);
@@ -376,11 +388,7 @@ bool Monitor::on_branch(PyCodeObject* code, std::int64_t from, std::int64_t to) 
     }
     count_event(*found);
     const std::uint32_t edge = edge_of(*found, site, from, to);
-    if (level_ == TraceLevel::kCounts) {
-      coverage_->hit(edge);
-      return true;
-    }
-    return mark_branch(site, to, edge);
+    return level_ == TraceLevel::kCounts ? count_branch(site, to, edge) : mark_branch(site, to, edge);
   } catch (...) {
     keep_error();
     return false;
@@ -527,10 +535,41 @@ std::uint32_t Monitor::edge_of(const TracedCode& code, BranchSite& site, std::in
 
 // True for a location that the interpreter would not report any more, had this been the same process.
 bool Monitor::is_silent(const BranchSite& site, std::int64_t to) const noexcept {
-  if (level_ == TraceLevel::kCounts) {
+  return site.silent || std::ranges::any_of(site.sides, [&](const Side& side) { return side.to == to && side.silent; });
+}
+
+// At the counts level: whether the location has more to report.
+bool Monitor::count_entry(TracedCode& code) noexcept {
+  if (code.entry_silent) {
     return false;
   }
-  return site.silent || std::ranges::any_of(site.sides, [&](const Side& side) { return side.to == to && side.silent; });
+  count_event(code);
+  coverage_->hit(code.entry_edge);
+  code.entry_silent = silences_counted_ && coverage_->is_stale(code.entry_edge);
+  has_silenced_ = has_silenced_ || code.entry_silent;
+  return !code.entry_silent;
+}
+
+// At the counts level. Sides that share an event are silenced together; one that was never taken is mostly a line that
+// is still armed.
+bool Monitor::count_branch(BranchSite& site, std::int64_t to, std::uint32_t edge) noexcept {
+  coverage_->hit(edge);
+  if (!silences_counted_ || !coverage_->is_stale(edge)) {
+    return true;
+  }
+  if (sides_apart_) {
+    bool is_known = false;
+    for (Side& side : site.sides) {
+      is_known = is_known || side.to == to;
+      side.silent = side.silent || side.to == to;
+    }
+    has_silenced_ = has_silenced_ || is_known;
+    return !is_known;
+  }
+  site.silent = std::ranges::all_of(
+      site.sides, [&](const Side& side) { return side.edge == kUnknown || coverage_->is_stale(side.edge); });
+  has_silenced_ = has_silenced_ || site.silent;
+  return !site.silent;
 }
 
 // At the novelty level: whether the location has more to report.

@@ -80,8 +80,10 @@ class Monitor {
   void stop();
 
   // Resets the hit counts for a new run. `full` re-arms everything silenced, so that every location reports once more:
-  // sides of a branch that was silenced with only one side seen, and the files that a run touches.
-  void begin_run(bool full);
+  // sides of a branch that was silenced with only one side seen, and the files that a run touches. At the counts level,
+  // unless the run is to `count_all`, locations whose edges are stale are silenced at their first passage; a run that
+  // counts all arms them again.
+  void begin_run(bool full, bool count_all);
 
   // Changes the level from here on. At the counts level everything silenced is armed again.
   void set_level(TraceLevel level);
@@ -200,6 +202,7 @@ class Monitor {
   void adopt_running();
   void restart_events();
   void wake_all();
+  [[nodiscard]] bool is_any_silent() const;
   void disarm(int tool_id) noexcept;
 
   [[nodiscard]] std::uint32_t number_of(const TracedCode& code) const noexcept;
@@ -214,7 +217,6 @@ class Monitor {
   void replay_entry(TracedCode& code, std::uint32_t hits);
   void replay_line(TracedCode& code, std::int64_t line_in_code);
   void replay_branch(TracedCode& code, const RunRecord::Passage& passage);
-  void hit(std::uint32_t edge, std::uint32_t hits) noexcept;
   std::optional<std::uint32_t> file_of(PyCodeObject* code);
   std::optional<std::uint32_t> add_file(const std::string& name);
   [[nodiscard]] static MonitorState::Code saved(const TracedCode& code);
@@ -224,6 +226,8 @@ class Monitor {
   bool mark_branch(BranchSite& site, std::int64_t to, std::uint32_t edge) noexcept;
   [[nodiscard]] bool is_silent(const BranchSite& site, std::int64_t to) const noexcept;
   [[nodiscard]] bool has_more_to_tell(BranchSite& site) const noexcept;
+  bool count_entry(TracedCode& code) noexcept;
+  bool count_branch(BranchSite& site, std::int64_t to, std::uint32_t edge) noexcept;
   void count_event(const TracedCode& code) noexcept;
   void touch(std::uint32_t file) noexcept;
   void keep_error() noexcept;
@@ -235,6 +239,8 @@ class Monitor {
   int global_events_ = 0;
   int local_events_ = 0;
   bool paused_ = false;
+  bool silences_counted_ = false;  // at the counts level, in this run
+  bool has_silenced_ = false;      // maybe, at the counts level, since everything was armed
   std::optional<RunRecorder> recorder_;
   bool sides_apart_ = false;  // since Python 3.14 each side of a branch is an event of its own
   CodeRegistry registry_;

@@ -104,9 +104,12 @@ Monitor::TracedCode* Monitor::recorded_code(const RunRecord::Code& recorded) {
 // As on_entry(), `hits` times.
 void Monitor::replay_entry(TracedCode& code, std::uint32_t hits) {
   if (level_ == TraceLevel::kCounts) {
-    events_ += hits;
-    touch(code.file);
-    hit(code.entry_edge, hits);
+    std::uint32_t counted = 0;
+    while (counted < std::min(hits, CoverageMap::kHitsCounted) && !code.entry_silent) {
+      count_entry(code);
+      ++counted;
+    }
+    events_ += code.entry_silent ? 0 : hits - counted;
   } else if (!std::exchange(code.entry_silent, true)) {
     count_event(code);
     coverage_->mark(code.entry_edge);
@@ -125,23 +128,15 @@ void Monitor::replay_line(TracedCode& code, std::int64_t line_in_code) {
 // Like on_branch(). When the location would be silenced, further passages do not matter.
 void Monitor::replay_branch(TracedCode& code, const RunRecord::Passage& passage) {
   BranchSite& site = site_of(code, passage.from);
-  if (level_ == TraceLevel::kCounts) {
-    events_ += passage.hits;
-    touch(code.file);
-    hit(edge_of(code, site, passage.from, passage.to), passage.hits);
-    return;
-  }
-  for (std::uint32_t i = 0; i < passage.leading && !is_silent(site, passage.to); ++i) {
+  const bool counts = level_ == TraceLevel::kCounts;
+  // The map counts no further than its last bucket.
+  const std::uint32_t times = counts ? std::min(passage.hits, CoverageMap::kHitsCounted) : passage.leading;
+  for (std::uint32_t i = 0; i < times && !is_silent(site, passage.to); ++i) {
     count_event(code);
-    mark_branch(site, passage.to, edge_of(code, site, passage.from, passage.to));
+    const std::uint32_t edge = edge_of(code, site, passage.from, passage.to);
+    counts ? count_branch(site, passage.to, edge) : mark_branch(site, passage.to, edge);
   }
-}
-
-// The map counts no further than its last bucket.
-void Monitor::hit(std::uint32_t edge, std::uint32_t hits) noexcept {
-  for (std::uint32_t i = 0; i < std::min(hits, CoverageMap::kHitsCounted); ++i) {
-    coverage_->hit(edge);
-  }
+  events_ += counts && !is_silent(site, passage.to) ? passage.hits - times : 0;
 }
 
 }  // namespace ordeal::bindings

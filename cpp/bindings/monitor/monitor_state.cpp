@@ -61,6 +61,7 @@ void Monitor::restore(const MonitorState& state) {
     restored_.insert_or_assign(code.key, code);
   }
   events_ = state.events;
+  has_silenced_ = true;
 }
 
 // The key of a code object covers its instructions, so offsets are the same; those of a damaged state may not be.

@@ -140,7 +140,12 @@ CoverageState CoverageMap::save() const {
   state.edges.reserve(edges_seen_);
   for (std::size_t id = 0; id < cells_.size(); ++id) {
     if (cells_[id].buckets != 0) {
-      state.edges.push_back({keys_[id], cells_[id].buckets, cells_[id].rules, frequencies_[id]});
+      const Cell& cell = cells_[id];
+      state.edges.push_back({.key = keys_[id],
+                             .buckets = cell.buckets,
+                             .stale_runs = cell.stale_runs,
+                             .rules = cell.rules,
+                             .frequency = frequencies_[id]});
     }
   }
   std::ranges::sort(state.edges, {}, &CoverageState::Edge::key);
@@ -162,7 +167,9 @@ std::uint32_t CoverageMap::add_seen(const CoverageState::Edge& edge) {
 // The runs of that session come before those of this one.
 void CoverageMap::restore(const CoverageState& state) {
   for (const CoverageState::Edge& edge : state.edges) {
-    frequencies_[add_seen(edge)] = edge.frequency;
+    const std::uint32_t id = add_seen(edge);
+    cells_[id].stale_runs = edge.stale_runs;
+    frequencies_[id] = edge.frequency;
   }
   run_ = static_cast<std::uint32_t>(state.runs + 1);
   runs_sampled_ = state.runs_sampled;

@@ -37,7 +37,8 @@ struct CoverageState {
   struct Edge {
     std::uint64_t key = 0;
     std::uint8_t buckets = 0;  // one bit per bucket; never 0
-    std::uint64_t rules = 0;   // one bit per rule that passed it
+    std::uint8_t stale_runs = 0;
+    std::uint64_t rules = 0;  // one bit per rule that passed it
     FeatureFrequency frequency{};
 
     friend bool operator==(const Edge&, const Edge&) = default;
@@ -59,6 +60,8 @@ class CoverageMap {
   static constexpr std::size_t kEdgesMax = std::size_t{1} << 26U;
   // Passages of an edge in one run are counted up to here.
   static constexpr std::uint32_t kHitsCounted = 128;
+  // An edge that ran in so many runs, counted, without anything new is stale.
+  static constexpr std::uint8_t kStaleRuns = 16;
   // How many new edges of a step are listed by id.
   static constexpr std::size_t kNewEdgesListed = 8;
 
@@ -77,12 +80,23 @@ class CoverageMap {
     }
     if (cell.hits == 0) {
       touched_.push_back(id);  // never allocates: add_edge() keeps room for every edge
+      if (cell.stale_runs <= kStaleRuns) {
+        ++cell.stale_runs;
+      }
       if (sampled_.hits) {
         frequencies_[id].in_run(run_);
       }
     }
     ++cell.hits;
     see(cell, id, kBucketEntered[cell.hits]);
+  }
+
+  // Whether the edge was stale when this run began, and has shown nothing new since. So it does not matter which of its
+  // passages in a run is asked about, unless it shows something new.
+  [[nodiscard]] bool is_stale(std::uint32_t id) const noexcept {
+    ORDEAL_DCHECK(id < cells_.size(), "id=" << id << " edges=" << cells_.size());
+    const Cell& cell = cells_[id];
+    return cell.stale_runs >= kStaleRuns + (cell.hits > 0 ? 1U : 0U);
   }
 
   // Novelty level: the edge ran at least once. If its location does not report this in each sampled run, it does not
@@ -150,10 +164,11 @@ class CoverageMap {
   static constexpr std::array<std::uint8_t, 8> kBucketStarts{1, 2, 3, 4, 8, 16, 32, 128};
 
   struct Cell {
-    std::uint8_t hits = 0;     // in this run, saturating at kHitsMax
-    std::uint8_t buckets = 0;  // seen in this session, one bit per bucket; 0 means that the edge never ran
-    bool owed = false;         // seen but not counted as new, because others have it and the way there is unknown yet
-    std::uint64_t rules = 0;   // that passed it in this session, one bit each
+    std::uint8_t hits = 0;        // in this run, saturating at kHitsMax
+    std::uint8_t buckets = 0;     // seen in this session, one bit per bucket; 0 means that the edge never ran
+    std::uint8_t stale_runs = 0;  // at the counts level: how many runs it ran in since it showed something new
+    bool owed = false;        // seen but not counted as new, because others have it and the way there is unknown yet
+    std::uint64_t rules = 0;  // that passed it in this session, one bit each
   };
 
   // The bit of the bucket that begins at this number of hits; 0 inside a bucket.
@@ -173,6 +188,7 @@ class CoverageMap {
   void see_rule(Cell& cell) noexcept {
     if ((rule_ & ~cell.rules) != 0) {
       cell.rules |= rule_;
+      cell.stale_runs = 0;
       ++new_coverage_.rules;
     }
   }
@@ -182,6 +198,7 @@ class CoverageMap {
     if ((bucket & ~cell.buckets) == 0) {
       return;
     }
+    cell.stale_runs = 0;
     if (cell.buckets == 0) {
       ++edges_seen_;
       if (is_elsewhere(cell, id)) {

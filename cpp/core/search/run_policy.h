@@ -9,6 +9,7 @@ namespace ordeal {
 // What the monitor does before a run.
 struct WatchSpec {
   bool full = false;          // arm every location again
+  bool count_all = false;     // count each passage, also of locations that had nothing new to show for long
   bool choose_level = false;  // decide now whether counting events is worth its cost
   bool learn_files = false;   // note which rule touches which file
   bool drop_files = false;    // forget the files that earlier runs touched

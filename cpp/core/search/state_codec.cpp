@@ -17,7 +17,7 @@ namespace {
 
 // The minimum size of an item, which limits how many of them can follow.
 constexpr std::size_t kCheckpointBytesMin = 16;
-constexpr std::size_t kEdgeBytesMin = 19;
+constexpr std::size_t kEdgeBytesMin = 20;
 constexpr std::size_t kSeenBytesMin = kFeatureBytes + 2;
 constexpr std::size_t kBestBytesMin = 9;
 constexpr std::size_t kSwarmEntryBytesMin = 12;
@@ -267,6 +267,7 @@ void write_coverage(ByteWriter& out, const CoverageState& coverage) {
   for (const CoverageState::Edge& edge : coverage.edges) {
     out.word(edge.key);
     out.byte(edge.buckets);
+    out.byte(edge.stale_runs);
     out.word(edge.rules);
     write_frequency(out, edge.frequency);
   }
@@ -282,6 +283,7 @@ CoverageState::Edge read_edge(ByteReader& in, std::uint64_t runs) {
   if (edge.buckets == 0) {
     throw TraceError("an edge was never seen");
   }
+  edge.stale_runs = in.byte("the runs of an edge without anything new");
   edge.rules = in.word("the rules of an edge");
   edge.frequency = read_frequency(in, runs);
   return edge;

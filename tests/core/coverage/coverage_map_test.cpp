@@ -64,6 +64,41 @@ TEST(CoverageMap, EachBucketIsFreshOnce) {
   EXPECT_EQ(map.hits(edge), 128U) << "the counter saturates";
 }
 
+// An edge that ran in so many runs without anything new has nothing to show, until it shows something.
+TEST(CoverageMap, EdgesGrowStale) {
+  CoverageMap map;
+  const std::uint32_t edge = map.add_edge(1);
+  for (int run = 0; run <= CoverageMap::kStaleRuns; ++run) {
+    map.begin_run();
+    EXPECT_FALSE(map.is_stale(edge)) << "before run " << run;
+    map.hit(edge);
+    EXPECT_FALSE(map.is_stale(edge)) << "in run " << run;
+  }
+  map.begin_run();
+  EXPECT_TRUE(map.is_stale(edge));
+  map.hit(edge);
+  EXPECT_TRUE(map.is_stale(edge));
+  map.hit(edge);
+  EXPECT_FALSE(map.is_stale(edge)) << "two passages are new";
+}
+
+TEST(CoverageMap, AnotherRuleMakesAnEdgeFresh) {
+  CoverageMap map;
+  const std::uint32_t edge = map.add_edge(1);
+  for (int run = 0; run < 100; ++run) {
+    map.begin_run();
+    map.hit(edge);
+  }
+  EXPECT_TRUE(map.is_stale(edge));
+  CoverageMap restored;
+  restored.restore(map.save());
+  EXPECT_TRUE(restored.is_stale(restored.add_edge(1))) << "a later session goes on alike";
+  map.begin_run();
+  map.enter_rule(2);
+  map.hit(edge);
+  EXPECT_FALSE(map.is_stale(edge));
+}
+
 TEST(CoverageMap, CountsBeginAgainInEachRunButNoveltyDoesNot) {
   CoverageMap map;
   const std::uint32_t edge = map.add_edge(1);

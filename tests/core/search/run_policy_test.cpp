@@ -23,6 +23,13 @@ TEST(RunPolicy, ArmsEveryLocationAgainInEachHundredthRun) {
   EXPECT_EQ(runs_that(&WatchSpec::full, false, false, 310), (std::vector<std::uint64_t>{100, 200, 300}));
 }
 
+TEST(RunPolicy, CountsAllInTheFirstRunsAndInEachTenth) {
+  const std::vector<std::uint64_t> runs = runs_that(&WatchSpec::count_all, false, false, 155);
+  ASSERT_EQ(runs.size(), 131U);
+  EXPECT_EQ(runs[127], 128U);
+  EXPECT_EQ((std::vector<std::uint64_t>(runs.begin() + 128, runs.end())), (std::vector<std::uint64_t>{130, 140, 150}));
+}
+
 TEST(RunPolicy, ChoosesTheLevelOnceAfterTheWarmUp) {
   EXPECT_EQ(runs_that(&WatchSpec::choose_level, true, true, 1000), (std::vector<std::uint64_t>{21}));
 }

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import importlib
+import itertools
 import os
 import queue
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -321,6 +323,58 @@ def test_the_level_can_change_while_tracing(make_module: MakeModule) -> None:
         events = monitor.events
         module.run(10)
         assert monitor.events == events
+
+
+def seen_in_runs(
+    monitor: _native.Monitor, coverage: _native.CoverageMap, runs: Sequence[Callable[[], object]]
+) -> list[Any]:
+    """Make runs of which each tenth counts all, and return what each brought, with the events until then."""
+    seen = []
+    for number, run in enumerate(runs, start=1):
+        monitor.begin_run(count_all=number % 10 == 0)
+        run()
+        seen.append((coverage.take_new_coverage(), monitor.events))
+    return seen
+
+
+def test_what_shows_nothing_new_is_counted_in_a_few_runs(make_module: MakeModule) -> None:
+    module = make_module(BRANCHY)
+    coverage = _native.CoverageMap()
+    with tracing(monitor_of(module, coverage=coverage, level="counts")) as monitor:
+        seen = seen_in_runs(monitor, coverage, [lambda: module.run(10)] * 59 + [lambda: module.run(100)])
+    events = [after - before for (_, before), (_, after) in itertools.pairwise(seen)]
+    assert events[0] > 20
+    assert events[50] < 5 < 20 < events[48], "silent, but in each tenth run"
+    assert seen[-1][0][1] > 0, "more passages than before are new in a run that counts all"
+
+
+def test_what_shows_something_new_is_counted_on(make_module: MakeModule) -> None:
+    module = make_module(BRANCHY)
+    coverage = _native.CoverageMap()
+    runs: list[Callable[[], object]] = [lambda: module.run(2)] * 15 + [lambda: module.run(10)] * 15
+    with tracing(monitor_of(module, coverage=coverage, level="counts")) as monitor:
+        seen = seen_in_runs(monitor, coverage, runs)
+    assert seen[15][0][1] > 0
+    assert seen[28][1] - seen[27][1] > 20
+
+
+def test_silent_locations_count_alike_where_another_process_ran(make_module: MakeModule) -> None:
+    module = make_module(BRANCHY)
+    lengths = [(number * 7) % 5 for number in range(40)] + [3] * 40 + [(number * 7) % 11 for number in range(40)]
+    runs = [functools.partial(module.run, length) for length in lengths]
+    here = _native.CoverageMap()
+    with tracing(monitor_of(module, coverage=here, level="counts")) as monitor:
+        seen_here = seen_in_runs(monitor, here, runs)
+    records = []
+    with tracing(monitor_of(module, level="counts")) as recorder:
+        for run in runs:
+            recorder.record()
+            run()
+            records.append(recorder.take_record())
+    there = _native.CoverageMap()
+    with tracing(monitor_of(module, coverage=there, level="counts")) as monitor:
+        seen_there = seen_in_runs(monitor, there, [functools.partial(monitor.replay, record) for record in records])
+    assert seen_there == seen_here
 
 
 def test_an_unknown_level_is_refused(make_module: MakeModule) -> None:

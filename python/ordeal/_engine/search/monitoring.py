@@ -89,7 +89,7 @@ class Monitoring:
         spec = _native.RunPolicy.watch(run_id, learns_swarm=session.learns_swarm, by_bandit=by_bandit)
         if spec.choose_level and self._settings.coverage == "auto":
             self._choose_level(monitor, progress)
-        monitor.begin_run(full=spec.full)
+        monitor.begin_run(full=spec.full, count_all=spec.count_all)
         self.learns_files = spec.learn_files
         if spec.drop_files:
             monitor.take_files()
