@@ -69,11 +69,10 @@ def counted(machine: type, counts: list[int], runs: list[list[Call]] | None = No
 
 
 def explore(module: ModuleType, modules: tuple[str, ...], seconds: float, seed: int) -> tuple[int, float]:
-    """Calls of rules, and the CPU seconds that they took in a search."""
-    counts = [0]
-    explorer = Explorer(counted(module.Machine, counts), target_modules=list(modules), workers=1, seed=seed)
+    """Calls of rules, and the CPU seconds of the search. Calls that only return to a state do not count."""
+    machine = counted(module.Machine, [0])
+    explorer = Explorer(machine, target_modules=list(modules), workers=1, seed=seed)
     explorer.run(max_runs=1, shrink=False)
-    counts[0] = 0
     begun = searched = time.process_time()
 
     def told(_progress: object) -> None:
@@ -82,8 +81,8 @@ def explore(module: ModuleType, modules: tuple[str, ...], seconds: float, seed: 
         if searched - begun > seconds:
             raise KeyboardInterrupt
 
-    explorer.run(max_time=100 * seconds, shrink=False, progress=told)
-    return counts[0], searched - begun
+    result = explorer.run(max_time=100 * seconds, shrink=False, progress=told)
+    return result.total_steps, searched - begun
 
 
 def bare(module: ModuleType, modules: tuple[str, ...], seconds: float, seed: int) -> tuple[int, float]:
