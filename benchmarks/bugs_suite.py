@@ -10,58 +10,32 @@ engine runs: each target must fail against its one release and pass against the 
 """
 
 import argparse
-import json
-import os
-import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from bugs.catalog import TARGETS, Target, target_named
 from bugs.check import reproduced
 from bugs.environments import Engine, engine_named
 from bugs.libraries import folder_of
 from bugs.results import OWN, RIVALS, Result, append, found_table, read, summary
+from harness.cells import said_by
 from harness.peers import PeerError
 from harness.report import command, host, table
 
-HERE = Path(__file__).parent
 SEEDS = 3
 SECONDS = 10.0
-# Past its limit a cell may still be in a library's call, or on a machine that is busy with other work.
-PATIENCE_TIMES = 10
-
-
 ENGINES = (OWN, *RIVALS, "HypoFuzz", "Atheris")
 
 
 def run_cell(engine: Engine, target: Target, rng_seed: int, limit_s: float, *, repaired: bool) -> Result:
-    """Search in a process of its own, in a folder that goes away with what the engine leaves there."""
-    paths = [str(HERE)]
-    if engine.python == Path(sys.executable) and "PYTHONPATH" in os.environ:
-        paths.append(os.environ["PYTHONPATH"])
-    arguments = [str(engine.python), "-m", "bugs.cell", "--engine", engine.module, "--target", target.name]
-    arguments += ["--seconds", str(limit_s), "--seed", str(rng_seed), *(["--repaired"] if repaired else [])]
-    cell = (engine.name, target.name, rng_seed, limit_s, repaired)
-    with tempfile.TemporaryDirectory() as folder:
-        try:
-            done = subprocess.run(
-                arguments,
-                env={**os.environ, "PYTHONPATH": os.pathsep.join(paths), "PYTHONDONTWRITEBYTECODE": "1"},
-                cwd=folder,
-                capture_output=True,
-                text=True,
-                check=False,
-                timeout=60 + PATIENCE_TIMES * limit_s,
-            )
-        except subprocess.TimeoutExpired:
-            return Result(*cell, found=False, cpu_s=limit_s, broken=True, note="it did not end")
-    lines = [line for line in done.stdout.splitlines() if line.startswith("{")]
-    if done.returncode or not lines:
-        said = done.stderr.strip().splitlines() or [f"it ended with {done.returncode}"]
-        return Result(*cell, found=False, cpu_s=limit_s, broken=True, note=said[-1][:160])
-    return Result(*cell, **json.loads(lines[-1]))
+    """Search in a process of its own."""
+    arguments = ["--engine", engine.module, "--target", target.name, "--seconds", str(limit_s), "--seed", str(rng_seed)]
+    said = said_by(engine.python, "bugs.cell", *arguments, *(["--repaired"] if repaired else []), limit_s=limit_s)
+    known: dict[str, Any] = {"found": False, "cpu_s": limit_s}
+    return Result(engine.name, target.name, rng_seed, limit_s, repaired, **(known | said))
 
 
 def cells(engines: list[Engine], targets: list[Target], seeds: int) -> Iterator[tuple[Engine, Target, int]]:

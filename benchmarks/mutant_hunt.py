@@ -11,7 +11,6 @@ are, and nothing may be found. Cells in FILE are not run again.
 """
 
 import argparse
-import json
 import os
 import shutil
 import subprocess
@@ -23,47 +22,24 @@ from pathlib import Path
 
 from bugs.environments import Engine, engine_named
 from bugs.results import OWN
+from harness.cells import said_by
 from harness.peers import PeerError
 from harness.report import command, host
 from mutants.catalog import LIBRARIES, PACKAGES, Library, library_named
 from mutants.draw import Mutant, drawn
 from mutants.results import Hunted, append, by_mutant, hunt_table, read, summary
 
-HERE = Path(__file__).parent
 ENGINES = (OWN, "Hypothesis", "HypoFuzz")
 SEED = 1
 MUTANTS = 20
 SECONDS = 30.0
-# Past its limit a cell may still be in a library's call, or on a machine that is busy with other work.
-PATIENCE_TIMES = 10
 AS_RELEASED = "(as released)"
 
 
 def run_cell(python: Path, library: Library, folder: Path, *arguments: str, limit_s: float) -> dict[str, object]:
-    """The line of JSON that a cell prints; ``broken`` and ``note`` where it prints none."""
-    paths = [str(HERE)]
-    if python == Path(sys.executable) and "PYTHONPATH" in os.environ:
-        paths.append(os.environ["PYTHONPATH"])
-    call = [str(python), "-m", "mutants.cell", "--library", library.package, "--folder", str(folder), *arguments]
-    with tempfile.TemporaryDirectory() as elsewhere:
-        try:
-            done = subprocess.run(
-                call,
-                env={**os.environ, "PYTHONPATH": os.pathsep.join(paths), "PYTHONDONTWRITEBYTECODE": "1"},
-                cwd=elsewhere,
-                capture_output=True,
-                text=True,
-                check=False,
-                timeout=60 + PATIENCE_TIMES * limit_s,
-            )
-        except subprocess.TimeoutExpired:
-            return {"broken": True, "note": "it did not end"}
-    lines = [line for line in done.stdout.splitlines() if line.startswith("{")]
-    if done.returncode or not lines:
-        said = done.stderr.strip().splitlines() or [f"it ended with {done.returncode}"]
-        return {"broken": True, "note": said[-1][:160]}
-    found: dict[str, object] = json.loads(lines[-1])
-    return found
+    """What a cell says of a library in a folder."""
+    where = ("--library", library.package, "--folder", str(folder))
+    return said_by(python, "mutants.cell", *where, *arguments, limit_s=limit_s)
 
 
 @contextmanager
