@@ -7,20 +7,26 @@ from saq import Worker
 from saq.queue.redis import RedisQueue
 
 
+class Queue(RedisQueue):
+    """A queue of a server without BLMOVE, which fakeredis answers with an error."""
+
+    async def version(self):
+        return 6, 0, 0
+
+
 async def double(_context, *, number):
     await asyncio.sleep(0.1)
     return number * 2
 
 
 async def work(server):
-    queue = RedisQueue(FakeAsyncRedis(server=server))
-    await Worker(queue, functions=[double], concurrency=2).start()
+    await Worker(Queue(FakeAsyncRedis(server=server)), functions=[double], concurrency=2).start()
 
 
 async def main(world):
     server = FakeServer()
     world.node("worker", work, server)
-    queue = RedisQueue(FakeAsyncRedis(server=server))
+    queue = Queue(FakeAsyncRedis(server=server))
     await queue.connect()
-    assert await queue.map("double", [{"number": number} for number in range(3)], timeout=30) == [0, 2, 4]
+    assert await queue.map("double", [{"number": number} for number in range(3)], timeout=300) == [0, 2, 4]
     await queue.disconnect()

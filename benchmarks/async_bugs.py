@@ -1,0 +1,124 @@
+"""Searches released asyncio libraries for known bugs of concurrency, and says how many schedules that takes.
+
+usage: python benchmarks/async_bugs.py [--seeds N] [--clean-runs N]
+
+Each library is installed as the release with the bug and as the one in which it is repaired, into folders of their own.
+With each of ten seeds the search may take 2,000 schedules; a repaired release is searched with as many as are given.
+"""
+
+import argparse
+import importlib
+import json
+import os
+import statistics
+import subprocess
+import sys
+import time
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from harness.peers import folder_with
+from harness.report import command, host, table
+
+from ordeal import simulate
+
+ROOT = Path(__file__).parents[1]
+RUNS = 2_000
+CLEAN_RUNS = 2_000
+#: How far the seeds of two searches are apart.
+_APART = 1_000_000
+
+
+@dataclass(frozen=True)
+class Bug:
+    """A bug, and the releases with and without it, each with what it needs."""
+
+    name: str
+    buggy: tuple[str, ...]
+    repaired: tuple[str, ...]
+
+
+_TIMEOUT = "async-timeout==4.0.3"
+_ANYIO = ("idna==3.10", "sniffio==1.3.1")
+BUGS = (
+    Bug("alru_clear", ("async-lru==2.0.3",), ("async-lru==2.0.4",)),
+    Bug("aiojobs_limit", ("aiojobs==1.0.0", _TIMEOUT), ("aiojobs==1.1.0", _TIMEOUT)),
+    Bug("anyio_condition", ("anyio==4.12.1", *_ANYIO), ("anyio==4.13.0", *_ANYIO)),
+    Bug("redis_cancel", ("redis==4.5.1", _TIMEOUT), ("redis==4.5.4", _TIMEOUT)),
+)
+
+
+def search(name: str, seeds: int, runs: int) -> list[dict[str, Any]]:
+    """Search with several seeds in this process."""
+    program = importlib.import_module(f"concurrency.{name}")
+    found = []
+    for seed in range(seeds):
+        began = time.process_time()
+        report = simulate.explore(
+            program.main, runs=runs, seed=1 + seed * _APART, faults=[simulate.cancel()], check=False
+        )
+        failure = report.failure
+        found.append(
+            {
+                "run": None if failure is None else failure.run,
+                "seconds": time.process_time() - began,
+                "decisions": None if failure is None else len(failure.decisions),
+                "error": "" if failure is None else type(failure.error).__name__,
+                "message": "" if failure is None else str(failure.error),
+            }
+        )
+    return found
+
+
+def asked(bug: Bug, requirements: tuple[str, ...], seeds: int, runs: int) -> list[dict[str, Any]]:
+    """Search in a process that has these releases."""
+    folder = folder_with(f"async/{requirements[0]}", *requirements)
+    done = subprocess.run(
+        [sys.executable, __file__, "--search", bug.name, "--seeds", str(seeds), "--clean-runs", str(runs)],
+        env=os.environ | {"PYTHONPATH": f"{folder}{os.pathsep}{ROOT / 'benchmarks'}", "PYTHONDONTWRITEBYTECODE": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        raise SystemExit(done.stderr)
+    return json.loads(done.stdout.splitlines()[-1])  # type: ignore[no-any-return]
+
+
+def row(bug: Bug, seeds: int, clean_runs: int) -> tuple[str, ...]:
+    """Search for one bug, and in the repaired release."""
+    results = asked(bug, bug.buggy, seeds, RUNS)
+    hits = [each for each in results if each["run"] is not None]
+    clean = asked(bug, bug.repaired, 1, clean_runs)[0]
+    if not hits:
+        return bug.name, bug.buggy[0], f"0 of {seeds}", "", "", "", ""
+    return (
+        bug.name,
+        f"{bug.buggy[0]}, repaired in {bug.repaired[0].partition('==')[2]}",
+        f"{len(hits)} of {seeds}",
+        f"{statistics.median(each['run'] for each in hits):.0f}",
+        f"{statistics.median(each['seconds'] for each in hits):.2f} s",
+        ", ".join(sorted({f"{each['error']} ({each['decisions']})" for each in hits})),
+        f"none in {clean_runs:,} runs" if clean["run"] is None else f"{clean['error']}: {clean['message']:.60}",
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--seeds", type=int, default=10)
+    parser.add_argument("--clean-runs", type=int, default=CLEAN_RUNS)
+    parser.add_argument("--search", choices=[bug.name for bug in BUGS], help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.search:
+        warnings.simplefilter("ignore")
+        print(json.dumps(search(options.search, options.seeds, options.clean_runs)))
+        return
+    header = ("bug", "release", "seeds", "median run", "processor time", "failure (decisions)", "repaired release")
+    rows = [row(bug, options.seeds, options.clean_runs) for bug in BUGS]
+    print(host(), command(), table(header, rows), sep="\n\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""Programs that use libraries as people do, in releases that have a bug of concurrency."""
