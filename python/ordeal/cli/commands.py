@@ -180,22 +180,30 @@ def replay(**given: Any) -> int:
 
 
 @click.command(
-    name="html",
-    epilog="Exit code: 0 when the page was written, 2 for wrong use.",
+    name="report",
+    epilog="Exit code: 0, 1 when the later report has a new finding, 2 for wrong use.",
     **_SETTINGS,
 )
-@click.argument("run", metavar="[RUN|FILE]", required=False, type=click.Path())
-@click.option("-o", "--output", metavar="DIR", type=click.Path(), help="Folder of the page [default: that of the run]")
-def report_html(**given: Any) -> int:
-    """Make a page of a run: findings, coverage over time, and each failure step by step.
+@click.argument("what", metavar="FORMAT|diff")
+@click.argument("runs", metavar="[RUN|FILE]...", nargs=-1, type=click.Path())
+@click.option(
+    "-o",
+    "--report-dir",
+    metavar="PATH",
+    type=click.Path(),
+    help="Folder of the report [default: .ordeal/report; of html, that of the run]",
+)
+@click.option("--json", is_flag=True, help="Print the comparison as JSON")
+def report(**given: Any) -> int:
+    """Make a report of an earlier run, or compare two.
 
-    RUN is a name in .ordeal/runs or the beginning of it [default: the latest]; FILE is a report as JSON. The page is
-    one file, and needs neither a network nor JavaScript. The failures are replayed to record their steps.
+    `ordeal report html` makes a page: findings, coverage over time, and each failure step by step, for which it is
+    replayed. The page is one file, and needs neither a network nor JavaScript. `diff` takes the earlier run, then the
+    later one.
+
+    RUN is a name in .ordeal/runs or the beginning of it [default: the latest]; FILE is a report as JSON.
     """
     return _run("report", given)
-
-
-report = click.Group(name="report", commands=[report_html], help="Make reports of runs that were kept.", **_SETTINGS)
 
 
 @click.command(

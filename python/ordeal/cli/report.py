@@ -1,51 +1,72 @@
-"""``ordeal report html``: makes the page of a run that was kept."""
+"""``ordeal report``: the report of an earlier run in another format, or compared with a later one."""
 
 from __future__ import annotations
 
-import importlib
-from collections.abc import Mapping
+import dataclasses
+import json
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
 from ordeal._engine.execution.class_path import trust_settings
-from ordeal._engine.regular_file import read_regular
-from ordeal._engine.runs.folder import RESULT_BYTES_MAX, RUNS_PATH, find_run, read_result
+from ordeal._engine.runs.folder import RESULT, RUNS_PATH, find_run
+from ordeal._report.comparing import compare, comparison_text
+from ordeal._report.formats import write_report
+from ordeal._report.reading import read_document
 from ordeal.cli import terminal
 from ordeal.config import DEFAULT_PATH
+from ordeal.config.options import FORMATS, ReportConfig
 from ordeal.errors import ConfigError
+
+FOUND = 1
+_PAGE = "html"
 
 
 def run(given: Mapping[str, Any]) -> int:
-    """Make the page of the run that the command line names, and return the exit code."""
-    name, output = given["run"], given["output"]
-    trust_settings(Path(DEFAULT_PATH))
-    folder, document = _document(name)
-    target = Path(output) if output is not None else folder or Path()
-    html = importlib.import_module("ordeal._report.formats.html")
+    """Write or compare reports. Return the exit code: 1 where the later report has a new finding."""
+    what, names = given["what"], given["runs"]
+    if what == "diff":
+        return _diff(names, given)
+    if what not in FORMATS:
+        raise ConfigError(f"`{what}` is neither `diff` nor a format", hint=f"formats: {', '.join(FORMATS)}")
+    if len(names) > 1:
+        raise ConfigError(f"`ordeal report {what}` takes one run, got {len(names)}", hint="name one run or JSON report")
+    trust_settings(Path(DEFAULT_PATH))  # a page replays the failures to record their steps
+    folder, document = _document(names[0] if names else None)
+    # The page of a run lies beside its events, and goes with them when the run is too old to be kept.
+    default = folder if folder is not None and what == _PAGE else Path(ReportConfig().report_dir)
+    target = Path(given["report_dir"]) if given["report_dir"] is not None else default
     try:
-        path = html.write(document, target, run=folder)
+        path = write_report(what, document, target, run=folder)
     except OSError as error:
-        message = f"cannot write the page into `{target}`: {error.strerror or error}"
-        raise ConfigError(message, hint="name another folder with -o") from None
-    except (KeyError, TypeError, AttributeError, ValueError):
-        message = f"`{name or folder}` holds no report of this version"
-        raise ConfigError(message, hint="`ordeal explore` writes a new one") from None
+        message = f"cannot write the report into `{target}`: {error.strerror or error}"
+        raise ConfigError(message, hint="name another `--report-dir`") from None
     terminal.write(f"{path}\n")
     return 0
 
 
 def _document(name: str | None) -> tuple[Path | None, dict[str, Any]]:
-    """Return the folder of a run, None for a file, and the report in it."""
-    if name is not None and Path(name).is_file():
-        try:
-            document = msgspec.json.decode(read_regular(Path(name), RESULT_BYTES_MAX), type=dict[str, Any])
-        except (OSError, msgspec.DecodeError, RecursionError):
-            raise ConfigError(f"`{name}` holds no report", hint="`ordeal explore --json > FILE` writes one") from None
-        return None, document
+    """Return the folder of a run, None for a file, and the report in it.
+
+    Raises:
+        ConfigError: there is none, or it cannot be read.
+    """
+    if name is not None and (name.endswith(".json") or Path(name).is_file()):
+        return None, read_document(Path(name))
     folder = find_run(name, Path(RUNS_PATH))
-    found = read_result(folder)
-    if found is None:
+    result = folder / RESULT
+    if not result.exists():
         raise ConfigError(f"the run in `{folder}` has no result", hint="it goes on, or it was ended before its report")
-    return folder, found
+    return folder, read_document(result)
+
+
+def _diff(names: Sequence[str], given: Mapping[str, Any]) -> int:
+    if len(names) != 2:
+        hint = "name the earlier run or report, then the later one"
+        raise ConfigError(f"`ordeal report diff` takes two runs, got {len(names)}", hint=hint)
+    found = compare(*(_document(name)[1] for name in names))
+    if given["json"]:
+        terminal.write(json.dumps(dataclasses.asdict(found), indent=2) + "\n")
+    else:
+        terminal.write(comparison_text(found))
+    return FOUND if found.new else 0

@@ -31,7 +31,7 @@ Commands:
   explore     Search the classes named in ordeal.toml for failures
   init        Write a first machine for a package, and run it
   replay      Run a saved failure again, shrink it, write it as plain Python
-  report      Make a page of the last run, with each failure step by step
+  report      Make a page of a run, or a report in another format; compare two
   seeds       Replay the saved failures (seeds), and say which still fail
 """
 

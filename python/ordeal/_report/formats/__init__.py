@@ -16,8 +16,10 @@ from ordeal.errors import ConfigError
 Document = Mapping[str, Any]
 
 
-def write_report(name: str, document: Document, folder: Path) -> Path:
+def write_report(name: str, document: Document, folder: Path, *, run: Path | None = None) -> Path:
     """Write the report in the format ``name`` into ``folder``, which is made if it is not there; return the file.
+
+    ``run`` is the folder of the run, whose events the page shows.
 
     Raises:
         ConfigError: the format needs a package that is not installed.
@@ -33,7 +35,7 @@ def write_report(name: str, document: Document, folder: Path) -> Path:
             f"the report format `{name}` needs the package `{error.name}`", hint='`pip install "ordeal[report]"`'
         ) from None
     folder.mkdir(parents=True, exist_ok=True)
-    path: Path = module.write(document, folder)
+    path: Path = module.write(document, folder, run=run) if name == "html" else module.write(document, folder)
     return path
 
 

@@ -1,0 +1,78 @@
+"""Two reports of explorations compared: which findings are new, which are gone, which lines ran in one of them only."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ordeal._engine.formatting import counted, one_line
+from ordeal._report.formats.document import findings_of, fingerprint, headline, id_of, ranges, results_of, where
+from ordeal.result.exploration import line_ranges
+
+_SHOWN_MAX = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """What the second report has that the first one has not, and the other way round.
+
+    Findings are objects of the JSON report, and lines are texts such as ``3,5-7`` by file.
+    """
+
+    new: list[Mapping[str, Any]]
+    gone: list[Mapping[str, Any]]
+    both: list[Mapping[str, Any]]
+    lost_lines: dict[str, str]
+    gained_lines: dict[str, str]
+
+
+def compare(before: Mapping[str, Any], after: Mapping[str, Any]) -> Comparison:
+    """Return how two documents differ."""
+    first, second = _findings(before), _findings(after)
+    covered, covers = _lines(before), _lines(after)
+    return Comparison(
+        new=[finding for key, finding in second.items() if key not in first],
+        gone=[finding for key, finding in first.items() if key not in second],
+        both=[finding for key, finding in second.items() if key in first],
+        lost_lines=_beyond(covered, covers),
+        gained_lines=_beyond(covers, covered),
+    )
+
+
+def _findings(document: Mapping[str, Any]) -> dict[tuple[str, str], Mapping[str, Any]]:
+    return {(result["test_class"], fingerprint(finding)): finding for result, finding in findings_of(document)}
+
+
+def _lines(document: Mapping[str, Any]) -> dict[str, set[int]]:
+    found: dict[str, set[int]] = {}
+    for result in results_of(document):
+        behavior = (result.get("telemetry") or {}).get("behavior") or {}
+        for file, lines in behavior.get("covered_lines", {}).items():
+            found.setdefault(file, set()).update(ranges(lines))
+    return found
+
+
+def _beyond(one: Mapping[str, set[int]], other: Mapping[str, set[int]]) -> dict[str, str]:
+    left = {file: sorted(lines - other.get(file, set())) for file, lines in sorted(one.items())}
+    return {file: ",".join(line_ranges(lines)) for file, lines in left.items() if lines}
+
+
+def comparison_text(found: Comparison) -> str:
+    """Return the comparison for people, with a newline at the end."""
+    return "".join(f"{line}\n" for line in _told(found))
+
+
+def _told(found: Comparison) -> Iterator[str]:
+    for word, findings in (("new", found.new), ("gone", found.gone), ("in both", found.both)):
+        yield f"{counted(len(findings), 'finding')} {word}"
+        for finding in findings[:_SHOWN_MAX]:
+            place = where(finding)
+            yield f"  {id_of(finding)}  {headline(finding)}" + (f"  {place}" if place else "")
+        if len(findings) > _SHOWN_MAX:
+            yield f"  ... and {len(findings) - _SHOWN_MAX} more"
+    for word, lines in (("no longer run", found.lost_lines), ("run now", found.gained_lines)):
+        number = sum(1 for each in lines.values() for _ in ranges(each))
+        if number:
+            yield f"{counted(number, 'line')} {word}"
+            yield from (f"  {one_line(f'{file}:{numbers}')}" for file, numbers in list(lines.items())[:_SHOWN_MAX])

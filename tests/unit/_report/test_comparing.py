@@ -1,0 +1,35 @@
+"""Two reports compared."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ordeal._report.comparing import compare, comparison_text
+
+
+def document(*buckets: str, lines: str = "1-4") -> dict[str, Any]:
+    failures = [{"error_type": "ValueError", "error_message": each, "bucket": each, "id": each} for each in buckets]
+    behavior = {"covered_lines": {"shop.py": lines}}
+    return {"results": [{"test_class": "t:A", "failures": failures, "telemetry": {"behavior": behavior}}]}
+
+
+def test_findings_are_the_same_by_their_bucket() -> None:
+    found = compare(document("a", "b"), document("b", "c", lines="1,3-6"))
+    assert [each["id"] for each in found.new] == ["c"]
+    assert [each["id"] for each in found.gone] == ["a"]
+    assert [each["id"] for each in found.both] == ["b"]
+    assert comparison_text(found) == (
+        "1 finding new\n  c  ValueError: c\n1 finding gone\n  a  ValueError: a\n1 finding in both\n  b  ValueError: b\n"
+        "1 line no longer run\n  shop.py:2\n2 lines run now\n  shop.py:5-6\n"
+    )
+
+
+def test_a_finding_of_another_class_is_another() -> None:
+    other = document("a")
+    other["results"][0]["test_class"] = "t:B"
+    found = compare(document("a"), other)
+    assert (len(found.new), len(found.gone)) == (1, 1)
+
+
+def test_two_equal_reports_differ_in_nothing() -> None:
+    assert comparison_text(compare(document(), document())) == "0 findings new\n0 findings gone\n0 findings in both\n"
