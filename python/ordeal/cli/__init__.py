@@ -23,6 +23,7 @@ _MODULE = "ordeal.cli.commands"
 # wait for the engine.
 _COMMANDS = {
     "benchmark": "Measure how exploring scales with the number of workers",
+    "bisect": "Find the commit that brought a failure",
     "catalog": "List the assertions of the source that no run has reached",
     "completion": "Print the script that completes commands in a shell",
     "doctor": "Say why a machine finds nothing",

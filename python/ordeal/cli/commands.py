@@ -63,6 +63,22 @@ def benchmark(**given: Any) -> int:
 
 
 @click.command(
+    name="bisect",
+    epilog="Exit code: 0 when the commit was found, 2 otherwise.",
+    **_SETTINGS,
+)
+@click.argument("trace", metavar="ID|FILE", type=click.Path())
+@click.option("--good", metavar="COMMIT", required=True, help="Commit without the failure")
+@click.option("--bad", metavar="COMMIT", default="HEAD", show_default=True, help="Commit with the failure")
+def bisect(**given: Any) -> int:
+    """Find the commit that brought a failure.
+
+    Replays the failure at commits between the two, in a worktree of its own.
+    """
+    return _run("bisect", given)
+
+
+@click.command(
     name="catalog",
     epilog="Exit code: 0 when runs have reached all sites, 1 when they have not or a name is used with two types, "
     "2 for wrong use.",
@@ -226,7 +242,7 @@ def seeds(**given: Any) -> int:
     return _run("seeds", given)
 
 
-_ALL: tuple[click.Command, ...] = (benchmark, catalog, completion, doctor, explore, init, replay, report, seeds)
+_ALL: tuple[click.Command, ...] = (benchmark, bisect, catalog, completion, doctor, explore, init, replay, report, seeds)
 
 
 def commands() -> Iterator[click.Command]:

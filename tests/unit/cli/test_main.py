@@ -25,6 +25,7 @@ Options:
 
 Commands:
   benchmark   Measure how exploring scales with the number of workers
+  bisect      Find the commit that brought a failure
   catalog     List the assertions of the source that no run has reached
   completion  Print the script that completes commands in a shell
   doctor      Say why a machine finds nothing

@@ -1,0 +1,86 @@
+"""``ordeal bisect``: the commit that brought a failure, found by ``git bisect`` with a saved trace."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from ordeal._engine.formatting import one_line
+from ordeal._engine.seed_corpus.lookup import find_failure
+from ordeal._report.formats.document import line
+from ordeal.cli import terminal
+from ordeal.cli.folders import corpus_folders, traces_folders
+from ordeal.errors import ConfigError
+
+
+def run(given: Mapping[str, Any]) -> int:
+    """Find the commit, and print it. Return 0 if it was found."""
+    trace = find_failure(given["trace"], traces_folders(), corpus_folders()).absolute()
+    root = Path(_git(Path.cwd(), "rev-parse", "--show-toplevel"))
+    folder = Path.cwd().relative_to(root)
+    good, bad = _commit(root, given["good"]), _commit(root, given["bad"])
+    with _worktree(root, bad) as tree, tempfile.TemporaryDirectory(prefix="ordeal-bisect-") as place:
+        # Another commit may have another trace of that name, or none.
+        kept = Path(place, "trace.json")
+        shutil.copyfile(trace, kept)
+        _git(tree, "bisect", "start", bad, good)
+        command = [sys.executable, "-m", "ordeal.cli.bisect_step", str(kept), str(folder)]
+        terminal.say(f"Replaying {one_line(str(given['trace']))} between {good[:12]} and {bad[:12]} ...")
+        done = subprocess.run(
+            ["git", "bisect", "run", *command], cwd=tree, check=False, capture_output=True, stdin=subprocess.DEVNULL
+        )
+        said = done.stdout.decode("utf-8", "replace")
+        if done.returncode or "is the first bad commit" not in said:
+            raise ConfigError(
+                "the commit was not found: the failure is not in the later one, it is in the earlier one, too, "
+                "or what lies between cannot be replayed",
+                hint=f"{_last(said + done.stderr.decode('utf-8', 'replace'))}",
+            )
+        found = _git(tree, "rev-parse", "refs/bisect/bad")
+        shown = _git(tree, "show", "--no-patch", "--format=%h %an %as %s", found)
+    terminal.write(f"{line(shown)}\n")
+    return 0
+
+
+def _last(text: str) -> str:
+    lines = [each for each in text.splitlines() if each.strip()]
+    return one_line(lines[-1]) if lines else "`git bisect` said nothing"
+
+
+def _commit(root: Path, name: str) -> str:
+    return _git(
+        root, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}", what=f"commit `{name}`"
+    )
+
+
+def _git(folder: Path, *arguments: str, what: str = "") -> str:
+    try:
+        done = subprocess.run(
+            ["git", *arguments], cwd=folder, check=True, capture_output=True, stdin=subprocess.DEVNULL
+        )
+    except FileNotFoundError:
+        raise ConfigError("git is not installed", hint="install git") from None
+    except subprocess.CalledProcessError as error:
+        said = _last(error.stderr.decode("utf-8", "replace"))
+        raise ConfigError(one_line(f"no {what} here") if what else said, hint="run it in a git repository") from None
+    return done.stdout.decode("utf-8", "replace").strip()
+
+
+@contextmanager
+def _worktree(root: Path, commit: str) -> Iterator[Path]:
+    """Check a commit out into a folder of its own, so that the user's files stay as they are."""
+    with tempfile.TemporaryDirectory(prefix="ordeal-bisect-") as place:
+        tree = Path(place, "tree")
+        _git(root, "worktree", "add", "--detach", str(tree), commit)
+        try:
+            yield tree
+        finally:
+            subprocess.run(
+                ["git", "worktree", "remove", "--force", str(tree)], cwd=root, check=False, capture_output=True
+            )

@@ -1,0 +1,73 @@
+"""``ordeal bisect``: the commit that brought a failure."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+
+from ordeal._engine.storage.trace_file import Trace
+from ordeal.explore import Explorer
+
+Run = Callable[..., tuple[int, str, str]]
+
+MACHINE = """
+    from ordeal import ChaosTest, rule
+    import program
+
+    class Machine(ChaosTest):
+        @rule()
+        def go(self):
+            program.go()
+"""
+
+
+def git(*arguments: str) -> str:
+    options = ["-c", "user.name=A", "-c", "user.email=a@example.org", "-c", "commit.gpgsign=false"]
+    done = subprocess.run(["git", *options, *arguments], check=True, capture_output=True, text=True)
+    return done.stdout.strip()
+
+
+@pytest.fixture
+def trace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A repository with five commits, of which the fourth brings the failure, and the trace of it."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    git("init", "--quiet")
+    for number in range(5):
+        Path("bisected_machine.py").write_text(dedent(MACHINE).replace("program", "bisected_program"))
+        body = "raise ValueError('x')" if number >= 3 else "pass" if number else "return ("
+        Path("bisected_program.py").write_text(f"def go():\n    {body}\n# {number}\n")
+        git("add", ".")
+        git("commit", "--quiet", "-m", f"number {number}")
+    namespace: dict[str, type] = {}
+    exec("from bisected_machine import Machine", namespace)
+    (failure,) = Explorer(namespace["Machine"]).run(max_runs=1).failures
+    assert isinstance(failure.trace, Trace)
+    failure.trace.save(tmp_path / "failure.json")
+    return "failure.json"
+
+
+@pytest.mark.slow
+def test_the_commit_is_found_and_nothing_else_changes(run: Run, trace: str) -> None:
+    Path("bisected_program.py").write_text("# changed, and not committed\n")
+    code, out, err = run("bisect", trace, "--good", "HEAD~3")
+    assert (code, out.split()[-2:]) == (0, ["number", "3"]), err
+    assert Path("bisected_program.py").read_text() == "# changed, and not committed\n"
+    assert git("worktree", "list").count("\n") == 0
+    assert not Path(".git/BISECT_LOG").exists()
+    code, out, err = run("bisect", trace, "--good", "HEAD~9")
+    assert (code, out) == (2, "")
+    assert err.startswith("error: no commit `HEAD~9` here")
+
+
+def test_a_folder_without_a_repository_is_named(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
+    Path("failure.json").write_text("{}")
+    code, out, err = run("bisect", "failure.json", "--good", "x")
+    assert (code, out) == (2, "")
+    assert "not a git repository" in err
