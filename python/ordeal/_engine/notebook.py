@@ -15,7 +15,8 @@ _TEMPLATE = """\
 <div class="ordeal"><strong>{{ title }}</strong>
 {% if facts %}<table>{% for what, value in facts %}<tr><th style="text-align:left">{{ what }}</th>\
 <td style="text-align:left">{{ value }}</td></tr>{% endfor %}</table>{% endif %}
-{% if rows %}<table><thead><tr>{% for name in columns %}<th style="text-align:left">{{ name }}</th>{% endfor %}</tr></thead>
+{% if rows %}<table>
+<thead><tr>{% for name in columns %}<th style="text-align:left">{{ name }}</th>{% endfor %}</tr></thead>
 <tbody>{% for row in rows %}<tr>{% for cell in row %}<td style="text-align:left">{{ cell }}</td>{% endfor %}</tr>\
 {% endfor %}</tbody></table>{% endif %}
 {% if more %}<p>{{ more }}</p>{% endif %}

@@ -37,7 +37,7 @@ def test_a_clean_machine_is_told_nothing(name: str) -> None:
         ("OneState", "invariants", "invariant `holds` saw one state in "),
         ("NeverReached", "properties", "sometimes `crowded` was never true"),
         ("Swallows", "swallowed exceptions", "rule `broken` swallows AttributeError in "),
-        ("Locked", "copies", "states cannot be copied, so their steps are repeated: `self.inner['lock']`: "),
+        ("Generating", "copies", "states cannot be copied, so their steps are repeated: `self.inner['numbers']`: "),
     ],
 )
 def test_the_reason_is_named(name: str, check: str, message: str) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import threading
 from typing import Any, ClassVar
 
 from hypothesis import assume
@@ -114,7 +113,7 @@ class Swallows(Clean):
             self.items.no_such_method()  # type: ignore[attr-defined]
 
 
-class Locked(Clean):
+class Generating(Clean):
     def __init__(self) -> None:
         super().__init__()
-        self.inner = {"lock": threading.Lock()}
+        self.inner = {"numbers": (number for number in range(3))}

@@ -43,8 +43,10 @@ from ordeal.store import FailureReport
 
 #: How long past its deadline a worker may take to end.
 GRACE_SECONDS = 0.8
-#: How often the figures are counted that take longer to count, for those who watch.
+#: How often the figures are counted that take longer to count, for those who watch, and how small a part of the time
+#: that may take.
 COUNT_SECONDS = 0.5
+COUNT_SHARE = 200
 
 
 def usable_cores() -> int:
@@ -253,8 +255,8 @@ class Supervisor:
         tally = self._merged.tally()
         elapsed = self._elapsed()
         if elapsed >= self._count_due:
-            self._count_due = elapsed + COUNT_SECONDS
             self._counted = self._merged.lines_run(), self._merged.next_run_max()
+            self._count_due = elapsed + max(COUNT_SECONDS, COUNT_SHARE * (self._elapsed() - elapsed))
         lines, next_run_max = self._counted
         self._settings.progress(
             ProgressSnapshot(

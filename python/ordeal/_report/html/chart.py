@@ -117,4 +117,5 @@ def _without_script(svg: str) -> str:
     """Return the chart without the comment of the library, and without what only its script would read."""
     svg = re.sub(r"<!--.*?-->", "", svg, flags=re.DOTALL)
     svg = re.sub(r"<script.*?</script>", "", svg, flags=re.DOTALL)
+    svg = svg.replace("<title>Pygal</title>", "<title>Coverage over time</title>")
     return re.sub(r'<desc class="(?:x|y|value|x_label)[^"]*">[^<]*</desc>', "", svg)

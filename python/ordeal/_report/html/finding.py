@@ -160,6 +160,7 @@ def _steps(view: TraceView) -> dict[str, Any]:
 
 def _step(step: StepView, lanes: Mapping[str, str], state: Mapping[str, str], decided: bool) -> dict[str, Any]:
     changed = {change.path for change in step.changes}
+    changes = shown_changes(step.changes)
     # What changed comes first: it is what a reader looks for where not all is shown.
     rows = sorted(state.items(), key=lambda row: row[0] not in changed)
     return {
@@ -177,14 +178,24 @@ def _step(step: StepView, lanes: Mapping[str, str], state: Mapping[str, str], de
         "draws": ", ".join(step.draws),
         "fired": step.fired,
         "swallowed": [{"error": each.error, "place": each.place} for each in step.swallowed],
-        "changes": [_change(each) for each in step.changes[:CHANGES_MAX]],
-        "changes_more": max(0, len(step.changes) - CHANGES_MAX),
+        "changes": [_change(each) for each in changes[:CHANGES_MAX]],
+        "changes_more": max(0, len(changes) - CHANGES_MAX),
         "output": step.output,
         "new_lines": [{"place": f"{each.file}:{each.line}", "code": each.code} for each in step.new_lines],
         "new_lines_title": f"{len(step.new_lines) + step.new_lines_more} lines run for the first time in this trace",
         "state": [{"path": path, "text": text, "changed": path in changed} for path, text in rows[:STATE_ROWS_MAX]],
         "state_more": max(0, len(rows) - STATE_ROWS_MAX),
     }
+
+
+def shown_changes(changes: Sequence[Change]) -> list[Change]:
+    """Return the changes without those that only say that an empty collection is empty no more."""
+    there = [change.path for change in changes if change.after is not None]
+
+    def is_filled(path: str) -> bool:
+        return any(other.startswith((f"{path}[", f"{path}.")) for other in there)
+
+    return [change for change in changes if change.after is not None or not is_filled(change.path)]
 
 
 def _change(change: Change) -> dict[str, Any]:
@@ -200,7 +211,7 @@ def _marks(step: StepView, decided: bool) -> list[dict[str, str]]:
     if step.swallowed:
         marks.append(("warn", counted(len(step.swallowed), "swallowed exception")))
     if step.changes:
-        marks.append(("", counted(len(step.changes), "change")))
+        marks.append(("", counted(len(shown_changes(step.changes)), "change")))
     if step.new_lines:
         marks.append(("", counted(len(step.new_lines) + step.new_lines_more, "new line")))
     return [{"kind": kind, "text": text} for kind, text in marks]

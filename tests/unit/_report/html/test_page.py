@@ -7,6 +7,7 @@ from collections import Counter
 from html.parser import HTMLParser
 from typing import Any, override
 
+import msgspec
 import pytest
 
 from ordeal._engine.runs.events import ClassStarted, Event, Found, NewEdges, Progress, SessionBegun
@@ -152,12 +153,11 @@ def view(text: str = "text", steps: int = 3) -> TraceView:
         changes=[Change(text, None, text), Change(f"{text}2", text, None)],
         new_lines=[CodeSpot(text, 1, text)],
         swallowed=[Swallowed(text, text)],
-        failed=True,
     )
     toggle = StepView(kind="fault_toggle", name=f"+{text}", faults_on=[text])
     return TraceView(
         start={text: text},
-        steps=[toggle, *[step] * (steps - 1)],
+        steps=[toggle, *[step] * (steps - 2), msgspec.structs.replace(step, failed=True)],
         sources=[
             SourceView(name=text, file=text, line=1, text=text),
             SourceView(name=text, file=text, line=1, text=text, failed=1),

@@ -1,0 +1,108 @@
+"""The pictures of the guides: a terminal while a search goes on, and the page of the run that it made.
+
+usage: python tools/screenshots.py writes them to docs/guides/images; it needs tmux and Chromium
+
+Nothing in them is drawn by hand: the shop of the examples is searched, and what is shown is recorded.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from rich.console import Console
+from rich.text import Text
+
+ROOT = Path(__file__).parent.parent
+IMAGES = ROOT / "docs/guides/images"
+COLUMNS, ROWS = 110, 9
+SECONDS = 20
+
+
+def main() -> int:
+    """Search the shop, and record the terminal and the page."""
+    browser = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    if browser is None or shutil.which("tmux") is None:
+        print("needs tmux and Chromium", file=sys.stderr)
+        return 1
+    IMAGES.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory() as folder:
+        project = Path(folder, "shop")
+        shutil.copytree(ROOT / "examples/shop", project, ignore=shutil.ignore_patterns(".*", "__pycache__"))
+        settings = project / "ordeal.toml"
+        settings.write_text(settings.read_text("utf-8").replace("verbose = true", "verbose = false"), "utf-8")
+        write_terminal(project, IMAGES / "live.svg")
+        made = subprocess.run([ordeal(), "report", "html"], cwd=project, capture_output=True, text=True, check=True)
+        page = project / made.stdout.strip()
+        take(browser, page, IMAGES / "report.png", size=(900, 1500))
+        second = project / "second.html"
+        second.write_text(only_finding(page.read_text("utf-8"), 2), "utf-8")
+        take(browser, second, IMAGES / "trace.png", size=(900, 1900), dark=True)
+    return 0
+
+
+def ordeal() -> str:
+    """The command beside this interpreter."""
+    return str(Path(sys.executable).parent / "ordeal")
+
+
+def write_terminal(project: Path, path: Path) -> None:
+    """Run a search in a terminal, and write what it shows while it goes on."""
+    tmux = ["tmux", "-L", f"ordeal-screenshots-{path.stem}"]
+    command = f"{ordeal()} explore --max-time {SECONDS}; sleep 99"
+    size = ["-x", str(COLUMNS), "-y", str(ROWS)]
+    subprocess.run([*tmux, "new-session", "-d", *size, "-c", str(project), command], check=True)
+    try:
+        screen = ""
+        for _ in range(10 * SECONDS):
+            time.sleep(0.2)
+            now = subprocess.run([*tmux, "capture-pane", "-p", "-e"], capture_output=True, text=True, check=True).stdout
+            if "runs/s" in now:
+                screen = now
+            elif screen:
+                break
+        while not list(project.glob(".ordeal/runs/*/result.json")):
+            time.sleep(0.2)
+    finally:
+        subprocess.run([*tmux, "kill-server"], check=False)
+    with Path("/dev/null").open("w", encoding="utf-8") as nowhere:
+        console = Console(record=True, width=COLUMNS, file=nowhere, force_terminal=True)
+        console.print(Text.from_ansi(screen.rstrip()), end="")
+        svg = console.export_svg(title="ordeal explore", unique_id="live")
+    # A font from elsewhere would be loaded from the network.
+    svg = re.sub(r"@font-face\s*{.*?}", "", svg, flags=re.DOTALL).replace("Fira Code, ", "")
+    path.write_text(re.sub(r"[ \t]+\n", "\n", svg), "utf-8")
+
+
+def only_finding(page: str, number: int) -> str:
+    """The page with one finding, which is open."""
+    head, *findings = page.split('<details class="finding"')
+    chosen = findings[min(number, len(findings)) - 1]
+    return f'{head}<details open class="finding"{chosen}'
+
+
+def take(browser: str, page: Path, path: Path, *, size: tuple[int, int], dark: bool = False) -> None:
+    """Take a picture of a page."""
+    scheme = ["--force-dark-mode", "--blink-settings=preferredColorScheme=0"] if dark else []
+    options = ["--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", *scheme]
+    with tempfile.TemporaryDirectory() as profile:
+        where = [f"--user-data-dir={profile}", f"--window-size={size[0]},{size[1]}", f"--screenshot={path}"]
+        subprocess.run([browser, *options, *where, page.as_uri()], check=True, capture_output=True)
+    make_small(path)
+
+
+def make_small(path: Path) -> None:
+    """Leave a picture few colours, where Pillow is installed: text needs no more, and each clone has the pictures."""
+    if importlib.util.find_spec("PIL") is not None:
+        image = importlib.import_module("PIL.Image").open(path).convert("RGB").quantize(48)
+        image.save(path, optimize=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
