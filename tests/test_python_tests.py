@@ -70,6 +70,7 @@ def test_a_part_that_fails_or_dies_is_shown_and_the_others_go_on(folder: Path) -
     code, lines = run(folder, "good", "bad", "dead")
     assert code == 1
     assert any(line.startswith("E ") and "assert 1 == 2" in line for line in lines)
+    assert "the process of dead/test_dead.py ended early, with exit code 0" in lines
     summary, *others = reversed(lines)
     assert summary.startswith("1 failed, 2 passed, 1 skipped in ")
     assert set(others[:3]) == {

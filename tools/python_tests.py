@@ -173,7 +173,7 @@ class Runner:
         try:
             document = json.loads(self._path(number, "json").read_text("utf-8"))
         except OSError:  # its process ended before the tests did
-            return Ended(part, code or 70, said)
+            return Ended(part, code or 70, f"{said}\nthe process of {part.name} ended early, with exit code {code}")
         return Ended(part, code, said, Counter(document["counts"]), document["seconds"], document["skipped"])
 
     def _path(self, number: int, kind: str) -> Path:
