@@ -266,7 +266,7 @@ class _Trial:
         return list(names)
 
     def _parameters(self, function: Any, *, skip: int, makes: bool = False) -> list[_Parameter] | None:
-        """Return what may be given to ``function``, none of the class if it ``makes`` one; None without signature."""
+        """Return what may be given to ``function``, no object of the class if it ``makes`` one; None if unknown."""
         try:
             listed = list(inspect.signature(function).parameters.values())[skip:]
         except (TypeError, ValueError):
