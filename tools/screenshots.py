@@ -43,7 +43,7 @@ def main() -> int:
         take(browser, page, IMAGES / "report.png", size=(900, 1500))
         second = project / "second.html"
         second.write_text(only_finding(page.read_text("utf-8"), 2), "utf-8")
-        take(browser, second, IMAGES / "trace.png", size=(900, 1900), dark=True)
+        take(browser, second, IMAGES / "trace.png", size=(900, 800), dark=True)
     return 0
 
 
@@ -81,10 +81,11 @@ def write_terminal(project: Path, path: Path) -> None:
 
 
 def only_finding(page: str, number: int) -> str:
-    """The page with one finding, which is open."""
+    """The page with one finding, which is open and begins with its steps."""
     head, *findings = page.split('<details class="finding"')
-    chosen = findings[min(number, len(findings)) - 1]
-    return f'{head}<details open class="finding"{chosen}'
+    summary, _, body = findings[min(number, len(findings)) - 1].partition('<div class="body">')
+    steps = body[body.index("<h4>Step by step") :]
+    return f'{head[: head.index("<header>")]}<main><details open class="finding"{summary}<div class="body">{steps}'
 
 
 def take(browser: str, page: Path, path: Path, *, size: tuple[int, int], dark: bool = False) -> None:
