@@ -1,4 +1,4 @@
-"""Consumers at a condition, of which one is cancelled (anyio PR 1075): what was put stays while somebody waits for it."""
+"""Consumers at a condition, of which one is cancelled (anyio PR 1075): what was put stays while somebody waits."""
 
 import asyncio
 import contextlib

@@ -156,3 +156,139 @@ def test_a_task_that_a_fault_ended_is_in_the_table() -> None:
     assert "main#0        waits for Event.wait of event" in text
     assert "wake#0 ended  cancelled" in text
     assert "by the fault cancel at " in text
+
+
+# The same programs without their mistake.
+
+
+async def two_locks_in_one_order() -> None:
+    one, other = asyncio.Lock(), asyncio.Lock()
+
+    async def both() -> None:
+        async with one:
+            await asyncio.sleep(0.1)
+            async with other:
+                pass
+
+    await asyncio.gather(both(), both())
+
+
+async def a_queue_that_is_emptied() -> None:
+    jobs: asyncio.Queue[int] = asyncio.Queue(maxsize=1)
+
+    async def take() -> None:
+        for _ in range(2):
+            await jobs.get()
+
+    taking = asyncio.create_task(take())
+    for number in range(2):
+        await jobs.put(number)
+    await taking
+
+
+async def a_queue_that_is_filled() -> None:
+    jobs: asyncio.Queue[int] = asyncio.Queue()
+    asyncio.get_running_loop().call_later(0.1, jobs.put_nowait, 2)
+    await jobs.put(1)
+    await jobs.get()
+    await jobs.get()
+
+
+async def a_lock_once() -> None:
+    lock = asyncio.Lock()
+    for _ in range(2):
+        async with lock:
+            await asyncio.sleep(0)
+
+
+async def an_event_that_comes() -> None:
+    ready = asyncio.Event()
+    asyncio.get_running_loop().call_later(0.1, ready.set)
+    await ready.wait()
+
+
+async def a_semaphore_that_is_released() -> None:
+    slots = asyncio.Semaphore(1)
+    await slots.acquire()
+    asyncio.get_running_loop().call_later(0.1, slots.release)
+    await slots.acquire()
+
+
+async def a_condition_that_is_notified() -> None:
+    changed = asyncio.Condition()
+    waiting = asyncio.Event()
+
+    async def notify() -> None:
+        await waiting.wait()
+        async with changed:
+            changed.notify()
+
+    notifying = asyncio.create_task(notify())
+    async with changed:
+        waiting.set()
+        await changed.wait()
+    await notifying
+
+
+async def a_barrier_that_fills() -> None:
+    meeting = asyncio.Barrier(2)
+    await asyncio.gather(meeting.wait(), meeting.wait())
+
+
+async def a_future_with_an_answer() -> None:
+    answer = asyncio.get_running_loop().create_future()
+    asyncio.get_running_loop().call_soon(answer.set_result, None)
+    await answer
+
+
+async def one_after_the_other() -> None:
+    first = asyncio.create_task(asyncio.sleep(0.1))
+
+    async def second() -> None:
+        await first
+
+    await asyncio.create_task(second())
+
+
+async def a_job_of_an_executor() -> None:
+    await asyncio.to_thread(lambda: None)
+
+
+async def a_group_with_a_time_out() -> None:
+    async with asyncio.TaskGroup() as group:
+        for seconds in (0.1, 0.2):
+            group.create_task(asyncio.sleep(seconds))
+    try:
+        async with asyncio.timeout(0.1):
+            await asyncio.Event().wait()
+    except TimeoutError:
+        pass
+
+
+TWINS: list[Main] = [
+    two_locks_in_one_order,
+    a_queue_that_is_emptied,
+    a_queue_that_is_filled,
+    a_lock_once,
+    an_event_that_comes,
+    a_semaphore_that_is_released,
+    a_condition_that_is_notified,
+    a_barrier_that_fills,
+    a_future_with_an_answer,
+    one_after_the_other,
+    a_job_of_an_executor,
+    a_group_with_a_time_out,
+]
+
+
+@pytest.mark.filterwarnings("ignore::ordeal.simulate.errors.SimulationWarning")
+@pytest.mark.parametrize("main", TWINS)
+def test_a_program_that_is_right_is_never_reported(main: Main) -> None:
+    assert simulate.explore(main, runs=30, faults=[simulate.stall()]).failure is None
+
+
+@pytest.mark.nightly
+@pytest.mark.filterwarnings("ignore::ordeal.simulate.errors.SimulationWarning")
+@pytest.mark.parametrize("main", TWINS)
+def test_a_program_that_is_right_is_not_reported_in_ten_thousand_schedules(main: Main) -> None:
+    assert simulate.explore(main, runs=10_000, faults=[simulate.stall()]).failure is None
