@@ -34,6 +34,11 @@ constexpr std::uint64_t kReturnRunsMin = RunPolicy::kWarmUpRuns + 1;
 // Above this mean, holding a state in a process is cheaper: forking twice and communicating costs some of it.
 constexpr double kReturnSecondsMax = 0.02;
 constexpr std::uint64_t kReturnStepsMax = 200;
+// Where states are held, those that are nearer than this are reached by their steps all the same. Each run from a held
+// state forks again, and says of each step what it saw.
+constexpr double kHeldSecondsMin = 0.005;
+constexpr double kForksOfHeldRun = 2;
+constexpr std::uint64_t kHeldStepsMin = 50;
 
 }  // namespace
 
@@ -73,6 +78,15 @@ bool RunPolicy::returning_is_expensive(const ReturnCounts& counts, std::uint64_t
     return counts.steps > kReturnStepsMax * counts.returns;
   }
   return counts.seconds > kReturnSecondsMax * static_cast<double>(counts.returns);
+}
+
+bool RunPolicy::holding_pays(const ReturnCounts& returned, double hold_seconds, bool by_steps) noexcept {
+  ORDEAL_DCHECK(hold_seconds >= 0, "a clock that ran backward: " << hold_seconds << " s");
+  if (by_steps) {
+    return returned.steps > kHeldStepsMin * returned.returns;
+  }
+  const double least = std::max(kHeldSecondsMin, kForksOfHeldRun * hold_seconds);
+  return returned.seconds > least * static_cast<double>(returned.returns);
 }
 
 EndDecision RunPolicy::end(const SearchCounts& counts, std::optional<std::uint64_t> max_runs,

@@ -66,6 +66,11 @@ class RunPolicy {
   [[nodiscard]] static bool returning_is_expensive(const ReturnCounts& counts, std::uint64_t runs,
                                                    bool by_steps) noexcept;
 
+  // Whether to hold the state of one checkpoint in a process, where states are held at all: `returned` is what
+  // returning to it takes by its steps, and `hold_seconds` what it took to begin to hold others, on average; 0 if
+  // unknown.
+  [[nodiscard]] static bool holding_pays(const ReturnCounts& returned, double hold_seconds, bool by_steps) noexcept;
+
   // Whether the search must end before run `counts.runs + 1`. `max_runs` is absent and `patience` 0 for no limit. Most
   // runs need not ask: the decision says when it can change.
   [[nodiscard]] static EndDecision end(const SearchCounts& counts, std::optional<std::uint64_t> max_runs,

@@ -93,6 +93,17 @@ TEST(RunPolicy, LooksAtStepsWhereTheClockMustNotDecide) {
   EXPECT_TRUE(RunPolicy::returning_is_expensive(deep, 50, true));
 }
 
+TEST(RunPolicy, HoldsTheStatesThatTakeLongerThanHoldingThem) {
+  const ReturnCounts near{.returns = 1, .steps = 50, .seconds = 0.005};
+  const ReturnCounts far{.returns = 1, .steps = 51, .seconds = 0.03};
+  EXPECT_FALSE(RunPolicy::holding_pays(near, 0, false));
+  EXPECT_TRUE(RunPolicy::holding_pays(far, 0, false));
+  EXPECT_TRUE(RunPolicy::holding_pays(far, 0.01, false));
+  EXPECT_FALSE(RunPolicy::holding_pays(far, 0.02, false)) << "a large process takes long to fork";
+  EXPECT_FALSE(RunPolicy::holding_pays(near, 0, true));
+  EXPECT_TRUE(RunPolicy::holding_pays(far, 9, true)) << "the clock decides nothing";
+}
+
 std::optional<EndReason> reason(const SearchCounts& counts, std::optional<std::uint64_t> max_runs,
                                 std::uint64_t patience) {
   return RunPolicy::end(counts, max_runs, patience).reason;

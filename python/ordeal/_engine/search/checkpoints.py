@@ -29,6 +29,7 @@ from ordeal._engine.isolation.shared_files import Opened, shared_files
 from ordeal._engine.search.state import SearchProgress
 from ordeal._engine.untrusted import type_name
 from ordeal._hypothesis import RunContext
+from ordeal._native import monotonic
 from ordeal.chaos import ChaosTest, overrides
 from ordeal.config import CheckpointKind
 
@@ -73,6 +74,8 @@ class Checkpoints:
         self._name = environment.driver.definition.cls.__name__
         self._returns = self._steps_returned = 0
         self._seconds_returned = 0.0
+        self._held = 0  # fork servers that were started
+        self._seconds_held = 0.0  # what that took
         self._policy = _native.RunPolicy()
         self._may_fork = wanted in ("auto", "fork")
         self._complaint = ""
@@ -224,7 +227,7 @@ class Checkpoints:
                 self._progress.tally.note(
                     f"States of {self._name} are held in processes of their own: running their steps again takes long."
                 )
-        if self._progress.kind == "fork":
+        if self._progress.kind == "fork" and self._holding_pays(steps, seconds):
             self._start_fork_server(checkpoint, run)
 
     def forget(self, checkpoint: int) -> None:
@@ -240,8 +243,21 @@ class Checkpoints:
         self._copies.clear()
         self._progress.tally.note(f"Checkpoints of {self._name} are reached by running their steps again: {why}.")
 
+    def _holding_pays(self, steps: int, seconds: float) -> bool:
+        """Return whether to hold a state that its ``steps`` lead to in some ``seconds``: one near by is as soon there.
+
+        How runs return to it changes nothing that is explored.
+        """
+        return self._wanted == "fork" or self._policy.holding_pays(
+            steps=steps,
+            seconds=seconds,
+            hold_seconds=self._seconds_held / self._held if self._held else 0.0,
+            by_steps=self._decides_by_steps,
+        )
+
     def _start_fork_server(self, checkpoint: int, run: RunContext) -> None:
         why = self._definition_refuses()
+        began = monotonic()
         if not why:
             try:
                 with self._environment.driver.watchdog.disarmed():
@@ -252,7 +268,10 @@ class Checkpoints:
                 why = str(error)
         if why:
             self._refuse_fork(why)
-        elif len(self._fork_servers) > FORK_SERVERS_MAX:
+            return
+        self._held += 1
+        self._seconds_held += max(0.0, monotonic() - began)
+        if len(self._fork_servers) > FORK_SERVERS_MAX:
             _, oldest = self._fork_servers.popitem(last=False)
             oldest.close()
 
@@ -275,14 +294,19 @@ class Checkpoints:
         )
 
     def _returning_is_expensive(self) -> bool:
-        monitor = self._environment.monitor
         return self._policy.returning_is_expensive(
             returns=self._returns,
             steps=self._steps_returned,
             seconds=self._seconds_returned,
             runs=self._progress.tally.runs,
-            by_steps=self._by_steps or (monitor is not None and monitor.level == "novelty"),
+            by_steps=self._decides_by_steps,
         )
+
+    @property
+    def _decides_by_steps(self) -> bool:
+        """Whether no clock may decide."""
+        monitor = self._environment.monitor
+        return self._by_steps or (monitor is not None and monitor.level == "novelty")
 
     # -- fidelity -----------------------------------------------------------------------------------------------------
 

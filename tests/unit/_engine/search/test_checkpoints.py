@@ -313,9 +313,16 @@ def test_what_cannot_be_copied_and_is_expensive_to_run_again_is_held(monkeypatch
     def is_expensive(self: Checkpoints) -> bool:
         return self._progress.tally.runs > _native.RunPolicy.WARM_UP_RUNS
 
+    def pays(self: Checkpoints, steps: int, seconds: float) -> bool:
+        asked.append(steps)
+        return steps % 2 == 0
+
+    asked: list[int] = []
     monkeypatch.setattr(Checkpoints, "_returning_is_expensive", is_expensive)
+    monkeypatch.setattr(Checkpoints, "_holding_pays", pays)
     held = explore(Locked, "auto")
     assert held.snapshot_kind == "fork"
+    assert {steps % 2 for steps in asked} == {0, 1}, "some are held, and some are not"
     assert any("held in processes" in note for note in held.notes)
     assert facts(held) == facts(explore(Locked, "replay"))
 
