@@ -26,6 +26,7 @@ from ordeal._engine.replay.loading import tape_of
 from ordeal._engine.replay.replayer import Replayed, Replayer
 from ordeal._engine.storage.trace_file import Trace
 from ordeal._engine.trace_view.likelihood import likelihood
+from ordeal._engine.trace_view.variation import variations
 from ordeal._engine.trace_view.view import SourceView, TraceView
 from ordeal._engine.trace_view.watch import StepWatch, shown_path
 from ordeal._engine.untrusted import bounded_call
@@ -90,6 +91,10 @@ def _record(trace: Trace, request: Mapping[str, Any], answer: Callable[[TraceVie
             view.chances, view.decided_at = likelihood(
                 driver, replayer, replayed.tape, replayed.bucket, request["likelihood_seconds"]
             )
+            answer(view)
+            texts = [step.arguments for step in view.steps]
+            seconds = request["likelihood_seconds"] / 2
+            view.variations = variations(driver, replayer, replayed.tape, replayed.bucket, texts, seconds)
             answer(view)
 
 

@@ -66,11 +66,19 @@ class Chance(msgspec.Struct, kw_only=True):
     high: float
 
 
+class Variation(msgspec.Struct, array_like=True, frozen=True):
+    """What other values an argument of a step may have; steps count from one."""
+
+    step: int
+    argument: str
+    said: str
+
+
 class TraceView(msgspec.Struct, kw_only=True):
     """A recorded trace, or the ``reason`` why there is none.
 
     ``start`` is the state of the fresh machine; the changes of the steps lead to all later ones. ``decided_at`` are the
-    steps after which a failure became much more likely.
+    steps after which a failure became much more likely, ``variations`` says what arguments matter.
     """
 
     reason: str = ""
@@ -80,6 +88,7 @@ class TraceView(msgspec.Struct, kw_only=True):
     traceback: str = ""
     chances: list[Chance] = []
     decided_at: list[int] = []
+    variations: list[Variation] = []
 
     def states(self) -> list[dict[str, str]]:
         """Return the state after each step, in order."""

@@ -49,6 +49,9 @@ def finding_values(failure: Row, view: TraceView | None, *, number: int, replaye
         "traceback": view.traceback,
         "origin": _origin(failure),
         "no_steps": f"Not shown step by step: {view.reason}." if not view.steps else "",
+        "variations": [
+            {"step": f"step {each.step}", "argument": each.argument, "said": each.said} for each in view.variations
+        ],
         **_chances(view),
         **_steps(view),
     }

@@ -11,7 +11,16 @@ import msgspec
 import pytest
 
 from ordeal._engine.runs.events import ClassStarted, Event, Found, NewEdges, Progress, SessionBegun
-from ordeal._engine.trace_view.view import Chance, Change, CodeSpot, SourceView, StepView, Swallowed, TraceView
+from ordeal._engine.trace_view.view import (
+    Chance,
+    Change,
+    CodeSpot,
+    SourceView,
+    StepView,
+    Swallowed,
+    TraceView,
+    Variation,
+)
 from ordeal._report.html.page import FINDINGS_MAX, render_page
 
 _PAYLOADS = (
@@ -165,6 +174,7 @@ def view(text: str = "text", steps: int = 3) -> TraceView:
         traceback=text,
         chances=[Chance(steps=n, runs=64, failed=n, low=0.0, high=1.0) for n in range(min(steps, 40) + 1)],
         decided_at=[1],
+        variations=[Variation(1, text, text)],
     )
 
 
