@@ -39,10 +39,10 @@ ROOMS = (
     *("_engine/triage", "_engine/search", "_engine/parallel"),
     # the doors of the engine
     *("scaling", "explore", "trace", "reporting"),
-    # what stands beside it, and runs it only in processes of its own
-    "_scaffold",
+    # what runs machines of users in processes of its own: to write a first one, and to say why one finds nothing
+    *("_engine/scaffold", "_engine/doctor"),
     # the faces
-    *("_report", "_doctor", "_pytest", "cli", "", "../_ordeal_pytest"),
+    *("_report", "_pytest", "cli", "", "../_ordeal_pytest"),
 )
 
 Graph = dict[str, set[str]]

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ordeal._doctor.checks import Check
-from ordeal._doctor.running import examine
+from ordeal._engine.doctor.checks import Check
+from ordeal._engine.doctor.running import examine
 from ordeal._engine.formatting import counted
 from ordeal.cli import terminal
 from ordeal.config import load_config_for

@@ -12,11 +12,11 @@ from typing import Any
 import msgspec
 
 from ordeal._engine.formatting import counted, one_line
+from ordeal._engine.scaffold.packages import FoundClass, FoundPackage, find_class, find_classes, find_package
+from ordeal._engine.scaffold.settings import Change, ignore_change, settings_change
+from ordeal._engine.scaffold.trying import Tried, explore, try_classes
+from ordeal._engine.scaffold.writing import machine_name, snake, written
 from ordeal._report.formats.document import figures, headline, id_of, ranges
-from ordeal._scaffold.packages import FoundClass, FoundPackage, find_class, find_classes, find_package
-from ordeal._scaffold.settings import Change, ignore_change, settings_change
-from ordeal._scaffold.trying import Tried, explore, try_classes
-from ordeal._scaffold.writing import machine_name, snake, written
 from ordeal.cli import terminal
 from ordeal.config.options import DEFAULT_PATH
 from ordeal.errors import ConfigError, MachineError

@@ -412,12 +412,7 @@ class ReportConfig:
         metadata=Option(
             some_of(*FORMATS, example="junit"),
             "none",
-            flag=Flag(
-                "--report",
-                "FORMATS",
-                f"Write reports, for example --report junit,sarif; of {', '.join(FORMATS)}",
-                repeats=True,
-            ),
+            flag=Flag("--report", "FORMATS", f"Write reports: {', '.join(FORMATS)}; repeatable", repeats=True),
         ).metadata,
     )
     report_dir: str = field(

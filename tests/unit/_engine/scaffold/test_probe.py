@@ -8,8 +8,8 @@ from textwrap import dedent
 import msgspec
 import pytest
 
-from ordeal._scaffold.trying import Tried, try_classes
-from ordeal._scaffold.writing import machine_name, snake, written
+from ordeal._engine.scaffold.trying import Tried, try_classes
+from ordeal._engine.scaffold.writing import machine_name, snake, written
 
 VAULT = '''
     import os, subprocess, time

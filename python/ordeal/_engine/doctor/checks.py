@@ -184,8 +184,7 @@ def stability(runs: Sequence[Examined]) -> Iterator[Check]:
 
 
 def _signature(result: Mapping[str, Any]) -> tuple[Any, ...]:
-    behavior = result["telemetry"]["behavior"]
-    return result["total_runs"], result["total_steps"], result["unique_edges"], behavior["covered_lines"]
+    return result["total_runs"], result["total_steps"], result["unique_edges"], result["covered_lines"]
 
 
 def _difference(one: Examined, other: Examined) -> str:

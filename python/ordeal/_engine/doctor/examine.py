@@ -1,7 +1,7 @@
 """Runs a machine and reports what it did, in a process of its own.
 
-usage: python -m ordeal._doctor.examine ORDER, where the file ORDER is JSON with ``class``, ``targets``, ``seed``,
-``max_runs``, ``max_time`` and ``output``, the file for the answer.
+usage: python -m ordeal._engine.doctor.examine ORDER, where the file ORDER is JSON with ``class``, ``targets``,
+``seed``, ``max_runs``, ``max_time`` and ``output``, the file for the answer.
 """
 
 from __future__ import annotations
@@ -12,17 +12,20 @@ import os
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import redirect_stdout
+from dataclasses import asdict
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from ordeal._doctor.counting import Counts, Uses, counted
+from ordeal._engine.doctor.counting import Counts, Uses, counted
 from ordeal._engine.execution.class_path import load_class, trust
 from ordeal._engine.execution.machine import make_driver
+from ordeal._engine.properties.text import json_properties
 from ordeal._engine.untrusted import bounded_call
-from ordeal._report.exploration import json_document
 from ordeal.errors import OrdealError
 from ordeal.explore import Explorer
+from ordeal.result import ExplorationResult
+from ordeal.result.exploration import line_ranges
 
 _PATH_DEPTH_MAX = 6
 _ITEMS_MAX = 100
@@ -49,13 +52,28 @@ def examined(order: Mapping[str, Any]) -> dict[str, Any]:
     explorer = Explorer(given, target_modules=order["targets"], seed=order["seed"], workers=1)
     with counted(definition) as counts:
         result = explorer.run(max_runs=order["max_runs"], max_time=order["max_time"], shrink=False)
-    (document,) = json_document([result])["results"]
     return {
         "error": None,
         "rules": [_uses(each) | {"preconditions": _preconditions(each, counts)} for each in counts.rules.values()],
         "invariants": [_uses(each) for each in counts.invariants.values()],
         "copies": list(islice(_not_copied(counts.last), 5)) if counts.last is not None else [],
-        "result": document,
+        "result": _plain(result),
+    }
+
+
+def _plain(result: ExplorationResult) -> dict[str, Any]:
+    return {
+        "total_runs": result.total_runs,
+        "total_steps": result.total_steps,
+        "unique_edges": result.unique_edges,
+        "failures": len(result.failures),
+        "inconclusive": None if result.inconclusive is None else asdict(result.inconclusive),
+        "target_modules": list(result.target_modules or ()),
+        "imported_modules": list(result.imported_modules),
+        "snapshot_kind": result.snapshot_kind,
+        "faults": [asdict(use) for use in result.faults],
+        "properties": json_properties(result.properties),
+        "covered_lines": {file: ",".join(line_ranges(lines)) for file, lines in result.covered_lines.items()},
     }
 
 

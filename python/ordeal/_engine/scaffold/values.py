@@ -7,13 +7,34 @@ to try it with. Names in capitals are constants of the written file.
 from __future__ import annotations
 
 import ast
-import random
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-Sampler = Callable[[random.Random], Any]
+from ordeal import _native
+
+
+class Chance:
+    """The draws of a trial, which are the same each time."""
+
+    def __init__(self, seed: int) -> None:
+        self._rng = _native.Rng(seed, "scaffold")
+
+    def random(self) -> float:
+        """Return a number from 0 to below 1."""
+        return self._rng.random()
+
+    def randint(self, low: int, high: int) -> int:
+        """Return a whole number from ``low`` to ``high``."""
+        return low + int(self.random() * (high - low + 1))
+
+    def choice[Item](self, items: Sequence[Item]) -> Item:
+        """Return one of the items."""
+        return items[self.randint(0, len(items) - 1)]
+
+
+Sampler = Callable[[Chance], Any]
 
 #: What the written file defines if it is used: values that are few, so that calls meet those of earlier ones again.
 CONSTANTS = {
@@ -52,11 +73,11 @@ def _lists(item: Sampler, most: int = 6) -> Sampler:
     return lambda rng: [item(rng) for _ in range(rng.randint(0, most))]
 
 
-def _texts(rng: random.Random) -> str:
+def _texts(rng: Chance) -> str:
     return "".join(rng.choice("ab 1.") for _ in range(rng.randint(0, 6)))
 
 
-def _names(rng: random.Random) -> str:
+def _names(rng: Chance) -> str:
     return rng.choice(["a", "b", "c", "ab"])
 
 
@@ -76,8 +97,10 @@ RECORD = Candidate(
 )
 CALLBACK = Candidate("CALLBACKS", "Callable[..., int]", lambda _: callback)
 BOOL = Candidate("st.booleans()", "bool", lambda rng: rng.random() < 0.5)
-FLOAT = Candidate("st.floats(-100, 100)", "float", lambda rng: rng.uniform(-100, 100))
-BYTES = Candidate("st.binary(max_size=6)", "bytes", lambda rng: rng.randbytes(rng.randint(0, 6)))
+FLOAT = Candidate("st.floats(-100, 100)", "float", lambda rng: 200 * rng.random() - 100)
+BYTES = Candidate(
+    "st.binary(max_size=6)", "bytes", lambda rng: bytes(rng.randint(0, 255) for _ in range(rng.randint(0, 6)))
+)
 NONE = Candidate("st.none()", "None", lambda _: None)
 NAME_LIST = Candidate("st.lists(NAMES, max_size=4)", "list[str]", _lists(_names, 4))
 VERSION = Candidate(
@@ -239,7 +262,7 @@ def _or_none(parts: list[Candidate]) -> list[Candidate]:
 
 
 def _optional(candidate: Candidate) -> Candidate:
-    def draw(rng: random.Random) -> Any:
+    def draw(rng: Chance) -> Any:
         return None if rng.random() < 0.5 else candidate.draw(rng)
 
     return Candidate(f"st.none() | {candidate.strategy}", f"{candidate.type} | None", draw)

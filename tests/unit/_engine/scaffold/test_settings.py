@@ -5,7 +5,7 @@ from __future__ import annotations
 import tomllib
 from pathlib import Path
 
-from ordeal._scaffold.settings import ignore_change, settings_change
+from ordeal._engine.scaffold.settings import ignore_change, settings_change
 
 PATH = "tests.test_ordeal_cart:CartChaos"
 

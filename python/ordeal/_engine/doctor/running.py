@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from ordeal._doctor.checks import Check, checks_of, stability
+from ordeal._engine.doctor.checks import Check, checks_of, stability
 from ordeal._engine.isolation.command import run_module
 from ordeal.config import OrdealConfig
 from ordeal.config.options import DEFAULT_PATH
@@ -65,7 +65,9 @@ def _examined(
         order.write_text(json.dumps(content), "utf-8")
         limit = seconds + _GRACE_SECONDS
         values = {"PYTHONHASHSEED": hash_seed}
-        _, err = run_module("ordeal._doctor.examine", [str(order)], folder=folder, seconds=limit, environment=values)
+        _, err = run_module(
+            "ordeal._engine.doctor.examine", [str(order)], folder=folder, seconds=limit, environment=values
+        )
         try:
             answer: dict[str, Any] = msgspec.json.decode(output.read_bytes()[:_ANSWER_BYTES_MAX], type=dict[str, Any])
         except (OSError, msgspec.MsgspecError):

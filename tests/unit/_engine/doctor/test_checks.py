@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from ordeal._doctor.checks import Check, checks_of, stability
-from ordeal._doctor.examine import examined
+from ordeal._engine.doctor.checks import Check, checks_of, stability
+from ordeal._engine.doctor.examine import examined
 
 MODULE = "unit.samples.ailing"
 
@@ -52,8 +52,7 @@ def test_a_blind_search_is_named() -> None:
 
 
 def result(edges: int, lines: str) -> dict[str, Any]:
-    behavior = {"covered_lines": {"shop.py": lines}}
-    own = {"total_runs": 60, "total_steps": 900, "unique_edges": edges, "telemetry": {"behavior": behavior}}
+    own = {"total_runs": 60, "total_steps": 900, "unique_edges": edges, "covered_lines": {"shop.py": lines}}
     return {"error": None, "result": own}
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ordeal._engine.formatting import one_line
-from ordeal._scaffold.values import CONSTANTS
+from ordeal._engine.scaffold.values import CONSTANTS
 
 WIDTH = 100
 _RULES_MAX = 40
@@ -243,7 +243,7 @@ class _Writer:
         if protocol.get("repr"):
             yield _invariant("has_a_text", f"assert isinstance(repr({thing}), str)")
         yield (
-            "# TODO: what must always hold? For example, what a sequence of calls must leave as it was:\n#\n"
+            "# Yours: what must always hold? For example, what a sequence of calls must leave as it was:\n#\n"
             "# @invariant()\n# def nothing_is_lost(self) -> None:\n"
             f"#     assert ...  # compare self.{self._attribute} with what the rules noted in a plain dict or list"
         )

@@ -86,7 +86,7 @@ def _try_class(path: str, roots: Sequence[Path], seconds: float) -> Tried:
         order.write_text(json.dumps(content), "utf-8")
         work = Path(folder, "work")
         work.mkdir()
-        run_module("ordeal._scaffold.probe", [str(order)], folder=work, seconds=seconds + _GRACE_SECONDS)
+        run_module("ordeal._engine.scaffold.probe", [str(order)], folder=work, seconds=seconds + _GRACE_SECONDS)
         try:
             data = output.read_bytes()[: _ANSWER_BYTES_MAX + 1]
             return msgspec.json.decode(data, type=Tried)

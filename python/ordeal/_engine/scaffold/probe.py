@@ -1,7 +1,7 @@
 """Tries the methods of a class in a process of its own: which arguments they take, and what they raise.
 
-usage: python -m ordeal._scaffold.probe ORDER, where the file ORDER is JSON with ``class``, ``paths``, ``seconds`` and
-``output``, the file for the answer.
+usage: python -m ordeal._engine.scaffold.probe ORDER, where the file ORDER is JSON with ``class``, ``paths``,
+``seconds`` and ``output``, the file for the answer.
 
 Nothing here writes files, starts processes or threads, connects or sleeps: an audit hook refuses it, and a method that
 tries is left out of the machine. Each call has a time limit, and the process has limits of memory and CPU.
@@ -16,10 +16,7 @@ import inspect
 import json
 import linecache
 import os
-import random
 import re
-import resource
-import signal
 import sys
 import textwrap
 import time
@@ -31,10 +28,9 @@ from itertools import islice, product
 from pathlib import Path
 from typing import Any
 
-from ordeal._scaffold.values import ANYTHING, LIST, Candidate, candidates, is_known
+from ordeal._engine.scaffold.guard import WATCH, RefusedError, TooLongError, bounded, limit_process
+from ordeal._engine.scaffold.values import ANYTHING, LIST, Candidate, Chance, candidates, is_known
 
-CALL_SECONDS_MAX = 0.2
-MEMORY_MAX = 4 << 30
 _METHODS_MAX = 45
 _PARAMETERS_MAX = 4
 _PROPERTIES_MAX = 24
@@ -45,37 +41,6 @@ _DRAWS = 4
 _SEQUENCES = 12
 _SEQUENCE_STEPS = 60
 
-_WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC
-#: What a method may not do while it is tried, by the audit events of Python.
-_REFUSED = {
-    "os.remove": "deletes files",
-    "os.rename": "renames files",
-    "os.rmdir": "deletes folders",
-    "os.mkdir": "makes folders",
-    "os.link": "makes links",
-    "os.symlink": "makes links",
-    "os.truncate": "truncates files",
-    "os.chmod": "changes the rights of files",
-    "os.chown": "changes the owner of files",
-    "os.system": "starts a process",
-    "os.exec": "replaces the process",
-    "os.fork": "forks",
-    "os.forkpty": "forks",
-    "os.posix_spawn": "starts a process",
-    "os.kill": "sends signals",
-    "os.killpg": "sends signals",
-    "subprocess.Popen": "starts a process",
-    "shutil.rmtree": "deletes folders",
-    "socket.connect": "opens a connection",
-    "socket.bind": "listens on a port",
-    "socket.sendto": "sends to the network",
-    "socket.getaddrinfo": "asks for an address on the network",
-    "sqlite3.connect": "opens a database",
-    "_thread.start_new_thread": "starts a thread",
-    "_thread.start_joinable_thread": "starts a thread",
-    "time.sleep": "sleeps",
-    "builtins.input": "reads from the terminal",
-}
 _OPERATORS = {
     "__add__": "+",
     "__sub__": "-",
@@ -88,14 +53,6 @@ _OPERATORS = {
     "__mul__": "*",
 }
 _ITEMS = ("__getitem__", "__setitem__", "__delitem__", "__contains__", "__call__")
-
-
-class _RefusedError(Exception):
-    """The code under trial does what it may not do here."""
-
-
-class _TooLongError(BaseException):
-    """A call takes too long."""
 
 
 @dataclass(slots=True)
@@ -120,49 +77,6 @@ class _Method:
     gives_own: bool = True
 
 
-class _Watch:
-    """What the audit hook does: it refuses while a call is tried, and remembers why."""
-
-    def __init__(self) -> None:
-        self.is_on = False
-        self.reason = ""
-
-    def __call__(self, event: str, arguments: tuple[Any, ...]) -> None:
-        if not self.is_on:
-            return
-        reason = _REFUSED.get(event)
-        if event == "open" and _writes(arguments):
-            reason = "writes files"
-        if reason:
-            self.reason = reason
-            raise _RefusedError(reason)
-
-
-def _writes(arguments: tuple[Any, ...]) -> bool:
-    path, mode, flags = (*arguments, None, None, None)[:3]
-    if path in (os.devnull, "/dev/null"):
-        return False
-    return bool(isinstance(mode, str) and set(mode) & set("wax+")) or bool(isinstance(flags, int) and flags & _WRITING)
-
-
-_WATCH = _Watch()
-
-
-def _alarm(_number: int, _frame: object) -> None:
-    raise _TooLongError
-
-
-def _bounded(call: Callable[[], Any]) -> Any:
-    """Call under the watch and with a time limit; raises ``_TooLongError`` and ``_RefusedError``."""
-    _WATCH.is_on, _WATCH.reason = True, ""
-    signal.setitimer(signal.ITIMER_REAL, CALL_SECONDS_MAX, 0.05)
-    try:
-        return call()
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        _WATCH.is_on = False
-
-
 class _Trial:
     """The trial of one class."""
 
@@ -170,7 +84,7 @@ class _Trial:
         self._cls = cls
         self._package = package
         self._deadline = deadline
-        self._rng = random.Random(0)
+        self._rng = Chance(0)
         self._constructor: tuple[list[_Parameter], tuple[Candidate, ...]] = ([], ())
         self.methods: list[_Method] = []
 
@@ -203,12 +117,12 @@ class _Trial:
             for _ in range(_DRAWS + 4):
                 values = self._draw(choice)
                 try:
-                    _bounded(lambda values=values: _invoke(self._cls, parameters, values))  # type: ignore[misc]
+                    bounded(lambda values=values: _invoke(self._cls, parameters, values))  # type: ignore[misc]
                     passed += 1
                 except BaseException as error:  # noqa: BLE001 - whatever a constructor raises
                     errors[_said(error)] += 1
-                    if _WATCH.reason:
-                        return f"its constructor {_WATCH.reason}"
+                    if WATCH.reason:
+                        return f"its constructor {WATCH.reason}"
             if passed > best[0]:
                 best = (passed, choice)
             if passed == _DRAWS + 4:
@@ -226,10 +140,10 @@ class _Trial:
         for _ in range(10):
             values = self._draw(choice)
             try:
-                return _bounded(lambda values=values: _invoke(self._cls, parameters, values))  # type: ignore[misc]
+                return bounded(lambda values=values: _invoke(self._cls, parameters, values))  # type: ignore[misc]
             except BaseException:  # noqa: BLE001 - the next arguments may be better
                 continue
-        raise _RefusedError("no object")
+        raise RefusedError("no object")
 
     def _used(self) -> Any:
         """Return an object on which some methods have been called."""
@@ -315,7 +229,7 @@ class _Trial:
             for _ in range(_DRAWS):
                 try:
                     thing = make()
-                except _RefusedError:
+                except RefusedError:
                     return
                 error = self._attempt(thing, trial)
                 if isinstance(error, Exception) and not trial.refused:
@@ -339,12 +253,10 @@ class _Trial:
         try:
             if values is None:
                 values = self._draw(method.chosen)
-            result = _bounded(lambda: _consumed(_call(thing, method, values), method))
+            result = bounded(lambda: _consumed(_call(thing, method, values), method))
         except BaseException as error:  # noqa: BLE001 - whatever a method raises
-            if _WATCH.reason or isinstance(error, _TooLongError | SystemExit):
-                method.refused = _WATCH.reason or (
-                    "ends the process" if isinstance(error, SystemExit) else "takes long"
-                )
+            if WATCH.reason or isinstance(error, TooLongError | SystemExit):
+                method.refused = WATCH.reason or ("ends the process" if isinstance(error, SystemExit) else "takes long")
             elif count:
                 method.failed[_said(error)] += 1
             return error
@@ -358,7 +270,7 @@ class _Trial:
         working = [method for method in self.methods if not method.refused and method.passed + len(method.answers)]
         try:
             thing = self._fresh()
-        except _RefusedError:
+        except RefusedError:
             return
         for _ in range(_SEQUENCE_STEPS if working else 0):
             method = self._rng.choice(working)
@@ -373,7 +285,7 @@ class _Trial:
         """Return whether a fresh object gives the same answer to these arguments: then no sequence is needed for it."""
         try:
             again = self._attempt(self._fresh(), method, count=False, values=values)
-        except _RefusedError:
+        except RefusedError:
             return False
         return type(again) is type(error)
 
@@ -448,9 +360,9 @@ class _Trial:
             for _ in range(6):
                 try:
                     thing = self._used()
-                    _bounded(lambda thing=thing, name=name: getattr(thing, name))  # type: ignore[misc]
+                    bounded(lambda thing=thing, name=name: getattr(thing, name))  # type: ignore[misc]
                 except BaseException as error:  # noqa: BLE001 - whatever a getter raises
-                    if not isinstance(error, Exception) or _WATCH.reason or not self._is_answer(error):
+                    if not isinstance(error, Exception) or WATCH.reason or not self._is_answer(error):
                         break
                     answers.add(type(error))
             else:
@@ -470,7 +382,7 @@ class _Trial:
         for name, claim in claims.items():
             try:
                 made = [self._fresh() for _ in range(10)]
-                found[name] = all(_bounded(lambda thing=thing, claim=claim: claim(thing)) for thing in made)  # type: ignore[misc]
+                found[name] = all(bounded(lambda thing=thing, claim=claim: claim(thing)) for thing in made)  # type: ignore[misc]
             except BaseException:  # noqa: BLE001 - it does not answer
                 found[name] = False
         return found
@@ -561,13 +473,6 @@ def _listed(parameters: Sequence[_Parameter], choice: Sequence[Candidate]) -> li
     return found
 
 
-def _limit(seconds: float) -> None:
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY_MAX, MEMORY_MAX))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    most = int(seconds) + 10
-    resource.setrlimit(resource.RLIMIT_CPU, (most, most + 2))
-
-
 def _try_class(path: str, deadline: float) -> dict[str, Any]:
     module, _, name = path.partition(":")
     try:
@@ -586,10 +491,7 @@ def main(order_path: str) -> int:
     """Try the class of the order, and write the answer."""
     order = json.loads(Path(order_path).read_text("utf-8"))
     sys.path[:0] = order["paths"]
-    _limit(order["seconds"])
-    signal.signal(signal.SIGALRM, _alarm)
-    sys.addaudithook(_WATCH)
-    sys.dont_write_bytecode = True
+    limit_process(order["seconds"])
     found = _try_class(order["class"], time.monotonic() + order["seconds"])
     Path(order["output"]).write_text(json.dumps(found), "utf-8")
     return 0

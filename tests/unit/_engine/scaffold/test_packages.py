@@ -7,7 +7,7 @@ from textwrap import dedent
 
 import pytest
 
-from ordeal._scaffold.packages import find_class, find_classes, find_package
+from ordeal._engine.scaffold.packages import find_class, find_classes, find_package
 from ordeal.errors import ConfigError
 
 SHOP = """

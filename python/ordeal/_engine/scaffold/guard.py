@@ -1,0 +1,107 @@
+"""Keeps code on trial from harm: refuses files, processes, threads and connections, and limits time and memory."""
+
+from __future__ import annotations
+
+import os
+import resource
+import signal
+import sys
+from collections.abc import Callable
+from typing import Any
+
+CALL_SECONDS_MAX = 0.2
+MEMORY_MAX = 4 << 30
+
+_WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC
+#: What a method may not do while it is tried, by the audit events of Python.
+_REFUSED = {
+    "os.remove": "deletes files",
+    "os.rename": "renames files",
+    "os.rmdir": "deletes folders",
+    "os.mkdir": "makes folders",
+    "os.link": "makes links",
+    "os.symlink": "makes links",
+    "os.truncate": "truncates files",
+    "os.chmod": "changes the rights of files",
+    "os.chown": "changes the owner of files",
+    "os.system": "starts a process",
+    "os.exec": "replaces the process",
+    "os.fork": "forks",
+    "os.forkpty": "forks",
+    "os.posix_spawn": "starts a process",
+    "os.kill": "sends signals",
+    "os.killpg": "sends signals",
+    "subprocess.Popen": "starts a process",
+    "shutil.rmtree": "deletes folders",
+    "socket.connect": "opens a connection",
+    "socket.bind": "listens on a port",
+    "socket.sendto": "sends to the network",
+    "socket.getaddrinfo": "asks for an address on the network",
+    "sqlite3.connect": "opens a database",
+    "_thread.start_new_thread": "starts a thread",
+    "_thread.start_joinable_thread": "starts a thread",
+    "time.sleep": "sleeps",
+    "builtins.input": "reads from the terminal",
+}
+
+
+class RefusedError(Exception):
+    """The code under trial does what it may not do here."""
+
+
+class TooLongError(BaseException):
+    """A call takes too long."""
+
+
+class Watch:
+    """What the audit hook does: it refuses while a call is tried, and remembers why."""
+
+    def __init__(self) -> None:
+        self.is_on = False
+        self.reason = ""
+
+    def __call__(self, event: str, arguments: tuple[Any, ...]) -> None:
+        if not self.is_on:
+            return
+        reason = _REFUSED.get(event)
+        if event == "open" and _writes(arguments):
+            reason = "writes files"
+        if reason:
+            self.reason = reason
+            raise RefusedError(reason)
+
+
+def _writes(arguments: tuple[Any, ...]) -> bool:
+    path, mode, flags = (*arguments, None, None, None)[:3]
+    if path in (os.devnull, "/dev/null"):
+        return False
+    return bool(isinstance(mode, str) and set(mode) & set("wax+")) or bool(isinstance(flags, int) and flags & _WRITING)
+
+
+WATCH = Watch()
+
+
+def _ring(_number: int, _frame: object) -> None:
+    raise TooLongError
+
+
+def bounded(call: Callable[[], Any]) -> Any:
+    """Call under the watch and with a time limit; raises ``TooLongError`` and ``RefusedError``."""
+    WATCH.is_on, WATCH.reason = True, ""
+    signal.setitimer(signal.ITIMER_REAL, CALL_SECONDS_MAX, 0.05)
+    try:
+        return call()
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        WATCH.is_on = False
+
+
+def limit_process(seconds: float) -> None:
+    """Set the limits of this process, from now on."""
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY_MAX, MEMORY_MAX))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    most = int(seconds) + 10
+    resource.setrlimit(resource.RLIMIT_CPU, (most, most + 2))
+    signal.signal(signal.SIGALRM, _ring)
+    sys.addaudithook(WATCH)
+    sys.dont_write_bytecode = True
