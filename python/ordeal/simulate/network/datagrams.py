@@ -75,7 +75,7 @@ class DatagramEndpoint(asyncio.DatagramTransport):
         fate = loop.decide(DATAGRAM, name, _SENT_SITE, len(latencies) + DOUBLED)
         late_s = latencies[fate - DOUBLED] if fate > DOUBLED else latencies[0]
         for copy in range({LOST: 0, DOUBLED: 2}.get(fate, 1)):
-            due = loop.now + late_s + loop.delay_s(source, host) + copy * latencies[-1]
+            due = loop.now + late_s + loop.delay_s(source, host, len(packet)) + copy * latencies[-1]
             loop.at(due, loop.take_datagram, packet, self._own, source, host, there[1], context=NOWHERE)
 
     def take(self, packet: bytes, sender: SocketAddress, source: str) -> None:
@@ -149,7 +149,7 @@ class DatagramLoop(LoopSettings):
         """Return whether nothing gets from one host to another now."""
         raise NotImplementedError
 
-    def delay_s(self, source: str, target: str) -> float:
+    def delay_s(self, source: str, target: str, size: int = 0) -> float:
         """Return how much longer than usual a packet takes from one host to another."""
         raise NotImplementedError
 

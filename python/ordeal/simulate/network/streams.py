@@ -334,9 +334,9 @@ class NetworkLoop(DatagramLoop):
         """Return whether nothing gets from one host to another now."""
         return self.world is not None and source != target and self.world.is_cut(source, target)
 
-    def delay_s(self, source: str, target: str) -> float:
+    def delay_s(self, source: str, target: str, size: int = 0) -> float:
         """Return how much longer than usual a packet takes from one host to another."""
-        return 0.0 if self.world is None else float(self.world.delay_s(source, target))
+        return 0.0 if self.world is None else float(self.world.delay_s(source, target, size))
 
     async def _answered(self, source: str, target: str) -> None:
         """Wait until a host answers; raises TimeoutError when it does not for two minutes."""

@@ -90,7 +90,7 @@ class StreamTransport(asyncio.Transport):
             return
         packet = bytes(data)
         self.peer._unread_bytes += len(packet)
-        self._send(lambda: self.peer._arrive(packet))
+        self._send(lambda: self.peer._arrive(packet), len(packet))
         self._press_back()
 
     def writelines(self, list_of_data: Iterable[bytes | bytearray | memoryview]) -> None:
@@ -107,12 +107,12 @@ class StreamTransport(asyncio.Transport):
         """Return True: each direction can be closed alone."""
         return True
 
-    def _send(self, arrive: Callable[[], None]) -> None:
+    def _send(self, arrive: Callable[[], None], size: int = 0) -> None:
         """Have something happen at the peer, after all that was sent before."""
         loop, peer = self._loop, self.peer
         latencies = loop.packet_latencies
         taken = loop.decide(PACKET, self._name, _PACKET_SITE, len(latencies))
-        due = loop.now + latencies[taken] + loop.delay_s(self.host, peer.host)
+        due = loop.now + latencies[taken] + loop.delay_s(self.host, peer.host, size)
         peer._arrival_at = max(peer._arrival_at, due)
         peer._in_flight.append(arrive)
         loop.at(peer._arrival_at, peer.take_next, context=peer._context if peer.life is None else NOWHERE)

@@ -15,6 +15,10 @@ class Links:
     def __init__(self) -> None:
         self._cuts: Counter[Link] = Counter()
         self._clogs: dict[str, float] = {}
+        self._latencies: dict[Link, float] = {}
+        self._bandwidths: dict[Link, float] = {}
+        self._busy_until: dict[Link, float] = {}
+        """Until when a link with a bandwidth still carries what was sent on it."""
 
     def is_cut(self, source: str, target: str) -> bool:
         """Return whether nothing that ``source`` sends reaches ``target``."""
@@ -37,11 +41,26 @@ class Links:
         """Let whatever a node sends or gets take so much longer; 0 for no longer."""
         self._clogs[name] = seconds
 
-    def delay_s(self, source: str, target: str) -> float:
-        """Return how much longer than usual a packet takes."""
-        if not self._clogs:
-            return 0.0
-        return max(self._clogs.get(source, 0.0), self._clogs.get(target, 0.0))
+    def make(self, links: Iterable[Link], latency_s: float, bandwidth: float | None) -> None:
+        """Give links a latency of their own, and how many bytes they carry in a second; None for any number."""
+        for link in links:
+            self._latencies[link] = latency_s
+            if bandwidth is None:
+                self._bandwidths.pop(link, None)
+            else:
+                self._bandwidths[link] = bandwidth
+
+    def delay_s(self, source: str, target: str, size: int, now: float) -> float:
+        """Return how much longer than usual a packet of so many bytes takes that is sent now."""
+        delay = max(self._clogs.get(source, 0.0), self._clogs.get(target, 0.0)) if self._clogs else 0.0
+        if not self._latencies:
+            return delay
+        link = source, target
+        if size and link in self._bandwidths:
+            begins = max(self._busy_until.get(link, now), now)
+            self._busy_until[link] = begins + size / self._bandwidths[link]
+            delay += self._busy_until[link] - now
+        return delay + self._latencies.get(link, 0.0)
 
     def cuts(self) -> list[Link]:
         """Return the links that are cut, for people."""

@@ -129,6 +129,22 @@ class World:
         """Let whatever a node sends or gets take so many seconds longer, until ``heal()`` or 0 seconds."""
         self._links.clog(self._named(node), seconds and checked_seconds("seconds", seconds))
 
+    def link(
+        self, one: Node | str, other: Node | str | None = None, *, latency: float = 0.0, bandwidth: float | None = None
+    ) -> None:
+        """Make the links between two nodes slow, or those of ``one`` to all others, in both directions.
+
+        Args:
+            one: a node or its name.
+            other: the other end; None for all nodes that there are, and the test.
+            latency: how many seconds longer each packet takes.
+            bandwidth: how many bytes a link carries in a second, in each direction; None for any number. What is sent
+                meanwhile waits.
+        """
+        rate = None if bandwidth is None else checked_seconds("bandwidth", bandwidth, unit="bytes")
+        seconds = latency and checked_seconds("latency", latency)
+        self._links.make(self._between(one, other, one_way=False), seconds, rate)
+
     def reset(self, one: Node | str, other: Node | str | None = None) -> None:
         """Reset the connections between two nodes, or all of one."""
         first, second = self._named(one), None if other is None else self._named(other)
@@ -183,9 +199,9 @@ class World:
         """Return whether nothing gets from one node to another now."""
         return self._links.is_cut(source, target)
 
-    def delay_s(self, source: str, target: str) -> float:
+    def delay_s(self, source: str, target: str, size: int) -> float:
         """Return how much longer than usual a packet takes."""
-        return self._links.delay_s(source, target)
+        return self._links.delay_s(source, target, size, self._loop.now)
 
     def host_of(self, name: str) -> str | None:
         """Return the node with this name or address; None if there is none."""

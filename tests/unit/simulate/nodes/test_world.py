@@ -142,6 +142,37 @@ def test_a_clog_makes_a_node_slow_to_reach() -> None:
     simulate.run(main)
 
 
+def test_a_link_has_a_latency_and_a_bandwidth() -> None:
+    async def main(world: simulate.World) -> None:
+        world.node("db", echo)
+        world.link("db", latency=3)
+        before = world.time
+        await ask("db", "x")
+        assert 9 < world.time - before < 10  # to connect, to ask, to answer
+        world.link("db", bandwidth=1_000)
+        before = world.time
+        await asyncio.gather(ask("db", "x" * 1_999), ask("db", "y" * 1_999))
+        # Both share the link, and the answer to the second follows that to the first.
+        assert 6 < world.time - before < 6.5
+        world.link("db")
+        before = world.time
+        await ask("db", "x" * 1_999)
+        assert world.time - before < 1
+
+    simulate.run(main)
+
+
+@pytest.mark.parametrize("given", [{"latency": -1}, {"bandwidth": 0}, {"bandwidth": "fast"}])
+def test_a_link_that_cannot_be_is_refused(given: dict[str, Any]) -> None:
+    async def main(world: simulate.World) -> None:
+        world.node("db", echo)
+        with pytest.raises(simulate.SimulationError, match=next(iter(given))) as caught:
+            world.link("db", **given)
+        assert ("bytes" if "bandwidth" in given else "seconds") in str(caught.value.hint)
+
+    simulate.run(main)
+
+
 @pytest.mark.parametrize("fault", ["reset", "crash"])
 def test_the_peer_of_a_connection_that_is_reset_is_told(fault: str) -> None:
     async def main(world: simulate.World) -> None:
