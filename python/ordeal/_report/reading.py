@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import msgspec
 
 from ordeal._engine.formatting import JSON_SCHEMA_VERSION
-from ordeal._engine.regular_file import read_regular
+from ordeal._engine.isolation.regular_file import read_regular
 from ordeal.errors import ConfigError
 
 _BYTES_MAX = 1 << 28

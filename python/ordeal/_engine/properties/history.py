@@ -12,8 +12,8 @@ from typing import Annotated, Any
 
 import msgspec
 
+from ordeal._engine.isolation.regular_file import read_regular
 from ordeal._engine.properties.tracker import PROPERTIES_MAX, PropertyResult, PropertyType
-from ordeal._engine.regular_file import read_regular
 from ordeal._engine.storage.json_fields import Record, checked, read_json
 from ordeal._engine.storage.trace_file import write_atomically
 from ordeal.errors import PropertyError, TraceError

@@ -81,8 +81,9 @@ class Exploration:
 
     def checked(self, finding: Finding, verdict: Verdict) -> None:
         """See ``SearchListener``: it is reported at the end, and now to whoever watches."""
-        is_failure = verdict in (Verdict.CONFIRMED, Verdict.FLAKY) and self._search.known.entry_of(finding) is None
-        if is_failure and self._settings.progress is not None:
+        if self._settings.progress is None or verdict not in (Verdict.CONFIRMED, Verdict.FLAKY):
+            return
+        if self._search.known.entry_of(finding) is None:
             self._found += (finding.told(),)
 
     def looks_alike(self, finding: Finding) -> None:

@@ -20,7 +20,7 @@ import hypothesis
 import msgspec
 
 from ordeal import _native
-from ordeal._engine.regular_file import read_regular
+from ordeal._engine.isolation.regular_file import read_regular
 from ordeal._engine.storage.trace_file import write_atomically
 from ordeal.config import SnapshotKind
 from ordeal.errors import StateError

@@ -22,8 +22,8 @@ from msgspec import Meta
 
 from ordeal import _native
 from ordeal._engine.formatting import counted, one_line
+from ordeal._engine.isolation.regular_file import read_regular
 from ordeal._engine.notebook import notebook_html
-from ordeal._engine.regular_file import read_regular
 from ordeal._engine.storage.json_fields import SIZE_MAX, Record, checked, nesting, read_json
 from ordeal._engine.untrusted import error_message, type_name
 from ordeal.config import MEMORY_MIB_MAX

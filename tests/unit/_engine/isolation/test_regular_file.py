@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ordeal._engine.regular_file import read_regular
+from ordeal._engine.isolation.regular_file import read_regular
 
 
 def test_a_file_is_read_to_one_byte_more_than_is_wanted(tmp_path: Path) -> None:
