@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass, field
-from enum import Enum
 from functools import cache
 from pathlib import Path
 from typing import Any, Final, Literal, get_args
@@ -23,14 +22,13 @@ from ordeal.config.checks import (
     PATH,
     PROBABILITY,
     SWITCH,
-    Check,
-    as_word,
     integer,
     one_of,
     seconds,
     some_of,
     text,
 )
+from ordeal.config.option import ABSENT, METADATA, SAME, Flag, Option, Place
 
 DEFAULT_PATH = "ordeal.toml"
 
@@ -63,93 +61,6 @@ SECONDS_ABOVE_0 = seconds("a number of seconds above 0", 60, "seconds above 0", 
 SECONDS_FROM_0 = seconds("a number of seconds, 0 or more", 30, "seconds from 0", lambda value: value >= 0)
 # A rule timeout of 0 or below switches the timer off, as on ChaosTest itself.
 RULE_TIMEOUT = seconds("a number of seconds", 30.0, "seconds")
-
-
-class Default(Enum):
-    """The default of an argument that has no value of its own as default."""
-
-    SAME = "that of the option"
-    ABSENT = "there is no such argument"
-
-
-SAME = Default.SAME
-ABSENT = Default.ABSENT
-#: Where an option can be an argument.
-Place = Literal["init", "run", "exhaustive"]
-
-_METADATA = "option"
-
-
-@dataclass(frozen=True, slots=True)
-class Flag:
-    """How an option is written on a command line: with a value if there is a ``metavar``.
-
-    ``default`` is the default shown in the help, if it differs from the option's own. ``sets`` is the value that a flag
-    without a value sets. One that ``repeats`` adds to what the settings file lists.
-    """
-
-    name: str
-    metavar: str
-    help: str
-    default: str = ""
-    short: str = ""
-    sets: bool = True
-    repeats: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Option:
-    """What there is to say about an option besides its name, type and default, which come from the field.
-
-    - ``words``: the default in words for the reference and the help, if it is no value.
-    - ``key``: its name in the settings file, if no field can have that name.
-    - ``flag``: its form on a command line; the list of each command says whether it has it.
-    - ``init``, ``run``, ``exhaustive``: the default of the argument of ``Explorer``, ``Explorer.run`` and
-      ``Explorer.exhaustive``: a value if it differs from the option's, ``ABSENT`` if there is no such argument.
-    - ``saved``: its position among the options in a saved state, if it decides the search.
-    - ``core``: its name in the session of the core.
-    - ``replaces``: in an entry of ``[[tests]]``, the option that it overrides.
-    """
-
-    check: Check
-    words: str = ""
-    key: str = ""
-    flag: Flag | None = None
-    init: object = ABSENT
-    run: object = ABSENT
-    exhaustive: object = ABSENT
-    saved: int = 0
-    core: str = ""
-    replaces: str = ""
-    name: str = ""
-    default: object = ABSENT
-
-    @property
-    def metadata(self) -> dict[str, Option]:
-        """Return the metadata that makes a field of a dataclass this option."""
-        return {_METADATA: self}
-
-    def argument_default(self, place: Place) -> object:
-        """Return the default of the argument at ``place``; ``ABSENT`` when there is none."""
-        default = getattr(self, place)
-        return self.default if default is SAME else default
-
-    def help_text(self) -> str:
-        """Return what the help of a command says of the option: what it does, and a default that is worth telling."""
-        assert self.flag is not None
-        told = self.flag.default
-        if not told and not self.words and not isinstance(self.default, bool | None):
-            told = as_word(self.default)
-        return f"{self.flag.help} [default: {told}]" if told and self.flag.metavar else self.flag.help
-
-    def default_text(self) -> str:
-        """Return the default as the help shows it."""
-        if self.flag is not None and self.flag.default:
-            return self.flag.default
-        return self.words or as_word(self.default)
-
-
-# How to explore
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -563,9 +474,9 @@ _FLAGS = {
 def options_of(table: type) -> dict[str, Option]:
     """Return the options of a table by the names of their fields, in the order of declaration."""
     return {
-        each.name: dataclasses.replace(each.metadata[_METADATA], name=each.name, default=each.default)
+        each.name: dataclasses.replace(each.metadata[METADATA], name=each.name, default=each.default)
         for each in dataclasses.fields(table)
-        if _METADATA in each.metadata
+        if METADATA in each.metadata
     }
 
 

@@ -14,16 +14,13 @@ import enum
 import fractions
 import functools
 import hashlib
-import itertools
 import pathlib
-import queue
 import random
 import re
 import struct
 import threading
 import types
 import uuid
-import warnings
 import weakref
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -421,65 +418,6 @@ def test_what_cannot_be_copied_says_so(make: Callable[[], Any]) -> None:
         copy.deepcopy(value)
     with pytest.raises(TypeError, match=re.escape(str(expected.value))):
         deep_copy(value, {})
-
-
-def held(lock: Any) -> Any:
-    lock.acquire()
-    return lock
-
-
-def held_elsewhere(lock: Any) -> Any:
-    thread = threading.Thread(target=lock.acquire)
-    thread.start()
-    thread.join()
-    return lock
-
-
-@pytest.mark.parametrize("kind", [threading.Lock, threading.RLock])
-def test_a_lock_that_nobody_holds_is_copied_as_another(kind: Callable[[], Any]) -> None:
-    lock = kind()
-    first, second = deep_copy([lock, Plain(lock)], {})
-    assert first is second.first
-    assert first is not lock
-    with first:
-        assert lock.acquire(blocking=False)
-    lock.release()
-    assert first.acquire(blocking=False)
-
-
-@pytest.mark.parametrize("kind", [threading.Lock, threading.RLock])
-@pytest.mark.parametrize("hold", [held, held_elsewhere])
-def test_a_lock_that_is_held_cannot_be_copied(kind: Callable[[], Any], hold: Callable[[Any], Any]) -> None:
-    with pytest.raises(copy.Error, match="a lock that is held cannot be copied"):
-        deep_copy([hold(kind())], {})
-
-
-def test_what_is_made_of_locks_works_after_a_copy() -> None:
-    jobs: queue.Queue[int] = queue.Queue()
-    jobs.put(1)
-    event, condition = threading.Event(), threading.Condition()
-    twins: list[Any] = list(deep_copy([jobs, event, condition], {}))
-    assert twins[0].get(block=False) == 1
-    assert jobs.qsize() == 1
-    twins[1].set()
-    assert not event.is_set()
-    with twins[2], condition:
-        twins[2].notify_all()
-
-
-def test_imported_modules_are_their_own_copies() -> None:
-    assert deep_copy([copy], {}) == [copy]
-    with pytest.raises(TypeError, match="cannot pickle 'module' object"):
-        deep_copy([types.ModuleType("made_here")], {})
-
-
-@pytest.mark.parametrize("counter", [itertools.count(), itertools.count(5), itertools.count(0.5, 2)])
-def test_counters_go_on_alike(counter: Any) -> None:
-    next(counter)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        copied = deep_copy(counter, {})
-    assert [next(copied) for _ in range(3)] == [next(counter) for _ in range(3)]
 
 
 def test_what_a_hook_raises_comes_through() -> None:

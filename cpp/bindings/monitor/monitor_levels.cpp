@@ -1,0 +1,67 @@
+// What each level of tracing makes of a location: whether it is counted or marked, and when it falls silent.
+#include <algorithm>
+
+#include "bindings/monitor/monitor.h"
+
+namespace ordeal::bindings {
+
+// True for a location that the interpreter would not report any more, had this been the same process.
+bool Monitor::is_silent(const BranchSite& site, std::int64_t to) const noexcept {
+  return site.silent || std::ranges::any_of(site.sides, [&](const Side& side) { return side.to == to && side.silent; });
+}
+
+// At the counts level: whether the location has more to report.
+bool Monitor::count_entry(TracedCode& code) noexcept {
+  if (code.entry_silent) {
+    return false;
+  }
+  count_event(code);
+  coverage_->hit(code.entry_edge);
+  code.entry_silent = silences_counted_ && coverage_->is_stale(code.entry_edge);
+  has_silenced_ = has_silenced_ || code.entry_silent;
+  return !code.entry_silent;
+}
+
+// At the counts level. Sides that share an event are silenced together; one that was never taken is mostly a line that
+// is still armed.
+bool Monitor::count_branch(BranchSite& site, std::int64_t to, std::uint32_t edge) noexcept {
+  coverage_->hit(edge);
+  if (!silences_counted_ || !coverage_->is_stale(edge)) {
+    return true;
+  }
+  if (sides_apart_) {
+    bool is_known = false;
+    for (Side& side : site.sides) {
+      is_known = is_known || side.to == to;
+      side.silent = side.silent || side.to == to;
+    }
+    has_silenced_ = has_silenced_ || is_known;
+    return !is_known;
+  }
+  site.silent = std::ranges::all_of(
+      site.sides, [&](const Side& side) { return side.edge == kUnknown || coverage_->is_stale(side.edge); });
+  has_silenced_ = has_silenced_ || site.silent;
+  return !site.silent;
+}
+
+// At the novelty level: whether the location has more to report.
+bool Monitor::mark_branch(BranchSite& site, std::int64_t to, std::uint32_t edge) noexcept {
+  // While both sides share an event, one side silences both: then no run reports each side that it took.
+  coverage_->mark(edge, sides_apart_);
+  if (!sides_apart_) {
+    site.silent = !has_more_to_tell(site);
+    return !site.silent;
+  }
+  for (Side& side : site.sides) {
+    side.silent = side.silent || side.to == to;
+  }
+  return false;
+}
+
+// At the novelty level. A loop that always goes one way would cost its event for ever, so it is silenced eventually.
+bool Monitor::has_more_to_tell(BranchSite& site) const noexcept {
+  const bool both_sides_seen = site.sides[1].edge != kUnknown;
+  return !both_sides_seen && ++site.one_sided_hits < kOneSidedHitsMax;
+}
+
+}  // namespace ordeal::bindings
