@@ -43,7 +43,7 @@ def main() -> int:
         take(browser, page, IMAGES / "report.png", size=(900, 1500))
         second = project / "second.html"
         second.write_text(only_finding(page.read_text("utf-8"), 2), "utf-8")
-        take(browser, second, IMAGES / "trace.png", size=(900, 800), dark=True)
+        take(browser, second, IMAGES / "trace.png", size=(900, 930), dark=True)
     return 0
 
 
@@ -101,7 +101,7 @@ def take(browser: str, page: Path, path: Path, *, size: tuple[int, int], dark: b
 def make_small(path: Path) -> None:
     """Leave a picture few colours, where Pillow is installed: text needs no more, and each clone has the pictures."""
     if importlib.util.find_spec("PIL") is not None:
-        image = importlib.import_module("PIL.Image").open(path).convert("RGB").quantize(48)
+        image = importlib.import_module("PIL.Image").open(path).convert("RGB").quantize(128)
         image.save(path, optimize=True)
 
 

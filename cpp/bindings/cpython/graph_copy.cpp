@@ -90,6 +90,12 @@ std::vector<py::object> held_by(PyObject* original) {
   return held;
 }
 
+[[noreturn]] void refuse(PyObject* original) {
+  const py::object error = py::module_::import("copy").attr("Error");
+  PyErr_Format(error.ptr(), "un(deep)copyable object of type %R", Py_TYPE(original));
+  throw py::error_already_set();
+}
+
 }  // namespace
 
 GraphCopy::GraphCopy(py::dict memo) : memo_(std::move(memo)) {

@@ -28,12 +28,6 @@ bool is_held(PyObject* lock, bool is_reentrant) {
   return false;
 }
 
-[[noreturn]] void refuse(PyObject* original) {
-  const py::object error = py::module_::import("copy").attr("Error");
-  PyErr_Format(error.ptr(), "un(deep)copyable object of type %R", Py_TYPE(original));
-  throw py::error_already_set();
-}
-
 }  // namespace
 
 // A point in time whose zone is none, or its own copy, is its own copy.

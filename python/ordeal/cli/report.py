@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ordeal._engine.execution.class_path import trust_settings
-from ordeal._engine.runs.folder import RESULT, RUNS_PATH, find_run
+from ordeal._engine.runs.folder import RESULT, RUNS_PATH, find_run, run_folders
 from ordeal._report.comparing import compare, comparison_text
 from ordeal._report.formats import write_report
 from ordeal._report.reading import read_document
@@ -54,6 +54,10 @@ def _document(name: str | None) -> tuple[Path | None, dict[str, Any]]:
     if name is not None and (name.endswith(".json") or Path(name).is_file()):
         return None, read_document(Path(name))
     folder = find_run(name, Path(RUNS_PATH))
+    if name is None and not (folder / RESULT).exists():
+        # One that goes on, or was killed: the latest that came to its end tells more.
+        ended = (each for each in reversed(run_folders(Path(RUNS_PATH))) if (each / RESULT).exists())
+        folder = next(ended, folder)
     result = folder / RESULT
     if not result.exists():
         raise ConfigError(f"the run in `{folder}` has no result", hint="it goes on, or it was ended before its report")

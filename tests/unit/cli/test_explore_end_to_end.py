@@ -14,6 +14,8 @@ from textwrap import dedent
 
 import pytest
 
+from ordeal._engine.runs.folder import read_events, read_result, read_status, run_folders
+
 PROJECT = {
     "bank/__init__.py": "",
     "bank/account.py": """
@@ -87,6 +89,15 @@ def test_bug_is_found_shrunk_reported_and_replayed_by_the_last_line() -> None:
     (trace,) = Path(".ordeal/traces").iterdir()
     assert trace.name.startswith("fail-run-")
     assert re.fullmatch(r"1 finding in 1 class, [\d,]+ runs in [\d.]+ s, exit code 1", done.stderr.splitlines()[-1])
+    (run,) = run_folders(Path(".ordeal/runs"))
+    events = [type(event).__name__ for event in read_events(run)]
+    assert {"SessionBegun", "ClassStarted", "Found", "NewEdges", "Progress", "Shrunk", "ClassDone"} < set(events)
+    assert events[-1] == "Finished"
+    status, kept = read_status(run), read_result(run)
+    assert status is not None
+    assert (status.state, status.findings_total, status.exit_code) == ("finished", 1, 1)
+    assert kept is not None
+    assert kept["results"][0]["failures"][0]["id"] == status.findings[0].id
     program, *arguments = shlex.split(done.stdout.partition("      Replay: ")[2].partition("\n")[0])
     assert program == "ordeal"
     for again in (arguments, ["replay", arguments[1][:5]], ["replay"]):

@@ -102,6 +102,13 @@ def test_a_run_without_result(run: Run, folder: Path) -> None:
     assert "has no result" in err
 
 
+def test_the_latest_run_that_came_to_its_end(run: Run, folder: Path) -> None:
+    killed = RunWriter()
+    killed.begun("2.0.1", [CLASS], {})
+    killed.close()
+    assert run("report", "html") == (0, f"{folder}/report.html\n", "")
+
+
 def test_without_runs(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     code, _, err = run("report", "html")
