@@ -183,8 +183,3 @@ def plain(value: object) -> object:
     if isinstance(value, list | tuple):
         return [plain(part) for part in value]
     return value if isinstance(value, bool | int | float | None) else short(str(value))
-
-
-def schemas() -> dict[str, dict[str, Any]]:
-    """Return the JSON Schemas of the files, by their names in the reference."""
-    return {"event": msgspec.json.schema(AnyEvent), "status": msgspec.json.schema(RunStatus)}

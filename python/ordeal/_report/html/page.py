@@ -205,9 +205,7 @@ def _gaps_text(result: Mapping[str, Any]) -> str:
 
 
 def _status_of(row: Mapping[str, Any]) -> str:
-    if not row["hits"]:
-        return "NOT EXERCISED"
-    return "PASS" if row.get("passed", not row["failures"]) else "FAIL"
+    return str(row["evidence_status"])
 
 
 def _heat(cells: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

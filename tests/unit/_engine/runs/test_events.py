@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -10,15 +9,8 @@ import jsonschema
 import msgspec
 import pytest
 
-from ordeal._engine.runs.events import Event, Found, Health, NewEdges, Progress, RunStatus, plain, schemas, short
-
-REFERENCE = Path(__file__).parents[4] / "docs/reference/schemas"
-
-
-@pytest.mark.parametrize("name", schemas())
-def test_the_published_schema_is_that_of_the_type(name: str) -> None:
-    published = json.loads((REFERENCE / f"{name}.schema.json").read_text("utf-8"))
-    assert published == schemas()[name]
+from ordeal._engine.runs.events import Event, Found, Health, NewEdges, Progress, RunStatus, plain, short
+from ordeal._engine.runs.schemas import schemas
 
 
 @pytest.mark.parametrize(

@@ -130,7 +130,10 @@ def result(*failures: dict[str, Any], text: str = "plain", **changes: Any) -> di
             },
         },
         "seed_replays": [{"name": text, "path": text, "status": "reproduced", "message": text}],
-        "properties": [{"name": text, "type": "always", "hits": 1, "passes": 1, "failures": 0}],
+        "properties": [
+            {"name": text, "type": "always", "passes": 1, "failures": 0, "evidence_status": status}
+            for status in ("PASS", "FAIL", "NOT EXERCISED")
+        ],
         "reliability_cells": [
             {"operation": text, "fault": text, "name": text, "hits": 1, "passes": 1, "failures": 0, "status": "PASS"}
         ],
