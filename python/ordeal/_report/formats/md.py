@@ -82,7 +82,7 @@ def _finding(result: Result, finding: Finding) -> str:
     program = contained(finding.get("program", ""), _PROGRAM_CHARS_MAX)
     told = [f"- {_code(text)}" for text in [line(result["test_class"]), *details(finding)]]
     parts = [f"\n### {_code(headline(finding))}\n", "\n".join(told), ""]
-    parts += [_fenced(program, "python")] if program.strip() else []
+    parts[-1:] = [_fenced(program, "python")] if program.strip() else [""]
     parts += [f"Replay: {_code(replay(finding))}", ""] if replay(finding) else []
     return "\n".join(parts)
 
