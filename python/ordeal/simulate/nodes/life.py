@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import logging
 import math
 import sys
 from asyncio import events
@@ -129,6 +130,19 @@ def life_of(task: asyncio.Task[Any]) -> Life | None:
 
 #: How often a coroutine of a node that is gone is told to end.
 _BURIALS_MAX = 10
+
+
+def bury_all(tasks: Iterable[asyncio.Task[Any]]) -> None:
+    """End the coroutines of nodes whose run is over, as far as they have not ended; nothing of it is logged."""
+    left = [task for task in tasks if not task.done()]
+    if left:
+        before = logging.root.manager.disable
+        logging.disable(sys.maxsize)
+        try:
+            for task in left:
+                bury(task)
+        finally:
+            logging.disable(before)
 
 
 def bury(task: asyncio.Task[Any]) -> None:

@@ -28,7 +28,7 @@ from ordeal.simulate.errors import (
     SimulationFailure,
     StalledStep,
 )
-from ordeal.simulate.nodes.life import LIFE, NOWHERE, Life, bury, life_of
+from ordeal.simulate.nodes.life import LIFE, NOWHERE, Life, bury, bury_all, life_of
 from ordeal.simulate.runtime.decisions import ORDER, STALL, DecisionSource, name_key
 from ordeal.simulate.runtime.endings import all_ended, forget_error, ignore
 from ordeal.simulate.runtime.interruptions import Interruptions
@@ -237,6 +237,9 @@ class SimulationLoop(SignalLoop):
 
     def _forget_ended(self) -> None:
         """Drop what is known of tasks that ended without anything to tell: a run may make any number of them."""
+        for record in self.records:
+            if not record.is_worth_telling:
+                record.part()
         self.records = [record for record in self.records if record.is_worth_telling]
         self._foreign = [record for record in self._foreign if record.is_worth_telling]
         self._records_max = max(2 * len(self.records), _RECORDS_MIN)
@@ -581,18 +584,15 @@ class SimulationLoop(SignalLoop):
         """Drop everything that is still scheduled, and all that is known of the tasks."""
         if self._running:
             raise RuntimeError("Cannot close a running event loop")
+        # What a coroutine of a node does at its end asks a loop that is still open, and comes to nothing.
+        bury_all([record.task for record in self.records if record.life is not None])
+        for record in self.records:
+            if record.life is not None:
+                record.life.forget()
+            record.part()
         self._closed = True
         self._ready.clear()
         self._timers.clear()
-        # Tasks and their records refer to each other, and asyncio finds the tasks by their hashes, which repeat in each
-        # run: they must not wait for the garbage collector.
-        for record in self.records:
-            if record.life is not None:
-                if not record.task.done():
-                    bury(record.task)
-                record.life.forget()
-            if isinstance(record.task, SimulationTask):
-                record.task.record = record.task.renamed = None
         self.records.clear()
         self._foreign.clear()
         self.interruptions.forget()

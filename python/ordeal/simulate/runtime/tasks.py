@@ -55,6 +55,15 @@ class TaskRecord:
             return True
         return not self.task.cancelled() and bool(self.task._log_traceback)
 
+    def part(self) -> None:
+        """Let the task and its record be freed at once.
+
+        They refer to each other, and asyncio finds tasks by their hashes, which repeat in each run: they must not wait
+        for the garbage collector.
+        """
+        if isinstance(self.task, SimulationTask):
+            self.task.record = self.task.renamed = None
+
     def rename(self, name: str) -> None:
         """Give the task another name in the labels of its decisions."""
         self.name, self.key = name, name_key(name)

@@ -8,6 +8,7 @@ import contextvars
 import datetime
 import gc
 import io
+import logging
 import os
 import sqlite3
 import time
@@ -309,3 +310,22 @@ def test_wrong_nodes_are_refused() -> None:
             world["four"]
 
     simulate.run(main)
+
+
+def test_what_a_node_logs_when_its_run_is_over_is_not_seen(caplog: pytest.LogCaptureFixture) -> None:
+    async def serve() -> None:
+        try:
+            await asyncio.Event().wait()
+        except BaseException as error:
+            logging.getLogger("node").exception("ended by %s", type(error).__name__)
+            raise
+
+    async def main(world: simulate.World) -> None:
+        world.node("one", serve)
+        await asyncio.sleep(1)
+        logging.getLogger("test").warning("seen")
+
+    simulate.run(main)
+    assert [record.message for record in caplog.records] == ["seen"]
+    logging.getLogger("test").warning("seen again")
+    assert len(caplog.records) == 2
