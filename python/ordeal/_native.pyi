@@ -105,6 +105,7 @@ def new_compiled_strategy(
 def set_compiler_hooks(
     compiler: Callable[[SearchStrategy[Any]], tuple[StrategyNode, int, bool] | None],
     auditor: Callable[[SearchStrategy[Any], list[ChoiceValue], Any, int], bool],
+    recognizer: Callable[[SearchStrategy[Any]], SearchStrategy[Any] | None],
 ) -> None: ...
 def set_unsatisfied(exception: type[BaseException]) -> None: ...
 

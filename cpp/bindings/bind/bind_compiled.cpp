@@ -269,7 +269,7 @@ void bind_compiled(py::module_& m) {
   bind_collections(m);
   bind_calls(m);
   bind_machine(m);
-  m.def("set_compiler_hooks", &set_compiler_hooks, py::arg("compiler"), py::arg("auditor"));
+  m.def("set_compiler_hooks", &set_compiler_hooks, py::arg("compiler"), py::arg("auditor"), py::arg("recognizer"));
   m.def("set_unsatisfied", &set_unsatisfied, py::arg("exception"));
   py::class_<Redraw>(m, "Redraw")
       .def(py::init<std::uint64_t, std::string_view>(), py::arg("seed"), py::arg("stream") = "rehearsal")

@@ -10,6 +10,7 @@ namespace {
 struct CompilerHooks {
   py::object compiler;
   py::object auditor;
+  py::object recognizer;
 };
 
 CompilerHooks& hooks() {
@@ -19,8 +20,13 @@ CompilerHooks& hooks() {
 
 }  // namespace
 
-void set_compiler_hooks(py::object compiler, py::object auditor) {
-  hooks() = {std::move(compiler), std::move(auditor)};
+void set_compiler_hooks(py::object compiler, py::object auditor, py::object recognizer) {
+  hooks() = {std::move(compiler), std::move(auditor), std::move(recognizer)};
+}
+
+py::object strategy_made_alike(const py::object& strategy) {
+  ORDEAL_CHECK(hooks().recognizer, "no recognizer was set");
+  return hooks().recognizer(strategy);
 }
 
 Compilation compile_strategy(const py::object& strategy) {

@@ -116,7 +116,16 @@ PyTypeObject* draw_function_type() {
 }  // namespace
 
 PyObject* draw_strategy(DrawContext& run, PyObject* strategy, int depth) {
-  const Compilation* const compiled = known_strategies().find(strategy);
+  const Compilation* compiled = known_strategies().find(strategy);
+  py::object alike;
+  if (compiled == nullptr) {
+    // One that is made anew for each draw is known by how it was made.
+    alike = strategy_made_alike(py::reinterpret_borrow<py::object>(strategy));
+    if (!alike.is_none() && !alike.is(py::handle(strategy))) {
+      strategy = alike.ptr();
+      compiled = known_strategies().find(strategy);
+    }
+  }
   if (compiled == nullptr || compiled->node == nullptr || depth + compiled->height >= kSpansMax) {
     // If it nests too deeply, Hypothesis raises the error.
     return run.draw_through_hypothesis(strategy, depth);

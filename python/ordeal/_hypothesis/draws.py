@@ -73,7 +73,11 @@ def _audit(strategy: SearchStrategy[Any], choices: list[Any], value: Any, length
     return importlib.import_module("ordeal._hypothesis.compiled_checks").audit(strategy, choices, value, length)
 
 
-_native.set_compiler_hooks(_compile, _audit)
+def _made_alike(strategy: SearchStrategy[Any]) -> Any:
+    return importlib.import_module("ordeal._hypothesis.same_strategies").strategy_made_alike(strategy)
+
+
+_native.set_compiler_hooks(_compile, _audit, _made_alike)
 
 
 def _draw_integers(low: int, high: int) -> Draw:

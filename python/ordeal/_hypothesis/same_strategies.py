@@ -92,6 +92,12 @@ def same_strategy(strategy: SearchStrategy[Any]) -> Same | None:
     return known
 
 
+def strategy_made_alike(strategy: Any) -> SearchStrategy[Any] | None:
+    """Return the first strategy that was made as ``strategy`` was; None where it must be drawn itself."""
+    same = same_strategy(strategy) if isinstance(strategy, SearchStrategy) else None
+    return None if same is None or same.is_recursive else same.strategy
+
+
 class _Keys:
     """Finds what distinguishes a strategy from others. An object that may change is no part of a key.
 

@@ -1,5 +1,6 @@
 """Strategies that are made anew for each draw are recognized, unless they may differ."""
 
+import importlib
 from collections.abc import Callable
 from typing import Any
 
@@ -156,3 +157,24 @@ def test_draws_are_those_of_strategies_that_are_not_recognized(monkeypatch: pyte
     assert explore() == first
     monkeypatch.setattr(tape_data, "same_strategy", lambda _strategy: None)
     assert explore() == first
+
+
+def test_what_a_flatmap_makes_anew_is_drawn_by_the_plan_of_its_like(monkeypatch: pytest.MonkeyPatch) -> None:
+    compiled: list[str] = []
+    strategy_compiler = importlib.import_module("ordeal._hypothesis.strategy_compiler")
+    compile_one = strategy_compiler.compile_strategy
+
+    def counted(strategy: Any) -> Any:
+        compiled.append(repr(strategy))
+        return compile_one(strategy)
+
+    monkeypatch.setattr(strategy_compiler, "compile_strategy", counted)
+
+    class Drawing(RuleBasedStateMachine):
+        @rule(value=st.integers(3, 4).flatmap(lambda size: st.lists(st.booleans(), min_size=size, max_size=size)))
+        def draw(self, value: list[bool]) -> None:
+            assert 3 <= len(value) <= 4
+
+    Explorer(Drawing, seed=1, workers=1).run(max_runs=20)
+    lists = [text for text in compiled if text.startswith("lists(")]
+    assert len(lists) == len(set(lists)) == 2
