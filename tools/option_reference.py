@@ -17,7 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from ordeal.config.checks import as_python, as_toml, as_word
-from ordeal.config.options import SECTIONS, Option, flags_of, keys_of
+from ordeal.config.option import Option
+from ordeal.config.options import SECTIONS, flags_of, keys_of
 from ordeal.explore import Explorer
 
 REFERENCE = Path(__file__).parent.parent / "docs/reference"

@@ -7,7 +7,8 @@ from typing import Any
 
 import click
 
-from ordeal.config.options import Option, flags_of, options_of
+from ordeal.config.option import Option
+from ordeal.config.options import flags_of, options_of
 
 Command = Callable[..., Any]
 

@@ -9,13 +9,12 @@ from typing import Any
 
 from ordeal._engine.formatting import one_line
 from ordeal.config.checks import VALUE_CHARS_MAX, accepted, as_python, as_word, refusal, shown
+from ordeal.config.option import Option, Place
 from ordeal.config.options import (
     BenchmarkConfig,
     ExplorationOptions,
     ExploreFlags,
     ExplorerConfig,
-    Option,
-    Place,
     ReportConfig,
     TestConfig,
     arguments_of,

@@ -12,7 +12,14 @@ from typing import Any
 
 from ordeal._engine.isolation.regular_file import read_regular
 from ordeal.config.checks import CLASS_PATH, accepted, as_toml, cut, refusal, shown
-from ordeal.config.options import DEFAULT_PATH, SECTIONS, ExplorerConfig, ReportConfig, TestConfig, keys_of
+from ordeal.config.options import (
+    DEFAULT_PATH,
+    SECTIONS,
+    ExplorerConfig,
+    ReportConfig,
+    TestConfig,
+    keys_of,
+)
 
 #: No settings are this long or have this many dots: tomllib's time grows with the square of the dots in one key.
 SIZE_MAX = 2**20

@@ -10,7 +10,8 @@ import pytest
 
 from ordeal.config import BenchmarkConfig, ExplorerConfig, TestConfig, override
 from ordeal.config.arguments import checked_arguments, given_arguments, options_of_entry
-from ordeal.config.options import ABSENT, ExplorationOptions, Place, arguments_of
+from ordeal.config.option import ABSENT, Place
+from ordeal.config.options import ExplorationOptions, arguments_of
 from ordeal.errors import ConfigError
 
 

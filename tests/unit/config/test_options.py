@@ -17,15 +17,14 @@ from ordeal._engine.seed_corpus.paths import CORPUS_DIR
 from ordeal._pytest import session_seed
 from ordeal.buggify import DEFAULT_PROBABILITY, SEED_MAX
 from ordeal.config import RNG_SEED_MAX, ExplorerConfig, ReportConfig, TestConfig
+from ordeal.config.option import ABSENT, Place
 from ordeal.config.options import (
-    ABSENT,
     SECTIONS,
     BenchmarkConfig,
     BenchmarkFlags,
     ExhaustiveOptions,
     ExplorationOptions,
     ExploreFlags,
-    Place,
     arguments_of,
     flags_of,
     keys_of,

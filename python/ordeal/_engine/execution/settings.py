@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ordeal.config.checks import one_of
-from ordeal.config.options import SEED, ExplorationOptions, Option, options_of, saved_in_states
+from ordeal.config.option import Option
+from ordeal.config.options import SEED, ExplorationOptions, options_of, saved_in_states
 from ordeal.result import NoteKind, Notes, ProgressSnapshot, ShrinkSnapshot
 
 Progress = Callable[[ProgressSnapshot], object]
