@@ -52,8 +52,10 @@ NextStep Continuation::next(const std::vector<bool>& faults_on) {
   return next_rule();
 }
 
+// Only a rule is drawn again: a precondition was false, or a bundle empty.
 void Continuation::reject() { rejected_rule_ = is_rule_; }
 
+// In any order, each at most once, before the first rule.
 std::optional<NextStep> Continuation::next_initializer() {
   if (initializers_.empty()) {
     return std::nullopt;

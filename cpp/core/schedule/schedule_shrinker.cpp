@@ -16,6 +16,8 @@ std::uint32_t raised(std::uint32_t refused, std::uint32_t value) {
 
 }  // namespace
 
+// Decisions go first, as few of them explain most; then their values are lowered. A candidate that nobody judged counts
+// as one that passed. Nothing once each decision that is left is needed with its value.
 std::optional<std::vector<Decision>> ScheduleShrinker::next() {
   if (asked_) {
     tell(false);
@@ -27,6 +29,8 @@ std::optional<std::vector<Decision>> ScheduleShrinker::next() {
   return candidate_;
 }
 
+// What failed becomes the base of the next candidates. Without a failure a chunk is passed over, or the value next above
+// the refused one is tried.
 void ScheduleShrinker::tell(bool still_fails) {
   asked_ = false;
   const bool lowers = chunk_ == 0;
@@ -44,6 +48,8 @@ void ScheduleShrinker::tell(bool still_fails) {
   }
 }
 
+// Delta debugging (Zeller and Hildebrandt, TSE 2002) by chunks that halve: O(n log n) candidates for few decisions that
+// matter among n, and single ones again while a round has changed anything.
 bool ScheduleShrinker::next_dropped() {
   while (chunk_ > 0) {
     if (at_ < needed_.size()) {
@@ -64,6 +70,7 @@ bool ScheduleShrinker::next_dropped() {
   return false;
 }
 
+// Each decision from its least value up: small ones one by one, greater ones by halves of what is left.
 bool ScheduleShrinker::next_lowered() {
   for (; at_ < needed_.size(); ++at_, lower_ = 1, refused_ = 0) {
     if (lower_ < needed_[at_].value) {
