@@ -29,8 +29,8 @@ std::optional<std::vector<Decision>> ScheduleShrinker::next() {
   return candidate_;
 }
 
-// What failed becomes the base of the next candidates. Without a failure a chunk is passed over, or the value next above
-// the refused one is tried.
+// What failed becomes the base of the next candidates. Without a failure a chunk is passed over, or the value next
+// above the refused one is tried.
 void ScheduleShrinker::tell(bool still_fails) {
   asked_ = false;
   const bool lowers = chunk_ == 0;
