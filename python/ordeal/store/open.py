@@ -100,7 +100,7 @@ def _redis(url: str, parts: SplitResult, digest: str) -> Backend:
     except ImportError as error:
         raise StoreError(
             f"the store {_shown(url)} needs the Python package `redis`: {error}",
-            hint="install it with `pip install 'ordeal[redis]'`, or share a folder with `dir://PATH`",
+            hint="install it with `pip install redis`, or share a folder with `dir://PATH`",
         ) from error
     return cast("Callable[..., Backend]", connect)(
         parts.hostname,

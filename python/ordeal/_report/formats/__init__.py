@@ -32,7 +32,7 @@ def write_report(name: str, document: Document, folder: Path, *, run: Path | Non
         if error.name == own:
             raise ConfigError(f"this version has no report format `{name}`", hint=f"leave out `{name}`") from None
         raise ConfigError(
-            f"the report format `{name}` needs the package `{error.name}`", hint='`pip install "ordeal[report]"`'
+            f"the report format `{name}` needs the package `{error.name}`", hint=f"`pip install {error.name}`"
         ) from None
     folder.mkdir(parents=True, exist_ok=True)
     path: Path = module.write(document, folder, run=run) if name == "html" else module.write(document, folder)
