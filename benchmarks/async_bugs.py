@@ -41,11 +41,9 @@ class Bug:
 
 
 _TIMEOUT = "async-timeout==4.0.3"
-_ANYIO = ("idna==3.10", "sniffio==1.3.1")
 BUGS = (
     Bug("alru_clear", ("async-lru==2.0.3",), ("async-lru==2.0.4",)),
     Bug("aiojobs_limit", ("aiojobs==1.0.0", _TIMEOUT), ("aiojobs==1.1.0", _TIMEOUT)),
-    Bug("anyio_condition", ("anyio==4.12.1", *_ANYIO), ("anyio==4.13.0", *_ANYIO)),
     Bug("redis_cancel", ("redis==4.5.1", _TIMEOUT), ("redis==4.5.4", _TIMEOUT)),
 )
 

@@ -123,16 +123,19 @@ def without_timing(value: Any) -> Any:
 
 
 def written(project: Project, *options: str, hash_seed: str = USUAL_HASH_SEED) -> dict[str, str]:
-    """All files that one exploration in a clean project writes, by path; only the timing of JSON files is taken out."""
+    """All files that one exploration in a clean project writes, by path; only what a clock measured is taken out."""
     shutil.rmtree(project.root / ".ordeal", ignore_errors=True)
     shutil.rmtree(project.root / "out", ignore_errors=True)
     (project.root / "out").mkdir()
     done = project.explore(*options, hash_seed=hash_seed)
     assert done.returncode == 1, done.stderr
     return {
-        str(path.relative_to(project.root)): json.dumps(without_timing(json.loads(path.read_text())))
+        re.sub(r"runs/[^/]+/", "runs/", str(path.relative_to(project.root))): json.dumps(
+            without_timing(json.loads(path.read_text()))
+        )
         for folder in ("out", ".ordeal")
         for path in sorted((project.root / folder).rglob("*.json"))
+        if path.name != "status.json"
     }
 
 
