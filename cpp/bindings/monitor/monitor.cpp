@@ -388,7 +388,7 @@ bool Monitor::on_branch(PyCodeObject* code, std::int64_t from, std::int64_t to) 
     }
     count_event(*found);
     const std::uint32_t edge = edge_of(*found, site, from, to);
-    return level_ == TraceLevel::kCounts ? count_branch(site, to, edge) : mark_branch(site, to, edge);
+    return level_ == TraceLevel::kCounts ? count_branch(*found, site, to, edge) : mark_branch(site, to, edge);
   } catch (...) {
     keep_error();
     return false;

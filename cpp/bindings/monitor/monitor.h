@@ -227,7 +227,7 @@ class Monitor {
   [[nodiscard]] bool is_silent(const BranchSite& site, std::int64_t to) const noexcept;
   [[nodiscard]] bool has_more_to_tell(BranchSite& site) const noexcept;
   bool count_entry(TracedCode& code) noexcept;
-  bool count_branch(BranchSite& site, std::int64_t to, std::uint32_t edge) noexcept;
+  bool count_branch(const TracedCode& code, BranchSite& site, std::int64_t to, std::uint32_t edge) noexcept;
   void count_event(const TracedCode& code) noexcept;
   void touch(std::uint32_t file) noexcept;
   void keep_error() noexcept;

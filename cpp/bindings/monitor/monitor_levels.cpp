@@ -24,9 +24,12 @@ bool Monitor::count_entry(TracedCode& code) noexcept {
 
 // At the counts level. Sides that share an event are silenced together; one that was never taken is mostly a line that
 // is still armed.
-bool Monitor::count_branch(BranchSite& site, std::int64_t to, std::uint32_t edge) noexcept {
+bool Monitor::count_branch(const TracedCode& code, BranchSite& site, std::int64_t to, std::uint32_t edge) noexcept {
   coverage_->hit(edge);
-  if (!silences_counted_ || !coverage_->is_stale(edge)) {
+  const auto is_stale = [&](std::uint32_t each) {
+    return code.entry_edge == kUnknown ? coverage_->is_stale(each) : coverage_->is_stale(each, code.entry_edge);
+  };
+  if (!silences_counted_ || !is_stale(edge)) {
     return true;
   }
   if (sides_apart_) {
@@ -38,8 +41,8 @@ bool Monitor::count_branch(BranchSite& site, std::int64_t to, std::uint32_t edge
     has_silenced_ = has_silenced_ || is_known;
     return !is_known;
   }
-  site.silent = std::ranges::all_of(
-      site.sides, [&](const Side& side) { return side.edge == kUnknown || coverage_->is_stale(side.edge); });
+  site.silent =
+      std::ranges::all_of(site.sides, [&](const Side& side) { return side.edge == kUnknown || is_stale(side.edge); });
   has_silenced_ = has_silenced_ || site.silent;
   return !site.silent;
 }

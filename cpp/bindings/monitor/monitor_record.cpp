@@ -134,7 +134,7 @@ void Monitor::replay_branch(TracedCode& code, const RunRecord::Passage& passage)
   for (std::uint32_t i = 0; i < times && !is_silent(site, passage.to); ++i) {
     count_event(code);
     const std::uint32_t edge = edge_of(code, site, passage.from, passage.to);
-    counts ? count_branch(site, passage.to, edge) : mark_branch(site, passage.to, edge);
+    counts ? count_branch(code, site, passage.to, edge) : mark_branch(site, passage.to, edge);
   }
   events_ += counts && !is_silent(site, passage.to) ? passage.hits - times : 0;
 }

@@ -99,6 +99,13 @@ class CoverageMap {
     return cell.stale_runs >= kStaleRuns + (cell.hits > 0 ? 1U : 0U);
   }
 
+  // The same of an edge inside a function with this edge as its entry: one that some rule which enters the function has
+  // not passed yet has something to show.
+  [[nodiscard]] bool is_stale(std::uint32_t id, std::uint32_t entry) const noexcept {
+    ORDEAL_DCHECK(entry < cells_.size(), "entry=" << entry << " edges=" << cells_.size());
+    return is_stale(id) && (cells_[entry].rules & ~cells_[id].rules) == 0;
+  }
+
   // Novelty level: the edge ran at least once. If its location does not report this in each sampled run, it does not
   // count for a sample.
   void mark(std::uint32_t id, bool tells_each_run = true) noexcept {

@@ -99,6 +99,29 @@ TEST(CoverageMap, AnotherRuleMakesAnEdgeFresh) {
   EXPECT_FALSE(map.is_stale(edge));
 }
 
+TEST(CoverageMap, AnEdgeThatARuleOfItsFunctionHasNotPassedIsFresh) {
+  CoverageMap map;
+  const std::uint32_t entry = map.add_edge(1);
+  const std::uint32_t inside = map.add_edge(2);
+  for (int run = 0; run < 100; ++run) {
+    map.begin_run();
+    map.enter_rule(1);
+    map.hit(entry);
+    map.hit(inside);
+    map.enter_rule(2);
+    map.hit(entry);
+  }
+  EXPECT_TRUE(map.is_stale(inside));
+  EXPECT_FALSE(map.is_stale(inside, entry)) << "the second rule may pass it yet";
+  for (int run = 0; run < 100; ++run) {
+    map.begin_run();
+    map.enter_rule(2);
+    map.hit(entry);
+    map.hit(inside);
+  }
+  EXPECT_TRUE(map.is_stale(inside, entry));
+}
+
 TEST(CoverageMap, CountsBeginAgainInEachRunButNoveltyDoesNot) {
   CoverageMap map;
   const std::uint32_t edge = map.add_edge(1);
