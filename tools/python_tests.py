@@ -65,6 +65,7 @@ class Ended:
     counts: Counter[str] = field(default_factory=Counter)
     seconds: dict[str, float] = field(default_factory=dict)
     skipped: list[str] = field(default_factory=list)
+    cpu_seconds: float = 0.0
 
 
 def files_in(places: list[str]) -> Iterator[str]:
@@ -133,9 +134,11 @@ class Runner:
                 while waiting and len(self._running) < self._jobs:
                     number, part = waiting.pop(0)
                     self._running[self._started(number, part)] = (number, part)
-                process, status = os.wait()
+                process, status, usage = os.wait4(-1, 0)
                 number, part = self._running.pop(process)
-                yield self._ended(number, part, os.waitstatus_to_exitcode(status))
+                ended = self._ended(number, part, os.waitstatus_to_exitcode(status))
+                ended.cpu_seconds = usage.ru_utime + usage.ru_stime
+                yield ended
         finally:
             # A Ctrl-C has reached them as well: they end, and tell what they came to.
             for process in self._running:
@@ -196,11 +199,12 @@ def import_what_all_need() -> None:
 
 
 def shown(ended: Ended, done: int, total: int) -> None:
-    """Print the line of a part, and all that it said if it failed."""
+    """Print the line of a part with the CPU time that it took, and all that it said if it failed."""
     if ended.code not in FINE:
         print(ended.said, flush=True)
     state = "ok" if ended.code in FINE else "FAILED"
-    print(f"[{done:3}/{total}] {state:6} {counted(ended.counts):32} {ended.part.name}", flush=True)
+    took = f"{ended.cpu_seconds:5.1f} s"
+    print(f"[{done:3}/{total}] {state:6} {took} {counted(ended.counts):32} {ended.part.name}", flush=True)
 
 
 def run_all(parts: list[Part], options: list[str], jobs: int, record: bool) -> int:
