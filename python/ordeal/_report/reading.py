@@ -5,86 +5,16 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import msgspec
 
 from ordeal._engine.formatting import JSON_SCHEMA_VERSION
 from ordeal._engine.isolation.regular_file import read_regular
+from ordeal._engine.runs.report import ReportDocument
 from ordeal.errors import ConfigError
 
 _BYTES_MAX = 1 << 28
-_Ranges = Annotated[str, msgspec.Meta(pattern=r"^(\d{1,7}(-\d{1,7})?(,\d{1,7}(-\d{1,7})?)*)?$")]
-
-
-class _CodeLine(msgspec.Struct):
-    file: str
-    line: int
-    function: str = ""
-    code: str = ""
-
-
-class _Place(msgspec.Struct):
-    kind: str
-    at: _CodeLine
-    raised_at: _CodeLine | None = None
-    asserted: list[str] = []
-
-
-class _Finding(msgspec.Struct):
-    error_type: str
-    error_message: str = ""
-    id: str = ""
-    bucket: str = ""
-    run_id: int = 0
-    count: int = 0
-    flaky: bool = False
-    flaky_reason: str = ""
-    program: str = ""
-    place: _Place | None = None
-    rule_log: list[str] = []
-    broken_by: list[str] = []
-    active_faults: list[str] = []
-    necessary_faults: dict[str, bool] | None = None
-    trace_steps: int | None = None
-    trace_path: str | None = None
-    seed_path: str | None = None
-
-
-class _Behavior(msgspec.Struct):
-    lines_covered: int = 0
-    lines_total: int = 0
-    missed_lines: dict[str, list[int]] = {}
-    covered_lines: dict[str, _Ranges] = {}
-    coverage_gaps: list[dict[str, str | int]] = []
-
-
-class _Telemetry(msgspec.Struct):
-    behavior: _Behavior = msgspec.field(default_factory=_Behavior)
-
-
-class _Timing(msgspec.Struct):
-    duration_seconds: float = 0.0
-
-
-class _Result(msgspec.Struct):
-    test_class: str
-    rng_seed: int = 0
-    total_runs: int = 0
-    total_steps: int = 0
-    unique_edges: int = 0
-    failures: list[_Finding] = []
-    seed_replays: list[dict[str, str]] = []
-    known: list[dict[str, str | int]] = []
-    notes: list[str] = []
-    inconclusive: dict[str, str] | None = None
-    telemetry: _Telemetry = msgspec.field(default_factory=_Telemetry)
-    timing: _Timing = msgspec.field(default_factory=_Timing)
-
-
-class _Document(msgspec.Struct):
-    schema_version: int
-    results: list[_Result]
 
 
 def read_document(path: Path) -> dict[str, Any]:
@@ -104,7 +34,7 @@ def read_document(path: Path) -> dict[str, Any]:
     try:
         # The decoder of msgspec refuses half of a pair of surrogates, which messages may hold.
         document: dict[str, Any] = json.loads(data)
-        checked = msgspec.convert(document, _Document)
+        checked = msgspec.convert(document, ReportDocument)
     except (msgspec.MsgspecError, RecursionError, ValueError) as error:
         reason = re.sub(r"\s+", " ", str(error))
         raise ConfigError(f"`{path}` is no JSON report of ordeal: {reason}", hint=hint) from None

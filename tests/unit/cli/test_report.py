@@ -3,15 +3,38 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from ordeal._engine.runs.writer import RunWriter
+from ordeal._report.exploration import json_document
+from ordeal.result import ExplorationResult, Failure
 
-from .._report.html.test_page import CLASS, document, failure, result
 from .conftest import Run
+
+CLASS = "tests.test_shop:Shop"
+
+
+def report_of(*failures: Failure) -> str:
+    """The JSON report of a short search."""
+    result = ExplorationResult(
+        test_class=CLASS,
+        rng_seed=42,
+        total_runs=10,
+        total_steps=50,
+        unique_edges=7,
+        checkpoints_saved=0,
+        duration_seconds=1.0,
+        failures=list(failures),
+    )
+    return json.dumps(json_document([result], {"seed": 42}))
+
+
+def failure() -> Failure:
+    """A failure without a trace."""
+    return Failure(error=AssertionError("it broke"), step=1, run_id=3, active_faults=[], rule_log=["go"], bucket="b")
 
 
 @pytest.fixture
@@ -20,7 +43,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     writer = RunWriter()
     writer.begun("2.0.1", [CLASS], {})
-    writer.finished(json.dumps(document(result(failure("it broke")))), 1, interrupted=False)
+    writer.finished(report_of(failure()), 1, interrupted=False)
     assert writer.folder is not None
     return Path(".ordeal/runs") / writer.folder.name
 
@@ -28,10 +51,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def files(folder: Path) -> None:
     """Two reports as files: the later one has a finding."""
-    empty: dict[str, Any] = {"schema_version": 1, "results": [{"test_class": "t:A", "failures": []}]}
-    Path("old.json").write_text(json.dumps(empty))
-    empty["results"][0]["failures"] = [{"error_type": "ValueError", "bucket": "b", "id": "1f"}]
-    Path("new.json").write_text(json.dumps(empty))
+    Path("old.json").write_text(report_of())
+    Path("new.json").write_text(report_of(failure()))
 
 
 def test_the_latest_run_gets_its_page(run: Run, folder: Path) -> None:
@@ -58,11 +79,14 @@ def test_an_earlier_report_is_written_in_another_format(run: Run) -> None:
 
 @pytest.mark.usefixtures("files")
 def test_a_new_finding_is_an_exit_code(run: Run) -> None:
-    text = "1 finding new\n  1f  ValueError\n0 findings gone\n0 findings in both\n"
-    assert run("report", "diff", "old.json", "new.json") == (1, text, "")
+    code, out, err = run("report", "diff", "old.json", "new.json")
+    assert (code, err) == (1, "")
+    assert re.fullmatch(
+        "1 finding new\n  [0-9a-f]+  AssertionError: it broke\n0 findings gone\n0 findings in both\n", out
+    )
     code, out, _ = run("report", "diff", "new.json", "old.json", "--json")
     assert code == 0
-    assert [each["id"] for each in json.loads(out)["gone"]] == ["1f"]
+    assert [each["error_type"] for each in json.loads(out)["gone"]] == ["AssertionError"]
 
 
 def test_a_run_is_compared_with_itself(run: Run, folder: Path) -> None:

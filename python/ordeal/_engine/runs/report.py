@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 
 from ordeal._engine.runs.events import Count, Seconds
 
+Ranges = Annotated[str, msgspec.Meta(pattern=r"^(\d{1,7}(-\d{1,7})?(,\d{1,7}(-\d{1,7})?)*)?$")]
 Status = Literal["PASS", "FAIL", "NOT EXERCISED"]
 
 
@@ -80,7 +81,7 @@ class Behavior(msgspec.Struct, kw_only=True):
     lines_covered: Count
     lines_total: Count
     missed_lines: dict[str, list[int]]
-    covered_lines: dict[str, str]
+    covered_lines: dict[str, Ranges]
     coverage_gaps: list[Gap]
 
 

@@ -29,7 +29,7 @@ from pathlib import Path
 from typing import Any
 
 from ordeal._engine.scaffold.guard import WATCH, RefusedError, TooLongError, bounded, limit_process
-from ordeal._engine.scaffold.values import ANYTHING, LIST, Candidate, Chance, candidates, is_known
+from ordeal._engine.scaffold.values import ANYTHING, LIST, SYMBOLS, Candidate, Chance, candidates, is_known
 
 _METHODS_MAX = 45
 _PARAMETERS_MAX = 4
@@ -41,17 +41,6 @@ _DRAWS = 4
 _SEQUENCES = 12
 _SEQUENCE_STEPS = 60
 
-_OPERATORS = {
-    "__add__": "+",
-    "__sub__": "-",
-    "__or__": "|",
-    "__and__": "&",
-    "__xor__": "^",
-    "__eq__": "==",
-    "__lt__": "<",
-    "__le__": "<=",
-    "__mul__": "*",
-}
 _ITEMS = ("__getitem__", "__setitem__", "__delitem__", "__contains__", "__call__")
 
 
@@ -156,7 +145,7 @@ class _Trial:
     # methods
 
     def _find_methods(self) -> Iterator[_Method]:
-        names = [name for name in self._names() if not name.startswith("_") or name in _ITEMS or name in _OPERATORS]
+        names = [name for name in self._names() if not name.startswith("_") or name in _ITEMS or name in SYMBOLS]
         for name in names[:_METHODS_MAX]:
             found = inspect.getattr_static(self._cls, name)
             function = getattr(self._cls, name, None)
@@ -168,7 +157,7 @@ class _Trial:
             bound = isinstance(found, classmethod | staticmethod)
             parameters = self._parameters(function, skip=0 if bound else 1)
             if parameters is not None:
-                form = "item" if name in _ITEMS else "operator" if name in _OPERATORS else "call"
+                form = "item" if name in _ITEMS else "operator" if name in SYMBOLS else "call"
                 yield _Method(name, form, parameters)
 
     def _names(self) -> list[str]:

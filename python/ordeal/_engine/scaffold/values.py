@@ -36,6 +36,18 @@ class Chance:
 
 Sampler = Callable[[Chance], Any]
 
+#: The methods behind operators that are tried, with what a program writes for them.
+SYMBOLS = {
+    "__add__": "+",
+    "__sub__": "-",
+    "__or__": "|",
+    "__and__": "&",
+    "__xor__": "^",
+    "__eq__": "==",
+    "__lt__": "<",
+    "__le__": "<=",
+    "__mul__": "*",
+}
 #: What the written file defines if it is used: values that are few, so that calls meet those of earlier ones again.
 CONSTANTS = {
     "KEYS": "st.integers(0, 9)",

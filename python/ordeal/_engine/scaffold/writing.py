@@ -9,22 +9,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ordeal._engine.formatting import one_line
-from ordeal._engine.scaffold.values import CONSTANTS
+from ordeal._engine.scaffold.values import CONSTANTS, SYMBOLS
 
 WIDTH = 100
 _RULES_MAX = 40
 _ITERATES_MAX = 100
-_SYMBOLS = {
-    "__add__": "+",
-    "__sub__": "-",
-    "__or__": "|",
-    "__and__": "&",
-    "__xor__": "^",
-    "__eq__": "==",
-    "__lt__": "<",
-    "__le__": "<=",
-    "__mul__": "*",
-}
 _NAMES = {
     "__getitem__": "look_up",
     "__setitem__": "store",
@@ -289,8 +278,8 @@ def _expression(target: str, method: Mapping[str, Any]) -> str:
     }
     if name in forms and len(words) >= forms[name].count("{") - 1:
         return forms[name].format(target, *words)
-    if name in _SYMBOLS and len(words) == 1:
-        return f"{target} {_SYMBOLS[name]} {words[0]}"
+    if name in SYMBOLS and len(words) == 1:
+        return f"{target} {SYMBOLS[name]} {words[0]}"
     return _shown_call(target if name == "__call__" else f"{target}.{name}", parameters)
 
 
