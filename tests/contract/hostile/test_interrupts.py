@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -99,7 +100,7 @@ class Started:
 
     def until_said(self, text: str) -> None:
         assert self.process.stderr is not None
-        while text not in self.said:
+        while not re.search(text, self.said):
             line = self.process.stderr.readline()
             assert line, f"it ended without saying {text!r}:\n{self.said}"
             self.said += line
@@ -143,7 +144,7 @@ def exploring(project: Project, name: str, limit: float = 0.4, seconds: int = 60
 
 
 def while_searching(started: Started) -> None:
-    started.until_said("[2s] runs=")
+    started.until_said(r"\[[2-9]s\] runs=")  # a busy machine may pass over a second
 
 
 def while_hanging(started: Started) -> None:
@@ -187,7 +188,7 @@ def test_an_interrupt_ends_the_shrinking_of_a_rule_that_hangs_and_loses_nothing(
     project: Project, number: signal.Signals
 ) -> None:
     with exploring(project, "Hanging", seconds=2) as started:
-        started.until_said("] shrinking failure")
+        started.until_said("shrinking failure")
         started.process.send_signal(number)
         ended, said = started.ended()
         assert ended == 1, said

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -52,7 +53,7 @@ PROJECT = {
 
 
 def interrupted(project: Project, marker: str, *options: str) -> tuple[int, str, str]:
-    """Run ``ordeal explore -v`` and press Ctrl-C once what it says holds ``marker``; exit code, stdout and stderr."""
+    """Run ``ordeal explore -v`` and press Ctrl-C once what it says matches ``marker``; exit code, stdout and stderr."""
     command = [sys.executable, "-m", "ordeal", "explore", "-v", *options]
     with subprocess.Popen(
         command,
@@ -64,7 +65,7 @@ def interrupted(project: Project, marker: str, *options: str) -> tuple[int, str,
     ) as process:
         assert process.stderr is not None
         said = ""
-        while marker not in said:
+        while not re.search(marker, said):
             line = process.stderr.readline()
             assert line, f"it ended without saying {marker!r}:\n{said}"
             said += line
@@ -77,8 +78,8 @@ def interrupted(project: Project, marker: str, *options: str) -> tuple[int, str,
 @pytest.mark.parametrize(
     ("marker", "options", "shrunk"),
     [
-        pytest.param("[2s] runs=", ["--max-runs", "1000000", "--seed", "3"], True, id="exploring"),
-        pytest.param("] shrinking failure", [], False, id="shrinking"),
+        pytest.param(r"\[[2-9]s\] runs=", ["--max-runs", "1000000", "--seed", "3"], True, id="exploring"),
+        pytest.param("shrinking failure", [], False, id="shrinking"),
     ],
 )
 def test_finding_06_ctrl_c_loses_nothing(
