@@ -54,7 +54,7 @@ python_files := $(sort $(shell find python -name '*.py' -o -name '*.pyi'))
 tidy_stamps := $(patsubst %.cpp,build/tidy/%.ok,$(filter cpp/%.cpp,$(cpp_files)))
 
 # What starts with this line, wherever it lies.
-shell_scripts := $(shell grep -l '^\#!/bin/bash' tools/* .ci/run)
+shell_scripts := $(shell grep -l -d skip '^\#!/bin/bash' tools/* .ci/run)
 
 .PHONY: demo test check nightly build lint format bench bench-full probes soak check-threads fuzz-traces fuzz-files fuzz-shrinks fuzz-forks clean durations
 .PHONY: test-core test-python test-nightly test-hypothesis test-pythons
