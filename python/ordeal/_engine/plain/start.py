@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import importlib
-import json
 import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from ordeal._engine.isolation.answering import send_and_exit, take_request
 from ordeal._engine.plain.recorder import Recorder
 from ordeal._engine.plain.rewriting import Finder
 
@@ -19,22 +19,14 @@ _INSTALLED = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}"
 
 def main() -> None:
     """Answer the request on stdin: the program as JSON on stdout, or the reason why there is none."""
-    requests, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
-    nothing = os.open(os.devnull, os.O_RDWR)
-    for stream in (0, 1, 2):
-        os.dup2(nothing, stream)
-    request = json.loads(requests.readline())
-    sys.path[:] = request["path"]
-    sys.argv[:] = request["arguments"]
+    request, answers = take_request()
     recorder = Recorder(is_target_by(request["targets"], request["module"]))
     finder = Finder(_wants(request["targets"], request["module"], recorder), recorder)
     recorder.files = finder.files
     finder.install()
     record: Any = importlib.import_module("ordeal._engine.plain.recording").record
     answers.write(record(request, recorder))
-    answers.flush()
-    # Wait neither for exit handlers of the code under test nor for its threads.
-    os._exit(0)
+    send_and_exit(answers)
 
 
 def is_target_by(targets: Sequence[str], test_module: str) -> Any:

@@ -9,7 +9,6 @@ import json
 import os
 import select
 import signal
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -19,6 +18,7 @@ from typing import Any
 import msgspec
 
 from ordeal._engine.execution.recorder import ADDRESS
+from ordeal._engine.isolation.answering import send_and_exit, take_request
 from ordeal._engine.plain.program import Program
 
 #: The limits of all attempts together, and of one.
@@ -41,17 +41,11 @@ class Tried(msgspec.Struct, kw_only=True):
 
 def main() -> None:
     """Answer the request on stdin."""
-    requests, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
-    nothing = os.open(os.devnull, os.O_RDWR)
-    for stream in (0, 1, 2):
-        os.dup2(nothing, stream)
-    request = json.loads(requests.readline())
-    sys.path[:] = request["path"]
+    request, answers = take_request()
     program = msgspec.convert(request["program"], Program)
     _warm_up(program)
     answers.write(msgspec.json.encode(minimised(program, request["place"], _outcome_apart)))
-    answers.flush()
-    os._exit(0)
+    send_and_exit(answers)
 
 
 def minimised(program: Program, place: str, outcome_of: Callable[[Program], dict[str, Any]]) -> Tried:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import json
 import os
 import sys
 import sysconfig
@@ -21,6 +20,7 @@ from ordeal._engine.execution.class_path import load_class, trust
 from ordeal._engine.execution.driver import Driver, Status
 from ordeal._engine.execution.machine import make_driver
 from ordeal._engine.formatting import one_line, safe_lines
+from ordeal._engine.isolation.answering import send_and_exit, take_request
 from ordeal._engine.isolation.memory_limit import limited_memory
 from ordeal._engine.replay.loading import tape_of
 from ordeal._engine.replay.replayer import Replayed, Replayer
@@ -44,13 +44,7 @@ _OWN = f"{Path(__file__).parents[2]}{os.sep}"
 
 def main() -> None:
     """Answer the request: first what was recorded, and then, where it is wanted, the same with how likely it fails."""
-    requests, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
-    nothing = os.open(os.devnull, os.O_RDWR)
-    for stream in (0, 1, 2):
-        os.dup2(nothing, stream)
-    request = json.loads(requests.readline())
-    sys.path[:] = request["path"]
-    sys.argv[:] = request["arguments"]
+    request, answers = take_request()
 
     def answer(view: TraceView) -> None:
         answers.write(msgspec.json.encode(view) + b"\n")
@@ -62,8 +56,7 @@ def main() -> None:
         answer(TraceView(reason=one_line(error.message)))
     except Exception as error:  # noqa: BLE001 - objects of the user's may raise anything when they are looked at
         answer(TraceView(reason=one_line(f"the recording failed: {type(error).__name__}: {error}")))
-    # Wait neither for exit handlers of the code under test nor for its threads.
-    os._exit(0)
+    send_and_exit(answers)
 
 
 def _record(trace: Trace, request: Mapping[str, Any], answer: Callable[[TraceView], None]) -> None:

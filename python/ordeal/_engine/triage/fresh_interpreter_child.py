@@ -18,6 +18,7 @@ from ordeal._engine.coverage.targets import resolve_targets
 from ordeal._engine.execution.bucket import Bucketer, is_in_bucket
 from ordeal._engine.execution.class_path import load_class, trust
 from ordeal._engine.execution.machine import make_driver
+from ordeal._engine.isolation.answering import private_streams
 from ordeal._engine.isolation.memory_limit import limited_memory
 from ordeal._engine.replay.loading import tape_of
 from ordeal._engine.replay.replayer import Replayer
@@ -52,7 +53,7 @@ class Settings:
 
 def main(path: Sequence[str]) -> None:
     """Answer all requests. ``path`` is the module search path."""
-    requests, answers = _private_streams()
+    requests, answers = private_streams(0, 1)
     settings = Settings(**json.loads(requests.readline()))
     sys.path[:] = path
     sys.argv[:] = settings.arguments
@@ -68,16 +69,6 @@ def main(path: Sequence[str]) -> None:
     if _leads_group():
         # Everything that the code under test has started ends with this process.
         os.killpg(0, signal.SIGKILL)
-
-
-def _private_streams() -> tuple[BinaryIO, BinaryIO]:
-    """Return the streams for requests and answers, out of reach for code that prints or reads."""
-    requests, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
-    nothing = os.open(os.devnull, os.O_RDWR)
-    for stream in (0, 1):
-        os.dup2(nothing, stream)
-    os.close(nothing)
-    return requests, answers
 
 
 def _leads_group() -> bool:

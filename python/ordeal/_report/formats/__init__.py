@@ -1,7 +1,7 @@
 """The formats of ``--report``: one module each, which is loaded when its format is wanted.
 
-A module has a function ``write(document, folder) -> Path``. The document is what ``json_document`` returns: the data of
-the JSON report.
+A module has a function ``write(document, folder, run) -> Path``. The document is what ``json_document`` returns, the
+data of the JSON report; ``run`` is the folder of the run, or None.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Document = Mapping[str, Any]
 def write_report(name: str, document: Document, folder: Path, *, run: Path | None = None) -> Path:
     """Write the report in the format ``name`` into ``folder``, which is made if it is not there; return the file.
 
-    ``run`` is the folder of the run, whose events the page shows.
+    ``run`` is the folder of the run. Each format is given it; the page shows its events.
 
     Raises:
         ConfigError: the format needs a package that is not installed.
@@ -35,7 +35,7 @@ def write_report(name: str, document: Document, folder: Path, *, run: Path | Non
             f"the report format `{name}` needs the package `{error.name}`", hint=f"`pip install {error.name}`"
         ) from None
     folder.mkdir(parents=True, exist_ok=True)
-    path: Path = module.write(document, folder, run=run) if name == "html" else module.write(document, folder)
+    path: Path = module.write(document, folder, run)
     return path
 
 

@@ -14,7 +14,7 @@ from coverage import CoverageData
 from ordeal._report.formats.document import ranges, results_of
 
 
-def write(document: Mapping[str, Any], folder: Path) -> Path:
+def write(document: Mapping[str, Any], folder: Path, _run: Path | None) -> Path:
     """Write ``.coverage.ordeal``, a name that ``coverage combine`` looks for."""
     path = folder / ".coverage.ordeal"
     path.unlink(missing_ok=True)

@@ -29,7 +29,7 @@ ERRORS_MAX = 10
 _MESSAGE_LINES_MAX = 20
 
 
-def write(document: Mapping[str, Any], folder: Path) -> Path:
+def write(document: Mapping[str, Any], folder: Path, _run: Path | None) -> Path:
     """Write ``annotations.txt``."""
     return save(folder, "annotations.txt", annotation_lines(document))
 

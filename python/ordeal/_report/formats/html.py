@@ -21,7 +21,7 @@ VIEWS_MAX = 12
 LIKELIHOODS_MAX = 6
 
 
-def write(document: Mapping[str, Any], folder: Path, *, run: Path | None = None) -> Path:
+def write(document: Mapping[str, Any], folder: Path, run: Path | None = None) -> Path:
     """Write the page of a report into ``folder`` and return its path.
 
     ``run`` is the folder of its run, whose events show the coverage over time; without it, the latest run counts if it

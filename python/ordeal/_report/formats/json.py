@@ -10,6 +10,6 @@ from typing import Any
 from ordeal._report.formats.document import save
 
 
-def write(document: Mapping[str, Any], folder: Path) -> Path:
+def write(document: Mapping[str, Any], folder: Path, _run: Path | None) -> Path:
     """Write ``ordeal.json``."""
     return save(folder, "ordeal.json", json.dumps(document, indent=2) + "\n")

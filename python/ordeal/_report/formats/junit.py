@@ -29,7 +29,7 @@ from ordeal._report.formats.document import (
 from ordeal._report.formats.document import save as save_file
 
 
-def write(document: Mapping[str, Any], folder: Path) -> Path:
+def write(document: Mapping[str, Any], folder: Path, _run: Path | None) -> Path:
     """Write ``junit.xml``."""
     report = JUnitXml("ordeal")
     for result in results_of(document):

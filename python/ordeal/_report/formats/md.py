@@ -34,7 +34,7 @@ _ROWS_MAX = 100
 _SHORT_MAX = 20
 
 
-def write(document: Mapping[str, Any], folder: Path) -> Path:
+def write(document: Mapping[str, Any], folder: Path, _run: Path | None) -> Path:
     """Write ``ordeal.md``."""
     return save(folder, "ordeal.md", markdown(document))
 

@@ -16,7 +16,7 @@ from ordeal._report.formats.document import results_of, save
 _PARTS = {"failures": "finding", "known": "known", "seed_replays": "seed", "properties": "property"}
 
 
-def write(document: Mapping[str, Any], folder: Path) -> Path:
+def write(document: Mapping[str, Any], folder: Path, _run: Path | None) -> Path:
     """Write ``ordeal.ndjson``."""
     return save(folder, "ordeal.ndjson", (json.dumps(record) + "\n" for record in _records(document)))
 

@@ -34,7 +34,7 @@ FOLDER = ".hypothesis/observed"
 _KEPT_MAX = 500
 
 
-def write(document: Mapping[str, Any], folder: Path) -> Path:
+def write(document: Mapping[str, Any], folder: Path, _run: Path | None) -> Path:
     """Write ``.hypothesis/observed/ordeal_testcases.jsonl``."""
     below = folder / FOLDER
     below.mkdir(parents=True, exist_ok=True)

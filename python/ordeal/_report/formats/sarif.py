@@ -122,7 +122,7 @@ class _Log(msgspec.Struct):
     runs: list[_Run]
 
 
-def write(document: Mapping[str, Any], folder: Path) -> Path:
+def write(document: Mapping[str, Any], folder: Path, _run: Path | None) -> Path:
     """Write ``ordeal.sarif``."""
     rules = [_Rule(id=f"ordeal/{kind}", name=kind, short_description=_Message(text=_KINDS[kind])) for kind in _KINDS]
     lines = _RuleLines()
