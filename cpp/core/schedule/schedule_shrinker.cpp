@@ -8,6 +8,8 @@ namespace {
 
 // Values up to this are tried one by one.
 constexpr std::uint32_t kSmall = 12;
+// How many actors may be tried as a whole: more of them are few decisions each.
+constexpr std::size_t kGroupsMax = 32;
 
 // The next value to try for one of `value`, after `refused` did not fail.
 std::uint32_t raised(std::uint32_t refused, std::uint32_t value) {
@@ -16,13 +18,31 @@ std::uint32_t raised(std::uint32_t refused, std::uint32_t value) {
 
 }  // namespace
 
+// A group of one is a chunk of one, and the group of all is asked about first.
+ScheduleShrinker::ScheduleShrinker(std::vector<Decision> needed) : needed_(std::move(needed)) {
+  for (const bool is_kind : {true, false}) {
+    std::vector<std::uint64_t> seen;
+    for (const Decision& decision : needed_) {
+      const Group group{.is_kind = is_kind, .name = is_kind ? decision.label.kind : decision.label.actor};
+      if (seen.size() == kGroupsMax || std::ranges::find(seen, group.name) != seen.end()) {
+        continue;
+      }
+      seen.push_back(group.name);
+      const auto size = std::ranges::count_if(needed_, [&](const Decision& each) { return group.has(each); });
+      if (size > 1 && static_cast<std::size_t>(size) < needed_.size()) {
+        groups_.push_back(group);
+      }
+    }
+  }
+}
+
 // Decisions go first, as few of them explain most; then their values are lowered. A candidate that nobody judged counts
 // as one that passed. Nothing once each decision that is left is needed with its value.
 std::optional<std::vector<Decision>> ScheduleShrinker::next() {
   if (asked_) {
     tell(false);
   }
-  if (!next_dropped() && !next_lowered()) {
+  if (!next_group() && !next_dropped() && !next_lowered()) {
     return std::nullopt;
   }
   asked_ = true;
@@ -33,19 +53,37 @@ std::optional<std::vector<Decision>> ScheduleShrinker::next() {
 // above the refused one is tried.
 void ScheduleShrinker::tell(bool still_fails) {
   asked_ = false;
-  const bool lowers = chunk_ == 0;
   if (still_fails) {
     needed_ = candidate_;
     changed_ = true;
-    if (lowers) {
-      lower_ = raised(refused_, needed_[at_].value);
-    }
-  } else if (lowers) {
-    refused_ = lower_;
+  }
+  if (phase_ == Phase::kValues) {
+    refused_ = still_fails ? refused_ : lower_;
     lower_ = raised(refused_, needed_[at_].value);
-  } else {
+  } else if (phase_ == Phase::kChunks && !still_fails) {
     at_ += chunk_;
   }
+}
+
+// All decisions, then each group of which some are left and some are not.
+bool ScheduleShrinker::next_group() {
+  while (phase_ == Phase::kGroups && !needed_.empty() && group_ <= groups_.size()) {
+    candidate_.clear();
+    if (group_ > 0) {
+      std::ranges::copy_if(needed_, std::back_inserter(candidate_),
+                           [&](const Decision& each) { return !groups_[group_ - 1].has(each); });
+    }
+    ++group_;
+    if (candidate_.size() < needed_.size()) {
+      return true;
+    }
+  }
+  if (phase_ == Phase::kGroups) {
+    phase_ = Phase::kChunks;
+    chunk_ = (needed_.size() + 1) / 2;
+    changed_ = false;
+  }
+  return false;
 }
 
 // Delta debugging (Zeller and Hildebrandt, TSE 2002) by chunks that halve: O(n log n) candidates for few decisions that
@@ -67,6 +105,7 @@ bool ScheduleShrinker::next_dropped() {
       changed_ = false;
     }
   }
+  phase_ = Phase::kValues;
   return false;
 }
 

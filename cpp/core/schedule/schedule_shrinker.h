@@ -12,11 +12,12 @@
 namespace ordeal {
 
 // Loop: next() until it returns nothing; after each candidate, tell(whether the run still fails in the same way).
-// Drops decisions, half of them at a time first, then lowers values, until neither works any more: small values one by
-// one, large ones by halving what is left. Thread-compatible.
+// Drops decisions: all of them, then all of one kind, all of one actor, and half of what is left at a time. Labels tell
+// which belong together, and leaving some out shifts no other. Then it lowers values, until neither works any more:
+// small values one by one, large ones by halving what is left. Thread-compatible.
 class ScheduleShrinker {
  public:
-  explicit ScheduleShrinker(std::vector<Decision> needed) : needed_(std::move(needed)), chunk_(needed_.size()) {}
+  explicit ScheduleShrinker(std::vector<Decision> needed);
 
   // The decisions to run with, all others being 0. Without a verdict a candidate counts as refused.
   std::optional<std::vector<Decision>> next();
@@ -26,12 +27,29 @@ class ScheduleShrinker {
   [[nodiscard]] const std::vector<Decision>& needed() const noexcept { return needed_; }
 
  private:
+  // Decisions that are left out together: those of one kind, or of one actor.
+  struct Group {
+    bool is_kind = false;
+    std::uint64_t name = 0;
+
+    bool operator==(const Group&) const = default;
+    [[nodiscard]] bool has(const Decision& decision) const noexcept {
+      return (is_kind ? decision.label.kind : decision.label.actor) == name;
+    }
+  };
+
+  enum class Phase : std::uint8_t { kGroups, kChunks, kValues };
+
+  bool next_group();
   bool next_dropped();
   bool next_lowered();
 
   std::vector<Decision> needed_;
   std::vector<Decision> candidate_;
-  std::size_t chunk_;          // how many decisions a candidate drops; 0 once values are lowered
+  std::vector<Group> groups_;
+  std::size_t group_ = 0;  // how many groups were asked about
+  Phase phase_ = Phase::kGroups;
+  std::size_t chunk_ = 0;      // how many decisions a candidate drops
   std::size_t at_ = 0;         // the decision that the next candidate drops or lowers
   std::uint32_t lower_ = 1;    // the value that the next candidate gives to it
   std::uint32_t refused_ = 0;  // the largest value that was refused for it

@@ -53,6 +53,43 @@ TEST(ScheduleShrinker, AsksForTheEmptyScheduleFirst) {
   EXPECT_TRUE(shrinker.next()->empty());
 }
 
+// Every second decision is of kind 1; five actors take turns.
+Decisions mixed(std::uint32_t count) {
+  Decisions decisions = many(count);
+  for (std::uint32_t i = 0; i < count; ++i) {
+    decisions[i].label.kind = i % 2;
+    decisions[i].label.actor = i % 5;
+  }
+  return decisions;
+}
+
+TEST(ScheduleShrinker, LeavesOutKindsAndThenActors) {
+  ScheduleShrinker shrinker(mixed(20));
+  EXPECT_TRUE(shrinker.next()->empty());
+  for (const std::uint32_t kind : {0U, 1U}) {
+    const auto candidate = shrinker.next();
+    ASSERT_EQ(candidate->size(), 10U);
+    EXPECT_TRUE(std::ranges::none_of(*candidate, [&](const Decision& d) { return d.label.kind == kind; }));
+  }
+  for (std::uint64_t actor = 0; actor < 5; ++actor) {
+    const auto candidate = shrinker.next();
+    ASSERT_EQ(candidate->size(), 16U);
+    EXPECT_TRUE(std::ranges::none_of(*candidate, [&](const Decision& d) { return d.label.actor == actor; }));
+  }
+  EXPECT_EQ(shrinker.next()->size(), 10U);  // the first half is left out
+}
+
+TEST(ScheduleShrinker, FindsAnActorAmongManyInFewCandidates) {
+  ScheduleShrinker shrinker(mixed(2'000));
+  int asked = 0;
+  while (const auto candidate = shrinker.next()) {
+    shrinker.tell(value_of(*candidate, 504) >= 1 && value_of(*candidate, 1'204) >= 1);
+    ++asked;
+  }
+  EXPECT_EQ(shrinker.needed().size(), 2U);
+  EXPECT_LE(asked, 50);
+}
+
 TEST(ScheduleShrinker, NeedsNoVerdict) {
   ScheduleShrinker shrinker(many(4));
   int asked = 0;
