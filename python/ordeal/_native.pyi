@@ -1,6 +1,8 @@
 """The typed contract of the compiled engine."""
 
+import asyncio
 import builtins
+import contextvars
 from collections.abc import Buffer, Callable, Iterable, Iterator, Sequence
 from types import CellType, CodeType, ModuleType
 from typing import Any, Final, Literal, Self, final, overload
@@ -590,6 +592,52 @@ class Schedule:
     def event_hash(self) -> int: ...
     @property
     def events(self) -> int: ...
+
+class StepState:
+    key: int
+    waits: int
+    aim: int
+    may_be_cancelled: bool
+
+class ReadyQueue:
+    schedule: Any
+    world: Any
+    log: Any
+    interruptions: Any
+    escaped: Any
+    stalled: Any
+    broken: Any
+    steps: int
+    _timers: Any
+    _moved_at_step: int
+    _stall_bound: int
+    _closed: bool
+    _is_quiet: bool
+    _stopping: bool
+    _debug: bool
+    _is_in_any_order: bool
+    def call_soon(
+        self, callback: Callable[..., object], /, *args: Any, context: contextvars.Context | None = None
+    ) -> asyncio.Handle: ...
+    def make_ready(self, handles: Iterable[asyncio.Handle], /) -> None: ...
+    @property
+    def _is_ready(self) -> bool: ...
+    def _run_next(self) -> None: ...
+    def _turn(self) -> None: ...
+    def _run_turns(self) -> None: ...
+    def _drop_ready(self) -> None: ...
+
+def set_loop_facts(
+    *,
+    handle_type: type,
+    step_type: type,
+    stepped_task: Callable[[Any], Any],
+    life: contextvars.ContextVar[Any],
+    stall: int,
+    step_site: int,
+    still_steps_max: int,
+    steps_max: int,
+) -> None: ...
 
 class ScheduleShrinker:
     def __init__(self, decisions: Sequence[DecisionFields]) -> None: ...

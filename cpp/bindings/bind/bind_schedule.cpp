@@ -1,11 +1,12 @@
-// Binds the decisions of a simulated run, and what shrinks them. A decision is a tuple of kind, actor, site,
-// occurrence, bound and value.
+// Binds the decisions of a simulated run, what shrinks them, and the part of its loop that each step goes through. A
+// decision is a tuple of kind, actor, site, occurrence, bound and value.
 #include <cstdint>
 #include <string>
 #include <tuple>
 #include <vector>
 
 #include "bindings/bindings.h"
+#include "bindings/simulate/ready_queue.h"
 #include "core/base/rng.h"
 #include "core/schedule/schedule.h"
 #include "core/schedule/schedule_shrinker.h"
@@ -77,6 +78,24 @@ void bind_schedule(py::module_& m) {
       .def("next", &next_candidate)
       .def("tell", &ScheduleShrinker::tell, py::arg("still_fails"))
       .def_property_readonly("needed", [](const ScheduleShrinker& self) { return all_fields(self.needed()); });
+
+  m.attr("ReadyQueue") = ready_queue_type();
+  m.attr("StepState") = step_state_type();
+  m.def(
+      "set_loop_facts",
+      [](py::object handle_type, py::object step_type, py::object stepped_task, py::object life, std::uint32_t stall,
+         std::uint64_t step_site, std::int64_t still_steps_max, std::int64_t steps_max) {
+        set_loop_facts({.handle_type = std::move(handle_type),
+                        .step_type = std::move(step_type),
+                        .stepped_task = std::move(stepped_task),
+                        .life = std::move(life),
+                        .stall = stall,
+                        .step_site = step_site,
+                        .still_steps_max = still_steps_max,
+                        .steps_max = steps_max});
+      },
+      py::kw_only(), py::arg("handle_type"), py::arg("step_type"), py::arg("stepped_task"), py::arg("life"),
+      py::arg("stall"), py::arg("step_site"), py::arg("still_steps_max"), py::arg("steps_max"));
 
   m.def("draw_schedule_rates", &draw_schedule_rates, py::arg("key"), py::arg("kinds"));
   // The same in every process, unlike Python's hash().

@@ -14,7 +14,9 @@ from ordeal.simulate.errors import SimulationError
 KINDS: Final = (
     *("order", "stall", "arrival", "cancel", "packet", "cut"),
     *("datagram", "disk", "silence", "crash", "pause", "partition", "reset", "slow", "skew"),
+    "overtake",
 )
+OVERTAKE: Final = KINDS.index("overtake")
 ORDER, STALL, ARRIVAL, CANCEL, PACKET, CUT, DATAGRAM, DISK, SILENCE = range(9)
 
 _SEPARATOR = " | "
@@ -91,6 +93,11 @@ class Decided:
         kind, actor, site, occurrence, bound, value = fields
         return cls(KINDS[kind], name_of(actor), name_of(site), occurrence, value, bound)
 
+    def to_override(self) -> tuple[int, int, int, int, int]:
+        """Return kind, actor, site, occurrence and value, as ``Schedule.set`` takes them."""
+        kind, actor, site, occurrence, _, value = self.to_fields()
+        return kind, actor, site, occurrence, value
+
     def to_fields(self) -> _native.DecisionFields:
         """Return the decision as the core has it."""
         keys = name_key(self.actor), name_key(self.site)
@@ -118,8 +125,7 @@ def fixed_schedule(decisions: Iterable[Decided]) -> _native.Schedule:
     """Return a schedule that makes exactly these decisions, all others being 0."""
     schedule = _native.Schedule(0, [0] * len(KINDS))
     for decision in decisions:
-        kind, actor, site, occurrence, _, value = decision.to_fields()
-        schedule.set(kind, actor, site, occurrence, value)
+        schedule.set(*decision.to_override())
     return schedule
 
 

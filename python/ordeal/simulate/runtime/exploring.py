@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
+from time import process_time
 from typing import Any
 
 from ordeal import _native
+from ordeal._engine import untrusted
+from ordeal._engine.formatting import counted
 from ordeal.simulate.arguments import checked_number, checked_seconds
 from ordeal.simulate.errors import SimulationError, SimulationWarning, StalledStep
 from ordeal.simulate.runtime.decisions import (
     CANCEL,
+    KINDS,
+    OVERTAKE,
     SEED_MAX,
     Decided,
     drawn_schedule,
@@ -30,8 +36,12 @@ from ordeal.simulate.runtime.text import failure_text
 
 RUNS = 1_000
 RUNS_MAX = 1_000_000_000
-#: How many runs the search for a simpler schedule may take.
+#: How many runs, and how much processor time, the search for a simpler schedule may take.
 SHRINK_RUNS_MAX = 1_000
+SHRINK_CPU_S = 30.0
+#: In how many legal runs a failure is sought that an illegal order has found, and how far their seeds are apart.
+NEIGHBOURS = 200
+_NEIGHBOUR_STEP = 1_000_003
 #: Each such run is repeated and compared.
 CHECK_EVERY = 100
 
@@ -63,7 +73,11 @@ def run(
     """
     main, settings = checked_main(main), run_settings(faults, allow, time_limit)
     checked_number("seed", seed, 0, SEED_MAX)
-    schedule = drawn_schedule(seed) if decisions is None else fixed_schedule(from_labels(decisions))
+    if decisions is None:
+        schedule = drawn_schedule(seed)
+    else:
+        decided = list(from_labels(decisions))
+        schedule, settings = fixed_schedule(decided), allowing(settings, decided)
     surroundings = Surroundings()
     with surroundings.entered(), steps_watched(surroundings.running):
         outcome = run_once(main, schedule, settings, surroundings, chance=seed, is_examined=decisions is not None)
@@ -83,6 +97,8 @@ def explore(
     allow: Any = (),
     time_limit: float = TIME_LIMIT_S,
     check: bool = True,
+    order: str = "legal",
+    strict_order: bool = False,
 ) -> Report:
     """Run a coroutine function under many schedules, and raise the first failure with what it needs.
 
@@ -101,6 +117,9 @@ def explore(
         allow: what the runs may do though no simulation controls it, such as ``["time.sleep"]``.
         time_limit: the simulated seconds after which a run fails.
         check: whether to raise; otherwise the report has the failure.
+        order: ``"any"`` lets callbacks that are ready overtake each other as well, which asyncio rules out and other
+            loops do not. What only such an order brings about is a warning, and ``order_dependent`` of the report.
+        strict_order: whether that is a failure too.
 
     Raises:
         SimulationFailure: a run ends in a deadlock, or in another way that is a bug of the program.
@@ -113,10 +132,13 @@ def explore(
     if seconds is not None:
         checked_seconds("seconds", seconds)
     check_cancel(cancel, settings)
+    check_order(order, cancel)
     search = ScheduleSearch(main, settings)
     with search.entered():
         if cancel == "each":
             search.try_each_cancellation(runs, seconds)
+        elif order == "any":
+            search.try_any_order(seed, runs, seconds, is_strict=strict_order)
         else:
             search.try_seeds(seed, runs, seconds)
     if check and search.report.failure is not None:
@@ -145,6 +167,7 @@ class ScheduleSearch:
         self._main = in_world(main)
         self._settings = settings
         self._surroundings = Surroundings()
+        self._shrink_limit = ""
 
     @contextmanager
     def entered(self) -> Iterator[None]:
@@ -152,6 +175,10 @@ class ScheduleSearch:
         with self._surroundings.entered(), steps_watched(self._surroundings.running):
             yield
         report = self.report
+        if report.order_dependent is not None:
+            error, text = report.order_dependent.error, failure_text(report.order_dependent)
+            what = f"{untrusted.type_name(type(error))}: {untrusted.error_message(error)}"
+            warnings.warn(SimulationWarning(f"order-dependent: {what}\n{text}"), stacklevel=3)
         if report.nondeterministic:
             warnings.warn(SimulationWarning(f"two runs with one seed differ: {report.nondeterministic}"), stacklevel=3)
         elif report.failure is None and report.runs > 1 and not report.made:
@@ -180,6 +207,55 @@ class ScheduleSearch:
             if end is not None and _native.monotonic() > end:
                 return
 
+    def try_any_order(self, first: int, runs: int, seconds: float | None, *, is_strict: bool) -> None:
+        """Run with one seed after another, in orders of callbacks that asyncio rules out too.
+
+        What such a run finds is sought in legal ones next to it, and otherwise only marked, unless ``is_strict``.
+        """
+        end = None if seconds is None else _native.monotonic() + seconds
+        legal, any_order = self._settings, replace(self._settings, is_in_any_order=True)
+        known = set[str]()
+        for seed in range(first, first + runs):
+            self._settings = any_order
+            outcome = self._run(drawn_schedule(seed), chance=seed)
+            if outcome.error is not None and outcome.bucket not in known:
+                known.add(outcome.bucket)
+                self._found(outcome, seed)
+                self._settings = legal
+                if self._is_settled(is_strict=is_strict):
+                    return
+            if end is not None and _native.monotonic() > end:
+                return
+
+    def _is_settled(self, *, is_strict: bool) -> bool:
+        """Judge what was found in any order; return whether it is a failure, and else only mark it."""
+        report = self.report
+        failure, report.failure = report.failure, None
+        assert failure is not None
+        if any(decision.kind == KINDS[OVERTAKE] for decision in failure.decided):
+            if self._is_found_legally(failure):
+                return True
+            failure = replace(failure, is_order_dependent=True)
+            if not is_strict:
+                report.order_dependent = report.order_dependent or failure
+                return False
+        report.failure = failure
+        return True
+
+    def _is_found_legally(self, failure: ScheduleFailure) -> bool:
+        """Look for a failure in runs that asyncio allows, with other seeds and what is legal of its decisions."""
+        kept = [decision for decision in failure.decided if decision.kind != KINDS[OVERTAKE]]
+        for neighbour in range(NEIGHBOURS):
+            seed = (failure.seed + _NEIGHBOUR_STEP * neighbour) % SEED_MAX
+            schedule = drawn_schedule(seed)
+            for decision in kept:
+                schedule.set(*decision.to_override())
+            outcome = self._run(schedule, chance=failure.chance)
+            if outcome.error is not None and outcome.bucket == failure.bucket:
+                self._found(outcome, failure.chance)
+                return True
+        return False
+
     def try_each_cancellation(self, runs: int, seconds: float | None) -> None:
         """Run once as it is, and then once for each cancellation that this run could have had."""
         end = None if seconds is None else _native.monotonic() + seconds
@@ -205,7 +281,7 @@ class ScheduleSearch:
         return run_once(
             self._main,
             fixed_schedule(decisions),
-            self._settings,
+            allowing(self._settings, decisions),
             self._surroundings,
             chance=chance,
             is_examined=True,
@@ -247,6 +323,7 @@ class ScheduleSearch:
             chance=chance,
             faults=self._settings.faults,
             is_flaky=is_flaky,
+            shrink_limit=self._shrink_limit,
         )
 
     def _confirmed(self, outcome: Outcome, seed: int) -> tuple[list[Decided], int, BaseException] | None:
@@ -267,10 +344,16 @@ class ScheduleSearch:
 
     def _shrunk(self, decisions: list[Decided], chance: int, bucket: str) -> list[Decided]:
         shrinker = _native.ScheduleShrinker([decision.to_fields() for decision in decisions])
-        for _ in range(SHRINK_RUNS_MAX):
-            candidate = shrinker.next()
-            if candidate is None:
+        self._shrink_limit = ""
+        runs, end_s = 0, process_time() + SHRINK_CPU_S
+        while (candidate := shrinker.next()) is not None:
+            if runs == SHRINK_RUNS_MAX:
+                self._shrink_limit = f"{SHRINK_RUNS_MAX:,} runs"
                 break
+            if process_time() > end_s:
+                self._shrink_limit = f"{SHRINK_CPU_S:g} s of processor time, {counted(runs, 'run')}"
+                break
+            runs += 1
             shrinker.tell(self._fails([Decided.from_fields(fields) for fields in candidate], chance, bucket))
         return [Decided.from_fields(fields) for fields in shrinker.needed]
 
@@ -299,6 +382,22 @@ class ScheduleSearch:
             log=lambda at, who, what: log.append(f"{who} at {at:.6f} s in `{what}`"),
         )
         return log
+
+
+def allowing(settings: RunSettings, decisions: Iterable[Decided]) -> RunSettings:
+    """Return settings with which these decisions can be made: callbacks overtake each other only if one says so."""
+    is_in_any_order = any(decision.kind == KINDS[OVERTAKE] for decision in decisions)
+    return replace(settings, is_in_any_order=settings.is_in_any_order or is_in_any_order)
+
+
+def check_order(order: Any, cancel: Any) -> None:
+    """Raise SimulationError unless ``order`` is "legal", or "any" in a random search."""
+    if order not in ("legal", "any"):
+        raise SimulationError(f"order is {order!r:.100}", hint='write "legal" or "any"')
+    if order == "any" and cancel is not None:
+        raise SimulationError(
+            'order="any" cannot be combined with cancel="each"', hint="search the two one after the other"
+        )
 
 
 def check_cancel(cancel: Any, settings: RunSettings) -> None:

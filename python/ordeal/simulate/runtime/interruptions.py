@@ -37,7 +37,7 @@ class Interruptions:
 
     def strikes(self, name: str, is_client: bool) -> bool:
         """Return whether a task with this name may be cancelled."""
-        return any(fault.strikes(name, is_client=is_client) for fault in self._cancels)
+        return bool(self._cancels) and any(fault.strikes(name, is_client=is_client) for fault in self._cancels)
 
     def aim_at_start(self, record: TaskRecord) -> None:
         """Decide whether a new task is cancelled before its first step."""

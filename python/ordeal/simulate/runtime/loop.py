@@ -13,12 +13,12 @@ import contextvars
 import heapq
 import sys
 import weakref
-from asyncio import events
-from collections import deque
+from asyncio import events, format_helpers
 from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from ordeal import _native
 from ordeal.simulate.errors import (
     BlockedLoop,
     Deadlock,
@@ -26,16 +26,15 @@ from ordeal.simulate.errors import (
     LeakedTask,
     Livelock,
     SimulationFailure,
-    StalledStep,
 )
 from ordeal.simulate.nodes.life import LIFE, NOWHERE, Life, bury, bury_all, life_of
-from ordeal.simulate.runtime.decisions import ORDER, STALL, DecisionSource, name_key
+from ordeal.simulate.runtime.decisions import ORDER, OVERTAKE, STALL, DecisionSource, name_key
 from ordeal.simulate.runtime.endings import all_ended, forget_error, ignore
 from ordeal.simulate.runtime.interruptions import Interruptions
 from ordeal.simulate.runtime.scheduled_faults import SimulatedFault, packet_latencies, stall_lengths
 from ordeal.simulate.runtime.signals import SignalLoop
 from ordeal.simulate.runtime.sites import calling_site
-from ordeal.simulate.runtime.tasks import SimulationTask, TaskRecord, base_name, stepped_task
+from ordeal.simulate.runtime.tasks import STEP_TYPE, SimulationTask, TaskRecord, base_name, stepped_task
 from ordeal.simulate.runtime.waits import wait_lines
 
 #: How many steps may pass while the time stands still.
@@ -57,12 +56,24 @@ _NANOSECONDS = 1e9
 
 _TIMER_SITE = name_key("timers with one deadline")
 _STEP_SITE = name_key("step")
+_READY_SITE = name_key("ready callbacks")
 _LOOP_ACTOR = "the loop"
+
+_native.set_loop_facts(
+    handle_type=events.Handle,
+    step_type=STEP_TYPE,
+    stepped_task=stepped_task,
+    life=LIFE,
+    stall=STALL,
+    step_site=_STEP_SITE,
+    still_steps_max=STILL_STEPS_MAX,
+    steps_max=STEPS_MAX,
+)
 
 type Timer = tuple[float, int, events.Handle, int]
 
 
-class SimulationLoop(SignalLoop):
+class SimulationLoop(_native.ReadyQueue, SignalLoop):  # type: ignore[misc]
     """An event loop that runs in simulated time, under the decisions of a schedule."""
 
     def __init__(
@@ -73,48 +84,37 @@ class SimulationLoop(SignalLoop):
         allowed: Iterable[str] = (),
         time_limit: float = TIME_LIMIT_S,
         log: Callable[[float, str, str], object] | None = None,
+        is_in_any_order: bool = False,
     ) -> None:
-        """Calls ``log(time, who, what)`` for everything that happens, if given."""
+        """Calls ``log(time, who, what)`` for everything that happens, if given.
+
+        ``is_in_any_order`` lets callbacks that are ready overtake each other, which asyncio rules out.
+        """
         super().__init__()
         faults = tuple(faults)
         self.schedule = schedule
         self.records, self._foreign = list[TaskRecord](), list[TaskRecord]()
         self._records_max = _RECORDS_MIN
-        self.steps = 0
         self.interruptions = Interruptions(schedule, faults, self.call_soon)
         self.blocked: BlockedLoop | None = None
-        self.stalled: StalledStep | None = None
-        self.broken: BaseException | None = None
-        """What ends the run now: a node that failed."""
         self._stalls, self.packet_latencies = stall_lengths(faults), packet_latencies(faults)
+        self._is_in_any_order = is_in_any_order
+        self._stall_bound = len(self._stalls) + 2
         self._allowed = frozenset(allowed)
         self._time_limit = self._ends_at = time_limit
         self.log = log
         self._now = 0.0
-        self._moved_at_step = 0
-        self._ready: deque[events.Handle] = deque()
         self._timers: list[Timer] = []
         self._timers_set = self._tasks_made = 0
         self._names: dict[str, int] = {}
         self._main: asyncio.Task[Any] | None = None
         self._has_main = True
-        self._is_quiet = self._stopping = False
         self._generators: dict[int, weakref.ref[AsyncGenerator[Any, Any]]] = {}
 
     # Callbacks and timers
 
-    def call_soon(  # type: ignore[override]
-        self, callback: Callable[..., object], *args: Any, context: contextvars.Context | None = None
-    ) -> events.Handle:
-        """Call ``callback(*args)`` in the next turn, after all that was asked for before."""
-        if self._closed:
-            raise RuntimeError("Event loop is closed")
-        handle = events.Handle(callback, args, self, context)
-        self._ready.append(handle)
-        return handle
-
     # A job of an executor runs at a time that is drawn, and so do its calls.
-    call_soon_threadsafe = call_soon  # type: ignore[assignment]
+    call_soon_threadsafe = _native.ReadyQueue.call_soon  # type: ignore[assignment]
 
     def call_later(  # type: ignore[override]
         self, delay: float, callback: Callable[..., object], *args: Any, context: contextvars.Context | None = None
@@ -153,10 +153,6 @@ class SimulationLoop(SignalLoop):
         self._timers_set += 1
         heapq.heappush(self._timers, (moment, self._timers_set, handle, self._actor()))
         return handle
-
-    def make_ready(self, handles: Iterable[events.Handle]) -> None:
-        """Run these after what is ready."""
-        self._ready.extend(handles)
 
     def _timer_handle_cancelled(self, handle: events.TimerHandle) -> None:
         """Called by a timer that is cancelled; it is dropped when it would be due."""
@@ -295,18 +291,14 @@ class SimulationLoop(SignalLoop):
     def run_forever(self) -> None:
         """Run turns until ``stop`` is called."""
         with self._as_running():
-            while not self._stopping:
-                self._turn()
+            self._run_turns()
 
     def run_while(self, condition: Callable[[], bool], *, is_idle_allowed: bool = False) -> None:
         """Run callbacks as long as ``condition()`` is true, asked before each; ends when idle, if that is allowed."""
         with self._as_running():
-            while condition() and not (is_idle_allowed and not self._ready and not self._timers):
+            while condition() and not (is_idle_allowed and not self._is_ready and not self._timers):
                 self._begin_turn()
-                if self._ready:
-                    handle = self._ready.popleft()
-                    if not handle._cancelled:
-                        self._run(handle)
+                self._run_next()
 
     @contextmanager
     def _as_running(self) -> Iterator[None]:
@@ -351,59 +343,29 @@ class SimulationLoop(SignalLoop):
         self._stopping = True
 
     def _begin_turn(self) -> None:
-        if not self._ready:
+        if not self._is_ready:
             self._pass_time()
         if self._timers and self._timers[0][0] <= self._now + _TIE_S:
             self._take_due_timers()
 
-    def _turn(self) -> None:
-        self._begin_turn()
-        ready = self._ready
-        for _ in range(len(ready)):
-            handle = ready.popleft()
-            if not handle._cancelled:
-                self._run(handle)
+    def _overtaking(self, first: Any, count: int) -> int:
+        """Return which of ``count`` callbacks that are ready runs next, of which ``first`` is the first."""
+        task = stepped_task(first._callback)
+        actor = name_key(_LOOP_ACTOR) if task is None else self.record_of(task).key
+        return self.decide(OVERTAKE, actor, _READY_SITE, count)
 
-    def _run(self, handle: events.Handle) -> None:
-        world, life = self.world, None
-        if world is not None:
-            life = handle._context.get(LIFE)  # type: ignore[attr-defined]
-            if life is not None and life.keeps_back(handle):
-                return
-        self.steps += 1
-        task = stepped_task(handle._callback)  # type: ignore[attr-defined]
-        if task is None:
-            handle._run()
-        else:
-            self._step(handle, task)
-        if world is not None:
-            world.stepped(life)
-        if self.escaped is not None:
-            raise self.escaped
-        if self.stalled is not None:
-            raise self.stalled
-        if self.broken is not None:
-            raise self.broken
-        if self.steps - self._moved_at_step > STILL_STEPS_MAX or self.steps > STEPS_MAX:
-            raise self._livelock()
+    def _log_step(self, record: TaskRecord) -> None:
+        assert self.log is not None
+        self.log(self._now, record.name, record.site().name)
 
-    def _step(self, handle: events.Handle, task: asyncio.Task[Any]) -> None:
-        record = getattr(task, "record", None) or self.record_of(task)
-        if record.waits == 0 and record.may_be_cancelled and not self._is_quiet:
-            self.interruptions.aim_at_start(record)
-        if record.aim:
-            self.interruptions.before_turn(record)
-        self.schedule.event(record.key)
-        if self.log is not None:
-            self.log(self._now, record.name, record.site().name)
-        handle._run()
-        if self._timers and not self._is_quiet:
-            length = self.schedule.decide(STALL, record.key, _STEP_SITE, len(self._stalls) + 2)
-            if length:
-                self._stall(length, record.life)
-        record.waits += 1
-        if record.may_be_cancelled and not self._is_quiet and not task.done():
-            self.interruptions.aim(record)
+    def _callback_failed(self, handle: events.Handle, error: BaseException) -> None:
+        """Report what a callback raised, as asyncio's handles do."""
+        called: Any = handle
+        what = format_helpers._format_callback_source(called._callback, called._args)
+        context = {"message": f"Exception in callback {what}", "exception": error, "handle": handle}
+        if called._source_traceback:
+            context["source_traceback"] = called._source_traceback
+        self.call_exception_handler(context)
 
     def _stall(self, length: int, life: Life | None) -> None:
         """Let a step take time: until the next timer is due with 1, else one of the lengths. In a node, only there."""
@@ -446,8 +408,8 @@ class SimulationLoop(SignalLoop):
             tied = [timer for timer in tied if not timer[2]._cancelled]
             while len(tied) > 1:
                 chosen = self.decide(ORDER, tied[0][3], _TIMER_SITE, len(tied))
-                self._ready.append(tied.pop(chosen)[2])
-            self._ready.extend(timer[2] for timer in tied)
+                self.make_ready((tied.pop(chosen)[2],))
+            self.make_ready(timer[2] for timer in tied)
 
     def _deadlock(self) -> Exception:
         if self.is_ending:
@@ -545,7 +507,7 @@ class SimulationLoop(SignalLoop):
         self._running = True
         events._set_running_loop(self)
         try:
-            while not self._stopping and self.steps < limit and (self._ready or self._timers):
+            while not self._stopping and self.steps < limit and (self._is_ready or self._timers):
                 self._turn()
         except (SimulationFailure, EscapedSimulation):
             pass
@@ -591,7 +553,7 @@ class SimulationLoop(SignalLoop):
                 record.life.forget()
             record.part()
         self._closed = True
-        self._ready.clear()
+        self._drop_ready()
         self._timers.clear()
         self.records.clear()
         self._foreign.clear()

@@ -42,7 +42,7 @@ class LoopSettings(FencedLoop):
 
     def set_debug(self, enabled: bool) -> None:
         """Switch asyncio's debug mode."""
-        self._debug = enabled
+        self._debug = bool(enabled)
 
     # Errors that nobody awaits
 

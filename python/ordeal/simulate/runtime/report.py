@@ -28,6 +28,10 @@ class ScheduleFailure:
     faults: tuple[SimulatedFault, ...] = ()
     is_flaky: bool = False
     """Whether it did not happen again with the same decisions."""
+    is_order_dependent: bool = False
+    """Whether only an order of callbacks that asyncio rules out brings it about."""
+    shrink_limit: str = ""
+    """The limit at which shrinking ended, as text; empty if each decision that is left is known to be needed."""
 
     @property
     def decisions(self) -> dict[str, int]:
@@ -58,6 +62,8 @@ class Report:
     strikes: Counter[tuple[str, str]] = field(default_factory=Counter)
     """How often which fault struck which node."""
     failure: ScheduleFailure | None = None
+    order_dependent: ScheduleFailure | None = None
+    """What only an order of callbacks brings about that asyncio rules out; ``order="any"`` looks for it."""
     nondeterministic: str = ""
     """Where a repeated run first did something else; empty if none did."""
 

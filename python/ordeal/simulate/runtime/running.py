@@ -48,6 +48,8 @@ class RunSettings:
     faults: tuple[SimulatedFault, ...] = ()
     allowed: tuple[str, ...] = ()
     time_limit: float = TIME_LIMIT_S
+    is_in_any_order: bool = False
+    """Whether callbacks that are ready may overtake each other, which asyncio rules out."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -141,7 +143,12 @@ def run_once(
     failure.
     """
     loop = SimulationLoop(  # type: ignore[abstract]
-        schedule, faults=settings.faults, allowed=settings.allowed, time_limit=settings.time_limit, log=log
+        schedule,
+        faults=settings.faults,
+        allowed=settings.allowed,
+        time_limit=settings.time_limit,
+        log=log,
+        is_in_any_order=settings.is_in_any_order,
     )
     outcome = Outcome()
     with ExitStack() as stack:

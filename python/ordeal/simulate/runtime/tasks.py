@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 import functools
 from collections.abc import Callable, Coroutine
-from dataclasses import dataclass, field
 from types import BuiltinMethodType, MethodType
 from typing import Any
 
+from ordeal import _native
 from ordeal.simulate.nodes.life import Life
 from ordeal.simulate.runtime.decisions import name_key
 from ordeal.simulate.runtime.sites import Site, site_of
@@ -16,27 +16,24 @@ from ordeal.simulate.runtime.sites import Site, site_of
 _NAME_CHARS_MAX = 100
 
 
-@dataclass(slots=True, eq=False)
-class TaskRecord:
+class TaskRecord(_native.StepState):
     """What the loop knows of a task."""
 
-    task: asyncio.Task[Any]
-    name: str
-    is_client: bool
-    may_be_cancelled: bool
-    life: Life | None = None
-    """The life of a node that it belongs to."""
-    key: int = field(init=False)
-    waits: int = 0
-    """How often it was suspended."""
-    aim: int = 0
-    """Where it is to be cancelled during the present wait: see ``interruptions``; 0 for nowhere."""
-    struck_at: Site | None = None
-    """Where it was cancelled by a fault."""
-    struck_in_window: bool = False
+    __slots__ = ("is_client", "life", "name", "struck_at", "struck_in_window", "task")
 
-    def __post_init__(self) -> None:
-        self.key = name_key(self.name)
+    def __init__(
+        self, task: asyncio.Task[Any], name: str, is_client: bool, may_be_cancelled: bool, life: Life | None = None
+    ) -> None:
+        self.task = task
+        self.name = name
+        self.key = name_key(name)
+        self.is_client = is_client
+        self.may_be_cancelled = may_be_cancelled
+        self.life = life
+        """The life of a node that it belongs to."""
+        self.struck_at: Site | None = None
+        """Where it was cancelled by a fault."""
+        self.struck_in_window = False
 
     @property
     def is_living(self) -> bool:
@@ -131,13 +128,14 @@ def _step_type() -> type:
     return type(loop.seen[0])
 
 
-_STEP = _step_type()
+#: The type of the callback that runs the first step of a task.
+STEP_TYPE = _step_type()
 
 
 def stepped_task(callback: Any) -> asyncio.Task[Any] | None:
     """Return the task of which a callback of the loop runs a step; None if it does something else."""
     kind = type(callback)
-    if kind is _STEP:
+    if kind is STEP_TYPE:
         return callback.__self__  # type: ignore[no-any-return]
     if kind is BuiltinMethodType and callback.__name__ == "task_wakeup":
         return callback.__self__  # type: ignore[no-any-return]

@@ -38,6 +38,7 @@ _NOUNS = {
     "reset": "reset",
     "slow": "slow node",
     "skew": "wrong clock",
+    "overtake": "callback that overtakes others",
 }
 _PLURALS = {
     "change of order": "changes of order",
@@ -45,6 +46,7 @@ _PLURALS = {
     "loss of what was not synced": "losses of what was not synced",
     "silent crash": "silent crashes",
     "crash": "crashes",
+    "callback that overtakes others": "callbacks that overtake others",
 }
 _CUT_OFF = ("both ways", "what it sends", "what it gets")
 _WHEN = ("", "between its wake-up and its turn", "while it waits", "before time passes")
@@ -70,6 +72,10 @@ class _Failure(Protocol):
     def chance(self) -> int: ...
     @property
     def is_flaky(self) -> bool: ...
+    @property
+    def shrink_limit(self) -> str: ...
+    @property
+    def is_order_dependent(self) -> bool: ...
 
 
 class _Report(Protocol):
@@ -86,6 +92,8 @@ class _Report(Protocol):
 
     @property
     def failure(self) -> _Failure | None: ...
+    @property
+    def order_dependent(self) -> _Failure | None: ...
 
 
 def needed_text(decided: Sequence[Decided]) -> str:
@@ -111,6 +119,8 @@ def decision_text(decision: Decided, faults: Sequence[SimulatedFault]) -> str:
         return one_line(f"stall step {decision.occurrence + 1} of {who}: it takes {took}", limit=300)
     if decision.kind == "order":
         return one_line(f"of timers with one deadline, number {value + 1} fires before that of {who}{nth}")
+    if decision.kind == "overtake":
+        return one_line(f"of callbacks that are ready, number {value + 1} runs before that of {who}{nth}")
     if decision.kind == "arrival":
         what = "the result of" if who == "executor" else "the start of"
         return one_line(f"{what} {decision.site} in an executor takes {_ARRIVES[min(value, 4)]}{nth}")
@@ -162,6 +172,10 @@ def failure_text(failure: _Failure, replay: str | None = None) -> str:
         f"Needed: {needed_text(failure.decided)}, of {counted(failure.made, 'decision')}.",
         *(f"  {decision_text(decision, failure.faults)}" for decision in failure.decided),
     ]
+    if failure.is_order_dependent:
+        lines.append("Order-dependent: the first-in, first-out order of asyncio rules this out; other loops do not.")
+    if failure.shrink_limit:
+        lines.append(f"Shrinking ended at its limit, {failure.shrink_limit}: fewer decisions may suffice.")
     if failure.is_flaky:
         lines.append("It did not fail again with the same decisions: something decides that the simulation does not")
         lines.append("control, such as a thread, a file, the order of a set, or what an earlier run left behind.")
@@ -218,6 +232,7 @@ def report_text(report: _Report) -> str:
         lines.append(one_line(f"struck by {kind}: {struck_nodes}", limit=1_000))
     if report.nondeterministic:
         lines.append(f"NOT DETERMINISTIC: {report.nondeterministic}")
-    if report.failure is not None:
-        lines += ["", failure_text(report.failure)]
+    for failure in (report.failure, report.order_dependent):
+        if failure is not None:
+            lines += ["", failure_text(failure)]
     return "\n".join(lines)

@@ -13,6 +13,7 @@ import pytest
 
 from ordeal import simulate
 from ordeal.errors import OrdealError
+from ordeal.simulate.runtime import exploring
 
 from ...samples.waiters import keep, lose
 
@@ -233,3 +234,88 @@ def test_a_simulation_inside_of_one_is_refused() -> None:
     with pytest.raises(simulate.SimulationError, match="a simulation runs already"):
         simulate.run(main)
     simulate.run(nothing)
+
+
+async def _ten_sleepers() -> None:
+    order = list[int]()
+
+    async def sleep(number: int) -> None:
+        await asyncio.sleep(1)
+        order.append(number)
+
+    await asyncio.gather(*map(sleep, range(10)))
+    assert order == sorted(order)
+
+
+def test_a_shrink_that_ends_by_itself_has_no_limit() -> None:
+    failure = failure_of(_ten_sleepers)
+    assert len(failure.decided) == 1
+    assert failure.shrink_limit == ""
+    assert "Shrinking" not in str(failure)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "limit"),
+    [("SHRINK_RUNS_MAX", 0, "0 runs"), ("SHRINK_CPU_S", -1.0, "-1 s of processor time, 0 runs")],
+)
+def test_a_shrink_ends_at_its_limit_and_says_so(
+    monkeypatch: pytest.MonkeyPatch, name: str, value: float, limit: str
+) -> None:
+    monkeypatch.setattr(exploring, name, value)
+    failure = failure_of(_ten_sleepers)
+    assert failure.shrink_limit == limit
+    assert f"Shrinking ended at its limit, {limit}: fewer decisions may suffice." in str(failure)
+    with pytest.raises(AssertionError):
+        simulate.run(_ten_sleepers, decisions=failure.decisions)
+
+
+async def _deposit_before_audit() -> None:
+    """Rely on what asyncio promises of ``call_soon``."""
+    loop, balance, seen = asyncio.get_running_loop(), list[int](), list[int]()
+    loop.call_soon(balance.append, 1)
+    loop.call_soon(lambda: seen.append(len(balance)))
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    assert seen == [1]
+
+
+@pytest.mark.filterwarnings("ignore::ordeal.simulate.SimulationWarning")
+def test_callbacks_keep_their_order() -> None:
+    assert simulate.explore(_deposit_before_audit, check=False).failure is None
+
+
+def test_what_another_order_of_callbacks_breaks_is_marked() -> None:
+    with pytest.warns(simulate.SimulationWarning, match="order-dependent: AssertionError"):
+        report = simulate.explore(_deposit_before_audit, runs=50, order="any")
+    assert report.failure is None
+    found = report.order_dependent
+    assert found is not None
+    assert found.is_order_dependent
+    assert [each.kind for each in found.decided] == ["overtake"]
+    assert "Needed: 1 callback that overtakes others" in str(report)
+    assert "order of asyncio rules this out" in str(found)
+    with pytest.raises(AssertionError):
+        simulate.run(_deposit_before_audit, decisions=found.decisions)
+
+
+@pytest.mark.filterwarnings("ignore::ordeal.simulate.SimulationWarning")
+def test_what_another_order_breaks_can_count_as_a_failure() -> None:
+    with pytest.raises(AssertionError) as caught:
+        simulate.explore(_deposit_before_audit, runs=50, order="any", strict_order=True)
+    assert "Order-dependent" in caught.value.__notes__[0]
+
+
+def test_a_failure_that_asyncio_allows_too_is_an_ordinary_one() -> None:
+    failure = failure_of(_ten_sleepers, order="any")
+    assert not failure.is_order_dependent
+    assert {each.kind for each in failure.decided} == {"order"}
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [({"order": "all"}, "order is 'all'"), ({"order": "any", "cancel": "each"}, 'order="any" cannot be combined')],
+)
+def test_an_order_that_is_none_is_refused(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(simulate.SimulationError, match=message) as caught:
+        simulate.explore(nothing, faults=CANCEL, **options)
+    assert caught.value.hint

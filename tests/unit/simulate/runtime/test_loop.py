@@ -453,3 +453,69 @@ def test_a_mistake_of_who_is_told_of_errors_is_a_failure() -> None:
 
     with pytest.raises(simulate.UnhandledTaskError, match="ZeroDivisionError"):
         simulate.run(main)
+
+
+def test_a_handle_is_that_of_asyncio() -> None:
+    async def main() -> None:
+        loop = asyncio.get_running_loop()
+        ran = list[object]()
+        context = contextvars.copy_context()
+        handle = loop.call_soon(ran.append, 1, context=context)
+        dropped = loop.call_soon(ran.append, 2)
+        assert type(handle) is asyncio.Handle
+        assert handle.get_context() is context
+        assert "append" in repr(handle)
+        dropped.cancel()
+        assert dropped.cancelled()
+        await asyncio.sleep(0)
+        assert ran == [1]
+
+    simulate.run(main)
+
+
+def test_call_soon_refuses_what_it_does_not_know() -> None:
+    async def main() -> None:
+        loop: Any = asyncio.get_running_loop()
+        with pytest.raises(TypeError, match="call_soon"):
+            loop.call_soon()
+        with pytest.raises(TypeError, match="call_soon"):
+            loop.call_soon(print, contxt=None)
+
+    simulate.run(main)
+
+
+def test_a_handle_of_debug_mode_says_where_it_was_made() -> None:
+    async def main() -> None:
+        loop: Any = asyncio.get_running_loop()
+        loop.set_debug(1)
+        handle: Any = loop.call_soon(print)
+        assert any(frame.name == "main" for frame in handle._source_traceback)
+        handle.cancel()
+
+    simulate.run(main)
+
+
+def test_what_a_callback_raises_goes_to_the_handler() -> None:
+    told = list[dict[str, Any]]()
+
+    async def main() -> None:
+        loop = asyncio.get_running_loop()
+        loop.set_exception_handler(lambda _, context: told.append(context))
+        loop.call_soon(int, "x")
+        await asyncio.sleep(0)
+
+    simulate.run(main)
+    assert isinstance(told[0]["exception"], ValueError)
+    assert "Exception in callback" in told[0]["message"]
+
+
+def test_what_ends_the_program_goes_through_a_callback() -> None:
+    def leave() -> None:
+        raise SystemExit(3)
+
+    async def main() -> None:
+        asyncio.get_running_loop().call_soon(leave)
+        await asyncio.sleep(0)
+
+    with pytest.raises(SystemExit):
+        simulate.run(main)

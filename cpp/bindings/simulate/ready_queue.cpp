@@ -1,0 +1,570 @@
+#include "bindings/simulate/ready_queue.h"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <memory>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "bindings/cpython/c_api.h"
+#include "bindings/cpython/guarded.h"
+#include "core/schedule/schedule.h"
+
+namespace ordeal::bindings {
+namespace {
+
+// The slots of asyncio.Handle that are filled and read without its Python code.
+enum Field : std::uint8_t { kCallback, kArgs, kCancelled, kLoop, kTraceback, kRepr, kContext, kFieldCount };
+constexpr std::array<const char*, kFieldCount> kFieldNames{"_callback",         "_args", "_cancelled", "_loop",
+                                                           "_source_traceback", "_repr", "_context"};
+
+struct KnownFacts : LoopFacts {
+  std::array<Py_ssize_t, kFieldCount> offsets{};
+  bool has_slots = false;  // whether all fields are slots; otherwise the Python code of asyncio is called
+};
+
+// Lives as long as the process; written with the GIL held.
+KnownFacts& loop_facts() {
+  static KnownFacts* const kFacts = std::make_unique<KnownFacts>().release();
+  return *kFacts;
+}
+
+struct StepState {
+  PyObject_HEAD unsigned long long key;  // of the task in labels
+  long long waits;                       // how often it was suspended
+  int aim;                               // where it is to be cancelled during the present wait; 0 for nowhere
+  char may_be_cancelled;
+};
+
+struct ReadyQueue {
+  PyObject_HEAD std::vector<PyObject*> handles;  // owned from `head` on
+  std::size_t head;
+  Schedule* decides;  // the schedule, if it is one of the core
+  PyObject* schedule;
+  PyObject* world;
+  PyObject* log;
+  PyObject* timers;
+  PyObject* interruptions;
+  PyObject* escaped;
+  PyObject* stalled;
+  PyObject* broken;
+  long long steps;
+  long long moved_at_step;
+  unsigned int stall_bound;
+  char is_closed;
+  char is_quiet;
+  char is_stopping;
+  char is_debugged;
+  char is_in_any_order;  // whether callbacks that are ready may overtake each other
+};
+
+// What Python code keeps here.
+constexpr std::array kObjects{&ReadyQueue::schedule, &ReadyQueue::world,         &ReadyQueue::log,
+                              &ReadyQueue::timers,   &ReadyQueue::interruptions, &ReadyQueue::escaped,
+                              &ReadyQueue::stalled,  &ReadyQueue::broken};
+
+ReadyQueue& queue_of(PyObject* self) noexcept { return *reinterpret_cast<ReadyQueue*>(self); }
+
+bool is_set(const PyObject* object) noexcept { return object != nullptr && object != Py_None; }
+
+PyObject*& field(PyObject* handle, Field which) noexcept {
+  return *reinterpret_cast<PyObject**>(reinterpret_cast<char*>(handle) + loop_facts().offsets[which]);
+}
+
+// LoopNames of what a loop in Python offers, interned once.
+struct LoopNames {
+  PyObject* get = interned("get");
+  PyObject* keeps_back = interned("keeps_back");
+  PyObject* stepped = interned("stepped");
+  PyObject* record = interned("record");
+  PyObject* record_of = interned("record_of");
+  PyObject* life = interned("life");
+  PyObject* done = interned("done");
+  PyObject* self = interned("__self__");
+  PyObject* aim_at_start = interned("aim_at_start");
+  PyObject* before_turn = interned("before_turn");
+  PyObject* aim = interned("aim");
+  PyObject* event = interned("event");
+  PyObject* decide = interned("decide");
+  PyObject* stall = interned("_stall");
+  PyObject* log_step = interned("_log_step");
+  PyObject* callback_failed = interned("_callback_failed");
+  PyObject* livelock = interned("_livelock");
+  PyObject* begin_turn = interned("_begin_turn");
+  PyObject* overtaking = interned("_overtaking");
+};
+
+const LoopNames& loop_names() {
+  static const LoopNames* const kNames = std::make_unique<LoopNames>().release();
+  return *kNames;
+}
+
+py::object called(PyObject* object, PyObject* name) { return owned(PyObject_CallMethodNoArgs(object, name)); }
+
+py::object called(PyObject* object, PyObject* name, PyObject* argument) {
+  return owned(PyObject_CallMethodOneArg(object, name, argument));
+}
+
+py::object called(PyObject* object, PyObject* name, PyObject* first, PyObject* second) {
+  const std::array<PyObject*, 3> arguments{object, first, second};
+  return owned(PyObject_VectorcallMethod(name, arguments.data(), arguments.size(), nullptr));
+}
+
+[[noreturn]] void raise(PyObject* error) {
+  PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error)), error);
+  throw py::error_already_set();
+}
+
+// What a handle is, for as long as it runs: whoever cancels it meanwhile empties it.
+struct LoopCallback {
+  py::object function;
+  py::object arguments;
+  py::object context;
+};
+
+py::object field_of(PyObject* handle, Field which) {
+  if (loop_facts().has_slots) [[likely]] {
+    PyObject* const value = field(handle, which);
+    return value == nullptr ? py::none() : borrowed(value);
+  }
+  return owned(PyObject_GetAttrString(handle, kFieldNames[which]));
+}
+
+bool is_cancelled(PyObject* handle) {
+  return loop_facts().has_slots ? field(handle, kCancelled) == Py_True
+                                : field_of(handle, kCancelled).is(py::bool_(true));
+}
+
+// Owned.
+PyObject* made_handle(PyObject* self, PyObject* function, PyObject* const* arguments, Py_ssize_t count,
+                      PyObject* context) {
+  auto held = owned(PyTuple_New(count));
+  for (Py_ssize_t i = 0; i < count; ++i) {
+    PyTuple_SET_ITEM(held.ptr(), i, Py_NewRef(arguments[i]));
+  }
+  PyObject* const kind = loop_facts().handle_type.ptr();
+  if (!loop_facts().has_slots || queue_of(self).is_debugged != 0) {
+    const std::array<PyObject*, 4> given{function, held.ptr(), self, context == nullptr ? Py_None : context};
+    return owned(PyObject_Vectorcall(kind, given.data(), given.size(), nullptr)).release().ptr();
+  }
+  auto own = is_set(context) ? borrowed(context) : owned(PyContext_CopyCurrent());
+  auto* const type = reinterpret_cast<PyTypeObject*>(kind);
+  auto handle = owned(type->tp_alloc(type, 0));
+  field(handle.ptr(), kCallback) = Py_NewRef(function);
+  field(handle.ptr(), kArgs) = held.release().ptr();
+  field(handle.ptr(), kCancelled) = Py_NewRef(Py_False);
+  field(handle.ptr(), kLoop) = Py_NewRef(self);
+  field(handle.ptr(), kTraceback) = Py_NewRef(Py_None);
+  field(handle.ptr(), kRepr) = Py_NewRef(Py_None);
+  field(handle.ptr(), kContext) = own.release().ptr();
+  return handle.release().ptr();
+}
+
+// Tells the loop of the error that is raised now, as asyncio's handles do; what ends the program goes on.
+void tell_of_error(PyObject* self, PyObject* handle) {
+  if (PyErr_ExceptionMatches(PyExc_SystemExit) != 0 || PyErr_ExceptionMatches(PyExc_KeyboardInterrupt) != 0) {
+    throw py::error_already_set();
+  }
+  const auto error = py::reinterpret_steal<py::object>(PyErr_GetRaisedException());
+  called(self, loop_names().callback_failed, handle, error.ptr());
+}
+
+void run_callback(PyObject* self, PyObject* handle, const LoopCallback& callback) {
+  PyObject* const context = callback.context.ptr();
+  if (PyContext_Enter(context) < 0) {
+    tell_of_error(self, handle);
+    return;
+  }
+  PyObject* const arguments = callback.arguments.ptr();
+  PyObject* const result =
+      PyTuple_CheckExact(arguments) != 0
+          ? PyObject_Vectorcall(callback.function.ptr(), reinterpret_cast<PyTupleObject*>(arguments)->ob_item,
+                                static_cast<std::size_t>(PyTuple_GET_SIZE(arguments)), nullptr)
+          : PyObject_CallObject(callback.function.ptr(), arguments);
+  if (result == nullptr) {
+    PyObject* const error = PyErr_GetRaisedException();
+    check(PyContext_Exit(context));
+    PyErr_SetRaisedException(error);
+    tell_of_error(self, handle);
+    return;
+  }
+  Py_DECREF(result);
+  check(PyContext_Exit(context));
+}
+
+// The task of which a callback runs a step; empty if it does something else.
+py::object task_of(PyObject* callback) {
+  if (reinterpret_cast<PyObject*>(Py_TYPE(callback)) == loop_facts().step_type.ptr()) {
+    return attribute(callback, loop_names().self);
+  }
+  if (PyCFunction_CheckExact(callback) != 0) {
+    const auto* const method = reinterpret_cast<PyCFunctionObject*>(callback);
+    return std::string_view(method->m_ml->ml_name) == "task_wakeup" ? borrowed(method->m_self) : py::object();
+  }
+  if (PyMethod_Check(callback) != 0) {
+    auto task = owned(PyObject_CallOneArg(loop_facts().stepped_task.ptr(), callback));
+    return task.is_none() ? py::object() : task;
+  }
+  return {};
+}
+
+void note_event(const ReadyQueue& queue, unsigned long long what) {
+  if (queue.decides != nullptr) [[likely]] {
+    queue.decides->event(what);
+  } else {
+    called(queue.schedule, loop_names().event, py::int_(what).ptr());
+  }
+}
+
+std::uint32_t stall_length(const ReadyQueue& queue, unsigned long long actor) {
+  const KnownFacts& known = loop_facts();
+  if (queue.decides != nullptr) [[likely]] {
+    return queue.decides->decide(known.stall, actor, known.step_site, queue.stall_bound);
+  }
+  return py::handle(queue.schedule)
+      .attr(py::handle(loop_names().decide))(known.stall, actor, known.step_site, queue.stall_bound)
+      .cast<std::uint32_t>();
+}
+
+bool has_timers(const ReadyQueue& queue) noexcept {
+  return queue.timers != nullptr && PyList_CheckExact(queue.timers) != 0 && PyList_GET_SIZE(queue.timers) > 0;
+}
+
+py::object record_of(PyObject* self, PyObject* task) {
+  PyObject* found = PyObject_GetAttr(task, loop_names().record);
+  if (found == nullptr) {
+    PyErr_Clear();
+  }
+  auto record = py::reinterpret_steal<py::object>(found);
+  if (!record || record.is_none()) {
+    record = called(self, loop_names().record_of, task);
+  }
+  if (PyObject_TypeCheck(record.ptr(), reinterpret_cast<PyTypeObject*>(step_state_type().ptr())) == 0) {
+    throw py::type_error("the record of a task is no StepState");
+  }
+  return record;
+}
+
+// One step of a task: what is decided before it and after it.
+void run_step(PyObject* self, PyObject* handle, const LoopCallback& callback, PyObject* task) {
+  ReadyQueue& queue = queue_of(self);
+  const py::object record = record_of(self, task);
+  auto& state = *reinterpret_cast<StepState*>(record.ptr());
+  if (state.waits == 0 && state.may_be_cancelled != 0 && queue.is_quiet == 0) {
+    called(queue.interruptions, loop_names().aim_at_start, record.ptr());
+  }
+  if (state.aim != 0) {
+    called(queue.interruptions, loop_names().before_turn, record.ptr());
+  }
+  note_event(queue, state.key);
+  if (is_set(queue.log)) {
+    called(self, loop_names().log_step, record.ptr());
+  }
+  run_callback(self, handle, callback);
+  if (has_timers(queue) && queue.is_quiet == 0) {
+    if (const std::uint32_t length = stall_length(queue, state.key); length != 0) {
+      called(self, loop_names().stall, py::int_(length).ptr(), attribute(record.ptr(), loop_names().life).ptr());
+    }
+  }
+  ++state.waits;
+  if (state.may_be_cancelled != 0 && queue.is_quiet == 0 && called(task, loop_names().done).is(py::bool_(false))) {
+    called(queue.interruptions, loop_names().aim, record.ptr());
+  }
+}
+
+void run_handle(PyObject* self, PyObject* handle) {
+  ReadyQueue& queue = queue_of(self);
+  const LoopCallback callback{field_of(handle, kCallback), field_of(handle, kArgs), field_of(handle, kContext)};
+  py::object life;
+  const py::object world = is_set(queue.world) ? borrowed(queue.world) : py::object();
+  if (world) {
+    life = called(callback.context.ptr(), loop_names().get, loop_facts().life.ptr());
+    if (!life.is_none() && called(life.ptr(), loop_names().keeps_back, handle).is(py::bool_(true))) {
+      return;
+    }
+  }
+  ++queue.steps;
+  if (const py::object task = task_of(callback.function.ptr())) {
+    run_step(self, handle, callback, task.ptr());
+  } else {
+    run_callback(self, handle, callback);
+  }
+  if (world) {
+    called(world.ptr(), loop_names().stepped, life.ptr());
+  }
+  for (PyObject* const error : {queue.escaped, queue.stalled, queue.broken}) {
+    if (is_set(error)) [[unlikely]] {
+      raise(error);
+    }
+  }
+  if (queue.steps - queue.moved_at_step > loop_facts().still_steps_max || queue.steps > loop_facts().steps_max)
+      [[unlikely]] {
+    raise(called(self, loop_names().livelock).ptr());
+  }
+}
+
+void run_next(PyObject* self) {
+  ReadyQueue& queue = queue_of(self);
+  const auto handle = py::reinterpret_steal<py::object>(queue.handles[queue.head]);
+  ++queue.head;
+  if (queue.head == queue.handles.size()) {
+    queue.handles.clear();
+    queue.head = 0;
+  } else if (queue.head > queue.handles.size() / 2) {
+    queue.handles.erase(queue.handles.begin(), queue.handles.begin() + static_cast<std::ptrdiff_t>(queue.head));
+    queue.head = 0;
+  }
+  if (!is_cancelled(handle.ptr())) {
+    run_handle(self, handle.ptr());
+  }
+}
+
+std::size_t ready_count(const ReadyQueue& queue) noexcept { return queue.handles.size() - queue.head; }
+
+// Puts one of the first `count` handles in front of the others, if the loop says so.
+void let_overtake(PyObject* self, std::size_t count) {
+  const py::object first = borrowed(queue_of(self).handles[queue_of(self).head]);
+  const auto chosen = called(self, loop_names().overtaking, first.ptr(), py::int_(count).ptr()).cast<std::size_t>();
+  ReadyQueue& queue = queue_of(self);
+  if (chosen > 0 && chosen < ready_count(queue)) {
+    const auto begin = queue.handles.begin() + static_cast<std::ptrdiff_t>(queue.head);
+    std::rotate(begin, begin + static_cast<std::ptrdiff_t>(chosen), begin + static_cast<std::ptrdiff_t>(chosen) + 1);
+  }
+}
+
+// One turn of asyncio: exactly the callbacks that are ready when it begins.
+void run_turn(PyObject* self) {
+  ReadyQueue& queue = queue_of(self);
+  if (ready_count(queue) == 0 || has_timers(queue)) {
+    called(self, loop_names().begin_turn);
+  }
+  for (std::size_t left = ready_count(queue); left > 0 && ready_count(queue) > 0; --left) {
+    if (queue.is_in_any_order != 0 && left > 1) {
+      let_overtake(self, left);
+    }
+    run_next(self);
+  }
+}
+
+PyObject* done(const auto& work) noexcept {
+  return guarded([&]() -> PyObject* {
+    work();
+    return Py_NewRef(Py_None);
+  });
+}
+
+void drop_handles(ReadyQueue& queue) noexcept {
+  const auto dropped = std::exchange(queue.handles, {});
+  for (std::size_t i = std::exchange(queue.head, 0); i < dropped.size(); ++i) {
+    Py_DECREF(dropped[i]);
+  }
+}
+
+extern "C" {
+
+PyObject* ordeal_call_soon(PyObject* self, PyObject* const* arguments, Py_ssize_t count, PyObject* keywords) noexcept {
+  return guarded([&]() -> PyObject* {
+    if (queue_of(self).is_closed != 0) {
+      PyErr_SetString(PyExc_RuntimeError, "Event loop is closed");
+      return nullptr;
+    }
+    const Py_ssize_t named = keywords == nullptr ? 0 : PyTuple_GET_SIZE(keywords);
+    if (count < 1 || named > 1 ||
+        (named == 1 && PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(keywords, 0), "context") != 0)) {
+      PyErr_SetString(PyExc_TypeError, "call_soon() takes a callback, its arguments, and `context`");
+      return nullptr;
+    }
+    PyObject* const handle =
+        made_handle(self, arguments[0], arguments + 1, count - 1, named == 1 ? arguments[count] : nullptr);
+    queue_of(self).handles.push_back(Py_NewRef(handle));
+    return handle;
+  });
+}
+
+PyObject* ordeal_make_ready(PyObject* self, PyObject* handles) noexcept {
+  return done([&] {
+    for (const py::handle handle : py::reinterpret_borrow<py::iterable>(handles)) {
+      queue_of(self).handles.push_back(Py_NewRef(handle.ptr()));
+    }
+  });
+}
+
+PyObject* ordeal_run_next(PyObject* self, PyObject* /*unused*/) noexcept {
+  return done([&] {
+    if (ready_count(queue_of(self)) > 0) {
+      run_next(self);
+    }
+  });
+}
+
+PyObject* ordeal_run_turn(PyObject* self, PyObject* /*unused*/) noexcept {
+  return done([&] { run_turn(self); });
+}
+
+PyObject* ordeal_run_turns(PyObject* self, PyObject* /*unused*/) noexcept {
+  return done([&] {
+    while (queue_of(self).is_stopping == 0) {
+      run_turn(self);
+      check(PyErr_CheckSignals());
+    }
+  });
+}
+
+PyObject* ordeal_drop_ready(PyObject* self, PyObject* /*unused*/) noexcept {
+  drop_handles(queue_of(self));
+  return Py_NewRef(Py_None);
+}
+
+PyObject* ordeal_is_ready(PyObject* self, void* /*unused*/) noexcept {
+  return PyBool_FromLong(ready_count(queue_of(self)) > 0 ? 1 : 0);
+}
+
+PyObject* ordeal_queue_schedule(PyObject* self, void* /*unused*/) noexcept {
+  PyObject* const schedule = queue_of(self).schedule;
+  return Py_NewRef(schedule == nullptr ? Py_None : schedule);
+}
+
+int ordeal_queue_set_schedule(PyObject* self, PyObject* schedule, void* /*unused*/) noexcept {
+  PyObject* const result = done([&] {
+    ReadyQueue& queue = queue_of(self);
+    const py::handle given(schedule);
+    queue.decides = given && py::isinstance<Schedule>(given) ? &given.cast<Schedule&>() : nullptr;
+    Py_XSETREF(queue.schedule, Py_XNewRef(schedule));
+  });
+  Py_XDECREF(result);
+  return result == nullptr ? -1 : 0;
+}
+
+PyObject* ordeal_queue_new(PyTypeObject* type, PyObject* /*arguments*/, PyObject* /*keywords*/) noexcept {
+  PyObject* const self = type->tp_alloc(type, 0);
+  if (self != nullptr) {
+    std::construct_at(&queue_of(self).handles);
+  }
+  return self;
+}
+
+int ordeal_queue_traverse(PyObject* self, visitproc visit, void* arg) noexcept {
+  Py_VISIT(Py_TYPE(self));
+  const ReadyQueue& queue = queue_of(self);
+  for (std::size_t i = queue.head; i < queue.handles.size(); ++i) {
+    Py_VISIT(queue.handles[i]);
+  }
+  for (const auto member : kObjects) {
+    Py_VISIT(queue.*member);
+  }
+  return 0;
+}
+
+int ordeal_queue_clear(PyObject* self) noexcept {
+  ReadyQueue& queue = queue_of(self);
+  drop_handles(queue);
+  queue.decides = nullptr;
+  for (const auto member : kObjects) {
+    Py_CLEAR(queue.*member);
+  }
+  return 0;
+}
+
+void ordeal_queue_dealloc(PyObject* self) noexcept {
+  PyTypeObject* const type = Py_TYPE(self);
+  PyObject_GC_UnTrack(self);
+  ordeal_queue_clear(self);
+  std::destroy_at(&queue_of(self).handles);
+  type->tp_free(self);
+  Py_DECREF(type);
+}
+
+}  // extern "C"
+
+// CPython's own way to store functions of other signatures: the flags say what they really are.
+PyCFunction with_keywords(PyObject* (*function)(PyObject*, PyObject* const*, Py_ssize_t, PyObject*) noexcept) noexcept {
+  return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(function));
+}
+
+Py_ssize_t offset_in_handle(const char* name) {
+  const auto found = py::reinterpret_steal<py::object>(PyObject_GetAttrString(loop_facts().handle_type.ptr(), name));
+  if (!found || Py_TYPE(found.ptr()) != &PyMemberDescr_Type) {
+    PyErr_Clear();
+    return -1;
+  }
+  const PyMemberDef* const member = reinterpret_cast<PyMemberDescrObject*>(found.ptr())->d_member;
+  return member->type == Py_T_OBJECT_EX ? member->offset : -1;
+}
+
+}  // namespace
+
+void set_loop_facts(LoopFacts given) {
+  static_cast<LoopFacts&>(loop_facts()) = std::move(given);
+  loop_facts().has_slots = true;
+  for (std::size_t i = 0; i < kFieldCount; ++i) {
+    loop_facts().offsets[i] = offset_in_handle(kFieldNames[i]);
+    loop_facts().has_slots = loop_facts().has_slots && loop_facts().offsets[i] > 0;
+  }
+}
+
+py::object ready_queue_type() {
+  static PyObject* const kType = [] {
+    static std::array<PyMethodDef, 7> methods{
+        {{"call_soon", with_keywords(ordeal_call_soon), METH_FASTCALL | METH_KEYWORDS, nullptr},
+         {"make_ready", ordeal_make_ready, METH_O, nullptr},
+         {"_run_next", ordeal_run_next, METH_NOARGS, nullptr},
+         {"_turn", ordeal_run_turn, METH_NOARGS, nullptr},
+         {"_run_turns", ordeal_run_turns, METH_NOARGS, nullptr},
+         {"_drop_ready", ordeal_drop_ready, METH_NOARGS, nullptr},
+         {nullptr, nullptr, 0, nullptr}}};
+    static std::array<PyGetSetDef, 3> attributes{
+        {{"schedule", ordeal_queue_schedule, ordeal_queue_set_schedule, nullptr, nullptr},
+         {"_is_ready", ordeal_is_ready, nullptr, nullptr, nullptr},
+         {nullptr, nullptr, nullptr, nullptr, nullptr}}};
+    // offsetof of a type with a vector: what every compiler of CPython's extensions supports.
+    static std::array<PyMemberDef, 16> members{
+        {{"world", _Py_T_OBJECT, offsetof(ReadyQueue, world), 0, nullptr},
+         {"log", _Py_T_OBJECT, offsetof(ReadyQueue, log), 0, nullptr},
+         {"_timers", _Py_T_OBJECT, offsetof(ReadyQueue, timers), 0, nullptr},
+         {"interruptions", _Py_T_OBJECT, offsetof(ReadyQueue, interruptions), 0, nullptr},
+         {"escaped", _Py_T_OBJECT, offsetof(ReadyQueue, escaped), 0, nullptr},
+         {"stalled", _Py_T_OBJECT, offsetof(ReadyQueue, stalled), 0, nullptr},
+         {"broken", _Py_T_OBJECT, offsetof(ReadyQueue, broken), 0, nullptr},
+         {"steps", Py_T_LONGLONG, offsetof(ReadyQueue, steps), 0, nullptr},
+         {"_moved_at_step", Py_T_LONGLONG, offsetof(ReadyQueue, moved_at_step), 0, nullptr},
+         {"_stall_bound", Py_T_UINT, offsetof(ReadyQueue, stall_bound), 0, nullptr},
+         {"_closed", Py_T_BOOL, offsetof(ReadyQueue, is_closed), 0, nullptr},
+         {"_is_quiet", Py_T_BOOL, offsetof(ReadyQueue, is_quiet), 0, nullptr},
+         {"_stopping", Py_T_BOOL, offsetof(ReadyQueue, is_stopping), 0, nullptr},
+         {"_debug", Py_T_BOOL, offsetof(ReadyQueue, is_debugged), 0, nullptr},
+         {"_is_in_any_order", Py_T_BOOL, offsetof(ReadyQueue, is_in_any_order), 0, nullptr},
+         {nullptr, 0, 0, 0, nullptr}}};
+    std::array<PyType_Slot, 8> slots{{slot(Py_tp_new, ordeal_queue_new),
+                                      slot(Py_tp_dealloc, ordeal_queue_dealloc),
+                                      slot(Py_tp_traverse, ordeal_queue_traverse),
+                                      slot(Py_tp_clear, ordeal_queue_clear),
+                                      {Py_tp_methods, methods.data()},
+                                      {Py_tp_getset, attributes.data()},
+                                      {Py_tp_members, members.data()},
+                                      {0, nullptr}}};
+    PyType_Spec spec{"ordeal._native.ReadyQueue", sizeof(ReadyQueue), 0,
+                     Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC, slots.data()};
+    return owned(PyType_FromSpec(&spec)).release().ptr();
+  }();
+  return borrowed(kType);
+}
+
+py::object step_state_type() {
+  static PyObject* const kType = [] {
+    static std::array<PyMemberDef, 5> members{
+        {{"key", Py_T_ULONGLONG, offsetof(StepState, key), 0, nullptr},
+         {"waits", Py_T_LONGLONG, offsetof(StepState, waits), 0, nullptr},
+         {"aim", Py_T_INT, offsetof(StepState, aim), 0, nullptr},
+         {"may_be_cancelled", Py_T_BOOL, offsetof(StepState, may_be_cancelled), 0, nullptr},
+         {nullptr, 0, 0, 0, nullptr}}};
+    std::array<PyType_Slot, 2> slots{{{Py_tp_members, members.data()}, {0, nullptr}}};
+    PyType_Spec spec{"ordeal._native.StepState", sizeof(StepState), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
+                     slots.data()};
+    return owned(PyType_FromSpec(&spec)).release().ptr();
+  }();
+  return borrowed(kType);
+}
+
+}  // namespace ordeal::bindings
