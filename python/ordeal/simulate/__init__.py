@@ -22,6 +22,8 @@ from ordeal.simulate.file_system import FileFault, FileSystem
 from ordeal.simulate.nodes.machine_world import world
 from ordeal.simulate.nodes.node import Node
 from ordeal.simulate.nodes.world import World
+from ordeal.simulate.outside.commands import Command, Output
+from ordeal.simulate.outside.http import Request, Response
 from ordeal.simulate.runtime.exploring import explore, run
 from ordeal.simulate.runtime.node_faults import crash, partition, pause, reset, skew, slow
 from ordeal.simulate.runtime.odd_process import check
@@ -33,6 +35,7 @@ __all__ = [
     "BlockedLoop",
     "BrokenProperty",
     "Clock",
+    "Command",
     "Deadlock",
     "EscapedSimulation",
     "FileFault",
@@ -42,7 +45,10 @@ __all__ = [
     "Node",
     "NotDeterministic",
     "NotReached",
+    "Output",
     "Report",
+    "Request",
+    "Response",
     "ScheduleFailure",
     "SimulationError",
     "SimulationFailure",

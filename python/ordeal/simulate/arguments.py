@@ -21,3 +21,10 @@ def checked_seconds(name: str, value: Any, most: float = math.inf, *, unit: str 
         limit = "" if most == math.inf else f" and up to {most:g}"
         raise SimulationError(f"{name} is {value!r:.100}", hint=f"write a number of {unit} above 0{limit}")
     return float(value)
+
+
+def checked_share(name: str, value: Any) -> float:
+    """Return ``value``; raises SimulationError unless it is a number from 0 to 1."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
+        raise SimulationError(f"{name} is {value!r:.100}", hint="write a share from 0 to 1, such as 0.1")
+    return float(value)

@@ -8,6 +8,7 @@ import errno
 from collections.abc import Callable
 from typing import Any
 
+from ordeal.simulate.network.conduct import Conduct
 from ordeal.simulate.nodes.life import LIFE, NOWHERE, Life
 from ordeal.simulate.runtime.decisions import DATAGRAM, name_key
 from ordeal.simulate.runtime.loop_settings import LoopSettings
@@ -72,9 +73,15 @@ class DatagramEndpoint(asyncio.DatagramTransport):
         source = host_name(self.life)
         latencies = loop.packet_latencies
         name = name_key(f"{self._name} to {to[0]}:{to[1]}")
-        fate = loop.decide(DATAGRAM, name, _SENT_SITE, len(latencies) + DOUBLED)
-        late_s = latencies[fate - DOUBLED] if fate > DOUBLED else latencies[0]
-        for copy in range({LOST: 0, DOUBLED: 2}.get(fate, 1)):
+        conduct = loop.conduct(source, host)
+        if conduct is None:
+            fate = loop.decide(DATAGRAM, name, _SENT_SITE, len(latencies) + DOUBLED)
+            late_s = latencies[fate - DOUBLED] if fate > DOUBLED else latencies[0]
+            copies = {LOST: 0, DOUBLED: 2}.get(fate, 1)
+        else:
+            copies, is_overtaken = conduct.fate(loop.decide_evenly, name)
+            late_s = latencies[-1] if is_overtaken else latencies[0]
+        for copy in range(copies):
             due = loop.now + late_s + loop.delay_s(source, host, len(packet)) + copy * latencies[-1]
             loop.at(due, loop.take_datagram, packet, self._own, source, host, there[1], context=NOWHERE)
 
@@ -147,6 +154,14 @@ class DatagramLoop(LoopSettings):
 
     def is_cut(self, source: str, target: str) -> bool:
         """Return whether nothing gets from one host to another now."""
+        raise NotImplementedError
+
+    def decide_evenly(self, kind: int, actor: int, site: int, bound: int) -> int:
+        """Return the value of a decision about what a run meets seldom."""
+        raise NotImplementedError
+
+    def conduct(self, source: str, target: str) -> Conduct | None:
+        """Return what a link does to datagrams, None where the test has not said it."""
         raise NotImplementedError
 
     def delay_s(self, source: str, target: str, size: int = 0) -> float:

@@ -8,16 +8,19 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import errno
+import ipaddress
 import os
 import socket
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from ordeal.simulate.network.conduct import Conduct
 from ordeal.simulate.network.datagrams import DatagramLoop, host_name
 from ordeal.simulate.network.sockets import Address, SimulatedSocket
 from ordeal.simulate.network.tls import checked_context, tls_protocol
 from ordeal.simulate.network.transport import LATENCY_S, StreamTransport
 from ordeal.simulate.nodes.life import LIFE, Life
+from ordeal.simulate.outside.declared import host_hint
 from ordeal.simulate.runtime.decisions import PACKET, name_key
 
 type ProtocolFactory = Callable[[], asyncio.BaseProtocol]
@@ -338,6 +341,10 @@ class NetworkLoop(DatagramLoop):
         """Return how much longer than usual a packet takes from one host to another."""
         return 0.0 if self.world is None else float(self.world.delay_s(source, target, size))
 
+    def conduct(self, source: str, target: str) -> Conduct | None:
+        """Return what a link does to datagrams, None where the test has not said it."""
+        return None if self.world is None else self.world.conduct(source, target)
+
     async def _answered(self, source: str, target: str) -> None:
         """Wait until a host answers; raises TimeoutError when it does not for two minutes."""
         for wait_s in (*_RETRIES_S, None):
@@ -379,8 +386,17 @@ class NetworkLoop(DatagramLoop):
             await self._answered(source, target)
         server = next((server for server in self.servers if server.accepts(target, there)), None)
         if server is None:
+            self._escape_to(address)
             raise ConnectionRefusedError(errno.ECONNREFUSED, f"no server of this simulation listens on {place}")
         return self._joined(factory, server, name, address)
+
+    def _escape_to(self, address: Address) -> None:
+        """Refuse to connect to a host outside of the run: a name with a dot that nobody in the run has."""
+        if isinstance(address, str) or "." not in address[0] or _is_number(address[0]):
+            return
+        if self.world is None or self.world.host_of(address[0]) is None:
+            hint = host_hint(*address, has_world=self.world is not None)
+            self.escape(f"the program connects to {address[0]}:{address[1]}, which is not in the run", hint)
 
     def _joined(
         self, factory: ProtocolFactory, server: SimulatedServer, name: str, address: Address
@@ -464,6 +480,14 @@ class NetworkLoop(DatagramLoop):
 def network_address(address: Any) -> Address:
     """Return an address as the network has it; sockets of IPv6 have longer ones."""
     return (str(address[0]), int(address[1])) if isinstance(address, tuple | list) else os.fspath(address)
+
+
+def _is_number(host: str) -> bool:
+    try:
+        ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    return True
 
 
 def _extra(own: Address, other: Address) -> dict[str, Any]:

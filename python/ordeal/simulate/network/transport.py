@@ -113,6 +113,8 @@ class StreamTransport(asyncio.Transport):
         latencies = loop.packet_latencies
         taken = loop.decide(PACKET, self._name, _PACKET_SITE, len(latencies))
         due = loop.now + latencies[taken] + loop.delay_s(self.host, peer.host, size)
+        if loop.world is not None and (conduct := loop.conduct(self.host, peer.host)) is not None:
+            due += conduct.resent_s(loop.decide_evenly, self._name)
         peer._arrival_at = max(peer._arrival_at, due)
         peer._in_flight.append(arrive)
         loop.at(peer._arrival_at, peer.take_next, context=peer._context if peer.life is None else NOWHERE)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
+from ordeal.simulate.network.conduct import Conduct
+
 #: A link in one direction, by the names of its ends; the test itself is "".
 type Link = tuple[str, str]
 
@@ -19,6 +21,8 @@ class Links:
         self._bandwidths: dict[Link, float] = {}
         self._busy_until: dict[Link, float] = {}
         """Until when a link with a bandwidth still carries what was sent on it."""
+        self.conducts: dict[Link, Conduct] = {}
+        """What links do to what is sent on them, where the test has said it."""
 
     def is_cut(self, source: str, target: str) -> bool:
         """Return whether nothing that ``source`` sends reaches ``target``."""
@@ -41,10 +45,16 @@ class Links:
         """Let whatever a node sends or gets take so much longer; 0 for no longer."""
         self._clogs[name] = seconds
 
-    def make(self, links: Iterable[Link], latency_s: float, bandwidth: float | None) -> None:
+    def make(
+        self, links: Iterable[Link], latency_s: float, bandwidth: float | None, conduct: Conduct | None = None
+    ) -> None:
         """Give links a latency of their own, and how many bytes they carry in a second; None for any number."""
         for link in links:
             self._latencies[link] = latency_s
+            if conduct is None:
+                self.conducts.pop(link, None)
+            else:
+                self.conducts[link] = conduct
             if bandwidth is None:
                 self._bandwidths.pop(link, None)
             else:

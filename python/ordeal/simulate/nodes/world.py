@@ -9,13 +9,16 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
-from ordeal.simulate.arguments import checked_seconds
+from ordeal.simulate.arguments import checked_seconds, checked_share
 from ordeal.simulate.errors import BrokenProperty, NotReached, SimulationError
+from ordeal.simulate.network.conduct import Conduct
 from ordeal.simulate.network.streams import FIRST_ADDRESS, TEST_ADDRESS
 from ordeal.simulate.nodes.life import Life
 from ordeal.simulate.nodes.links import Link, Links
 from ordeal.simulate.nodes.nemesis import Nemesis
 from ordeal.simulate.nodes.node import Node, NodeMain
+from ordeal.simulate.outside.commands import Programs
+from ordeal.simulate.outside.http import WebService, host_and_ports
 from ordeal.simulate.runtime.loop import SimulationLoop
 from ordeal.simulate.runtime.node_faults import NodeFault
 
@@ -46,6 +49,9 @@ class World:
         loop.world = self
         self._always: dict[str, Condition] = {}
         self._waits: list[_Wait] = []
+        self._services: dict[str, WebService] = {}
+        self.programs = Programs()
+        """What child processes answer."""
         self._is_checking = False
 
     # Nodes
@@ -76,6 +82,52 @@ class World:
             )
         address = f"{FIRST_ADDRESS}{len(self._nodes) + 1}"
         return Node(self._loop, name, address, main, arguments, self._begun)
+
+    # What lies outside
+
+    def http(self, host: str, answers: Any) -> Node:
+        """Declare what a web service outside of the run answers, as a node that speaks HTTP, and HTTPS by any name.
+
+        Args:
+            host: its name, such as ``"api.example"``, on the ports 80 and 443, or with a port ``"api.example:8080"``.
+            answers: a table from what is asked, such as ``"GET /users/1"``, ``"GET /users?page=2"`` or a pattern
+                ``"GET /users/*"``, to the answer; or a function of the request, which may be ``async def``. An
+                answer is a text, bytes, a ``Response``, anything else that is sent as JSON, or such a function. A
+                second call for the same host adds to the table.
+
+        Returns:
+            The node, which faults strike like any other.
+
+        Raises:
+            SimulationError: the name or the answers cannot be used.
+        """
+        name, ports = host_and_ports(host)
+        if name not in self._services:
+            service = WebService(self._loop, name, ports)
+            service.declared.add(answers, is_table_needed=True)
+            self.node(name, service.serve)
+            self._services[name] = service
+        else:
+            self._services[name].declared.add(answers, is_table_needed=True)
+        return self[name]
+
+    def process(self, program: str, answers: Any) -> None:
+        """Declare what a child process does: no process starts.
+
+        Args:
+            program: its name without the folder, such as ``"git"``.
+            answers: a table from its arguments as a shell has them, such as ``"rev-parse HEAD"`` or a pattern
+                ``"log *"``, to the answer; or one answer for all arguments. An answer is what it prints, an ``Output``,
+                or a function of the ``Command``, which may be ``async def``. A second call adds to the first.
+
+        Raises:
+            SimulationError: the name or the answers cannot be used.
+        """
+        self.programs.add(program, answers)
+
+    def is_declared(self, host: str) -> bool:
+        """Return whether a host is a web service that is only declared."""
+        return host in self._services
 
     def _begun(self, node: Node) -> None:
         self._nodes[node.name] = node
@@ -130,9 +182,21 @@ class World:
         self._links.clog(self._named(node), seconds and checked_seconds("seconds", seconds))
 
     def link(
-        self, one: Node | str, other: Node | str | None = None, *, latency: float = 0.0, bandwidth: float | None = None
+        self,
+        one: Node | str,
+        other: Node | str | None = None,
+        *,
+        latency: float = 0.0,
+        bandwidth: float | None = None,
+        loss: float | None = None,
+        duplicates: float | None = None,
+        reordered: float | None = None,
     ) -> None:
-        """Make the links between two nodes slow, or those of ``one`` to all others, in both directions.
+        """Make the links between two nodes slow or lossy, or those of ``one`` to all others, in both directions.
+
+        A link is what the last call has made of it. Where none of the three shares is given, datagrams are lost,
+        doubled and late as without this call; where one is, those that are not given are 0. How much of a share
+        happens is decided by the run: a part of it, or nothing.
 
         Args:
             one: a node or its name.
@@ -140,10 +204,20 @@ class World:
             latency: how many seconds longer each packet takes.
             bandwidth: how many bytes a link carries in a second, in each direction; None for any number. What is sent
                 meanwhile waits.
+            loss: which share of the datagrams gets lost, at most, from 0 for none to 1. Packets of streams that get
+                lost are sent again, and arrive 0.2 seconds later.
+            duplicates: which share of the datagrams arrives twice, at most.
+            reordered: which share of the datagrams is overtaken by later ones, at most.
+
+        Raises:
+            SimulationError: an argument cannot be used.
         """
         rate = None if bandwidth is None else checked_seconds("bandwidth", bandwidth, unit="bytes")
         seconds = latency and checked_seconds("latency", latency)
-        self._links.make(self._between(one, other, one_way=False), seconds, rate)
+        shares = {"loss": loss, "duplicates": duplicates, "reordered": reordered}
+        given = {name: checked_share(name, share) for name, share in shares.items() if share is not None}
+        conduct = Conduct(**given) if given else None
+        self._links.make(self._between(one, other, one_way=False), seconds, rate, conduct)
 
     def reset(self, one: Node | str, other: Node | str | None = None) -> None:
         """Reset the connections between two nodes, or all of one."""
@@ -202,6 +276,10 @@ class World:
     def delay_s(self, source: str, target: str, size: int) -> float:
         """Return how much longer than usual a packet takes."""
         return self._links.delay_s(source, target, size, self._loop.now)
+
+    def conduct(self, source: str, target: str) -> Conduct | None:
+        """Return what a link does to what is sent on it, None where the test has not said it."""
+        return self._links.conducts.get((source, target)) if self._links.conducts else None
 
     def host_of(self, name: str) -> str | None:
         """Return the node with this name or address; None if there is none."""

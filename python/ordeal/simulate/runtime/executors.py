@@ -7,14 +7,14 @@ from asyncio import events
 from collections.abc import Callable
 from typing import Any
 
-from ordeal.simulate.network.socket_loop import SocketLoop
+from ordeal.simulate.outside.process_loop import ProcessLoop
 from ordeal.simulate.runtime.decisions import ARRIVAL, name_key
 
 #: How long the job of an executor takes, and how long its result, by the value of the decision.
 _ARRIVALS_S = (0.0, 0.001, 0.01, 0.1, 1.0)
 
 
-class ExecutorLoop(SocketLoop):
+class ExecutorLoop(ProcessLoop):
     """The methods of a loop that run functions in executors."""
 
     _job_s: float | None = None

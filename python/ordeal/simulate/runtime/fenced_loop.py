@@ -11,9 +11,6 @@ from ordeal.simulate.runtime.sites import calling_site
 
 _FAKE = "use asyncio.start_server and asyncio.open_connection, or give the program a stand-in in the test"
 _HINTS = {
-    **dict.fromkeys(
-        ("subprocess_exec", "subprocess_shell"), "give the program a function that answers as the child process would"
-    ),
     **dict.fromkeys(("connect_read_pipe", "connect_write_pipe"), _FAKE),
     **dict.fromkeys(("add_reader", "add_writer"), _FAKE),
 }

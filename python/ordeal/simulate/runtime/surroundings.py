@@ -16,6 +16,7 @@ from ordeal.simulate.clock_functions import replace_clock_functions
 from ordeal.simulate.errors import SimulationError
 from ordeal.simulate.nodes.life import LIFE
 from ordeal.simulate.nodes.node_files import is_real
+from ordeal.simulate.outside.declared import event_hint
 from ordeal.simulate.replacement import Places, Replacement
 from ordeal.simulate.runtime.loop import SimulationLoop
 from ordeal.simulate.runtime.system_functions import system_functions
@@ -164,6 +165,7 @@ class Surroundings:
             what, hint = _FENCES_OF_NODES[kind]
         else:
             what, hint = _FENCES[kind]
+        hint = event_hint(event, arguments, has_world=loop.world is not None) or hint
         loop.escape(f"the program {what} ({event})", hint)
 
     def _blocks(self, what: str) -> None:

@@ -6,6 +6,7 @@ import ipaddress
 import os
 import signal
 import socket
+import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -14,6 +15,8 @@ from typing import Any
 
 from ordeal.simulate.network.sockets import SimulatedSocket
 from ordeal.simulate.nodes.life import LIFE
+from ordeal.simulate.outside.open_tls import open_to
+from ordeal.simulate.outside.popen import PopenType
 from ordeal.simulate.replacement import MACHINERY, Places, Replacement, package_of
 
 #: They set up the process, and not the program.
@@ -36,7 +39,7 @@ def system_functions(running: Callable[[], Any]) -> Iterator[None]:
     """Let these functions ask the loop that ``running()`` returns, for the block and in this thread."""
     _running.append((threading.get_ident(), running))
     try:
-        with Replacement(None, _PLACES, on_change=_count):
+        with Replacement(None, _PLACES, on_change=_count), open_to(_is_declared):
             yield
     finally:
         _running.pop()
@@ -50,11 +53,33 @@ def _loop(fence: str) -> Any:
     """Return the loop of the run that the caller's caller belongs to, None if there is none or it may leave the run."""
     if not _running or _running[-1][0] != threading.get_ident():
         return None
-    caller = str(sys._getframe(2).f_globals.get("__name__", ""))
+    caller = _calling_module(2)
     if package_of(caller) in _REAL_CALLERS and caller != _JOBS:
         return None
     loop = _running[-1][1]()
     return None if loop is None or loop.allows(fence) else loop
+
+
+def _calling_module(depth: int) -> str:
+    """Return the module of the frame so many calls up."""
+    return str(sys._getframe(depth + 1).f_globals.get("__name__", ""))
+
+
+def _loop_of_popen() -> Any:
+    """Return the loop of the run, for a child process that the program starts by itself or by ``subprocess.run``."""
+    if not _running or _running[-1][0] != threading.get_ident():
+        return None
+    depth = 2
+    while (caller := _calling_module(depth)) in ("subprocess", "os"):
+        depth += 1
+    is_program = caller == _JOBS or package_of(caller) not in _REAL_CALLERS
+    loop = _running[-1][1]() if is_program else None
+    return None if loop is None or loop.allows("subprocess") else loop
+
+
+def _is_declared(name: str) -> bool:
+    loop = _running[-1][1]() if _running and _running[-1][0] == threading.get_ident() else None
+    return loop is not None and loop.world is not None and loop.world.is_declared(name)
 
 
 class _SocketType:
@@ -141,6 +166,7 @@ _PLACES = Places(
     {
         (socket, "socket"): _SocketType(),
         (socket, "getaddrinfo"): _getaddrinfo,
+        (subprocess, "Popen"): PopenType(_loop_of_popen),
         (signal, "signal"): _signal,
         (signal, "getsignal"): _getsignal,
         (signal, "raise_signal"): _raise_signal,

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from ordeal._engine.formatting import counted, one_line
+from ordeal.simulate.network.conduct import ON_LINKS, SENT_AGAIN
 from ordeal.simulate.network.datagrams import DOUBLED, LOST
 from ordeal.simulate.runtime.decisions import VALUE_MAX, Decided
 from ordeal.simulate.runtime.node_faults import (
@@ -133,6 +134,8 @@ def decision_text(decision: Decided, faults: Sequence[SimulatedFault]) -> str:
         return one_line(f"{who}: of the changes that were not synced, the last {value}{of} are lost{nth}")
     if decision.kind == "silence":
         return one_line(f"{who}: its peers are not told of the crash{nth}")
+    if decision.site in ON_LINKS:
+        return one_line(f"{who}: datagram {decision.occurrence + 1} {ON_LINKS[decision.site]}, as the link may do it")
     if decision.kind == "datagram":
         latencies = packet_latencies(faults)
         late = f"takes {latencies[min(max(value - DOUBLED, 0), len(latencies) - 1)]:g} s"
@@ -140,7 +143,10 @@ def decision_text(decision: Decided, faults: Sequence[SimulatedFault]) -> str:
         return one_line(f"{who}: datagram {decision.occurrence + 1} {fate}")
     if decision.kind == "packet":
         latencies = packet_latencies(faults)
-        what = "connecting" if decision.site == "connect" else f"packet {decision.occurrence + 1}"
+        if decision.site == SENT_AGAIN:
+            return one_line(f"{who}: packet {decision.occurrence + 1} is lost, and sent again")
+        named = {"connect": "connecting", "process": "the process"}
+        what = named.get(decision.site, f"packet {decision.occurrence + 1}")
         return one_line(f"{who}: {what} takes {latencies[min(value, len(latencies) - 1)]:g} s")
     return one_line(f"{who}: what arrives is cut {_CUT_WHERE[min(value, 3)]}{nth}")
 

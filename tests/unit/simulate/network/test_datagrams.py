@@ -115,3 +115,86 @@ def test_datagrams_between_nodes() -> None:
         assert got == [b"x"]
 
     simulate.run(main)
+
+
+async def sent_to_two(world: simulate.World, got: dict[str, list[bytes]], **conduct: Any) -> None:
+    """Send ten datagrams to a node behind a link of this conduct, and to one behind a sound link."""
+
+    async def serve(name: str) -> None:
+        (await endpoint(53)).got = got.setdefault(name, [])
+
+    for name in ("bad", "good"):
+        world.node(name, serve, name)
+    world.link("bad", **conduct)
+    world.link("good", loss=0)
+    await asyncio.sleep(5)
+    client = await endpoint()
+    for number in range(10):
+        for name in ("bad", "good"):
+            client.transport.sendto(b"%d" % number, (name, 53))
+        await asyncio.sleep(0.005)
+    await asyncio.sleep(1)
+
+
+SENT = [b"%d" % number for number in range(10)]
+
+
+@pytest.mark.parametrize("manner", ["loss", "duplicates", "reordered"])
+def test_one_link_is_lossy_and_the_others_are_sound(manner: str) -> None:
+    arrived = list[list[bytes]]()
+
+    async def main(world: simulate.World) -> None:
+        got: dict[str, list[bytes]] = {}
+        await sent_to_two(world, got, **{manner: 0.5})
+        assert got["good"] == SENT
+        arrived.append(got["bad"])
+
+    simulate.explore(main, runs=60)
+    odd = [got for got in arrived if got != SENT]
+    assert odd
+    assert arrived[0] == SENT
+    if manner == "loss":
+        assert all(len(got) < 10 and got == sorted(got) for got in odd)
+        lost = sum(10 - len(got) for got in arrived) / (10 * len(arrived))
+        assert 0.05 < lost < 0.5
+    elif manner == "duplicates":
+        assert all(len(got) > 10 and set(got) == set(SENT) for got in odd)
+    else:
+        assert all(sorted(got) == SENT for got in odd)
+
+
+def test_what_a_lossy_link_does_is_on_the_tape() -> None:
+    async def main(world: simulate.World) -> None:
+        got: dict[str, list[bytes]] = {}
+        await sent_to_two(world, got, loss=0.2)
+        assert len(got["bad"]) == 10
+
+    with pytest.raises(AssertionError) as caught:
+        simulate.explore(main, runs=100)
+    assert "is lost, as the link may do it" in caught.value.__notes__[0]
+    assert "of " in caught.value.__notes__[0]
+
+
+def test_what_a_stream_loses_is_sent_again() -> None:
+    times = set[float]()
+
+    async def main(world: simulate.World) -> None:
+        async def serve() -> None:
+            async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+                writer.write(await reader.readline())
+                writer.close()
+
+            await asyncio.start_server(answer, port=80)
+
+        world.node("db", serve)
+        world.link("db", loss=0.3)
+        await asyncio.sleep(5)
+        began = world.time
+        reader, writer = await asyncio.open_connection("db", 80)
+        writer.write(b"x\n")
+        assert await reader.readline() == b"x\n"
+        writer.close()
+        times.add(round(world.time - began, 1))
+
+    simulate.explore(main, runs=60)
+    assert {0.0, 0.2} <= times

@@ -162,13 +162,17 @@ def test_a_link_has_a_latency_and_a_bandwidth() -> None:
     simulate.run(main)
 
 
-@pytest.mark.parametrize("given", [{"latency": -1}, {"bandwidth": 0}, {"bandwidth": "fast"}])
+SHARES = [{"loss": 2}, {"duplicates": -0.1}, {"reordered": "often"}]
+
+
+@pytest.mark.parametrize("given", [{"latency": -1}, {"bandwidth": 0}, {"bandwidth": "fast"}, *SHARES])
 def test_a_link_that_cannot_be_is_refused(given: dict[str, Any]) -> None:
     async def main(world: simulate.World) -> None:
         world.node("db", echo)
         with pytest.raises(simulate.SimulationError, match=next(iter(given))) as caught:
             world.link("db", **given)
-        assert ("bytes" if "bandwidth" in given else "seconds") in str(caught.value.hint)
+        unit = "share" if given in SHARES else "bytes" if "bandwidth" in given else "seconds"
+        assert unit in str(caught.value.hint)
 
     simulate.run(main)
 

@@ -1,0 +1,135 @@
+"""Declared answers: what somebody outside of the run says to what is asked, and what to paste where one is missing."""
+
+from __future__ import annotations
+
+import fnmatch
+import inspect
+import json
+import shlex
+from collections.abc import Mapping
+from pathlib import PurePath
+from typing import Any
+
+from ordeal.simulate.errors import SimulationError
+
+_MISSING = object()
+_STUB_CHARS_MAX = 200
+_WEB_PORTS = (80, 443)
+
+
+class Declared:
+    """The answers of one program or host. Later answers stand beside earlier ones."""
+
+    def __init__(self, what: str) -> None:
+        """``what`` is the call that declares them, for messages."""
+        self._what = what
+        self._table: dict[str, Any] = {}
+        self._for_all: Any = _MISSING
+
+    def add(self, answers: Any, *, is_table_needed: bool) -> None:
+        """Add a table of answers, or one for everything that the table does not have.
+
+        Raises:
+            SimulationError: there is no telling what it answers.
+        """
+        if isinstance(answers, Mapping):
+            for asked in answers:
+                if not isinstance(asked, str):
+                    raise SimulationError(
+                        f"{self._what} got the key {asked!r:.100}", hint="write what is asked as a text"
+                    )
+            self._table.update(answers)
+        elif is_table_needed and not callable(answers):
+            raise SimulationError(
+                f"{self._what} got {answers!r:.100}",
+                hint='pass a table such as {"GET /users/1": {"name": "Ann"}}, or a function of the request',
+            )
+        else:
+            self._for_all = answers
+
+    def find(self, *asked: str) -> Any:
+        """Return the answer to the first of these texts that has one, by itself or by a pattern."""
+        for text in asked:
+            if text in self._table:
+                return self._table[text]
+        for text in asked:
+            for pattern, answer in self._table.items():
+                if fnmatch.fnmatchcase(text, pattern):
+                    return answer
+        return self._for_all
+
+
+def is_missing(answer: object) -> bool:
+    """Return whether ``find`` found nothing."""
+    return answer is _MISSING
+
+
+async def said(answer: Any, asked: object) -> Any:
+    """Return what an answer says: itself, or what a function, which may be ``async def``, returns for what is asked."""
+    if callable(answer):
+        answer = answer(asked)
+        if inspect.isawaitable(answer):
+            answer = await answer
+    return answer
+
+
+def process_stub(program: str, arguments: str) -> str:
+    """Return the call that declares what a program prints."""
+    return f"world.process({_quoted(program)}, {{{_quoted(arguments)}: {_quoted('what it prints')}}})"
+
+
+def http_stub(host: str, asked: str = "GET /*") -> str:
+    """Return the call that declares what a host answers."""
+    return f"world.http({_quoted(host)}, {{{_quoted(asked)}: {_quoted('the body')}}})"
+
+
+def host_hint(host: str, port: object, *, has_world: bool) -> str:
+    """Return what to write where a program connects to a host that is not in the run."""
+    if port in _WEB_PORTS:
+        return stub_hint(http_stub(host), has_world=has_world)
+    stub = f"world.node({_quoted(host)}, serve)"
+    return f"{stub_hint(stub, has_world=has_world)}, where `serve` is an `async def` function that starts such a server"
+
+
+def stub_hint(stub: str, *, has_world: bool) -> str:
+    """Return the hint that says where to paste a call."""
+    where = "in the test" if has_world else "in the test, which gets `world` as a parameter of that name"
+    return f"declare the answer {where}: {stub}"
+
+
+def event_hint(event: str, arguments: tuple[Any, ...], *, has_world: bool) -> str | None:
+    """Return what to write in place of what an audit event tells of; None where nothing can be declared."""
+    if event == "subprocess.Popen":
+        return stub_hint(process_stub(*command_of(arguments[1])), has_world=has_world)
+    if event == "os.system":
+        return stub_hint(process_stub(*command_of(arguments[0])), has_world=has_world) + ", and call subprocess.run"
+    if event == "socket.getaddrinfo" and isinstance(arguments[0], str):
+        return host_hint(arguments[0], arguments[1], has_world=has_world)
+    return None
+
+
+def command_of(arguments: Any) -> tuple[str, str]:
+    """Return the name of a program and its arguments as one text."""
+    program, *rest = words_of(arguments) or [""]
+    return PurePath(program).name, shlex.join(rest)
+
+
+def words_of(arguments: Any) -> list[str]:
+    """Return the words of a command, given as a text or as a sequence."""
+    if isinstance(arguments, list | tuple):
+        return [_text(each) for each in arguments]
+    text = _text(arguments)
+    try:
+        return shlex.split(text)
+    except ValueError:
+        return text.split()
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "replace")
+    return value if isinstance(value, str) else str(PurePath(value)) if hasattr(value, "__fspath__") else ""
+
+
+def _quoted(text: str) -> str:
+    return json.dumps(text[:_STUB_CHARS_MAX], ensure_ascii=False)
