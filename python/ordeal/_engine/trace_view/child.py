@@ -7,8 +7,10 @@ import os
 import sys
 import sysconfig
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import cache, partial
 from pathlib import Path
+from types import CodeType
 from typing import Any
 
 import msgspec
@@ -22,15 +24,22 @@ from ordeal._engine.execution.machine import make_driver
 from ordeal._engine.formatting import one_line, safe_lines
 from ordeal._engine.isolation.answering import send_and_exit, take_request
 from ordeal._engine.isolation.memory_limit import limited_memory
+from ordeal._engine.isolation.watchdog import OutOfTime
 from ordeal._engine.replay.loading import tape_of
 from ordeal._engine.replay.replayer import Replayed, Replayer
 from ordeal._engine.storage.trace_file import Trace
+from ordeal._engine.trace_view.comparison import compared
 from ordeal._engine.trace_view.likelihood import likelihood
+from ordeal._engine.trace_view.roles import removals, roles
+from ordeal._engine.trace_view.spectrum import suspicious_lines
+from ordeal._engine.trace_view.trials import Trials
 from ordeal._engine.trace_view.variation import variations
 from ordeal._engine.trace_view.view import SourceView, TraceView
 from ordeal._engine.trace_view.watch import StepWatch, shown_path
+from ordeal._engine.trace_view.windows import fault_windows
 from ordeal._engine.untrusted import bounded_call
 from ordeal._hypothesis import GlobalRandoms
+from ordeal._native import monotonic
 from ordeal.errors import OrdealError
 
 MEMORY_MIB_MAX = 4_096
@@ -67,7 +76,9 @@ def _record(trace: Trace, request: Mapping[str, Any], answer: Callable[[TraceVie
     replayer = Replayer(driver, Bucketer([]), randoms)
     tape = tape_of(trace, driver)
     own = frozenset(_files_of(driver.definition.cls))
-    watch = StepWatch(driver.definition.cls, _is_target_by(request["targets"]), own)
+    is_target = _is_target_by(request["targets"])
+    new_watch = partial(StepWatch, driver.definition.cls, is_target, own)
+    watch = new_watch()
     memory = trace.max_memory or MEMORY_MIB_MAX
     with randoms.managed(), driver.watchdog.watching(), limited_memory(memory):
         with watch.watching():
@@ -81,14 +92,38 @@ def _record(trace: Trace, request: Mapping[str, Any], answer: Callable[[TraceVie
             view.reason = "the trace did not fail when it was recorded"
         answer(view)
         if request["likelihood_seconds"] and replayed.bucket:
-            view.chances, view.decided_at = likelihood(
-                driver, replayer, replayed.tape, replayed.bucket, request["likelihood_seconds"]
-            )
-            answer(view)
-            texts = [step.arguments for step in view.steps]
-            seconds = request["likelihood_seconds"] / 2
-            view.variations = variations(driver, replayer, replayed.tape, replayed.bucket, texts, seconds)
-            answer(view)
+            is_program = _is_program_by(is_target, driver.definition.cls)
+            seconds = request["likelihood_seconds"]
+            for _ in _explained(driver, replayer, replayed, view, new_watch, is_program, seconds):
+                answer(view)
+
+
+def _explained(
+    driver: Driver,
+    replayer: Replayer,
+    replayed: Replayed,
+    view: TraceView,
+    new_watch: Callable[[], StepWatch],
+    is_program: Callable[[CodeType], bool],
+    seconds: float,
+) -> Iterator[None]:
+    """Add to ``view`` why the trace fails, and yield after each part of it: any of them may be the last."""
+    tape, bucket = replayed.tape, replayed.bucket
+    view.chances, view.decided_at = likelihood(driver, replayer, tape, bucket, seconds)
+    yield
+    deadline = monotonic() + seconds / 2
+    trials = Trials(replayer, bucket, deadline)
+    with suppress(OutOfTime), driver.watchdog.until(deadline):
+        removed = removals(trials, tape)
+        view.roles = roles(trials, tape, removed, view.steps)
+        view.passing = compared(driver, trials, tape, removed, view, new_watch)
+        view.windows = fault_windows(driver, trials, tape)
+    yield
+    view.suspicious = suspicious_lines(driver, replayer, tape, bucket, is_program, seconds / 4)
+    yield
+    texts = [step.arguments for step in view.steps]
+    view.variations = variations(driver, replayer, tape, bucket, texts, seconds / 2)
+    yield
 
 
 def _files_of(cls: type[RuleBasedStateMachine]) -> Iterator[str]:
@@ -114,6 +149,18 @@ def _is_target_by(targets: Sequence[str]) -> Callable[[str], bool]:
         )
 
     return is_target
+
+
+def _is_program_by(is_target: Callable[[str], bool], cls: type[RuleBasedStateMachine]) -> Callable[[CodeType], bool]:
+    """Return what tells whether a function is of the program: in a watched file, but no method of the machine."""
+    classes = [f"{base.__qualname__}." for base in cls.__mro__ if issubclass(base, RuleBasedStateMachine)]
+    files = frozenset(_files_of(cls))
+
+    def is_program(code: CodeType) -> bool:
+        of_machine = code.co_filename in files and code.co_qualname.startswith(tuple(classes))
+        return is_target(code.co_filename) and not of_machine
+
+    return is_program
 
 
 def _sources(driver: Driver, watch: StepWatch, replayed: Replayed) -> Iterator[SourceView]:

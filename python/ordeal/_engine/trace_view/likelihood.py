@@ -49,9 +49,9 @@ def likelihood(
                     for seed in range(first, first + ROUND):
                         # Where all steps are taken, nothing is left to chance.
                         going_on = _native.Continuation(
-                            _shape(driver), faults, 0 if beginning == total else steps, seed
+                            shape_of(driver), faults, 0 if beginning == total else steps, seed
                         )
-                        count[1] += falls_into(_bucket(replayer, start, going_on, deadline), bucket)
+                        count[1] += falls_into(continued(replayer, start, going_on, deadline) or "", bucket)
                         count[0] += 1
     except OutOfTime:
         pass
@@ -76,18 +76,20 @@ def decided(chances: list[Chance]) -> list[int]:
     return found
 
 
-def _shape(driver: Driver) -> tuple[int, int, int]:
+def shape_of(driver: Driver) -> tuple[int, int, int]:
+    """Return how many rules, initialize rules and faults a machine has."""
     definition = driver.definition
     return len(definition.rules), len(definition.initializers), len(driver.faults)
 
 
-def _bucket(replayer: Replayer, start: _native.Tape, going_on: _native.Continuation, deadline: float) -> str:
+def continued(replayer: Replayer, start: _native.Tape, going_on: _native.Continuation, deadline: float) -> str | None:
+    """Return the bucket of a run that goes on at random after ``start``; empty if it passes, None if it is skipped."""
     try:
         return replayer.continued(start, going_on, deadline)
     except OrdealError:
-        return ""
+        return None
     except skip_types():
-        return ""
+        return None
 
 
 def _chance(steps: int, runs: int, failed: int) -> Chance:

@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from ordeal import _native
-from ordeal._engine.execution.bucket import falls_into
 from ordeal._engine.execution.driver import Driver
 from ordeal._engine.isolation.watchdog import OutOfTime
 from ordeal._engine.replay.replayer import Replayer
+from ordeal._engine.trace_view.trials import Trials, with_choice
 from ordeal._engine.trace_view.view import Variation
-from ordeal._hypothesis import skip_types
 from ordeal._native import monotonic
-from ordeal.errors import OrdealError
 
 #: What an integer is changed to, besides its neighbours; the replay takes the nearest value that the strategy allows.
 _TRIED = (0, 1, 2, 3, 5, 10, 30, 100, 1_000, 1_000_000, 2**40, -1, -2, -5, -30, -1_000, -(2**40))
@@ -36,15 +34,17 @@ def variations(
     """
     found = []
     names = driver.definition.argument_names
+    steps = tape.steps()
     deadline = monotonic() + seconds
+    trials = Trials(replayer, bucket, deadline)
     try:
         with driver.watchdog.until(deadline):
-            for number, (_, _, _, arguments) in enumerate(tape.steps()):
+            for number, (_, _, _, arguments) in enumerate(steps):
                 for at, (name, choices) in enumerate(arguments):
                     shown = texts[number].get(names[name]) if number < len(texts) else None
                     if shown is None or len(choices) != 1 or type(choices[0]) not in (int, bool):
                         continue
-                    trial = _Trial(replayer, tape, bucket, number, at, deadline)
+                    trial = _Trial(trials, steps, number, at)
                     said = _said(trial.fails, int(choices[0]), is_number=shown == str(choices[0]))
                     if said:
                         found.append(Variation(number + 1, names[name], said))
@@ -56,15 +56,11 @@ def variations(
 class _Trial:
     """Runs the trace with another value of one argument."""
 
-    def __init__(
-        self, replayer: Replayer, tape: _native.Tape, bucket: str, number: int, at: int, deadline: float
-    ) -> None:
-        self._replayer = replayer
-        self._steps = tape.steps()
-        self._bucket = bucket
+    def __init__(self, trials: Trials, steps: Sequence[_native.StepTuple], number: int, at: int) -> None:
+        self._trials = trials
+        self._steps = steps
         self._number = number
         self._at = at
-        self._deadline = deadline
 
     def fails(self, value: int) -> tuple[int, bool] | None:
         """Return the value that the argument had, and whether the run failed alike; None if it had none.
@@ -72,24 +68,16 @@ class _Trial:
         Raises:
             OutOfTime: the deadline has come.
         """
-        if monotonic() >= self._deadline:
-            raise OutOfTime
-        kind, target, origin, arguments = self._steps[self._number]
-        name, (before,) = arguments[self._at]
-        changed = list(arguments)
-        changed[self._at] = name, [bool(value) if isinstance(before, bool) else value]
-        steps = [*self._steps[: self._number], (kind, target, origin, changed), *self._steps[self._number + 1 :]]
-        try:
-            replayed = self._replayer.run(_native.Tape.from_steps(steps))
-        except OrdealError:
+        replayed = self._trials.run(with_choice(self._steps, self._number, self._at, value))
+        if replayed is None:
             return None
-        except skip_types():
-            return None
+        _, _, origin, arguments = self._steps[self._number]
+        name = arguments[self._at][0]
         for _, _, ran, drawn in replayed.tape.steps():
             if ran == origin:
                 values = [choices for other, choices in drawn if other == name and len(choices) == 1]
                 if values and isinstance(values[0][0], int):
-                    return int(values[0][0]), falls_into(replayed.bucket, self._bucket)
+                    return int(values[0][0]), self._trials.fails_alike(replayed)
         return None
 
 

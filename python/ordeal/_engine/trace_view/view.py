@@ -74,11 +74,81 @@ class Variation(msgspec.Struct, array_like=True, frozen=True):
     said: str
 
 
+class Role(msgspec.Struct, array_like=True, frozen=True):
+    """What a step is needed for; steps count from one."""
+
+    step: int
+    said: str
+
+
+class Switch(msgspec.Struct, array_like=True, frozen=True):
+    """Whether the trace fails alike when a fault is switched right before the step ``before``, counted from one."""
+
+    before: int
+    fails: bool
+
+
+class FaultWindow(msgspec.Struct, kw_only=True):
+    """At which positions of its switches a fault lets the trace fail. ``step`` is where the trace switches it on."""
+
+    fault: str
+    step: int
+    on: list[Switch] = []
+    off: list[Switch] = []
+
+
+class SuspiciousLine(msgspec.Struct, kw_only=True):
+    """In how many failing and passing runs a line ran, and as often ``more`` lines of its function."""
+
+    file: str
+    line: int
+    function: str
+    code: str
+    more: int
+    failing: int
+    failing_runs: int
+    passing: int
+    passing_runs: int
+
+
+class Difference(msgspec.Struct, array_like=True, frozen=True):
+    """A part of the machine in a passing run and in the failing one; None where it is not there."""
+
+    path: str
+    passing: str | None
+    failing: str | None
+
+
+class PassingStep(msgspec.Struct, kw_only=True):
+    """A step of the failing trace as a passing run took it: its arguments and result where they differ.
+
+    ``differs`` holds what differs since this step; where both texts are alike, it differs no more.
+    """
+
+    ran: bool = True
+    arguments: dict[str, str] = {}
+    result: str = ""
+    differs: list[Difference] = []
+
+
+class PassingRun(msgspec.Struct, kw_only=True):
+    """The nearest run that passes: ``how`` it differs from the trace, and the ``first`` step after which one sees it.
+
+    Steps count from one; ``first`` is 0 when no state differs.
+    """
+
+    how: str
+    first: int
+    steps: list[PassingStep]
+
+
 class TraceView(msgspec.Struct, kw_only=True):
     """A recorded trace, or the ``reason`` why there is none.
 
     ``start`` is the state of the fresh machine; the changes of the steps lead to all later ones. ``decided_at`` are the
-    steps after which a failure became much more likely, ``variations`` says what arguments matter.
+    steps after which a failure became much more likely, ``variations`` says what arguments matter, ``roles`` what
+    steps do, ``windows`` when faults must be on; ``passing`` is a run to compare with, and ``suspicious`` are
+    lines that failing runs take and passing ones do not.
     """
 
     reason: str = ""
@@ -89,6 +159,10 @@ class TraceView(msgspec.Struct, kw_only=True):
     chances: list[Chance] = []
     decided_at: list[int] = []
     variations: list[Variation] = []
+    roles: list[Role] = []
+    passing: PassingRun | None = None
+    windows: list[FaultWindow] = []
+    suspicious: list[SuspiciousLine] = []
 
     def states(self) -> list[dict[str, str]]:
         """Return the state after each step, in order."""

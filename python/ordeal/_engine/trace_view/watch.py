@@ -29,7 +29,7 @@ SWALLOWED_MAX = 5
 #: What is shown of all steps together; the steps after that have only their names and arguments.
 CHANGES_CHARS_MAX = 2**20
 #: sys.monitoring has no more places.
-_TOOLS = (4, 3, 5, 2)
+TOOLS = (4, 3, 5, 2)
 _MONITORING = sys.monitoring
 _EVENTS = _MONITORING.events
 
@@ -60,7 +60,7 @@ class StepWatch(RunRecorder):
     @contextmanager
     def watching(self) -> Iterator[None]:
         """Take what is printed, and see which lines run, during the block."""
-        tool = next((each for each in _TOOLS if _MONITORING.get_tool(each) is None), None)
+        tool = next((each for each in TOOLS if _MONITORING.get_tool(each) is None), None)
         with redirect_stdout(self._output), redirect_stderr(self._output):
             if tool is None:
                 yield
@@ -141,7 +141,7 @@ class StepWatch(RunRecorder):
 
     def _add_lines(self, view: StepView) -> None:
         for file, line in sorted(set(self._lines))[:NEW_LINES_MAX]:
-            view.new_lines.append(CodeSpot(shown_path(file), line, _code_at(file, line)))
+            view.new_lines.append(CodeSpot(shown_path(file), line, code_at(file, line)))
         view.new_lines_more = max(0, len(set(self._lines)) - NEW_LINES_MAX)
 
     # -- events -------------------------------------------------------------------------------------------------------
@@ -188,7 +188,8 @@ def _raised_at(error: BaseException) -> str:
     return f"{shown_path(frames[-1][0].co_filename)}:{frames[-1][1]}" if frames else ""
 
 
-def _code_at(file: str, line: int) -> str:
+def code_at(file: str, line: int) -> str:
+    """Return a line of a source file, stripped, cut where it is long."""
     return one_line(linecache.getline(file, line).strip(), limit=120)
 
 

@@ -15,9 +15,16 @@ from ordeal._engine.trace_view.view import (
     Chance,
     Change,
     CodeSpot,
+    Difference,
+    FaultWindow,
+    PassingRun,
+    PassingStep,
+    Role,
     SourceView,
     StepView,
+    SuspiciousLine,
     Swallowed,
+    Switch,
     TraceView,
     Variation,
 )
@@ -167,6 +174,8 @@ def view(text: str = "text", steps: int = 3) -> TraceView:
         swallowed=[Swallowed(text, text)],
     )
     toggle = StepView(kind="fault_toggle", name=f"+{text}", faults_on=[text])
+    differs = [Difference(text, text, None), Difference("more", None, text)]
+    beside = PassingStep(arguments={"value": f"{text}3"}, result=text, differs=differs)
     return TraceView(
         start={text: text},
         steps=[toggle, *[step] * (steps - 2), msgspec.structs.replace(step, failed=True)],
@@ -178,6 +187,22 @@ def view(text: str = "text", steps: int = 3) -> TraceView:
         chances=[Chance(steps=n, runs=64, failed=n, low=0.0, high=1.0) for n in range(min(steps, 40) + 1)],
         decided_at=[1],
         variations=[Variation(1, text, text)],
+        roles=[Role(1, text)],
+        passing=PassingRun(how=text, first=1, steps=[beside] * steps),
+        windows=[FaultWindow(fault=text, step=1, on=[Switch(1, True)], off=[Switch(2, False)])],
+        suspicious=[
+            SuspiciousLine(
+                file=text,
+                line=1,
+                function=text,
+                code=text,
+                more=1,
+                failing=1,
+                failing_runs=1,
+                passing=0,
+                passing_runs=9,
+            )
+        ],
     )
 
 
