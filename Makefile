@@ -5,13 +5,14 @@
 #   make check         all that judges besides: formats, lint, types, clang-tidy, the tests of core and bindings under
 #                      sanitizers, and the contract in short on the oldest Python and the oldest Hypothesis
 #   make nightly       what takes long: slow tests, all tests on other versions of Python and Hypothesis, the thread
-#                      sanitizer, 100,000 damaged trace files and as many shrinks, twice ten minutes of soak
+#                      sanitizer, 100,000 damaged trace files and as many shrinks, twice ten minutes of soak, the site
 #   make build         the extension and an editable install in .venv
 #   make lint          formats, lint and types alone
 #   make format        rewrite the sources in the house format
 #   make bench         measure speed and a short bug suite, in minutes, into benchmarks/RESULTS.md
 #   make bench-full    run every benchmark and the whole bug suite with all peers, in hours, into the same file
 #   make probes        run real libraries on the simulated network, and write which work into docs/reference/libraries.md
+#   make docs          build the site of the documentation into build/site/html
 #   make soak          explore with two workers for an hour, and fail when memory grows; MINUTES=10 for less, and
 #                      MACHINE=depth for a machine as deep as a tape may be
 #   make check-threads the core's tests under the thread sanitizer
@@ -56,7 +57,7 @@ tidy_stamps := $(patsubst %.cpp,build/tidy/%.ok,$(filter cpp/%.cpp,$(cpp_files))
 # What starts with this line, wherever it lies.
 shell_scripts := $(shell grep -l -d skip '^\#!/bin/bash' tools/* .ci/run)
 
-.PHONY: demo test check nightly build lint format bench bench-full probes soak check-threads fuzz-traces fuzz-files fuzz-shrinks fuzz-forks clean durations
+.PHONY: demo test check nightly build lint format bench bench-full probes docs soak check-threads fuzz-traces fuzz-files fuzz-shrinks fuzz-forks clean durations
 .PHONY: test-core test-python test-nightly test-hypothesis test-pythons
 .PHONY: checks check-shell check-ruff check-format check-types check-clang-format sanitized check-core check-bindings check-oldest
 
@@ -94,6 +95,9 @@ bench-full: build
 probes: build
 	@python benchmarks/probe_libraries.py
 
+docs: build build/docs-venv/stamp
+	@build/docs-venv/bin/python tools/docs_site.py build/site
+
 soak: build
 	@python benchmarks/soak.py --minutes $(MINUTES) --machine $(MACHINE)
 
@@ -114,7 +118,7 @@ fuzz-files: build
 fuzz-forks: build
 	@ORDEAL_CRAFTED_MESSAGES=10000 python -m pytest --quiet tests/unit/_engine/execution/test_fork_server.py
 
-nightly: check-threads fuzz-traces fuzz-files fuzz-shrinks fuzz-forks
+nightly: check-threads fuzz-traces fuzz-files fuzz-shrinks fuzz-forks docs
 	@$(MAKE) test-nightly
 	@$(MAKE) test-hypothesis
 	@$(MAKE) test-pythons
@@ -131,6 +135,10 @@ clean:
 
 $(VENV)/stamp-environment: pyproject.toml tools/environment tools/find-python
 	@tools/run-timed "virtual environment" tools/environment $(VENV)
+	@touch $@
+
+build/docs-venv/stamp: pyproject.toml tools/docs-environment $(VENV)/stamp-environment
+	@tools/run-timed "environment of the site" tools/docs-environment build/docs-venv $(VENV)
 	@touch $@
 
 build/stamp-build-packages: tools/system-packages

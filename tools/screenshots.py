@@ -1,4 +1,4 @@
-"""The pictures of the guides: a terminal while a search goes on, and the page of the run that it made.
+"""The pictures of the guides: a terminal while a search goes on and after one, and the page of the run that it made.
 
 usage: python tools/screenshots.py writes them to docs/guides/images; it needs tmux and Chromium
 
@@ -38,6 +38,7 @@ def main() -> int:
         settings = project / "ordeal.toml"
         settings.write_text(settings.read_text("utf-8").replace("verbose = true", "verbose = false"), "utf-8")
         write_terminal(project, IMAGES / "live.svg")
+        write_report(project, IMAGES / "found.svg")
         made = subprocess.run([ordeal(), "report", "html"], cwd=project, capture_output=True, text=True, check=True)
         page = project / made.stdout.strip()
         take(browser, page, IMAGES / "report.png", size=(900, 1500))
@@ -71,10 +72,27 @@ def write_terminal(project: Path, path: Path) -> None:
             time.sleep(0.2)
     finally:
         subprocess.run([*tmux, "kill-server"], check=False)
+    draw(Text.from_ansi(screen.rstrip()), path, title="ordeal explore")
+
+
+def write_report(project: Path, path: Path) -> None:
+    """Run a short search whose first failure is the only one, and write what it reports in the end."""
+    arguments = ["explore", "--max-runs", "60"]
+    done = subprocess.run([ordeal(), *arguments], cwd=project, capture_output=True, text=True, check=False)
+    shown = Text("$ " + " ".join(["ordeal", *arguments]) + "\n", style="bold")
+    # What it says about the coverage of so few runs belongs to another page.
+    for line in done.stdout.partition("\n    Line coverage")[0].splitlines():
+        shown.append(f"{line}\n", style="bold red" if "FAILURE" in line else "")
+    shown.rstrip()
+    draw(shown, path, title="ordeal explore")
+
+
+def draw(shown: Text, path: Path, *, title: str) -> None:
+    """Write what a terminal shows as SVG."""
     with Path("/dev/null").open("w", encoding="utf-8") as nowhere:
         console = Console(record=True, width=COLUMNS, file=nowhere, force_terminal=True)
-        console.print(Text.from_ansi(screen.rstrip()), end="")
-        svg = console.export_svg(title="ordeal explore", unique_id="live")
+        console.print(shown, end="")
+        svg = console.export_svg(title=title, unique_id=path.stem)
     # A font from elsewhere would be loaded from the network.
     svg = re.sub(r"@font-face\s*{.*?}", "", svg, flags=re.DOTALL).replace("Fira Code, ", "")
     path.write_text(re.sub(r"[ \t]+\n", "\n", svg), "utf-8")
