@@ -73,7 +73,7 @@ PyObject*& field(PyObject* handle, Field which) noexcept {
   return *reinterpret_cast<PyObject**>(reinterpret_cast<char*>(handle) + loop_facts().offsets[which]);
 }
 
-// LoopNames of what a loop in Python offers, interned once.
+// Names of what a loop in Python offers, interned once.
 struct LoopNames {
   PyObject* get = interned("get");
   PyObject* keeps_back = interned("keeps_back");

@@ -495,7 +495,7 @@ def test_a_handle_of_debug_mode_says_where_it_was_made() -> None:
     simulate.run(main)
 
 
-def test_what_a_callback_raises_goes_to_the_handler() -> None:
+def test_the_loop_is_told_what_a_callback_raises() -> None:
     told = list[dict[str, Any]]()
 
     async def main() -> None:
