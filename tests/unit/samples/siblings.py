@@ -150,3 +150,62 @@ class FailsInTeardown(RuleBasedStateMachine):
     def teardown(self) -> None:
         if hasattr(self, "gone"):
             raise ValueError("gone")
+
+
+class Pile(RuleBasedStateMachine):
+    """One mistake, pressing two equal things, which shows at once or after whatever comes next."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.pile: list[int] = []
+        self.model: list[int] = []
+        self.is_loose = False
+
+    @rule(x=st.integers(0, 3))
+    def put(self, x: int) -> None:
+        self.pile.append(x)
+        self.model.append(x)
+        self._loosen()
+
+    @rule()
+    def turn(self) -> None:
+        self.pile.reverse()
+        self.model.reverse()
+        self._loosen()
+
+    @rule(hard=st.booleans())
+    def press(self, hard: bool) -> None:
+        if len(self.pile) > 1 and self.pile[-1] == self.pile[-2]:
+            self.is_loose = True
+            if hard:
+                self._loosen()
+
+    def _loosen(self) -> None:
+        if self.is_loose:
+            self.pile.pop()
+            self.is_loose = False
+
+    @invariant()
+    def is_whole(self) -> None:
+        assert self.pile == self.model
+
+
+class SealedPile(Pile):
+    """Another mistake, which needs a step that is right, of a rule that can go wrong."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.is_sealed = False
+
+    @rule(hard=st.booleans())
+    def press(self, hard: bool) -> None:
+        if not hard:
+            self.is_sealed = True
+        elif len(self.pile) > 1 and self.pile[-1] == self.pile[-2]:
+            self.pile.pop()
+
+    @rule()
+    def clear(self) -> None:
+        self.model.clear()
+        if not (self.is_sealed and len(self.pile) > 1):
+            self.pile.clear()

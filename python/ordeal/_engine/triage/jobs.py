@@ -15,8 +15,10 @@ from ordeal._engine.export.example_database import save_to_database
 from ordeal._engine.replay.path_shrinking import path_traces
 from ordeal._engine.replay.replayer import Replayed, Replayer, ShrinkProgress
 from ordeal._engine.replay.trace_builder import Provenance
+from ordeal._engine.triage.aftereffects import Aftereffects, Suspicion
 from ordeal._engine.triage.findings import Finding
 from ordeal._engine.triage.messages import (
+    AftereffectsFound,
     CheckFailed,
     FailureWritten,
     Message,
@@ -115,6 +117,19 @@ def triage_finding(
             _write(context, writer, finding, send, finished=finished)
 
     return kept(f"Writing down {finding.bucket}", job)
+
+
+def find_aftereffects(findings: Sequence[Finding], suspected: Sequence[Suspicion], *, seconds: float) -> Job:
+    """Report which of the ``suspected`` failures only show what the step of another one did wrong."""
+
+    def job(context: JobContext, send: Send) -> None:
+        context.isolate()
+        with context.running():
+            found = Aftereffects(context.replayer, context.setup.driver, seconds=seconds)
+            right = found.confirmed(findings, suspected)
+            send(AftereffectsFound(tuple((each.later, each.cause) for each in right)))
+
+    return kept("Looking for aftereffects", job)
 
 
 def tell_apart(first: Finding, lookalikes: Sequence[Finding], *, seconds: float) -> Job:

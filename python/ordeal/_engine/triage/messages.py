@@ -76,6 +76,13 @@ class ToldApart:
 
 
 @dataclass(frozen=True, slots=True)
+class AftereffectsFound:
+    """Pairs of numbers of failures: the first only shows what a step of the second did wrong."""
+
+    pairs: tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
 class TraceWritten:
     """The trace of a run that reached new code."""
 
@@ -102,7 +109,17 @@ class CheckFailed:
         return f"{self.where} stopped at a failed check of ordeal's own ({self.reason}): please report it."
 
 
-Message = SeedBegun | SeedReplayed | Shrinking | FailureWritten | ToldApart | TraceWritten | NotInDatabase | CheckFailed
+Message = (
+    SeedBegun
+    | SeedReplayed
+    | Shrinking
+    | FailureWritten
+    | AftereffectsFound
+    | ToldApart
+    | TraceWritten
+    | NotInDatabase
+    | CheckFailed
+)
 
 
 # -- failures and findings as bytes -----------------------------------------------------------------------------------
@@ -232,6 +249,8 @@ def pack_message(message: Message, names: _native.MachineNames) -> tuple[Value, 
                 for value in (other.number, pack_failure(other.failure), pack_tape(other.tape, names), other.count)
             ]
             return ("told apart", writable_text(through), *told)
+        case AftereffectsFound(pairs):
+            return ("aftereffects", *(number for pair in pairs for number in pair))
         case TraceWritten(trace):
             return ("trace", trace.to_json())
         case NotInDatabase(reason):
@@ -259,6 +278,10 @@ def unpack_message(values: Sequence[Value], names: _native.MachineNames) -> Mess
             return FailureWritten(unpack_failure(failure), unpack_tape(tape, names), improved, finished)
         case ["told apart", str(through), *told] if len(told) % 4 == 0:
             return ToldApart(through, tuple(_unpack_other(told[at : at + 4], names) for at in range(0, len(told), 4)))
+        case ["aftereffects", *numbers] if len(numbers) % 2 == 0:
+            counted = [number for number in numbers if isinstance(number, int) and number >= 0]
+            if len(counted) == len(numbers):
+                return AftereffectsFound(tuple(zip(counted[::2], counted[1::2], strict=True)))
         case ["trace", bytes(record)]:
             return TraceWritten(Trace.from_json(record))
         case ["not in database", str(reason)]:

@@ -53,7 +53,7 @@ def joined(judged: Iterable[Judged], definition: MachineDefinition) -> list[Judg
 
     Only shrunk findings are joined, because only their needs are known.
     """
-    alike = _merged([(each, _what_it_needs(*each)) for each in judged])
+    alike = merged([(each, _what_it_needs(*each)) for each in judged])
     firsts: dict[str, Judged] = {}
     steps: Counter[str] = Counter()
     keyed = []
@@ -65,10 +65,10 @@ def joined(judged: Iterable[Judged], definition: MachineDefinition) -> list[Judg
         steps[place] += len(failure.broken_by) if is_near else 0
         keyed.append(((finding, failure), place if is_near else None))
     many = max(MANY, (len(definition.rules) + 1) // 2)
-    return _merged([(each, key if key is not None and steps[key] >= many else None) for each, key in keyed])
+    return merged([(each, key if key is not None and steps[key] >= many else None) for each, key in keyed])
 
 
-def _merged(keyed: Iterable[tuple[Judged, Hashable]]) -> list[Judged]:
+def merged(keyed: Iterable[tuple[Judged, Hashable]]) -> list[Judged]:
     """Return one for each key, and each without a key."""
     groups: dict[Hashable, list[Judged]] = {}
     for number, (each, key) in enumerate(keyed):

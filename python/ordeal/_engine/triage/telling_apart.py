@@ -25,6 +25,7 @@ from ordeal._engine.execution.driver import FAULT_OFF, FAULT_ON, RULE, Driver, S
 from ordeal._engine.isolation.watchdog import OutOfTime
 from ordeal._engine.replay.replayer import Replayed, Replayer
 from ordeal._engine.triage.lookalikes import optional
+from ordeal._engine.triage.variations import changed_tapes, codes_of
 from ordeal._hypothesis import Rule, skip_types
 from ordeal._native import monotonic
 from ordeal.errors import OrdealError
@@ -359,7 +360,7 @@ class TellingApart:
         matters = self._matters(form, mine.edges - others.edges, apart) or self._matters(
             other, others.edges - mine.edges, apart
         )
-        are_alike = Counter(_codes_of(mine.tape)) == Counter(_codes_of(others.tape))
+        are_alike = Counter(codes_of(mine.tape)) == Counter(codes_of(others.tape))
         return matters and not (are_alike and self._are_two_of_many(form, other))
 
     def _are_two_of_many(self, form: Form, other: Form) -> bool:
@@ -378,8 +379,8 @@ class TellingApart:
         """Return whether steps that only one of two failures needs can stand for those that only the other needs."""
         for mine, others in ((one, other), (other, one)):
             for tape in _exchanged_tapes(mine, others):
-                steps = Counter(_codes_of(tape))
-                if Counter(_codes_of(mine.tape)) <= steps or Counter(_codes_of(others.tape)) <= steps:
+                steps = Counter(codes_of(tape))
+                if Counter(codes_of(mine.tape)) <= steps or Counter(codes_of(others.tape)) <= steps:
                     continue
                 replayed = self._run(tape)
                 if replayed is not None and falls_into(replayed.bucket, self._bucket):
@@ -413,14 +414,14 @@ class TellingApart:
 
     def _neighbours(self, sight: Sight) -> Iterator[Neighbour]:
         """Yield runs that differ from a failing one in a choice, or lack a step before the last."""
-        codes = _codes_of(sight.tape)
-        for tape, before in _changed_tapes(sight.tape):
+        codes = codes_of(sight.tape)
+        for tape, before in changed_tapes(sight.tape, NEIGHBOURS_MAX):
             replayed = self._run(tape)
             if replayed is None or replayed.misaligned:
                 continue
             passed = replayed.outcome.status is Status.DONE
             if passed or falls_into(replayed.bucket, self._bucket):
-                alike = _codes_of(replayed.tape) == codes
+                alike = codes_of(replayed.tape) == codes
                 yield Neighbour(tape, passed, alike, before, self._watch.edges())
 
     # -- names --------------------------------------------------------------------------------------------------------
@@ -459,14 +460,9 @@ class TellingApart:
         return {(file, line) for file, lines in watch.monitor.lines().items() for line in lines}
 
 
-def _codes_of(tape: _native.Tape) -> list[int]:
-    """Return the code of each step."""
-    return [target << 3 | kind for kind, target, *_ in tape.steps()]
-
-
 def _share_most(tape: _native.Tape, other: _native.Tape) -> bool:
     """Return whether two failures of other steps need the same ones for the most part: then these are the mistake."""
-    (*mine, last), (*others, other_last) = _codes_of(tape), _codes_of(other)
+    (*mine, last), (*others, other_last) = codes_of(tape), codes_of(other)
     if last != other_last:
         mine, others = [*mine, last], [*others, other_last]
     steps, other_steps = Counter(mine), Counter(others)
@@ -476,7 +472,7 @@ def _share_most(tape: _native.Tape, other: _native.Tape) -> bool:
 
 def _cuts(seen: Sight, form: Sight) -> Iterator[frozenset[int]]:
     """Yield sets of steps before the last: of one rule or fault of a form, and those that execute an edge of it."""
-    codes = _codes_of(seen.tape)
+    codes = codes_of(seen.tape)
     last = len(codes) - 1
     cuts: dict[frozenset[int], None] = {}
     for code in sorted(form.codes):
@@ -491,48 +487,8 @@ def _cuts(seen: Sight, form: Sight) -> Iterator[frozenset[int]]:
 def _exchanged_tapes(one: Sight, other: Sight) -> Iterator[_native.Tape]:
     """Yield the tape of ``one`` with one step that only it needs replaced by one that only ``other`` needs."""
     steps, others = one.tape.steps(), other.tape.steps()
-    own = [at for at, code in enumerate(_codes_of(one.tape)) if code in one.codes - other.codes]
-    theirs = [others[at] for at, code in enumerate(_codes_of(other.tape)) if code in other.codes - one.codes]
+    own = [at for at, code in enumerate(codes_of(one.tape)) if code in one.codes - other.codes]
+    theirs = [others[at] for at, code in enumerate(codes_of(other.tape)) if code in other.codes - one.codes]
     for at in own[-EXCHANGES_MAX:]:
         for step in theirs[-EXCHANGES_MAX:]:
             yield _native.Tape.from_steps([*steps[:at], step, *steps[at + 1 :]])
-
-
-def _changed_tapes(tape: _native.Tape) -> Iterator[tuple[_native.Tape, bool]]:
-    """Yield tapes without one step before the last, then those with one choice changed, in the last step first.
-
-    With each, yield whether it differs before its last step.
-    """
-    steps = tape.steps()
-    made = 0
-    for left_out in range(min(len(steps) - 1, NEIGHBOURS_MAX // 4)):
-        made += 1
-        yield tape.subset([at != left_out for at in range(len(steps))]), True
-    for at in reversed(range(len(steps))):
-        kind, target, origin, arguments = steps[at]
-        for place, (name, choices) in enumerate(arguments):
-            for which, choice in enumerate(choices):
-                for value in _near(choice):
-                    if made >= NEIGHBOURS_MAX:
-                        return
-                    made += 1
-                    changed = [*choices[:which], value, *choices[which + 1 :]]
-                    others = [*arguments[:place], (name, changed), *arguments[place + 1 :]]
-                    changed_steps = [*steps[:at], (kind, target, origin, others), *steps[at + 1 :]]
-                    yield _native.Tape.from_steps(changed_steps), at < len(steps) - 1
-
-
-def _near(choice: Any) -> list[Any]:
-    """Return values of the same type near a choice, and the simplest."""
-    values: list[Any] = []
-    if isinstance(choice, bool):
-        return [not choice]
-    if isinstance(choice, int):
-        values = [choice + by for by in (-1, 1, -2, 2, -3, 3)] + [choice // 2, 0, 1, -choice]
-    elif isinstance(choice, float):
-        values = [choice - 1, choice + 1, choice / 2, 0.0, -choice]
-    elif isinstance(choice, str):
-        values = [choice[:-1], choice + "a", "a" * len(choice), choice[1:], ""]
-    elif isinstance(choice, bytes):
-        values = [choice[:-1], choice + b"\0", bytes(len(choice)), b""]
-    return [value for value in dict.fromkeys(values) if value != choice]

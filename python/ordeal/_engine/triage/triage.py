@@ -18,13 +18,23 @@ from ordeal._engine.replay.loading import tape_of
 from ordeal._engine.replay.path_shrinking import SECONDS as PATH_SECONDS
 from ordeal._engine.replay.trace_builder import Provenance
 from ordeal._engine.storage.trace_file import Trace, TraceFailure
+from ordeal._engine.triage.aftereffects import suspicions
 from ordeal._engine.triage.executors import Executor, JobEnd, Task
 from ordeal._engine.triage.findings import OF_SEED, Finding
 from ordeal._engine.triage.fresh_interpreter import confirm_fresh, fresh_interpreter_of
-from ordeal._engine.triage.jobs import Job, fill_database, replay_seeds, tell_apart, triage_finding, write_traces
+from ordeal._engine.triage.jobs import (
+    Job,
+    fill_database,
+    find_aftereffects,
+    replay_seeds,
+    tell_apart,
+    triage_finding,
+    write_traces,
+)
 from ordeal._engine.triage.known import KnownFailures
 from ordeal._engine.triage.lookalikes import Lookalikes
 from ordeal._engine.triage.messages import (
+    AftereffectsFound,
     CheckFailed,
     FailureWritten,
     Message,
@@ -37,7 +47,7 @@ from ordeal._engine.triage.messages import (
 )
 from ordeal._engine.triage.seeds import ClassSeeds, save_again, seed_outcome
 from ordeal._engine.triage.setup import ReplaySetup
-from ordeal._engine.triage.siblings import Family, Judged, families, joined
+from ordeal._engine.triage.siblings import Family, Judged, families, joined, merged
 from ordeal._engine.untrusted import error_message, type_name
 from ordeal.errors import OrdealError
 from ordeal.result import Failure, KnownFailure, NoteKind, SeedOutcome, SeedStatus
@@ -182,10 +192,34 @@ class Triage:
             pairs.append((each.finding, dataclasses.replace(failure, count=each.finding.count)))
         if len(pairs) > 1:
             pairs = joined(pairs, self._setup.driver.definition)
+        minimal = {id(each.finding) for each in judged if each.is_minimal}
+        if len(pairs) > 1:
+            pairs = self._without_aftereffects(pairs, minimal, lookalikes or Lookalikes())
         if self._setup.targets and ((lookalikes is not None and lookalikes.kept) or known):
-            minimal = {id(each.finding) for each in judged if each.is_minimal}
             pairs = self._told_apart(pairs, minimal, lookalikes or Lookalikes(), known or KnownFailures(()))
         return self._kept([finding for finding, _ in pairs], [failure for _, failure in pairs])
+
+    def _without_aftereffects(
+        self, pairs: list[Judged], minimal: Container[int], lookalikes: Lookalikes[Finding]
+    ) -> list[Judged]:
+        """Return the failures, each with those that turn out to show later what its last step did wrong."""
+        examined = [pair for pair in pairs if _is_comparable(pair, minimal)]
+        suspected = suspicions(examined, lookalikes)
+        if not suspected:
+            return pairs
+        causes: dict[int, int] = {}  # by the id of a finding
+
+        def on_message(message: Message) -> None:
+            if isinstance(message, AftereffectsFound) and all(max(pair) < len(examined) for pair in message.pairs):
+                causes.update((id(examined[later][0]), id(examined[cause][0])) for later, cause in message.pairs)
+
+        seconds = self._setup.settings.max_shrink_time
+        job = find_aftereffects([finding for finding, _ in examined], suspected, seconds=seconds)
+        with self._interruptible("Not all failures were compared: that was interrupted."):
+            self._executor.run([Task(job, self._forwarding(on_message), seconds=seconds + SLACK_SECONDS)])
+        # A cause stands before what follows from it.
+        pairs = sorted(pairs, key=lambda pair: id(pair[0]) in causes)
+        return merged([(pair, causes.get(id(pair[0]), id(pair[0]))) for pair in pairs])
 
     def _told_apart(
         self, pairs: list[Judged], minimal: Container[int], lookalikes: Lookalikes[Finding], known: KnownFailures
@@ -196,10 +230,7 @@ class Triage:
         asked = [
             finding
             for finding, failure in pairs
-            if id(finding) in minimal
-            and not (failure.flaky or finding.needs_own_process)
-            and not finding.is_timeout
-            and (known or lookalikes.of(finding.bucket))
+            if _is_comparable((finding, failure), minimal) and (known or lookalikes.of(finding.bucket))
         ]
         for finding in asked:
             seconds = self._setup.settings.max_shrink_time / len(asked)
@@ -433,6 +464,12 @@ class _SeedReplays:
     def ended(self, ending: JobEnd, crash: Crash | None) -> None:
         """See ``Task``."""
         self.ending, self.crash = ending, crash
+
+
+def _is_comparable(pair: Judged, minimal: Container[int]) -> bool:
+    """Return whether a failure is minimal, and runs near it show the same each time."""
+    finding, failure = pair
+    return id(finding) in minimal and not (failure.flaky or finding.needs_own_process or finding.is_timeout)
 
 
 def _renamed(failure: Failure, bucket: str, count: int) -> Failure:

@@ -11,6 +11,7 @@ from ordeal._engine.isolation.channel import ChannelError, Value, decode, encode
 from ordeal._engine.replay.trace_builder import Provenance
 from ordeal._engine.triage.findings import Finding
 from ordeal._engine.triage.messages import (
+    AftereffectsFound,
     CheckFailed,
     FailureWritten,
     Message,
@@ -98,6 +99,13 @@ def test_failures_that_were_told_apart_arrive_with_their_tapes() -> None:
     assert told.through == "put, x.py: \\ud800"
     assert [(each.number, each.tape, each.count) for each in told.others] == [(0, tape(0), 3), (1, tape(1), 3)]
     assert told.others[1].failure.bucket == "b [through two]"
+
+
+def test_aftereffects_arrive_in_pairs() -> None:
+    assert sent(AftereffectsFound(((2, 0), (3, 1)))) == AftereffectsFound(((2, 0), (3, 1)))
+    for numbers in [(1,), (-1, 0), ("1", 0)]:
+        with pytest.raises(ChannelError):
+            unpack_message(["aftereffects", *numbers], NAMES)
 
 
 @pytest.mark.parametrize("values", [(-1, b"", b"", 1), ("0", b"", b"", 1), (0, b"", b"", "1")])
