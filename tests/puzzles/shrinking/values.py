@@ -108,6 +108,13 @@ VALUES = [
         st.datetimes(timezones=zones),
         lambda x: x.day > 3,
     ),
+    Value("datetimes", "datetime.datetime(1989, 1, 1, 0, 0)", st.datetimes(), lambda x: x.year < 1990),
+    Value(
+        "datetimes between two",
+        "datetime.datetime(2000, 1, 1, 0, 0, 0, 8)",
+        st.datetimes(datetime.datetime(1990, 5, 5, 4, 4), datetime.datetime(2031, 3, 3)),
+        lambda x: x.microsecond > 7,
+    ),
     Value("timedeltas", "datetime.timedelta(days=4)", st.timedeltas(), lambda x: x.days > 3),
     Value("decimals", "Decimal('2')", st.decimals(-1000, 1000), lambda x: x > 1),
     Value(
@@ -117,6 +124,9 @@ VALUES = [
     Value("complex_numbers", "(3+0j)", st.complex_numbers(max_magnitude=1000), lambda x: x.real > 2),
     Value("UUIDs", "UUID('e3e70682-c209-4cac-629f-6fbed82c07cd')", st.uuids(), lambda _: True),
     Value("from_regex", "'aaa'", st.from_regex("[ab]{2,4}", fullmatch=True), lambda x: len(x) > 2),
+    Value("from_regex with a class", "'500-a'", st.from_regex(r"\d{3}-[a-z]+", fullmatch=True), lambda x: x[0] > "4"),
+    Value("from_regex with a group", "'bbb'", st.from_regex(r"(a|b)\1{2}c?", fullmatch=True), lambda x: "b" in x),
+    Value("from_regex in any case", "'abcX'", st.from_regex("(?i)abc[x-z]*", fullmatch=True), lambda x: len(x) > 3),
     Value("emails", "'0@A.COM'", st.emails(), lambda _: True, is_steady=False),
     Value("IP addresses", "IPv4Address('0.0.0.6')", st.ip_addresses(v=4), lambda x: int(x) > 5),
     Value("permutations", "[3, 2, 1]", st.permutations([1, 2, 3]), lambda x: x[0] == 3),
